@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from wellread.evaluation.scores import Floats, Interval, bins_for, interval
+from wellread.evaluation.scores import Floats, Interval, bin_count, interval
 
 
 def calibration_error(confidences: Sequence[float], right: Sequence[bool]) -> Interval:
@@ -19,7 +19,7 @@ def calibration_error(confidences: Sequence[float], right: Sequence[bool]) -> In
     sure = np.asarray(confidences, dtype=np.float64)
     true = np.asarray(right, dtype=np.float64)
     n = len(sure)
-    sizes = [len(part) for part in np.array_split(np.arange(n), bins_for(n))]
+    sizes = [len(part) for part in np.array_split(np.arange(n), bin_count(n))]
     starts = np.cumsum([0, *sizes[:-1]])
 
     def error(drawn: NDArray[np.int64]) -> Floats:

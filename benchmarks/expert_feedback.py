@@ -215,7 +215,7 @@ class Given:
 def give(kb: KnowledgeBase, every: Sequence[Case]) -> None:
     """Record each answer and the expert's word on it."""
     given = Given(kb, by_url(kb))
-    for old in kb.catalogue.feedback.every():
+    for old in kb.catalogue.feedback.list_all():
         kb.catalogue.feedback.remove(old.id)
     for case in every:
         told = _answer(given, case)
@@ -406,7 +406,7 @@ def main() -> None:
         ),
     }
     with filled("expert-feedback", material(every), SETTINGS) as kb:
-        for old in kb.catalogue.feedback.every():
+        for old in kb.catalogue.feedback.list_all():
             kb.catalogue.feedback.remove(old.id)
         figures["before"] = asyncio.run(asked_again(kb, wrong, "verbatim", False))
         give(kb, every)

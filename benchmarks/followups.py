@@ -44,7 +44,7 @@ from benchmarks.sets.items import MTRAG
 from benchmarks.sets.judged import Query
 from benchmarks.sets.reading import read_lines
 from wellread.ask.retrieve.search import search
-from wellread.ask.understand.rewrite import Rewritten, Turn, standalone
+from wellread.ask.understand.rewrite import Rewritten, Turn, make_standalone
 from wellread.ask.understand.vocabulary import Vocabulary, vocabulary_of
 from wellread.evaluation.scores import Interval, bootstrap, paired_difference, percentile
 from wellread.kb import KnowledgeBase
@@ -149,7 +149,7 @@ def played_again(turns: Sequence[tuple[str, str]]) -> list[Turn]:
 
 def made(question: str, earlier: Sequence[Turn]) -> Rewritten:
     """What we make of ``question``."""
-    return standalone(question, earlier, NOTHING_KNOWN, TODAY)
+    return make_standalone(question, earlier, NOTHING_KNOWN, TODAY)
 
 
 def _case(conversation: str, asked: str, human: str, earlier: Sequence[Turn]) -> Case:
@@ -254,7 +254,11 @@ def own_changed(base: str) -> dict[str, Any]:
         vocabulary = vocabulary_of(kb)
     turns = [Turn(question=one.question) for one in labelled() if one.base == base]
     return _share(
-        bool(standalone(turn.question, turns[max(0, place - 2) : place], vocabulary, TODAY).reasons)
+        bool(
+            make_standalone(
+                turn.question, turns[max(0, place - 2) : place], vocabulary, TODAY
+            ).reasons
+        )
         for place, turn in enumerate(turns)
         if place
     )

@@ -45,7 +45,7 @@ from benchmarks.sets.reading import read_lines
 from wellread.ask.answer import answer, final
 from wellread.ingest import run
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.learning.asking_again import Reasked, add, ask_again, could_answer
+from wellread.learning.asking_again import RetryReport, add, ask_again, screen_gaps
 from wellread.learning.gap_clusters import clusters_of
 from wellread.serve.features import gaps_and_coverage
 from wellread.store.schema.stored_values import Gap
@@ -198,7 +198,7 @@ def measure(kb: KnowledgeBase, later: Path) -> tuple[dict[str, Any], list[Outcom
     for path in _newsletters():
         if path.name >= HELD_BACK:
             shutil.copy(path, later)
-    told: list[Reasked] = []
+    told: list[RetryReport] = []
     started = time.perf_counter()
     report = add(kb, [str(later)], on_reasked=told.append)
     while told and told[-1].waiting:  # what gaps.most cut off, as the next runs would
@@ -228,9 +228,9 @@ def many(kb: KnowledgeBase, folder: Path) -> dict[str, Any]:
     since = ledger.looked()
     report = run.add(kb, [str(newest)])
     seconds: dict[str, float] = {}
-    arrived = ledger.arrived(since)
+    arrived = ledger.documents_since(since)
     with _timed(seconds, "by the search"):
-        found = could_answer(kb, gaps, arrived, kb.settings.gaps.most)
+        found = screen_gaps(kb, gaps, arrived, kb.settings.gaps.most)
     for name in ("clusters, cold", "clusters, warm"):
         with _timed(seconds, name):
             clusters = clusters_of(kb)
@@ -283,7 +283,7 @@ def _uri(kb: KnowledgeBase, document_id: str) -> str:
 
 
 def _figures(
-    outcomes: Sequence[Outcome], told: Sequence[Reasked], ingest: float, whole: float
+    outcomes: Sequence[Outcome], told: Sequence[RetryReport], ingest: float, whole: float
 ) -> dict[str, Any]:
     later = [one for one in outcomes if one.doc]
     filed = [one for one in later if one.filed]

@@ -22,8 +22,8 @@ from typing import Any
 
 from benchmarks.paths import eval_data
 from benchmarks.record import save
-from wellread.ask.verify.check_claims import checked
-from wellread.ask.verify.judge import NO_QUESTION, judge_of, judged
+from wellread.ask.verify.check_claims import check_claims
+from wellread.ask.verify.judge import NO_QUESTION, judge_of, judge_sentences
 from wellread.ask.write.parse_draft import parse_draft
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.types import DocumentFacts, Hit, Locator, Passage, Span
@@ -51,10 +51,10 @@ async def measured(kb: KnowledgeBase, answers: Sequence[Mapping[str, Any]]) -> d
     for answer in answers:
         evidence = [_piece(piece) for piece in answer["evidence"]]
         claims, labels = _labelled(answer, evidence)
-        items = checked(claims, evidence)
+        items = check_claims(claims, evidence)
         alone += zip(labels, items, strict=True)
         asked = replace(NO_QUESTION, question=answer["question"])
-        ruling = await judged(kb, asked, evidence, items)
+        ruling = await judge_sentences(kb, asked, evidence, items)
         failures[ruling.failure] += bool(ruling.failure)
         after += zip(labels, ruling.checked, strict=True)
     figures: dict[str, Any] = {"without a model": figures_of(alone)}

@@ -138,7 +138,7 @@ def one(action: str, place: Path, told: Told, chance: random.Random) -> None:
             problems = verify(kb).problems
             assert problems == (), problems
             assert texts_of(kb) == after, "the work was not finished"
-            assert kb.catalogue.vectors.passages_owed() == 0
+            assert kb.catalogue.vectors.passages_pending() == 0
     except AssertionError as error:
         told.wrong.append(f"{action}: {error}")
     shutil.rmtree(place)

@@ -33,7 +33,7 @@ from wellread.kb import KnowledgeBase, open_kb
 from wellread.serve.guards.refusals import SECURITY_HEADERS
 from wellread.serve.guards.route_rules import MCP_PATH
 from wellread.serve.server.app import ROUTERS, create_app
-from wellread.serve.web.runs import Asked, IngestRuns
+from wellread.serve.web.runs import IngestRuns, QueuedRun
 from wellread.testing.embedding import ReadableEmbedder
 
 AGAIN = 100  # requests after which something is asked anew
@@ -107,7 +107,7 @@ class Outcome:
 class NoIngest(IngestRuns):
     """Takes what is asked for, and reads nothing: routes are measured here."""
 
-    def _run(self, asked: Asked) -> None:
+    def _run(self, asked: QueuedRun) -> None:
         asked.state = "done"
 
 

@@ -137,7 +137,7 @@ def _rarity(kind: str, held: Counter[str], count: int) -> Callable[..., Any]:
             for one, other in itertools.pairwise(asked)
             if one != other
         }
-        return open_reader._Asked(
+        return open_reader._WeightedQuestion(
             worth=worths,
             total=sum(worths.values()) or 1.0,
             pairs=pairs,
@@ -148,18 +148,18 @@ def _rarity(kind: str, held: Counter[str], count: int) -> Callable[..., Any]:
 
 
 def _with_rarity(found: Sequence[tuple[Query, Looked]], weighed: Callable[..., Any]) -> Any:
-    shipped = open_reader._weighed
-    open_reader._weighed = weighed
+    shipped = open_reader._weigh
+    open_reader._weigh = weighed
     try:
         yield from found
     finally:
-        open_reader._weighed = shipped
+        open_reader._weigh = shipped
 
 
 def _ordered(kb: KnowledgeBase, query: Query, looked: Looked) -> list[Candidate]:
     head, rest = looked[: search.CLOSER_LOOKED], looked[search.CLOSER_LOOKED :]
     texts = [passage.text for _, _, passage in head]
-    share = kb.settings.retrieval.closeness * open_reader.room_for_words(query.text, texts)
+    share = kb.settings.retrieval.closeness * open_reader.closeness_weight(query.text, texts)
     close = open_reader.closeness(query.text, [(held.context, held.text) for _, _, held in head])
     scored = [
         ((1 - share) * score + share * near, candidate)

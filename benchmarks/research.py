@@ -32,11 +32,11 @@ from benchmarks.sets.items import HOTPOT
 from benchmarks.sets.meetings import MENTIONS, QMSUM
 from benchmarks.sets.reading import Record, read_lines
 from wellread.ask.answer import answer, final
-from wellread.ask.retrieve.direct import led_on
+from wellread.ask.retrieve.direct import expand_by_references
 from wellread.ask.retrieve.search import search
 from wellread.evaluation.scores import paired_difference
 from wellread.kb import KnowledgeBase
-from wellread.research.research import last_report, research, usual_limits
+from wellread.research.research import default_limits, last_report, research
 from wellread.types import Filters, Span, SpeakerMark
 from wellread.values.answers import Answer, Question
 from wellread.values.reports import Report, ResearchRequest
@@ -119,7 +119,7 @@ def both(kb: KnowledgeBase, text: str, filters: Filters) -> tuple[Answer, float,
     began = time.perf_counter()
     quick = asyncio.run(final(answer(kb, question)))
     seconds = time.perf_counter() - began
-    request = ResearchRequest(question=question, limits=usual_limits(kb))
+    request = ResearchRequest(question=question, limits=default_limits(kb))
     return quick, seconds, asyncio.run(last_report(research(kb, request)))
 
 
@@ -174,7 +174,7 @@ def hotpot(step: int) -> Iterator[Pair]:
         for query in HOTPOT.queries(kb)[::step]:
             began = time.perf_counter()
             hits = search(kb, query.text, Filters(), limit=100)
-            found = led_on(kb, query.text, Filters(), hits)
+            found = expand_by_references(kb, query.text, Filters(), hits)
             seconds = time.perf_counter() - began
             quick = list(dict.fromkeys(hit.document.id for hit in found.hits))
             *_, report = both(kb, query.text, Filters())

@@ -35,7 +35,7 @@ from wellread.config import GenerationSettings
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.models.base import LanguageModel, ModelUsage, Piece, Prompt, TextDelta
 from wellread.models.open_language_model import open_model
-from wellread.research.research import last_report, research, usual_limits
+from wellread.research.research import default_limits, last_report, research
 from wellread.text.parsed import parse
 from wellread.text.sentences import sentence_spans
 from wellread.values.answers import Question
@@ -144,7 +144,7 @@ def served(path: Path) -> Iterator[LanguageModel]:
 
 async def researched(kb: KnowledgeBase, question: str, seconds: float) -> Report:
     """The report on a question."""
-    limits = replace(usual_limits(kb), seconds=seconds)
+    limits = replace(default_limits(kb), seconds=seconds)
     asked = Question(text=question)
     return await last_report(research(kb, ResearchRequest(question=asked, limits=limits)))
 

@@ -26,7 +26,7 @@ from benchmarks.sets.intents import BANKING
 from benchmarks.sets.items import COVID, HOTPOT, MTRAG, SCIFACT
 from benchmarks.sets.judged import PLACE, JudgedSet, Query, place_right, ranking
 from benchmarks.sets.meetings import ITEMS, MENTIONS, QMSUM
-from wellread.ask.retrieve.direct import led_on
+from wellread.ask.retrieve.direct import expand_by_references
 from wellread.ask.retrieve.ranking import reciprocal_rank, weighted
 from wellread.ask.retrieve.search import search
 from wellread.evaluation.scores import bootstrap, paired_difference
@@ -62,7 +62,7 @@ def _shipped(kb: KnowledgeBase, text: str) -> list[Candidate]:
 def _led_on(kb: KnowledgeBase, text: str) -> list[Candidate]:
     """With what the best passages lead on to, as a question is answered from."""
     found = search(kb, text, Filters(), limit=DEPTH)
-    return candidates_of(led_on(kb, text, Filters(), found).hits)
+    return candidates_of(expand_by_references(kb, text, Filters(), found).hits)
 
 
 def candidates_of(hits: Sequence[Hit]) -> list[Candidate]:

@@ -35,7 +35,7 @@ import numpy as np
 
 from benchmarks.paths import CACHE, eval_data
 from benchmarks.record import save
-from wellread.ask.retrieve.past_questions import LEAST, same
+from wellread.ask.retrieve.past_questions import LEAST, is_same_question
 from wellread.config import load_settings
 from wellread.evaluation.scores import bootstrap
 from wellread.models.embedders.open_embedder import open_embedder
@@ -138,7 +138,7 @@ def turned_round(half: str, show: int) -> dict[str, str]:
     taken: dict[str, list[float]] = {}
     for question in sources(half):
         for kind, one, other in made(question):
-            wrong = same(one, other, 1.0)
+            wrong = is_same_question(one, other, 1.0)
             taken.setdefault(kind, []).append(float(wrong))
             if wrong and sum(taken[kind]) <= show:
                 print(f"{kind}: {one} | {other}")
@@ -239,7 +239,7 @@ def kept(half: str, embed: Embed, show: int) -> dict[str, str]:
             one, other = rows[line]
             vectors = embed([one, other])
             cosine = float(vectors[0] @ vectors[1])
-            taken = same(other, one, cosine)
+            taken = is_same_question(other, one, cosine)
             found[label].append(float(taken))
             if label == "true" and _letters(one) != _letters(other):
                 found["worded"].append(float(taken))
@@ -270,7 +270,7 @@ def real(half: str, embed: Embed, show: int) -> dict[str, Any]:
         for one, other in near.tolist():
             kind = "the same" if labels[one] == labels[other] else "another"
             cosine = float(vectors[one] @ vectors[other])
-            taken = same(questions[one], questions[other], cosine)
+            taken = is_same_question(questions[one], questions[other], cosine)
             counts[f"{kind} label: near"] += 1
             counts[f"{kind} label: taken for the same"] += taken
             if taken and kind == "another" and show:

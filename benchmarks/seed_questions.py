@@ -27,7 +27,7 @@ from benchmarks.others_exam import counted, in_turn
 from benchmarks.paths import CACHE, ROOT
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.serve.features.answering import past_beside
+from wellread.serve.features.answering import similar_past_questions
 from wellread.values.answers import NOBODY, Answer
 
 MATERIAL = ROOT / "benchmarks" / "seed_material"
@@ -93,7 +93,8 @@ def shown(kb: KnowledgeBase, given: Answer) -> Row:
         "table": [list(line) for line in given.table.rows] if given.table else [],
         "citations": [f"{one.title}, {one.locator.label} {one.url}" for one in given.citations],
         "beside": [
-            f"{one.question} {one.answer} {one.correction}" for one in past_beside(kb, given)
+            f"{one.question} {one.answer} {one.correction}"
+            for one in similar_past_questions(kb, given)
         ],
     }
 

@@ -4,7 +4,7 @@
 
 Each conversation is asked turn by turn in a session of an empty home: every question goes through
 ``conversation.opened``, and an answer is recorded with the words that the set gives for it. What
-``opened`` makes of a question is then searched, with the earlier question that it names beside it.
+``resolve_follow_up`` makes of a question is then searched, with the earlier question that it names beside it.
 
 CANARD (dev): the passages are the answers of all its conversations, under the title of their
 article, each a document of its own; the one relevant passage of a question is its own answer. So
@@ -40,7 +40,7 @@ from benchmarks.record import save
 from benchmarks.sets.items import MTRAG
 from benchmarks.sets.reading import read_lines
 from wellread.ask.retrieve.search import search
-from wellread.ask.understand.conversation import opened
+from wellread.ask.understand.conversation import resolve_follow_up
 from wellread.evaluation.scores import Interval, bootstrap, paired_difference
 from wellread.identity import document_id, tagged_hash, version_of
 from wellread.kb import KnowledgeBase, open_kb
@@ -193,7 +193,7 @@ async def asked(
     if title:  # what is cited has to be there
         kb.catalogue.commit([_page(title)])
     for number, (text, said) in enumerate(turns):
-        read = await opened(kb, Question(text=text, session_id=session), NOTHING_KNOWN)
+        read = await resolve_follow_up(kb, Question(text=text, session_id=session), NOTHING_KNOWN)
         session = read.question.session_id
         meant = read.question.text
         searched = f"{meant}\n{read.context}" if read.context else meant

@@ -30,7 +30,7 @@ from benchmarks.story_gold import COLLECTION, Gold, gold, newsletters
 from wellread.ask.retrieve.story_search import StoryQuery, find_stories
 from wellread.identity import document_id, tagged_hash
 from wellread.ingest.joining.story_clusters import Clusters
-from wellread.ingest.joining.story_refresh import refresh
+from wellread.ingest.joining.story_refresh import refresh_stories
 from wellread.ingest.pipeline.commit import index_rows
 from wellread.ingest.pipeline.parse import split
 from wellread.kb import KnowledgeBase
@@ -62,9 +62,9 @@ def main() -> None:
     with _home() as kb:
         kb.catalogue.stories.begin(COLLECTION, "made anew")
         moments = [time.perf_counter()]
-        report = refresh(kb, COLLECTION)
+        report = refresh_stories(kb, COLLECTION)
         moments.append(time.perf_counter())
-        refresh(kb, COLLECTION)
+        refresh_stories(kb, COLLECTION)
         moments.append(time.perf_counter())
         labels = _labels(kb, found)
         asked = _asked(kb, found, labels, vectors)

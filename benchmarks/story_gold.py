@@ -21,7 +21,7 @@ from benchmarks.paths import eval_data
 from wellread.ingest.joining.story_refresh import news_items
 from wellread.ingest.loaders.base import LoaderLimits, Source
 from wellread.ingest.pipeline.kinds import load
-from wellread.text.sentences import HEAD, headline
+from wellread.text.sentences import HEAD, part_title
 from wellread.types import Document, Span
 
 LEAST_SHARE = 0.5  # of the line's weighted words, for an item that its anchor does not name
@@ -92,7 +92,9 @@ def gold() -> Gold:
             newsletter=name,
             document=document,
             span=span,
-            title=headline(span, span.of(document.text)[:HEAD], document.title, len(document.text)),
+            title=part_title(
+                span, span.of(document.text)[:HEAD], document.title, len(document.text)
+            ),
             text=span.of(document.text),
         )
         for name, document in newsletters()

@@ -47,11 +47,11 @@ from wellread.ask.write.extract_score import (
     SURE,
     TOLD,
     Window,
-    compare,
-    compare_marked,
+    add_cosines,
+    add_marked_cosines,
+    add_network_scores,
+    confidence_features,
     free_columns,
-    read,
-    sure_readings,
     windows_of,
 )
 from wellread.kb import KnowledgeBase
@@ -148,13 +148,13 @@ def _row(kb: KnowledgeBase, name: str, asked: Asked, group: str) -> Row | None:
     if not windows or kb.passage_reader is None:
         return None
     table = free_columns(analysis.wanted, windows, evidence)
-    order = np.argsort(-(table @ extract_score.learned().score["free"]), kind="stable")
+    order = np.argsort(-(table @ extract_score.load_weights().score["free"]), kind="stable")
     places = [int(at) for at in order[:READ]]
-    best = read(analysis.wanted, windows, places, table, kb.passage_reader)
+    best = add_network_scores(analysis.wanted, windows, places, table, kb.passage_reader)
     near = sorted(places, key=lambda at: -table[at, COLUMNS.index("odds")] + at * 1e-6)[:COMPARED]
-    compare(analysis.wanted, windows, near, table, kb.embedder)
+    add_cosines(analysis.wanted, windows, near, table, kb.embedder)
     marked = {at: best[at][:MARKED] for at in near}
-    compare_marked(analysis.wanted, windows, marked, table, kb.embedder)
+    add_marked_cosines(analysis.wanted, windows, marked, table, kb.embedder)
     gold = np.array([_holds(evidence, window, asked) for window in windows])
     order_kept = [*near, *(at for at in places if at not in near)]
     return Row(
@@ -322,7 +322,9 @@ def confiding(rows: Sequence[Row], weights: Floats, mode: str) -> tuple[float, F
 def _sure_of(row: Row, weights: Floats, mode: str) -> tuple[list[float], float]:
     order, scores = chosen(row, weights, mode)
     places = shown(row, order)
-    readings = sure_readings(row.table[order], scores[order], [row.pieces[at] for at in order])
+    readings = confidence_features(
+        row.table[order], scores[order], [row.pieces[at] for at in order]
+    )
     hidden = {*COLUMNS} - {*MODES[mode]}
     for name in SURE:
         if any(part in name for part in hidden):

@@ -33,7 +33,7 @@ from wellread.ask.understand.question_type import (
     TypeModel,
     features,
     marks_of,
-    masked,
+    mask,
     model_name,
     with_bias,
 )
@@ -109,7 +109,7 @@ class Example:
 
     def masked(self, known: Collection[str]) -> list[str]:
         """As the reader sees it that knows these words."""
-        return masked(self.words, self.marks, known)
+        return mask(self.words, self.marks, known)
 
 
 def main() -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellread.text.sentences import LONGEST_TITLE, headline, lead_of, shortened
+from wellread.text.sentences import LONGEST_TITLE, part_title, short_title, shorten
 from wellread.types import Span
 
 
@@ -23,23 +23,25 @@ from wellread.types import Span
 def test_a_lead_is_a_heading_or_what_stands_before_the_colon_or_a_sentence(
     text: str, lead: str
 ) -> None:
-    assert lead_of(text) == lead
+    assert short_title(text) == lead
 
 
 def test_a_part_that_is_the_document_has_its_title() -> None:
     whole = Span(start=0, end=100)
-    assert headline(whole, "First words. More.", "The title", 100) == "The title"
-    assert headline(Span(start=0, end=50), "First words. More.", "The title", 100) == "First words"
-    assert headline(whole, "First words. More.", "", 100) == "First words"
+    assert part_title(whole, "First words. More.", "The title", 100) == "The title"
+    assert (
+        part_title(Span(start=0, end=50), "First words. More.", "The title", 100) == "First words"
+    )
+    assert part_title(whole, "First words. More.", "", 100) == "First words"
 
 
 def test_a_long_line_is_cut_at_a_space() -> None:
-    assert shortened("one two three", 13) == "one two three"
-    assert shortened("one two three four", 13) == "one two…"
+    assert shorten("one two three", 13) == "one two three"
+    assert shorten("one two three four", 13) == "one two…"
 
 
 @given(st.text(max_size=400))
 def test_a_lead_is_one_short_line(text: str) -> None:
-    lead = lead_of(text)
+    lead = short_title(text)
     assert len(lead) <= LONGEST_TITLE + 1
     assert "\n" not in lead

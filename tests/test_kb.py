@@ -14,7 +14,7 @@ from wellread import kb as kb_module
 from wellread.config import EmbeddingSettings
 from wellread.errors import FingerprintError, ModelError, StoreError
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.kb.home_catalogue import made_home
+from wellread.kb.home_catalogue import ensure_home
 from wellread.models.base import Embedder
 from wellread.store.catalogue.documents.reindexing import LiveIndex
 from wellread.testing.embedding import ReadableEmbedder
@@ -144,7 +144,7 @@ def test_a_stand_in_is_used_where_it_fits(tmp_path: Path) -> None:
         assert kb.live().embedder.dimensions == 128
     with open_kb(tmp_path, embedder=ReadableEmbedder(96)) as kb:
         assert kb.reindex_needed
-        with pytest.raises(FingerprintError, match="readable/128, which cannot be opened"):
+        with pytest.raises(FingerprintError, match="readable/128, which can no longer be opened"):
             kb.live()
         assert list(kb.index.keys()) == []
 
@@ -213,10 +213,10 @@ def test_two_processes_make_the_home_at_the_same_moment(
         make(self, *args, **options)
 
     monkeypatch.setattr(Path, "mkdir", make_second)
-    assert made_home(home) == home
+    assert ensure_home(home) == home
 
 
 def test_a_home_that_is_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "home").write_text("a file")
-    with pytest.raises(StoreError, match=r"cannot be made.*exists"):
-        made_home(tmp_path / "home")
+    with pytest.raises(StoreError, match=r"cannot be created.*exists"):
+        ensure_home(tmp_path / "home")

@@ -136,7 +136,7 @@ class Reader(nn.Module):
             torch.cat([x[:, 0], asked_mean * told_mean * 4, (asked_mean - told_mean).abs()], 1)
         )
         both = torch.cat([self.dropout(mixed), 2 * features], 1)
-        chosen = self._chosen(x, sentence * live, asked_mean, told_met)
+        chosen = self._choose_model(x, sentence * live, asked_mean, told_met)
         return Output(self.answers(both)[:, 0], chosen, self.entails(both))
 
     def _encoded(self, ids: Tensor, kinds: Tensor, mask: Tensor, marks: Tensor) -> Tensor:

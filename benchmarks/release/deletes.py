@@ -24,7 +24,7 @@ from wellread.ask.answer import answer, final
 from wellread.ask.retrieve.search import search
 from wellread.evaluation.cases import Case, Resolver
 from wellread.evaluation.report import ALL
-from wellread.ingest.integrity.purge import find_traces, needles, said_elsewhere
+from wellread.ingest.integrity.purge import find_traces, needles, occurs_elsewhere
 from wellread.ingest.integrity.verify import verify
 from wellread.ingest.remove import RemoveReport, remove_named
 from wellread.ingest.run import add
@@ -85,7 +85,7 @@ def chosen(kb: KnowledgeBase, cases: Sequence[Case], each: int) -> list[Doomed]:
             continue
         (known,) = ids[0]
         wanted = needles(kb.catalogue.forgetting.texts([known]))
-        shared = said_elsewhere(kb, wanted, [known])
+        shared = occurs_elsewhere(kb, wanted, [known])
         words = tuple(one for one in wanted if one not in shared)
         if known in found or not words:
             continue

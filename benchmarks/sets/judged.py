@@ -49,9 +49,9 @@ class JudgedSet:
 def at(depth: int, *names: str) -> dict[str, Measure]:
     """Measures at ``depth``, by name: ``hit``, ``recall``, ``every``, ``ndcg``."""
     known = {
-        "hit": measures.hit,
+        "hit": measures.hit_rate,
         "recall": measures.recall,
-        "every": measures.every,
+        "every": measures.all_met,
         "ndcg": measures.ndcg,
     }
     return {f"{name}@{depth}": partial(known[name], depth=depth) for name in names}

@@ -19,7 +19,7 @@ from benchmarks.sets.far_worded import FAR_WORDED
 from benchmarks.sets.items import MTRAG
 from benchmarks.sets.meetings import MENTIONS
 from benchmarks.sets.reading import CLAPNQ, XQUAD, Record, covid_papers, read_lines
-from wellread.ask.understand.rewrite import Turn, standalone
+from wellread.ask.understand.rewrite import Turn, make_standalone
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.kb import KnowledgeBase
 from wellread.types import DocumentFacts
@@ -100,7 +100,7 @@ def _mtrag_questions(kb: KnowledgeBase) -> Sequence[Asked]:
     asked = []
     for row in read_lines(eval_data("mtrag_un", "reference.jsonl")):
         last = row["input"][-1]["text"]
-        text = standalone(last, _turns(row["input"][:-1]), known, date.today()).text
+        text = make_standalone(last, _turns(row["input"][:-1]), known, date.today()).text
         gold = [facts[item_url("mtrag", one["document_id"])] for one in row["contexts"]]
         asked.append(
             Asked(

@@ -1,7 +1,7 @@
 """Wellread answers questions from your own material and proves each sentence of the answer.
 
-``Wellread`` is the way in from Python. It loads when it is first used, so that importing the
-package stays cheap.
+``Wellread`` is the Python interface. It is loaded on first use, so that importing the package
+stays cheap.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Frozen values to plain JSON and back, by their type hints; marks as short lists.
+"""Converts frozen values to plain JSON and back by their type hints, with marks as short lists.
 
-What comes back equals what went in, except that a moment without a zone comes back in UTC.
+The round trip is exact, except that a time without a zone comes back in UTC.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from wellread.types import Box, HeadingMark, LineMark, Mark, PageMark, Span, Spe
 T = TypeVar("T")
 
 MARKS = get_args(Mark)
-_BARE_MARKS = (PageMark, TimeMark, LineMark, Span)  # values of numbers only
-# Characters that no store keeps faithfully: NUL ends a string in SQLite, lone surrogates (half
-# an emoji, as programs write that cut JSON strings) have no UTF-8 form.
+_BARE_MARKS = (PageMark, TimeMark, LineMark, Span)  # values without strings
+# Characters that the stores cannot keep: NUL ends a string in SQLite, and lone surrogates (half an
+# emoji, written by programs that truncate JSON strings) have no UTF-8 form.
 UNSTORABLE = re.compile(r"[\0\ud800-\udfff]")
-# Marks are many and alike: level 1 halves them for a tenth of the time of level 6.
+# Marks are numerous and similar: level 1 halves them in a tenth of the time of level 6.
 MARKS_LEVEL = 1
-MOST_MARKS = 1 << 28  # bytes of one document: a home may have come from anybody
+MOST_MARKS = 1 << 28  # bytes of one document's marks: a home may come from an untrusted source
 
 _HINTS: Callable[[Any], dict[str, Any]] = cache(get_type_hints)
 
 
 def storable(value: T) -> T:
-    """``value`` with every string in it, however deep, fit for the stores; lengths stay.
+    """Return ``value`` with every unstorable character replaced, at any depth; lengths stay.
 
-    Frozen values, mappings, lists and tuples are looked into; what is clean comes back as it is.
+    Dataclasses, mappings, lists and tuples are searched; a clean value is returned unchanged.
     """
     cleaned = _storable(value)
     return value if cleaned is value else cast(T, cleaned)
@@ -58,7 +58,7 @@ def _storable(value: Any) -> Any:
 
 
 def to_plain(value: object) -> Any:
-    """``value`` as dictionaries, lists, strings, numbers, booleans and None."""
+    """Convert ``value`` to dictionaries, lists, strings, numbers, booleans and None."""
     if value is None or isinstance(value, str | int | float | bool):
         return value
     if isinstance(value, datetime):
@@ -75,31 +75,31 @@ def to_plain(value: object) -> Any:
 
 
 def from_plain(kind: type[T], plain: Any) -> T:
-    """The ``kind`` (a dataclass) that ``to_plain`` made ``plain`` of.
+    """Restore a dataclass ``kind`` from the output of ``to_plain``.
 
-    Fields that ``plain`` lacks keep their defaults, and those that are gone from ``kind`` are left
-    out, so that values written by an older release can be read.
+    Missing fields keep their defaults and unknown fields are ignored, so that values written by an
+    older release can be read.
     """
     hints = _HINTS(kind)
-    known = hints.keys() & plain.keys()
-    return kind(**{name: _restore(hints[name], plain[name]) for name in known})
+    names = hints.keys() & plain.keys()
+    return kind(**{name: _restore(hints[name], plain[name]) for name in names})
 
 
 def marks_to_blob(marks: Sequence[Mark]) -> bytes:
-    """All marks in their order, compressed."""
+    """Pack all marks in order, compressed."""
     lines = [_mark_line(mark) for mark in marks]
     return zlib.compress(json.dumps(lines, separators=(",", ":")).encode(), MARKS_LEVEL)
 
 
 def marks_from_blob(blob: bytes) -> tuple[Mark, ...]:
-    """The marks that ``marks_to_blob`` packed."""
+    """Unpack the marks that ``marks_to_blob`` packed."""
     return tuple(_mark(*line) for line in mark_lines(blob))
 
 
 def marks_over(blob: bytes, span: Span) -> tuple[Mark, ...]:
-    """Those of the marks that share a character with ``span``, or hold its first one.
+    """Unpack only the marks that overlap ``span`` or contain its first character.
 
-    Most of the cost of a mark is making it, and a passage needs few of a book's many.
+    Creating the objects is most of the cost, and a passage needs few of a book's many marks.
     """
     end = max(span.end, span.start + 1)
     return tuple(
@@ -108,11 +108,11 @@ def marks_over(blob: bytes, span: Span) -> tuple[Mark, ...]:
 
 
 def mark_lines(blob: bytes) -> list[list[Any]]:
-    """The marks as they are packed: a letter, start, end, and what the mark says."""
+    """Decode the packed form of marks: a letter, start, end and the mark's values."""
     unpacker = zlib.decompressobj()
     packed = unpacker.decompress(blob, MOST_MARKS)
     if not unpacker.eof:
-        raise zlib.error(f"marks that are cut, or unpack to more than {MOST_MARKS:,} bytes")
+        raise zlib.error(f"marks are truncated, or unpack to more than {MOST_MARKS:,} bytes")
     lines: list[list[Any]] = json.loads(packed)
     return lines
 
@@ -153,7 +153,7 @@ def _mark(sort: str, start: int, end: int, *rest: Any) -> Mark:
             return HeadingMark(start=start, end=end, path=tuple(rest[0]))
         case "l":
             return LineMark(start=start, end=end, line=rest[0])
-    raise ValueError(f"unknown sort of mark: {sort!r}")
+    raise ValueError(f"unknown type of mark: {sort!r}")
 
 
 def _restore(hint: Any, plain: Any) -> Any:
@@ -171,8 +171,8 @@ def _restore(hint: Any, plain: Any) -> Any:
         return datetime.fromisoformat(plain)
     if isinstance(hint, type) and is_dataclass(hint):
         return from_plain(hint, plain)
-    made = hint is float or (isinstance(hint, type) and issubclass(hint, Enum))
-    return hint(plain) if made else plain
+    convertible = hint is float or (isinstance(hint, type) and issubclass(hint, Enum))
+    return hint(plain) if convertible else plain
 
 
 def _restore_many(origin: Any, items: tuple[Any, ...], plain: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Every error that Wellread raises on purpose.
+"""The exceptions that Wellread raises on purpose.
 
 ::
 
@@ -6,14 +6,14 @@
     ├── SettingsError        a setting is missing, unknown or out of range
     ├── SourceError          one source could not be read; the run goes on with the others
     ├── StoreError           the catalogue or the index refused or is damaged
-    │   ├── DamageError      ... its files are damaged; the hint says how they are mended
-    │   └── FingerprintError the index was built by another embedder or chunking
+    │   ├── DamageError      ... its files are damaged; the hint says how to repair them
+    │   └── FingerprintError the index was built with another embedder or chunking
     ├── ModelError           an embedder or a language model failed
     │   ├── ModelTimeoutError     ... by taking too long
-    │   └── BudgetError           ... was not asked: what is left of the budget is too little
-    └── RequestError         the caller asked for something that cannot be served
+    │   └── BudgetError           ... was not called, because the budget does not allow it
+    └── RequestError         the request is invalid or cannot be served
         ├── UnknownCollectionError
-        └── UnknownNameError        a document, passage, speaker ... that is not there
+        └── UnknownNameError        a document, passage, speaker ... that does not exist
 
 A message says what happened, where, and what to do about it.
 """
@@ -32,7 +32,7 @@ class WellreadError(Exception):
     """Root of all errors raised on purpose.
 
     Attributes:
-        hint: what the reader can do about it; empty when the message already says so.
+        hint: what the user can do about it; empty when the message already says so.
         retryable: whether the same call may succeed later without any change.
     """
 
@@ -52,7 +52,7 @@ class SettingsError(WellreadError):
 
 
 class SourceError(WellreadError):
-    """One source could not be read; names the source and the reason.
+    """One source could not be read.
 
     Attributes:
         uri: the source that failed.
@@ -67,7 +67,7 @@ class SourceError(WellreadError):
 
 
 class StoreError(WellreadError):
-    """The catalogue or the index refused, is locked, does not answer, or is damaged."""
+    """The catalogue or the index failed: refused, locked, unreachable or damaged."""
 
     def __init__(self, message: str, *, hint: str = "", retryable: bool = False) -> None:
         super().__init__(message, hint=hint)
@@ -75,19 +75,19 @@ class StoreError(WellreadError):
 
 
 class DamageError(StoreError):
-    """The files of the catalogue or the index are damaged or gone."""
+    """The files of the catalogue or the index are damaged or missing."""
 
 
 class FingerprintError(StoreError):
-    """The index was built by another embedder or another chunking than the settings ask for."""
+    """The index was built with an embedder or chunking other than the settings ask for."""
 
 
 class ModelError(WellreadError):
     """An embedder or a language model failed.
 
     Attributes:
-        retry_after: seconds that the server asked to wait before the next try, when it said.
-        cost: US dollars that the failed call cost all the same, as far as it was recorded.
+        retry_after: seconds that the server asked to wait before the next attempt, if it did.
+        cost: recorded cost of the failed call in US dollars.
     """
 
     retry_after: float | None = None
@@ -106,11 +106,11 @@ class ModelTimeoutError(ModelError):
 
 
 class BudgetError(ModelError):
-    """A language model is not asked, since what is left of the budget is less than it may cost."""
+    """A language model was not called, because the call may cost more than the budget allows."""
 
 
 class RequestError(WellreadError):
-    """The caller asked for something that cannot be served as asked."""
+    """The request is invalid or cannot be served."""
 
 
 class UnknownCollectionError(RequestError):
@@ -118,4 +118,4 @@ class UnknownCollectionError(RequestError):
 
 
 class UnknownNameError(RequestError):
-    """Nothing has the id or the name that was asked for; the hint says what looks like it."""
+    """No item has the requested id or name; the hint lists similar ones."""

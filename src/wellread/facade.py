@@ -1,6 +1,6 @@
-"""``Wellread``: one object to add material, ask it, search it and remove from it, in Python.
+"""``Wellread``: the Python interface to add material, ask questions, search, remove and verify.
 
-Each method is one call of what the command line and the HTTP interface call as well.
+Each method calls the same function as the command line and the HTTP interface.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from wellread.ingest.integrity.verify import VerifyReport, verify
 from wellread.ingest.pipeline import job_log
 from wellread.ingest.pipeline.job_log import OnProgress
 from wellread.ingest.remove import RemoveReport, remove_named
-from wellread.kb import Given, KnowledgeBase, open_kb
+from wellread.kb import KnowledgeBase, PartOverrides, open_kb
 from wellread.learning import asking_again
 from wellread.library.searches import Result, find
-from wellread.research.research import last_report, research, usual_limits
+from wellread.research.research import default_limits, last_report, research
 from wellread.types import Filters, Mode
 from wellread.values.answers import Answer, Event, Question
 from wellread.values.reports import Facet, Limits, Report, ResearchEvent, ResearchRequest
@@ -32,21 +32,21 @@ from wellread.values.reports import Facet, Limits, Report, ResearchEvent, Resear
 T = TypeVar("T")
 
 
-class Asking(TypedDict, total=False):
-    """How a question is asked; every field may be left out.
+class AskOptions(TypedDict, total=False):
+    """Options of a question; all are optional.
 
     Attributes:
-        collection: the only one that is asked.
-        filters: limits beside those in the question's own words, such as
+        collection: the only collection to use.
+        filters: limits in addition to those in the question's own words, such as
             ``Filters(collections=("notes",))``.
-        mode: how thoroughly to look; ``auto`` decides by the question.
+        mode: how thoroughly to search; ``auto`` decides by the question.
         session_id: the conversation that the question belongs to, so that "and in 2024?" is
             understood.
-        strict: whether sentences that the sources do not support are taken out; without it the
+        strict: whether to remove sentences that the sources do not support; by default the
             setting ``citations.strict`` decides.
-        max_clusters: most stories that news is told from.
-        owner: whose question it is; a session is private to its owner.
-        fresh: whether to write anew what was answered before.
+        max_clusters: the most stories that a news answer uses.
+        owner: the user who asks; a session is private to its owner.
+        fresh: whether to write a new answer even if the question was answered before.
     """
 
     collection: str
@@ -59,16 +59,16 @@ class Asking(TypedDict, total=False):
     fresh: bool
 
 
-class Researching(TypedDict, total=False):
-    """How a question is researched; every field may be left out.
+class ResearchOptions(TypedDict, total=False):
+    """Options of a research run; all are optional.
 
     Attributes:
-        collection: the only one that is researched.
-        filters: limits beside those in the question's own words.
-        limits: rounds, seconds, searches and dollars that it may take; else as in the settings.
-        facets: what to look for; else what a first look proposes.
+        collection: the only collection to use.
+        filters: limits in addition to those in the question's own words.
+        limits: the most rounds, seconds, searches and dollars; by default those of the settings.
+        facets: the topics to search for; by default those that a first search proposes.
         session_id: the conversation that the question belongs to.
-        owner: whose question it is.
+        owner: the user who asks.
     """
 
     collection: str
@@ -89,14 +89,14 @@ class Wellread:
             print(wr.ask("Who runs the tool library?").text)
 
     Args:
-        home: the folder, made when it is not there; without it ``$WELLREAD_HOME``, or else
+        home: the folder, created when it is missing; by default ``$WELLREAD_HOME``, or else
             ``~/.wellread``.
-        settings: settings that stand above the home's own, as ``{section: {name: value}}``.
-        parts: an embedder, language models or a reader in place of those that the settings name.
+        settings: settings that override the home's own, as ``{section: {name: value}}``.
+        parts: an embedder, language models or a reader that replace those of the settings.
 
     Raises:
         SettingsError: a setting is unknown or out of range.
-        StoreError: the home cannot be made.
+        StoreError: the home cannot be created.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class Wellread:
         home: str | Path | None = None,
         *,
         settings: Mapping[str, Mapping[str, Any]] | None = None,
-        **parts: Unpack[Given],
+        **parts: Unpack[PartOverrides],
     ) -> None:
         self._kb: KnowledgeBase | None = open_kb(
             Path(home) if home is not None else default_home(), overrides=settings, **parts
@@ -115,7 +115,7 @@ class Wellread:
         """The knowledge base that all methods work on.
 
         Raises:
-            RequestError: it was closed.
+            RequestError: this object was closed.
         """
         if self._kb is None:
             raise RequestError("this Wellread is closed", hint="open another: Wellread(home)")
@@ -128,59 +128,58 @@ class Wellread:
         settings_file: str | Path | None = None,
         on_progress: OnProgress | None = None,
     ) -> job_log.Report:
-        """Read files, folders, globs, web pages and feeds into a collection.
+        """Add files, folders, globs, web pages and feeds to a collection.
 
-        What is unchanged since the last time is not read again. One bad source never stops the
-        others: its row of the report says why it failed. Questions that stayed open and that the
-        new documents could answer are asked again (docs/coverage.md).
+        Unchanged sources are not read again. One bad source never stops the others: its row of
+        the report says why it failed. Open questions that the new documents could answer are
+        asked again (docs/coverage.md).
 
         Args:
             inputs: paths, globs and addresses.
             collection: where the documents go; questions can be limited to it.
-            settings_file: how fields and links of a foreign archive map to Wellread's
+            settings_file: the mapping of a foreign archive's fields and links
                 (docs/collections.md).
-            on_progress: is told now and then how far the run is.
+            on_progress: called now and then with the progress of the run.
 
         Returns:
-            How every source fared.
+            The result for every source.
 
         Raises:
-            SettingsError: a settings file cannot be understood, or leaves out files and nobody
-                agreed.
-            StoreError: a store refused (disk full); what was written before stays.
-            ModelError: the embedder failed; what was written is found by its words.
+            SettingsError: a settings file is invalid, or excludes files without confirmation.
+            StoreError: a store failed (disk full); everything written before is kept.
+            ModelError: the embedder failed; what was written can be found by its words.
         """
         return asking_again.add(
             self.kb,
-            [str(given) for given in inputs],
+            [str(source) for source in inputs],
             collection=collection,
             settings=Path(settings_file) if settings_file is not None else None,
             on_progress=on_progress,
         )
 
-    def ask(self, question: str, **how: Unpack[Asking]) -> Answer:
+    def ask(self, question: str, **how: Unpack[AskOptions]) -> Answer:
         """Answer a question, with a citation and a verdict for each sentence.
 
         Args:
-            question: in words.
-            how: the fields of ``Asking``.
+            question: the question as text.
+            how: the fields of ``AskOptions``.
 
         Returns:
-            The answer. Where the material holds none, it says so: ``answered_by`` is ``none``.
+            The answer. If the material has none, it says so and ``answered_by`` is ``none``.
 
         Raises:
-            RequestError: the question is empty or too long, or the base was closed.
-            UnknownCollectionError: a filter names a collection that is not there.
+            RequestError: the question is empty or too long, or this object was closed.
+            UnknownCollectionError: a filter names an unknown collection.
             FingerprintError, StoreError, ModelError: a part of the home cannot be used.
         """
-        return _finished(self.ask_async(question, **how))
+        return _run_to_end(self.ask_async(question, **how))
 
-    async def ask_async(self, question: str, **how: Unpack[Asking]) -> Answer:
-        """``ask`` for async code: nothing blocks the event loop.
+    async def ask_async(self, question: str, **how: Unpack[AskOptions]) -> Answer:
+        """Answer a question like ``ask``, for async code; never blocks the event loop.
 
         Args:
-            question: in words.
-            how: the fields of ``Asking``.
+            question: the question as text.
+            how: the fields of ``AskOptions``.
 
         Returns:
             The answer.
@@ -191,22 +190,22 @@ class Wellread:
         """
         return await final(self.stream(question, **how))
 
-    def stream(self, question: str, **how: Unpack[Asking]) -> AsyncIterator[Event]:
-        """Answer a question and tell of it on the way.
+    def stream(self, question: str, **how: Unpack[AskOptions]) -> AsyncIterator[Event]:
+        """Answer a question and yield events on the way.
 
         Args:
-            question: in words.
-            how: the fields of ``Asking``.
+            question: the question as text.
+            how: the fields of ``AskOptions``.
 
         Returns:
-            Steps as they end, pieces of a model's draft as they are written, sentences with their
-            verdicts; a ``FinalEvent`` with the answer is the last.
+            Events for finished steps, pieces of a model's draft and sentences with their verdicts;
+            the last is a ``FinalEvent`` with the answer.
 
         Raises:
             RequestError, UnknownCollectionError: as ``ask``.
             FingerprintError, StoreError, ModelError: as ``ask``.
         """
-        asked = Question(
+        request = Question(
             text=question,
             filters=_within(how),
             mode=how.get("mode", "auto"),
@@ -216,47 +215,47 @@ class Wellread:
             owner=how.get("owner", ""),
             fresh=how.get("fresh", False),
         )
-        return answer(self.kb, asked)
+        return answer(self.kb, request)
 
-    def research(self, question: str, **how: Unpack[Researching]) -> Report:
-        """Look for everything on a question, in rounds, and report it with its sources.
+    def research(self, question: str, **how: Unpack[ResearchOptions]) -> Report:
+        """Research a question in rounds of searching, and return a report with sources.
 
-        A run is kept on the way: one that was killed is listed by ``wellread research --list`` and
-        goes on with ``--resume``.
+        The progress of a run is stored: ``wellread research --list`` lists a run that was killed,
+        and ``--resume`` continues it.
 
         Args:
-            question: in words.
-            how: the fields of ``Researching``.
+            question: the question as text.
+            how: the fields of ``ResearchOptions``.
 
         Returns:
             The report; its ``answer`` is Markdown with a verdict for each sentence, and
-            ``stopped`` says why it ended.
+            ``stopped`` is the reason why the run ended.
 
         Raises:
-            RequestError: as ``ask``, or too many facets are given.
-            UnknownCollectionError: a filter names a collection that is not there.
+            RequestError: as ``ask``, or there are too many facets.
+            UnknownCollectionError: a filter names an unknown collection.
             FingerprintError, StoreError, ModelError: a part of the home cannot be used.
         """
-        return _finished(last_report(self.research_stream(question, **how)))
+        return _run_to_end(last_report(self.research_stream(question, **how)))
 
     def research_stream(
-        self, question: str, **how: Unpack[Researching]
+        self, question: str, **how: Unpack[ResearchOptions]
     ) -> AsyncIterator[ResearchEvent]:
-        """``research`` for async code, which is told of each search on the way.
+        """Research a question like ``research``, for async code, and yield events on the way.
 
         Args:
-            question: in words.
-            how: the fields of ``Researching``.
+            question: the question as text.
+            how: the fields of ``ResearchOptions``.
 
         Returns:
-            A ``PlanEvent``, then a ``ProgressEvent`` for what was looked for and found; a
-            ``ReportEvent`` with the report is the last.
+            A ``PlanEvent``, then a ``ProgressEvent`` for each search; the last is a
+            ``ReportEvent`` with the report.
 
         Raises:
             RequestError, UnknownCollectionError: as ``research``.
             FingerprintError, StoreError, ModelError: as ``research``.
         """
-        asked = Question(
+        query = Question(
             text=question,
             filters=_within(how),
             mode="deep",
@@ -265,8 +264,8 @@ class Wellread:
         )
         facets = how.get("facets")
         request = ResearchRequest(
-            question=asked,
-            limits=how.get("limits", usual_limits(self.kb)),
+            question=query,
+            limits=how.get("limits", default_limits(self.kb)),
             facets=None if facets is None else tuple(facets),
         )
         return research(self.kb, request)
@@ -280,21 +279,21 @@ class Wellread:
         mode: SearchMode = "hybrid",
         limit: int = 10,
     ) -> Sequence[Result]:
-        """Find passages by their words, their meaning, or both.
+        """Search for passages by words, by meaning, or both.
 
         Args:
-            query: words to look for.
-            collection: the only one that is searched.
-            filters: what the search is limited to; of speakers, only their own words are shown.
+            query: the words to search for.
+            collection: the only collection to search.
+            filters: limits of the search; with speakers, only their own words are shown.
             mode: ``text``, ``vector`` or ``hybrid``.
-            limit: most passages.
+            limit: the most passages to return.
 
         Returns:
-            Passages with their places, the best first.
+            Passages with their locations, the best first.
 
         Raises:
             RequestError: the query is empty.
-            UnknownCollectionError, UnknownNameError: a filter names what is not there.
+            UnknownCollectionError, UnknownNameError: a filter names something unknown.
             StoreError, ModelError: a part of the home cannot be used.
         """
         within = _within({"collection": collection, "filters": filters or Filters()})
@@ -307,15 +306,15 @@ class Wellread:
 
         Args:
             names: paths, folders, addresses, document ids or titles.
-            collection: where they are.
-            prove: whether to take the bytes off the disk and to look for traces in every store.
+            collection: their collection.
+            prove: whether to erase the bytes from disk and to search every store for traces.
 
         Returns:
-            What went, and the traces that were found.
+            The removed documents, and any traces that were found.
 
         Raises:
-            SourceError: a name fits nothing, or several documents; then nothing is removed.
-            StoreError: a store refused.
+            SourceError: a name matches nothing or several documents; nothing is removed then.
+            StoreError: a store failed.
         """
         return remove_named(self.kb, collection, [str(name) for name in names], prove=prove)
 
@@ -323,10 +322,10 @@ class Wellread:
         """Compare all stores with each other, row by row.
 
         Args:
-            repair: whether to mend what can be mended.
+            repair: whether to repair what can be repaired.
 
         Returns:
-            Counts and problems.
+            The counts and the problems found.
 
         Raises:
             StoreError: the catalogue cannot be read, or another run is writing.
@@ -335,10 +334,10 @@ class Wellread:
         return verify(self.kb, repair=repair)
 
     def close(self) -> None:
-        """Let go of files and connections. Closing twice is no error; all else is one."""
-        held, self._kb = self._kb, None
-        if held is not None:
-            held.close()
+        """Close files and connections; may be called twice, but no other method may follow."""
+        kb, self._kb = self._kb, None
+        if kb is not None:
+            kb.close()
 
     def __enter__(self) -> Self:
         _ = self.kb
@@ -348,11 +347,11 @@ class Wellread:
         self.close()
 
 
-def _within(how: Asking | Researching) -> Filters:
-    """The limits of a question, the collection among them.
+def _within(how: AskOptions | ResearchOptions) -> Filters:
+    """Return the filters of a question, including its collection.
 
     Raises:
-        RequestError: collections are named twice.
+        RequestError: both name collections.
     """
     filters, collection = how.get("filters", Filters()), how.get("collection", "")
     if collection and filters.collections:
@@ -360,24 +359,24 @@ def _within(how: Asking | Researching) -> Filters:
     return replace(filters, collections=(collection,)) if collection else filters
 
 
-def _finished(work: Coroutine[Any, Any, T]) -> T:
-    """What ``work`` comes to; in a thread of its own where an event loop runs, as in a notebook."""
+def _run_to_end(work: Coroutine[Any, Any, T]) -> T:
+    """Run ``work`` and return its result, in a new thread when an event loop runs (notebooks)."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(work)
-    begun: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any] | None]] = []
+    started: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any] | None]] = []
 
     async def noted() -> T:
-        begun.append((asyncio.get_running_loop(), asyncio.current_task()))
+        started.append((asyncio.get_running_loop(), asyncio.current_task()))
         return await work
 
     with ThreadPoolExecutor(1, "wellread-ask") as thread:
-        done = thread.submit(copy_context().run, asyncio.run, noted())
+        future = thread.submit(copy_context().run, asyncio.run, noted())
         try:
-            return done.result()
-        except KeyboardInterrupt:  # of a person who does not want to wait
-            for loop, task in begun:
+            return future.result()
+        except KeyboardInterrupt:  # cancel the work, which runs in the other thread
+            for loop, task in started:
                 if task is not None:
                     loop.call_soon_threadsafe(task.cancel)
             raise

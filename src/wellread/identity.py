@@ -1,9 +1,9 @@
-"""Ids of things, and who asks.
+"""Ids of documents, versions, passages and sentences, and the identity of the asker.
 
-Most ids are tagged hashes of what makes the thing itself, and so can be made again.
+Most ids are tagged hashes of the item's defining values, and can be recomputed.
 
-The tag (``doc``, ``ver``, ``psg`` ...) goes into the hash and in front of the result, so that two
-kinds of thing never share an id. The same input gives the same id on every machine and every run.
+The tag (``doc``, ``ver``, ``psg`` ...) is part of the hash and precedes the result, so that two
+kinds of item never share an id. The same input gives the same id on every machine and every run.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True, slots=True)
 class Everything:
-    """Reads with all rights: what commands on the machine itself, and jobs, hold."""
+    """The right to read everything, which jobs and commands on the machine itself have."""
 
 
 EVERYTHING = Everything()
@@ -32,14 +32,14 @@ EVERYTHING = Everything()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asker:
-    """Whose request it is, and what it may read. There is no request without one.
+    """The user of a request and what they may read. Every request has one.
 
     Attributes:
-        owner: whose answers, conversations and preferences these are: the id of a user, or ""
-            for whoever sits at the machine itself.
-        reads: the names of the collections that may be read; of others nothing is told.
-        limited: whether it is a key to some collections, to which a conversation that goes beyond
-            them is not there. To its owner it is, also where a collection was closed to them.
+        owner: the owner of answers, conversations and preferences: the id of a user, or "" for
+            the user of the machine itself.
+        reads: the names of the readable collections; the existence of others is not revealed.
+        limited: whether this is an API key for some collections only. Such a key does not see
+            conversations beyond them; their owner does, even after losing access to a collection.
     """
 
     owner: str = ""
@@ -47,13 +47,13 @@ class Asker:
     limited: bool = False
 
 
-LOCAL = Asker(reads=EVERYTHING)  # whoever has the home's folder has all that is in it
-# Of whom nothing is: the machine's own things belong to the empty name.
+LOCAL = Asker(reads=EVERYTHING)  # access to the home's folder means access to everything in it
+# Owns nothing: items of the machine itself belong to the empty name.
 NOBODY = Asker(owner="(nobody)", reads=frozenset())
 
 
 def tagged_hash(tag: str, *parts: str | int) -> str:
-    """``tag_`` and 24 hex digits of BLAKE2b over the tag and the parts.
+    """Return ``tag_`` and 24 hex digits of BLAKE2b over the tag and the parts.
 
     Every part is preceded by its length, so ``("ab", "c")`` and ``("a", "bc")`` differ.
     """
@@ -66,49 +66,49 @@ def tagged_hash(tag: str, *parts: str | int) -> str:
 
 
 def random_id(tag: str) -> str:
-    """An id of the same form that nobody can guess: of what was asked and of what was run."""
+    """Return an unguessable id of the same form, for answers and runs."""
     return f"{tag}_{secrets.token_hex(DIGEST_BYTES)}"
 
 
 def document_id(collection: str, uri: str) -> str:
-    """The id of the document known by (collection, uri)."""
+    """Return the id of the document with this collection and URI."""
     return tagged_hash("doc", collection, uri)
 
 
 def version_of(text: str, marks: tuple[Mark, ...]) -> str:
-    """The version: a hash of the text and its marks."""
+    """Return the version of a document: a hash of its text and marks."""
     return tagged_hash("ver", text, *(_mark_line(mark) for mark in marks))
 
 
 def facts_of(document: Document) -> str:
-    """A hash of everything of a document except its text and marks.
+    """Return a hash of all fields of a document except its text and marks.
 
-    Two versions with the same text differ here when only a title, a date or a tag changed.
+    It shows that only a title, a date or a tag has changed.
     """
     facts = {each.name: getattr(document, each.name) for each in fields(document)}
-    for known in ("collection", "uri", "text", "marks"):
-        del facts[known]
+    for name in ("collection", "uri", "text", "marks"):
+        del facts[name]
     facts["taxonomy"] = dict(document.taxonomy)
     return tagged_hash("fct", json.dumps(facts, sort_keys=True, default=_plain))
 
 
 def passage_id(document: str, version: str, span: Span) -> str:
-    """The id of the passage ``span`` of ``version`` of ``document``."""
+    """Return the id of the passage ``span`` in ``version`` of ``document``."""
     return tagged_hash("psg", document, version, span.start, span.end)
 
 
 def sentence_words(text: str) -> tuple[str, ...]:
-    """The words by which a sentence is known again: case and punctuation do not count."""
+    """Return the casefolded words that identify a sentence, without punctuation."""
     return tuple(_WORD.findall(text.casefold()))
 
 
 def sentence_hash(text: str) -> str:
-    """A hash by which a sentence is known again: case, white space and punctuation do not count."""
+    """Return a hash of a sentence that ignores case, white space and punctuation."""
     return tagged_hash("sen", *sentence_words(text))
 
 
 def words_hash(text: str) -> str:
-    """A hash of the words of a place in a text; white space alone does not change it."""
+    """Return a hash of a text that ignores differences in white space."""
     return tagged_hash("wds", " ".join(text.split()))
 
 

@@ -1,7 +1,7 @@
-"""Finds by name what the package brings itself and what other installed packages add to it.
+"""Finds built-in parts and plug-ins of other packages by name.
 
-A package adds an embedder, say, with an entry point in the group ``wellread.embedders``; the
-settings then name it as they name a built-in one. A built-in name cannot be taken by a package.
+A package adds an embedder, for example, with an entry point in the group ``wellread.embedders``;
+the settings then name it like a built-in one. A plug-in cannot replace a built-in name.
 """
 
 from __future__ import annotations
@@ -13,46 +13,46 @@ from typing import Any, TypeVar
 
 from wellread.errors import SettingsError
 
-INDEXES = "wellread.indexes"  # of ``store.base.IndexBackend``
-LOADERS = "wellread.loaders"  # of ``ingest.loaders.base.Loader``, named by a file's extension
+INDEXES = "wellread.indexes"  # entry points of ``store.base.IndexBackend``
+LOADERS = "wellread.loaders"  # of ``ingest.loaders.base.Loader``, named by file extension
 
 T = TypeVar("T")
 
 
 def find(group: str, name: str, built_in: Mapping[str, Callable[[], T]], setting: str) -> T:
-    """What ``name`` stands for: the built-in one, loaded now, or what a package registered.
+    """Load the built-in part ``name``, or the plug-in with that name.
 
     Args:
-        built_in: what loads each of the package's own, so that only the chosen one is imported.
-        setting: the setting that holds the name, for messages.
+        built_in: loaders of the built-in parts, so that only the chosen one is imported.
+        setting: the setting that contains the name, for messages.
 
     Raises:
-        SettingsError: nothing has that name, or the package that registered it fails to load.
+        SettingsError: the name is unknown, or its package fails to load.
     """
     if name in built_in:
         return built_in[name]()
-    added = installed(group)
-    if name not in added:
-        known = ", ".join([*built_in, *sorted(added)])
+    plugins = installed(group)
+    if name not in plugins:
+        choices = ", ".join([*built_in, *sorted(plugins)])
         raise SettingsError(
-            f"{setting} is {name!r}, which nothing is registered as",
-            hint=f"known are: {known}; install the package that adds {name!r}, or name another",
+            f"{setting} is {name!r}, but no such plug-in is installed",
+            hint=f"known are: {choices}; install the package that adds {name!r}, or name another",
         )
-    loaded: T = load(added[name])
+    loaded: T = load(plugins[name])
     return loaded
 
 
 @cache
 def installed(group: str) -> Mapping[str, EntryPoint]:
-    """Name to entry point of everything that packages add to ``group``; nothing is imported."""
+    """Return the entry points of ``group`` by name, without importing them."""
     return {point.name: point for point in entry_points(group=group)}
 
 
 def load(point: EntryPoint) -> Any:
-    """What the entry point names, imported.
+    """Import and return the object that an entry point names.
 
     Raises:
-        SettingsError: the package cannot be imported or lacks it.
+        SettingsError: the package cannot be imported or lacks the object.
     """
     try:
         return point.load()

@@ -1,17 +1,16 @@
-"""The JSON of values and its schema, derived from their declarations by a table of what goes out.
+"""Converts values to JSON with a schema, as declared by a table of the fields to expose.
 
-A ``View`` is such a table. A value that it does not hold goes out nowhere, so that no owner leaves
-because somebody gave a value another field. Of a value that it holds go out, under the fields' own
-names (in camelCase where the view says so), those that its line names::
+A ``View`` is such a table. It refuses values without a line, and exposes only the fields named in
+the line, so that a new field (an owner, for example) cannot leak. Fields keep their own names, in
+camelCase if the view says so::
 
     FACES.show(Step)                                    # all fields
     FACES.show(Gap, "* -owner collections=scope")       # all but one, one under another name
     FACES.show(Turn, "* locator=locator.label link", link=(str, link_of))   # and a computed one
 
-A line holds names in their order: ``name`` (a field, a property, or what is computed beside it),
-``name=path`` (what stands at a path of attributes), ``*`` (all fields that are not named),
-``*path`` (all that goes out of the value at the path), ``?name`` (left out where it is None),
-and ``-name`` (not that one).
+A line lists names in order: ``name`` (a field, a property or a computed value), ``name=path`` (the
+value at a path of attributes), ``*`` (all fields not named otherwise), ``*path`` (all exposed
+fields of the value at the path), ``?name`` (omitted when None), and ``-name`` (excluded).
 """
 
 from __future__ import annotations
@@ -32,14 +31,14 @@ from pydantic import BaseModel, Field, create_model
 from wellread.text.words import harmless
 
 Get = Callable[[Any], Any]
-Computed = tuple[Any, Get]  # its type, and the function that gives it
+Computed = tuple[Any, Get]  # the type, and the function that computes the value
 _ATTRIBUTE = re.compile(r"^ {4}(\w+(?:, \w+)*): (.+(?:\n {8}.+)*)", re.MULTILINE)
 _hints: Callable[[Any], Mapping[str, Any]] = cache(get_type_hints)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outgoing:
-    """One field as it goes out: its name here and outside, its type, and how it is read."""
+    """An exposed field: its name, its JSON key, its type and its getter."""
 
     name: str
     key: str
@@ -49,7 +48,7 @@ class Outgoing:
 
 
 class View:
-    """What goes out of which kind of value, and under which names."""
+    """The table of the types and fields to expose."""
 
     def __init__(
         self, *, camel: bool, lines: dict[type, tuple[str, Mapping[str, Computed]]]
@@ -60,28 +59,28 @@ class View:
         self._models: dict[type, type[BaseModel]] = {}
 
     def show(self, kind: type, line: str = "*", **computed: Computed) -> None:
-        """Let values of ``kind`` out as ``line`` says, which the module's text explains."""
+        """Expose values of ``kind`` by ``line``, whose syntax the module's docstring explains."""
         if kind in self._lines:
-            raise ValueError(f"{kind.__name__} is shown already")
-        if left := computed.keys() - set(line.split()):
-            raise ValueError(f"the line of {kind.__name__} does not name {', '.join(left)}")
+            raise ValueError(f"{kind.__name__} already has a line")
+        if unnamed := computed.keys() - set(line.split()):
+            raise ValueError(f"the line of {kind.__name__} does not name {', '.join(unnamed)}")
         self._lines[kind] = (line, computed)
 
     def show_whole(self, *kinds: type) -> None:
-        """Let values of these kinds out with all their fields."""
+        """Expose values of these types with all their fields."""
         for kind in kinds:
             self.show(kind)
 
     def json(self, value: object) -> Any:
-        """``value`` as dictionaries, lists, strings, numbers, booleans and None.
+        """Convert ``value`` to dictionaries, lists, strings, numbers, booleans and None.
 
-        What drives a terminal or turns the order of letters leaves in no string.
+        Strings lose terminal control characters and bidirectional overrides.
         """
         if is_dataclass(value):
-            held = ((each, each.get(value)) for each in self._of(type(value)))
+            exposed = ((each, each.get(value)) for each in self._of(type(value)))
             return {
                 each.key: self.json(inside)
-                for each, inside in held
+                for each, inside in exposed
                 if not (each.optional and inside is None)
             }
         if isinstance(value, Mapping):
@@ -91,9 +90,9 @@ class View:
         return _plain(value)
 
     def look(self, value: object) -> Any:
-        """``value`` for a template: what goes out of it, by the fields' own names, as it is."""
+        """Wrap ``value`` for a template, which sees the exposed fields, unconverted."""
         if is_dataclass(value):
-            return Look(self, value)
+            return ExposedValue(self, value)
         if isinstance(value, Mapping):
             return {key: self.look(each) for key, each in value.items()}
         if isinstance(value, list | tuple):
@@ -102,40 +101,40 @@ class View:
         return value
 
     def outgoing(self, value: object, name: str) -> Any:
-        """What goes out of ``value`` under this name."""
-        found = next((each for each in self._of(type(value)) if each.name == name), None)
-        if found is None:
-            raise AttributeError(f"{type(value).__name__} shows no {name}")
-        return found.get(value)
+        """Return the exposed field ``name`` of ``value``."""
+        field = next((each for each in self._of(type(value)) if each.name == name), None)
+        if field is None:
+            raise AttributeError(f"{type(value).__name__} does not expose {name}")
+        return field.get(value)
 
     def model(self, kind: type) -> type[BaseModel]:
-        """The schema of what goes out of ``kind``, as a class that pydantic describes."""
+        """Return a pydantic model of the exposed fields of ``kind``, for its JSON schema."""
         if kind not in self._models:
-            meant = _meanings(kind)
-            told = {
+            descriptions = _descriptions(kind)
+            schema = {
                 each.key: (
                     self.described(each.hint),
-                    Field(None if each.optional else ..., description=meant.get(each.name)),
+                    Field(None if each.optional else ..., description=descriptions.get(each.name)),
                 )
                 for each in self._of(kind)
             }
-            made = create_model(
-                kind.__name__, __doc__=kind.__doc__, __module__=kind.__module__, **cast(Any, told)
+            model = create_model(
+                kind.__name__, __doc__=kind.__doc__, __module__=kind.__module__, **cast(Any, schema)
             )
-            self._models[kind] = made
+            self._models[kind] = model
         return self._models[kind]
 
     def described(self, hint: Any) -> Any:
-        """A type with the schemas of the values in it."""
+        """Replace the dataclasses in a type by their pydantic models."""
         if isinstance(hint, type) and is_dataclass(hint):
             return self.model(hint)
-        inside, origin = get_args(hint), get_origin(hint)
-        if not inside or origin is Literal:
+        parameters, origin = get_args(hint), get_origin(hint)
+        if not parameters or origin is Literal:
             return hint
-        made = tuple(each if each is Ellipsis else self.described(each) for each in inside)
+        arguments = tuple(each if each is Ellipsis else self.described(each) for each in parameters)
         if origin is UnionType:
-            return Union[made]  # noqa: UP007 - of types that only now are known
-        return (dict if origin is Mapping else cast(Any, origin))[made]
+            return Union[arguments]  # noqa: UP007 - of types known only at run time
+        return (dict if origin is Mapping else cast(Any, origin))[arguments]
 
     def _of(self, kind: type) -> list[Outgoing]:
         if kind not in self._outgoing:
@@ -143,29 +142,29 @@ class View:
         return self._outgoing[kind]
 
     def _parsed(self, kind: type) -> list[Outgoing]:
-        known = next((each for each in kind.__mro__ if each in self._lines), None)
-        if known is None:
-            raise TypeError(f"{kind.__name__} is shown nowhere: no view names it")
-        line, computed = self._lines[known]
+        base = next((each for each in kind.__mro__ if each in self._lines), None)
+        if base is None:
+            raise TypeError(f"{kind.__name__} cannot be shown: the view has no line for it")
+        line, computed = self._lines[base]
         pairs = [word.partition("=") for word in line.split()]
         named = {name.lstrip("-?") for name, _, _ in pairs} | {path for _, _, path in pairs}
-        found: list[Outgoing] = []
+        exposed: list[Outgoing] = []
         for name, _, path in pairs:
             if name == "*":
                 plain = (each.name for each in fields(kind) if each.name not in named)
-                found += [self._read(kind, each, each) for each in plain]
+                exposed += [self._read(kind, each, each) for each in plain]
             elif name.startswith("*"):
-                found += [each for each in self._inside(kind, name[1:]) if each.name not in named]
+                exposed += [each for each in self._inside(kind, name[1:]) if each.name not in named]
             elif name in computed:
-                found.append(self._outgoing_as(name, *computed[name]))
+                exposed.append(self._outgoing_as(name, *computed[name]))
             elif name.startswith("?"):
-                found.append(replace(self._read(kind, name[1:], name[1:]), optional=True))
+                exposed.append(replace(self._read(kind, name[1:], name[1:]), optional=True))
             elif not name.startswith("-"):
-                found.append(self._read(kind, name, path or name))
-        return found
+                exposed.append(self._read(kind, name, path or name))
+        return exposed
 
     def _inside(self, kind: type, path: str) -> list[Outgoing]:
-        """What goes out of the value at a path of ``kind``."""
+        """Return the exposed fields of the value at a path of ``kind``."""
         at = attrgetter(path)
 
         def through(get: Get) -> Get:
@@ -179,11 +178,11 @@ class View:
     def _outgoing_as(self, name: str, hint: Any, get: Get) -> Outgoing:
         first, *others = name.split("_")
         key = first + "".join(map(str.capitalize, others)) if self._camel else name
-        return Outgoing(name=name, key=key, hint=hint, get=_exact(hint, get))
+        return Outgoing(name=name, key=key, hint=hint, get=_with_floats(hint, get))
 
 
-class Look:
-    """A value as templates see it: its attributes are what goes out of it."""
+class ExposedValue:
+    """A value as templates see it, with only the exposed attributes."""
 
     __slots__ = ("_value", "_view")
 
@@ -195,23 +194,23 @@ class Look:
         return self._view.look(self._view.outgoing(self._value, name))
 
 
-def _meanings(kind: type) -> dict[str, str]:
-    """What the fields mean, by the lines below ``Attributes:`` of the class."""
-    told = inspect.cleandoc(kind.__doc__ or "").partition("Attributes:")[2]
-    found: dict[str, str] = {}
-    for names, words in _ATTRIBUTE.findall(told):
-        found |= dict.fromkeys(names.split(", "), " ".join(words.split()))
-    return found
+def _descriptions(kind: type) -> dict[str, str]:
+    """Return descriptions of the fields from the ``Attributes:`` section of the docstring."""
+    section = inspect.cleandoc(kind.__doc__ or "").partition("Attributes:")[2]
+    meanings: dict[str, str] = {}
+    for names, words in _ATTRIBUTE.findall(section):
+        meanings |= dict.fromkeys(names.split(", "), " ".join(words.split()))
+    return meanings
 
 
 def _hint_at(kind: type, path: str) -> Any:
-    """The type of what stands at a path of attributes, fields or properties."""
+    """Return the type at a path of attributes, fields or properties."""
     hint: Any = kind
     for name in path.split("."):
-        inside = [each for each in get_args(hint) if each is not type(None)]
-        holder = inside[0] if get_origin(hint) in (Union, UnionType) else hint
-        known = _hints(holder)
-        hint = known[name] if name in known else _hints(getattr(holder, name).fget)["return"]
+        alternatives = [each for each in get_args(hint) if each is not type(None)]
+        holder = alternatives[0] if get_origin(hint) in (Union, UnionType) else hint
+        hints = _hints(holder)
+        hint = hints[name] if name in hints else _hints(getattr(holder, name).fget)["return"]
     return hint
 
 
@@ -227,13 +226,13 @@ def _plain(value: object) -> Any:
     raise TypeError(f"a {type(value).__name__} cannot be shown")
 
 
-def _exact(hint: Any, get: Get) -> Get:
-    """``get``, with a whole number as a fraction where the declaration says that it is one."""
+def _with_floats(hint: Any, get: Get) -> Get:
+    """Make ``get`` return a float when the declared type is float."""
     if hint is not float and hint != (float | None):
         return get
 
     def fraction(value: Any) -> float | None:
-        found = get(value)
-        return None if found is None else float(found)
+        number = get(value)
+        return None if number is None else float(number)
 
     return fraction

@@ -1,8 +1,8 @@
-"""The values that travel through Wellread. All are frozen; nothing here does I/O.
+"""Core data types: documents, spans, marks, passages, filters and search hits. All are frozen.
 
-A document has one ``text``, stored once, and ``marks`` on it. Everything else that points into
-the text is a :class:`Span`; page, time, speaker, heading and line are looked up from the marks
-(see ``values/locators.py``) by the same code whatever the source was.
+A document has one ``text``, stored once, with ``marks`` on it. Everything else that points into
+the text is a :class:`Span`; page, time, speaker, heading and line are looked up from the marks by
+the same code for every kind of source (``values/locators.py``).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Span:
         return text[self.start : self.end]
 
     def moved(self, by: int) -> Span:
-        """The span ``by`` characters further on."""
+        """Return the span shifted by ``by`` characters."""
         return Span(start=self.start + by, end=self.end + by)
 
     def overlaps(self, other: Span) -> bool:
@@ -60,7 +60,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageMark:
-    """The range stands on page ``page`` (counted from 1), in ``box`` when that is known."""
+    """The range is on page ``page`` (counted from 1), in ``box`` when that is known."""
 
     start: int
     end: int
@@ -89,7 +89,7 @@ class SpeakerMark:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeadingMark:
-    """The range stands under these headings, outermost first."""
+    """The range is under these headings, outermost first."""
 
     start: int
     end: int
@@ -110,12 +110,12 @@ Mark = PageMark | TimeMark | SpeakerMark | HeadingMark | LineMark
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Locator:
-    """What a span looks like to a person, and how to open it.
+    """The location of a span for display and for opening it.
 
     Attributes:
         label: ``p. 5``, ``12:14 · John``, ``§ Setup › Windows``, ``line 12``; may be empty.
-        page, begin, speaker, heading, line: the facts behind the label, where known.
-        box: where on the page, where known.
+        page, begin, speaker, heading, line: the values in the label, if known.
+        box: the rectangle on the page, if known.
     """
 
     label: str
@@ -129,10 +129,10 @@ class Locator:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EarlierTurn:
-    """A question that was asked before and what was answered, as whoever asks kept it.
+    """An earlier question and its answer, as sent by the client.
 
     Attributes:
-        answer_id: of the stored answer; where it is still known, it counts instead of ``answer``.
+        answer_id: the stored answer's id; if it still exists, it replaces ``answer``.
     """
 
     question: str
@@ -142,7 +142,7 @@ class EarlierTurn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """What one person says without a break by another."""
+    """A passage spoken by one person without interruption by another."""
 
     speaker: str
     span: Span
@@ -161,7 +161,7 @@ class Relation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntityFacts:
-    """What makes a document a node of the knowledge graph."""
+    """The fields that make a document a node of the knowledge graph."""
 
     entity_id: str
     entity_type: str = ""
@@ -171,7 +171,7 @@ class EntityFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SentenceFeedback:
-    """An expert's judgement of one sentence of a past answer (``score`` 0-100)."""
+    """An expert's rating of one sentence of a past answer (``score`` 0-100)."""
 
     score: int | None = None
     explanation: str = ""
@@ -181,7 +181,7 @@ class SentenceFeedback:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PastQuestion:
-    """A past question with its answer and, where there is one, an expert's feedback.
+    """A past question with its answer and any feedback of an expert.
 
     Attributes:
         flow: the user's earlier turns, oldest first.
@@ -200,14 +200,14 @@ class PastQuestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """One source item: its text, the marks on it, and the facts that filters and links need.
+    """One source item: its text, the marks on it, and the metadata for filters and links.
 
     Attributes:
         collection: the set of documents that a question is scoped to.
-        uri: names the document inside its collection (a ``file:`` or ``https:`` URI).
-        url: where a reader opens it; the ``uri`` when empty.
-        source_type: finer than ``kind``, as the source says it (``rss``, ``pdf``, ``notice``).
-        taxonomy: dimension to values, for example ``{"sectors": ("energy",)}``.
+        uri: identifies the document in its collection (a ``file:`` or ``https:`` URI).
+        url: the address for readers; the ``uri`` when empty.
+        source_type: more specific than ``kind``, set by the source (``rss``, ``pdf``, ``notice``).
+        taxonomy: values by dimension, for example ``{"sectors": ("energy",)}``.
     """
 
     collection: str
@@ -230,7 +230,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passage:
-    """A span of one version of a document that is indexed and retrieved.
+    """A span of one document version, indexed and retrieved as a unit.
 
     ``passage.text == document.text[span.start:span.end]`` always holds. ``context`` (title and
     heading path) is embedded and searched together with the text but is not part of it.
@@ -247,13 +247,13 @@ class Passage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filters:
-    """What a search is limited to. An empty field does not limit; values of one field are
-    alternatives, fields add up. ``collections`` is a hard border.
+    """The limits of a search. Values of one field are alternatives, and all fields must match; an
+    empty field matches everything. ``collections`` is never relaxed.
 
     Attributes:
         published_from, published_to: inclusive; a document without a date matches neither.
-        taxonomy: pairs of dimension and value; a document must match at least one pair of each
-            dimension that is named.
+        taxonomy: pairs of dimension and value; a document must match at least one pair of every
+            dimension named.
     """
 
     collections: tuple[str, ...] = ()
@@ -270,13 +270,13 @@ class Filters:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppliedLimit:
-    """A limit that the answer was looked for within.
+    """A limit that was applied to the search for an answer.
 
     Attributes:
-        kind: of what ("time", "speaker", "kind", "source_type", "language", "collection", ...).
-        value: in words ("2025-10-01 to 2025-12-31").
-        origin: whether the asker set it, or the question's own words did.
-        relaxed: it matched nothing and was left out.
+        kind: the field ("time", "speaker", "kind", "source_type", "language", "collection", ...).
+        value: the limit in words ("2025-10-01 to 2025-12-31").
+        origin: whether the asker set it, or it comes from the question's own words.
+        relaxed: whether it was dropped because nothing matched it.
     """
 
     kind: str
@@ -285,12 +285,12 @@ class AppliedLimit:
     relaxed: bool = False
 
 
-# --- finding ---------------------------------------------------------------------------------
+# --- search ----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """One row of one ranked list that an index returned (score: larger is better)."""
+    """A row of a ranked list from an index (a larger score is better)."""
 
     passage_id: str
     document_id: str
@@ -301,7 +301,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListRank:
-    """Where a hit stood in one ranked list (``rank`` counted from 1)."""
+    """The position of a hit in one ranked list (``rank`` counted from 1)."""
 
     name: str
     rank: int
@@ -310,7 +310,7 @@ class ListRank:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
-    """A passage that was found, with the reasons why (``ranks``, one entry per list)."""
+    """A passage found by a search, with its rank in each list (``ranks``)."""
 
     passage: Passage
     document: DocumentFacts
@@ -321,7 +321,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentFacts:
-    """A document without its text and marks: what lists, filters and citations show."""
+    """A document without its text and marks, for lists, filters and citations."""
 
     id: str
     version: str

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wellread.ask.understand.analyse import analyse
-from wellread.ask.understand.rewrite import Turn, standalone
-from wellread.ask.understand.vocabulary import Vocabulary, forms_of, people
+from wellread.ask.understand.rewrite import Turn, make_standalone
+from wellread.ask.understand.vocabulary import Vocabulary, forms_of, people_by_key
 from wellread.errors import RequestError
 from wellread.store.catalogue.documents.entity_nodes import EntityNode
 from wellread.text.tokens import key_of
@@ -53,8 +53,8 @@ VOCABULARY = Vocabulary(
     kinds=frozenset({"article", "paper", "transcript", "entity"}),
     source_types=frozenset({"bulletin", "public_notice", "pdf"}),
     languages=frozenset({"en", "de"}),
-    speakers=people(["Ada Moor", "Ben Hill", "Ben Stone", "Will Dent", "Bo Ek"]),
-    authors=people(["Cleo Ray", "Ada Moor", "Finance Committee"]),
+    speakers=people_by_key(["Ada Moor", "Ben Hill", "Ben Stone", "Will Dent", "Bo Ek"]),
+    authors=people_by_key(["Cleo Ray", "Ada Moor", "Finance Committee"]),
     taxonomy={
         key_of("municipal"): (("scales", "municipal"),),
         key_of("energy"): (("sectors", "energy"),),
@@ -223,7 +223,7 @@ def test_a_person_who_is_talked_about_is_no_limit(question: str) -> None:
 def test_a_speaker_is_meant_by_the_whole_name_or_a_part_of_their_own(
     question: str, meant: list[str]
 ) -> None:
-    roles = Vocabulary(speakers=people(["Industrial Designer", "User Interface"]))
+    roles = Vocabulary(speakers=people_by_key(["Industrial Designer", "User Interface"]))
     read = analyse(Question(text=question), roles, TODAY)
     assert [one.value for one in read.constraints] == meant
     assert ("user interface" in read.subject) == (not meant)
@@ -411,5 +411,5 @@ def test_windows(words: str, first: date | None, last: date | None) -> None:
     ],
 )
 def test_the_year_of_the_conversation_is_kept(before: str, then: str, alone: str) -> None:
-    found = standalone(then, [Turn(question=before)], ARCHIVE, TODAY)
+    found = make_standalone(then, [Turn(question=before)], ARCHIVE, TODAY)
     assert found.text == f"What was said about reefs {alone}"

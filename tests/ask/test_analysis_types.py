@@ -14,7 +14,7 @@ from benchmarks.train_question_type import examples, words_of
 from numpy.typing import NDArray
 
 from wellread.ask.understand.analyse import analyse
-from wellread.ask.understand.question_type import Named, learned, masked_question
+from wellread.ask.understand.question_type import KnownSpans, load_model, mask_question
 from wellread.ask.understand.vocabulary import Vocabulary, forms_of, vocabulary_of
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.models.base import Purpose
@@ -181,7 +181,7 @@ class Leaning:
     dimensions = 384
 
     def __init__(self, identity: str) -> None:
-        column = learned().turning[:-1, learned().types.index("trend")]
+        column = load_model().turning[:-1, load_model().types.index("trend")]
         self.identity, self.vector = identity, 9 * column / np.linalg.norm(column)
         self.asked: list[str] = []
 
@@ -211,8 +211,8 @@ def test_the_vector_is_asked_where_the_words_leave_it_open(
 
 def test_the_model_was_learned_from_these_examples() -> None:
     given = list(examples())
-    assert learned().words == words_of(given)
-    assert set(learned().types) == {one.type for one in given}
+    assert load_model().words == words_of(given)
+    assert set(load_model().types) == {one.type for one in given}
 
 
 @pytest.mark.parametrize(
@@ -226,8 +226,8 @@ def test_the_model_was_learned_from_these_examples() -> None:
 )
 def test_what_is_known_becomes_a_slot(question: str, masked: str) -> None:
     read_ = analyse(Question(text=question), VOCABULARY, date(2026, 1, 15))
-    named = Named(entities=read_.entities)
-    found = masked_question(question, VOCABULARY, named, date(2026, 1, 15))
+    named = KnownSpans(entities=read_.entities)
+    found = mask_question(question, VOCABULARY, named, date(2026, 1, 15))
     assert " ".join(found) == masked
 
 

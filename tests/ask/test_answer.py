@@ -214,5 +214,5 @@ async def test_a_reader_that_fails_shows_in_the_answer(
         given = await ask(kb, "When does the ferry leave the harbour?")
         assert given.answered_by == "extractive"
         assert all(each.verdict.name.whole for each in given.sentences)
-        assert "the reader failed, extracts were chosen without it" in given.failures[0]
+        assert "the passage reader failed; extracts were chosen without it" in given.failures[0]
         assert "gone.onnx" in given.failures[0]

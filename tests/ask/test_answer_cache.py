@@ -188,7 +188,7 @@ def join(folder: Path, kb: KnowledgeBase) -> None:
 
 def owe(folder: Path, kb: KnowledgeBase) -> None:
     found = kb.catalogue.documents("town")[0]
-    kb.catalogue.integrity.owe([(found.id, found.version)])
+    kb.catalogue.integrity.add_pending([(found.id, found.version)])
 
 
 Change = Callable[[Path, KnowledgeBase], None]

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from wellread.ask.answer import answer, final
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.library.answer_export import Export, exported
+from wellread.library.answer_export import Export, render_export
 from wellread.library.recheck import stored_answer
 from wellread.library.works import Work, bibtex, csl_item, works_of
 from wellread.testing.embedding import ReadableEmbedder
@@ -64,7 +64,7 @@ def kb(prepared: Path, tmp_path: Path) -> Iterator[KnowledgeBase]:
 
 async def written(kb: KnowledgeBase, text: str, wanted: Export) -> str:
     given = await final(answer(kb, Question(text=text)))
-    return exported(kb, *stored_answer(kb, given.id, ""), wanted)
+    return render_export(kb, *stored_answer(kb, given.id, ""), wanted)
 
 
 async def test_markdown_links_each_citation_and_lists_the_sources(kb: KnowledgeBase) -> None:
@@ -95,12 +95,12 @@ async def test_what_was_removed_is_not_written_out(kb: KnowledgeBase) -> None:
     given = await final(answer(kb, Question(text="When was the pier painted?")))
     kb.catalogue.remove_sources("town", list(kb.catalogue.sources("town")))
     stored, whole = stored_answer(kb, given.id, "")
-    text = exported(kb, stored, whole, Export())
+    text = render_export(kb, stored, whole, Export())
     assert "> **Stale.**" in text
     assert "painted <" not in text
     assert "herald.example" not in text
-    assert exported(kb, stored, whole, Export(form="bibtex")) == ""
-    assert json.loads(exported(kb, stored, whole, Export(form="csl-json"))) == []
+    assert render_export(kb, stored, whole, Export(form="bibtex")) == ""
+    assert json.loads(render_export(kb, stored, whole, Export(form="csl-json"))) == []
 
 
 async def test_sources_are_csl_json(kb: KnowledgeBase) -> None:

@@ -9,8 +9,8 @@ import pytest
 from tests.ask.conftest import MakeHome
 
 from wellread.ask.plan import find
-from wellread.ask.retrieve.direct import ADDED, BEHIND, led_on
-from wellread.ask.retrieve.search import look
+from wellread.ask.retrieve.direct import ADDED, BEHIND, expand_by_references
+from wellread.ask.retrieve.search import search_with_trace
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.kb import KnowledgeBase
@@ -40,14 +40,14 @@ def titles(hits: list[Hit]) -> list[str]:
 
 
 def first(kb: KnowledgeBase, text: str, without: str = "") -> list[Hit]:
-    found = look(kb, text, Filters(), limit=20).hits
+    found = search_with_trace(kb, text, Filters(), limit=20).hits
     return [hit for hit in found if hit.document.title != without]
 
 
 def test_what_the_named_thing_leads_to_stands_behind_the_best(kb: KnowledgeBase) -> None:
     hits = first(kb, ASKED, without="Salt Road")
     assert titles(hits)[0] == "Ottilie Brandvik"
-    found = led_on(kb, ASKED, Filters(), hits)
+    found = expand_by_references(kb, ASKED, Filters(), hits)
     assert titles(found.hits)[:BEHIND] == titles(hits)[:BEHIND]
     assert titles(found.hits)[BEHIND] == "Salt Road"
     assert len(found.hits) <= len(hits) + ADDED
@@ -55,7 +55,7 @@ def test_what_the_named_thing_leads_to_stands_behind_the_best(kb: KnowledgeBase)
 
 
 def test_what_is_there_already_is_not_shown_twice(kb: KnowledgeBase) -> None:
-    found = led_on(kb, ASKED, Filters(), first(kb, ASKED)).hits
+    found = expand_by_references(kb, ASKED, Filters(), first(kb, ASKED)).hits
     passages = [hit.passage.id for hit in found]
     assert len(passages) == len(set(passages))
 
@@ -69,7 +69,7 @@ def test_what_is_there_already_is_not_shown_twice(kb: KnowledgeBase) -> None:
 )
 def test_without_something_open_there_is_no_other_search(kb: KnowledgeBase, asked: str) -> None:
     hits = first(kb, asked)
-    found = led_on(kb, asked, Filters(), hits)
+    found = expand_by_references(kb, asked, Filters(), hits)
     assert (titles(found.hits), found.traces) == (titles(hits), ())
 
 

@@ -12,7 +12,7 @@ from tests.doubles.evidence import evidence_of
 from wellread.ask.answer import answer, final
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import Vocabulary
-from wellread.ask.verify.conflicts import disputed, reason, swapped
+from wellread.ask.verify.conflicts import explain, find_dispute, swapped_words
 from wellread.ingest.run import add
 from wellread.kb import open_kb
 from wellread.testing.embedding import ReadableEmbedder
@@ -40,14 +40,14 @@ class Told(NamedTuple):
 
 def told(question: str, evidence: Sequence[Evidence]) -> Told:
     """The views of what the evidence disagrees on; none where it does not."""
-    found = disputed(read(question), evidence)
+    found = find_dispute(read(question), evidence)
     if found is None:
         return Told()
     leads = [view[0] for view in found.views]
     return Told(
         tuple(lead.text for lead in leads),
         tuple(evidence[lead.evidence].key for lead in leads),
-        reason(found, evidence),
+        explain(found, evidence),
     )
 
 
@@ -112,8 +112,8 @@ WORDS = st.lists(st.text("abcde 159", min_size=1, max_size=6), max_size=12).map(
 @settings(max_examples=80, deadline=None)
 @given(WORDS, WORDS)
 def test_what_is_swapped_does_not_hang_on_the_order(one: str, other: str) -> None:
-    there, back = swapped(one, other), swapped(other, one)
-    assert swapped(one, one) is None
+    there, back = swapped_words(one, other), swapped_words(other, one)
+    assert swapped_words(one, one) is None
     assert there is None or back is None or set(there) & set(back)
 
 

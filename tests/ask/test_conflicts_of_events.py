@@ -10,7 +10,7 @@ from tests.doubles.evidence import evidence_of
 
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import Vocabulary
-from wellread.ask.verify.conflicts import disputed
+from wellread.ask.verify.conflicts import find_dispute
 from wellread.values.answers import Evidence, Question
 from wellread.values.question import Analysis
 
@@ -45,7 +45,7 @@ def read(question: str) -> Analysis:
 
 
 def views(question: str, evidence: Sequence[Evidence]) -> list[str]:
-    found = disputed(read(question), evidence)
+    found = find_dispute(read(question), evidence)
     return [view[0].text for view in found.views] if found else []
 
 

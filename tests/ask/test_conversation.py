@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from wellread.ask.understand.conversation import Opened, opened, turn_of
+from wellread.ask.understand.conversation import SessionQuestion, resolve_follow_up, turn_of
 from wellread.ask.understand.rewrite import Turn
 from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.kb import KnowledgeBase, open_kb
@@ -69,8 +69,12 @@ def given(question: str, text: str) -> Answer:
     )
 
 
-async def ask(kb: KnowledgeBase, text: str, session: str = "ses_1", owner: str = "ann") -> Opened:
-    return await opened(kb, Question(text=text, session_id=session, owner=owner), NOTHING_KNOWN)
+async def ask(
+    kb: KnowledgeBase, text: str, session: str = "ses_1", owner: str = "ann"
+) -> SessionQuestion:
+    return await resolve_follow_up(
+        kb, Question(text=text, session_id=session, owner=owner), NOTHING_KNOWN
+    )
 
 
 # --- sessions --------------------------------------------------------------------------------
@@ -104,7 +108,7 @@ async def test_the_limits_of_the_request_count_and_no_earlier_ones(kb: Knowledge
     kb.catalogue.record_answer(given(ROSA, "Rosa Vale is the pilot of the harbour."))
     limits = Filters(kinds=("page",))
     asked = Question(text="Where does she live?", session_id="ses_1", owner="ann", filters=limits)
-    assert (await opened(kb, asked, NOTHING_KNOWN)).question.filters == limits
+    assert (await resolve_follow_up(kb, asked, NOTHING_KNOWN)).question.filters == limits
     assert (await ask(kb, "Where does she live?")).question.filters == Filters()
 
 
@@ -124,9 +128,9 @@ async def test_a_question_that_names_little_is_searched_with_the_one_before(
 
 async def with_turns(
     kb: KnowledgeBase, text: str, *turns: EarlierTurn, session: str = ""
-) -> Opened:
+) -> SessionQuestion:
     asked = Question(text=text, session_id=session, owner="ann", history=turns)
-    return await opened(kb, asked, NOTHING_KNOWN)
+    return await resolve_follow_up(kb, asked, NOTHING_KNOWN)
 
 
 async def test_turns_that_come_with_a_question_are_its_conversation(kb: KnowledgeBase) -> None:

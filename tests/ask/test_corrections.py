@@ -13,7 +13,7 @@ from tests.doubles import forked
 
 from wellread.ask.answer import answer, final
 from wellread.ask.retrieve.past_questions import (
-    Like,
+    SimilarityCriteria,
     similar_questions,
     verified_similar,
 )
@@ -211,7 +211,7 @@ async def test_the_limits_of_the_question_are_a_border(home: Home) -> None:
         assert "15 crowns" not in told.text
         assert told.answered_by != BEFORE
     with home.opened() as kb:
-        assert not similar_questions(kb, ASKED, Like(collections=("else",)))
+        assert not similar_questions(kb, ASKED, SimilarityCriteria(collections=("else",)))
 
 
 async def test_the_last_word_counts_and_a_removed_one_does_not(home: Home) -> None:
@@ -317,7 +317,7 @@ async def test_it_expires_and_its_author_is_told(
         assert ASKED in told.text
         [gap] = [gap for gap in kb.catalogue.gaps() if gap.question == ASKED]
         assert "expired" in gap.reason
-        [shown] = similar_questions(kb, ASKED, Like())
+        [shown] = similar_questions(kb, ASKED, SimilarityCriteria())
         assert shown.expired == kept.expired
         assert verified_similar(kb, ASKED, ()) == ""
     again = await home.ask()
@@ -370,14 +370,14 @@ import wellread.store.catalogue.feedback_records as expiry
 def die(*_):
     os.kill(os.getpid(), signal.SIGKILL)
 
-setattr(expiry if sys.argv[3] == "_tell" else Expiry, sys.argv[3], die)
+setattr(expiry if sys.argv[3] == "_notify_author" else Expiry, sys.argv[3], die)
 parse_alone()
 with open_kb(Path(sys.argv[1]), embedder=ReadableEmbedder()) as kb:
     add(kb, [sys.argv[2]], collection="boats")
 """
 
 
-@pytest.mark.parametrize("at", ["sweep", "_tell"])
+@pytest.mark.parametrize("at", ["sweep", "_notify_author"])
 async def test_a_kill_leaves_nothing_that_counts_wrongly(home: Home, at: str) -> None:
     given = await home.correct()
     home.put("news.md", NEWS.replace("15 crowns", "18 crowns"))
@@ -408,9 +408,9 @@ async def test_what_is_removed_leaves_corrections_vectors_and_notices(home: Home
         citations=(home.place(),),
     )
     with home.opened() as kb:
-        similar_questions(kb, given.question, Like())
+        similar_questions(kb, given.question, SimilarityCriteria())
         assert kb.catalogue.feedback.questions()[0].vector
-        kb.catalogue.notices.tell("mara", "correction_expired", given.id, f"About {quoted}")
+        kb.catalogue.notices.add("mara", "correction_expired", given.id, f"About {quoted}")
         guide = next(one for one in kb.catalogue.documents("boats") if "guide" in one.title)
         remove_documents(kb, [guide.id])
         [kept] = kb.catalogue.feedback.questions()

@@ -11,7 +11,7 @@ from tests.ask.conftest import MakeHome, jsonl
 from wellread.ask.aggregate.execute import execute
 from wellread.ask.aggregate.read.query import CatalogueQuery, Noun
 from wellread.ask.aggregate.read.result import AggregateResult
-from wellread.ask.plan import catalogued, find
+from wellread.ask.plan import answer_from_catalogue, find
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.kb import KnowledgeBase
@@ -120,7 +120,7 @@ def test_counts_are_exact(kb: KnowledgeBase, question: str, number: int) -> None
     ],
 )
 def test_what_texts_say_is_not_counted(kb: KnowledgeBase, question: str) -> None:
-    assert catalogued(kb, read(kb, question, Filters(collections=("town",)))) is None
+    assert answer_from_catalogue(kb, read(kb, question, Filters(collections=("town",)))) is None
 
 
 def test_a_count_can_be_divided(kb: KnowledgeBase) -> None:

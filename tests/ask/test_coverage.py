@@ -9,7 +9,7 @@ import pytest
 from tests.ask.conftest import MakeHome
 
 from wellread.ask.aggregate.read.result import AggregateResult
-from wellread.ask.plan import catalogued
+from wellread.ask.plan import answer_from_catalogue
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.kb import KnowledgeBase
@@ -37,7 +37,9 @@ def home(make_home: MakeHome) -> Path:
 def ask(kb: KnowledgeBase, text: str) -> AggregateResult | None:
     filters = Filters(collections=("river",))
     known = vocabulary_of(kb, filters.collections)
-    return catalogued(kb, analyse(Question(text=text, filters=filters), known, date(2025, 1, 1)))
+    return answer_from_catalogue(
+        kb, analyse(Question(text=text, filters=filters), known, date(2025, 1, 1))
+    )
 
 
 def test_two_dimensions_give_every_cell_also_the_empty_ones(kb: KnowledgeBase) -> None:

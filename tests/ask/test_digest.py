@@ -9,7 +9,7 @@ import pytest
 from tests.ask.conftest import MakeHome, jsonl
 
 from wellread.ask.answer import answer, final
-from wellread.ask.plan import catalogued
+from wellread.ask.plan import answer_from_catalogue
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.kb import KnowledgeBase
@@ -130,6 +130,8 @@ def test_a_subject_is_left_to_the_search(kb: KnowledgeBase, question: str) -> No
     limits = Filters(collections=("grey-isles",))
     known = vocabulary_of(kb, limits.collections)
     assert (
-        catalogued(kb, analyse(Question(text=question, filters=limits), known, date.today()))
+        answer_from_catalogue(
+            kb, analyse(Question(text=question, filters=limits), known, date.today())
+        )
         is None
     )

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from wellread.ask.deliver.prune_draft import pruned
+from wellread.ask.deliver.prune_draft import prune
 from wellread.ask.write.parse_draft import Draft, Tail, VisibleStream, find_tail, parse_draft
 from wellread.ask.write.prompts import Guard
 from wellread.values.answers import Checked, Verdict, VerdictName
@@ -321,7 +321,7 @@ def without(draft: str, *dropped: str) -> tuple[str, list[str]]:
     claims = parse_draft(draft, ()).claims
     checked = [Checked(claim=claim, verdict=BORNE_OUT) for claim in claims]
     kept = [item for item in checked if not item.claim.text.startswith(dropped or ("\0",))]
-    text, left = pruned(draft, checked, kept)
+    text, left = prune(draft, checked, kept)
     return text, [item.claim.text for item in left]
 
 

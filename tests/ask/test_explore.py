@@ -10,7 +10,7 @@ import pytest
 from tests.ask.conftest import MakeHome
 
 from wellread.ask.aggregate.read.result import AggregateResult
-from wellread.ask.plan import catalogued
+from wellread.ask.plan import answer_from_catalogue
 from wellread.ask.retrieve.ranking import Found
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import vocabulary_of
@@ -62,7 +62,7 @@ def read(kb: KnowledgeBase, text: str, *collections: str) -> Analysis:
 
 
 def ask(kb: KnowledgeBase, text: str, *collections: str) -> Found:
-    found = catalogued(kb, replace(read(kb, text, *collections), constraints=()))
+    found = answer_from_catalogue(kb, replace(read(kb, text, *collections), constraints=()))
     assert found is not None
     return found
 
@@ -110,7 +110,7 @@ def test_each_row_has_a_line_and_counts_who_names_it(kb: KnowledgeBase) -> None:
     ],
 )
 def test_a_condition_that_only_the_texts_tell_lists_nothing(kb: KnowledgeBase, text: str) -> None:
-    assert catalogued(kb, read(kb, text)) is None
+    assert answer_from_catalogue(kb, read(kb, text)) is None
 
 
 def test_other_collections_are_not_seen(kb: KnowledgeBase) -> None:
@@ -123,7 +123,7 @@ def test_other_collections_are_not_seen(kb: KnowledgeBase) -> None:
 def test_the_askers_filters_and_the_questions_limits_hold(kb: KnowledgeBase) -> None:
     analysis = replace(read(kb, "What is there about water?"), constraints=())
     filters = Filters(collections=("garden",), taxonomy=(("seasons", "summer"),))
-    found = catalogued(kb, replace(analysis, filters=filters))
+    found = answer_from_catalogue(kb, replace(analysis, filters=filters))
     assert found is not None
     assert set(rows(found)) == {"Drip hose"}
     limited = ask(kb, "What is there about water in spring?")

@@ -10,17 +10,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wellread.ask.answer import answer, final
-from wellread.ask.verify.confidence import LIMIT_LEFT_OUT, confidence_of_verdicts, of_extracts
+from wellread.ask.verify.confidence import (
+    LIMIT_LEFT_OUT,
+    confidence_of_extracts,
+    confidence_of_verdicts,
+)
 from wellread.ask.write.extract_score import (
     FOLLOWING,
-    carried_on,
+    extend_forward,
 )
 from wellread.ask.write.extracts import Extracts
 from wellread.kb import open_kb
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.text.sentences import sentence_spans
 from wellread.types import Span
-from wellread.values.answers import NOBODY, RELAXED, Question, Verdict, VerdictName
+from wellread.values.answers import NOBODY, RELAXED_CONFIDENCE, Question, Verdict, VerdictName
 
 TEXTS = [
     " ".join(f"Sentence {number} of text {text} tells of the harbour." for number in range(40))
@@ -34,7 +38,7 @@ def test_what_follows_the_marked_sentence_is_shown_too(first: int, many: int) ->
     spans = sentence_spans(text)
     window = spans[first : first + many]
     stretch = Span(start=window[0].start, end=window[-1].end)
-    shown = carried_on(text, stretch, [window[-1]])
+    shown = extend_forward(text, stretch, [window[-1]])
     assert (shown.start, shown.end >= stretch.end) == (stretch.start, True)
     assert any(shown.end == span.end for span in spans), "it ends with a sentence"
     behind = text[window[-1].end : shown.end].split()
@@ -55,11 +59,11 @@ async def test_nothing_is_quoted_to_a_question_about_something_else(
 
 def test_extracts_are_as_sure_as_the_chance_that_they_hold_the_answer(tmp_path: Path) -> None:
     with open_kb(tmp_path / "home", embedder=ReadableEmbedder()) as kb:
-        sure, unsure = (of_extracts(kb, Extracts(confidence=one)) for one in (0.9, 0.1))
-        capped = of_extracts(kb, Extracts(confidence=0.9), [LIMIT_LEFT_OUT])
+        sure, unsure = (confidence_of_extracts(kb, Extracts(confidence=one)) for one in (0.9, 0.1))
+        capped = confidence_of_extracts(kb, Extracts(confidence=0.9), [LIMIT_LEFT_OUT])
     assert (sure.score, sure.band, unsure.band) == (0.9, "high", "none")
     assert "about 90 find their answer here" in sure.reasoning
-    assert (capped.score, capped.band) == (RELAXED, "medium")
+    assert (capped.score, capped.band) == (RELAXED_CONFIDENCE, "medium")
     assert "a limit of the question had to be left out" in capped.reasoning
 
 
@@ -71,7 +75,7 @@ def test_an_answer_of_a_model_is_as_sure_as_its_verdicts() -> None:
     good, part, bad = VerdictName.SUPPORTED, VerdictName.PARTIAL, VerdictName.UNSUPPORTED
     sure = confidence_of_verdicts(verdicts(good, good), 0.9, "yes", model_claim=0.1)
     assert (sure.band, sure.model_claim) == ("high", 0.1)
-    assert sure.reasoning.startswith("2 of 2 sentences are borne out")
+    assert sure.reasoning.startswith("2 of 2 sentences are supported")
     mixed = confidence_of_verdicts(verdicts(good, part), 0.9, "yes")
     wrong = confidence_of_verdicts(verdicts(bad, bad), 0.9, "yes")
     in_part = confidence_of_verdicts(verdicts(good, good), 0.9, "partly")
@@ -79,7 +83,7 @@ def test_an_answer_of_a_model_is_as_sure_as_its_verdicts() -> None:
     assert sure.score > in_part.score
     assert wrong.band == "low"
     capped = confidence_of_verdicts(verdicts(good), 0.9, "yes", caps=[LIMIT_LEFT_OUT])
-    assert capped.score == RELAXED
+    assert capped.score == RELAXED_CONFIDENCE
 
 
 def test_without_verdicts_citations_and_evidence_count() -> None:
@@ -87,7 +91,7 @@ def test_without_verdicts_citations_and_evidence_count() -> None:
     bare = verdicts(VerdictName.UNCITED)
     near = confidence_of_verdicts(unjudged, 0.9, None)
     assert near.band == "medium"
-    assert "nobody has judged them" in near.reasoning
+    assert "none was judged" in near.reasoning
     assert confidence_of_verdicts(unjudged, 0.1, None).score < near.score
     assert confidence_of_verdicts(unjudged, 0.0, "no").band == "low", "it cites something"
     assert confidence_of_verdicts(bare, 0.9, None).band == "none"

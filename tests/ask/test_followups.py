@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wellread.ask.understand.rewrite import Rewritten, Turn, standalone
-from wellread.ask.understand.vocabulary import Vocabulary, people
+from wellread.ask.understand.rewrite import Rewritten, Turn, make_standalone
+from wellread.ask.understand.vocabulary import Vocabulary, people_by_key
 from wellread.text.parsed import parse
 
 TODAY = date(2026, 1, 15)
 VOCABULARY = Vocabulary(
-    speakers=people(["Rosa Vale", "Tom Hale", "Carl Dunn"]),
+    speakers=people_by_key(["Rosa Vale", "Tom Hale", "Carl Dunn"]),
     kinds=frozenset({"article", "transcript"}),
     published=(date(2019, 1, 1), date(2025, 12, 31)),
 )
@@ -42,7 +42,7 @@ FERRY = Turn(question="Is the ferry or the bus cheaper?", answer="The ferry.")
 
 
 def rewritten(question: str, *earlier: Turn) -> Rewritten:
-    return standalone(question, earlier, VOCABULARY, TODAY)
+    return make_standalone(question, earlier, VOCABULARY, TODAY)
 
 
 @pytest.mark.parametrize(
@@ -174,8 +174,8 @@ def test_any_words_are_rewritten_without_fail(
     question: str, asked: str, answer: str, items: list[str]
 ) -> None:
     earlier = [Turn(question=asked, answer=answer, items=tuple(items)), LIBRARY]
-    found = standalone(question, earlier, VOCABULARY, TODAY)
-    assert found == standalone(question, earlier, VOCABULARY, TODAY)
+    found = make_standalone(question, earlier, VOCABULARY, TODAY)
+    assert found == make_standalone(question, earlier, VOCABULARY, TODAY)
     assert found.reasons or found.text == question
 
 
@@ -186,5 +186,5 @@ def test_a_new_topic_takes_the_pronouns_over() -> None:
         Turn(question="Whom does Netloft Library lend to?", answer=library),
         Turn(question="What did the Merrow Cooperative decide?", answer="To build a turbine."),
     ]
-    found = standalone("When was it founded?", earlier, Vocabulary(), date(2026, 3, 1))
+    found = make_standalone("When was it founded?", earlier, Vocabulary(), date(2026, 3, 1))
     assert found.text == "When was the Merrow Cooperative founded?"

@@ -9,7 +9,7 @@ import pytest
 from tests.ask.conftest import MakeHome, jsonl
 
 from wellread.ask.aggregate.read.result import AggregateResult
-from wellread.ask.plan import catalogued
+from wellread.ask.plan import answer_from_catalogue
 from wellread.ask.retrieve.ranking import Found
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import vocabulary_of
@@ -53,7 +53,9 @@ def home(make_home: MakeHome) -> Path:
 def look(kb: KnowledgeBase, text: str) -> Found | None:
     filters = Filters(collections=("river",))
     known = vocabulary_of(kb, filters.collections)
-    return catalogued(kb, analyse(Question(text=text, filters=filters), known, date(2025, 1, 1)))
+    return answer_from_catalogue(
+        kb, analyse(Question(text=text, filters=filters), known, date(2025, 1, 1))
+    )
 
 
 def rows(found: Found | None) -> list[tuple[str, ...]]:
@@ -119,11 +121,11 @@ def within(question: str, words: str, year: int) -> Analysis:
 
 def test_beyond_the_limits_of_the_question(kb: KnowledgeBase) -> None:
     question = "Is there anything about otters in {}?"
-    found = rows(catalogued(kb, within(question.format(2022), "in 2022", 2022)))
+    found = rows(answer_from_catalogue(kb, within(question.format(2022), "in 2022", 2022)))
     assert found[0] == ("“otters”", "beyond these limits, in 2 documents")
-    in_2024 = catalogued(kb, within(question.format(2024), "in 2024", 2024))
+    in_2024 = answer_from_catalogue(kb, within(question.format(2024), "in 2024", 2024))
     assert firsts(in_2024) == ["A new weir"]
-    plain = catalogued(kb, within("Do we have anything from 2024?", "from 2024", 2024))
+    plain = answer_from_catalogue(kb, within("Do we have anything from 2024?", "from 2024", 2024))
     assert firsts(plain) == ["A new weir", "Heat in the hall"]
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from wellread.ask.aggregate.read.result import AggregateResult
-from wellread.ask.plan import clearly_related, relational
+from wellread.ask.plan import answer_from_graph, clearly_related
 from wellread.ask.retrieve.ranking import Found
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import vocabulary_of
@@ -114,7 +114,7 @@ def read(kb: KnowledgeBase, text: str, *collections: str) -> Analysis:
 
 
 def ask(kb: KnowledgeBase, text: str, *collections: str) -> Found:
-    found = relational(kb, read(kb, text, *collections))
+    found = answer_from_graph(kb, read(kb, text, *collections))
     assert found is not None
     return found
 
@@ -231,13 +231,13 @@ def test_an_entity_of_another_collection_is_never_walked_from(kb: KnowledgeBase)
     """Even if the analysis named one."""
     outside = read(kb, "What does Secret play need?", "secret")
     assert outside.entities
-    assert relational(kb, replace(outside, filters=Filters(collections=("open",)))) is None
+    assert answer_from_graph(kb, replace(outside, filters=Filters(collections=("open",)))) is None
 
 
 def test_the_askers_filters_hold_for_the_answers(kb: KnowledgeBase) -> None:
     analysis = read(kb, "Which plays need the wind machine?")
     filters = Filters(collections=("open",), taxonomy=(("season", "summer"),))
-    found = relational(kb, replace(analysis, filters=filters))
+    found = answer_from_graph(kb, replace(analysis, filters=filters))
     assert found is not None
     assert names(found) == ["Kite song"]
 
@@ -251,5 +251,5 @@ def test_the_askers_filters_hold_for_the_answers(kb: KnowledgeBase) -> None:
 )
 def test_no_relation_holds_an_amount(kb: KnowledgeBase, text: str) -> None:
     analysis = read(kb, text)
-    assert relational(kb, analysis) is None
+    assert answer_from_graph(kb, analysis) is None
     assert clearly_related(kb, analysis) is None

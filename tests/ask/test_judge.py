@@ -110,7 +110,7 @@ async def test_what_states_nothing_has_no_verdict_and_costs_nothing(home: Path) 
     given = await asked(home, Writing(f"Happy to help! {PRICE}", judging(*nothing)))
     assert given.text.startswith("Happy to help!")
     assert [one.verdict.name for one in given.sentences] == ["supported"]
-    assert given.confidence.reasoning.startswith("1 of 1 sentences are borne out")
+    assert given.confidence.reasoning.startswith("1 of 1 sentences are supported")
 
 
 async def test_a_sentence_without_a_citation_gets_the_one_that_bears_it_out(home: Path) -> None:

@@ -17,10 +17,10 @@ from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.library.named_things import (
     known_values,
-    listed,
+    list_documents,
+    load_document,
     named_document,
     topics,
-    whole,
 )
 from wellread.library.recordings import recordings, transcript, turn_spans
 from wellread.library.searches import around, find, newest
@@ -155,13 +155,13 @@ def test_of_documents_with_one_title_the_newest_is_meant(kb: KnowledgeBase) -> N
     assert notes.facts.published_at == day(1, 17)
     assert named_document(kb, notes.facts.id[:10]) == notes
     assert named_document(kb, "https://north/5") == notes
-    assert whole(kb, "weekly notes").document.text.startswith("Buoys were counted")
+    assert load_document(kb, "weekly notes").document.text.startswith("Buoys were counted")
 
 
 def test_a_collection_is_a_hard_border(kb: KnowledgeBase) -> None:
     north = Filters(collections=("north",))
     for found in (
-        [one.facts.collection for one in listed(kb, north, limit=99).documents],
+        [one.facts.collection for one in list_documents(kb, north, limit=99).documents],
         [one.document.facts.collection for one in recordings(kb, north).recordings],
         [one.hit.document.collection for one in find(kb, "crane mill", north, limit=50).results],
         [one.hit.document.collection for one in newest(kb, north, limit=50).results],
@@ -172,7 +172,7 @@ def test_a_collection_is_a_hard_border(kb: KnowledgeBase) -> None:
     assert around(kb, mill.passage.id, collections=("south",)).passage_id == mill.passage.id
     for look in (
         lambda: around(kb, mill.passage.id, collections=("north",)),
-        lambda: whole(kb, mill.document.id, ("north",)),
+        lambda: load_document(kb, mill.document.id, ("north",)),
         lambda: transcript(kb, "Mill talk", collections=("north",)),
         lambda: timeline(kb, "south", Window(), collections=("north",), taken="collection"),
         lambda: timeline(kb, "Crane by the mill", Window(), collections=("north",)),

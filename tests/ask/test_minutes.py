@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime
 import pytest
 from tests.ask.conftest import ask
 
-from wellread.ask.understand.rewrite import Turn, standalone
+from wellread.ask.understand.rewrite import Turn, make_standalone
 from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.ingest.loaders.front_matter import date_in_name
 from wellread.ingest.run import add
@@ -131,7 +131,7 @@ async def test_what_is_to_be_done_follows_what_is_wrong(kb: KnowledgeBase) -> No
 )
 def test_what_a_pronoun_stands_for(before: str, said: str, question: str, alone: str) -> None:
     turns = [Turn(question=before, answer=said)]
-    assert standalone(question, turns, Vocabulary(), date(2026, 1, 1)).text == alone
+    assert make_standalone(question, turns, Vocabulary(), date(2026, 1, 1)).text == alone
 
 
 @pytest.mark.parametrize(
@@ -154,4 +154,4 @@ def test_they_stands_for_several_or_a_body_of_people(
     before: str, question: str, alone: str
 ) -> None:
     turns = [Turn(question=before)]
-    assert standalone(question, turns, Vocabulary(), date(2026, 1, 1)).text == alone
+    assert make_standalone(question, turns, Vocabulary(), date(2026, 1, 1)).text == alone

@@ -10,7 +10,7 @@ from tests.doubles.evidence import evidence_of
 
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import Vocabulary
-from wellread.ask.verify.conflicts import disputed
+from wellread.ask.verify.conflicts import find_dispute
 from wellread.values.answers import Question
 
 # By line: a question, and pairs of sentences on it: on two things of one kind, or at odds.
@@ -25,7 +25,7 @@ CASES = [
 def differ(question: str, *said: str) -> bool:
     """Whether the two sentences, each of a document of its own, are told as differing."""
     asked = analyse(Question(text=question), Vocabulary(), date(2026, 1, 15))
-    return disputed(asked, evidence_of(*said)) is not None
+    return find_dispute(asked, evidence_of(*said)) is not None
 
 
 def test_two_numbered_things_do_not_differ_and_two_values_of_one_do() -> None:

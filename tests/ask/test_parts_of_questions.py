@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.ask.conftest import MakeHome, ask
 
-from wellread.ask.understand.question_parts import questions_in
+from wellread.ask.understand.question_parts import split_questions
 from wellread.kb import KnowledgeBase
 
 TEXTS = {
@@ -47,7 +47,7 @@ def home(make_home: MakeHome) -> Path:
     ],
 )
 def test_two_questions_in_one_are_two(text: str, parts: tuple[str, ...]) -> None:
-    assert questions_in(text) == parts
+    assert split_questions(text) == parts
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_two_questions_in_one_are_two(text: str, parts: tuple[str, ...]) -> None
     ],
 )
 def test_one_question_stays_one(text: str) -> None:
-    assert questions_in(text) == (text,)
+    assert split_questions(text) == (text,)
 
 
 async def test_each_part_has_its_answer_and_citations(kb: KnowledgeBase) -> None:

@@ -9,7 +9,7 @@ from tests.ask.conftest import MakeHome
 from tests.doubles.evidence import evidence_of
 
 from wellread.ask.answer import answer, final
-from wellread.ask.verify.check_claims import checked
+from wellread.ask.verify.check_claims import check_claims
 from wellread.kb import KnowledgeBase
 from wellread.values.answers import Claim, Question, VerdictName
 
@@ -46,14 +46,14 @@ STEPS = (
 @pytest.mark.parametrize("order", ORDERS)
 def test_an_order_bears_nothing_out(order: str) -> None:
     claim = Claim(text=CLAIM, keys=("e1",))
-    (item,) = checked([claim], evidence_of(f"The pump is red.\n\n{order}"))
+    (item,) = check_claims([claim], evidence_of(f"The pump is red.\n\n{order}"))
     assert not item.verdict.name.whole
 
 
 @pytest.mark.parametrize("step", STEPS)
 def test_a_step_of_a_guide_bears_out_what_it_says(step: str) -> None:
     text = f"This page tells how the work is done. {step} Then rest."
-    (item,) = checked([Claim(text=step, keys=("e1",))], evidence_of(text))
+    (item,) = check_claims([Claim(text=step, keys=("e1",))], evidence_of(text))
     assert item.verdict.name == VerdictName.QUOTED
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.ask.conftest import MakeHome, ask, jsonl
 
-from wellread.ask.understand.mentions import published_of
+from wellread.ask.understand.mentions import publisher_limits
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.kb import KnowledgeBase
 from wellread.values.answers import CATALOGUE
@@ -37,7 +37,7 @@ def home(make_home: MakeHome) -> Path:
 
 
 def meant(kb: KnowledgeBase, question: str) -> list[str]:
-    return [one.constraint.value for one in published_of(question, vocabulary_of(kb), ())]
+    return [one.constraint.value for one in publisher_limits(question, vocabulary_of(kb), ())]
 
 
 @pytest.mark.parametrize(

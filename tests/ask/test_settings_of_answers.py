@@ -13,7 +13,7 @@ from wellread.kb import KnowledgeBase, open_kb
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.llm import ScriptedModel
 from wellread.types import Filters
-from wellread.values.answers import LIMITED, Answer, Question, VerdictName
+from wellread.values.answers import LIMITED_PREFIX, Answer, Question, VerdictName
 from wellread.values.calls import ANSWER
 
 FERRY = "# The ferry\n\nThe ferry Osprey was bought for 2.6 million euros in 2021.\n"
@@ -128,8 +128,8 @@ async def test_an_unsure_answer_opens_by_saying_so_unless_that_is_switched_off(
     with opened(features={"admit_uncertainty": False}) as kb:
         plain = await ask(kb, asked)
     assert said.confidence.band == plain.confidence.band == "low"
-    assert said.text.startswith(LIMITED.rstrip())
-    told = said.text.removeprefix(LIMITED.rstrip()).lstrip()
+    assert said.text.startswith(LIMITED_PREFIX.rstrip())
+    told = said.text.removeprefix(LIMITED_PREFIX.rstrip()).lstrip()
     assert plain.text == told.partition("\n\nConsider adding")[0]
     assert plain.data_gaps == said.data_gaps
     for one in plain.sentences:

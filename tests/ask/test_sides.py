@@ -12,7 +12,7 @@ import pytest
 from wellread.ask.answer import answer, final
 from wellread.ask.retrieve.direct import MOST_SOURCES, compare, synthesis
 from wellread.ask.retrieve.ranking import pack
-from wellread.ask.write.extracts import SAID, Extracts, extracts_of
+from wellread.ask.write.extracts import SAID, Extracts, choose_extracts
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.testing.embedding import ReadableEmbedder
@@ -99,7 +99,7 @@ def test_a_synthesis_shows_each_source_that_is_about_it(
 ) -> None:
     asked = replace(asking(f"What are the main views on {topic}?"), type="synthesis")
     found = synthesis(kb, asked)
-    shown = extracts_of(kb, asked, pack(kb, found.hits)) if found else Extracts()
+    shown = choose_extracts(kb, asked, pack(kb, found.hits)) if found else Extracts()
     assert len({one.piece.hit.document.id for one in shown.shown}) >= sources
     assert (shown.confidence >= SAID) == (sources > 1)
 

@@ -12,11 +12,11 @@ from tests.ask.conftest import MakeHome
 from wellread.ask.answer import answer, final
 from wellread.ask.retrieve.past_questions import (
     Comparison,
-    Like,
+    SimilarityCriteria,
     SimilarQuestion,
+    default_criteria,
     formatted,
-    like,
-    same,
+    is_same_question,
     similar_questions,
     verified_similar,
 )
@@ -74,7 +74,7 @@ def home(make_home: MakeHome) -> Path:
 
 ASKED = "What does membership of the tool library cost?"
 ASK = {"qa": {"confidence_threshold": 0}}
-NEAR = Like(threshold=0.7, most=10, collections=("library",))
+NEAR = SimilarityCriteria(threshold=0.7, most=10, collections=("library",))
 
 
 def questions(found: list[SimilarQuestion]) -> list[str]:
@@ -100,10 +100,10 @@ def test_a_collection_is_a_border(kb: KnowledgeBase) -> None:
     found = similar_questions(kb, ASKED, NEAR)
     assert {name for one in found for name in one.collections} == {"library"}
     assert "secret" not in formatted(found)
-    elsewhere = similar_questions(kb, ASKED, Like(collections=("elsewhere",)))
+    elsewhere = similar_questions(kb, ASKED, SimilarityCriteria(collections=("elsewhere",)))
     assert [one.past.answer for one in elsewhere] == ["It is secret."]
     with pytest.raises(UnknownCollectionError, match="nowhere"):
-        similar_questions(kb, ASKED, Like(collections=("nowhere",)))
+        similar_questions(kb, ASKED, SimilarityCriteria(collections=("nowhere",)))
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_a_collection_is_a_border(kb: KnowledgeBase) -> None:
 def test_ratings_are_compared(
     kb: KnowledgeBase, rating: int | None, comparison: Comparison, scores: set[int]
 ) -> None:
-    wanted = Like(
+    wanted = SimilarityCriteria(
         threshold=0.7, most=10, rating=rating, comparison=comparison, collections=("library",)
     )
     found = similar_questions(kb, ASKED, wanted)
@@ -189,7 +189,7 @@ async def test_features_decide_whether_and_which_are_shown(home: Path) -> None:
     assert "similar questions" not in model.prompts[0].user
     some = {"features": {"similar_threshold": 0.7}}
     with open_kb(home, overrides=some, embedder=ReadableEmbedder()) as kb:
-        wanted = like(kb, ("library",))
+        wanted = default_criteria(kb, ("library",))
         shown = verified_similar(kb, ASKED, ("library",))
     assert (wanted.rating, wanted.comparison, wanted.threshold, wanted.most) == (None, "lt", 0.7, 3)
     assert "Score: 40/100" in shown
@@ -206,7 +206,7 @@ def test_feedback_expires_when_its_source_changes(tmp_path: Path) -> None:
         past("What does it cost to join the tool library?", citation_url="https://gone.example"),
     ]
     asked.write_text("\n".join(lines), encoding="utf-8")
-    wanted = Like(threshold=0.5, most=1)
+    wanted = SimilarityCriteria(threshold=0.5, most=1)
     with open_kb(tmp_path / "home", embedder=ReadableEmbedder()) as kb:
         add(kb, [str(files)], collection="library")
         [fresh] = similar_questions(kb, ASKED, wanted)
@@ -239,8 +239,8 @@ def test_feedback_expires_when_its_source_changes(tmp_path: Path) -> None:
     ],
 )
 def test_other_words_are_no_other_question(one: str, other: str) -> None:
-    assert same(one, other, 0.9)
-    assert same(other, one, 0.9)
+    assert is_same_question(one, other, 0.9)
+    assert is_same_question(other, one, 0.9)
 
 
 @pytest.mark.parametrize(
@@ -262,8 +262,8 @@ def test_other_words_are_no_other_question(one: str, other: str) -> None:
     ],
 )
 def test_what_turns_a_question_round_makes_it_another(one: str, other: str) -> None:
-    assert not same(one, other, 0.99)
-    assert not same(other, one, 0.99)
+    assert not is_same_question(one, other, 0.99)
+    assert not is_same_question(other, one, 0.99)
 
 
 @pytest.mark.parametrize(
@@ -275,5 +275,5 @@ def test_what_turns_a_question_round_makes_it_another(one: str, other: str) -> N
     ],
 )
 def test_a_word_more_or_another_one_is_another_question(one: str, other: str) -> None:
-    assert not same(one, other, 0.99)
-    assert not same(other, one, 0.99)
+    assert not is_same_question(one, other, 0.99)
+    assert not is_same_question(other, one, 0.99)

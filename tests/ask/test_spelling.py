@@ -8,7 +8,7 @@ import pytest
 from tests.ask.conftest import MakeHome
 
 from wellread.ask.answer import answer, final
-from wellread.ask.understand.vocabulary import Vocabulary, respelt
+from wellread.ask.understand.vocabulary import Vocabulary, correct_spelling
 from wellread.kb import KnowledgeBase
 from wellread.types import Filters
 from wellread.values.answers import Question
@@ -27,7 +27,9 @@ def home(make_home: MakeHome) -> Path:
 
 
 def read(kb: KnowledgeBase, text: str, filters: Filters | None = None) -> tuple[str, int]:
-    question, notes = respelt(kb, Question(text=text, filters=filters or Filters()), Vocabulary())
+    question, notes = correct_spelling(
+        kb, Question(text=text, filters=filters or Filters()), Vocabulary()
+    )
     return question.text, len(notes)
 
 
@@ -67,7 +69,7 @@ def test_other_questions_stay_as_they_are(kb: KnowledgeBase, asked: str) -> None
 def test_a_known_name_is_never_changed(kb: KnowledgeBase) -> None:
     known = Vocabulary(speakers={"lighthose": ("Ann Lighthose",)})
     asked = Question(text="What did Lighthose say?")
-    assert respelt(kb, asked, known) == (asked, ())
+    assert correct_spelling(kb, asked, known) == (asked, ())
 
 
 def test_words_of_other_collections_do_not_count(kb: KnowledgeBase) -> None:

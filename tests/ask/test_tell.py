@@ -12,7 +12,7 @@ import pytest
 from wellread.ask.aggregate.read.result import AggregateResult, Row
 from wellread.ask.answer import answer, final
 from wellread.ask.deliver.reply import Reply
-from wellread.ask.deliver.tell import SHOWN_ROWS, tell
+from wellread.ask.deliver.tell import SHOWN_ROWS, aggregate_reply
 from wellread.ingest.integrity.verify import verify
 from wellread.ingest.remove import remove_documents
 from wellread.ingest.run import add
@@ -61,7 +61,7 @@ def told(kb: KnowledgeBase, *rows: Row, hits: Sequence[Hit] = ()) -> Reply:
     tally = AggregateResult(
         kind="list", sentence="So many are there.", columns=("What",), rows=rows, hits=tuple(hits)
     )
-    return tell(kb, tally)
+    return aggregate_reply(kb, tally)
 
 
 def check_spans(kb: KnowledgeBase, given: Answer | Reply) -> None:

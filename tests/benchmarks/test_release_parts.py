@@ -134,8 +134,8 @@ def test_no_order_comes_through_and_the_model_hears_them(tmp_path: Path) -> None
 def test_orders_that_come_through_are_counted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def open_door(_: prompts.Guard, text: str, **_before: str) -> prompts.Shown:
-        return prompts.Shown(text=text)
+    def open_door(_: prompts.Guard, text: str, **_before: str) -> prompts.GuardedText:
+        return prompts.GuardedText(text=text)
 
     monkeypatch.setattr(prompts.Guard, "shown", open_door)
     heard, won = injections.followed_by_model(tmp_path, ReadableEmbedder(), FEW)

@@ -155,7 +155,7 @@ def test_the_same_as_json() -> None:
     [
         ("a: {recall@5: 0.5}", "see b"),
         ("a: {recall@5: 0.5}\nb: {failed: 0}\nc: {failed: 0}", "see c"),
-        ("a: {recall@5: 0.5}\nb: {}", "b holds no measures"),
+        ("a: {recall@5: 0.5}\nb: {}", "b contains no measures"),
         ("a: {recal@5: 0.5}\nb: {failed: 0}", "no measure 'recal@5'"),
         ("a: [", "cannot be read"),
         ("", "see a"),

@@ -30,7 +30,7 @@ def test_bootstrap_is_repeatable_and_holds_the_mean() -> None:
 def test_drawing_in_parts_gives_the_same_interval(monkeypatch: pytest.MonkeyPatch) -> None:
     values = [(number * 37 % 101) / 100 for number in range(333)]
     whole = bootstrap(values)
-    monkeypatch.setattr(module, "DRAWN_AT_ONCE", 10_000)
+    monkeypatch.setattr(module, "MAX_DRAWN_CASES", 10_000)
     assert bootstrap(values) == whole
 
 

@@ -183,7 +183,7 @@ def test_files_that_cannot_be_read_or_hold_nothing(file: Path) -> None:
     file.write_bytes(b'{"question": "\xff"}')
     with pytest.raises(RequestError, match="not UTF-8"):
         read_cases(file)
-    with pytest.raises(RequestError, match="holds no case"):
+    with pytest.raises(RequestError, match="contains no cases"):
         read(file, "", " ")
 
 

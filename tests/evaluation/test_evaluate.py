@@ -213,7 +213,7 @@ def test_lists_of_the_catalogue_stay_lists_beside_what_else_was_found() -> None:
     of: tuple[Any, ...] = ("a", "b", "c")  # of what a hit is, is not looked at
     hits = [Hit(passage=one, document=one, score=1.0) for one in of]
     listed = AggregateResult(kind="list", sentence="Two.", hits=(hits[2],))
-    merged = running.together([Found(hits=(hits[0], hits[1])), listed])
+    merged = running.merge_found([Found(hits=(hits[0], hits[1])), listed])
     assert isinstance(merged, AggregateResult)
     assert merged.hits == (hits[0], hits[2], hits[1])
 

@@ -5,7 +5,15 @@ from pathlib import Path
 import pytest
 
 from wellread.errors import RequestError
-from wellread.evaluation.report import ALL, Base, Report, check, depths_of, gate_body, read_gate
+from wellread.evaluation.report import (
+    ALL,
+    Base,
+    Report,
+    check_report,
+    depths_of,
+    gate_body,
+    read_gate,
+)
 from wellread.evaluation.scores import Interval
 
 
@@ -31,7 +39,7 @@ REPORT = Report(
 def outcome(tmp_path: Path, text: str) -> list[bool]:
     path = tmp_path / "gate.yaml"
     path.write_text(text, encoding="utf-8")
-    return [each.passed for each in check(REPORT, read_gate(path))]
+    return [each.passed for each in check_report(REPORT, read_gate(path))]
 
 
 @pytest.mark.parametrize(
@@ -61,7 +69,7 @@ def test_a_threshold_is_reached_or_not(tmp_path: Path, text: str, passed: bool) 
 def test_all_thresholds_have_to_be_reached(tmp_path: Path) -> None:
     path = tmp_path / "gate.yaml"
     path.write_text("recall@5: 0.8\nanswer_match: 0.1\n", encoding="utf-8")
-    checks = check(REPORT, read_gate(path))
+    checks = check_report(REPORT, read_gate(path))
     body = gate_body(checks)
     assert body["passed"] is False
     assert [(each["measure"], each["value"], each["passed"]) for each in body["checks"]] == [
@@ -80,8 +88,8 @@ def test_the_depths_that_a_gate_needs(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("", "holds no measures"),
-        ("- recall@5", "holds no measures"),
+        ("", "contains no measures"),
+        ("- recall@5", "contains no measures"),
         ("recall@5: [", "not YAML or JSON"),
         ("recal@5: 0.5", "no measure 'recal@5'.*recall@k"),
         ("ndcg@5: 0.5", "no measure 'ndcg@5'"),

@@ -14,14 +14,14 @@ from wellread.evaluation.cases import Case, Expected, Targets, WantedDocument
 from wellread.evaluation.scores import (
     Run,
     Scored,
+    all_met,
     citation_precision,
     citation_recall,
     contains,
-    every,
-    hit,
+    hit_rate,
     measure_names,
     ndcg,
-    normalised,
+    normalise,
     recall,
     score,
 )
@@ -170,8 +170,8 @@ def places(*names: str) -> list[frozenset[str]]:
 
 def test_hit_looks_only_as_deep_as_asked() -> None:
     ranking = places("-", "a")
-    assert hit(ranking, {"a": 1.0}, 1) == 0.0
-    assert hit(ranking, {"a": 1.0}, 2) == 1.0
+    assert hit_rate(ranking, {"a": 1.0}, 1) == 0.0
+    assert hit_rate(ranking, {"a": 1.0}, 2) == 1.0
 
 
 def test_recall_is_the_share_of_targets_met() -> None:
@@ -185,8 +185,8 @@ def test_a_target_met_twice_counts_once() -> None:
 
 def test_every_needs_all_targets() -> None:
     ranking = places("a", "x", "b")
-    assert every(ranking, {"a": 1.0, "b": 1.0}, 2) == 0.0
-    assert every(ranking, {"a": 1.0, "b": 1.0}, 3) == 1.0
+    assert all_met(ranking, {"a": 1.0, "b": 1.0}, 2) == 0.0
+    assert all_met(ranking, {"a": 1.0, "b": 1.0}, 3) == 1.0
 
 
 def test_ndcg_of_a_perfect_ranking_is_one() -> None:
@@ -218,7 +218,7 @@ def test_ndcg_of_a_place_that_meets_two_targets_is_that_of_two_places() -> None:
     assert ndcg(places("a+b"), {"a": 1.0, "b": 1.0}, 1) == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize("measure", [hit, recall, every, ndcg])
+@pytest.mark.parametrize("measure", [hit_rate, recall, all_met, ndcg])
 def test_no_result_scores_zero(measure: type) -> None:
     assert measure([], {"a": 1.0}, 10) == 0.0
 
@@ -233,7 +233,7 @@ depths = st.integers(1, 12)
 def test_every_measure_is_between_nothing_and_all(
     ranking: list[frozenset[str]], grades: dict[str, float], depth: int
 ) -> None:
-    for measure in (hit, recall, every, ndcg):
+    for measure in (hit_rate, recall, all_met, ndcg):
         assert 0.0 <= measure(ranking, grades, depth) <= 1.0 + 1e-9
 
 
@@ -242,7 +242,12 @@ def test_the_best_order_is_perfect(grades: dict[str, float], more: int) -> None:
     best = [frozenset({name}) for name in sorted(grades, key=lambda name: -grades[name])]
     ranking = best + [frozenset[str]()] * more
     assert ndcg(ranking, grades, 10) == pytest.approx(1.0)
-    assert hit(ranking, grades, 1) == recall(ranking, grades, 10) == every(ranking, grades, 10) == 1
+    assert (
+        hit_rate(ranking, grades, 1)
+        == recall(ranking, grades, 10)
+        == all_met(ranking, grades, 10)
+        == 1
+    )
 
 
 @given(rankings, gradings, st.data())
@@ -267,7 +272,7 @@ def test_a_target_moved_up_never_scores_less(
 def test_looking_deeper_never_loses(
     ranking: list[frozenset[str]], grades: dict[str, float], depth: int
 ) -> None:
-    for measure in (hit, recall, every):
+    for measure in (hit_rate, recall, all_met):
         assert measure(ranking, grades, depth + 1) >= measure(ranking, grades, depth)
 
 
@@ -281,7 +286,7 @@ def test_looking_deeper_never_loses(
     ],
 )
 def test_normalised(text: str, plain: str) -> None:
-    assert normalised(text) == plain
+    assert normalise(text) == plain
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 import pytest
 
 from wellread.evaluation.cases import Case, Expected
-from wellread.evaluation.markdown import page
-from wellread.evaluation.report import Base, Report, Threshold, body, check, report_of
+from wellread.evaluation.markdown import markdown_page
+from wellread.evaluation.report import Base, Report, Threshold, check_report, report_body, report_of
 from wellread.evaluation.scores import Scored
 
 
@@ -52,7 +52,7 @@ def then_cases() -> list[Scored]:
 
 def test_the_json_holds_every_case_and_every_figure() -> None:
     made = report(then_cases())
-    plain = json.loads(json.dumps(body(made)))
+    plain = json.loads(json.dumps(report_body(made)))
     assert len(plain["cases"]) == 20
     assert plain["cases"][3]["failed"] == "it broke"
     assert plain["cases"][3]["scores"] == {"recall@5": 1, "answer_match": 0.0}
@@ -65,7 +65,7 @@ def test_the_json_holds_every_case_and_every_figure() -> None:
 def test_the_page_has_a_table_for_each_part() -> None:
     made = report(then_cases())
     thresholds = [Threshold(measure="recall@5", least=0.9), Threshold(measure="hit@1", least=0.1)]
-    text = page(made, checks=check(made, thresholds))
+    text = markdown_page(made, checks=check_report(made, thresholds))
     lines = text.splitlines()
     assert "# set.jsonl · 20 cases · full answers · 2 documents, 3 passages" in lines
     assert "| recall@5 | 0.500 | 0.300 – 0.700 | 20 |" in lines

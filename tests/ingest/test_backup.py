@@ -54,7 +54,7 @@ def test_nothing_is_overwritten(kb: KnowledgeBase, tmp_path: Path) -> None:
     path = tmp_path / "home.tar"
     export_home(kb, path)
     before = path.read_bytes()
-    with pytest.raises(SourceError, match="there already"):
+    with pytest.raises(SourceError, match="exists already"):
         export_home(kb, path)
     assert path.read_bytes() == before
     with pytest.raises(StoreError, match="not empty"):
@@ -65,7 +65,7 @@ def test_nothing_is_overwritten(kb: KnowledgeBase, tmp_path: Path) -> None:
 def test_an_empty_home_has_nothing_to_export(tmp_path: Path) -> None:
     with (
         open_kb(tmp_path / "new", embedder=ReadableEmbedder()) as kb,
-        pytest.raises(StoreError, match="holds nothing"),
+        pytest.raises(StoreError, match="contains nothing"),
     ):
         export_home(kb, tmp_path / "home.tar")
     assert not (tmp_path / "home.tar").exists()
@@ -93,7 +93,7 @@ def test_damage_is_found_and_leaves_nothing_behind(kb: KnowledgeBase, tmp_path: 
     for name, content, reason in (
         ("catalogue.db", b"not a database", "damaged: catalogue.db"),
         ("manifest.json", b"{", "damaged manifest"),
-        ("manifest.json", bad, "no part of a home"),
+        ("manifest.json", bad, "not part of a home"),
         ("manifest.json", newer, "newer Wellread"),
         ("extra.txt", b"more", "not in its manifest"),
     ):

@@ -203,7 +203,7 @@ def test_a_broken_file_of_entries_names_the_line() -> None:
 
 
 def test_an_entity_without_its_id_is_refused() -> None:
-    with pytest.raises(SourceError, match=r"nothing to fill \{path\} with"):
+    with pytest.raises(SourceError, match=r"no value to fill \{path\} with"):
         loaded("notes/1.md", "A note without front matter.\n")
 
 

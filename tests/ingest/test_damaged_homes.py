@@ -23,7 +23,7 @@ from wellread.ingest.integrity.backups import (
     back_up,
     back_up_if_due,
     backups_of,
-    copy_named,
+    find_copy,
     restore_copy,
 )
 from wellread.ingest.integrity.verify import VerifyReport, verify
@@ -136,7 +136,7 @@ def test_a_home_without_its_catalogue_is_left_as_it_is(home: Path) -> None:
             assert kind == damage.CATALOGUE
             assert "no backup" in detail
             assert not report.clean
-        assert "To begin anew" in detail
+        assert "To start again" in detail
         with pytest.raises(DamageError, match="no new one"):
             kb.catalogue  # noqa: B018 - opening is what is tried
     assert not (home / CATALOGUE_FILE).exists()
@@ -300,7 +300,7 @@ def test_a_backup_brings_the_catalogue_back_and_the_index_follows(
     extra = tmp_path / "extra.md"
     extra.write_text("The gannet nests on the eastern cliff and eats herring.")
     add(kb, [str(extra)])
-    restore_copy(kb, copy_named(kb))
+    restore_copy(kb, find_copy(kb))
     report = verify(kb, repair=True)
     assert report.clean
     assert problems(report) == {damage.ORPHAN}
@@ -310,7 +310,7 @@ def test_a_backup_brings_the_catalogue_back_and_the_index_follows(
 
 @pytest.fixture
 def named(kb: KnowledgeBase) -> Callable[[str], str]:
-    return lambda name: copy_named(kb, name).name
+    return lambda name: find_copy(kb, name).name
 
 
 def test_backups_are_named_by_how_they_begin(

@@ -269,9 +269,9 @@ def test_addresses_of_the_web_are_pages_to_fetch() -> None:
     pages = [item for item in found if isinstance(item, FoundPage)]
     assert [page.uri for page in pages] == ["http://x.example/", "https://x.example/a.md"]
     assert [page.as_feed for page in pages] == [False, False]
-    assert reasons("ftp://x/y") == {"y": "only http and https are read, not ftp"}
+    assert reasons("ftp://x/y") == {"y": "only http and https are supported, not ftp"}
     assert reasons("https://me:pw@x.example/y") == {
-        "y": "an address with a user name or a password in it is not read"
+        "y": "addresses with a user name or password are not supported"
     }
 
 
@@ -291,14 +291,14 @@ def test_a_list_of_feeds_stands_for_its_feeds(root: Path) -> None:
         FoundPage(uri="https://a.example/feed", root=path.as_uri(), as_feed=True),
     ]
     (refused,) = (item for item in found if isinstance(item, SourceError))
-    assert "a user name or a password" in refused.reason
+    assert "a user name or password" in refused.reason
     assert [item for item in find_files([str(root)], USUAL) if isinstance(item, FoundPage)] == pages
 
 
 def test_a_list_without_feeds_is_an_error(root: Path) -> None:
     (root / "none.opml").write_text("<opml><body/></opml>")
     (root / "not.opml").write_text("<html></html>")
-    assert reasons(root / "none.opml") == {"none.opml": "the list names no feed"}
+    assert reasons(root / "none.opml") == {"none.opml": "the list contains no feeds"}
     assert reasons(root / "not.opml")["not.opml"].startswith("not OPML")
 
 

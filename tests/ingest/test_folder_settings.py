@@ -65,7 +65,7 @@ def test_settings_in_a_folder_hold_for_that_folder_alone(
     path = settings_in(theirs, KEEPS)
     report = add(kb, [str(theirs), str(mine)])
     assert entities(kb) == {"theirs/oak", "theirs/elm"}
-    assert report.notes == (f"{path} holds for its folder",)
+    assert report.notes == (f"{path} applies to its folder",)
     (mine / "ash.md").write_text("The ash bends.\n")
     add(kb, [str(mine)])
     (theirs / "ash.md").write_text("The ash bends.\n")
@@ -88,7 +88,7 @@ def test_files_that_settings_in_a_folder_leave_out_go_and_are_told(
     report = sync(kb, [str(theirs)])
     assert rows(report.rows, "removed") == ["elm.md"]
     assert entities(kb) == {"theirs/oak"}
-    assert report.notes[0].endswith("holds for its folder")
+    assert report.notes[0].endswith("applies to its folder")
     assert sync(kb, [str(theirs)]).counts()["removed"] == 0
 
 
@@ -100,7 +100,7 @@ def test_settings_of_the_reader_stand_above_those_of_a_folder(
     add(kb, [str(mine)], settings=own)
     path = settings_in(theirs, SKIPS)
     report = add(kb, [str(theirs)])
-    assert report.notes == (f"{path} is not taken: the collection has settings of your own",)
+    assert report.notes == (f"{path} is ignored: the collection has settings of your own",)
     assert entities(kb) == {"own/oak", "own/elm"}
     assert len(kb.catalogue.documents("default")) == 4
     own.write_text("")  # takes them back

@@ -142,26 +142,26 @@ DEEP = "index/" + "a/" * 20 + "a"
 ACTING = catalogue("CREATE TRIGGER t AFTER INSERT ON documents BEGIN DELETE FROM documents; END")
 SEEN = catalogue("CREATE VIEW v AS SELECT id FROM documents")
 HOSTILE: dict[str, tuple[list[Entry], str]] = {
-    "link": ([manifest([DB, LINK]), DB, LINK], "as no plain file"),
-    "hard link": ([manifest([DB, HARD]), DB, HARD], "as no plain file"),
-    "device": ([manifest([DB, DEVICE]), DB, DEVICE], "as no plain file"),
+    "link": ([manifest([DB, LINK]), DB, LINK], "not as a plain file"),
+    "hard link": ([manifest([DB, HARD]), DB, HARD], "not as a plain file"),
+    "device": ([manifest([DB, DEVICE]), DB, DEVICE], "not as a plain file"),
     "twice": ([manifest([DB]), DB, DB], "twice"),
     "not named": ([manifest([DB]), DB, file("index/b", b"x")], "not in its manifest"),
-    "outside": ([manifest([DB], "index/../../x"), DB], "no part of a home"),
-    "root": ([manifest([DB], "/etc/x"), DB], "no part of a home"),
-    "backslash": ([manifest([DB], "index/..\\x"), DB], "no part of a home"),
-    "forged line": ([manifest([DB], "index/a\nEverything matches."), DB], "no part of a home"),
-    "deep": ([manifest([DB], DEEP), DB], "no part of a home"),
+    "outside": ([manifest([DB], "index/../../x"), DB], "not part of a home"),
+    "root": ([manifest([DB], "/etc/x"), DB], "not part of a home"),
+    "backslash": ([manifest([DB], "index/..\\x"), DB], "not part of a home"),
+    "forged line": ([manifest([DB], "index/a\nEverything matches."), DB], "not part of a home"),
+    "deep": ([manifest([DB], DEEP), DB], "not part of a home"),
     "missing": ([manifest([DB], "index/a"), DB], "is damaged: index/a"),
     "no catalogue": ([manifest([])], "catalogue cannot be read"),
     "no database": (whole(file("catalogue.db", b"x" * 5_000)), "catalogue cannot be read"),
-    "trigger": (whole(file("catalogue.db", ACTING)), "holds 't'"),
-    "view": (whole(file("catalogue.db", SEEN)), "holds 'v'"),
+    "trigger": (whole(file("catalogue.db", ACTING)), "contains 't'"),
+    "view": (whole(file("catalogue.db", SEEN)), "contains 'v'"),
     "deep json": ([file("manifest.json", b"[" * 200_000)], "damaged manifest"),
     "odd json": ([file("manifest.json", b'{"format": 1, "files": [1]}')], "damaged manifest"),
-    "no manifest": ([DB], "no export"),
-    "manifest is a link": ([file("manifest.json", b"", type=tarfile.SYMTYPE)], "no export"),
-    "nothing": ([], "no export"),
+    "no manifest": ([DB], "not an export"),
+    "manifest is a link": ([file("manifest.json", b"", type=tarfile.SYMTYPE)], "not an export"),
+    "nothing": ([], "not an export"),
 }  # fmt: skip
 
 
@@ -179,13 +179,13 @@ def test_a_member_that_ends_before_it_begins_is_refused(tmp_path: Path) -> None:
         for each, data in whole(DB):
             tar.addfile(each, io.BytesIO(data))
         file.write(entry.tobuf(tarfile.GNU_FORMAT))
-    refused(path, tmp_path, "less than no bytes")
+    refused(path, tmp_path, "negative size")
 
 
 def test_a_manifest_with_endless_files_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(backup, "MOST_FILES", 3)
+    monkeypatch.setattr(backup, "MAX_FILES", 3)
     entries = [manifest([DB], "index/a", "index/b", "index/c"), DB]
     refused(archive(tmp_path / "all.tar", entries), tmp_path, "more than any export")
 
@@ -204,7 +204,7 @@ def bomb(path: Path, size: int) -> Path:
 def test_an_archive_that_unpacks_to_too_much_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(backup, "LEAST_BOUND", 1 << 20)
+    monkeypatch.setattr(backup, "MIN_BOUND_BYTES", 1 << 20)
     refused(bomb(tmp_path / "all.tar.gz", 4 << 20), tmp_path, "more than any export of its size")
 
 
@@ -215,7 +215,7 @@ def test_a_table_that_is_too_large_is_not_read_into_memory(tmp_path: Path) -> No
     entry.size = 1 << 40
     path = tmp_path / "all.tar"
     path.write_bytes(entry.tobuf(tarfile.GNU_FORMAT) + bytes(1 << 16))
-    refused(path, tmp_path, "part of its table is too large")
+    refused(path, tmp_path, "one of its headers is too large")
 
 
 def test_a_file_that_says_it_is_endless_is_refused(tmp_path: Path) -> None:

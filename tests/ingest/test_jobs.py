@@ -81,7 +81,7 @@ def test_a_cancelled_run_keeps_what_it_wrote_and_can_be_taken_up(
     again = add(kb, job.inputs)
     assert again.counts()["unchanged"] == held
     assert again.counts()["added"] == 12 - held
-    assert kb.catalogue.vectors.passages_owed() == 0
+    assert kb.catalogue.vectors.passages_pending() == 0
 
 
 class Waiting(ReadableEmbedder):
@@ -96,7 +96,7 @@ class Waiting(ReadableEmbedder):
         if purpose == "passage" and not self.seen:
             with open_kb(self.home, embedder=ReadableEmbedder()) as other:
                 hits = search(other, "lantern number3", Filters())
-                owed = other.catalogue.vectors.passages_owed()
+                owed = other.catalogue.vectors.passages_pending()
                 self.seen.append((len(hits), owed))
         return super().embed(texts, purpose)
 
@@ -106,7 +106,7 @@ def test_text_is_found_before_its_vectors_are_there(tmp_path: Path, folder: Path
     with open_kb(tmp_path / "home", embedder=embedder) as kb:
         add(kb, [str(folder)])
         assert embedder.seen == [(10, 12)]  # ten of twelve is the most a search shows
-        assert kb.catalogue.vectors.passages_owed() == 0
+        assert kb.catalogue.vectors.passages_pending() == 0
         assert verify(kb).problems == ()
 
 
@@ -127,11 +127,11 @@ def test_a_failed_run_says_why_and_the_next_one_pays_its_debts(
             add(kb, [str(folder)])
         (job,) = kb.catalogue.jobs.newest()
         assert (job.state, "down" in job.reason) == ("failed", True)
-        assert kb.catalogue.vectors.passages_owed() == 12
+        assert kb.catalogue.vectors.passages_pending() == 12
         assert len(search(kb, "lantern number3", Filters())) == 10
     with open_kb(tmp_path / "home", embedder=ReadableEmbedder()) as kb:
         assert sync(kb, [str(folder)]).counts()["unchanged"] == 12
-        assert kb.catalogue.vectors.passages_owed() == 0
+        assert kb.catalogue.vectors.passages_pending() == 0
         hits = search(kb, "number3", Filters())
         assert all(hit.similarity is not None for hit in hits)
 
@@ -143,7 +143,7 @@ def test_debts_are_paid_in_batches_by_one_process_at_a_time(
     monkeypatch.setattr(vectors, "EMBED_SLICE", 2)
     told: list[int] = []
     add(kb, [str(folder)], on_progress=lambda progress: told.append(progress.passages_done))
-    assert kb.catalogue.vectors.passages_owed() == 0
+    assert kb.catalogue.vectors.passages_pending() == 0
     assert told[-1] == 12
 
 
@@ -176,8 +176,8 @@ def test_a_job_that_runs_is_not_taken_for_dead(kb: KnowledgeBase, folder: Path) 
 def test_a_job_is_found_by_how_its_id_begins(kb: KnowledgeBase, folder: Path) -> None:
     jobs = [add(kb, [str(folder)], collection=name).job_id for name in ("a", "b")]
     for job_id in jobs:
-        found = kb.catalogue.jobs.beginning(job_id[:-4])
+        found = kb.catalogue.jobs.by_prefix(job_id[:-4])
         assert found is not None
         assert found.id == job_id
-    assert kb.catalogue.jobs.beginning("job_") is None  # more than one
-    assert kb.catalogue.jobs.beginning("nothing") is None
+    assert kb.catalogue.jobs.by_prefix("job_") is None  # more than one
+    assert kb.catalogue.jobs.by_prefix("nothing") is None

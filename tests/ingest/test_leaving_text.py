@@ -245,7 +245,7 @@ def test_a_conversation_takes_everything_along_that_it_left(town: Town) -> None:
         made.research("What is known about the wombatross?", session_id=known)
         answer = made.ask("How many passengers has the wombatross ferry Osprey?", session_id=known)
     give_feedback(kb, answer.id, {"score": 10, "comment": "wombatross"}, author="")
-    kb.catalogue.notices.tell("", "correction_expired", answer.id, "The wombatross is wrong.")
+    kb.catalogue.notices.add("", "correction_expired", answer.id, "The wombatross is wrong.")
     assert len(kb.catalogue.research.newest()) == 2
     assert remove_conversation(kb, known, "") == 3
     assert "wombatross" not in town.everything()
@@ -256,7 +256,7 @@ def test_a_conversation_takes_everything_along_that_it_left(town: Town) -> None:
 @pytest.mark.parametrize("way", ["update", "sync", "remove"])
 def test_what_people_are_told_of_a_source_calls_it_by_no_former_title(town: Town, way: str) -> None:
     told = "“Is the Xylograph here?” has an answer now, from The yard, Xylograph Memorandum."
-    town.kb.catalogue.notices.tell("", "gap_closed", "ans_x", told)
+    town.kb.catalogue.notices.add("", "gap_closed", "ans_x", told)
     town.kb.catalogue.record_gap("Who?", "only “Xylograph Memorandum” is near")
     path = town.folder / "zanzibook.md"
     if way == "update":

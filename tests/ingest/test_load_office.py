@@ -246,7 +246,9 @@ def test_the_kind_is_told_by_what_is_inside() -> None:
 def test_limits_on_slides_cells_and_entries() -> None:
     assert "too many slides: 2" in refusal("a.pptx", SLIDES, LoaderLimits(max_pages=1))
     assert "more than 5 filled cells" in refusal("a.xlsx", BOOK, LoaderLimits(max_cells=5))
-    assert "entries, the limit is 3" in refusal("a.docx", WORD, LoaderLimits(max_entries=3))
+    assert "too many entries in the zip file: 17, the limit is 3" in refusal(
+        "a.docx", WORD, LoaderLimits(max_entries=3)
+    )
     assert "too large when unpacked" in refusal(
         "a.docx", WORD, LoaderLimits(max_unpacked_bytes=9_000)
     )

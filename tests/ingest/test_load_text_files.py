@@ -149,5 +149,5 @@ def test_utf_16_with_its_mark_and_windows_line_ends_are_read() -> None:
 @pytest.mark.parametrize("name", ["a.bin", "a", "a.zip", "a.xml", "a.csv", "a.json"])
 def test_an_unknown_kind_has_no_loader(name: str) -> None:
     assert loader_name(source_of(name, b"\x00\x01binary")) == ""
-    with pytest.raises(SourceError, match="unknown kind of file"):
+    with pytest.raises(SourceError, match="unsupported file type"):
         load(source_of(name, b"\x00\x01binary"), LoaderLimits())

@@ -17,7 +17,7 @@ from wellread.errors import StoreError
 from wellread.identity import document_id
 from wellread.ingest.joining import mention_linking as linking
 from wellread.ingest.joining.mention_linking import (
-    MOST_PER_ENTITY,
+    MAX_PER_ENTITY,
     NameFinder,
     fold,
     forms_of,
@@ -325,9 +325,9 @@ def test_with_the_last_entity_all_mentions_go(catalogue: Catalogue) -> None:
 
 
 def test_a_name_that_comes_often_is_kept_in_part(catalogue: Catalogue) -> None:
-    put(catalogue, entity("kittiwake"), article("a", "Kittiwake. " * (MOST_PER_ENTITY + 9)))
+    put(catalogue, entity("kittiwake"), article("a", "Kittiwake. " * (MAX_PER_ENTITY + 9)))
     link_mentions(catalogue, "main")
-    assert mentioned(catalogue, "kittiwake") == [("a", MOST_PER_ENTITY)]
+    assert mentioned(catalogue, "kittiwake") == [("a", MAX_PER_ENTITY)]
 
 
 def test_a_pass_goes_batch_by_batch_and_takes_up_where_it_was(

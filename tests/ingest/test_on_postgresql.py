@@ -17,7 +17,7 @@ from wellread.config import load_settings
 from wellread.errors import DamageError, StoreError
 from wellread.ingest import run
 from wellread.ingest.backup import export_home, import_home
-from wellread.ingest.integrity.backups import back_up, copy_named
+from wellread.ingest.integrity.backups import back_up, find_copy
 from wellread.ingest.integrity.verify import ON_SERVER, verify
 from wellread.ingest.pipeline.job_log import dead_jobs, job_log
 from wellread.ingest.remove import remove_named
@@ -83,7 +83,7 @@ def test_the_way_of_a_base(url: str, folder: Path, tmp_path: Path) -> None:
             back_up(kb)
         assert "pg_dump" in told.value.hint
         with pytest.raises(StoreError, match="on a server"):
-            copy_named(kb)
+            find_copy(kb)
 
 
 def digests(kb: KnowledgeBase) -> dict[str, TableDigest]:
@@ -168,7 +168,7 @@ def whole(kb: KnowledgeBase) -> int:
     (held,) = kb.catalogue.stats()
     keys = [key.passage_id for key in kb.index.keys()]  # noqa: SIM118 - an index is no mapping
     assert len(keys) == len(set(keys)) == held.passages
-    assert kb.catalogue.vectors.passages_owed() == 0
+    assert kb.catalogue.vectors.passages_pending() == 0
     assert verify(kb).clean
     return held.documents
 

@@ -86,7 +86,7 @@ def test_settings_that_name_readers_add_nothing(kb: KnowledgeBase, tmp_path: Pat
     # As release 0007 kept what a file given with --settings said of readers.
     stored = {"readers": {"": {"*.md": ["ana"]}}}
     kb.catalogue.collection_settings.set_settings("default", stored)
-    with pytest.raises(SettingsError, match="settings that were given for 'default'"):
+    with pytest.raises(SettingsError, match="stored settings of 'default'"):
         sync(kb, [str(folder)])
     assert kb.catalogue.documents("default") == []
     empty = tmp_path / "empty.yaml"

@@ -34,11 +34,11 @@ from wellread.ingest.pipeline.commit import (
     VectorFiller,
     Window,
     drop_noted,
-    write,
+    write_window,
     writing,
 )
 from wellread.ingest.pipeline.job_log import end_dead_jobs
-from wellread.ingest.pipeline.parse import cut_up
+from wellread.ingest.pipeline.parse import cut_text
 from wellread.ingest.reindex import REINDEX_LOCK, ReindexProgress, reindex, tidy
 from wellread.kb import INGEST_LOCK, KnowledgeBase, open_kb
 from wellread.kb.home_catalogue import CATALOGUE_FILE
@@ -118,8 +118,8 @@ def put_words(kb: KnowledgeBase, *documents: Document) -> None:
     window = Window(tokens)
     for document in documents:
         record = SourceRecord(collection="default", uri=document.uri, digest=document.text)
-        window.add(ReadSource(record=record, documents=(cut_up(document, tokens),)))
-    write(kb, window)
+        window.add(ReadSource(record=record, documents=(cut_text(document, tokens),)))
+    write_window(kb, window)
 
 
 def take_out(kb: KnowledgeBase, number: int) -> None:
@@ -157,7 +157,7 @@ def check_all_found(kb: KnowledgeBase, numbers: range | list[int]) -> None:
         assert found(kb, f"harbour{number}") == {known(number)}
         document = kb.catalogue.document(known(number))
         assert document is not None
-        passage = cut_up(document, kb.live().tokens).passages()[0]
+        passage = cut_text(document, kb.live().tokens).passages()[0]
         same = f"{passage.context}\n{passage.text}"
         (first, *_) = search(kb, same, Filters(), mode="vector", limit=3)
         assert first.passage == passage
@@ -170,7 +170,7 @@ def check_settled(kb: KnowledgeBase, shape: Shape, numbers: range | list[int]) -
     assert shape_of(kb) == shape
     assert kb.reindex_needed == (kb.live().fingerprint != kb.wanted)
     assert verify(kb).problems == ()
-    assert kb.catalogue.vectors.passages_owed() == 0
+    assert kb.catalogue.vectors.passages_pending() == 0
     assert kb.catalogue.reindexing.attempt() is None
     assert tables(kb) == [table_name(kb.live().fingerprint)]
     held = {facts.id for facts in kb.catalogue.documents("default")}
@@ -188,7 +188,7 @@ def embeds_all(kb: KnowledgeBase) -> int:
     """How many passages the documents have in the shape that the settings ask for."""
     tokens = kb.settings.chunking.tokens
     documents = [kb.catalogue.document(each) for each in kb.catalogue.document_ids()]
-    return sum(len(cut_up(each, tokens).cuts) for each in documents if each)
+    return sum(len(cut_text(each, tokens).cuts) for each in documents if each)
 
 
 def half_made(kb: KnowledgeBase, passages: int = 60) -> None:
@@ -264,7 +264,7 @@ def test_there_and_back_again(home: Path) -> None:
 def test_vectors_that_were_still_to_come_are_there_after_it(home: Path) -> None:
     with shaped(home, NEW) as kb:
         put_words(kb, paper(60))
-        assert kb.catalogue.vectors.passages_owed() > 0
+        assert kb.catalogue.vectors.passages_pending() > 0
         assert reindex(kb).switched
         check_settled(kb, NEW, [*range(FILES), 60])
 
@@ -496,7 +496,7 @@ def test_documents_added_by_another_process_meanwhile(
         for number in range(20, 26):
             assert len(found(kb, f"harbour{number}")) == 1
         assert len(kb.catalogue.documents("default")) == FILES + 6
-        assert kb.catalogue.vectors.passages_owed() == 0
+        assert kb.catalogue.vectors.passages_pending() == 0
         assert len(tables(kb)) == 1
 
 

@@ -175,7 +175,7 @@ def test_every_source_has_a_result_and_a_reason_when_it_was_not_read(
     for row in report.rows:
         assert bool(row.reason) == (row.status in ("failed", "skipped")), row
     assert "front matter, line" in reason(report, "bad.md")
-    assert "not a kind of file that is read" in reason(report, "picture.png")
+    assert "unsupported file type" in reason(report, "picture.png")
     assert "there is no such file" in reason(report, "nowhere.txt")
     assert report.passages == 2
     assert report.seconds > 0
@@ -387,11 +387,11 @@ def test_a_failing_embedder_loses_nothing_that_was_committed(
         with pytest.raises(ModelError, match="out of memory"):
             add(kb, [str(folder)])
         assert sorted(texts(kb)) == names  # the texts are in, and found by their words
-        assert kb.catalogue.vectors.passages_owed() > 0
+        assert kb.catalogue.vectors.passages_pending() > 0
         embedder.works = True
         report = add(kb, [str(folder)])
         assert report.counts()["unchanged"] == 6
-        assert kb.catalogue.vectors.passages_owed() == 0
+        assert kb.catalogue.vectors.passages_pending() == 0
         assert sorted(texts(kb)) == names
         assert_in_step(kb)
 
@@ -402,7 +402,7 @@ def test_a_full_disk_loses_nothing_that_was_committed(
 ) -> None:
     monkeypatch.setattr(run, "WINDOW_PASSAGES", 2)
     monkeypatch.setattr(readers, "WorkerPool", InlinePool)
-    monkeypatch.setattr(readers, "AHEAD", 1)
+    monkeypatch.setattr(readers, "QUEUED_PER_PARSER", 1)
     names = many(folder)
     (folder / "0.txt").write_text("The old wording about a beacon.")
     add(kb, [str(folder / "0.txt")])

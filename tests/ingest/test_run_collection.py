@@ -62,7 +62,7 @@ def test_settings_map_fields_and_are_kept(kb: KnowledgeBase, folder: Path, tmp_p
     report = add(kb, [str(folder)], settings=path)
     assert report.counts()["added"] == 2
     assert [row.reason for row in report.rows if row.status == "skipped"] == [
-        "left out by the collection's settings"
+        "excluded by the collection's settings"
     ]
     assert names(kb) == {"oak": "oak", "beech": "beech", "quercus": "oak"}
     path.unlink()

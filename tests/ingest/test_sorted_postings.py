@@ -17,7 +17,7 @@ SHARED_FIXTURE = settings(suppress_health_check=[HealthCheck.function_scoped_fix
 
 @pytest.fixture(autouse=True)
 def often_merged(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(story_clusters, "LEAST_MERGED", 4)
+    monkeypatch.setattr(story_clusters, "MIN_MERGED", 4)
 
 
 def filled(added: list[dict[int, float]]) -> Postings:

@@ -15,10 +15,10 @@ from wellread.ingest.joining.story_clusters import (
     Clusters,
     PlacedItem,
     Signature,
-    alike,
     bands,
     centre_of,
     signature_of,
+    similarities,
 )
 
 FIRST = datetime(2026, 1, 1, tzinfo=UTC)
@@ -89,14 +89,14 @@ def test_records_of_one_form_are_compared_with_few_others_and_an_old_copy_is_fou
 
     def counted(one: Signature, others: NDArray[np.uint32]) -> NDArray[np.float64]:
         compared.append(len(others))
-        return alike(one, others)
+        return similarities(one, others)
 
     def record(number: int) -> str:
         said = f"Shed {number} in ward {number % 7} stored {number * 31} sacks of barley."
         return f"{said} Its keeper weighed them twice a week and wrote the weight down."
 
-    monkeypatch.setattr(story_clusters, "alike", counted)
-    monkeypatch.setattr(story_clusters, "SAME_BAND", 1)
+    monkeypatch.setattr(story_clusters, "similarities", counted)
+    monkeypatch.setattr(story_clusters, "MAX_BAND_CANDIDATES", 1)
     clusters = Clusters(0.12, None)
     placed = [put(clusters, number, record(number)) for number in range(120)]
     assert max(compared) <= BANDS

@@ -11,7 +11,7 @@ import pytest
 
 from wellread.errors import StoreError
 from wellread.ingest.joining import story_refresh as making
-from wellread.ingest.joining.story_refresh import StoryReport, refresh
+from wellread.ingest.joining.story_refresh import StoryReport, refresh_stories
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.store.catalogue.documents.story_records import ItemRecord, Stories, Story
 from wellread.store.schema.stored_values import DocumentChange, SourceChange, SourceRecord
@@ -106,8 +106,8 @@ def kb(tmp_path: Path) -> Iterator[KnowledgeBase]:
 
 def test_news_of_a_week_becomes_two_stories(kb: KnowledgeBase) -> None:
     commit(kb, week())
-    report = refresh(kb, NEWS)
-    assert (report.documents, report.items, report.repeats, report.told) == (5, 5, 0, 2)
+    report = refresh_stories(kb, NEWS)
+    assert (report.documents, report.items, report.repeats, report.updated) == (5, 5, 0, 2)
     assert sorted(map(sorted, gathered(kb).values())) == [sorted(BREAD), sorted(FERRY)]
     for title, items in gathered(kb).items():
         assert title in items
@@ -117,7 +117,7 @@ def test_a_story_tells_when_it_was_and_by_how_many_in_words_of_its_items(
     kb: KnowledgeBase,
 ) -> None:
     commit(kb, [article(title, text, day) for day, (title, text) in enumerate(FERRY.items())])
-    refresh(kb, NEWS)
+    refresh_stories(kb, NEWS)
     story = only_story(kb)
     assert (story.first_at, story.last_at) == (FIRST, FIRST + timedelta(days=2))
     assert (story.items, story.sources, story.dirty) == (3, 1, False)
@@ -131,10 +131,10 @@ def test_a_story_tells_when_it_was_and_by_how_many_in_words_of_its_items(
 
 def test_a_second_refresh_does_nothing(kb: KnowledgeBase) -> None:
     commit(kb, week())
-    refresh(kb, NEWS)
+    refresh_stories(kb, NEWS)
     before = kb.catalogue.stories.latest()
-    again = refresh(kb, NEWS)
-    assert (again.documents, again.items, again.told) == (0, 0, 0)
+    again = refresh_stories(kb, NEWS)
+    assert (again.documents, again.items, again.updated) == (0, 0, 0)
     assert [story.id for story in kb.catalogue.stories.latest()] == [story.id for story in before]
 
 
@@ -142,11 +142,11 @@ def test_day_by_day_makes_the_stories_that_a_week_at_once_makes(
     kb: KnowledgeBase, tmp_path: Path
 ) -> None:
     commit(kb, week())
-    refresh(kb, NEWS)
+    refresh_stories(kb, NEWS)
     with opened(tmp_path / "other") as other:
         for document in week():
             commit(other, [document])
-            refresh(other, NEWS)
+            refresh_stories(other, NEWS)
         assert gathered(other) == gathered(kb)
         placed = [list(one.catalogue.stories.placed(NEWS)) for one in (kb, other)]
         assert placed[0] == placed[1]
@@ -155,7 +155,7 @@ def test_day_by_day_makes_the_stories_that_a_week_at_once_makes(
 def test_a_digest_gives_an_item_for_each_of_its_news(kb: KnowledgeBase) -> None:
     lines = [f"- {title}: {text}" for title, text in [*FERRY.items(), *BREAD.items()]]
     commit(kb, [article("Weekly letter", "\n\n".join(lines), 0)])
-    assert refresh(kb, NEWS).items == 5
+    assert refresh_stories(kb, NEWS).items == 5
     assert sorted(map(sorted, gathered(kb).values())) == [sorted(BREAD), sorted(FERRY)]
     for story in kb.catalogue.stories.latest():
         assert story.sources == 1
@@ -167,7 +167,7 @@ def test_a_summary_says_nothing_twice(kb: KnowledgeBase) -> None:
     said = "The ferry Osprey of the harbour firm is the only ferry on this line."
     for day, (title, text) in enumerate(FERRY.items()):
         commit(kb, [article(title, f"{said} {text}", day)])
-    refresh(kb, NEWS)
+    refresh_stories(kb, NEWS)
     assert [one.text for one in only_story(kb).summary].count(said) <= 1
 
 
@@ -175,32 +175,32 @@ def test_a_copy_is_no_second_source_and_an_independent_report_is(kb: KnowledgeBa
     title, text = next(iter(FERRY.items()))
     commit(kb, [article(title, text, 0)])
     commit(kb, [article(title, text, 1, host="copy.example")])
-    assert refresh(kb, NEWS).repeats == 1
+    assert refresh_stories(kb, NEWS).repeats == 1
     assert (only_story(kb).items, only_story(kb).sources) == (2, 1)
     other = list(FERRY)[1]
     commit(kb, [article(other, FERRY[other], 2, host="current.example")])
-    refresh(kb, NEWS)
+    refresh_stories(kb, NEWS)
     assert (only_story(kb).items, only_story(kb).sources) == (3, 2)
 
 
 def test_nothing_of_a_changed_article_stays(kb: KnowledgeBase) -> None:
     title, text = next(iter(FERRY.items()))
     commit(kb, [article(title, text, 0)])
-    refresh(kb, NEWS)
+    refresh_stories(kb, NEWS)
     assert "tug" in told_words(kb)
     commit(kb, [article(title, text.replace("tug", "trawler"), 0)])
     assert "tug" not in told_words(kb)
-    refresh(kb, NEWS)
+    refresh_stories(kb, NEWS)
     assert "tug" not in told_words(kb)
     assert "trawler" in told_words(kb)
 
 
 def test_an_article_that_gets_another_date_moves(kb: KnowledgeBase) -> None:
     commit(kb, week())
-    refresh(kb, NEWS)
+    refresh_stories(kb, NEWS)
     title, text = next(iter(FERRY.items()))
     commit(kb, [article(title, text, 20)])
-    assert refresh(kb, NEWS).documents == 1
+    assert refresh_stories(kb, NEWS).documents == 1
     dates = {story.last_at for story in kb.catalogue.stories.latest()}
     assert FIRST + timedelta(days=20) in dates
 
@@ -209,40 +209,40 @@ def test_a_copy_stands_for_an_original_that_goes_elsewhere(kb: KnowledgeBase) ->
     title, text = next(iter(FERRY.items()))
     original = article(title, text, 0)
     commit(kb, [original, article(title, text, 1, host="copy.example")])
-    refresh(kb, NEWS)
+    refresh_stories(kb, NEWS)
     assert (only_story(kb).items, only_story(kb).sources) == (2, 1)
     other = "Rye bread now in the capital"
     commit(kb, [replace(article(other, BREAD[other], 0), uri=original.uri)])
-    assert refresh(kb, NEWS).repeats == 0
+    assert refresh_stories(kb, NEWS).repeats == 0
     assert sorted(len(items) for items in gathered(kb).values()) == [1, 1]
-    assert refresh(kb, NEWS).items == 0
+    assert refresh_stories(kb, NEWS).items == 0
 
 
 def test_other_kinds_are_no_news(kb: KnowledgeBase) -> None:
     title, text = next(iter(FERRY.items()))
     commit(kb, [article(title, text, 0)])
-    refresh(kb, NEWS)
+    refresh_stories(kb, NEWS)
     assert gathered(kb) == {title: [title]}
     commit(kb, [article(title, text, 0, kind="page")])
-    refresh(kb, NEWS)
+    refresh_stories(kb, NEWS)
     assert gathered(kb) == {}
 
 
 def test_other_settings_make_the_stories_anew(tmp_path: Path) -> None:
     with opened(tmp_path / "home") as kb:
         commit(kb, week())
-        refresh(kb, NEWS)
+        refresh_stories(kb, NEWS)
         assert len(gathered(kb)) == 2
     with opened(tmp_path / "home", kinds=["page"]) as kb:
-        refresh(kb, NEWS)
+        refresh_stories(kb, NEWS)
         assert gathered(kb) == {}
-        assert refresh(kb, NEWS).told == 0
+        assert refresh_stories(kb, NEWS).updated == 0
 
 
 def test_stories_can_be_switched_off(tmp_path: Path) -> None:
     with opened(tmp_path / "home", enabled=False) as kb:
         commit(kb, week())
-        assert refresh(kb, NEWS) == StoryReport()
+        assert refresh_stories(kb, NEWS) == StoryReport()
         assert gathered(kb) == {}
 
 
@@ -254,12 +254,12 @@ def test_what_a_killed_refresh_left_untold_is_told_later(
 
     commit(kb, week())
     with monkeypatch.context() as patched:
-        patched.setattr(Stories, "tell", killed)
+        patched.setattr(Stories, "set_texts", killed)
         with pytest.raises(StoreError):
-            refresh(kb, NEWS)
+            refresh_stories(kb, NEWS)
     assert gathered(kb) == {}
-    report = refresh(kb, NEWS)
-    assert (report.items, report.told) == (0, 2)
+    report = refresh_stories(kb, NEWS)
+    assert (report.items, report.updated) == (0, 2)
     assert len(gathered(kb)) == 2
 
 
@@ -280,24 +280,24 @@ def test_a_killed_refresh_goes_on_where_it_was(
 
     monkeypatch.setattr(Stories, "keep", stop_at_third)
     with pytest.raises(StoreError):
-        refresh(kb, NEWS)
+        refresh_stories(kb, NEWS)
     monkeypatch.setattr(Stories, "keep", keep)
-    assert refresh(kb, NEWS).items == 3
+    assert refresh_stories(kb, NEWS).items == 3
     with opened(tmp_path / "other") as other:
         commit(other, week())
-        refresh(other, NEWS)
+        refresh_stories(other, NEWS)
         assert gathered(other) == gathered(kb)
 
 
 def test_an_item_of_a_removed_article_is_gone_from_its_story(kb: KnowledgeBase) -> None:
     documents = week()
     commit(kb, documents)
-    refresh(kb, NEWS)
+    refresh_stories(kb, NEWS)
     own = words(documents[0].text).difference(*(words(one.text) for one in documents[1:]))
     assert own & told_words(kb)
     kb.catalogue.remove_sources(NEWS, [documents[0].uri])
     assert not own & told_words(kb)
     assert [sorted(items) for items in gathered(kb).values()] == [sorted(BREAD)]
-    assert refresh(kb, NEWS).told == 1
+    assert refresh_stories(kb, NEWS).updated == 1
     assert sorted(len(items) for items in gathered(kb).values()) == [2, 2]
     assert not own & told_words(kb)

@@ -10,16 +10,16 @@ from hypothesis import strategies as st
 from wellread.ingest.joining.story_clusters import (
     COMMON_FROM,
     Frequencies,
-    alike,
     bands,
     code_of,
-    counts,
-    packed,
-    packed_signature,
+    feature_counts,
+    pack_signature,
+    pack_vector,
     signature_of,
-    unit,
-    unpacked,
-    unpacked_signature,
+    similarities,
+    unit_vector,
+    unpack_signature,
+    unpack_vector,
 )
 
 FERRY = (
@@ -35,7 +35,7 @@ def length(vector: dict[int, float]) -> float:
 
 
 def test_words_count_by_stem_and_in_pairs_without_those_that_say_nothing() -> None:
-    found = counts("", "The ferries and the ferry of the harbour in 1912")
+    found = feature_counts("", "The ferries and the ferry of the harbour in 1912")
     assert found == {
         "ferri": 2,
         "harbour": 1,
@@ -46,25 +46,25 @@ def test_words_count_by_stem_and_in_pairs_without_those_that_say_nothing() -> No
 
 @given(vectors)
 def test_a_vector_is_the_same_after_storing(vector: dict[int, float]) -> None:
-    assert unpacked(packed(vector)) == vector
-    assert len(packed(vector)) == 6 * len(vector)
+    assert unpack_vector(pack_vector(vector)) == vector
+    assert len(pack_vector(vector)) == 6 * len(vector)
 
 
 def test_a_weighed_vector_has_length_one_and_is_stored_as_it_is() -> None:
-    vector = Frequencies().weigh(counts("", FERRY))
+    vector = Frequencies().weigh(feature_counts("", FERRY))
     assert length(vector) == pytest.approx(1, abs=1e-2)
-    assert unpacked(packed(vector)) == vector
-    assert unit({}) == {}
+    assert unpack_vector(pack_vector(vector)) == vector
+    assert unit_vector({}) == {}
 
 
 def test_rare_words_weigh_more_than_common_ones_and_very_common_ones_nothing() -> None:
     frequencies = Frequencies()
     for number in range(COMMON_FROM):
         words = "harbour" + (" quay" if number % 10 == 0 else "")
-        frequencies.weigh(counts("", words))
-    vector = frequencies.weigh(counts("", "harbour quay osprey osprey"))
+        frequencies.weigh(feature_counts("", words))
+    vector = frequencies.weigh(feature_counts("", "harbour quay osprey osprey"))
     frequencies.add([code_of("osprey")])
-    again = frequencies.weigh(counts("", "harbour quay osprey"))
+    again = frequencies.weigh(feature_counts("", "harbour quay osprey"))
     assert vector[code_of("harbour")] == 0.0
     assert again[code_of("osprey")] > again[code_of("quay")] > 0
 
@@ -73,7 +73,7 @@ def test_a_copy_has_nearly_the_same_signature_and_another_text_has_not() -> None
     original = signature_of(FERRY)
     copy = signature_of(FERRY.replace("on Monday", "yesterday"))
     other = signature_of("Bread dough rises because yeast makes carbon dioxide in it all night.")
-    same, much, little = alike(original, np.stack([original, copy, other]))
+    same, much, little = similarities(original, np.stack([original, copy, other]))
     assert same == 1.0
     assert much > 0.7
     assert little < 0.1
@@ -84,4 +84,4 @@ def test_a_copy_has_nearly_the_same_signature_and_another_text_has_not() -> None
 @given(st.text(max_size=80))
 def test_every_text_has_a_signature_that_can_be_stored(text: str) -> None:
     signature = signature_of(text)
-    assert (unpacked_signature(packed_signature(signature)) == signature).all()
+    assert (unpack_signature(pack_signature(signature)) == signature).all()

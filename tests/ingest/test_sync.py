@@ -122,7 +122,7 @@ def test_a_folder_that_is_not_there_or_empty_removes_nothing(
     report = sync(kb, [str(folder)])
     (row,) = report.rows
     assert row.status == "failed"
-    assert "3 sources of it were kept" in row.reason
+    assert "3 sources from earlier runs were kept" in row.reason
     assert len(held(kb)) == 3
     folder.rmdir()
     moved.rename(folder)

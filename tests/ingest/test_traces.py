@@ -16,10 +16,10 @@ from wellread.codec import marks_to_blob
 from wellread.ingest import backup
 from wellread.ingest.integrity.purge import (
     Trace,
-    evenly,
     find_traces,
     needles,
-    said_elsewhere,
+    occurs_elsewhere,
+    spread,
     traces,
 )
 from wellread.ingest.run import add
@@ -159,7 +159,7 @@ def test_rows_of_every_index_are_looked_into(kb: KnowledgeBase, attempt: bool) -
     index.remove([("doc_x", "ver_x")])
     (left, *_) = traces(kb, [SECRET])
     assert left.words == ""
-    assert "removed rows are still in its files" in left.place
+    assert "files still contain removed rows" in left.place
     index.purge()
     assert traces(kb, [SECRET]) == []
 
@@ -235,7 +235,7 @@ def test_what_is_there_is_found_in_three_ways(shared: KnowledgeBase) -> None:
 def test_sentences_are_chosen_evenly_from_all_texts() -> None:
     texts = [" ".join(f"This is sentence {n} of {k}." for n in range(50)) for k in range(10)]
     assert len(needles(texts)) == 400
-    chosen = evenly(needles(texts), 20)
+    chosen = spread(needles(texts), 20)
     assert len(chosen) == 20
     assert {words.split()[-1] for words in chosen} == {f"{k}." for k in range(10)}
     assert needles(texts[:1]) == [f"This is sentence {n} of 0." for n in range(50)]
@@ -252,6 +252,6 @@ def test_of_a_long_sentence_both_ends_are_looked_for() -> None:
 def test_what_others_say_as_well_is_told_apart(shared: KnowledgeBase) -> None:
     (known,) = shared.catalogue.document_ids()
     wanted = [STAYS, SECRET]
-    assert said_elsewhere(shared, wanted, ()) == {STAYS}
-    assert said_elsewhere(shared, wanted, [known]) == set()
-    assert said_elsewhere(shared, [], ()) == set()
+    assert occurs_elsewhere(shared, wanted, ()) == {STAYS}
+    assert occurs_elsewhere(shared, wanted, [known]) == set()
+    assert occurs_elsewhere(shared, [], ()) == set()

@@ -248,9 +248,9 @@ def test_rows_without_a_vector_that_nobody_owes_get_one(
 
 
 def test_debts_that_were_paid_are_struck_out(kb: KnowledgeBase, mill: tuple[str, str]) -> None:
-    kb.catalogue.integrity.owe([mill])
+    kb.catalogue.integrity.add_pending([mill])
     check(kb, (damage.PAID, mill[0]))
-    assert kb.catalogue.vectors.passages_owed() == 0
+    assert kb.catalogue.vectors.passages_pending() == 0
 
 
 def test_an_index_that_is_not_in_use_is_dropped(kb: KnowledgeBase) -> None:

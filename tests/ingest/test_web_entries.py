@@ -16,7 +16,7 @@ from wellread.ingest.sources.fetching import (
     FollowedEntry,
     NotModified,
     follow_entries,
-    merged,
+    merge_page,
     needs_page,
 )
 from wellread.types import Document
@@ -80,7 +80,9 @@ class Web:
 def follow(
     web: Web, *entries: Document, known: dict[str, str] | None = None, limit: int = 50
 ) -> list[FollowedEntry]:
-    return follow_entries(entries, known=known or {}, fetch=web.fetch, parse=web.parse, limit=limit)
+    return follow_entries(
+        entries, digests=known or {}, fetch=web.fetch, parse=web.parse, limit=limit
+    )
 
 
 def test_the_article_takes_the_place_of_its_beginning() -> None:
@@ -143,14 +145,14 @@ def test_which_entries_need_their_page(given: Document, needed: bool) -> None:
 def test_a_page_that_is_not_the_article_changes_nothing(page: bytes) -> None:
     (followed,) = follow(Web({"https://x.example/1": page}), entry())
     assert followed.document == entry()
-    assert followed.reason == "its page holds no more of the article than the feed"
+    assert followed.reason == "its page contains no more of the article than the feed"
     assert followed.digest
 
 
 def test_the_whole_body_of_a_page_is_no_article() -> None:
     whole = replace(entry(), text=ARTICLE, source_type="html-full")
-    assert merged(entry(), whole) is None
-    assert merged(entry(), replace(whole, source_type="html"))
+    assert merge_page(entry(), whole) is None
+    assert merge_page(entry(), replace(whole, source_type="html"))
 
 
 @pytest.mark.parametrize(
@@ -180,7 +182,7 @@ def test_a_page_that_cannot_be_read_leaves_the_beginning() -> None:
         raise SourceError(uri, "no text")
 
     web = Web({"https://x.example/1": b"x"})
-    (followed,) = follow_entries([entry()], known={}, fetch=web.fetch, parse=parse, limit=1)
+    (followed,) = follow_entries([entry()], digests={}, fetch=web.fetch, parse=parse, limit=1)
     assert (followed.document, followed.reason) == (entry(), "no text")
 
 
@@ -189,4 +191,4 @@ def test_no_more_pages_than_allowed() -> None:
     followed = follow(web, *(entry(number) for number in range(5)), limit=2)
     assert len(web.asked) == 2
     assert [bool(each.digest) for each in followed] == [True, True, False, False, False]
-    assert "pages in one run" in followed[-1].reason
+    assert "pages per run" in followed[-1].reason

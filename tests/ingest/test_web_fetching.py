@@ -92,14 +92,14 @@ def test_packed_answers_are_unpacked(server: WebServer, encoding: str, packed: b
 @pytest.mark.parametrize(
     ("encoding", "packed", "reason"),
     [
-        ("gzip", gzip.compress(WORDS, mtime=0)[:-9], "ends in the middle"),
-        ("gzip", b"\x1f", "ends in the middle"),
-        ("gzip", WORDS, "not gzip as it says"),
-        ("br", WORDS, "packed as br, which was not asked for"),
+        ("gzip", gzip.compress(WORDS, mtime=0)[:-9], "compressed data is incomplete"),
+        ("gzip", b"\x1f", "compressed data is incomplete"),
+        ("gzip", WORDS, "declared as gzip, but is not"),
+        ("br", WORDS, "compressed as br, which was not requested"),
         (
             "gzip, gzip",
             gzip.compress(gzip.compress(WORDS, mtime=0), mtime=0),
-            "which was not asked for",
+            "which was not requested",
         ),
     ],
 )
@@ -142,7 +142,7 @@ def test_slow_servers_are_given_up(server: WebServer) -> None:
     server.pages["/drip"] = lambda asked: Reply(body=drip(server, repeat(b"x"), 0.05))
     head = [b"HTTP/1.1 200 OK\r\nX-Long: ", *repeat(b"y", 1_000)]
     server.pages["/header"] = lambda asked: Reply(raw=drip(server, head, 0.05))
-    silent = "the server said nothing for 0.3 seconds"
+    silent = "the server sent nothing for 0.3 seconds"
     assert refused(server, "/silent", HASTY).reason == silent
     for path in ("/drip", "/header"):
         assert refused(server, path, HASTY).reason == "took longer than 0.6 seconds"
@@ -160,7 +160,7 @@ def test_slow_servers_are_given_up(server: WebServer) -> None:
 )
 def test_half_an_answer_is_no_answer(server: WebServer, reply: Reply) -> None:
     server.pages["/"] = reply
-    assert refused(server, "/").reason.startswith("the answer breaks off or is not HTTP")
+    assert refused(server, "/").reason.startswith("the answer is incomplete or not HTTP")
 
 
 def test_redirects_are_followed(server: WebServer) -> None:
@@ -178,8 +178,8 @@ def test_redirects_end(server: WebServer) -> None:
     server.pages["/8"] = Reply(status=302, headers={"Location": "/7"})
     server.pages["/self"] = Reply(status=302, headers={"Location": "/self"})
     assert "more than 5 redirects" in refused(server, "/0").reason
-    assert "redirects lead in a circle" in refused(server, "/6").reason
-    assert refused(server, "/self").reason == "redirects lead in a circle"
+    assert "redirects form a loop" in refused(server, "/6").reason
+    assert refused(server, "/self").reason == "the redirects form a loop"
     server.pages["/nowhere"] = Reply(status=302)
     assert refused(server, "/nowhere").reason == "the server answered 302 Found"
 
@@ -213,9 +213,9 @@ def test_a_tag_cannot_smuggle_headers(server: WebServer) -> None:
 @pytest.mark.parametrize(
     ("status", "reason"),
     [
-        (404, "nothing is there (404 Not Found)"),
-        (410, "it was removed for good (410 Gone)"),
-        (401, "the server does not give it to us (401 Unauthorized)"),
+        (404, "the page does not exist (404 Not Found)"),
+        (410, "the page was removed permanently (410 Gone)"),
+        (401, "the server refuses access (401 Unauthorized)"),
         (500, "the server answered 500 Internal Server Error"),
         (503, "the server answered 503 Service Unavailable"),
         (204, "the server answered 204 No Content"),
@@ -230,7 +230,7 @@ def test_statuses(server: WebServer, status: int, reason: str) -> None:
 
 def pause_of(error: FetchError) -> datetime:
     """Until when the host asks to be left alone."""
-    said = error.reason.partition("asks to be left alone until ")[2].partition(" UTC")[0]
+    said = error.reason.partition("accepts no further requests until ")[2].partition(" UTC")[0]
     return datetime.strptime(said, "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC)
 
 
@@ -296,7 +296,7 @@ def test_requests_to_a_host_are_sent_one_after_another(server: WebServer) -> Non
 def test_media_are_not_loaded(server: WebServer) -> None:
     film = {"Content-Type": "video/mp4"}
     server.pages["/"] = lambda asked: Reply(body=repeat(b"x"), headers=film)
-    assert refused(server, "/").reason == "not a kind of file that is read: video/mp4"
+    assert refused(server, "/").reason == "unsupported file type: video/mp4"
 
 
 @pytest.mark.parametrize(
@@ -339,7 +339,7 @@ def test_one_memory_of_hosts_per_process(server: WebServer) -> None:
     """So that a run after a run keeps the pause that a server asked for."""
     server.pages["/"] = Reply(status=429, headers={"Retry-After": "90"})
     for _ in range(2):
-        with pytest.raises(FetchError, match="left alone"):
+        with pytest.raises(FetchError, match="no further requests"):
             fetcher_for(NEAR).fetch(server.url(), as_feed=True)
     assert server.paths() == ["/"]
 
@@ -368,7 +368,9 @@ def test_a_site_whose_robots_cannot_be_read_is_left_alone(server: WebServer) -> 
     server.pages["/robots.txt"] = Reply(status=503, headers={"Retry-After": "90"})
     server.pages["/a"] = Reply(body=b"a")
     error = refused(server, "/a")
-    assert error.reason.startswith("robots.txt of 127.0.0.1 cannot be read: the server answered")
+    assert error.reason.startswith(
+        "the robots.txt of 127.0.0.1 cannot be read: the server answered"
+    )
     server.pages["/robots.txt"] = Reply(status=403)
     assert get(server, "/a").data == b"a"
 

@@ -136,7 +136,7 @@ def test_a_file_that_changes_while_it_is_read_fails(
 
 def test_a_file_that_went_away_fails(tmp_path: Path) -> None:
     parsed = parse(request(path=str(tmp_path / "gone.md")), None)
-    assert parsed.reason == "went away before it was read"
+    assert parsed.reason == "was removed before it was read"
 
 
 def test_idle_workers_are_kept_for_the_next_run_and_end_when_told() -> None:

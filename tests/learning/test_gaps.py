@@ -18,8 +18,14 @@ from wellread.errors import ModelError, StoreError
 from wellread.ingest.remove import remove_named
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.learning import asking_again
-from wellread.learning.asking_again import Reasked, Retried, ask_again, ask_these, why_open
-from wellread.learning.gap_clusters import cluster_named, clusters_of, suggest_entry, with_missing
+from wellread.learning.asking_again import (
+    RetriedQuestion,
+    RetryReport,
+    ask_again,
+    ask_these,
+    why_open,
+)
+from wellread.learning.gap_clusters import clusters_of, find_cluster, suggest_entry, with_missing
 from wellread.learning.question_patterns import question_patterns
 from wellread.store.schema.stored_values import Gap
 from wellread.testing.embedding import ReadableEmbedder
@@ -68,9 +74,9 @@ async def ask(kb: KnowledgeBase, text: str, **how: Any) -> Answer:
     return await final(answer(kb, Question(text=text, **how)))
 
 
-def more(kb: KnowledgeBase, material: Path, text: str = LIGHTHOUSE) -> list[Reasked]:
+def more(kb: KnowledgeBase, material: Path, text: str = LIGHTHOUSE) -> list[RetryReport]:
     """Add a document, as every face does; what was told of questions asked again."""
-    told: list[Reasked] = []
+    told: list[RetryReport] = []
     (material / "more.md").write_text(text, encoding="utf-8")
     asking_again.add(kb, [str(material)], collection="town", on_reasked=told.append)
     return told
@@ -168,7 +174,7 @@ async def test_old_material_closes_nothing(kb: KnowledgeBase, material: Path) ->
     more(kb, material)
     done = ask_these(kb, [1])
     assert done.closed == ()
-    assert "nothing that came or changed" in kb.catalogue.gaps()[0].tried
+    assert "no document added or changed" in kb.catalogue.gaps()[0].tried
 
 
 async def test_a_killed_run_goes_on_next_time(
@@ -176,17 +182,17 @@ async def test_a_killed_run_goes_on_next_time(
 ) -> None:
     await ask(kb, KEEPER)
     await ask(kb, BUILT)
-    whole = asking_again._ask
+    whole = asking_again._retry
     asked: list[str] = []
 
-    def dies(kb: KnowledgeBase, gap: Gap, portal: BlockingPortal) -> Retried:
+    def dies(kb: KnowledgeBase, gap: Gap, portal: BlockingPortal) -> RetriedQuestion:
         if asked:
             raise KeyboardInterrupt
         asked.append("one")
         return whole(kb, gap, portal)
 
     with monkeypatch.context() as patched:
-        patched.setattr(asking_again, "_ask", dies)
+        patched.setattr(asking_again, "_retry", dies)
         with pytest.raises(KeyboardInterrupt):
             more(kb, material)
     assert sorted(gap.status for gap in kb.catalogue.gaps()) == ["closed", "open"]
@@ -228,7 +234,7 @@ async def test_a_failure_is_told_and_the_material_is_in(
     def fails(*_: object, **__: object) -> object:
         raise StoreError("the disk is on fire")
 
-    monkeypatch.setattr(asking_again, "could_answer", fails)
+    monkeypatch.setattr(asking_again, "screen_gaps", fails)
     with caplog.at_level(logging.WARNING):
         assert more(kb, material) == []
     assert "the disk is on fire" in caplog.text
@@ -292,7 +298,7 @@ async def test_gaps_about_the_same_thing_are_put_together(kb: KnowledgeBase) -> 
     assert "lighthouse" in first.missing
     assert "lighthouse" in first.name
     kb.catalogue.gap_ledger.set_status([1], "closed")
-    kept = cluster_named(kb, "3")
+    kept = find_cluster(kb, "3")
     assert (kept.id, kept.status) == ("c1", "open")
 
 
@@ -300,7 +306,7 @@ async def test_a_suggested_entry_is_accepted_and_closes_nothing_by_itself(
     kb: KnowledgeBase, tmp_path: Path
 ) -> None:
     await ask(kb, "Who protects the eelgrass seagrass meadow: a --- warden?")
-    made = suggest_entry(kb, cluster_named(kb, "c1"))
+    made = suggest_entry(kb, find_cluster(kb, "c1"))
     assert (made.type, made.collection) == ("habitat", "town")
     assert dict(made.taxonomy) == {"scales": ("local",), "sectors": ("nature",)}
     path = tmp_path / made.file_name
@@ -357,7 +363,7 @@ async def test_removed_words_go_from_gaps_with_the_vectors_made_of_them(kb: Know
     clusters_of(kb)
     assert kb.catalogue.gap_ledger.vectors(kb.embedder.identity)
     kb.catalogue.gap_ledger.tried(1, f"still missing: {secret}", kb.catalogue.gaps()[0].created_at)
-    kb.catalogue.notices.tell("", "gap_closed", "ans_x", f"“{secret}” has an answer now")
+    kb.catalogue.notices.add("", "gap_closed", "ans_x", f"“{secret}” has an answer now")
     kb.catalogue.forgetting.words([secret])
     (gap,) = kb.catalogue.gaps()
     told = (gap.question, gap.reason, gap.tried, kb.catalogue.notices.of("")[0].text)
@@ -370,13 +376,13 @@ async def test_a_question_that_was_only_looked_at_does_not_hold_up_the_others(
 ) -> None:
     await ask(kb, KEEPER)
     await ask(kb, BUILT)
-    found = asking_again._found
+    found = asking_again._finds_new_passage
 
     def not_the_first(kb: KnowledgeBase, gap: Gap, arrived: Mapping[str, datetime]) -> bool:
         return gap.id != 1 and found(kb, gap, arrived)
 
-    monkeypatch.setattr(asking_again, "LOOKS", 1)
-    monkeypatch.setattr(asking_again, "_found", not_the_first)
+    monkeypatch.setattr(asking_again, "MAX_SEARCHES", 1)
+    monkeypatch.setattr(asking_again, "_finds_new_passage", not_the_first)
     (told,) = more(kb, material)
     assert (told.tried, told.waiting) == ((), 1)
     assert [one.gap.question for one in ask_again(kb).closed] == [BUILT]
@@ -392,16 +398,16 @@ async def test_only_a_sure_answer_closes_a_gap(kb: KnowledgeBase, material: Path
     sentence = sure.sentences[0]
     partial = replace(sentence, verdict=replace(sentence.verdict, name=VerdictName.PARTIAL))
     doubts = {
-        "not sure": replace(sure, confidence=replace(sure.confidence, band="low")),
+        "too low": replace(sure, confidence=replace(sure.confidence, band="low")),
         "still no answer": replace(sure, answered_by="none"),
         "still missing": replace(sure, data_gaps=("nothing found about “x”",)),
-        "limit": replace(sure, relaxed=("2020",)),
-        "differ": replace(sure, conflicts=(Conflict(about="it"),)),
-        "do not tell of 5490": replace(sure, question="When was lighthouse #5490 built?"),
+        "filter": replace(sure, relaxed=("2020",)),
+        "disagree": replace(sure, conflicts=(Conflict(about="it"),)),
+        "do not mention 5490": replace(sure, question="When was lighthouse #5490 built?"),
         "a step failed": replace(sure, failures=("the reader is away",)),
         "partly supported": replace(sure, sentences=(partial,)),
-        "only beside": replace(sure, sentences=(replace(sentence, citations=()),)),
-        "nothing that came": replace(sure, citations=()),
+        "first sentence of the answer": replace(sure, sentences=(replace(sentence, citations=()),)),
+        "no document added": replace(sure, citations=()),
     }
     for why, given in doubts.items():
         assert why in why_open(kb, gap, given), why

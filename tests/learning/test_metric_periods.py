@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from wellread.learning.metric_report import Period, PeriodName, in_parts, period_of
-from wellread.store.schema.stored_values import Counted
+from wellread.learning.metric_report import Period, PeriodName, fill_parts, period_of
+from wellread.store.schema.stored_values import AnswersPerPeriod
 
 NOW = datetime(2026, 3, 18, 12, 30, tzinfo=UTC)  # a Wednesday
 FIRST = datetime(2025, 1, 10, 8, tzinfo=UTC)
@@ -17,8 +17,8 @@ def period(name: PeriodName = "month", **given: datetime) -> Period:
     return period_of(name, given.get("since"), given.get("until"), now=NOW, first=FIRST)
 
 
-def counted(start: str, asked: int) -> Counted:
-    return Counted(start=start, asked=asked, cited=0, unanswered=1, follow_ups=0, cost=0.5)
+def counted(start: str, asked: int) -> AnswersPerPeriod:
+    return AnswersPerPeriod(start=start, asked=asked, cited=0, unanswered=1, follow_ups=0, cost=0.5)
 
 
 @pytest.mark.parametrize(
@@ -34,16 +34,16 @@ def test_the_named_periods(name: PeriodName, since: datetime, part: str, parts: 
     found = period(name)
     assert (found.since, found.part) == (since, part)
     assert found.until > NOW
-    assert len(in_parts(found, ())) == parts
+    assert len(fill_parts(found, ())) == parts
 
 
 def test_what_was_counted_goes_into_its_part() -> None:
     days = [counted("2025-01-10", 1), counted("2025-01-12", 2), counted("2026-03-18", 4)]
-    weeks = in_parts(period("all"), days)
+    weeks = fill_parts(period("all"), days)
     assert (weeks[0].start, weeks[0].asked, weeks[0].cost) == ("2025-01-06T00:00:00+00:00", 3, 1.0)
     assert (weeks[-1].start, weeks[-1].asked) == ("2026-03-16T00:00:00+00:00", 4)
     assert sum(one.unanswered for one in weeks) == 3
-    hours = in_parts(period("day"), [counted("2026-03-18 12", 7)])
+    hours = fill_parts(period("day"), [counted("2026-03-18 12", 7)])
     assert (hours[-1].asked, hours[0].asked) == (7, 0)
 
 
@@ -68,5 +68,5 @@ def test_given_dates_take_the_place_of_the_name() -> None:
 def test_before_the_first_answer_there_is_nothing_to_draw() -> None:
     found = period_of("all", None, None, now=NOW, first=None)
     assert (found.since, found.before) == (None, None)
-    assert in_parts(found, ()) == []
-    assert in_parts(period("all", until=FIRST - timedelta(days=9)), ()) == []
+    assert fill_parts(found, ()) == []
+    assert fill_parts(period("all", until=FIRST - timedelta(days=9)), ()) == []

@@ -21,10 +21,10 @@ from wellread.ask.retrieve.ranking import Found
 from wellread.codec import from_plain
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.learning.preferences_learned import refreshed, set_consent, set_preferences
+from wellread.learning.preferences_learned import refresh_preferences, set_consent, set_preferences
 from wellread.serve.cli import app as cli
 from wellread.serve.server.app import create_app
-from wellread.store.catalogue.preference_records import KeptPreferences
+from wellread.store.catalogue.preference_records import StoredPreferences
 from wellread.store.schema.stored_values import Feedback
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.llm import ScriptedModel
@@ -203,8 +203,8 @@ async def rated(
 
 async def test_nothing_is_learned_or_applied_before_consent(kb: KnowledgeBase) -> None:
     document = await rated(kb, [10, 20, 0, 29])
-    assert refreshed(kb, "").learned == ()
-    assert refreshed(kb, "").in_force == Preferences()
+    assert refresh_preferences(kb, "").learned == ()
+    assert refresh_preferences(kb, "").effective == Preferences()
     kept = set_consent(kb, "", True)
     assert [(one.rule.value, one.effect, one.why) for one in kept.learned] == [
         (document, "lowered", "because you rated 4 answers citing it below 30")
@@ -212,7 +212,7 @@ async def test_nothing_is_learned_or_applied_before_consent(kb: KnowledgeBase) -
     hit = next(h for h in (await found_for(kb)).hits if h.document.id == document)
     assert "ranked lower by you" in [rank.name for rank in hit.ranks]
     kept = set_consent(kb, "", False)
-    assert (kept.learned, kept.in_force) == ((), Preferences())
+    assert (kept.learned, kept.effective) == ((), Preferences())
     assert all("by you" not in r.name for h in (await found_for(kb)).hits for r in h.ranks)
 
 
@@ -249,9 +249,9 @@ async def test_what_was_learned_is_shown_revoked_and_restored_on_the_page(
         await client.post("/preferences/learned", data={"revoke": document})
         body = (await client.get("/api/preferences")).json()
         assert [one["revoked"] for one in body["learned"]] == [True]
-        assert kb.catalogue.preferences.of("").in_force == Preferences()
+        assert kb.catalogue.preferences.of("").effective == Preferences()
         await client.post("/preferences/learned", data={"restore": document})
-        assert len(kb.catalogue.preferences.of("").in_force.preferred) == 1
+        assert len(kb.catalogue.preferences.of("").effective.preferred) == 1
         form = {"muted": "document:Bakery\nsite:site1.example", "length": "short"}
         await client.post("/preferences", data=form)
         given = kb.catalogue.preferences.of("").given
@@ -302,7 +302,7 @@ def test_the_command_shows_and_changes(home: Path, monkeypatch: pytest.MonkeyPat
 def test_what_was_set_stands_above_what_was_learned_and_that_needs_consent() -> None:
     one, other = rule("document:a"), rule("document:b")
     learned = tuple(LearnedPreference(rule=r, effect="lowered", why="…") for r in (one, other))
-    kept = KeptPreferences(given=Preferences(preferred=(one,)), learned=learned)
-    assert kept.in_force == kept.given
-    agreed = replace(kept, consent=True).in_force
+    kept = StoredPreferences(given=Preferences(preferred=(one,)), learned=learned)
+    assert kept.effective == kept.given
+    agreed = replace(kept, consent=True).effective
     assert (agreed.preferred, agreed.lowered) == ((one,), (other,))

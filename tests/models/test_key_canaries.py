@@ -31,7 +31,7 @@ from wellread.kb import open_kb
 from wellread.models.base import Prompt
 from wellread.models.embedders.http_embedder import HttpEmbedder
 from wellread.models.open_language_model import open_model
-from wellread.models.server_calls import secrets_in, without_keys
+from wellread.models.server_calls import remove_keys, secrets_in
 from wellread.testing.llm import collect
 from wellread.values.answers import Question
 
@@ -177,6 +177,6 @@ async def test_nothing_of_it_is_in_the_answer_the_log_or_the_home(
 
 
 def test_short_keys_are_no_words() -> None:
-    assert without_keys("a key", ["", " ", "k"]) == "a key"
+    assert remove_keys("a key", ["", " ", "k"]) == "a key"
     environ = {"MY_API_KEY": "a", "GH_TOKEN": "b", "KEYBOARD": "c", "SECRET_X": "d", "HOME": "e"}
     assert secrets_in(environ) == ["a", "b", "d"]

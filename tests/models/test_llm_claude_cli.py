@@ -215,7 +215,7 @@ def test_a_conversation_that_the_program_forgot_is_begun_again(tmp_path: Path) -
 def test_its_complaint_is_told(tmp_path: Path, complaint: str, says: str, retryable: bool) -> None:
     error = Opened(tmp_path, [complain(complaint), leave(3)]).failure()
     assert says in str(error)
-    assert "claude-cli ended with status 3" in str(error)
+    assert "claude-cli exited with status 3" in str(error)
     assert len(str(error)) < 450
     assert "\x1b" not in str(error)
     assert error.retryable is retryable

@@ -220,7 +220,7 @@ def test_a_tool_call_beside_text_is_left_out(
 ) -> None:
     text, _ = reply_of(provider, Calls(text="I look it up.", name="search"))
     assert text == "I look it up."
-    assert "called tools that it was not offered: search" in caplog.text
+    assert "called tools that were not offered: search" in caplog.text
 
 
 def test_a_tool_call_instead_of_text_is_an_error(provider: Provider) -> None:

@@ -9,11 +9,11 @@ from wellread.models.base import Prompt
 from wellread.models.recording import (
     Tariff,
     cost_of,
+    estimate_prompt_tokens,
+    estimate_tokens,
     is_listed,
-    named,
-    prompt_tokens,
+    split_identity,
     tariff_of,
-    tokens_of,
 )
 
 
@@ -28,7 +28,7 @@ from wellread.models.recording import (
     ],
 )
 def test_an_identity_names_provider_and_model(identity: str, provider: str, model: str) -> None:
-    assert named(identity) == (provider, model)
+    assert split_identity(identity) == (provider, model)
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_the_providers_that_are_known_are_on_the_list(identity: str) -> None:
 def test_an_unknown_model_costs_nothing_and_says_so(identity: str) -> None:
     cost = cost_of(identity, 1000, 1000)
     assert (cost.dollars, cost.known) == (0.0, False)
-    assert not is_listed(*named(identity))
+    assert not is_listed(*split_identity(identity))
 
 
 def test_the_settings_override_the_list() -> None:
@@ -69,7 +69,9 @@ def test_a_side_that_the_settings_leave_open_is_the_list_s() -> None:
 
 def test_tokens_are_counted_about_as_models_do() -> None:
     text = "The ferry leaves the harbour at six every morning. " * 40
-    assert 400 <= tokens_of(text) <= 520
-    assert tokens_of("x" * 4000) >= 1000
+    assert 400 <= estimate_tokens(text) <= 520
+    assert estimate_tokens("x" * 4000) >= 1000
     prompt = Prompt(system="One two three.", user=text)
-    assert prompt_tokens(prompt) == tokens_of("One two three.") + tokens_of(text)
+    assert estimate_prompt_tokens(prompt) == estimate_tokens("One two three.") + estimate_tokens(
+        text
+    )

@@ -103,7 +103,7 @@ def test_odd_texts_are_read(trained: TrainedReader) -> None:
 
 def test_a_lost_network_says_what_to_do(tmp_path: Path) -> None:
     reader = TrainedReader(TrainedModel(tmp_path / "gone.onnx"))
-    with pytest.raises(ModelError, match="is not there") as raised:
+    with pytest.raises(ModelError, match="does not exist") as raised:
         reader.read("who?", [FERRY])
     assert "reader.answers" in raised.value.hint
 

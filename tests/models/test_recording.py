@@ -28,8 +28,8 @@ from wellread.models.recording import (
     RecordedEmbedder,
     RecordedModel,
     Tariff,
-    kind_of,
-    prompt_tokens,
+    estimate_prompt_tokens,
+    failure_phrase,
 )
 from wellread.testing.embedding import EmbedderContract, ReadableEmbedder
 from wellread.testing.llm import Broken, Calling, LanguageModelContract, ScriptedModel, collect
@@ -131,7 +131,7 @@ async def test_a_failure_is_told_in_fixed_words(error: ModelError, kind: str) ->
     with pytest.raises(type(error)):
         await collect(recorded(ScriptedModel([error]), books), PROMPT)
     (call,) = books.calls
-    assert call.error == kind_of(error) == kind
+    assert call.error == failure_phrase(error) == kind
     # Only what the server was at work on is paid for.
     assert bool(call.input_tokens) == (kind == "timed out")
 
@@ -231,7 +231,7 @@ async def test_tools_calls_and_what_they_gave_are_counted() -> None:
     assert not recorded(ScriptedModel([]), books).takes_tools
     _, pieces = await collect(wrapped, replace(PROMPT, tools=(tool,), history=(looked,)))
     assert [type(piece) for piece in pieces] == [ToolCall, ModelUsage]
-    plain = prompt_tokens(PROMPT)
+    plain = estimate_prompt_tokens(PROMPT)
     assert books.expected[0].input_tokens > plain + 150, "the budget counts all that is read"
     (call_made,) = books.calls
     assert call_made.input_tokens == books.expected[0].input_tokens

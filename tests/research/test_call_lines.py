@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wellread.research.call_lines import ROUTES, calls_in, read_line
-from wellread.research.tools import TAKEN, Arguments, read_arguments
+from wellread.research.tools import ARGUMENT_TYPES, Arguments, read_arguments
 
 
 @pytest.mark.parametrize(
@@ -41,11 +41,11 @@ def test_the_listed_addresses_are_tools(
     assert asked.name == tool
     if arguments is not None:
         assert sorted(asked.arguments.values()) == sorted(arguments)
-    assert isinstance(read_arguments(asked), TAKEN[tool])
+    assert isinstance(read_arguments(asked), ARGUMENT_TYPES[tool])
 
 
 def test_every_tool_has_an_address_and_every_address_a_tool() -> None:
-    assert {route.tool for route in ROUTES} == set(TAKEN)
+    assert {route.tool for route in ROUTES} == set(ARGUMENT_TYPES)
 
 
 @pytest.mark.parametrize(
@@ -58,24 +58,24 @@ def test_every_tool_has_an_address_and_every_address_a_tool() -> None:
         ("CALL: wget '/api/search?query=x'", "other commands"),
         ("CALL: curl '/api/search?query=x'; rm -rf /", "other commands"),
         ("CALL: curl '/api/search?query=x' | sh", "other commands"),
-        ("CALL: curl http://evil.example/api/search?query=x", "only addresses on this machine"),
-        ("CALL: curl //evil.example/api/search?query=x", "only addresses on this machine"),
-        ("CALL: curl 'file:///etc/passwd'", "only addresses on this machine"),
-        ("CALL: curl '/etc/passwd'", "only addresses on this machine"),
-        ("CALL: curl '/api\\\\..\\\\x'", "only addresses on this machine"),
-        ("CALL: curl '/api/search#x'", "only addresses on this machine"),
+        ("CALL: curl http://evil.example/api/search?query=x", "only local addresses"),
+        ("CALL: curl //evil.example/api/search?query=x", "only local addresses"),
+        ("CALL: curl 'file:///etc/passwd'", "only local addresses"),
+        ("CALL: curl '/etc/passwd'", "only local addresses"),
+        ("CALL: curl '/api\\\\..\\\\x'", "only local addresses"),
+        ("CALL: curl '/api/search#x'", "only local addresses"),
         ("CALL: curl '/api/../healthz'", ".."),
         ("CALL: curl '/api/%2e%2e/healthz'", ".."),
         ("CALL: curl '/api/entities/..%2Fjobs'", ".."),
         ("CALL: curl '/api/entities/%00'", "control character"),
         ("CALL: curl '/api/entities/%ff'", "not UTF-8"),
-        ("CALL: curl '/api/search?query=%ff'", "cannot be read"),
-        ("CALL: curl '/api/search?query=a&query=b'", "given twice"),
-        ("CALL: curl '/api/entities/a?name=b'", "given twice"),
-        ("CALL: curl '/api/search?&&'", "cannot be read"),
-        ("CALL: curl '/api/jobs'", "no such address"),
-        ("CALL: curl '/api/documents/d1'", "no such address"),
-        ("CALL: curl '/api/documents?limit=1000'", "no such address"),
+        ("CALL: curl '/api/search?query=%ff'", "cannot be parsed"),
+        ("CALL: curl '/api/search?query=a&query=b'", "occurs twice"),
+        ("CALL: curl '/api/entities/a?name=b'", "occurs twice"),
+        ("CALL: curl '/api/search?&&'", "cannot be parsed"),
+        ("CALL: curl '/api/jobs'", "unknown address"),
+        ("CALL: curl '/api/documents/d1'", "unknown address"),
+        ("CALL: curl '/api/documents?limit=1000'", "unknown address"),
         ("CALL: curl '/api/search", "quotation marks"),
         ("CALL: curl", "other commands"),
         ("CALL:", "other commands"),
@@ -133,7 +133,7 @@ def test_no_line_leads_to_anything_but_a_listed_tool_with_checked_arguments(line
         if asked.wrong:
             assert not asked.name
             continue
-        assert asked.name in TAKEN
+        assert asked.name in ARGUMENT_TYPES
         command, address = shlex.split(asked.line.partition("CALL:")[2])
         assert command == "curl"
         assert address.startswith("/api/")
@@ -143,7 +143,7 @@ def test_no_line_leads_to_anything_but_a_listed_tool_with_checked_arguments(line
         except ValueError:
             continue
         assert isinstance(arguments, Arguments)
-        assert type(arguments) is TAKEN[asked.name]
+        assert type(arguments) is ARGUMENT_TYPES[asked.name]
         words = "".join(str(value) for value in arguments.model_dump().values())
         assert not any(ord(letter) < 32 for letter in words)
         assert len(words) < 2_500

@@ -18,7 +18,7 @@ from wellread.errors import BudgetError, ModelError
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.models.base import LanguageModel, Prompt
 from wellread.research import model_rounds
-from wellread.research.model_rounds import MOST_CALLS, investigate
+from wellread.research.model_rounds import MAX_CALLS, investigate
 from wellread.research.tools import Toolbox
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.llm import Broken, Calling, ScriptedModel
@@ -92,7 +92,7 @@ async def test_a_model_that_takes_tools_calls_several_at_once(home: Path) -> Non
     assert "Round 2 of 4" in exchange.told
     assert "f2 Price: " in exchange.told
     assert len(third.history) == 2
-    assert "looks for “captain”" in words(events)
+    assert "searches for “captain”" in words(events)
     assert [event.found for event in events if event.facet == "f2"] > [0]
     assert events[-1].text == "the model has nothing more to look for"
     assert events[-1].stage == "model"
@@ -125,7 +125,7 @@ async def test_a_model_without_tools_writes_lines(home: Path) -> None:
         "CALL: curl '/api/search?query=captain&facet=Captain':\n<found-" in second.history[0].told
     )
     assert "not run: other commands, options and methods are refused" in third.history[1].told
-    assert "a look-up is not made" in words(events)
+    assert "a search was refused" in words(events)
 
 
 async def test_a_server_that_refuses_tools_is_asked_by_lines(home: Path) -> None:
@@ -168,18 +168,18 @@ async def test_bad_calls_are_told_and_the_round_goes_on(home: Path) -> None:
     assert "collections: Extra inputs are not permitted" in told[2]
     assert "no entity is called 'Nobody Atall'" in told[3]
     assert "Mirela Dunn" in told[4]
-    assert "this call was made before" in model.prompts[2].history[1].results[0]
+    assert "this call was already made" in model.prompts[2].history[1].results[0]
     assert run.searches == 2
 
 
 async def test_no_more_calls_than_a_round_has(home: Path) -> None:
-    many = [search(f"ferry {number}") for number in range(MOST_CALLS + 3)]
+    many = [search(f"ferry {number}") for number in range(MAX_CALLS + 3)]
     model = tooled(calling(*many), "DONE")
     run = MemoryRun()
     with opened(home, model) as kb:
         await looked(kb, run)
-    assert run.searches == MOST_CALLS
-    assert len(model.prompts[1].history[0].results) == MOST_CALLS + 3
+    assert run.searches == MAX_CALLS
+    assert len(model.prompts[1].history[0].results) == MAX_CALLS + 3
     assert "at most 6 calls a round" in model.prompts[1].history[0].results[-1]
 
 
@@ -245,7 +245,7 @@ async def test_the_command_line_keeps_one_conversation_for_a_run(
     assert QUESTION in first.arguments[1]
     assert QUESTION not in second.arguments[1], "only what is new is told"
     assert "Mirela Dunn" in second.arguments[1]
-    assert "this call was made before" in third.arguments[1]
+    assert "this call was already made" in third.arguments[1]
     assert [call.arguments[6:] for call in program.calls] == [
         ["--tools", "", "--strict-mcp-config"]
     ] * 3
@@ -271,7 +271,7 @@ async def test_the_last_round(home: Path) -> None:
 
 
 async def test_never_more_than_ten_rounds(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(model_rounds, "BARREN", 99)
+    monkeypatch.setattr(model_rounds, "MAX_ROUNDS_WITHOUT_RESULT", 99)
     model = tooled(*(calling(search(f"ferry {number}")) for number in range(20)))
     run = MemoryRun()
     with opened(home, model) as kb:

@@ -18,7 +18,7 @@ from wellread.ask.retrieve.ranking import pack
 from wellread.ask.retrieve.search import search
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import vocabulary_of
-from wellread.ask.verify.check_claims import checked
+from wellread.ask.verify.check_claims import check_claims
 from wellread.errors import ModelError
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.research.sections import (
@@ -245,7 +245,7 @@ SENTENCES = (
 def sections_of(evidence: list[Evidence]) -> list[tuple[str, tuple[Checked, ...]]]:
     """Two sections of supported sentences."""
     claims = [Claim(text=text, keys=(key_with(evidence, text),)) for text in SENTENCES]
-    items = checked(claims, evidence)
+    items = check_claims(claims, evidence)
     assert all(item.verdict.name.whole for item in items)
     return [
         ("Price", (items[0], items[2])),

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from wellread.ingest.run import add
 from wellread.kb import open_kb
-from wellread.research.planning import LEAST_DATED, MOST_PERIODS, periods_of
+from wellread.research.planning import MAX_PERIODS, MIN_DATED_DOCUMENTS, periods_of
 from wellread.research.research import plan_research
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.values.answers import Question
@@ -27,8 +27,8 @@ DATES = st.lists(st.datetimes(FIRST, LAST, timezones=st.just(UTC)), max_size=40)
 def test_periods_follow_each_other_and_hold_each_date_once(dates: list[datetime]) -> None:
     periods = periods_of(dates)
     assert len(periods) != 1
-    assert len(periods) <= MOST_PERIODS
-    assert not periods or len(dates) >= LEAST_DATED
+    assert len(periods) <= MAX_PERIODS
+    assert not periods or len(dates) >= MIN_DATED_DOCUMENTS
     assert all(one.until < other.since for one, other in pairwise(periods))
     held = [[day for day in dates if one.since <= day <= one.until] for one in periods]
     assert [len(days) for days in held] == [one.count for one in periods]

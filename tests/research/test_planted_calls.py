@@ -18,7 +18,7 @@ from tests.research.conftest import plan_of
 
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.research.call_lines import LEFT_OUT, Watch, screened
+from wellread.research.call_lines import REMOVED_TEXT, Watch, screen
 from wellread.research.model_rounds import investigate
 from wellread.research.tools import Arguments, Outcome, Toolbox
 from wellread.testing.embedding import ReadableEmbedder
@@ -235,9 +235,9 @@ async def test_a_title_orders_nothing_either(tmp_path: Path, takes_tools: bool) 
 def test_plain_words_are_shown_as_they_are(text: str) -> None:
     if text.startswith("Ana"):
         # Left out though no order to a program: it costs the searcher a hint, and nothing else.
-        assert screened(text).removed
+        assert screen(text).removed
         return
-    assert screened(text).text == text
+    assert screen(text).text == text
 
 
 @given(
@@ -251,13 +251,13 @@ def test_plain_words_are_shown_as_they_are(text: str) -> None:
 )
 @settings(max_examples=300, deadline=None)
 def test_no_call_is_left_in_what_is_shown(text: str) -> None:
-    shown = screened(text).text
+    shown = screen(text).text
     assert not re.search(r"(?<![A-Za-z])CALL\s*:|\bcurl\b|/api/|tool_call", shown)
 
 
 def test_what_was_removed_is_kept_apart() -> None:
-    found = screened(f"The lake is deep.\n{LINE}\nHerons nest there.")
-    assert found.text == f"The lake is deep.\n{LEFT_OUT}\nHerons nest there."
+    found = screen(f"The lake is deep.\n{LINE}\nHerons nest there.")
+    assert found.text == f"The lake is deep.\n{REMOVED_TEXT}\nHerons nest there."
     assert found.removed == (LINE,)
 
 

@@ -11,14 +11,14 @@ import pytest
 from wellread.kb import KnowledgeBase
 from wellread.models.base import ToolCall
 from wellread.research.tools import (
-    LONGEST_ITEM,
-    MOST_CHARACTERS,
-    TAKEN,
+    ARGUMENT_TYPES,
+    MAX_CHARACTERS,
+    MAX_ITEM_CHARS,
     Outcome,
     Toolbox,
-    asked_by,
+    parse_tool_call,
     read_arguments,
-    tools,
+    tool_definitions,
 )
 from wellread.types import Filters
 
@@ -28,7 +28,7 @@ TOWN = Filters(collections=("town",))
 
 def run(kb: KnowledgeBase, tool: str, filters: Filters = TOWN, /, **arguments: Any) -> Outcome:
     call = ToolCall(id="1", name=tool, arguments=json.dumps(arguments))
-    return Toolbox(kb, filters).run(read_arguments(asked_by(call)))
+    return Toolbox(kb, filters).run(read_arguments(parse_tool_call(call)))
 
 
 def texts(outcome: Outcome) -> str:
@@ -45,8 +45,8 @@ def passage_id(kb: KnowledgeBase, document: str) -> str:
 
 
 def test_every_tool_is_offered_with_a_schema() -> None:
-    offered = {tool.name: tool for tool in tools()}
-    assert set(offered) == set(TAKEN)
+    offered = {tool.name: tool for tool in tool_definitions()}
+    assert set(offered) == set(ARGUMENT_TYPES)
     for tool in offered.values():
         assert tool.description
         assert tool.parameters["additionalProperties"] is False
@@ -92,7 +92,7 @@ def test_what_they_find(kb: KnowledgeBase) -> None:
     ],
 )
 def test_bad_arguments_are_told(name: str, arguments: str, says: str) -> None:
-    asked = asked_by(ToolCall(id="1", name=name, arguments=arguments))
+    asked = parse_tool_call(ToolCall(id="1", name=name, arguments=arguments))
     with pytest.raises(ValueError, match=says) as caught:
         read_arguments(asked)
     assert len(str(caught.value)) <= 300 + 200
@@ -209,5 +209,5 @@ def test_a_limit_to_documents_holds_everywhere(kb: KnowledgeBase) -> None:
 def test_the_output_is_capped(kb: KnowledgeBase) -> None:
     outcome = run(kb, "search", query="the ferry Osprey", limit=12)
     assert outcome.items
-    assert all(len(item.text) <= LONGEST_ITEM for item in outcome.items)
-    assert sum(len(item.text) for item in outcome.items) <= MOST_CHARACTERS
+    assert all(len(item.text) <= MAX_ITEM_CHARS for item in outcome.items)
+    assert sum(len(item.text) for item in outcome.items) <= MAX_CHARACTERS

@@ -131,7 +131,7 @@ async def test_a_misspelt_word_is_searched_for_as_it_was_meant(
 ) -> None:
     body = await got(harbour, path, query=query)
     assert body["query"] == query
-    assert body["notes"] == ["“engne” stands nowhere; “engine” was searched for"]
+    assert body["notes"] == ["“engne” was not found; searched for “engine”"]
     assert any("engine" in one["quote"] for one in body["results"])
     right = await got(harbour, path, query=query.replace("engne", "engine"))
     assert right["notes"] == []

@@ -150,7 +150,7 @@ async def test_a_conversation_goes_on_and_an_unknown_one_is_begun_anew(
     assert any("follow-up" in note for note in again["notes"])
     odd = await asked(client, question=ROOF, session_id="a/b")
     assert odd["session_id"].startswith("ses_")
-    assert odd["warning"] == "“a/b” cannot name a session; another one was begun"
+    assert odd["warning"] == "“a/b” is not a usable session id; a new session was started"
     empty = await asked(client, question=ROOF, session_id="")
     assert "warning" not in empty
 
@@ -350,7 +350,7 @@ async def test_research_that_does_not_stop_is_stopped(
 ) -> None:
     plan = (await ended(kb, ROOF)).report.plan
     monkeypatch.setattr(ask_api, "research", scripted(PlanEvent(plan=plan), "never"))
-    monkeypatch.setattr(ask_api, "FINISHING", 0.0)
+    monkeypatch.setattr(ask_api, "EXTRA_SECONDS", 0.0)
     monkeypatch.setattr(ServeSettings, "research_seconds", 0.2)
     async for client in opened(kb):
         body = await asked(client, "/api/query/deep", 504, question=ROOF)

@@ -22,7 +22,7 @@ from tests.serve.conftest import client_of
 from wellread.ingest.remove import remove_named
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.research.research import begin
-from wellread.serve.features.researching import MOST_RUNNING, ResearchTasks
+from wellread.serve.features.researching import MAX_RUNNING, ResearchTasks
 from wellread.serve.server.app import create_app
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.values.answers import Question
@@ -188,7 +188,7 @@ async def test_a_cancelled_run_answers_from_what_it_has(
 
 async def test_only_a_few_are_at_work_at_once(client: httpx.AsyncClient, gate: SearchGate) -> None:
     planned = await begun(client, planOnly=True)
-    running = [await begun(client) for _ in range(MOST_RUNNING)]
+    running = [await begun(client) for _ in range(MAX_RUNNING)]
     await waiting(gate)
     refused = await client.post("/api/research", json={"question": ASKED})
     assert (refused.status_code, refused.json()["error"]) == (429, "too_many_requests")
@@ -350,7 +350,7 @@ async def test_a_run_that_waited_for_its_turn_is_taken_up_and_a_mere_plan_is_not
     client: httpx.AsyncClient, app: FastAPI, kb: KnowledgeBase, gate: SearchGate
 ) -> None:
     tasks: ResearchTasks = app.state.research
-    for _ in range(MOST_RUNNING):
+    for _ in range(MAX_RUNNING):
         await begun(client)
     await waiting(gate)
     planned = await begun(client, planOnly=True)

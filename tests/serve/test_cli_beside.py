@@ -78,4 +78,4 @@ async def test_of_a_comparison_it_says_which_side_a_source_tells_of(
     question = "What is the difference between the boathouse roof and the ferry?"
     body = (await client.post("/api/ask", json={"question": question})).json()
     why = {one["title"]: one["relevance"] for one in body["citations"]}
-    assert "tells of the side “ferry”" in why["The ferry"]
+    assert "about the side “ferry”" in why["The ferry"]

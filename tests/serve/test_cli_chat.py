@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.serve.cli import chat_cli
-from wellread.serve.cli.ask_cli import told_answer
+from wellread.serve.cli.ask_cli import answer_with_progress
 from wellread.testing.embedding import ReadableEmbedder
 
 FERRY = "What did the ferry Osprey cost?"
@@ -58,7 +58,7 @@ def test_a_question_that_fails_does_not_end_the_talk(runner: CliRunner) -> None:
 def test_ctrl_c_cancels_the_answer_and_not_the_talk(
     runner: CliRunner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    answered = told_answer
+    answered = answer_with_progress
     calls: list[str] = []
 
     def interrupted(*given: Any) -> Any:
@@ -67,7 +67,7 @@ def test_ctrl_c_cancels_the_answer_and_not_the_talk(
             raise KeyboardInterrupt
         return answered(*given)
 
-    monkeypatch.setattr(chat_cli, "told_answer", interrupted)
+    monkeypatch.setattr(chat_cli, "answer_with_progress", interrupted)
     code, out, _ = run(runner, "chat", typed=f"{AGAIN}\n{FERRY}\n")
     assert code == 0
     assert "Cancelled." in out
@@ -90,11 +90,12 @@ def test_sessions_are_listed_shown_and_removed(runner: CliRunner) -> None:
     assert out.index(FERRY) < out.index(AGAIN)
     _, out, _ = run(runner, "answers", "show", known, "--json")
     assert [each["question"] for each in json.loads(out)["answers"]] == [FERRY, AGAIN]
-    assert "No session yet." in run(runner, "answers", "--sessions", "--query", "lighthouse")[1]
+    _, out, _ = run(runner, "answers", "--sessions", "--query", "lighthouse")
+    assert "There are no sessions yet." in out
     assert known in run(runner, "answers", "--sessions", "--query", "MILLION osprey")[1]
     code, out, _ = run(runner, "answers", "remove", known)
     assert (code, out) == (0, "Removed the session and its 2 answers.\n")
-    assert "No answer yet." in run(runner, "answers")[1]
+    assert "There are no answers yet." in run(runner, "answers")[1]
     for command, what in (("show", "answer"), ("remove", "session")):
         code, _, err = run(runner, "answers", command, known)
         assert code == 1
@@ -109,7 +110,7 @@ def test_an_answer_is_verified_again(runner: CliRunner, home: Path) -> None:
     code, out, _ = run(runner, "answers", "verify", given["id"])
     assert code == 0
     assert "the source has not changed" in out
-    assert out.endswith("It stands.\n")
+    assert out.endswith("The answer is still valid.\n")
     with open_kb(home, embedder=ReadableEmbedder()) as kb:
         kb.catalogue.remove_sources("town", list(kb.catalogue.sources("town")))
     code, out, _ = run(runner, "answers", "verify", "last")

@@ -84,7 +84,7 @@ def test_rows_or_texts_that_are_gone_are_told_with_the_answer(
     with closing(sqlite3.connect(kb.home / CATALOGUE_FILE)) as connection, connection:
         connection.execute("DELETE FROM texts WHERE document_id = ?", (ferry.id,))
     lines = told(run(runner, "collections")[2])
-    assert lines[0] == "Warning: the texts of 1 documents are gone; 'wellread verify' names them"
+    assert lines[0] == "Warning: the texts of 1 documents are missing; 'wellread verify' lists them"
 
 
 @pytest.mark.sqlite_only
@@ -156,5 +156,5 @@ def test_what_nobody_foresaw_is_one_line(
     code, out, err = run(broken, "verify")
     assert (code, out) == (1, "")
     (line,) = told(err)
-    assert "something went wrong inside" in line
+    assert "internal error" in line
     assert "-v shows the traceback" in line

@@ -71,7 +71,7 @@ def test_a_run_shows_figures_groups_and_latency(runner: CliRunner, cases: Path) 
 @pytest.mark.parametrize(
     ("gate", "code", "shown"),
     [
-        ("recall@5: 0.9\nrefusal_accuracy: {min: 0.5, bound: mean}\n", 0, "Go: every threshold"),
+        ("recall@5: 0.9\nrefusal_accuracy: {min: 0.5, bound: mean}\n", 0, "Go: all thresholds"),
         ("recall@5: 0.9\nbrier: -0.1\n", 1, "No-go: 1 of 2 thresholds missed"),
         ("tag:none/recall@5: 0.1\n", 1, "not measured"),
         ("recall@2: 0.1\n", 0, "recall@2"),

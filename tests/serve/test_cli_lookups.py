@@ -53,8 +53,8 @@ def test_search_without_words_lists_the_newest(harbour: CliRunner) -> None:
     out = printed(harbour, "search", "--topic", "harbour", "--from", "2026", "--limit", "2")
     assert re.search(r"^1\. Ferry Osprey back in service.*article, 2026-03-20", out, re.MULTILINE)
     assert "the newest of 5" in out
-    assert "Nothing there within these limits." in printed(harbour, "search", "--to", "2001")
-    assert "nothing to look for" in failed(harbour, "search")
+    assert "Nothing matches." in printed(harbour, "search", "--to", "2001")
+    assert "nothing to search for" in failed(harbour, "search")
     assert "similar: Ben Reed" in failed(harbour, "search", "x", "--speaker", "Ben Rede")
     assert "dimension=value" in failed(harbour, "search", "x", "--field", "food")
 

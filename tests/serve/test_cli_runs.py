@@ -35,7 +35,7 @@ def test_sync_removes_what_is_gone_and_says_so(runner: CliRunner, material: Path
 
 def test_jobs_are_listed_shown_and_resumed(runner: CliRunner, material: Path) -> None:
     code, out, _ = run(runner, "jobs")
-    assert "Nothing was run yet" in out
+    assert "There are no jobs yet" in out
     (material / "bad.vtt").write_text("WEBVTT\n\nno cue")
     assert run(runner, "add", material, "-c", "town")[0] == 1
     code, out, _ = run(runner, "jobs", "--json")
@@ -61,7 +61,7 @@ def test_a_run_that_was_cancelled_is_no_success(
     monkeypatch.setattr(Jobs, "progress", lambda *_, **__: True)  # asked to stop, from elsewhere
     code, out, _ = run(runner, command, material)
     assert code == 1
-    assert "Stopped before it was done" in out
+    assert "Stopped before the end" in out
 
 
 @pytest.mark.parametrize("words", [[], ["--cancel"], ["--resume"]])
@@ -134,7 +134,7 @@ def test_remove_takes_a_document_out_and_proves_it(runner: CliRunner, material: 
     assert code == 0
     assert "Removed 1 sources and 1 documents" in out
     assert re.search(
-        r"Looked for \d+ of their sentences in the catalogue('s tables)?, the index and", out
+        r"Searched for \d+ of their sentences in the catalogue('s tables)?, the index and", out
     )
     assert "no trace is left" in out
     assert "ferry.md" not in run(runner, "search", "Osprey", "--json")[1]

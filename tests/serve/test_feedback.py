@@ -17,10 +17,10 @@ from wellread.identity import sentence_hash, words_hash
 from wellread.ingest.remove import remove_collection
 from wellread.kb import KnowledgeBase
 from wellread.learning.feedback_giving import (
+    as_input,
     as_jsonl,
     feedback_of,
     give_feedback,
-    given_of,
     import_feedback,
 )
 from wellread.serve.cli import app
@@ -214,14 +214,18 @@ def test_files_lose_nothing(
     cited = {"document_id": known, "words": WORDS}
     said = {"score": score, "comment": comment, "correction": correction, "citations": [cited]}
     kept = give_feedback(
-        kb, asked.id, {**said, "sentences": [{**rating, "citation": cited}]}, author="", whole=True
+        kb,
+        asked.id,
+        {**said, "sentences": [{**rating, "citation": cited}]},
+        author="",
+        replace_all=True,
     )
     written = as_jsonl([kept])
     kb.catalogue.feedback.remove(kept.id)
     assert import_feedback(kb, written, author="").refused == ()
     back = feedback_of(kb, asked.id, "")
     assert back is not None
-    assert repr(given_of(back)) == repr(given_of(kept))
+    assert repr(as_input(back)) == repr(as_input(kept))
 
 
 async def test_lines_are_refused_one_by_one(kb: KnowledgeBase, asked: Answer) -> None:

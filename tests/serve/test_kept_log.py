@@ -141,7 +141,7 @@ def test_what_is_written_after_a_removal_and_another_program_stays(
         holder.client.close()
     with open_kb(home, embedder=ReadableEmbedder()) as kb:
         titles = {each.title for each in kb.catalogue.documents("default")}
-        names = [each.name for each in kb.catalogue.accounts.users.every()]
+        names = [each.name for each in kb.catalogue.accounts.users.list_all()]
         forgotten = way == "forget"
         assert titles == {"Beta", "Gamma"} | ({"Alpha"} if forgotten else set())
         assert names == (["root"] if forgotten else [])

@@ -58,7 +58,7 @@ async def test_open_as_json_joins_to_the_source(kb: KnowledgeBase, runner: CliRu
 async def test_what_cannot_be_opened_is_said(kb: KnowledgeBase, runner: CliRunner) -> None:
     result = runner.invoke(app, ["show", "citation"])
     assert result.exit_code != 0
-    assert "there is no answer yet" in result.output
+    assert "there are no answers yet" in result.output
     given = await ask(kb, FERRY_QUESTION)
     result = runner.invoke(app, ["show", "citation", "99"])
     assert result.exit_code != 0
@@ -79,8 +79,8 @@ async def test_a_changed_source_is_not_shown_as_if_it_were_the_same(
     assert opened_body(kb, given, 1).quote == path.read_text()
     path.write_text("The lighthouse keeper paints the lantern room every autumn, they say.")
     add(kb, [str(path)], collection="town")
-    with pytest.raises(RequestError, match="changed or gone"):
+    with pytest.raises(RequestError, match="changed or removed"):
         opened_body(kb, given, 1)
     kb.catalogue.remove_documents([document_id("town", path.as_uri())])
-    with pytest.raises(RequestError, match="changed or gone"):
+    with pytest.raises(RequestError, match="changed or removed"):
         opened_body(kb, given, 1)

@@ -7,7 +7,7 @@ from typing import get_args
 
 import pytest
 
-from wellread.learning.asking_again import Retried
+from wellread.learning.asking_again import RetriedQuestion
 from wellread.learning.gap_clusters import GapCluster
 from wellread.learning.question_patterns import Count, OftenAsked
 from wellread.library.recheck import CitationCheck, SentenceCheck
@@ -65,14 +65,14 @@ LINES: list[tuple[type, str]] = [
     (home_and_jobs.JobDetailBody, material_cli.JOB),
     (GapCluster, quality_cli.GAPS),
     (stored.Gap, quality_cli.GAP),
-    (Retried, quality_cli.REASKED),
+    (RetriedQuestion, quality_cli.REASKED),
     (OftenAsked, quality_cli.OFTEN),
     (Count, quality_cli.COUNTED),
     (stored.Topic, quality_cli.COUNTED),
     (figures.MetricsBody, quality_cli.METRICS),
-    (stored.Counted, quality_cli.TREND),
+    (stored.AnswersPerPeriod, quality_cli.TREND),
     (stored.Latency, quality_cli.STEPS),
-    (stored.Spent, quality_cli.CALLS),
+    (stored.ModelUsageTotal, quality_cli.CALLS),
     (researching.RunFactsBody, research_cli.RUNS),
     (researching.RunBody, research_cli.RUN),
     (people.UserBody, team_cli.USERS),

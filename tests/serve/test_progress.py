@@ -21,7 +21,7 @@ def at(read: int, embedded: int, written: int = 300) -> Progress:
 def told(steps: list[Progress], *, terminal: bool) -> str:
     shown = io.StringIO()
     err = Console(file=shown, force_terminal=terminal, width=140, color_system=None)
-    with progress.shown(Terminal(err=err)) as on_progress:
+    with progress.ingest_progress(Terminal(err=err)) as on_progress:
         for step in steps:
             on_progress(step)
     return shown.getvalue()

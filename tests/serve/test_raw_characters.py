@@ -20,7 +20,7 @@ from wellread.serve.error_shapes import Problem, openai_error
 from wellread.serve.server.app import create_app
 from wellread.serve.web.pages.routers import PAGE_ROUTERS
 from wellread.testing.embedding import ReadableEmbedder
-from wellread.text.words import escaped_json
+from wellread.text.words import escape_json
 
 BAD = "\x1b[31m\x9b2J\x7f\u202e\u2066\u200b\x07"
 RAW = re.compile(
@@ -135,8 +135,8 @@ def test_errors_and_json_hold_them_as_escapes_at_most() -> None:
         RAW.search(json.dumps([problem.body(), openai_error(problem)], ensure_ascii=False)) is None
     )
     told = json.dumps({"a": f"no {BAD}\n"}, ensure_ascii=False, indent=2)
-    assert RAW.search(escaped_json(told)) is None
-    assert json.loads(escaped_json(told)) == {"a": f"no {BAD}\n"}
+    assert RAW.search(escape_json(told)) is None
+    assert json.loads(escape_json(told)) == {"a": f"no {BAD}\n"}
 
 
 def test_an_upload_is_kept_under_a_name_without_them() -> None:

@@ -37,7 +37,7 @@ def copied(home: Path, harbour_home: Path) -> None:
 @pytest.fixture
 def at_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     """The runner gives what is typed through a pipe; a person is asked on a terminal only."""
-    monkeypatch.setattr(research_cli, "somebody_types", lambda: True)
+    monkeypatch.setattr(research_cli, "is_interactive", lambda: True)
 
 
 def run(runner: CliRunner, *words: str | Path, typed: str = "") -> tuple[int, str, str]:
@@ -53,7 +53,7 @@ def kept(home: Path) -> list[ResearchRun]:
 
 
 def asking(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every plan needs a yes."""
+    """Every plan needs confirmation."""
     monkeypatch.setattr(ResearchSettings, "auto_seconds", 0.0)
 
 
@@ -69,7 +69,7 @@ def test_the_plan_comes_first_and_the_report_has_signs_sources_and_an_end(
     assert "\nRopes\n" in out
     assert "❞" in out
     assert re.search(r"\[\d\] Handbook, § .* — “.*” ❞", out)
-    assert re.search(r"ended since there was nothing more to look for \(run_", out)
+    assert re.search(r"ended because nothing was left to search for \(run_", out)
     assert "At most" not in out
     (only,) = kept(home)
     assert (only.state, only.request.question.text) == ("done", ASKED)
@@ -81,7 +81,7 @@ def test_where_nobody_can_be_asked_a_plan_over_the_limit_is_refused(
     asking(monkeypatch)
     code, out, err = run(runner, ASKED)
     assert (code, out) == (1, "")
-    assert re.search(r"Error: the plan needs a yes: at most \d+ searches, about \d s", err)
+    assert re.search(r"Error: the plan needs confirmation: at most \d+ searches, about \d s", err)
     assert "--yes" in err
     code, out, err = run(runner, ASKED, "--json")
     assert (code, out, json.loads(err)["error"]) == (1, "", "bad_request")
@@ -147,11 +147,11 @@ def test_ctrl_c_stops_and_the_run_goes_on_later(
     interrupting(SearchGate(monkeypatch, free=1))
     code, out, err = run(runner, ASKED)
     assert (code, out) == (130, "")
-    (name,) = set(RUN.findall(err.partition("Stopped.")[2]))
+    (name,) = set(RUN.findall(err.partition("Interrupted.")[2]))
     assert f"wellread research --resume {name}" in err
     assert f"id: {name}\nstate: interrupted" in run(runner, "--show", name)[1]
     code, out, _ = run(runner, "--resume", name)
-    assert (code, "there was nothing more to look for" in out) == (0, True)
+    assert (code, "nothing was left to search for" in out) == (0, True)
 
 
 def test_a_run_at_work_is_asked_to_stop_and_taken_up_by_nobody_else(
@@ -170,7 +170,7 @@ def test_a_run_at_work_is_asked_to_stop_and_taken_up_by_nobody_else(
     code, out, _ = run(runner, ASKED)
     assert (code, "it was cancelled" in out) == (0, True)
     resumed, cancelled = told
-    assert (resumed.returncode, "is being worked on" in resumed.stderr) == (1, True)
+    assert (resumed.returncode, "is already running" in resumed.stderr) == (1, True)
     assert json.loads(cancelled.stdout)["state"] == "running"
 
 

@@ -80,7 +80,7 @@ def test_every_error_name_and_status_is_documented() -> None:
     from wellread.serve import error_shapes as problems
 
     text = (DOCS / "api-guide.md").read_text(encoding="utf-8")
-    for _, name, status in problems._TABLE:
+    for _, name, status in problems._BY_CLASS:
         assert f"| {status.value} | `{name}` |" in text
     for status, name in problems._STATUS_NAMES.items():
         assert f"| {status.value} | `{name}` |" in text

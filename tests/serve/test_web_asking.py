@@ -20,7 +20,7 @@ from wellread.ingest.remove import remove_conversation, remove_documents
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.models.base import ModelUsage, Prompt, TextDelta
 from wellread.serve.server.app import create_app
-from wellread.serve.web.runs import MOST_RUNNING, AskRun, AskRuns
+from wellread.serve.web.runs import MAX_RUNNING, AskRun, AskRuns
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.values.answers import FinalEvent, TokenEvent
 
@@ -279,12 +279,12 @@ async def test_another_site_cannot_ask_or_change_anything(client: httpx.AsyncCli
 
 
 async def test_too_many_questions_at_once_are_refused(client: httpx.AsyncClient) -> None:
-    for _ in range(MOST_RUNNING):
+    for _ in range(MAX_RUNNING):
         await begin(client)
     reply = await client.get("/", params={"q": ASKED})
     assert reply.status_code == 429
     assert int(reply.headers["retry-after"]) > 0
-    assert "Wait until one is done" in reply.text
+    assert "Wait until one has finished" in reply.text
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from wellread.ask.answer import answer, final
 from wellread.identity import document_id
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase
-from wellread.serve.web.answer_parts import place_of
+from wellread.serve.web.answer_parts import citation_address
 from wellread.types import Filters
 from wellread.values.answers import Answer, Question
 
@@ -73,7 +73,7 @@ async def test_a_source_that_has_changed_says_so_and_marks_nothing(
     given = await asked(kb, "When does the lighthouse keeper paint the lantern room?", "light")
     note.write_text(f"A storm came in the night.\n\n{SPRING}\n", encoding="utf-8")
     add(kb, [str(note)], collection="light")
-    found = await page(client, place_of(given, given.citations[0]))
+    found = await page(client, citation_address(given, given.citations[0]))
     assert marked(found) == ""
     assert "has changed since it was cited" in words(found.xpath("//*[@role='note']")[0])
 
@@ -83,7 +83,7 @@ async def test_a_removed_source_shows_that_it_was_and_keeps_no_quote(
 ) -> None:
     given = await asked(kb, "When does the lighthouse keeper paint the lantern room?", "light")
     kb.catalogue.remove_documents([document_id("light", note.as_uri())])
-    found = await page(client, place_of(given, given.citations[0]), status=404)
+    found = await page(client, citation_address(given, given.citations[0]), status=404)
     assert "removed since it was cited" in words(found)
     assert "every spring" not in words(found)
 
@@ -115,7 +115,7 @@ async def test_the_player_begins_at_the_second_of_the_turn(
     kb: KnowledgeBase, client: httpx.AsyncClient, talk: Path
 ) -> None:
     given = await asked(kb, "Where do the keys of the smithy hang?", "smithy")
-    found = await page(client, place_of(given, given.citations[0]))
+    found = await page(client, citation_address(given, given.citations[0]))
     (player,) = found.xpath("//audio")
     assert float(player.get("data-begin")) == 41.5
     assert "0:41" in words(found.xpath("//*[@class='timeline-marks']")[0])
@@ -166,7 +166,7 @@ async def test_a_cited_page_is_a_picture_with_boxes_over_the_quote(
 ) -> None:
     given = await asked(kb, "How many seeds were sown in Skerrick Bay?", "papers")
     cited = given.citations[0]
-    found = await page(client, place_of(given, cited))
+    found = await page(client, citation_address(given, cited))
     assert found.xpath("//*[@id='cited']")
     assert found.xpath("//*[local-name()='rect']")
     picture = found.xpath(f"//img[contains(@src, '/pages/{cited.locator.page}.png')]/@src")[0]
@@ -175,7 +175,7 @@ async def test_a_cited_page_is_a_picture_with_boxes_over_the_quote(
     with Image.open(io.BytesIO(reply.content)) as image:
         assert image.width > 500
         assert image.height > image.width
-    text = await page(client, place_of(given, cited).replace("#", "&text=true#"))
+    text = await page(client, citation_address(given, cited).replace("#", "&text=true#"))
     assert marked(text) == cited.quote
 
 
@@ -193,6 +193,6 @@ async def test_a_file_that_has_changed_on_the_disk_is_shown_as_text(
 ) -> None:
     given = await asked(kb, "How many seeds were sown in Skerrick Bay?", "papers")
     paper.write_bytes(paper.read_bytes()[:-200] + b"%" * 200)
-    found = await page(client, place_of(given, given.citations[0]))
+    found = await page(client, citation_address(given, given.citations[0]))
     assert not found.xpath("//img[contains(@src, '.png')]")
     assert marked(found) == given.citations[0].quote

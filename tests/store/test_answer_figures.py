@@ -11,11 +11,11 @@ from sqlalchemy import select
 from tests.learning.ledger import NOW, cited, rated, sentence, unanswered
 
 from wellread.store.catalogue import Catalogue
-from wellread.store.catalogue.answer_figures import Within
+from wellread.store.catalogue.answer_figures import TimeRange
 from wellread.store.schema.tables import answer_facts, answer_steps, answer_topics
 from wellread.values.answers import VerdictName
 
-ALL = Within()
+ALL = TimeRange()
 
 
 def rows(catalogue: Catalogue) -> list[int]:
@@ -76,7 +76,7 @@ def test_a_time_begins_with_its_first_moment_and_ends_before_its_last(
     for number in range(3):
         with time_machine.travel(NOW + timedelta(hours=number), tick=False):
             catalogue.record_answer(cited(f"ans_{number}"))
-    hour = Within(since=NOW + timedelta(hours=1), until=NOW + timedelta(hours=2))
+    hour = TimeRange(since=NOW + timedelta(hours=1), until=NOW + timedelta(hours=2))
     assert catalogue.figures.sums(hour).asked == 1
     assert [one.answers for one in catalogue.figures.latencies(hour)] == [1, 1, 1]
     assert catalogue.figures.first() == NOW
@@ -113,7 +113,7 @@ def test_a_rewritten_answer_has_other_figures_and_the_same_moment(catalogue: Cat
     with time_machine.travel(NOW, tick=False):
         catalogue.record_answer(cited("ans_1"))
     catalogue.sessions.rewrite(cited("ans_1", 0.3, sentences=()), stale=True)
-    assert catalogue.figures.sums(Within(until=NOW + timedelta(seconds=1))).low == 1
+    assert catalogue.figures.sums(TimeRange(until=NOW + timedelta(seconds=1))).low == 1
     assert catalogue.figures.sums(ALL).supported == 0
 
 
@@ -142,8 +142,8 @@ def test_ratings_that_count_are_counted_with_their_mean(catalogue: Catalogue) ->
 
 def test_a_counter_never_goes_down(catalogue: Catalogue) -> None:
     counters = catalogue.counters
-    assert counters.never_less({"a": 10.0, "b": 1.0}) == {"a": 10.0, "b": 1.0}
-    assert counters.never_less({"a": 4.0, "b": 1.0}) == {"a": 10.0, "b": 1.0}
-    assert counters.never_less({"a": 5.0, "b": 1.0}) == {"a": 11.0, "b": 1.0}
-    assert counters.never_less({"b": 2.0}) == {"a": 11.0, "b": 2.0}
-    assert counters.never_less({"a": 2.0, "b": 2.0}) == {"a": 13.0, "b": 2.0}
+    assert counters.monotonic({"a": 10.0, "b": 1.0}) == {"a": 10.0, "b": 1.0}
+    assert counters.monotonic({"a": 4.0, "b": 1.0}) == {"a": 10.0, "b": 1.0}
+    assert counters.monotonic({"a": 5.0, "b": 1.0}) == {"a": 11.0, "b": 1.0}
+    assert counters.monotonic({"b": 2.0}) == {"a": 11.0, "b": 2.0}
+    assert counters.monotonic({"a": 2.0, "b": 2.0}) == {"a": 13.0, "b": 2.0}

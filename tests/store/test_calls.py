@@ -132,6 +132,6 @@ def test_calls_of_years_ago_are_forgotten(
     with monkeypatch.context() as patched:
         patched.setattr(calls_module, "datetime", Fixed)
         catalogue.calls.record(call(9.0))
-    monkeypatch.setattr(calls_module, "SWEEP", 2)
+    monkeypatch.setattr(calls_module, "CALLS_PER_SWEEP", 2)
     catalogue.calls.record(CALL)
     assert catalogue.calls.newest(5) == [CALL]

@@ -221,7 +221,7 @@ def test_text_that_no_database_keeps_is_a_store_error(catalogue: Catalogue) -> N
 
 def test_passages_of_another_version_are_refused(catalogue: Catalogue) -> None:
     wrong = DocumentChange(document=doc("a"), passages=cut(doc("b")).passages)
-    with pytest.raises(StoreError, match="not of version"):
+    with pytest.raises(StoreError, match="does not belong to version"):
         catalogue.commit(
             [SourceChange(record=SourceRecord(collection="main", uri="s"), documents=[wrong])]
         )

@@ -55,7 +55,7 @@ def article(name: str, day: str = "", **fields: Any) -> Document:
 
 
 def titles(catalogue: Catalogue, *limits: Filters) -> list[str]:
-    return [entry.title for entry in catalogue.censuses.entries(limits)]
+    return [entry.title for entry in catalogue.counts.entries(limits)]
 
 
 def test_entries_are_in_order_of_date_and_the_undated_last(catalogue: Catalogue) -> None:
@@ -109,9 +109,9 @@ def test_values_join_spellings_and_count_each_document_once(catalogue: Catalogue
         article("a", "2025-01-01", authors=("Ada Moss", "ADA MOSS")),
         article("b", "2025-01-02", authors=("ada moss", "Bo Reed")),
     )
-    assert catalogue.censuses.values("author") == {"Ada Moss": [first, second], "Bo Reed": [second]}
-    assert catalogue.censuses.values("language") == {}
-    assert catalogue.censuses.values("kind") == {"article": [first, second]}
+    assert catalogue.counts.values("author") == {"Ada Moss": [first, second], "Bo Reed": [second]}
+    assert catalogue.counts.values("language") == {}
+    assert catalogue.counts.values("kind") == {"article": [first, second]}
 
 
 def test_taxonomy_and_sizes_agree_with_the_documents(catalogue: Catalogue) -> None:
@@ -121,7 +121,7 @@ def test_taxonomy_and_sizes_agree_with_the_documents(catalogue: Catalogue) -> No
         article("b", "2025-05-01", taxonomy={"sectors": ("energy", "food")}),
         article("c", kind="page"),
     )
-    censuses = catalogue.censuses
+    censuses = catalogue.counts
     assert censuses.taxonomy() == {
         ("scales", "small"): [one],
         ("sectors", "energy"): [one, two],
@@ -158,20 +158,20 @@ def test_mentions_are_told_by_name_and_only_of_live_versions(
         for start, end in ((4, 9), (14, 22), (31, 36))
     ]
     catalogue.graph.scans.keep("hash", {(known, version): names})
-    mentioning = catalogue.censuses.mentioning(("news", "ferry"))
+    mentioning = catalogue.counts.mentioning(("news", "ferry"))
     assert mentioning == {known: {"ferry": 2, "the boat": 1}}
-    assert catalogue.censuses.mentioning(("other", "ferry")) == {}
-    assert catalogue.censuses.named_in("news", [known]) == {"ferry": 1}
+    assert catalogue.counts.mentioning(("other", "ferry")) == {}
+    assert catalogue.counts.named_in("news", [known]) == {"ferry": 1}
     with closing(Database(tmp_path / "catalogue.db")) as own, own.write() as connection:
         connection.execute(update(mention_scans).values(version="of another text"))
-    assert catalogue.censuses.mentioning(("news", "ferry")) == {}
-    assert catalogue.censuses.named_in("news", [known]) == {}
+    assert catalogue.counts.mentioning(("news", "ferry")) == {}
+    assert catalogue.counts.named_in("news", [known]) == {}
 
 
 def test_whole_texts_come_with_their_titles(catalogue: Catalogue) -> None:
     long = "word " * 4_000
     ids = put(catalogue, article("short"), article("long", text=long))
-    assert dict(catalogue.censuses.texts(ids)) == {ids[0]: "short\nWords.", ids[1]: f"long\n{long}"}
+    assert dict(catalogue.counts.texts(ids)) == {ids[0]: "short\nWords.", ids[1]: f"long\n{long}"}
 
 
 @pytest.fixture(scope="module")
@@ -229,4 +229,4 @@ def test_the_query_means_what_the_words_of_filters_say(
     catalogue, made = crowd
     wanted = {one.title for one in made if all(meets(one, limit) for limit in chosen)}
     assert set(titles(catalogue, *chosen)) == wanted
-    assert catalogue.censuses.totals(chosen).documents == len(wanted)
+    assert catalogue.counts.totals(chosen).documents == len(wanted)

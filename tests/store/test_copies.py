@@ -174,11 +174,11 @@ def test_backups_can_be_turned_off(tmp_path: Path, folder: Path) -> None:
 def test_a_home_that_lost_its_catalogue_is_no_new_home(file: Path, folder: Path) -> None:
     take_copy(file, folder)
     file.unlink()
-    for state, made in (("gone", False), ("empty", True)):
+    for state, made in (("missing", False), ("empty", True)):
         if made:
             file.touch()
         with pytest.raises(DamageError, match=state):
             CataloguePlace(file.parent, "").open(KEEP)
     sqlite3.connect(file).execute("CREATE TABLE other (x)").connection.close()
-    with pytest.raises(DamageError, match="tables are gone"):
+    with pytest.raises(DamageError, match="tables are missing"):
         CataloguePlace(file.parent, "").open(KEEP)

@@ -152,9 +152,9 @@ def test_several_documents_describe_one_entity_with_all_their_names(catalogue: C
 
 def test_similar_names_are_offered(catalogue: Catalogue) -> None:
     put(catalogue, entity("m", title="Skerrick microgrid"), entity("f", title="Kittiwake ferry"))
-    near = catalogue.graph.near(["main"], "Skerick micro-grid", limit=1)
+    near = catalogue.graph.similar_to(["main"], "Skerick micro-grid", limit=1)
     assert [node.id for node in near] == ["m"]
-    assert catalogue.graph.near(["main"], "qqqq") == []
+    assert catalogue.graph.similar_to(["main"], "qqqq") == []
 
 
 @given(st.text(min_size=1, max_size=20))

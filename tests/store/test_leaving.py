@@ -147,4 +147,4 @@ def test_a_source_is_skipped_once_all_its_documents_were_removed(catalogue: Cata
         "one": "skipped",
         "two": "added",
     }
-    assert catalogue.integrity.emptied() == []
+    assert catalogue.integrity.emptied_sources() == []

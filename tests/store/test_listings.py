@@ -138,15 +138,15 @@ def test_dates_are_of_dated_documents_within_the_limits(catalogue: Catalogue) ->
 
 def test_what_somebody_said_newest_first(catalogue: Catalogue) -> None:
     limits = Filters(speakers=("Ida",))
-    page = catalogue.listings.said(limits, 9)
+    page = catalogue.listings.spoken_passages(limits, 9)
     assert [(one.document_id, one.text) for one in page.passages] == [
         (known("a"), "Ropes."),
         (known("a"), "Bells."),
         (known("d"), "Lamps."),
     ]
-    second = catalogue.listings.said(limits, 1, 1)
+    second = catalogue.listings.spoken_passages(limits, 1, 1)
     assert (second.total, second.passages) == (3, page.passages[1:2])
-    assert catalogue.listings.said(Filters(speakers=("Id",)), 9).total == 0
+    assert catalogue.listings.spoken_passages(Filters(speakers=("Id",)), 9).total == 0
     assert catalogue.listings.speakers_of([known("a"), known("b")]) == {known("a"): ("Bo", "IDA")}
 
 

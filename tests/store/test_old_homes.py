@@ -37,8 +37,8 @@ from wellread.models.base import Embedder
 from wellread.models.embedders.open_embedder import open_embedder
 from wellread.serve.cli import app
 from wellread.store.catalogue import Catalogue, conversion
-from wellread.store.catalogue.answer_figures import Within
-from wellread.store.catalogue.conversion import OLD
+from wellread.store.catalogue.answer_figures import TimeRange
+from wellread.store.catalogue.conversion import OLD_SCHEMAS
 from wellread.store.schema.tables import metadata
 from wellread.values.answers import Question, VerdictName
 
@@ -56,7 +56,7 @@ def unpacked(schema: str, folder: Path) -> Path:
     return folder / "home"
 
 
-@pytest.fixture(params=OLD)
+@pytest.fixture(params=OLD_SCHEMAS)
 def old(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """A home of an earlier schema."""
     return unpacked(str(request.param), tmp_path)
@@ -126,7 +126,7 @@ def test_imported_into_postgresql_it_is_the_same(
 
 
 def test_there_is_a_home_of_every_earlier_schema() -> None:
-    assert {path.name.partition(".")[0] for path in HOMES.iterdir()} == {*OLD, *LIVED}
+    assert {path.name.partition(".")[0] for path in HOMES.iterdir()} == {*OLD_SCHEMAS, *LIVED}
 
 
 def test_an_old_schema_becomes_that_of_the_code(old: Path) -> None:
@@ -158,12 +158,12 @@ def test_answers_and_reports_are_shown_as_they_were(tmp_path: Path, lived: str) 
     assert to_plain(catalogue.research.report(expected["run"])) == expected["report"]
     for session, turns in expected["turns"].items():
         assert [one.id for one in catalogue.sessions.turns(session, "", 9)] == turns
-    assert catalogue.figures.sums(Within()).asked == len(shown)
+    assert catalogue.figures.sums(TimeRange()).asked == len(shown)
     assert catalogue.forgetting.quoting_removed() == {}
     catalogue.close()
 
 
-@pytest.mark.parametrize("step", ["_answers", "_take_out", "_indexes"])
+@pytest.mark.parametrize("step", ["_rewrite_answers", "_drop_obsolete", "_sync_indexes"])
 def test_an_upgrade_that_breaks_off_leaves_the_catalogue_as_it_was(
     tmp_path: Path, step: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -188,7 +188,7 @@ def test_documents_that_name_their_readers_are_refused_untouched(tmp_path: Path)
     with closing(sqlite3.connect(path)) as plain, plain:
         plain.execute("UPDATE documents SET readers = '[\"ana\"]' WHERE title = 'Meeting'")
     before = everything(path)
-    with pytest.raises(StoreError, match=r"meeting\S+ names who may read it"):
+    with pytest.raises(StoreError, match=r"meeting\S+ has a list of its own readers"):
         Catalogue.open(path)
     assert everything(path) == before
 
@@ -219,7 +219,7 @@ def fingerprint(home: Path) -> dict[str, str]:
     ids=lambda words: words[0],
 )
 def test_a_newer_home_is_refused_untouched(tmp_path: Path, command: list[str]) -> None:
-    home = unpacked(OLD[-1], tmp_path)
+    home = unpacked(OLD_SCHEMAS[-1], tmp_path)
     engine = create_engine(f"sqlite:///{home / 'catalogue.db'}")
     with engine.begin() as connection:
         connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))

@@ -29,7 +29,7 @@ from wellread.kb.home_catalogue import files_of
 from wellread.store.base import Fingerprint
 from wellread.store.index.opensearch import index_copies, passage_index
 from wellread.store.index.opensearch.cluster import cluster_of, read_address
-from wellread.store.index.opensearch.index_copies import all_named
+from wellread.store.index.opensearch.index_copies import indexes_of_base
 from wellread.store.index.opensearch.passage_index import OpenSearchIndex
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.index import IndexContract, IndexUpkeepContract
@@ -114,9 +114,9 @@ def test_a_purge_leaves_no_index_with_the_removed_rows(base: str) -> None:
     write(index, [make_row("a", "ferry"), make_row("b", "gannet")])
     index.remove([("doc-b", "v1")])
     cluster = cluster_of(read_address(place))
-    (before,) = all_named(cluster, cluster.address.base)
+    (before,) = indexes_of_base(cluster, cluster.address.base)
     index.purge()
-    (after,) = all_named(cluster, cluster.address.base)
+    (after,) = indexes_of_base(cluster, cluster.address.base)
     assert after != before
     assert ids(index.search_vector(axes(0)[0], ANY, 5)) == ["a"]
 
@@ -141,7 +141,7 @@ def test_a_copy_that_broke_off_is_given_up_by_the_next_writer(
     index = OpenSearchIndex.open(place, PRINT)
     write(index, [make_row("a", "ferry")])
     cluster = cluster_of(read_address(place))
-    (name,) = all_named(cluster, cluster.address.base)
+    (name,) = indexes_of_base(cluster, cluster.address.base)
     cluster.run(
         "block",
         lambda client: client.transport.perform_request("PUT", f"/{name}/_block/write"),
@@ -199,7 +199,10 @@ def test_where_the_address_is_taken_out_too_early_the_way_back_is_told(
 ) -> None:
     with kept_in(tmp_path, url=place_of(base).url) as kb:
         assert kb.index.rows() == 0
-    with kept_in(tmp_path) as kb, pytest.raises(SettingsError, match="no address") as caught:
+    with (
+        kept_in(tmp_path) as kb,
+        pytest.raises(SettingsError, match="address of the cluster is not set") as caught,
+    ):
         kb.index  # noqa: B018 - it is opened here
     assert "wellread reindex" in str(caught.value.hint)
 

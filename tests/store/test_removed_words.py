@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellread.store.catalogue.asking.answer_rows import BLANK, RemovedWords, changed_in
+from wellread.store.catalogue.asking.answer_rows import BLANK, RemovedWords, map_strings
 
 SOURCE = "The osprey nests on the old crane above berth seven. It left in May last year."
 
@@ -13,24 +13,24 @@ SOURCE = "The osprey nests on the old crane above berth seven. It left in May la
 def test_eight_words_in_a_row_are_a_quotation() -> None:
     removed = RemovedWords([SOURCE])
     said = "He wrote: «nests on the OLD\ncrane - above berth seven», which is odd."
-    blanked = removed.blanked(said)
+    blanked = removed.redact(said)
     assert blanked == "He wrote: «█████ ██ ███ ███\n█████ █ █████ █████ █████», which is odd."
-    assert removed.blanked("nests on the old crane above berth") == (
+    assert removed.redact("nests on the old crane above berth") == (
         "nests on the old crane above berth"
     )
 
 
 def test_a_whole_short_sentence_is_a_quotation_and_a_part_of_it_is_not() -> None:
     removed = RemovedWords([SOURCE])
-    assert removed.blanked("It left in May last year!") == "██ ████ ██ ███ ████ ████!"
-    assert removed.blanked("It left in May last") == "It left in May last"
-    assert RemovedWords(["Four words are few."]).blanked("Four words are few.").startswith("Four")
+    assert removed.redact("It left in May last year!") == "██ ████ ██ ███ ████ ████!"
+    assert removed.redact("It left in May last") == "It left in May last"
+    assert RemovedWords(["Four words are few."]).redact("Four words are few.").startswith("Four")
 
 
 def test_names_and_ids_are_left_alone() -> None:
     removed = RemovedWords([SOURCE])
     plain = {"id": SOURCE, "steps": [{"name": SOURCE, "seconds": 1}], "stale": None}
-    blanked = changed_in(plain, removed.blanked)
+    blanked = map_strings(plain, removed.redact)
     assert blanked["id"] == SOURCE
     assert "osprey" not in blanked["steps"][0]["name"]
     assert blanked["steps"][0]["seconds"] == 1
@@ -46,9 +46,9 @@ def test_nothing_of_eight_words_is_left_and_the_length_stays(
 ) -> None:
     removed = RemovedWords([source])
     said = f"{before} {source} {after}"
-    blanked = removed.blanked(said)
+    blanked = removed.redact(said)
     assert len(blanked) == len(said)
     assert all(old == new or new == BLANK for old, new in zip(said, blanked, strict=True))
-    assert removed.blanked(blanked) == blanked
+    assert removed.redact(blanked) == blanked
     if len(source.replace(";", " ").replace("—", " ").split()) >= 8:
         assert source not in blanked

@@ -88,7 +88,7 @@ def told(number: int) -> StoryText:
 
 def tell(stored: Stories, story: str, items: Sequence[ItemRecord]) -> int:
     number = int(items[0].document_id == known(1))
-    return stored.tell([(story, items, told(number))])
+    return stored.set_texts([(story, items, told(number))])
 
 
 def test_documents_wait_until_their_items_are_kept(stored: Stories) -> None:
@@ -127,7 +127,7 @@ def test_items_of_a_version_that_is_not_live_are_left_out(
         )
     stored.keep(NEWS, [item(0, "sty_a"), item(1, "sty_b")])
     assert [one.document_id for one in stored.placed(NEWS)] == [known(1)]
-    assert stored.untold(NEWS) == ["sty_b"]
+    assert stored.without_text(NEWS) == ["sty_b"]
 
 
 def test_keeping_a_document_again_replaces_its_items(stored: Stories) -> None:
@@ -139,7 +139,7 @@ def test_keeping_a_document_again_replaces_its_items(stored: Stories) -> None:
 def test_a_story_is_shown_when_it_is_told(stored: Stories) -> None:
     stored.keep(NEWS, [item(0, "sty_a"), item(1, "sty_a")])
     assert stored.latest() == []
-    assert stored.untold(NEWS) == ["sty_a"]
+    assert stored.without_text(NEWS) == ["sty_a"]
     material = stored.material("sty_a", lambda items: items[:1])
     assert [one.document_id for one in material.items] == [known(0), known(1)]
     assert list(material.texts) == [TEXT]
@@ -151,7 +151,7 @@ def test_a_story_is_shown_when_it_is_told(stored: Stories) -> None:
     assert (story.centre, story.scheme) == (text.centre, text.scheme)
     assert (story.first_at, story.last_at) == (FIRST, FIRST + timedelta(days=1))
     assert (story.items, story.sources, story.novelty, story.dirty) == (2, 1, 0.5, False)
-    assert stored.untold(NEWS) == []
+    assert stored.without_text(NEWS) == []
     assert stored.count(NEWS) == (1, 2)
 
 
@@ -160,7 +160,7 @@ def test_a_text_of_other_items_than_the_story_has_is_not_taken(stored: Stories) 
     seen = stored.material("sty_a", lambda items: items).items
     stored.keep(NEWS, [item(1, "sty_a")])
     assert tell(stored, "sty_a", seen) == 0
-    assert stored.untold(NEWS) == ["sty_a"]
+    assert stored.without_text(NEWS) == ["sty_a"]
 
 
 def test_what_is_about_to_go_leaves_no_word_in_a_story(stored: Stories, database: Database) -> None:
@@ -192,9 +192,9 @@ def test_places_are_those_of_items_in_stories(stored: Stories) -> None:
     (place,) = found[known(1)]
     assert (place.key, place.span, place.story_id) == ((known(1), 0), ALL, "sty_a")
     assert place.repeats == (known(0), 0)
-    assert stored.told(["sty_a"]) == []
+    assert stored.with_text(["sty_a"]) == []
     tell(stored, "sty_a", stored.material("sty_a", lambda items: items).items)
-    assert [story.id for story in stored.told(["sty_a", "sty_b"])] == ["sty_a"]
+    assert [story.id for story in stored.with_text(["sty_a", "sty_b"])] == ["sty_a"]
 
 
 def test_stories_without_items_are_dropped(stored: Stories, database: Database) -> None:
@@ -203,7 +203,7 @@ def test_stories_without_items_are_dropped(stored: Stories, database: Database) 
         connection.execute(documents.delete().where(documents.c.id == known(0)))
     assert stored.drop_empty("other") == 0
     assert stored.drop_empty(NEWS) == 1
-    assert stored.untold(NEWS) == ["sty_b"]
+    assert stored.without_text(NEWS) == ["sty_b"]
 
 
 def test_other_rules_drop_the_stories_of_their_collection_alone(stored: Stories) -> None:

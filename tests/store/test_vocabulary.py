@@ -76,12 +76,12 @@ def test_the_first_and_the_last_day_are_known(catalogue: Catalogue) -> None:
     put(catalogue, note("a", published_at=datetime(2024, 3, 1, tzinfo=UTC)))
     put(catalogue, note("b", published_at=datetime(2024, 5, 2, 23, 30, tzinfo=UTC)))
     put(catalogue, note("undated"))
-    assert catalogue.censuses.published(["main"]) == (date(2024, 3, 1), date(2024, 5, 2))
+    assert catalogue.counts.published(["main"]) == (date(2024, 3, 1), date(2024, 5, 2))
 
 
 def test_nothing_dated_has_no_range(catalogue: Catalogue) -> None:
     put(catalogue, note("undated"))
-    assert catalogue.censuses.published(["main"]) is None
+    assert catalogue.counts.published(["main"]) is None
 
 
 def test_a_collection_knows_its_own_words_only(catalogue: Catalogue) -> None:
@@ -153,15 +153,15 @@ def test_names_go_with_their_document(catalogue: Catalogue) -> None:
     ):
         found = catalogue.names.documents(["main"], (sort,), [key])
         assert (sort, found) == (sort, [known])
-    assert catalogue.names.worded(["main"], ["mill", "old"]) == [known]
-    assert catalogue.names.worded(["main"], ["mill", "new"]) == []
-    assert catalogue.names.wrong() == []
+    assert catalogue.names.with_words(["main"], ["mill", "old"]) == [known]
+    assert catalogue.names.with_words(["main"], ["mill", "new"]) == []
+    assert catalogue.names.with_wrong_keys() == []
 
     put(catalogue, note("mill", title="New Mill"))
     assert (
         catalogue.names.documents(["main"], ("title", "main"), ["oldmillnotes4", "oldmill"]) == []
     )
-    assert catalogue.names.worded(["main"], ["mill", "new"]) == [known]
+    assert catalogue.names.with_words(["main"], ["mill", "new"]) == [known]
 
     catalogue.remove_documents([known])
     assert catalogue.integrity.row_counts()["document_names"] == 0

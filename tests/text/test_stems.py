@@ -21,7 +21,7 @@ WORDS = [
 
 STEMMED: dict[str, Callable[[str], str]] = {
     "as questions are": stem,
-    "as stories are": lambda word: next(one for one, _ in story_clusters.spoken(word)),
+    "as stories are": lambda word: next(one for one, _ in story_clusters.content_words(word)),
 }
 
 

@@ -18,39 +18,49 @@ from anyio import to_thread
 
 from wellread.ask.aggregate.read.result import AggregateResult
 from wellread.ask.deliver import answer_reuse
-from wellread.ask.deliver.cite import cite, rivals_told
-from wellread.ask.deliver.prune_draft import Deliverable, pruned, unflagged
-from wellread.ask.deliver.related import beside, to_no_question
+from wellread.ask.deliver.cite import add_conflicting_passages, cite
+from wellread.ask.deliver.prune_draft import Deliverable, drop_flagged, prune
+from wellread.ask.deliver.related import small_talk_reply, suggest_related
 from wellread.ask.deliver.reply import (
     Part,
     Reply,
-    as_one,
-    beside_unflagged,
     deliver,
     deliver_extracts,
     file_gap,
     flagged_note,
     limits_of,
-    no_data,
+    merge_replies,
     notes_of,
-    unflagged_extracts,
+    refuse_to_answer,
+    remove_flagged,
+    remove_flagged_sentences,
 )
-from wellread.ask.deliver.tell import tell
+from wellread.ask.deliver.tell import aggregate_reply
 from wellread.ask.plan import Planned, find, read_as
-from wellread.ask.planning_call import PlannedQuestion, Reading, planned, read_so
+from wellread.ask.planning_call import PlannedQuestion, Reading, apply_model_plan, planned
 from wellread.ask.retrieve.past_questions import corrections, verified_similar
 from wellread.ask.retrieve.ranking import Found, pack, with_neighbours
 from wellread.ask.retrieve.search import check_index
-from wellread.ask.understand.conversation import Opened
-from wellread.ask.understand.conversation import begun as in_conversation
-from wellread.ask.understand.question_parts import goes_on, questions_in
-from wellread.ask.understand.rewrite import Turn, standalone
+from wellread.ask.understand.conversation import SessionQuestion
+from wellread.ask.understand.conversation import open_session as in_conversation
+from wellread.ask.understand.question_parts import depends_on_previous, split_questions
+from wellread.ask.understand.rewrite import Turn, make_standalone
 from wellread.ask.understand.vocabulary import Vocabulary
-from wellread.ask.verify.answered_before import CORRECTION, Before, answered_before, corrected
-from wellread.ask.verify.confidence import Verified, declined, of_catalogue, verified_draft
-from wellread.ask.verify.conflicts import disputed, stated_of
-from wellread.ask.write.drafting import Drafting, Writers, Written, write
-from wellread.ask.write.extracts import extracts_of
+from wellread.ask.verify.answered_before import (
+    CORRECTION,
+    PastAnswer,
+    find_correction,
+    find_past_answer,
+)
+from wellread.ask.verify.confidence import (
+    VerifiedDraft,
+    as_declined,
+    confidence_of_catalogue,
+    verify_draft,
+)
+from wellread.ask.verify.conflicts import find_dispute, leading_sentences
+from wellread.ask.write.drafting import DraftSink, RawDraft, Writers, write
+from wellread.ask.write.extracts import choose_extracts
 from wellread.errors import RequestError, WellreadError
 from wellread.identity import LOCAL, random_id
 from wellread.kb import KnowledgeBase
@@ -116,7 +126,7 @@ async def _answered(
     """The stages in order."""
     if not kb.settings.qa.enabled:
         raise RequestError("asking is switched off", hint="set qa.enabled to true")
-    nothing = to_no_question(question)
+    nothing = small_talk_reply(question)
     if nothing is not None:
         yield FinalEvent(answer=nothing)
         return
@@ -126,7 +136,9 @@ async def _answered(
     reading = Reading(turn=turn)
     if turn.earlier:  # what a follow-up asks decides which answer is the same
         reading = await planned(kb, turn, known)
-    place = await in_thread(partial(answer_reuse.look, kb, reading.turn, again=explain is None))
+    place = await in_thread(
+        partial(answer_reuse.find_cached, kb, reading.turn, use_cache=explain is None)
+    )
     if place.answer is not None:
         yield clock.lap("cache", 1)
         again = replace(place.answer, steps=tuple(clock.steps))
@@ -146,12 +158,12 @@ async def _answered(
         own = Reading(turn=part, questions=(read,) if read else ())
         async for event in _reply_to(kb, own, known, parts, clock, explain):
             yield event
-    whole = await in_thread(as_one, kb, parts)
+    whole = await in_thread(merge_replies, kb, parts)
     for sentence in whole.reply.sentences:
         yield SentenceEvent(sentence=sentence)
     yield clock.lap("citation", len(whole.reply.citations))
-    reply = await in_thread(beside, kb, whole.analysis, whole.found.hits, whole.reply)
-    reply = await in_thread(beside_unflagged, kb, reply)
+    reply = await in_thread(suggest_related, kb, whole.analysis, whole.found.hits, whole.reply)
+    reply = await in_thread(remove_flagged, kb, reply)
     done = _assemble(whole.analysis, turn, whole.found, reply, clock.steps)
     await in_thread(_record, kb, place, done, question)
     yield FinalEvent(answer=done)
@@ -169,7 +181,7 @@ async def _reply_to(
     turn = reading.turn
     analysis, by_model = await in_thread(_understand, kb, reading, known)
     yield clock.lap("analysis", len(analysis.terms))
-    before = await in_thread(corrected, kb, analysis, turn.question.text)
+    before = await in_thread(find_correction, kb, analysis, turn.question.text)
     known_already = Found(strategy=CORRECTION)
     found = known_already if before else await in_thread(find, kb, analysis, by_model)
     analysis = replace(analysis, relaxed=found.relaxed)
@@ -178,13 +190,13 @@ async def _reply_to(
         explain(analysis, found)
     if isinstance(found, AggregateResult):
         reply = await in_thread(_told, kb, analysis, found)
-    elif before := before or await in_thread(answered_before, kb, analysis):
+    elif before := before or await in_thread(find_past_answer, kb, analysis):
         found = replace(found, notes=(*found.notes, before.note))
         reply = await in_thread(_given_again, kb, turn.question, analysis, before)
     else:
         evidence = await in_thread(pack, kb, found.hits, len(analysis.sides) or 1)
         yield clock.lap("evidence", len(evidence))
-        drafting, shown = Drafting(), evidence
+        drafting, shown = DraftSink(), evidence
         if evidence:
             how, shown = await in_thread(_writers, kb, turn.question, analysis, evidence)
             async for token in write(kb, analysis, shown, drafting, how):
@@ -195,7 +207,7 @@ async def _reply_to(
             yield clock.lap("extracts", len(reply.citations))
         else:
             yield clock.lap("draft", len(drafting.written.claims))
-            verified = await verified_draft(kb, analysis, found, shown, drafting.written)
+            verified = await verify_draft(kb, analysis, found, shown, drafting.written)
             found = replace(found, failures=(*found.failures, *verified.failures))
             yield clock.lap("verification", len(verified.checked))
             reply = await in_thread(_deliver, kb, turn.question, analysis, shown, verified)
@@ -221,22 +233,24 @@ def _asked(kb: KnowledgeBase, reading: Reading) -> Sequence[tuple[str, PlannedQu
     question = reading.turn.question
     parts: list[tuple[str, PlannedQuestion | None]]
     parts = [(one.search or one.question, one) for one in reading.questions]
-    parts = parts or [(part, None) for part in questions_in(question.text)]
+    parts = parts or [(part, None) for part in split_questions(question.text)]
     several = len(parts) > 1 and kb.settings.features.corrections
     whole = several and corrections(kb, question.text, question.filters.collections)
     return [(question.text, None)] if whole else parts
 
 
-def _part_of(turn: Opened, text: str, before: Sequence[Part], known: Vocabulary) -> Opened:
+def _part_of(
+    turn: SessionQuestion, text: str, before: Sequence[Part], known: Vocabulary
+) -> SessionQuestion:
     """The turn for one of its questions, in words that need none of those ``before`` it."""
     if text == turn.question.text:
         return turn
     said = [[one.text for one in part.reply.sentences] for part in before]
     asked_before = [part.analysis.question for part in before]
     told = [Turn(question=q, answer=" ".join(a)) for q, a in zip(asked_before, said, strict=True)]
-    leans = bool(told) and goes_on(text, told[-1].question)
+    leans = bool(told) and depends_on_previous(text, told[-1].question)
     asked = f"And {text}" if leans else text
-    read = standalone(asked, told, known, date.today()) if told else None
+    read = make_standalone(asked, told, known, date.today()) if told else None
     text = read.text if read and read.reasons else text
     further = read.context if read and leans else ""
     context = further if told else turn.context
@@ -250,7 +264,7 @@ def _understand(
     analysis = read_as(kb, reading.turn.question, known)
     analysis = reading.turn.read_as(analysis, analysis.respelt)
     by_model = next(iter(reading.questions), None)
-    return read_so(kb, analysis, by_model, known) if by_model else (analysis, None)
+    return apply_model_plan(kb, analysis, by_model, known) if by_model else (analysis, None)
 
 
 def _writers(
@@ -264,24 +278,28 @@ def _writers(
 
 
 def _told(kb: KnowledgeBase, analysis: Analysis, found: AggregateResult) -> Reply:
-    sure = of_catalogue(found.method or found.kind, notes_of(analysis, found), found.certainty)
-    return replace(tell(kb, found), sure=sure)
+    sure = confidence_of_catalogue(
+        found.method or found.kind, notes_of(analysis, found), found.certainty
+    )
+    return replace(aggregate_reply(kb, found), sure=sure)
 
 
 def _shown(
     kb: KnowledgeBase, analysis: Analysis, evidence: Sequence[Evidence], fallback: str
 ) -> Reply:
     """The places that answer, word for word; ``fallback``: why no model wrote."""
-    dispute = disputed(analysis, evidence)
-    shown = extracts_of(kb, analysis, evidence, stated_of(dispute))
+    dispute = find_dispute(analysis, evidence)
+    shown = choose_extracts(kb, analysis, evidence, leading_sentences(dispute))
     reply = deliver_extracts(kb, analysis, evidence, shown, dispute)
-    written = Written(text=reply.text, claims=(), by=EXTRACTIVE, fallback=fallback)
+    written = RawDraft(text=reply.text, claims=(), by=EXTRACTIVE, fallback=fallback)
     failed = (shown.failure,) if shown.failure else ()
     return replace(reply, written=written, failures=failed, notes=(*reply.notes, *failed))
 
 
-def _given_again(kb: KnowledgeBase, asked: Question, analysis: Analysis, before: Before) -> Reply:
-    verified = Verified(
+def _given_again(
+    kb: KnowledgeBase, asked: Question, analysis: Analysis, before: PastAnswer
+) -> Reply:
+    verified = VerifiedDraft(
         written=before.written, checked=before.checked, sure=before.sure, own=before.own
     )
     return _deliver(kb, asked, analysis, before.evidence, verified)
@@ -292,7 +310,7 @@ def _deliver(
     question: Question,
     analysis: Analysis,
     evidence: Sequence[Evidence],
-    verified: Verified,
+    verified: VerifiedDraft,
 ) -> Reply:
     """The cited text of what may be shown, or the reply that the material does not answer."""
     written, checked = verified.written, verified.checked
@@ -302,16 +320,16 @@ def _deliver(
         voices=bool(analysis.voices),
     )
     held = [item for item in checked if asked.holds(item)]
-    fit = unflagged(kb, held, evidence, verified.own)
-    text, kept = pruned(written.text if written else "", checked, fit)
+    fit = drop_flagged(kb, held, evidence, verified.own)
+    text, kept = prune(written.text if written else "", checked, fit)
     notes = flagged_note(len(held) - len(fit))
     stated = [item for item in kept if not item.verdict.states_nothing]
     if verified.sure.band == "none" or written is None or not stated:
-        near = extracts_of(kb, analysis, evidence).near
-        refused = no_data(kb, analysis, evidence, unflagged_extracts(kb, near)[0])
-        return replace(refused, sure=declined(verified.sure), notes=notes, written=written)
+        near = choose_extracts(kb, analysis, evidence).near
+        refused = refuse_to_answer(kb, analysis, evidence, remove_flagged_sentences(kb, near)[0])
+        return replace(refused, sure=as_declined(verified.sure), notes=notes, written=written)
     cited = cite(kb, text, stated, evidence, written.relevance)
-    told = rivals_told(cited, verified.rivals, evidence)
+    told = add_conflicting_passages(cited, verified.rivals, evidence)
     reply = deliver(cited, written, analysis, evidence, verified.sure)
     return replace(
         reply,
@@ -330,7 +348,7 @@ def _strict(kb: KnowledgeBase, question: Question) -> bool:
 
 
 def _assemble(
-    analysis: Analysis, turn: Opened, found: Found, reply: Reply, steps: list[Step]
+    analysis: Analysis, turn: SessionQuestion, found: Found, reply: Reply, steps: list[Step]
 ) -> Answer:
     question, written = turn.question, reply.written
     return Answer(
@@ -365,12 +383,14 @@ def _assemble(
     )
 
 
-def _spent(turn: Opened, written: Written | None, found: Found) -> Usage:
+def _spent(turn: SessionQuestion, written: RawDraft | None, found: Found) -> Usage:
     wrote = written.usage if written else Usage()
     return turn.usage + wrote + Usage(clusters=found.clusters)
 
 
-def _record(kb: KnowledgeBase, place: answer_reuse.Place, done: Answer, asked: Question) -> None:
+def _record(
+    kb: KnowledgeBase, place: answer_reuse.CacheEntry, done: Answer, asked: Question
+) -> None:
     if asked.recorded:
         answer_reuse.record(kb, place, done, drawn_from(kb, asked.filters))
         file_gap(kb, done, asked)

@@ -1,8 +1,7 @@
-"""From an analysed question to what was found: each type of question has its strategies.
+"""Chooses how to answer an analysed question: catalogue query, graph traversal or passages.
 
-A strategy answers from the catalogue as a whole (a query is read from the question and worked
-out) or finds passages. The first one that has something to say decides; direct retrieval always
-has.
+Each question type has an ordered list of strategies; the first one with a result decides. Direct
+retrieval, the last, always has one.
 """
 
 from __future__ import annotations
@@ -21,12 +20,12 @@ from wellread.ask.aggregate.read.result import AggregateResult, amount
 from wellread.ask.retrieve.direct import compare, direct, persona, synthesis
 from wellread.ask.retrieve.ranking import Found, SearchTrace
 from wellread.ask.retrieve.relax import narrowed
-from wellread.ask.retrieve.search import BEST, look, muted, muted_words
+from wellread.ask.retrieve.search import BEST, muted, muted_words, search_with_trace
 from wellread.ask.retrieve.story_search import news
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.question_parts import asks_amount
-from wellread.ask.understand.time_windows import days_in, of_days
-from wellread.ask.understand.vocabulary import Vocabulary, respelt, vocabulary_of
+from wellread.ask.understand.time_windows import date_filters, days_in
+from wellread.ask.understand.vocabulary import Vocabulary, correct_spelling, vocabulary_of
 from wellread.kb import KnowledgeBase
 from wellread.store.catalogue.documents.entity_nodes import EntityNode
 from wellread.text.parsed import parse
@@ -42,11 +41,10 @@ MOST_DAYS = 3  # of a question that are looked up
 SUBJECT_PASSAGES = 2  # of each document that a question about the graph names
 
 
-def catalogued(kb: KnowledgeBase, analysis: Analysis) -> AggregateResult | None:
-    """The result of the query to the catalogue that the question is read as; None without one.
+def answer_from_catalogue(kb: KnowledgeBase, analysis: Analysis) -> AggregateResult | None:
+    """The result of the question's catalogue query; None if there is no query.
 
-    Where no document is about what is looked for, the passages may still tell; that none names it
-    is an answer.
+    When no document matches the topic, passages are tried before absence is reported.
     """
     for query in read_catalogue(kb, analysis):
         result = _of_any_kind(kb, query, analysis) if _allowed(kb, query) else None
@@ -57,7 +55,7 @@ def catalogued(kb: KnowledgeBase, analysis: Analysis) -> AggregateResult | None:
 
 
 def _allowed(kb: KnowledgeBase, query: CatalogueQuery) -> bool:
-    """Whether the query may be worked out: no walk where ``features.graph_aware`` is off."""
+    """Whether the query may run; ``features.graph_aware`` off excludes traversals."""
     return query.related is None or kb.settings.features.graph_aware
 
 
@@ -86,22 +84,24 @@ def _of_any_kind(
 
 
 def _is_told(kb: KnowledgeBase, topic: Topic, analysis: Analysis) -> bool:
-    """Whether a passage holds all words of the topic, in whatever form and order."""
+    """Whether a passage contains all words of the topic, in any form and order."""
     text = " ".join(name.phrase for name in topic.names)
     wanted, filters = parse(text).stem_set, narrowed(analysis.filters, analysis.constraints)
     if not wanted or filters is None:
         return False
-    hits = look(kb, text, filters, purpose="whether passages tell of it", limit=FEW).hits
+    hits = search_with_trace(
+        kb, text, filters, purpose="whether passages tell of it", limit=FEW
+    ).hits
     held = (f"{hit.passage.context} {hit.passage.text}" for hit in hits)
     return any(wanted <= parse(said).stem_set for said in held)
 
 
-def relational(kb: KnowledgeBase, analysis: Analysis) -> Found | None:
-    """What relations say where there are some, else the catalogue or a document, else passages."""
+def answer_from_graph(kb: KnowledgeBase, analysis: Analysis) -> Found | None:
+    """A certain graph result, else a catalogue or document fact, else an uncertain graph result."""
     walked = _walked(kb, analysis)
     if walked and walked.paths:
         return _with_passages(kb, analysis, walked)
-    for strategy in (catalogued, *OF_RELATIONAL):
+    for strategy in (answer_from_catalogue, *OF_RELATIONAL):
         if found := strategy(kb, analysis):
             return found
     if walked is None:
@@ -114,13 +114,13 @@ def relational(kb: KnowledgeBase, analysis: Analysis) -> Found | None:
 
 
 def clearly_related(kb: KnowledgeBase, analysis: Analysis) -> AggregateResult | None:
-    """What relations say, where the question is understood as one about some that exist."""
+    """The graph's answer when the question's reading is unambiguous; else None."""
     walked = _walked(kb, analysis)
     return _with_passages(kb, analysis, walked) if walked and walked.paths else None
 
 
 def _walked(kb: KnowledgeBase, analysis: Analysis) -> AggregateResult | None:
-    """What the walk gives that the question asks for; None where it asks for none, or an amount."""
+    """The traversal result that the question asks for; None for counts or without a traversal."""
     if asks_amount(analysis.question) or not kb.settings.features.graph_aware:
         return None
     query = read_walk(kb, analysis)
@@ -130,29 +130,29 @@ def _walked(kb: KnowledgeBase, analysis: Analysis) -> AggregateResult | None:
 OF_RELATIONAL: tuple[Strategy, ...] = (said_by, facts)
 STRATEGIES: Mapping[QuestionType, tuple[Strategy, ...]] = {
     "comparative": (said_by, clearly_related, compare, synthesis),
-    "synthesis": (catalogued, said_by, facts, clearly_related, news, synthesis),
+    "synthesis": (answer_from_catalogue, said_by, facts, clearly_related, news, synthesis),
     "persona": (said_by, clearly_related, persona),
-    "counting": (catalogued, said_by, facts, clearly_related),
-    "gap_finding": (catalogued, said_by, facts, clearly_related),
-    "meta": (said_by, facts, catalogued, clearly_related),
-    "trend": (catalogued, said_by, clearly_related),
-    "relational": (relational,),
-    "exploratory": (clearly_related, catalogued, said_by, facts),
-    "factual": (catalogued, said_by, facts, clearly_related, news),
-    "temporal": (catalogued, said_by, facts, clearly_related, news),
+    "counting": (answer_from_catalogue, said_by, facts, clearly_related),
+    "gap_finding": (answer_from_catalogue, said_by, facts, clearly_related),
+    "meta": (said_by, facts, answer_from_catalogue, clearly_related),
+    "trend": (answer_from_catalogue, said_by, clearly_related),
+    "relational": (answer_from_graph,),
+    "exploratory": (clearly_related, answer_from_catalogue, said_by, facts),
+    "factual": (answer_from_catalogue, said_by, facts, clearly_related, news),
+    "temporal": (answer_from_catalogue, said_by, facts, clearly_related, news),
 }
 # What finds passages, or facts of one document, where a model read the question.
 OF_PASSAGES: frozenset[Strategy] = frozenset({said_by, compare, synthesis, persona, news, facts})
 
 
 def read_query(kb: KnowledgeBase, analysis: Analysis) -> CatalogueQuery | None:
-    """The first catalogue query that the question is read as; None where it is about texts."""
+    """The first catalogue query read from the question; None when it is about texts."""
     queries = (*read_catalogue(kb, analysis), read_walk(kb, analysis))
     return next((query for query in queries if query and _allowed(kb, query)), None)
 
 
 def reading(kb: KnowledgeBase, question: Question) -> Analysis:
-    """What ``question`` is read as by itself, its misspelt words put right."""
+    """Analyse ``question`` on its own, with misspelt words corrected."""
     return read_as(kb, question, vocabulary_of(kb, question.filters.collections))
 
 
@@ -161,12 +161,12 @@ def read_as(kb: KnowledgeBase, question: Question, known: Vocabulary) -> Analysi
 
     A day that it names is a limit where a document of that day is there.
     """
-    read, changed = respelt(kb, question, known)
+    read, changed = correct_spelling(kb, question, known)
     today, asked = date.today(), Filters(collections=question.filters.collections)
     days = [
         day
         for day in days_in(read.text, known, today)[:MOST_DAYS]
-        if kb.catalogue.censuses.totals([asked, of_days(day, day)]).documents
+        if kb.catalogue.counts.totals([asked, date_filters(day, day)]).documents
     ]
     analysis = analyse(read, known, today, kb.embedder, days=days)
     return replace(analysis, respelt=changed)
@@ -174,7 +174,7 @@ def read_as(kb: KnowledgeBase, question: Question, known: Vocabulary) -> Analysi
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Planned:
-    """What a model read a question as, in place of the patterns (``planning_call.py``)."""
+    """A language model's reading of a question (``planning_call.py``), replacing the patterns."""
 
     query: CatalogueQuery | None = None
     failures: tuple[str, ...] = ()
@@ -186,7 +186,7 @@ class Planned:
         yield from (one for one in usual if one in OF_PASSAGES)
 
     def result(self, kb: KnowledgeBase, analysis: Analysis) -> AggregateResult | None:
-        """What the query gives; None where it counts nothing, so that passages are searched."""
+        """The result of the query; None when it counts nothing, so that passages are searched."""
         query = self.query
         if query is None or not _allowed(kb, query):
             return None
@@ -200,7 +200,7 @@ class Planned:
 
 
 def find(kb: KnowledgeBase, analysis: Analysis, planned: Planned | None = None) -> Found:
-    """What the strategies of the question's type find: a result of the catalogue, or passages."""
+    """Run the strategies of the question's type and return the first result."""
     usual = STRATEGIES.get(analysis.type, (said_by,))
     for strategy in planned.strategies(analysis.type) if planned else usual:
         found = strategy(kb, analysis)
@@ -219,7 +219,9 @@ def _without_muted(kb: KnowledgeBase, analysis: Analysis, found: Found) -> Found
     Counts and lists of the catalogue stay whole: they tell what there is.
     """
     kept = tuple(hit for hit in found.hits if not muted(analysis, hit))
-    without = look(kb, analysis.searched, analysis.filters, purpose="what is muted", limit=BEST)
+    without = search_with_trace(
+        kb, analysis.searched, analysis.filters, purpose="what is muted", limit=BEST
+    )
     note = muted_words(analysis, without.hits)
     return replace(found, hits=kept, notes=(*found.notes, *([note] if note else [])))
 
@@ -230,7 +232,7 @@ def _without_muted(kb: KnowledgeBase, analysis: Analysis, found: Found) -> Found
 def _with_passages(
     kb: KnowledgeBase, analysis: Analysis, result: AggregateResult
 ) -> AggregateResult:
-    """The result with passages to quote: of the named entities, then one of each found."""
+    """The result with passages to quote for its entities and documents."""
     most = kb.settings.retrieval.top_k
     subjects = result.subjects
     others = [node for node in result.others if node not in subjects]
@@ -261,5 +263,7 @@ def _search(
     if not wanted:
         return [], None
     limits = Filters(collections=filters.collections, document_ids=tuple(wanted))
-    made = look(kb, text, limits, purpose=purpose, limit=2 * kb.settings.retrieval.top_k)
-    return made.hits, made.look
+    made = search_with_trace(
+        kb, text, limits, purpose=purpose, limit=2 * kb.settings.retrieval.top_k
+    )
+    return made.hits, made.trace

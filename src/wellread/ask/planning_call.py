@@ -32,21 +32,21 @@ from pydantic import (
 )
 
 from wellread.ask.aggregate.counts import OTHER_PARTS
-from wellread.ask.aggregate.execute import CatalogueRequest, Given, WhereBody, query_of
+from wellread.ask.aggregate.execute import CatalogueRequest, RequestPart, WhereBody, query_of
 from wellread.ask.aggregate.read.query import CatalogueQuery, Form, nouns
 from wellread.ask.plan import Planned, read_as, read_query
-from wellread.ask.understand.conversation import Opened
+from wellread.ask.understand.conversation import SessionQuestion
 from wellread.ask.understand.mentions import people_in
-from wellread.ask.understand.planted_orders import planted_in
-from wellread.ask.understand.question_parts import MOST_QUESTIONS, questions_in, without
+from wellread.ask.understand.planted_orders import find_prompt_injection
+from wellread.ask.understand.question_parts import MOST_QUESTIONS, remove_spans, split_questions
 from wellread.ask.understand.question_type import names_kinds
-from wellread.ask.understand.rewrite import LONGEST, Turn, known_in
-from wellread.ask.understand.vocabulary import ByKey, Vocabulary, pairs_of
+from wellread.ask.understand.rewrite import LONGEST, Turn, known_names
+from wellread.ask.understand.vocabulary import KeyLookup, Vocabulary, decode_pairs
 from wellread.ask.write.drafting import usage_of
 from wellread.ask.write.parse_draft import load_object
 from wellread.errors import ModelError, ModelTimeoutError, RequestError, SettingsError
 from wellread.kb import KnowledgeBase
-from wellread.models.base import ModelUsage, Prompt, replied
+from wellread.models.base import ModelUsage, Prompt, complete_reply
 from wellread.models.prompts import fence_of, fenced, template
 from wellread.store.catalogue.documents.name_records import VALUE
 from wellread.text.english import STOP_WORDS
@@ -84,8 +84,8 @@ NOWHERE = Span(start=0, end=0)
 _ADDRESS = re.compile(r"\w+://|\bwww\.|\bCALL\s*:", re.IGNORECASE)
 
 
-class PlannedQuestion(Given):
-    """One question as a model reads it."""
+class PlannedQuestion(RequestPart):
+    """One question as the model understood it."""
 
     question: Annotated[
         str, StringConstraints(strip_whitespace=True, min_length=1, max_length=LONGEST)
@@ -104,8 +104,8 @@ class PlannedQuestion(Given):
             return None
 
 
-class PlanReply(Given):
-    """What the model replies; no question: it has nothing to say of it."""
+class PlanReply(RequestPart):
+    """The model's reply; without questions, the model has no reading to offer."""
 
     questions: Annotated[tuple[PlannedQuestion, ...], Field(max_length=MOST_QUESTIONS)] = ()
 
@@ -115,15 +115,15 @@ SCHEMA: Mapping[str, object] = PlanReply.model_json_schema()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """A question with what a model read of it."""
+    """A question with the model's reading of it."""
 
-    turn: Opened
+    turn: SessionQuestion
     questions: tuple[PlannedQuestion, ...] = ()
     asked: bool = False
 
 
-async def planned(kb: KnowledgeBase, turn: Opened, vocabulary: Vocabulary) -> Reading:
-    """``turn`` as a model reads it, where one is to be asked; never raises for a model."""
+async def planned(kb: KnowledgeBase, turn: SessionQuestion, vocabulary: Vocabulary) -> Reading:
+    """Let a model read the question of ``turn`` if worthwhile; model errors are not raised."""
     if not await to_thread.run_sync(_is_worth_it, kb, turn, vocabulary):
         return Reading(turn=turn)
     usage, reply, name = Usage(), "", ""
@@ -140,7 +140,7 @@ async def planned(kb: KnowledgeBase, turn: Opened, vocabulary: Vocabulary) -> Re
         seconds = min(SECONDS, kb.settings.generation.timeout)
         try:
             with anyio.fail_after(seconds):
-                reply, spent = await replied(model, prompt)
+                reply, spent = await complete_reply(model, prompt)
         except TimeoutError as error:
             raise ModelTimeoutError(f"{name} took longer than {seconds:g} s") from error
         usage = usage_of(spent)
@@ -159,15 +159,15 @@ async def planned(kb: KnowledgeBase, turn: Opened, vocabulary: Vocabulary) -> Re
     return _read(turn, questions, name)
 
 
-def _is_worth_it(kb: KnowledgeBase, turn: Opened, vocabulary: Vocabulary) -> bool:
-    """Whether a model is to read it: everything but a first, plain question about texts."""
+def _is_worth_it(kb: KnowledgeBase, turn: SessionQuestion, vocabulary: Vocabulary) -> bool:
+    """Whether to ask a model: always, except for a plain first question about texts."""
     text = turn.question.text
     if not turn.question.models or "model" not in kb.models.names() or len(text) > LONGEST:
         return False
     if (
         turn.earlier
         or text.count("?") > 1
-        or len(questions_in(text)) > 1
+        or len(split_questions(text)) > 1
         or foreign(text, vocabulary)
     ):
         return True
@@ -187,7 +187,7 @@ def foreign(text: str, vocabulary: Vocabulary) -> bool:
     return english == (share < ENGLISH) and asks
 
 
-def _read(turn: Opened, questions: tuple[PlannedQuestion, ...], name: str) -> Reading:
+def _read(turn: SessionQuestion, questions: tuple[PlannedQuestion, ...], name: str) -> Reading:
     """A follow-up in the words that the model found; a question that comes first in its own."""
     if not questions:
         return Reading(turn=turn, asked=True)
@@ -211,14 +211,14 @@ def _read(turn: Opened, questions: tuple[PlannedQuestion, ...], name: str) -> Re
 
 def _told(turn: Turn, vocabulary: Vocabulary) -> Turn:
     """The turn with the names of its answer in place of its text."""
-    names = dict.fromkeys([*turn.names, *known_in(turn.answer[:MOST_ANSWER], vocabulary)])
+    names = dict.fromkeys([*turn.names, *known_names(turn.answer[:MOST_ANSWER], vocabulary)])
     return replace(turn, answer="", names=tuple(names))
 
 
 def plan_prompt(
     kb: KnowledgeBase, question: str, earlier: Sequence[Turn], vocabulary: Vocabulary
 ) -> Prompt:
-    """What the model is asked. The same input over the same base gives the same prompt."""
+    """Build the planning prompt; the same input and knowledge base give the same prompt."""
     base = list(_held(kb, vocabulary))
     said = [part for turn in earlier for part in (turn.question, *turn.names, *turn.items)]
     fence = fence_of("plan", question, *said, *(value for _, value in base))
@@ -253,12 +253,12 @@ def plan_prompt(
 
 
 def _held(kb: KnowledgeBase, vocabulary: Vocabulary) -> Iterator[tuple[str, str]]:
-    """What the base holds, as name and values, bounded in size."""
+    """Names and values that the knowledge base holds, limited in size."""
     scope, graph = vocabulary.collections, kb.catalogue.graph
     kinds = graph.relation_kinds(scope) if scope else ()
-    values = kb.catalogue.names.first(scope, VALUE, MOST_VALUES)
-    by_key = kb.catalogue.names.called(scope, (VALUE,), values)
-    pairs = pairs_of(one.value for those in by_key.values() for one in those)
+    values = kb.catalogue.names.first_keys(scope, VALUE, MOST_VALUES)
+    by_key = kb.catalogue.names.look_up(scope, (VALUE,), values)
+    pairs = decode_pairs(one.value for those in by_key.values() for one in those)
     first, last = vocabulary.published or ("", "")
     listed: list[tuple[str, Iterable[str]]] = [
         ("collections", vocabulary.collections),
@@ -314,7 +314,9 @@ def read_plan(
     invented = any(part.casefold() not in around for part in names)
     numbers = parse(f"{text}\n{searches}").numbers <= parse(said).numbers
     address = _ADDRESS.search(f"{text}\n{searches}") is not None and not _ADDRESS.search(said)
-    fits = kept and theirs and numbers and not (invented or address or planted_in(searches))
+    fits = (
+        kept and theirs and numbers and not (invented or address or find_prompt_injection(searches))
+    )
     if questions and not fits:
         return None
     given = found["questions"] if found and questions else ()
@@ -328,7 +330,7 @@ def read_plan(
 
 
 def _without_nothing(value: Any) -> Any:
-    """``value`` without what models write for nothing: null, and what is empty."""
+    """``value`` without null and empty entries."""
     nothing: tuple[object, ...] = (None, "", [], {})
     if isinstance(value, dict):
         kept = {key: _without_nothing(part) for key, part in value.items()}
@@ -338,10 +340,10 @@ def _without_nothing(value: Any) -> Any:
     return value
 
 
-def read_so(
+def apply_model_plan(
     kb: KnowledgeBase, analysis: Analysis, asked: PlannedQuestion, vocabulary: Vocabulary
 ) -> tuple[Analysis, Planned]:
-    """The analysis with the model's limits in place of the patterns', and the model's query."""
+    """The analysis with the model's limits and query in place of the patterns'."""
     failures: list[str] = []
     if asked.limits is not None:
         limits, unknown = limits_in(asked.limits, vocabulary)
@@ -378,16 +380,16 @@ def _within(analysis: Analysis, limits: Sequence[Constraint]) -> Analysis:
     kept = [there.get(one.filters, one) for one in limits]
     if all(one in kept for one in analysis.constraints):
         return replace(analysis, constraints=tuple(kept))
-    subject = without(analysis.question, [one.span for one in kept])
+    subject = remove_spans(analysis.question, [one.span for one in kept])
     return replace(analysis, constraints=tuple(kept), subject=subject, terms=parse(subject).terms)
 
 
 def limits_in(where: WhereBody, vocabulary: Vocabulary) -> tuple[list[Constraint], list[str]]:
-    """The limits as the base has them, each by itself; and what it does not know."""
+    """The model's limits that the knowledge base knows, one by one, and the unknown ones."""
     unknown: list[str] = []
     given = where.filters()
 
-    def named(values: Iterable[str], names: ByKey[tuple[Any, ...]]) -> tuple[Any, ...]:
+    def named(values: Iterable[str], names: KeyLookup[tuple[Any, ...]]) -> tuple[Any, ...]:
         meant = {value: names.get(key_of(value), ()) for value in values}
         unknown.extend(value for value, those in meant.items() if not those)
         return tuple(dict.fromkeys(chain(*meant.values())))
@@ -417,7 +419,7 @@ def limits_in(where: WhereBody, vocabulary: Vocabulary) -> tuple[list[Constraint
 
 
 def _said(limit: Filters) -> str:
-    """A limit as a person reads it: its values, or its days."""
+    """A limit in words: its values or its dates."""
     names = (*limit.collections, *limit.kinds, *limit.source_types, *limit.languages)
     pairs = (f"{dimension}: {value}" for dimension, value in limit.taxonomy)
     days = (limit.published_from, limit.published_to)

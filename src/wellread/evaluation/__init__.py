@@ -1,1 +1,1 @@
-"""Measures a knowledge base against questions whose answers are known."""
+"""Evaluates a knowledge base with questions whose answers are known."""

@@ -1,4 +1,4 @@
-"""Reads evaluation cases: JSON lines, each a question and what is expected of its answer."""
+"""Reads evaluation cases (JSON Lines of questions with expectations) and finds their targets."""
 
 from __future__ import annotations
 
@@ -42,45 +42,45 @@ from wellread.values.question import QuestionType
 _CLOCK = re.compile(r"(?:(\d+):)?(\d{1,2}):(\d{2})")
 
 
-class _Part(BaseModel):
+class _CaseModel(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, populate_by_name=True)
 
 
-def _many(given: object) -> object:
-    """Several; one may stand for a list of one."""
-    if isinstance(given, list | tuple):
-        return tuple(given)
-    if isinstance(given, str | dict):
-        return (given,)
+def _as_tuple(value: object) -> object:
+    """The value as a tuple; a single string or object becomes a tuple of one."""
+    if isinstance(value, list | tuple):
+        return tuple(value)
+    if isinstance(value, str | dict):
+        return (value,)
     raise ValueError("write a list")
 
 
-_Many = BeforeValidator(_many)
-_Texts = Annotated[tuple[str, ...], _Many]
+_TupleInput = BeforeValidator(_as_tuple)
+_Texts = Annotated[tuple[str, ...], _TupleInput]
 
 
-def _moment(of_day: time) -> BeforeValidator:
-    """A day (its first or last instant) or a time, UTC where it has no zone."""
+def _time_input(of_day: time) -> BeforeValidator:
+    """A validator for a day (at the time ``of_day``) or a time, in UTC if it has no zone."""
 
-    def read(given: object) -> datetime:
-        if not isinstance(given, str):
+    def read(value: object) -> datetime:
+        if not isinstance(value, str):
             raise ValueError("write a day as 2025-10-14")
         try:
-            if len(given.strip()) == len("2025-10-14"):
-                return datetime.combine(date.fromisoformat(given.strip()), of_day, UTC)
-            moment = datetime.fromisoformat(given.strip())
+            if len(value.strip()) == len("2025-10-14"):
+                return datetime.combine(date.fromisoformat(value.strip()), of_day, UTC)
+            moment = datetime.fromisoformat(value.strip())
         except ValueError as error:
-            raise ValueError(f"{given!r} is not a day (2025-10-14) or a time") from error
+            raise ValueError(f"{value!r} is not a day (2025-10-14) or a time") from error
         return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
     return BeforeValidator(read)
 
 
-class _Scope(_Part):
+class _Scope(_CaseModel):
     collections: _Texts = ()
-    kinds: Annotated[tuple[Kind, ...], _Many] = ()
-    since: Annotated[datetime | None, _moment(time.min)] = Field(default=None, alias="from")
-    until: Annotated[datetime | None, _moment(time.max)] = Field(default=None, alias="to")
+    kinds: Annotated[tuple[Kind, ...], _TupleInput] = ()
+    since: Annotated[datetime | None, _time_input(time.min)] = Field(default=None, alias="from")
+    until: Annotated[datetime | None, _time_input(time.max)] = Field(default=None, alias="to")
     speaker: _Texts = ()
     taxonomy: dict[str, _Texts] = {}
 
@@ -101,22 +101,22 @@ class _Scope(_Part):
         )
 
 
-class WantedDocument(_Part):
-    """A document that a good ranking holds, by its id, address, end of one, or title."""
+class WantedDocument(_CaseModel):
+    """An expected document, named by id, address, end of an address, or title."""
 
     document: str = Field(min_length=1)
     grade: float = Field(default=1.0, gt=0, allow_inf_nan=False)
 
 
 class WantedSpan(WantedDocument):
-    """A place in a document that a good ranking or citation meets; one sort of place is set.
+    """An expected place in a document, given in exactly one way.
 
     Attributes:
-        start, end: characters of the stored text.
+        start, end: character offsets in the stored text.
         page: the whole page.
-        seconds: from (inclusive) to (exclusive) in the recording; equal for a moment. In a file a
-            number is that whole minute from 0, and ``12:14`` is that moment.
-        quote: wherever the text has these words, white space and case aside.
+        seconds: start (inclusive) and end (exclusive) in the recording; equal for a moment. In a
+            file, a number means that whole minute (from 0), and ``12:14`` means that moment.
+        quote: every occurrence of these words, ignoring white space and case.
     """
 
     start: int | None = Field(default=None, ge=0)
@@ -127,12 +127,12 @@ class WantedSpan(WantedDocument):
 
     @field_validator("seconds", mode="before")
     @classmethod
-    def _seconds(cls, given: object) -> object:
-        if isinstance(given, tuple):
-            return given
-        if isinstance(given, int) and not isinstance(given, bool) and given >= 0:
-            return 60.0 * given, 60.0 * given + 60
-        clock = _CLOCK.fullmatch(given) if isinstance(given, str) else None
+    def _seconds(cls, value: object) -> object:
+        if isinstance(value, tuple):
+            return value
+        if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+            return 60.0 * value, 60.0 * value + 60
+        clock = _CLOCK.fullmatch(value) if isinstance(value, str) else None
         if clock is None:
             raise ValueError('a minute is a whole number (12) or a moment ("12:14", "1:02:14")')
         hours, minutes, seconds = (float(part or 0) for part in clock.groups())
@@ -151,26 +151,26 @@ class WantedSpan(WantedDocument):
         return self
 
 
-class Expected(_Part):
-    """What is expected; empty fields are not measured.
+class Expected(_CaseModel):
+    """The expectations of a case; empty fields are not measured.
 
     Attributes:
-        answer: strings of which the answer should contain one.
-        answerable: whether the material answers; in a case True when anything else is expected.
+        answer: accepted strings; the answer should contain one of them.
+        answerable: whether the material answers; True by default when anything is expected.
     """
 
-    documents: Annotated[tuple[WantedDocument, ...], _Many] = ()
-    spans: Annotated[tuple[WantedSpan, ...], _Many] = ()
+    documents: Annotated[tuple[WantedDocument, ...], _TupleInput] = ()
+    spans: Annotated[tuple[WantedSpan, ...], _TupleInput] = ()
     answer: _Texts = ()
     answerable: bool | None = None
 
     @field_validator("documents", mode="before")
     @classmethod
-    def _named(cls, given: object) -> object:
-        many = _many(given)
-        if not isinstance(many, tuple):
-            return many
-        return tuple({"document": each} if isinstance(each, str) else each for each in many)
+    def _named(cls, value: object) -> object:
+        documents = _as_tuple(value)
+        if not isinstance(documents, tuple):
+            return documents
+        return tuple({"document": each} if isinstance(each, str) else each for each in documents)
 
     @model_validator(mode="after")
     def _fits(self) -> Expected:
@@ -181,8 +181,8 @@ class Expected(_Part):
         return self
 
 
-class CaseLine(_Part):
-    """A question, where it is asked, and what is expected, as a file has it."""
+class CaseLine(_CaseModel):
+    """One line of a case file: a question with its scope and expectations."""
 
     question: _Texts = Field(min_length=1)
     scope: _Scope = _Scope()
@@ -194,8 +194,8 @@ class CaseLine(_Part):
 
     @field_validator("id", mode="before")
     @classmethod
-    def _written(cls, given: object) -> object:
-        return str(given) if isinstance(given, int) and not isinstance(given, bool) else given
+    def _written(cls, value: object) -> object:
+        return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
     @model_validator(mode="after")
     def _measurable(self) -> CaseLine:
@@ -208,12 +208,12 @@ class CaseLine(_Part):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """One question to measure by.
+    """An evaluation case: a question with its filters and expectations.
 
     Attributes:
-        line: where it stands in its file, from 1.
-        turns: what the user said, oldest first; the last is the question.
-        type: which question type it is of, when the case says so.
+        line: the line number in the file, from 1.
+        turns: the user's messages, oldest first; the last is the question.
+        type: the expected question type, if the case states it.
     """
 
     id: str
@@ -230,11 +230,11 @@ FORMAT = "docs/measuring.md describes the format"
 
 
 def read_cases(path: Path) -> list[Case]:
-    """The cases of a JSON lines file, in order."""
+    """The cases of a JSON Lines file, in order."""
     seen: dict[str, int] = {}
     cases = []
-    for number, text in _lines(path):
-        case = _case(path, number, text)
+    for number, text in _numbered_lines(path):
+        case = _parse_case(path, number, text)
         if case.id in seen:
             raise RequestError(
                 f"{path}, line {number}: the same id as line {seen[case.id]} ({case.id})",
@@ -243,24 +243,24 @@ def read_cases(path: Path) -> list[Case]:
         seen[case.id] = number
         cases.append(case)
     if not cases:
-        raise RequestError(f"{path} holds no case", hint=FORMAT)
+        raise RequestError(f"{path} contains no cases", hint=FORMAT)
     return cases
 
 
-def _lines(path: Path) -> Iterator[tuple[int, str]]:
+def _numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
     try:
-        whole = path.read_text(encoding="utf-8-sig")
+        content = path.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise RequestError(f"{path} cannot be read: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
         raise RequestError(f"{path} is not UTF-8 text", hint=FORMAT) from error
     # Not splitlines(): it also breaks at characters that JSON strings may hold.
-    for number, text in enumerate(whole.split("\n"), 1):
+    for number, text in enumerate(content.split("\n"), 1):
         if text.strip():
             yield number, text
 
 
-def _case(path: Path, number: int, text: str) -> Case:
+def _parse_case(path: Path, number: int, text: str) -> Case:
     try:
         line = CaseLine.model_validate(json.loads(text))
     except json.JSONDecodeError as error:
@@ -269,7 +269,7 @@ def _case(path: Path, number: int, text: str) -> Case:
             hint="every line is one JSON object",
         ) from error
     except ValidationError as error:
-        raise RequestError(f"{path}, line {number}: {_first(error)}", hint=FORMAT) from error
+        raise RequestError(f"{path}, line {number}: {_problem(error)}", hint=FORMAT) from error
     filters, expected = line.scope.filters(), line.expected
     if expected.answerable is None and expected != Expected():
         expected = expected.model_copy(update={"answerable": True})
@@ -285,8 +285,8 @@ def _case(path: Path, number: int, text: str) -> Case:
     )
 
 
-def _first(error: ValidationError) -> str:
-    """The first thing wrong, with the field where it is."""
+def _problem(error: ValidationError) -> str:
+    """The first validation problem, with the name of its field."""
     first = error.errors()[0]
     place = ".".join(str(part) for part in first["loc"])
     if first["type"] == "extra_forbidden":
@@ -298,18 +298,18 @@ def _first(error: ValidationError) -> str:
 Place = tuple[str, Span]  # (document id, span of its stored text)
 
 _SEPARATOR = re.compile(r"[/#?]")
-TEXTS_HELD = 32
+MAX_CACHED_TEXTS = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Targets:
-    """What one case expects to be met, by name.
+    """The expected documents and places of a case, by name, found in a knowledge base.
 
     Attributes:
-        grades: target document to its worth.
-        documents: target document to the ids that meet it.
-        span_grades, spans: the same for places.
-        missing: expected things that the base does not hold, in words; they cannot be met.
+        grades: the grade of each target document.
+        documents: the ids that meet each target document.
+        span_grades, spans: the same for target places.
+        missing: expected things that the knowledge base does not contain, in words.
     """
 
     grades: Mapping[str, float] = field(default_factory=dict)
@@ -319,54 +319,54 @@ class Targets:
     missing: tuple[str, ...] = ()
 
     def met_by(self, document_id: str) -> frozenset[str]:
-        """The target documents that a document meets."""
+        """The names of the target documents that a document meets."""
         return frozenset(name for name, ids in self.documents.items() if document_id in ids)
 
     def spans_met_by(self, document_id: str, span: Span) -> frozenset[str]:
-        """The target places that a span overlaps."""
+        """The names of the target places that a span overlaps."""
         return frozenset(
             name
             for name, places in self.spans.items()
-            if any(known == document_id and span.overlaps(place) for known, place in places)
+            if any(doc_id == document_id and span.overlaps(place) for doc_id, place in places)
         )
 
     def ranking(self, document_ids: Iterable[str]) -> list[frozenset[str]]:
-        """What each document meets; of several entries of one document the first counts."""
-        return [self.met_by(known) for known in dict.fromkeys(document_ids)]
+        """The targets met by each document; repeated documents count once."""
+        return [self.met_by(document_id) for document_id in dict.fromkeys(document_ids)]
 
     def span_ranking(self, hits: Sequence[Hit]) -> list[frozenset[str]]:
-        """What each passage meets."""
+        """The targets met by each passage."""
         return [self.spans_met_by(hit.document.id, hit.passage.span) for hit in hits]
 
 
 class Resolver:
-    """Looks up what cases expect in one knowledge base."""
+    """Finds the expected documents and places of cases in a knowledge base."""
 
     def __init__(self, kb: KnowledgeBase) -> None:
         self._kb = kb
         self._directory = lru_cache(maxsize=None)(self._read_directory)
-        self._text = lru_cache(maxsize=TEXTS_HELD)(kb.catalogue.document)
+        self._text = lru_cache(maxsize=MAX_CACHED_TEXTS)(kb.catalogue.document)
 
     def targets(self, case: Case) -> Targets:
-        """What ``case`` expects, in the collections it is asked of."""
+        """The targets of ``case`` in the collections it asks."""
         # A span's document is expected too, unless the case names documents itself.
-        named = {
+        span_documents = {
             span.document: WantedDocument(document=span.document, grade=span.grade)
             for span in case.expected.spans
         }
-        wanted = case.expected.documents or tuple(named.values())
+        wanted = case.expected.documents or tuple(span_documents.values())
         names = case.filters.collections or tuple(self._kb.catalogue.collection_names())
-        known = self._directory(names)
-        documents = {each.document: known.named(each.document) for each in wanted}
+        directory = self._directory(names)
+        documents = {each.document: directory.named(each.document) for each in wanted}
         missing = [f"document {name}" for name, ids in documents.items() if not ids]
         spans: dict[str, list[Place]] = {}
         grades: dict[str, float] = {}
         for number, span in enumerate(case.expected.spans):
             name = f"{number}:{span.document}"
-            spans[name] = self._places(known.named(span.document), span)
+            spans[name] = self._places(directory.named(span.document), span)
             grades[name] = span.grade
             if not spans[name] and f"document {span.document}" not in missing:
-                missing.append(f"{_in_words(span)} of {span.document}")
+                missing.append(f"{_describe(span)} of {span.document}")
         return Targets(
             grades={each.document: each.grade for each in wanted},
             documents={name: frozenset(ids) for name, ids in documents.items()},
@@ -382,15 +382,15 @@ class Resolver:
 
     def _places(self, document_ids: Iterable[str], wanted: WantedSpan) -> list[Place]:
         places = []
-        for known in document_ids:
-            document = self._text(known)
+        for document_id in document_ids:
+            document = self._text(document_id)
             if document is not None:
-                places += [(known, span) for span in _spans(document, wanted)]
+                places += [(document_id, span) for span in _find_spans(document, wanted)]
         return places
 
 
 class _Directory:
-    """Documents by everything that a case may call them."""
+    """Finds documents by the names that a case may use for them."""
 
     def __init__(self, documents: Sequence[DocumentFacts]) -> None:
         self._ids = {facts.id for facts in documents}
@@ -398,79 +398,79 @@ class _Directory:
         self._titles: defaultdict[str, list[str]] = defaultdict(list)
         self._ends: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
         for facts in documents:
-            self._titles[_plain(facts.title)].append(facts.id)
-            for address in {_address(facts.uri), _address(facts.url)} - {""}:
+            self._titles[_fold_title(facts.title)].append(facts.id)
+            for address in {_plain_address(facts.uri), _plain_address(facts.url)} - {""}:
                 self._addresses[address].append(facts.id)
                 self._ends[_last_part(address)].append((address, facts.id))
 
     def named(self, name: str) -> list[str]:
-        """The ids of the documents called ``name``: an id, an address, the end of one, a title.
+        """The ids of the documents with this id, address, end of an address, or title.
 
-        The end of an address begins after a slash, a number sign or a question mark, so that
-        ``a.md`` is not ``data.md``.
+        The end of an address starts after a slash, number sign or question mark, so that ``a.md``
+        does not match ``data.md``.
         """
         if name in self._ids:
             return [name]
-        address = _address(name)
+        address = _plain_address(name)
         return (
             self._addresses.get(address)
-            or self._ending(address)
-            or self._titles.get(_plain(name))
+            or self._by_address_end(address)
+            or self._titles.get(_fold_title(name))
             or []
         )
 
-    def _ending(self, end: str) -> list[str]:
-        found: list[str] = []
+    def _by_address_end(self, end: str) -> list[str]:
+        document_ids: list[str] = []
         if not end:
-            return found
-        for address, known in self._ends.get(_last_part(end), ()):
+            return document_ids
+        for address, document_id in self._ends.get(_last_part(end), ()):
             before = address[: -len(end)]
-            whole = not before or _SEPARATOR.match(before[-1]) or _SEPARATOR.match(end[0])
-            if address.endswith(end) and whole:
-                found.append(known)
-        return list(dict.fromkeys(found))
+            at_boundary = not before or _SEPARATOR.match(before[-1]) or _SEPARATOR.match(end[0])
+            if address.endswith(end) and at_boundary:
+                document_ids.append(document_id)
+        return list(dict.fromkeys(document_ids))
 
 
-def _spans(document: Document, wanted: WantedSpan) -> list[Span]:
+def _find_spans(document: Document, wanted: WantedSpan) -> list[Span]:
     if wanted.quote:
         pattern = r"\s+".join(re.escape(word) for word in wanted.quote.split())
         return [
-            Span(start=found.start(), end=found.end())
-            for found in re.finditer(pattern, document.text, re.IGNORECASE)
+            Span(start=match.start(), end=match.end())
+            for match in re.finditer(pattern, document.text, re.IGNORECASE)
         ]
     if wanted.page is not None:
         marks = [m for m in document.marks if isinstance(m, PageMark) and m.page == wanted.page]
-        return _over([(mark.start, mark.end) for mark in marks])
+        return _covering_span([(mark.start, mark.end) for mark in marks])
     if wanted.seconds is not None:
-        return _over(_said(document, *wanted.seconds))
+        return _covering_span(_spoken_ranges(document, *wanted.seconds))
     if wanted.start is not None and wanted.end is not None and wanted.end <= len(document.text):
         return [Span(start=wanted.start, end=wanted.end)]
     return []
 
 
-def _said(document: Document, begin: float, finish: float) -> list[tuple[int, int]]:
-    """The characters said from ``begin`` to ``finish``; for a moment, those being said then."""
+def _spoken_ranges(document: Document, begin: float, finish: float) -> list[tuple[int, int]]:
+    """The text ranges spoken from ``begin`` to ``finish`` (seconds), or at that moment."""
     turns = sorted(
         (mark for mark in document.marks if isinstance(mark, TimeMark)), key=lambda m: m.begin
     )
-    found = []
+    ranges = []
     for turn, later in zip(turns, [*turns[1:], None], strict=True):
         end = later.begin if later else turn.finish
         starts_inside = begin <= turn.begin < finish or turn.begin == begin
-        goes_on = turn.begin <= begin and (end is None or begin < end)
-        if starts_inside or goes_on:
-            found.append((turn.start, turn.end))
-    return found
+        lasts = turn.begin <= begin and (end is None or begin < end)
+        if starts_inside or lasts:
+            ranges.append((turn.start, turn.end))
+    return ranges
 
 
-def _over(pieces: Sequence[tuple[int, int]]) -> list[Span]:
-    """One span from the first to the last of the pieces, or none."""
+def _covering_span(pieces: Sequence[tuple[int, int]]) -> list[Span]:
+    """A list with the span from the first to the last piece; empty without pieces."""
     if not pieces:
         return []
     return [Span(start=min(start for start, _ in pieces), end=max(end for _, end in pieces))]
 
 
-def _in_words(span: WantedSpan) -> str:
+def _describe(span: WantedSpan) -> str:
     if span.quote:
         return f"quote “{span.quote}”"
     if span.page is not None:
@@ -480,11 +480,11 @@ def _in_words(span: WantedSpan) -> str:
     return f"characters {span.start} to {span.end}"
 
 
-def _plain(title: str) -> str:
+def _fold_title(title: str) -> str:
     return " ".join(title.casefold().split())
 
 
-def _address(text: str) -> str:
+def _plain_address(text: str) -> str:
     return unquote(text).rstrip("/")
 
 

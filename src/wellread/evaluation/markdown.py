@@ -1,4 +1,4 @@
-"""A report as a Markdown page."""
+"""Renders an evaluation report as a Markdown page."""
 
 from __future__ import annotations
 
@@ -8,33 +8,33 @@ from wellread.evaluation.report import ALL, Check, Report
 from wellread.evaluation.scores import Interval
 
 _SHORT = ("ndcg@10", "span_ndcg@10", "answer_right", "citation_precision", "refusal_accuracy")
-SHOWN_CASES = 10
+MAX_CASES_LISTED = 10
 
 
-def value(figure: Interval) -> str:
-    """The figure itself."""
+def format_mean(figure: Interval) -> str:
+    """The mean with three decimals."""
     return f"{figure.mean:.3f}"
 
 
-def bounds(figure: Interval) -> str:
-    """Its interval."""
+def format_interval(figure: Interval) -> str:
+    """The interval with three decimals."""
     return f"{figure.low:.3f} – {figure.high:.3f}"
 
 
-def milliseconds(figure: Interval) -> str:
-    """Seconds as milliseconds with their interval."""
+def format_milliseconds(figure: Interval) -> str:
+    """A figure in seconds as milliseconds, with its interval."""
     return f"{figure.mean * 1000:,.0f} [{figure.low * 1000:,.0f}, {figure.high * 1000:,.0f}]"
 
 
 def short_measures(report: Report) -> list[str]:
-    """The measures that tables by type and tag show: recall at the first depth, and a few more."""
+    """The measures in the tables by type and tag: recall at the first depth and a few others."""
     first = f"recall@{report.depths[0]}"
-    wanted = (first, f"span_{first}", *_SHORT, "type_accuracy")
-    return [name for name in wanted if name in report.groups[ALL]]
+    names = (first, f"span_{first}", *_SHORT, "type_accuracy")
+    return [name for name in names if name in report.groups[ALL]]
 
 
-def shown(report: Report) -> list[tuple[str, Interval]]:
-    """The measures of all cases that a table shows; latency has one of its own."""
+def table_measures(report: Report) -> list[tuple[str, Interval]]:
+    """The measures of all cases for the main table, without latency."""
     return [
         (name, figure)
         for name, figure in report.groups[ALL].items()
@@ -42,31 +42,32 @@ def shown(report: Report) -> list[tuple[str, Interval]]:
     ]
 
 
-def parts(report: Report) -> list[str]:
+def subgroups(report: Report) -> list[str]:
     """The groups other than ``all``."""
     return [group for group in report.groups if group != ALL]
 
 
 def heading(report: Report) -> str:
-    """What was measured, in one line."""
+    """One line on the evaluated set, its size and the knowledge base."""
     how = "retrieval only" if report.retrieval_only else "full answers"
     return (
-        f"{report.name} · {_many(len(report.cases), 'case')} · {how} · "
-        f"{_many(report.base.documents, 'document')}, {_many(report.base.passages, 'passage')}"
+        f"{report.name} · {_plural(len(report.cases), 'case')} · {how} · "
+        f"{_plural(report.base.documents, 'document')}, "
+        f"{_plural(report.base.passages, 'passage')}"
     )
 
 
 def failures(report: Report) -> list[str]:
-    """Cases that raised an error, and expected things that the base does not hold; the first."""
-    raised = [f"line {each.case.line} failed: {each.failed}" for each in report.failed]
+    """The first failed cases and the first expected things that the base does not contain."""
+    raised = [f"line {case.case.line} failed: {case.failed}" for case in report.failed]
     absent = [
-        f"line {each.case.line}: not in the knowledge base: {what}" for each, what in report.missing
+        f"line {case.case.line}: not in the knowledge base: {what}" for case, what in report.missing
     ]
-    return [*_first(raised, "failed cases"), *_first(absent, "expected things that are not there")]
+    return [*_limit_lines(raised, "failed cases"), *_limit_lines(absent, "missing expectations")]
 
 
 def depth_note(report: Report) -> str:
-    """Says when a measure looks deeper than retrieval goes; empty when none does."""
+    """A note when a measure needs more passages than retrieval returns; else empty."""
     top = report.base.settings.get("retrieval", {}).get("top_k")
     deep = [k for k in report.depths if isinstance(top, int) and k > top]
     if not deep:
@@ -74,32 +75,32 @@ def depth_note(report: Report) -> str:
     return f"Retrieval returns at most {top} passages (retrieval.top_k), less than {max(deep)}."
 
 
-def _first(lines: Sequence[str], what: str) -> list[str]:
-    more = len(lines) - SHOWN_CASES
-    return [*lines[:SHOWN_CASES], *([f"… and {more:,} more {what}"] if more > 0 else [])]
+def _limit_lines(lines: Sequence[str], what: str) -> list[str]:
+    more = len(lines) - MAX_CASES_LISTED
+    return [*lines[:MAX_CASES_LISTED], *([f"… and {more:,} more {what}"] if more > 0 else [])]
 
 
-def _many(number: int, noun: str) -> str:
+def _plural(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def page(report: Report, *, checks: Sequence[Check] = ()) -> str:
-    """The report."""
+def markdown_page(report: Report, *, checks: Sequence[Check] = ()) -> str:
+    """Render the report, with the gate's result when there are ``checks``."""
     blocks = [
         [f"# {_cell(heading(report))}", "", _origin(report)],
-        _table(("measure", "value", "95 % interval", "n"), _measures(report)),
+        _table(("measure", "value", "95 % interval", "n"), _measure_rows(report)),
     ]
     if checks:
-        blocks.append(["## Gate", "", *_table(("measure", "wanted", "found", ""), _gate(checks))])
-    if parts(report):
+        blocks.append(["## Gate", "", *_table(("measure", "wanted", "found", ""), _checks(checks))])
+    if subgroups(report):
         names = short_measures(report)
-        blocks.append(["## By type and tag", "", *_table(("group", "n", *names), _parts(report))])
+        blocks.append(["## By type and tag", "", *_table(("group", "n", *names), _groups(report))])
     blocks.append(
-        ["## Latency (milliseconds)", "", *_table(("step", "p50", "p90"), _latency(report))]
+        ["## Latency (milliseconds)", "", *_table(("step", "p50", "p90"), _latency_rows(report))]
     )
     if report.curve:
         head = ("confidence", "share of right answers", "n")
-        blocks.append(["## Calibration", "", *_table(head, _curve(report))])
+        blocks.append(["## Calibration", "", *_table(head, _calibration_rows(report))])
     notes = [*failures(report), *filter(None, [depth_note(report)])]
     if notes:
         blocks.append(["## Notes", "", *(f"- {_cell(note)}" for note in notes)])
@@ -113,32 +114,32 @@ def _origin(report: Report) -> str:
     )
 
 
-def _measures(report: Report) -> Iterable[Sequence[str]]:
-    for name, figure in shown(report):
-        yield name, value(figure), bounds(figure), f"{figure.n:,}"
+def _measure_rows(report: Report) -> Iterable[Sequence[str]]:
+    for name, figure in table_measures(report):
+        yield name, format_mean(figure), format_interval(figure), f"{figure.n:,}"
 
 
-def _parts(report: Report) -> Iterable[Sequence[str]]:
-    for group in parts(report):
+def _groups(report: Report) -> Iterable[Sequence[str]]:
+    for group in subgroups(report):
         figures = report.groups[group]
         cells = [str(figures[name]) if name in figures else "–" for name in short_measures(report)]
         yield group, f"{figures['failed'].n:,}", *cells
 
 
-def _latency(report: Report) -> Iterable[Sequence[str]]:
+def _latency_rows(report: Report) -> Iterable[Sequence[str]]:
     for step, seconds in report.latency.items():
-        yield step, milliseconds(seconds.p50), milliseconds(seconds.p90)
+        yield step, format_milliseconds(seconds.p50), format_milliseconds(seconds.p90)
 
 
-def _gate(checks: Sequence[Check]) -> Iterable[Sequence[str]]:
-    for each in checks:
-        found = str(each.found) if each.found else "not measured"
-        yield each.threshold.name, each.threshold.wanted, found, "✓" if each.passed else "**✗**"
+def _checks(checks: Sequence[Check]) -> Iterable[Sequence[str]]:
+    for check in checks:
+        figure = str(check.found) if check.found else "not measured"
+        yield check.threshold.name, check.threshold.wanted, figure, "✓" if check.passed else "**✗**"
 
 
-def _curve(report: Report) -> Iterable[Sequence[str]]:
-    for each in report.curve:
-        yield f"{each.confidence:.2f}", str(each.right), f"{each.right.n:,}"
+def _calibration_rows(report: Report) -> Iterable[Sequence[str]]:
+    for bin_ in report.curve:
+        yield f"{bin_.confidence:.2f}", str(bin_.right), f"{bin_.right.n:,}"
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:

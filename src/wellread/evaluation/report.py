@@ -1,4 +1,4 @@
-"""From scored cases to figures: every measure with its interval, by question type and tag."""
+"""Runs evaluation cases and builds the report: measures with intervals, by type and tag."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from wellread.ask.answer import answer, final
 from wellread.ask.plan import find
 from wellread.ask.retrieve.ranking import Found
 from wellread.ask.retrieve.search import search
-from wellread.ask.understand.analyse import LONGEST_QUESTION, analyse
+from wellread.ask.understand.analyse import MAX_QUESTION_CHARS, analyse
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.codec import to_plain
 from wellread.config import CacheSettings
@@ -49,16 +49,16 @@ from wellread.values.answers import Answer, Question
 from wellread.values.question import Analysis
 
 ALL = "all"
-# What decides the figures, and holds no secret.
-SECTIONS = ("retrieval", "qa", "context", "citations", "generation")
-NOT_KEPT = {"base_url", "api_key_env"}
+# The settings that influence the figures and contain no secrets.
+SETTING_SECTIONS = ("retrieval", "qa", "context", "citations", "generation")
+EXCLUDED_FIELDS = {"base_url", "api_key_env"}
 
 Figures = Mapping[str, Interval]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Latency:
-    """Seconds of one step."""
+    """The seconds that one step takes: median and 90th percentile."""
 
     p50: Interval
     p90: Interval
@@ -66,7 +66,7 @@ class Latency:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Base:
-    """What was measured: the knowledge base and its settings."""
+    """The evaluated knowledge base: its size, embedder and settings."""
 
     documents: int
     passages: int
@@ -79,9 +79,9 @@ class Report:
     """The figures of one run.
 
     Attributes:
-        groups: ``all``, ``type:...`` and ``tag:...`` to their figures by measure.
-        latency: step to its seconds.
-        curve: judgements of confidence in bins; empty when none was judged.
+        groups: ``all``, ``type:...`` and ``tag:...``, each with its figures by measure.
+        latency: the seconds of each step.
+        curve: the calibration curve in bins of confidence; empty when no case has a verdict.
     """
 
     name: str
@@ -102,19 +102,14 @@ class Report:
 
     @property
     def missing(self) -> list[tuple[Scored, str]]:
-        """What cases expect and the base does not hold."""
+        """Expected documents and places that the knowledge base does not contain."""
         return [(each, what) for each in self.cases for what in each.missing]
 
 
 def report_of(
-    name: str,
-    base: Base,
-    cases: Sequence[Scored],
-    depths: Sequence[int],
-    *,
-    retrieval_only: bool,
+    name: str, base: Base, cases: Sequence[Scored], depths: Sequence[int], *, retrieval_only: bool
 ) -> Report:
-    """All figures of a run over the set ``name``."""
+    """Build the report of a run over the case set ``name``."""
     return Report(
         name=name,
         at=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -123,74 +118,74 @@ def report_of(
         depths=tuple(depths),
         base=base,
         cases=tuple(cases),
-        groups={group: figures_of(members, depths) for group, members in _groups(cases)},
+        groups={group: figures_of(members, depths) for group, members in _case_groups(cases)},
         latency=_latency(cases),
         curve=tuple(reliability(*_judgements(cases))),
     )
 
 
 def base_of(kb: KnowledgeBase) -> Base:
-    """What of ``kb`` decides the figures."""
+    """The properties of ``kb`` that influence the figures."""
     collections = kb.catalogue.stats()
     return Base(
         documents=sum(each.documents for each in collections),
         passages=sum(each.passages for each in collections),
         embedder=kb.live().fingerprint.embedder,
         settings={
-            section: getattr(kb.settings, section).model_dump(mode="json", exclude=NOT_KEPT)
-            for section in SECTIONS
+            section: getattr(kb.settings, section).model_dump(mode="json", exclude=EXCLUDED_FIELDS)
+            for section in SETTING_SECTIONS
         },
     )
 
 
 def figures_of(cases: Sequence[Scored], depths: Sequence[int]) -> dict[str, Interval]:
-    """Every measure that at least one of the cases has, in the order of a report."""
-    found: dict[str, Interval] = {}
-    whole: Mapping[str, Callable[[Sequence[Scored]], Interval | None]] = {
-        "failed": lambda each: bootstrap([float(bool(one.failed)) for one in each]),
-        "seconds_p50": lambda each: _total(each, 0.5),
-        "seconds_p90": lambda each: _total(each, 0.9),
+    """Every measure that at least one of the cases has, in report order."""
+    figures: dict[str, Interval] = {}
+    special: Mapping[str, Callable[[Sequence[Scored]], Interval | None]] = {
+        "failed": lambda some: bootstrap([float(bool(case.failed)) for case in some]),
+        "seconds_p50": lambda some: _total_percentile(some, 0.5),
+        "seconds_p90": lambda some: _total_percentile(some, 0.9),
     }
     for name in measure_names(depths):
-        if name in whole:
-            figure = whole[name](cases)
+        if name in special:
+            figure = special[name](cases)
         else:
-            values = [each.scores[name] for each in cases if name in each.scores]
+            values = [case.scores[name] for case in cases if name in case.scores]
             figure = bootstrap(values) if values else None
         if figure is not None:
-            found[name] = figure
-    return found
+            figures[name] = figure
+    return figures
 
 
-def _groups(cases: Sequence[Scored]) -> Iterator[tuple[str, list[Scored]]]:
+def _case_groups(cases: Sequence[Scored]) -> Iterator[tuple[str, list[Scored]]]:
     yield ALL, list(cases)
-    types = dict.fromkeys(each.case.type for each in cases if each.case.type)
-    for known in types:
-        yield f"type:{known}", [each for each in cases if each.case.type == known]
-    tags = dict.fromkeys(tag for each in cases for tag in each.case.tags)
+    types = dict.fromkeys(case.case.type for case in cases if case.case.type)
+    for question_type in types:
+        yield f"type:{question_type}", [case for case in cases if case.case.type == question_type]
+    tags = dict.fromkeys(tag for case in cases for tag in case.case.tags)
     for tag in tags:
-        yield f"tag:{tag}", [each for each in cases if tag in each.case.tags]
+        yield f"tag:{tag}", [case for case in cases if tag in case.case.tags]
 
 
 def _judgements(cases: Sequence[Scored]) -> tuple[list[float], list[bool]]:
-    """Confidence, and whether the answer was right, where both are known."""
-    known = [
-        (each.confidence, each.right)
-        for each in cases
-        if each.confidence is not None and each.right is not None
+    """The confidences and the verdicts (right or not) of the cases that have both."""
+    pairs = [
+        (case.confidence, case.right)
+        for case in cases
+        if case.confidence is not None and case.right is not None
     ]
-    return [sure for sure, _ in known], [right for _, right in known]
+    return [value for value, _ in pairs], [right for _, right in pairs]
 
 
-def _total(cases: Sequence[Scored], share: float) -> Interval | None:
-    values = [each.seconds[TOTAL] for each in cases if TOTAL in each.seconds]
+def _total_percentile(cases: Sequence[Scored], share: float) -> Interval | None:
+    values = [case.seconds[TOTAL] for case in cases if TOTAL in case.seconds]
     return bootstrap_percentile(values, share) if values else None
 
 
 def _latency(cases: Sequence[Scored]) -> dict[str, Latency]:
     values: dict[str, list[float]] = {}
-    for each in cases:
-        for step, seconds in each.seconds.items():
+    for case in cases:
+        for step, seconds in case.seconds.items():
             values.setdefault(step, []).append(seconds)
     return {
         step: Latency(
@@ -214,18 +209,18 @@ def evaluate(
     retrieval_only: bool = False,
     on_case: OnCase = lambda _done: None,
 ) -> list[Scored]:
-    """Run every case and score it; ``on_case`` is told how many are done.
+    """Run and score every case; ``on_case`` is called with the number of finished cases.
 
-    A case that raises is scored as one without a result, with the reason. Answers and gaps of
-    evaluation are not recorded in the home.
+    A case that raises is scored like a case without a result and keeps the reason. Answers and
+    gaps of the evaluation are not recorded.
     """
     resolver = Resolver(kb)
-    wanted = [resolver.targets(case) for case in cases]
-    search(kb, "warm up", Filters(), limit=1)  # opens model and stores: no case's time
+    targets_of_cases = [resolver.targets(case) for case in cases]
+    search(kb, "warm up", Filters(), limit=1)  # loads model and stores before any case is timed
     scored = []
 
     async def run_all() -> None:
-        for done, (case, targets) in enumerate(zip(cases, wanted, strict=True), 1):
+        for done, (case, targets) in enumerate(zip(cases, targets_of_cases, strict=True), 1):
             run = await _run(kb, case, retrieval_only=retrieval_only)
             scored.append(score(case, targets, run, depths, retrieval_only=retrieval_only))
             on_case(done)
@@ -236,19 +231,19 @@ def evaluate(
 
 
 def question_of(case: Case) -> Question:
-    """The case as it is asked.
+    """The question to ask for a case.
 
-    Of several turns the last comes first and the earliest go when they are too long together:
-    what is cut off must not be the question itself.
+    With several turns, the last comes first; the earliest are dropped when the text is too long,
+    so that the question itself is never cut.
     """
     turns = [turn.strip() for turn in reversed(case.turns)]
-    while len(turns) > 1 and len("\n".join(turns)) > LONGEST_QUESTION:
+    while len(turns) > 1 and len("\n".join(turns)) > MAX_QUESTION_CHARS:
         turns.pop()
     return Question(text="\n".join(turns), filters=case.filters, mode=case.mode, fresh=True)
 
 
 def in_collections(cases: Sequence[Case], collections: Sequence[str]) -> list[Case]:
-    """The same cases, asked of these collections and not of those that they name themselves."""
+    """The cases with ``collections`` in place of the collections that they name."""
     return [
         replace(case, filters=replace(case.filters, collections=tuple(collections)))
         for case in cases
@@ -257,55 +252,57 @@ def in_collections(cases: Sequence[Case], collections: Sequence[str]) -> list[Ca
 
 @contextmanager
 def unrecorded(kb: KnowledgeBase) -> Iterator[None]:
-    """Inside, ``kb`` keeps neither answers nor gaps: nobody asked these questions."""
-    kept, settings = kb.catalogue, kb.settings
-    silent = _Silent.open(kb.place.where)
+    """Record no answers and gaps in ``kb`` while the context is open."""
+    catalogue, settings = kb.catalogue, kb.settings
+    silent = _NonRecordingCatalogue.open(kb.place.where)
     kb.catalogue = silent
     kb.settings = settings.model_copy(update={"cache": CacheSettings(answers=False)})
     try:
         yield
     finally:
-        kb.catalogue, kb.settings = kept, settings
+        kb.catalogue, kb.settings = catalogue, settings
         silent.close()
 
 
-class _Silent(Catalogue):
+class _NonRecordingCatalogue(Catalogue):
     def record_answer(self, answer: Answer, read: Iterable[str] = ()) -> None:
-        """Keep nothing."""
+        """Record nothing."""
 
     def record_gap(self, _question: str, _reason: str, **_known: Unpack[Filing]) -> int:
-        """Keep nothing."""
+        """Record nothing."""
         return 0
 
 
 async def _run(kb: KnowledgeBase, case: Case, *, retrieval_only: bool) -> Run:
-    asked = question_of(case)
+    question = question_of(case)
     try:
         if retrieval_only:
-            return await to_thread.run_sync(_retrieve, kb, asked)
-        return await _answer(kb, asked)
+            return await to_thread.run_sync(_retrieve, kb, question)
+        return await _answer(kb, question)
     except WellreadError as error:
         return Run(failed=str(error))
 
 
-async def _answer(kb: KnowledgeBase, asked: Question) -> Run:
-    seen: list[tuple[Analysis, Found]] = []
+async def _answer(kb: KnowledgeBase, question: Question) -> Run:
+    runs: list[tuple[Analysis, Found]] = []
     started = time.perf_counter()
-    given = await final(
-        answer(kb, asked, explain=lambda analysis, found: seen.append((analysis, found)))
+    delivered = await final(
+        answer(kb, question, explain=lambda analysis, found: runs.append((analysis, found)))
     )
     total = time.perf_counter() - started
     seconds: defaultdict[str, float] = defaultdict(float)
-    for step in given.steps:
+    for step in delivered.steps:
         seconds[step.name] += step.seconds
-    found = together([each for _, each in seen])
-    return Run(found=found, type=seen[0][0].type, answer=given, seconds={**seconds, TOTAL: total})
+    found = merge_found([each for _, each in runs])
+    return Run(
+        found=found, type=runs[0][0].type, answer=delivered, seconds={**seconds, TOTAL: total}
+    )
 
 
-def together(parts: Sequence[Found]) -> Found:
-    """What was found for each of the questions in one, the best of each first.
+def merge_found(parts: Sequence[Found]) -> Found:
+    """Merge the results for the sub-questions of one question, the best of each first.
 
-    A result of the catalogue stays one, so that its list counts.
+    If one of them is a catalogue result, the merged result is one, so that its list counts.
     """
     if len(parts) == 1:
         return parts[0]
@@ -315,10 +312,10 @@ def together(parts: Sequence[Found]) -> Found:
     return replace(listing, hits=hits)
 
 
-def _retrieve(kb: KnowledgeBase, asked: Question) -> Run:
+def _retrieve(kb: KnowledgeBase, question: Question) -> Run:
     started = time.perf_counter()
-    vocabulary = vocabulary_of(kb, asked.filters.collections)
-    analysis = analyse(asked, vocabulary, date.today(), kb.embedder)
+    vocabulary = vocabulary_of(kb, question.filters.collections)
+    analysis = analyse(question, vocabulary, date.today(), kb.embedder)
     analysed = time.perf_counter()
     found = find(kb, analysis)
     ended = time.perf_counter()
@@ -341,11 +338,11 @@ _DEPTH = re.compile(r"@(\d+)$")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Threshold:
-    """What one figure has to reach.
+    """The limits that a figure must keep to pass the gate.
 
     Attributes:
         group: ``all``, or a question type or tag (``type:factual``, ``tag:ferry``).
-        bound: which value counts: the figure itself, or an end of its interval.
+        bound: the value to compare: the figure itself or an end of its interval.
     """
 
     measure: str
@@ -356,12 +353,12 @@ class Threshold:
 
     @property
     def name(self) -> str:
-        """As it stands in the file."""
+        """The name of the threshold in the gate file."""
         return self.measure if self.group == ALL else f"{self.group}/{self.measure}"
 
     @property
     def wanted(self) -> str:
-        """In words: ``low ≥ 0.8``."""
+        """The limits in words, for example ``low end ≥ 0.8``."""
         parts = [f"≥ {self.least:g}"] if self.least is not None else []
         parts += [f"≤ {self.most:g}"] if self.most is not None else []
         value = "" if self.bound == "mean" else f"{self.bound} end "
@@ -370,7 +367,7 @@ class Threshold:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """One threshold and whether it is reached. What was not measured is not reached."""
+    """A threshold with the figure found and whether it passed; without a figure it fails."""
 
     threshold: Threshold
     found: Interval | None
@@ -388,80 +385,80 @@ def read_gate(path: Path) -> list[Threshold]:
     return read_thresholds(str(path), loaded)
 
 
-def read_thresholds(where: str, given: object, further: Collection[str] = ()) -> list[Threshold]:
-    """The thresholds of a mapping from measure to what it must reach; ``where`` it stands.
+def read_thresholds(where: str, measures: object, extra: Collection[str] = ()) -> list[Threshold]:
+    """The thresholds of a mapping from measure to limits; ``where`` names it in errors.
 
     Args:
-        further: measures that are known here beside those of a report; of these less is better.
+        extra: further allowed measures, for which less is better.
     """
-    if not isinstance(given, Mapping) or not given:
-        raise RequestError(f"{where} holds no measures with thresholds", hint=HINT)
-    return [_threshold(where, str(name), wanted, further) for name, wanted in given.items()]
+    if not isinstance(measures, Mapping) or not measures:
+        raise RequestError(f"{where} contains no measures with thresholds", hint=HINT)
+    return [_threshold(where, str(name), limits, extra) for name, limits in measures.items()]
 
 
 def depths_of(thresholds: Sequence[Threshold]) -> set[int]:
-    """The depths that the thresholds need to be measured at."""
+    """The ranking depths that the thresholds need."""
     fixed = measure_names([])
-    asked = (each.measure for each in thresholds if each.measure not in fixed)
-    return {int(depth.group(1)) for depth in map(_DEPTH.search, asked) if depth}
+    ranked = (threshold.measure for threshold in thresholds if threshold.measure not in fixed)
+    return {int(depth.group(1)) for depth in map(_DEPTH.search, ranked) if depth}
 
 
-def check(report: Report, thresholds: Sequence[Threshold]) -> list[Check]:
-    """Every threshold held against the report, in order."""
+def check_report(report: Report, thresholds: Sequence[Threshold]) -> list[Check]:
+    """Check every threshold against the report, in order."""
     return check_figures(report.groups, thresholds)
 
 
 def check_figures(groups: Mapping[str, Figures], thresholds: Sequence[Threshold]) -> list[Check]:
-    """Every threshold held against the figures of groups, in order."""
+    """Check every threshold against the figures of the groups, in order."""
     checks = []
-    for each in thresholds:
-        found = groups.get(each.group, {}).get(each.measure)
-        value = float(getattr(found, each.bound)) if found else float("nan")
-        enough = each.least is None or value >= each.least
-        passed = found is not None and enough and (each.most is None or value <= each.most)
-        checks.append(Check(threshold=each, found=found, passed=passed))
+    for limit in thresholds:
+        figure = groups.get(limit.group, {}).get(limit.measure)
+        value = float(getattr(figure, limit.bound)) if figure else float("nan")
+        enough = limit.least is None or value >= limit.least
+        passed = figure is not None and enough and (limit.most is None or value <= limit.most)
+        checks.append(Check(threshold=limit, found=figure, passed=passed))
     return checks
 
 
 def gate_body(checks: Sequence[Check]) -> dict[str, Any]:
-    """The outcome as JSON values."""
+    """The result of the gate as JSON values."""
     return {
-        "passed": all(each.passed for each in checks),
+        "passed": all(check.passed for check in checks),
         "checks": [
             {
-                "measure": each.threshold.name,
-                "min": each.threshold.least,
-                "max": each.threshold.most,
-                "bound": each.threshold.bound,
-                "value": getattr(each.found, each.threshold.bound) if each.found else None,
-                "passed": each.passed,
+                "measure": check.threshold.name,
+                "min": check.threshold.least,
+                "max": check.threshold.most,
+                "bound": check.threshold.bound,
+                "value": getattr(check.found, check.threshold.bound) if check.found else None,
+                "passed": check.passed,
             }
-            for each in checks
+            for check in checks
         ],
     }
 
 
-def _threshold(source: str, name: str, given: object, further: Collection[str]) -> Threshold:
+def _threshold(source: str, name: str, spec: object, extra: Collection[str]) -> Threshold:
     where = f"{source}: {name}"
     group, slash, measure = name.rpartition("/")
     depth = _DEPTH.search(measure)
-    known = [*measure_names([int(depth.group(1))] if depth else []), *further]
-    if measure not in known:
+    measures = [*measure_names([int(depth.group(1))] if depth else []), *extra]
+    if measure not in measures:
         raise RequestError(
             f"{source}: there is no measure {measure!r}",
-            hint=f"there are {', '.join([*measure_names(['k']), *further])}",
+            hint=f"known measures: {', '.join([*measure_names(['k']), *extra])}",
         )
     if slash and not group.startswith(("type:", "tag:")):
         raise RequestError(f"{where}: a group is type:... or tag:...", hint=HINT)
-    if not isinstance(given, Mapping):  # the worst value allowed
-        given = {"max" if measure in {*LESS_IS_BETTER, *further} else "min": given}
-    unknown = [str(field) for field in given if field not in ("min", "max", "bound")]
+    if not isinstance(spec, Mapping):  # the worst value allowed
+        spec = {"max" if measure in {*LESS_IS_BETTER, *extra} else "min": spec}
+    unknown = [str(field) for field in spec if field not in ("min", "max", "bound")]
     if unknown:
         raise RequestError(f"{where}: unknown field {unknown[0]}", hint=HINT)
-    bound = given.get("bound", "mean")
+    bound = spec.get("bound", "mean")
     if bound not in BOUNDS:
         raise RequestError(f"{where}: bound is one of {', '.join(BOUNDS)}", hint=HINT)
-    limits = {field: _number(where, given[field]) for field in ("min", "max") if field in given}
+    limits = {field: _number(where, spec[field]) for field in ("min", "max") if field in spec}
     if not limits:
         raise RequestError(f"{where}: give min, max or both", hint=HINT)
     return Threshold(
@@ -473,36 +470,36 @@ def _threshold(source: str, name: str, given: object, further: Collection[str]) 
     )
 
 
-def _number(where: str, given: object) -> float:
-    if isinstance(given, bool) or not isinstance(given, int | float) or given != given:
-        raise RequestError(f"{where}: {given!r} is not a number", hint=HINT)
-    return float(given)
+def _number(where: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
+        raise RequestError(f"{where}: {value!r} is not a number", hint=HINT)
+    return float(value)
 
 
 FORMAT = 1
 
 
-def body(report: Report) -> dict[str, Any]:
+def report_body(report: Report) -> dict[str, Any]:
     """The whole report as JSON values."""
-    whole: dict[str, Any] = to_plain(replace(report, cases=()))
-    named = {"format": FORMAT, "set": whole.pop("name"), "figures": whole.pop("groups")}
-    return {**named, **whole, "cases": [_case(each) for each in report.cases]}
+    values: dict[str, Any] = to_plain(replace(report, cases=()))
+    head = {"format": FORMAT, "set": values.pop("name"), "figures": values.pop("groups")}
+    return {**head, **values, "cases": [_case_body(case) for case in report.cases]}
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write ``text`` to ``path``."""
+    """Write ``text`` to ``path`` in UTF-8."""
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise RequestError(f"{path} cannot be written: {error.strerror or error}") from error
 
 
-def _case(scored: Scored) -> dict[str, Any]:
-    """A case with its scores, without what the set says of it."""
+def _case_body(scored: Scored) -> dict[str, Any]:
+    """A case with its scores as JSON values, without its expectations."""
     case = scored.case
     plain: dict[str, Any] = to_plain(
         {name: getattr(case, name) for name in ("id", "line", "type", "tags")}
         | {"question": case.turns[-1]}
-        | {each.name: getattr(scored, each.name) for each in fields(scored) if each.name != "case"}
+        | {part.name: getattr(scored, part.name) for part in fields(scored) if part.name != "case"}
     )
     return plain

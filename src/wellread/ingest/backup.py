@@ -1,14 +1,14 @@
-"""A whole home in one file, for backup and for another machine: written, and read back.
+"""Exports a whole knowledge base (a home folder) into one archive, and imports such an archive.
 
-The file is a tar archive (packed when its name says so) of the settings, a snapshot of the
-catalogue, the live index, and a manifest with a digest of every file. Both ends are all or
-nothing: the archive gets its name when it is whole, the home when every digest was checked.
+The file is a tar archive (compressed when its name says so) of the settings, a snapshot of the
+catalogue, the live index, and a manifest with a digest of every file. Both directions are atomic:
+the archive gets its name when it is complete, the home when every digest has been checked.
 
-An archive may come from anybody, so nothing of it is believed before it was looked at. Only plain
-files that the manifest names are written, each once, into a folder of their own; how much is
-unpacked is bounded by the size of the archive; the catalogue may hold tables and nothing that acts.
-The settings in it say which servers are asked and which variables are sent to them as keys: they
-stay out unless asked for, and what reaches out is told either way.
+An archive may come from anybody, so nothing in it is trusted before it is checked. Only plain
+files that the manifest names are written, each once, into a folder of their own; the unpacked size
+is bounded by the size of the archive; the catalogue may contain tables but no triggers or views.
+Its settings decide which servers are contacted and which environment variables are sent to them as
+keys: they are left out unless asked for, and settings that reach outside are reported either way.
 """
 
 from __future__ import annotations
@@ -56,13 +56,13 @@ from wellread.store.schema.tables import (
 
 MANIFEST = "manifest.json"
 FORMAT = 1
-PACKED = (".gz", ".tgz")
+GZIP_SUFFIXES = (".gz", ".tgz")
 READ_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackupReport:
-    """What an archive holds."""
+    """The contents of a written archive."""
 
     path: Path
     files: int
@@ -72,19 +72,18 @@ class BackupReport:
 
 
 def export_home(kb: KnowledgeBase, path: Path) -> BackupReport:
-    """Write the home into the archive ``path``; questions and additions go on meanwhile.
+    """Write the home into the archive ``path``; questions are answered meanwhile.
 
-    Nothing is written into the stores while the snapshot is taken, which takes as long as
-    copying the files does.
+    Writers wait while the snapshot is taken, which takes as long as copying the files.
 
     Raises:
-        SourceError: there is a file of that name, or it cannot be written.
-        StoreError: there is nothing to export, or a store refused.
+        SourceError: the file exists already, or cannot be written.
+        StoreError: there is nothing to export, or a store failed.
     """
     if path.exists():
-        raise SourceError(str(path), "is there already; choose another name")
+        raise SourceError(str(path), "exists already; choose another name")
     if not kb.place.url and not (kb.home / CATALOGUE_FILE).is_file():
-        raise StoreError(f"{kb.home} holds nothing to export", hint="add something first")
+        raise StoreError(f"{kb.home} contains nothing to export", hint="add sources first")
     partial = path.with_name(f"{path.name}.part")
     try:
         with tempfile.TemporaryDirectory(prefix="export-", dir=path.parent) as folder:
@@ -99,7 +98,7 @@ def export_home(kb: KnowledgeBase, path: Path) -> BackupReport:
         raise SourceError(str(path), f"cannot be written: {error.strerror or error}") from error
     except sqlite3.Error as error:
         raise DamageError(
-            f"the catalogue cannot be copied: {error}", hint="'wellread verify --repair' mends it"
+            f"the catalogue cannot be copied: {error}", hint="'wellread verify --repair' repairs it"
         ) from error
     finally:
         partial.unlink(missing_ok=True)
@@ -114,9 +113,9 @@ def export_home(kb: KnowledgeBase, path: Path) -> BackupReport:
 
 
 def _snapshot(kb: KnowledgeBase, folder: Path) -> None:
-    """Copy what makes the home into ``folder``; the caller holds the writers' lock."""
+    """Copy catalogue, index and settings into ``folder``; the caller holds the writers' lock."""
     if kb.place.url:
-        move_catalogue(kb.catalogue, folder / CATALOGUE_FILE)  # into a file, as of any other home
+        move_catalogue(kb.catalogue, folder / CATALOGUE_FILE)  # archives hold it as a file
     else:
         with (
             closing(sqlite3.connect(kb.home / CATALOGUE_FILE)) as live,
@@ -128,17 +127,17 @@ def _snapshot(kb: KnowledgeBase, folder: Path) -> None:
         shutil.copytree(index, folder / INDEX_FOLDER, ignore=shutil.ignore_patterns("*.lock"))
     settings = kb.home / SETTINGS_FILE
     if settings.is_file() and kb.place.url:
-        _without_server(settings, folder / SETTINGS_FILE)
+        _copy_settings(settings, folder / SETTINGS_FILE)
     elif settings.is_file():
         shutil.copy2(settings, folder / SETTINGS_FILE)
 
 
-def _without_server(settings: Path, target: Path) -> None:
-    """The archive has its catalogue in a file, and nobody's password."""
-    said = yaml.safe_load(settings.read_text(encoding="utf-8")) or {}
-    said.pop("catalogue", None)
-    if said:
-        target.write_text(yaml.safe_dump(said, sort_keys=False), encoding="utf-8")
+def _copy_settings(settings: Path, target: Path) -> None:
+    """Copy the settings without the catalogue's server and its password."""
+    values = yaml.safe_load(settings.read_text(encoding="utf-8")) or {}
+    values.pop("catalogue", None)
+    if values:
+        target.write_text(yaml.safe_dump(values, sort_keys=False), encoding="utf-8")
 
 
 def _manifest(kb: KnowledgeBase, folder: Path) -> dict[str, object]:
@@ -152,21 +151,21 @@ def _manifest(kb: KnowledgeBase, folder: Path) -> dict[str, object]:
 
 
 def _pack(folder: Path, path: Path, manifest: dict[str, object]) -> list[str]:
-    packed = path.name.removesuffix(".part").endswith(PACKED)
+    is_compressed = path.name.removesuffix(".part").endswith(GZIP_SUFFIXES)
     names = _files(folder)
-    written = json.dumps(manifest, indent=1).encode()
-    with tarfile.open(path, "w:gz" if packed else "w") as tar:
+    manifest_bytes = json.dumps(manifest, indent=1).encode()
+    with tarfile.open(path, "w:gz" if is_compressed else "w") as tar:
         entry = tarfile.TarInfo(MANIFEST)
-        entry.size = len(written)
-        tar.addfile(entry, io.BytesIO(written))
+        entry.size = len(manifest_bytes)
+        tar.addfile(entry, io.BytesIO(manifest_bytes))
         for name in names:
             tar.add(folder / name, arcname=name, recursive=False)
     return names
 
 
 def _files(folder: Path) -> list[str]:
-    found = (path for path in sorted(folder.rglob("*")) if path.is_file())
-    return [path.relative_to(folder).as_posix() for path in found]
+    paths = (path for path in sorted(folder.rglob("*")) if path.is_file())
+    return [path.relative_to(folder).as_posix() for path in paths]
 
 
 def _digest_of(path: Path) -> str:
@@ -175,9 +174,9 @@ def _digest_of(path: Path) -> str:
 
 
 GZIP = b"\x1f\x8b"
-LARGEST_PIECE = 64 << 20  # of the archive's own table and its manifest
-MOST_FILES = 200_000
-LONGEST_NAME, DEEPEST = 300, 12
+MAX_PIECE_BYTES = 64 << 20  # bytes of one tar header or of the manifest
+MAX_FILES = 200_000
+MAX_NAME, DEEPEST = 300, 12
 ACCOUNTS = (
     audit,
     web_sessions,
@@ -188,9 +187,9 @@ ACCOUNTS = (
     user_groups,
     users,
 )
-LEAST_BOUND = 1 << 30  # an archive may unpack to that much, whatever its size
-MOST_TIMES = 100  # its size
-MOST_SETTINGS = 1 << 20
+MIN_BOUND_BYTES = 1 << 30  # bytes that any archive may unpack to
+MAX_RATIO = 100  # a larger archive may unpack to this many times its size
+MAX_SETTINGS_BYTES = 1 << 20
 REACHING = (
     "catalogue",
     "embedding",
@@ -199,7 +198,7 @@ REACHING = (
     "generation",
     "web",
     "serve",
-)  # sections that name others
+)  # settings sections that can name servers, models, programs or files
 _INSIDE = (CATALOGUE_FILE, SETTINGS_FILE, INDEX_FOLDER)
 _ACTING = (
     "SELECT name FROM sqlite_master WHERE type NOT IN ('table', 'index')"
@@ -209,7 +208,7 @@ _ACTING = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportReport:
-    """What came out of an archive; its ``settings`` are none, left out, or taken."""
+    """The result of an import; ``settings`` is "none", "left out" or "taken"."""
 
     files: int
     settings: str
@@ -228,14 +227,14 @@ def import_home(
     """Unpack the archive ``path`` into ``home``, which must not hold a knowledge base.
 
     Args:
-        settings: put the archive's ``wellread.yaml`` in force too.
-        accounts: let its users in, with their keys and rights; else they stay out.
-        server: URL of the empty database that the catalogue goes into; empty: a file of the home.
+        settings: also import the archive's ``wellread.yaml``.
+        accounts: also import its users, with their keys and rights.
+        server: URL of an empty database for the catalogue; empty: a file in the home.
 
     Raises:
-        SourceError: it cannot be read, is no archive of a home, is damaged, or unpacks to more
+        SourceError: the archive cannot be read, is not an export, is damaged, or unpacks to more
             than any export of its size.
-        StoreError: the home or the database holds something already, or cannot be written.
+        StoreError: the home or the database is not empty, or cannot be written.
     """
     if home.exists() and any(home.iterdir()):
         raise StoreError(f"{home} is not empty", hint="import into a new --home")
@@ -244,15 +243,15 @@ def import_home(
     try:
         digests = _unpack(path, folder)
         _check_catalogue(path, folder / CATALOGUE_FILE)
-        _leave_indexes(folder / CATALOGUE_FILE)
-        brought = _accounts(folder / CATALOGUE_FILE, kept=accounts)
-        inside = folder / SETTINGS_FILE
-        there, reaching = inside.is_file(), tuple(_reaching(inside))
+        _drop_base_id(folder / CATALOGUE_FILE)
+        user_count = _drop_accounts(folder / CATALOGUE_FILE, keep=accounts)
+        settings_path = folder / SETTINGS_FILE
+        has_settings, reaching = settings_path.is_file(), tuple(_external_settings(settings_path))
         if settings and any(line.startswith("catalogue.") for line in reaching):
-            reason = "its settings keep the catalogue on a server: import it without its settings"
+            reason = "its settings put the catalogue on a server; import it without its settings"
             raise SourceError(str(path), reason)
-        if there and not settings:
-            inside.unlink()
+        if has_settings and not settings:
+            settings_path.unlink()
         if server:
             _to_server(folder, server)
         if home.exists():
@@ -263,25 +262,25 @@ def import_home(
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     return ImportReport(
-        files=len(digests) - (there and not settings),
-        settings=("taken" if settings else "left out") if there else "none",
+        files=len(digests) - (has_settings and not settings),
+        settings=("taken" if settings else "left out") if has_settings else "none",
         reaching=reaching,
-        users=brought,
+        users=user_count,
     )
 
 
-class _Bounded:
-    """The bytes of an archive: no piece of them too large, and no more in all than a bound."""
+class _BoundedReader:
+    """A reader for an archive that limits the size of each read and of all reads together."""
 
     def __init__(self, file: IO[bytes], path: Path) -> None:
         self._file = file
         self._path = path
-        self._left = max(LEAST_BOUND, MOST_TIMES * path.stat().st_size)
+        self._left = max(MIN_BOUND_BYTES, MAX_RATIO * path.stat().st_size)
 
     def read(self, size: int = -1) -> bytes:
-        """The next bytes."""
-        if not 0 <= size <= LARGEST_PIECE:
-            raise SourceError(str(self._path), "is no export: a part of its table is too large")
+        """Read the next bytes."""
+        if not 0 <= size <= MAX_PIECE_BYTES:
+            raise SourceError(str(self._path), "is not an export: one of its headers is too large")
         data = self._file.read(size)
         self._left -= len(data)
         if self._left < 0:
@@ -289,54 +288,54 @@ class _Bounded:
         return data
 
     def seek(self, place: int, whence: int = 0) -> int:
-        """Go to a place; forward only as far as there may be something."""
+        """Go to a position; forward at most by the bytes that may still be read."""
         if whence == 0 and place - self._file.tell() > self._left:
             raise SourceError(str(self._path), "unpacks to more than any export of its size does")
         return self._file.seek(place, whence)
 
     def tell(self) -> int:
-        """The place of the next byte."""
+        """Return the position of the next byte."""
         return self._file.tell()
 
 
 def _unpack(path: Path, folder: Path) -> dict[str, str]:
-    """Write every file that the manifest names, and check that it is what was exported."""
-    with path.open("rb") as plain:
-        packed = plain.read(len(GZIP)) == GZIP
-        plain.seek(0)
-        content = cast(IO[bytes], gzip.GzipFile(fileobj=plain) if packed else plain)
-        bounded = cast(IO[bytes], _Bounded(content, path))  # as much of a file as tarfile asks for
+    """Write every file that the manifest names, and check its digest."""
+    with path.open("rb") as file:
+        packed = file.read(len(GZIP)) == GZIP
+        file.seek(0)
+        content = cast(IO[bytes], gzip.GzipFile(fileobj=file) if packed else file)
+        bounded = cast(IO[bytes], _BoundedReader(content, path))  # has what tarfile needs
         with tarfile.open(fileobj=bounded, mode="r:") as tar:
             first = tar.next()
-            stream = tar.extractfile(first) if first and _plain(first, MANIFEST) else None
-            if first is None or stream is None or first.size > LARGEST_PIECE:
-                raise SourceError(str(path), "is no export of a knowledge base")
+            stream = tar.extractfile(first) if first and _is_plain_file(first, MANIFEST) else None
+            if first is None or stream is None or first.size > MAX_PIECE_BYTES:
+                raise SourceError(str(path), "is not an export of a knowledge base")
             digests = _digests(path, stream.read(first.size))
-            found: dict[str, str] = {}
+            written: dict[str, str] = {}
             for entry in tar:
-                if entry.size < 0:  # its end lies before it: the reader would go round for ever
-                    raise SourceError(str(path), f"holds {entry.name!r} of less than no bytes")
+                if entry.size < 0:  # tarfile would go back and loop for ever
+                    raise SourceError(str(path), f"contains {entry.name!r} with a negative size")
                 if entry.name == MANIFEST:
                     continue
                 if entry.name not in digests:
-                    reason = f"holds {entry.name!r}, which is not in its manifest"
+                    reason = f"contains {entry.name!r}, which is not in its manifest"
                     raise SourceError(str(path), reason)
-                if entry.name in found or not _plain(entry, entry.name):
-                    raise SourceError(str(path), f"holds {entry.name!r} twice or as no plain file")
-                found[entry.name] = _write(tar, entry, folder / entry.name)
+                if entry.name in written or not _is_plain_file(entry, entry.name):
+                    reason = f"contains {entry.name!r} twice, or not as a plain file"
+                    raise SourceError(str(path), reason)
+                written[entry.name] = _write(tar, entry, folder / entry.name)
     for name, digest in digests.items():
-        if found.get(name) != digest:
-            raise SourceError(str(path), f"is damaged: {name} is not what was exported")
+        if written.get(name) != digest:
+            raise SourceError(str(path), f"is damaged: {name} is missing or was changed")
     return digests
 
 
-def _plain(entry: tarfile.TarInfo, name: str) -> bool:
-    """Whether it is a file of that name with all its bytes: no link, no device, no gaps."""
+def _is_plain_file(entry: tarfile.TarInfo, name: str) -> bool:
+    """Whether ``entry`` is a regular file of this name: no link, no device, not sparse."""
     return entry.name == name and entry.isreg() and not entry.issparse()
 
 
 def _write(tar: tarfile.TarFile, entry: tarfile.TarInfo, target: Path) -> str:
-    """The file's digest, written down while it is copied."""
     content = tar.extractfile(entry)
     target.parent.mkdir(parents=True, exist_ok=True)
     digest = hashlib.blake2b(digest_size=16)
@@ -349,95 +348,90 @@ def _write(tar: tarfile.TarFile, entry: tarfile.TarInfo, target: Path) -> str:
 
 def _digests(path: Path, manifest: bytes) -> dict[str, str]:
     try:
-        read = json.loads(manifest)
-        if read["format"] != FORMAT:
-            raise SourceError(str(path), "was exported by a newer Wellread; update this one")
-        digests = {str(name): str(digest) for name, digest in read["files"].items()}
+        content = json.loads(manifest)
+        if content["format"] != FORMAT:
+            raise SourceError(str(path), "was exported by a newer Wellread; update Wellread")
+        digests = {str(name): str(digest) for name, digest in content["files"].items()}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise SourceError(str(path), "has a damaged manifest") from error
-    if len(digests) > MOST_FILES:
+    if len(digests) > MAX_FILES:
         raise SourceError(str(path), f"names {len(digests):,} files, more than any export")
     for name in digests:
         parts = PurePosixPath(name).parts
-        odd = "\\" in name or not name.isprintable() or len(name) > LONGEST_NAME
+        odd = "\\" in name or not name.isprintable() or len(name) > MAX_NAME
         if not parts or parts[0] not in _INSIDE or ".." in parts or odd or len(parts) > DEEPEST:
-            raise SourceError(
-                str(path), f"names {name[:LONGEST_NAME]!r}, which is no part of a home"
-            )
+            raise SourceError(str(path), f"names {name[:MAX_NAME]!r}, which is not part of a home")
     return digests
 
 
 def _check_catalogue(path: Path, catalogue: Path) -> None:
-    """It is a database of tables: a trigger or a view would act when it is used."""
+    """Refuse a catalogue with triggers or views, which would run code when it is used."""
     try:
         with closing(
             sqlite3.connect(f"{catalogue.as_uri()}?mode=ro&immutable=1", uri=True)
-        ) as plain:
-            acting = [name for (name,) in plain.execute(_ACTING)]
+        ) as connection:
+            acting = [name for (name,) in connection.execute(_ACTING)]
     except sqlite3.Error as error:
         raise SourceError(str(path), f"its catalogue cannot be read: {error}") from error
     if acting:
-        raise SourceError(str(path), f"its catalogue holds {acting[0]!r}, which no export does")
+        raise SourceError(str(path), f"its catalogue contains {acting[0]!r}, which no export has")
 
 
-def _accounts(catalogue: Path, *, kept: bool) -> int:
-    """How many users an archive brings; they go, with all that lets them in, unless ``kept``."""
-    with closing(sqlite3.connect(catalogue)) as plain:
-        there = _tables(plain)
-        held = [table.name for table in ACCOUNTS if table.name in there]
-        if users.name not in held:
+def _drop_accounts(catalogue: Path, *, keep: bool) -> int:
+    """Delete users, keys and rights unless ``keep``; return how many users the archive has."""
+    with closing(sqlite3.connect(catalogue)) as connection:
+        table_names = _tables(connection)
+        account_tables = [table.name for table in ACCOUNTS if table.name in table_names]
+        if users.name not in account_tables:
             return 0
-        count = int(plain.execute(f"SELECT count(*) FROM {users.name}").fetchone()[0])  # noqa: S608
-        if not kept:
-            with plain:
-                for name in held:
-                    plain.execute(f"DELETE FROM {name}")  # noqa: S608 - names of ours
-            plain.execute("VACUUM")
+        count = int(connection.execute(f"SELECT count(*) FROM {users.name}").fetchone()[0])  # noqa: S608
+        if not keep:
+            with connection:
+                for name in account_tables:
+                    connection.execute(f"DELETE FROM {name}")  # noqa: S608 - names of ours
+            connection.execute("VACUUM")
     return count
 
 
-def _leave_indexes(catalogue: Path) -> None:
-    """Let the copy keep nothing to itself that the base it is made of has on a server."""
-    with closing(sqlite3.connect(catalogue)) as plain, plain:
-        if properties.name in _tables(plain):
-            plain.execute(f"DELETE FROM {properties.name} WHERE key = ?", (BASE_ID,))  # noqa: S608
+def _drop_base_id(catalogue: Path) -> None:
+    """Drop the copy's id, so that it does not use indexes of the original on a server."""
+    with closing(sqlite3.connect(catalogue)) as connection, connection:
+        if properties.name in _tables(connection):
+            connection.execute(f"DELETE FROM {properties.name} WHERE key = ?", (BASE_ID,))  # noqa: S608
 
 
 def _to_server(folder: Path, url: str) -> None:
-    """Copy the unpacked catalogue into the database at ``url``, prove the copy, drop the file."""
     catalogue = folder / CATALOGUE_FILE
     with closing(Catalogue.open(catalogue, new=False)) as opened:
         move_catalogue(opened, url)
     drop_file(catalogue)
 
 
-def _tables(plain: sqlite3.Connection) -> set[str]:
-    return {
-        name for (name,) in plain.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
-    }
+def _tables(db: sqlite3.Connection) -> set[str]:
+    return {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
 
 
-def _reaching(settings: Path) -> Iterator[str]:
-    """The settings in a file that name a server, a model, a key's variable, a program or a file."""
+def _external_settings(settings: Path) -> Iterator[str]:
+    """Yield the settings that name a server, a model, a key's variable, a program or a file."""
     if not settings.is_file():
         return
     try:
-        if settings.stat().st_size > MOST_SETTINGS:
+        if settings.stat().st_size > MAX_SETTINGS_BYTES:
             raise ValueError("too large")
-        said = yaml.safe_load(settings.read_text(encoding="utf-8"))
+        data = yaml.safe_load(settings.read_text(encoding="utf-8"))
     except (yaml.YAMLError, ValueError, RecursionError):
-        yield f"{SETTINGS_FILE} cannot be understood"
+        yield f"{SETTINGS_FILE} cannot be read"
         return
     texts = {row.name for row in settings_table() if not isinstance(row.default, int | float)}
     switches = {"web.allow_private", "web.any_port", "web.use_proxy"}
     for section in REACHING:
-        values = said.get(section) if isinstance(said, Mapping) else None
+        values = data.get(section) if isinstance(data, Mapping) else None
         for name, value in values.items() if isinstance(values, Mapping) else ():
-            known = f"{section}.{name}"
-            if known in texts | switches:
-                yield f"{known}: {_shown(value)}"
+            setting = f"{section}.{name}"
+            if setting in texts | switches:
+                yield f"{setting}: {_printable(value)}"
 
 
-def _shown(value: Any) -> str:
-    told = " ".join(without_password(str(value)).split())
-    return told if len(told) <= LONGEST_NAME else f"{told[:LONGEST_NAME]}…"
+def _printable(value: Any) -> str:
+    text = " ".join(without_password(str(value)).split())
+    return text if len(text) <= MAX_NAME else f"{text[:MAX_NAME]}…"

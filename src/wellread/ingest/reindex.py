@@ -1,13 +1,13 @@
-"""Makes the index that the settings ask for beside the live one, and switches at the end.
+"""Builds a new index with the current settings beside the live one, and switches at the end.
 
-Queries and runs of ``add`` go on with the live index meanwhile, and a killed or cancelled run is
-taken up where it ended. The catalogue lists the documents whose rows are written; a window is
-written in an order that keeps this true at any kill: the passages are noted (``intend``), their
-rows written, the documents listed with their versions (``stage``).
+Queries and runs of ``add`` use the live index meanwhile, and a killed or cancelled run continues
+where it stopped. The catalogue lists the documents whose rows are written; the order of writes
+keeps this list true when the run is killed: passages are noted (``intend``), their rows written,
+then the documents are listed with their versions (``stage``).
 
-When every document is there the writers' lock is taken, what changed meanwhile is caught up with,
-the rows are compared with what the catalogue lists, and one transaction makes the next index the
-live one. The old one is dropped then; a kill just before leaves it to the next run (``tidy``).
+When every document is written, the writers' lock is taken, recent changes are applied, the rows
+are compared with the catalogue's list, and one transaction makes the new index the live one. Then
+the old one is dropped; after a kill just before, the next run drops it (``tidy``).
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ from wellread.types import Passage
 logger = logging.getLogger(__name__)
 
 REINDEX_LOCK = "reindex.lock"
-LOCK_SECONDS = 5.0  # ``tidy`` holds it for a moment at the start of other runs
-WINDOW_PASSAGES = 512  # written to the next index together
-EMBED_SLICE = 64  # passages between two looks at whether to stop
-FOLD_PASSAGES = 20_000  # rows that are written one by one until they are folded in
-CATCH_UP_PASSAGES = 128  # embedded at most while other writers wait
-STALE_AT_ONCE = 500
-LOOK_AT_ONCE = 64  # documents whose ids are asked for together
-COMPARISONS = 3  # rounds until what does not match is taken for a defect
+LOCK_SECONDS = 5.0  # ``tidy`` holds the lock briefly at the start of other runs
+WINDOW_PASSAGES = 512  # passages written to the next index together
+EMBED_SLICE = 64  # passages embedded between two checks whether to stop
+FOLD_PASSAGES = 20_000  # rows written before the index is optimised
+CATCH_UP_PASSAGES = 128  # most passages embedded while other writers wait
+STALE_BATCH = 500
+LOOKUP_BATCH = 64  # documents looked up together
+COMPARISONS = 3  # rounds after which a mismatch counts as a defect
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReindexProgress:
-    """How far it is; ``passages`` were embedded by this run. Characters tell the time left."""
+    """The progress; this run embedded ``passages``. The time left is estimated by characters."""
 
     total: Extent
     done: Extent
@@ -58,7 +58,7 @@ _Cut = tuple[Edition, list[Passage]]
 
 
 class NextIndex:
-    """The index in the making. One process at a time may hold it."""
+    """Builds the next index. Only one process at a time may do so."""
 
     def __init__(
         self, kb: KnowledgeBase, log: JobLog, on_progress: OnReindexProgress | None
@@ -72,7 +72,7 @@ class NextIndex:
         self.total = self.done = self.state.done()
 
     def make(self) -> bool:
-        """Fill the next index and switch to it; False when it was asked to stop before."""
+        """Fill the next index and switch to it; False if the job was cancelled first."""
         while True:
             if not self._fill():
                 return False
@@ -84,28 +84,25 @@ class NextIndex:
                     return True
 
     def _fill(self) -> bool:
-        """Bring everything that is live into the next index; False when it is to stop."""
+        """Write all live documents into the next index; False if the job was cancelled."""
         drop_stale(self.kb, self.parts.index)
-        self._count()
+        self._update_totals()
         for window in _windows(self._missing()):
             if self._stopped() or not self._write(window):
-                self._count()
+                self._update_totals()
                 return False
             if self.unfolded >= FOLD_PASSAGES:
                 self.parts.index.optimize()
                 self.unfolded = 0
-        self._count()
+        self._update_totals()
         return not self._stopped()
 
     def _ready(self) -> bool:
-        """Catch up with the last changes and compare; False when that is too much for now.
-
-        The writers' lock is held, so that nothing changes any more.
-        """
+        """Apply the last changes and compare, under the writers' lock; False to fill again."""
         try:
             drop_noted(self.kb, self.kb.index)
-        except (StoreError, SettingsError) as error:  # all is made from the catalogue
-            logger.warning("the index in use cannot be reached and is left as it is: %s", error)
+        except (StoreError, SettingsError) as error:  # not needed: rows come from the catalogue
+            logger.warning("the index in use cannot be reached and is left unchanged: %s", error)
         drop_stale(self.kb, self.parts.index)
         if self.state.whole().passages - self.state.done().passages > CATCH_UP_PASSAGES:
             return False
@@ -113,15 +110,15 @@ class NextIndex:
             if not self._write(window):
                 return False
         if unread := self.state.missing("", 1):
-            self._try_again(f"document {unread[0]} cannot be read from the catalogue")
+            self._count_failed_comparison(f"document {unread[0]} cannot be read from the catalogue")
             return False
         if self._mismatched():
             return False
-        self._count()
+        self._update_totals()
         return True
 
     def _write(self, window: Sequence[_Cut]) -> bool:
-        """Embed and write some documents; False when it is to stop, and nothing was written."""
+        """Embed and write some documents; False if the job was cancelled before writing."""
         passages = [passage for _, parts in window for passage in parts]
         vectors = self._embed(passages)
         if vectors is None:
@@ -138,7 +135,7 @@ class NextIndex:
             documents=self.done.documents + len(window),
             characters=self.done.characters + characters,
         )
-        self._tell()
+        self._report_progress()
         return True
 
     def _embed(self, passages: Sequence[Passage]) -> NDArray[np.float32] | None:
@@ -146,24 +143,23 @@ class NextIndex:
         for start in range(0, len(passages), EMBED_SLICE):
             if self._stopped():
                 return None
-            piece = passages[start : start + EMBED_SLICE]
-            texts = [embedded_text(passage) for passage in piece]
+            batch = passages[start : start + EMBED_SLICE]
+            texts = [embedded_text(passage) for passage in batch]
             vectors.append(self.parts.embedder.embed(texts, "passage"))
-            self.embedded += len(piece)
-            self._tell()
+            self.embedded += len(batch)
+            self._report_progress()
         return np.concatenate(vectors)
 
     def _missing(self) -> Iterator[_Cut]:
-        """Live documents that are not in the next index, cut as the settings ask for."""
         last = ""
-        while ids := self.state.missing(last, LOOK_AT_ONCE):
+        while ids := self.state.missing(last, LOOKUP_BATCH):
             for edition in self.state.editions(ids):
                 passages = split(edition.document, self.parts.tokens, count_tokens)
-                yield edition, _of_version(edition, passages)
+                yield edition, _with_version(edition, passages)
             last = ids[-1]
 
     def _mismatched(self) -> bool:
-        """Compare the rows with what is listed; documents that do not match are made anew."""
+        """Compare the rows with the catalogue's list; mark documents that differ for rewriting."""
         listed = {key.passage_id: key.document_id for key in self.state.passage_keys()}
         self.passages = len(listed)
         strays: set[tuple[str, str]] = set()
@@ -173,32 +169,31 @@ class NextIndex:
         wrong = {*listed.values(), *(document for document, _ in strays)}
         if not wrong:
             return False
-        self._try_again(
-            f"the new index lacks {len(listed)} rows that were written to it, and has rows of "
-            f"{len(strays)} documents that were not"
+        self._count_failed_comparison(
+            f"the new index lacks {len(listed)} rows that were written to it, and has unexpected "
+            f"rows of {len(strays)} documents"
         )
-        logger.warning("%d documents of the new index do not match and are made anew", len(wrong))
-        self.state.doubt(wrong)
+        logger.warning("%d documents of the new index do not match; writing them again", len(wrong))
+        self.state.mark_incomplete(wrong)
         self.parts.index.remove(sorted(strays))
         return True
 
-    def _try_again(self, reason: str) -> None:
-        """Another round, as long as that may help."""
+    def _count_failed_comparison(self, reason: str) -> None:
         self.compared += 1
         if self.compared >= COMPARISONS:
             raise StoreError(
-                f"the new index cannot take the place of the old one: {reason}",
+                f"the new index cannot replace the old one: {reason}",
                 hint="check the disk and run 'wellread verify'; the old index stays in use",
             )
 
     def _stopped(self) -> bool:
-        return self.log.look(self._progress())
+        return self.log.record_if_due(self._progress())
 
-    def _count(self) -> None:
-        """Take stock from the catalogue: documents come and go while this runs."""
+    def _update_totals(self) -> None:
+        """Update the totals from the catalogue: documents come and go while this runs."""
         self.total, self.done = self.state.whole(), self.state.done()
         self.log.write(self._progress())
-        self._tell()
+        self._report_progress()
 
     def _progress(self) -> Progress:
         return Progress(
@@ -208,7 +203,7 @@ class NextIndex:
             passages_written=self.embedded,
         )
 
-    def _tell(self) -> None:
+    def _report_progress(self) -> None:
         if self.on_progress:
             self.on_progress(
                 ReindexProgress(total=self.total, done=self.done, passages=self.embedded)
@@ -216,12 +211,12 @@ class NextIndex:
 
 
 def drop_stale(kb: KnowledgeBase, index: Index) -> None:
-    """Take out of the index in the making what is not live (any more), or only half there."""
+    """Remove rows from the next index that are not live or were not completely written."""
     state = kb.catalogue.reindexing
-    while stale := state.stale(STALE_AT_ONCE):
-        # In this order: a document whose old version comes back is not taken for written.
-        state.doubt(stale)
-        index.remove([(known, one) for known, versions in stale.items() for one in versions])
+    while stale := state.stale(STALE_BATCH):
+        # This order keeps a document whose old version returns from counting as written.
+        state.mark_incomplete(stale)
+        index.remove([(doc, v) for doc, versions in stale.items() for v in versions])
         state.forget(stale)
 
 
@@ -238,24 +233,22 @@ def _windows(documents: Iterable[_Cut]) -> Iterator[list[_Cut]]:
         yield window
 
 
-def _of_version(edition: Edition, passages: list[Passage]) -> list[Passage]:
-    """Passages that go by the live version, also where the stored text was damaged since."""
-    known, version = edition.document_id, edition.version
+def _with_version(edition: Edition, passages: list[Passage]) -> list[Passage]:
+    """Give passages the ids of the live version, even if the stored text has been damaged."""
+    doc_id, version = edition.document_id, edition.version
     if all(passage.version == version for passage in passages):
         return passages
-    return [
-        replace(one, id=passage_id(known, version, one.span), version=version) for one in passages
-    ]
+    return [replace(p, id=passage_id(doc_id, version, p.span), version=version) for p in passages]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReindexReport:
-    """How it ended.
+    """The result of re-indexing.
 
     Attributes:
-        before, now: what shaped the live index before the run, and shapes it now.
-        documents, passages: in the new index when the run ended, and once it is live.
-        embedded: passages that this run embedded; the others were there from an earlier one.
+        before, now: fingerprint of the live index before and after the run.
+        documents, passages: counts of the new index (passages: only once it was compared).
+        embedded: passages that this run embedded; an earlier run embedded the others.
     """
 
     before: Fingerprint
@@ -270,22 +263,22 @@ class ReindexReport:
 
 
 def reindex(kb: KnowledgeBase, *, on_progress: OnReindexProgress | None = None) -> ReindexReport:
-    """Make the index that the settings ask for the live one; nothing to do when it is.
+    """Rebuild the index with the current settings, unless the live one has them already.
 
     Raises:
-        StoreError: another process is re-indexing, or a store refused; what was done stays.
-        ModelError: the embedder failed; what was done stays.
+        StoreError: another process is re-indexing, or a store failed; finished work stays.
+        ModelError: the embedder failed; finished work stays.
     """
     started = time.perf_counter()
-    with kb.locks.hold(REINDEX_LOCK, LOCK_SECONDS) as ours:
-        if not ours:
+    with kb.locks.hold(REINDEX_LOCK, LOCK_SECONDS) as acquired:
+        if not acquired:
             raise StoreError(
                 f"another process is re-indexing {kb.home}",
-                hint="'wellread jobs' shows how far it is",
+                hint="'wellread jobs' shows its progress",
             )
         before = (kb.catalogue.reindexing.live() or kb.wanted_live()).fingerprint
         if before == kb.wanted:
-            end_dead_jobs(kb)  # one may have been killed between the switch and its own end
+            end_dead_jobs(kb)  # a run may have been killed right after the switch
             _tidy(kb, keep_attempt=False)
             return ReindexReport(before=before, now=before)
         if kb.catalogue.reindexing.attempt() != kb.wanted:
@@ -310,14 +303,14 @@ def reindex(kb: KnowledgeBase, *, on_progress: OnReindexProgress | None = None) 
 
 
 def tidy(kb: KnowledgeBase) -> None:
-    """Drop what killed or unfinished re-indexing should not keep: unused indexes, removed texts.
+    """Drop unused indexes, and removed texts from an unfinished index.
 
-    Does nothing while another process is re-indexing, which does the same. Needs no embedder.
+    Does nothing while another process is re-indexing, which cleans up itself. Needs no embedder.
     """
     if kb.catalogue.reindexing.live() is None:
         return
-    with kb.locks.hold(REINDEX_LOCK) as ours:
-        if ours:
+    with kb.locks.hold(REINDEX_LOCK) as acquired:
+        if acquired:
             _tidy(kb, keep_attempt=True)
 
 
@@ -333,7 +326,7 @@ def _tidy(kb: KnowledgeBase, *, keep_attempt: bool) -> None:
 def _drop_others(kb: KnowledgeBase) -> None:
     try:
         for name in kb.drop_other_indexes():
-            logger.info("dropped the index %s, which is not in use any more", name)
+            logger.info("dropped the index %s, which is no longer in use", name)
     except (StoreError, SettingsError) as error:
-        # The live index is whole; files may be in use still, a cluster or its address be gone.
+        # Harmless: old files may still be in use, or the old cluster or its address is gone.
         logger.warning("an old index stays until the next run: %s", error)

@@ -1,15 +1,15 @@
-"""Ingest, top to bottom: found sources → documents → passages → index → catalogue. Read this first.
+"""Adds and syncs sources: found sources → documents → passages → index → catalogue.
 
-A run has three hands that work at the same time:
+Start reading here. Three kinds of work go on at the same time:
 
-- parser processes read and cut sources (``workers.py``), under limits; web addresses are fetched
-  before (``readers.py``);
-- this thread writes what they yield, window by window, so that it is found by its words at once
-  (``commit.py`` has the order of writes that keeps a home whole at any kill);
-- another thread embeds what was written (the same file).
+- parser processes read sources and cut them into passages, within limits (``workers.py``); web
+  addresses are fetched first (``readers.py``);
+- this thread writes the results window by window, so that full-text search finds them at once
+  (``commit.py`` explains the order of writes that makes a kill at any moment safe);
+- another thread embeds the written passages (also ``commit.py``).
 
-Every run is a job in the catalogue, with a line per source. It can be cancelled from anywhere;
-what was written stays, and running the same inputs again takes up the rest.
+Every run is a job in the catalogue, with a line per source. It can be cancelled from anywhere:
+written passages stay, and another run with the same inputs does the rest.
 """
 
 from __future__ import annotations
@@ -25,31 +25,38 @@ from wellread.ingest.integrity.purge import purge_if_quick
 from wellread.ingest.joining.story_refresh import finish_run
 from wellread.ingest.pipeline.change_detection import (
     ChangeDetector,
-    absolute,
+    absolute_input,
     gone_sources,
     source_rules,
-    with_entries,
+    with_feed_entries,
 )
-from wellread.ingest.pipeline.commit import VectorFiller, Window, recover, settled, write, writing
+from wellread.ingest.pipeline.commit import (
+    VectorFiller,
+    Window,
+    recover,
+    source_results,
+    write_window,
+    writing,
+)
 from wellread.ingest.pipeline.job_log import JobLog, OnProgress, Progress, Report, job_log
 from wellread.ingest.pipeline.readers import Readers, open_pool
 from wellread.ingest.pipeline.workers import WorkerPool
 from wellread.ingest.reindex import tidy
 from wellread.ingest.remove import remove_sources
-from wellread.ingest.settings.folder_settings import settings_in_force
+from wellread.ingest.settings.folder_settings import effective_settings
 from wellread.ingest.sources.discover import Input, find_files
 from wellread.kb import KnowledgeBase
 from wellread.store.catalogue.run_logs import JobItem
 
-WINDOW_PASSAGES = 512  # written to the index and committed together
-WINDOW_SECONDS = 5.0  # a window that fills slowly is written after that
-FOLD_PASSAGES = 20_000  # rows that searches scan one by one, until they are folded in
-LOOK_SECONDS = 0.2  # between two reports of progress while only vectors are missing
+WINDOW_PASSAGES = 512  # passages written to the index and committed together
+WINDOW_SECONDS = 5.0  # seconds after which a window is written even if it is not full
+FOLD_PASSAGES = 20_000  # rows that searches may scan one by one before the index is optimised
+LOOK_SECONDS = 0.2  # seconds between progress reports while only vectors are missing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
-    """What a run is asked to do; ``settings``: a settings file for the collection."""
+class IngestRequest:
+    """The inputs and options of a run; ``settings`` is a settings file for the collection."""
 
     action: Literal["add", "sync"]
     inputs: tuple[Input, ...]
@@ -58,16 +65,16 @@ class Order:
     changed_only: bool = False
 
 
-class Syncing(TypedDict, total=False):
-    """What ``sync`` may be told beside its inputs."""
+class SyncOptions(TypedDict, total=False):
+    """Keyword arguments of ``sync``."""
 
     collection: str
     on_progress: OnProgress | None
     changed_only: bool
 
 
-class Adding(TypedDict, total=False):
-    """What ``add`` may be told beside its inputs."""
+class AddOptions(TypedDict, total=False):
+    """Keyword arguments of ``add``."""
 
     collection: str
     on_progress: OnProgress | None
@@ -82,20 +89,22 @@ def add(
     settings: Path | None = None,
     on_progress: OnProgress | None = None,
 ) -> Report:
-    """Take in files, folders, globs and web addresses. One bad source never stops the others.
+    """Add files, folders, globs and web addresses. One bad source never stops the others.
 
     Args:
-        settings: how fields and links of the sources map to ours (docs/collections.md). It is
-            kept for later runs and holds for the whole collection; ``wellread-collection.yaml``
-            in an added folder holds for that folder.
+        settings: a file that maps the sources' fields and links to document fields
+            (docs/collections.md). It is stored and applies to the whole collection; a
+            ``wellread-collection.yaml`` in an added folder applies to that folder only.
 
     Raises:
-        SettingsError: a settings file says something that cannot be understood.
-        StoreError: a store refused (disk full); what was written before stays.
-        ModelError: the embedder failed; texts that were written stay, and are found by words.
+        SettingsError: a settings file is invalid.
+        StoreError: a store cannot be written (disk full); earlier windows stay written.
+        ModelError: the embedder failed; written passages stay and full-text search finds them.
     """
-    order = Order(action="add", inputs=_lasting(inputs), collection=collection, settings=settings)
-    return _one_run(kb, order, on_progress)
+    request = IngestRequest(
+        action="add", inputs=_absolute(inputs), collection=collection, settings=settings
+    )
+    return _run_job(kb, request, on_progress)
 
 
 def sync(
@@ -106,35 +115,35 @@ def sync(
     on_progress: OnProgress | None = None,
     changed_only: bool = False,
 ) -> Report:
-    """``add``, and remove what an earlier run found under these inputs and is there no more.
+    """Run ``add``, then remove sources that an earlier run found and that no longer exist.
 
-    Nothing is removed under an input that cannot be read, or that is suddenly empty (a disk that
+    Nothing is removed under an input that cannot be read or is suddenly empty (a disk that
     is not mounted); the report says so.
 
     Args:
-        changed_only: report and log no source that is unchanged.
+        changed_only: leave unchanged sources out of the report and the log.
 
     Raises:
         StoreError, ModelError, SettingsError: as ``add``.
     """
-    order = Order(
-        action="sync", inputs=_lasting(inputs), collection=collection, changed_only=changed_only
+    request = IngestRequest(
+        action="sync", inputs=_absolute(inputs), collection=collection, changed_only=changed_only
     )
-    return _one_run(kb, order, on_progress)
+    return _run_job(kb, request, on_progress)
 
 
-def _lasting(inputs: Sequence[Input]) -> tuple[Input, ...]:
-    return tuple(absolute(given) if isinstance(given, str) else given for given in inputs)
+def _absolute(inputs: Sequence[Input]) -> tuple[Input, ...]:
+    return tuple(absolute_input(item) if isinstance(item, str) else item for item in inputs)
 
 
-def _one_run(kb: KnowledgeBase, order: Order, on_progress: OnProgress | None) -> Report:
+def _run_job(kb: KnowledgeBase, request: IngestRequest, on_progress: OnProgress | None) -> Report:
     started = time.perf_counter()
-    names = [given if isinstance(given, str) else given.uri for given in order.inputs]
-    with job_log(kb, order.action, order.collection, names) as log:
+    names = [item if isinstance(item, str) else item.uri for item in request.inputs]
+    with job_log(kb, request.action, request.collection, names) as log:
         tidy(kb)
         recover(kb)
         with open_pool(kb.settings.sources) as pool:
-            run = _Run(kb, order, log, on_progress, pool)
+            run = _Run(kb, request, log, on_progress, pool)
             try:
                 run.read()
                 run.drop_gone()
@@ -144,7 +153,9 @@ def _one_run(kb: KnowledgeBase, order: Order, on_progress: OnProgress | None) ->
     with writing(kb):
         back_up_if_due(kb)
     return Report(
-        rows=tuple(sorted(run.results, key=lambda row: run.order.get(row.uri, len(run.order)))),
+        rows=tuple(
+            sorted(run.results, key=lambda row: run.positions.get(row.uri, len(run.positions)))
+        ),
         passages=run.vectors,
         seconds=time.perf_counter() - started,
         job_id=log.job.id,
@@ -154,134 +165,136 @@ def _one_run(kb: KnowledgeBase, order: Order, on_progress: OnProgress | None) ->
 
 
 class _Run:
-    """One pass over found sources: has them read, writes windows, keeps results."""
+    """One pass over the found sources: reads them, writes windows and collects results."""
 
     def __init__(
         self,
         kb: KnowledgeBase,
-        order: Order,
+        request: IngestRequest,
         log: JobLog,
         on_progress: OnProgress | None,
         pool: WorkerPool,
     ) -> None:
         self.kb = kb
-        self.asked = order
+        self.request = request
         self.log = log
         self.on_progress = on_progress
-        self.known = kb.catalogue.sources(order.collection)
+        self.records = kb.catalogue.sources(request.collection)
         self.tokens = kb.live().tokens
         self.window = Window(self.tokens)
         self.results: list[JobItem] = []
-        self.written = self.vectors = self.unfolded = self.unnoted = 0
-        paths = [given for given in order.inputs if isinstance(given, str)]
+        self.written = self.vectors = self.unfolded = self.skipped_unchanged = 0
+        paths = [path for path in request.inputs if isinstance(path, str)]
         sources = kb.settings.sources
-        self.found = find_files(order.inputs, sources.exclude, follow_links=sources.follow_links)
-        self.order = {item.uri: place for place, item in enumerate(self.found)}
-        self.settings = settings_in_force(kb, order.collection, paths, order.settings)
-        rules = source_rules(self.settings, self.found, self.known)
-        self.changes = ChangeDetector(order.collection, self.known, rules)
-        self.readers = Readers(kb, order.collection, self.known, rules, pool)
-        self.filler = VectorFiller(kb, self._embedded)
+        self.sources = find_files(
+            request.inputs, sources.exclude, follow_links=sources.follow_links
+        )
+        self.positions = {item.uri: place for place, item in enumerate(self.sources)}
+        self.settings = effective_settings(kb, request.collection, paths, request.settings)
+        rules = source_rules(self.settings, self.sources, self.records)
+        self.changes = ChangeDetector(request.collection, self.records, rules)
+        self.readers = Readers(kb, request.collection, self.records, rules, pool)
+        self.filler = VectorFiller(kb, self._count_vectors)
 
     def close(self) -> None:
-        """Let go of parsers and the embedding thread, also when the run was broken off."""
+        """Release the parsers and end the embedding thread, also after a failure."""
         self.readers.close()
         self.filler.stop()
 
     def read(self) -> None:
         """Read every source that changed since it was last read."""
-        for item in self.found:
+        for item in self.sources:
             if self._stopped():
                 return
-            self._tell(item.uri)
-            known = self.changes.at_once(item)
-            if known is not None:
-                self._note(known)
+            self._report_progress(item.uri)
+            result = self.changes.without_reading(item)
+            if result is not None:
+                self._add_result(result)
                 continue
             while self.readers.busy:
                 self._collect()
-            self.readers.give(item)
+            self.readers.submit(item)
         while self.readers.waiting and not self._stopped():
             self._collect()
 
     def drop_gone(self) -> None:
-        """Remove sources that are there no more; of what must stay, say why."""
-        if self.asked.action != "sync" or self.log.cancelled:
+        """Remove sources that no longer exist; report inputs under which nothing may be removed."""
+        if self.request.action != "sync" or self.log.cancelled:
             return
         self._flush()
-        found = [*self.found, *self.readers.came_up]
-        gone = gone_sources(self.asked.inputs, found, self.known, self.readers.lists)
+        sources = [*self.sources, *self.readers.listed_feeds]
+        gone = gone_sources(self.request.inputs, sources, self.records, self.readers.feed_lists)
         gone += [JobItem(uri=uri, status="removed") for uri in self.changes.gone]
         uris = [result.uri for result in gone if result.status == "removed"]
-        remove_sources(self.kb, self.asked.collection, with_entries(uris, self.known))
+        remove_sources(self.kb, self.request.collection, with_feed_entries(uris, self.records))
         for result in gone:
-            self._note(result)
+            self._add_result(result)
 
     def finish(self) -> None:
-        """Write what is left, wait for the vectors, and bring the collection up to date."""
+        """Write the last window, wait for the vectors, and update mentions and stories."""
         self._flush()
         self.filler.no_more()
         while not self.filler.wait(LOOK_SECONDS):
-            self._tell()
+            self._report_progress()
             if self._stopped():
                 self.filler.stop()
         if not self.log.cancelled:
-            self._tell("names and stories")
-            finish_run(self.kb, self.asked.collection)
-        if self.results:  # a killed run may have left rows unfolded; with none it costs nothing
+            self._report_progress("names and stories")
+            finish_run(self.kb, self.request.collection)
+        if self.results:  # also folds in rows that a killed run left; costs nothing without any
             self.kb.live().index.optimize()
             purge_if_quick(self.kb)
-        self._tell()
+        self._report_progress()
         self.log.write(self._progress())
 
     def _collect(self) -> None:
         for item, outcome in self.readers.ready(WINDOW_SECONDS):
-            result, sources, seen = self.changes.of(item, outcome)
+            result, sources, seen = self.changes.decide(item, outcome)
             for source in sources:
                 self.window.add(source)
             self.window.seen += seen
             if sources:
                 self.window.results.append(result)
             else:
-                self._note(result)
-            if self.window.passages >= WINDOW_PASSAGES:  # however many were ready at once
+                self._add_result(result)
+            if self.window.passages >= WINDOW_PASSAGES:
                 self._flush()
         if time.monotonic() - self.window.opened > WINDOW_SECONDS:
             self._flush()
 
     def _flush(self) -> None:
-        """Write the window; its passages are found by their words from here on."""
+        """Write the window; from then on full-text search finds its passages."""
         window, self.window = self.window, Window(self.tokens)
         if not window:
             return
-        written = write(self.kb, window)
-        for result in settled(window, written):
-            self._note(result)
-        self.written += written.passages
-        self.unfolded += written.passages
-        if written.passages:
+        write_result = write_window(self.kb, window)
+        for result in source_results(window, write_result):
+            self._add_result(result)
+        self.written += write_result.passages
+        self.unfolded += write_result.passages
+        if write_result.passages:
             self.filler.wake()
         if self.unfolded >= FOLD_PASSAGES:
             self.kb.live().index.optimize()
             self.unfolded = 0
-        self._tell()
+        self._report_progress()
 
-    def _embedded(self, passages: int) -> None:
+    def _count_vectors(self, passages: int) -> None:
         self.vectors += passages
 
-    def _note(self, result: JobItem) -> None:
-        if result.status == "unchanged" and self.asked.changed_only:
-            self.unnoted += 1
+    def _add_result(self, result: JobItem) -> None:
+        if result.status == "unchanged" and self.request.changed_only:
+            self.skipped_unchanged += 1
             return
         self.results.append(result)
         self.log.note(result)
 
     def _stopped(self) -> bool:
-        return self.log.look(self._progress())
+        return self.log.record_if_due(self._progress())
 
     def _progress(self, current: str = "") -> Progress:
-        done = self.unnoted + len(self.results) + len(self.window.results)
-        total = max(len(self.found) + len(self.readers.came_up), done)
+        done = self.skipped_unchanged + len(self.results) + len(self.window.results)
+        total = max(len(self.sources) + len(self.readers.listed_feeds), done)
         return Progress(
             sources_total=total,
             sources_done=done,
@@ -290,6 +303,6 @@ class _Run:
             current=current,
         )
 
-    def _tell(self, current: str = "") -> None:
+    def _report_progress(self, current: str = "") -> None:
         if self.on_progress:
             self.on_progress(self._progress(current))

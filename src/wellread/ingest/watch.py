@@ -1,8 +1,8 @@
-"""Keeps a collection in step with folders, feeds and pages until it is told to stop.
+"""Watches folders, feeds and pages, and syncs the collection whenever they change.
 
-Files are followed by the system's own notices. Those get lost (a full queue, a network drive), so
-folders are looked over at the start, after trouble, and now and then as well. Feeds and pages are
-asked every ``web.poll_minutes``.
+Files are watched through the operating system's change notifications. These can get lost (a full
+queue, a network drive), so folders are also scanned at the start, after errors, and from time to
+time. Feeds and pages are fetched every ``web.poll_minutes``.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ from wellread.kb import KnowledgeBase
 
 logger = logging.getLogger(__name__)
 
-LOOK_SECONDS = 0.25  # between two looks whether to stop
+LOOK_SECONDS = 0.25  # seconds between two checks whether to stop
 FIRST_RETRY_SECONDS = 5.0
-LONGEST_RETRY_SECONDS = 300.0
-GROUP_MS = 1_600  # changes that go on are told after this at the latest
-QUIET_MS = 100  # changes are told when nothing more came for this long
-PLACES_MS = 500  # between two looks whether the places are still the same folders
-LONGEST_PAUSE = 60.0
+MAX_RETRY_SECONDS = 300.0
+GROUP_MS = 1_600  # changes are reported after this time at the latest …
+QUIET_MS = 100  # … or when no further change came for this time
+PLACES_MS = 500  # time between two checks whether the paths are still the same folders
+MAX_PAUSE_SECONDS = 60.0
 REFUSALS_BEFORE_POLLING = 2
-POLLING_MS = 2_000  # between two looks over a place without notices
+POLLING_MS = 2_000  # time between two scans of a folder without notifications
 
 OnReport = Callable[[Report], None]
 Run = Callable[..., Report]
-"""What brings the collection in step; called as ``ingest.run.sync`` is."""
+"""The function that syncs the collection, with the parameters of ``ingest.run.sync``."""
 
 
 def watch(
@@ -58,17 +58,17 @@ def watch(
     stop: threading.Event,
     run: Run = sync,
 ) -> None:
-    """Follow ``inputs`` until ``stop`` is set; a run that is under way is finished first.
+    """Watch ``inputs`` until ``stop`` is set; a run in progress is finished first.
 
-    A store or a model that fails is tried again, later and later.
+    When a store or a model fails, the run is repeated after increasing pauses.
 
     Raises:
-        FingerprintError: the index was built by other settings.
+        FingerprintError: the index was built with other settings.
     """
     home = os.path.realpath(kb.home) + os.sep
     changed = threading.Event()
     followers = [
-        _Follower(places, home, changed, stop, deep=deep)
+        _FolderWatcher(places, home, changed, stop, deep=deep)
         for deep in (True, False)
         if (places := _places(inputs, deep=deep))
     ]
@@ -96,30 +96,30 @@ class _Watch:
         self.collection = collection
         self.on_report = on_report
         self.run = run
-        self.local = [given for given in inputs if not is_web(given)]
+        self.local = [entry for entry in inputs if not is_web(entry)]
         self.web = [
-            given for given in inputs if is_web(given) or given.lower().endswith(LIST_EXTENSION)
+            entry for entry in inputs if is_web(entry) or entry.lower().endswith(LIST_EXTENSION)
         ]
-        self.rescan_at = self.poll_at = self.retry_at = 0.0  # everything is looked at first
+        self.rescan_at = self.poll_at = self.retry_at = 0.0  # start with a sync of everything
         self.failures = 0
 
     def follow(self, changed: threading.Event, stop: threading.Event) -> None:
-        """Wait for something to do, and do it."""
+        """Sync whenever something changed or a scan is due, until ``stop`` is set."""
         while not stop.is_set():
             now = time.monotonic()
             rescan, poll = now >= self.rescan_at, now >= self.poll_at
             if now >= self.retry_at and (changed.is_set() or rescan or poll):
                 noticed = changed.is_set()
                 changed.clear()
-                files = rescan or (noticed and self._differs())
-                if not self._step(files=files, pages=poll) and noticed:
+                files = rescan or (noticed and self._has_changed_files())
+                if not self._sync(files=files, pages=poll) and noticed:
                     changed.set()  # for the next try
             changed.wait(LOOK_SECONDS)
             if changed.is_set():
                 stop.wait(LOOK_SECONDS)
 
-    def _step(self, *, files: bool, pages: bool) -> bool:
-        """Bring files, pages or both in step; False when that is to be tried again."""
+    def _sync(self, *, files: bool, pages: bool) -> bool:
+        """Sync files, pages or both; False if it failed and has to be repeated."""
         chosen = self.inputs if files and pages else self.local if files else self.web
         try:
             report = None
@@ -128,8 +128,8 @@ class _Watch:
         except FingerprintError:
             raise
         except (StoreError, ModelError) as error:
-            wait = min(FIRST_RETRY_SECONDS * (1 << min(self.failures, 10)), LONGEST_RETRY_SECONDS)
-            logger.error("the run failed and is tried again in %.0f seconds: %s", wait, error)
+            wait = min(FIRST_RETRY_SECONDS * (1 << min(self.failures, 10)), MAX_RETRY_SECONDS)
+            logger.error("the run failed and will be repeated in %.0f seconds: %s", wait, error)
             self.failures += 1
             self.retry_at = time.monotonic() + wait
             return False
@@ -143,29 +143,28 @@ class _Watch:
             self.on_report(report)
         return True
 
-    def _differs(self) -> bool:
-        """Whether a run would find any file that is not as the catalogue knows it."""
-        own = uri_of(self.kb.home) + "/"  # changes with every run
-        known = self.kb.catalogue.sources(self.collection)
-        known = {uri: record for uri, record in known.items() if not uri.startswith(own)}
-        roots = {root_of(given) for given in self.local}
+    def _has_changed_files(self) -> bool:
+        own = uri_of(self.kb.home) + "/"  # every run changes files in the home itself
+        records = self.kb.catalogue.sources(self.collection)
+        records = {uri: record for uri, record in records.items() if not uri.startswith(own)}
+        roots = {root_of(entry) for entry in self.local}
         sources = self.kb.settings.sources
-        found = find_files(self.local, sources.exclude, follow_links=sources.follow_links)
-        found = [item for item in found if not item.uri.startswith(own)]
-        for item in found:
-            record = known.get(item.uri)
+        items = find_files(self.local, sources.exclude, follow_links=sources.follow_links)
+        items = [item for item in items if not item.uri.startswith(own)]
+        for item in items:
+            record = records.get(item.uri)
             if isinstance(item, FoundPage) and record is None:
                 return True
             if isinstance(item, SourceError) and item.uri in roots:
-                return True  # the run tells that it is not there
+                return True  # the run will report that the input is missing
             seen = (record.size, record.mtime_ns) if record else ()
             if isinstance(item, FoundFile) and seen != (item.size, item.mtime_ns):
                 return True
-        return bool(gone_sources(self.local, found, known))
+        return bool(gone_sources(self.local, items, records))
 
 
-class _Follower(threading.Thread):
-    """Sets ``changed`` when something changes at the places, also when one goes or comes back."""
+class _FolderWatcher(threading.Thread):
+    """Sets ``changed`` when a file in the folders changes, or a folder vanishes or returns."""
 
     def __init__(
         self,
@@ -185,28 +184,28 @@ class _Follower(threading.Thread):
         self._refusals = 0
 
     def run(self) -> None:
-        """Follow until ``stop`` is set."""
+        """Watch until ``stop`` is set."""
         while not self._stop_event.is_set():
-            there = self._there()
+            folders = self._existing_folders()
             try:
-                self._follow(there)
+                self._follow(folders)
                 self._refusals = 0
-            except (OSError, RuntimeError) as error:  # RuntimeError: what watchfiles raises
-                if there == self._there():
-                    logger.warning("%s cannot be followed: %s", ", ".join(there), error)
-                    self._stop_event.wait(min(2.0**self._refusals, LONGEST_PAUSE))
+            except (OSError, RuntimeError) as error:  # watchfiles raises RuntimeError
+                if folders == self._existing_folders():
+                    logger.warning("%s cannot be watched: %s", ", ".join(folders), error)
+                    self._stop_event.wait(min(2.0**self._refusals, MAX_PAUSE_SECONDS))
                     self._refusals += 1
             self._changed.set()
 
-    def _follow(self, there: dict[str, tuple[int, int]]) -> None:
-        """Tell changes until the places are other folders than at the start."""
-        if not there:
-            while not (self._stop_event.wait(PLACES_MS / 1000) or self._there()):
+    def _follow(self, folders: dict[str, tuple[int, int]]) -> None:
+        """Report changes until a path is missing or is a different folder than at the start."""
+        if not folders:
+            while not (self._stop_event.wait(PLACES_MS / 1000) or self._existing_folders()):
                 pass
             return
-        fresh = True  # what changed before it was followed is told too
+        fresh = True  # the first round also covers changes before watching began
         for changes in watchfiles.watch(
-            *there,
+            *folders,
             watch_filter=None,
             debounce=GROUP_MS,
             step=QUIET_MS,
@@ -214,7 +213,7 @@ class _Follower(threading.Thread):
             rust_timeout=PLACES_MS,
             yield_on_timeout=True,
             raise_interrupt=False,
-            # A system that has no watches left, or none at all, is looked over again and again.
+            # Without notifications (none left, or not supported) the folders are polled.
             force_polling=True if self._refusals >= REFUSALS_BEFORE_POLLING else None,
             poll_delay_ms=POLLING_MS,
             recursive=self._deep,
@@ -224,26 +223,23 @@ class _Follower(threading.Thread):
             if fresh or not all(name.startswith(self._home) for name in names):
                 self._changed.set()
             fresh = False
-            if self._there() != there:
+            if self._existing_folders() != folders:
                 return
 
-    def _there(self) -> dict[str, tuple[int, int]]:
-        """The places that are there, with what tells a folder from another of the same name."""
-        found = {path: os.stat(path) for path in self._places if os.path.isdir(path)}
-        return {path: (status.st_dev, status.st_ino) for path, status in found.items()}
+    def _existing_folders(self) -> dict[str, tuple[int, int]]:
+        """Return the existing folders with device and inode, which identify them."""
+        stats = {path: os.stat(path) for path in self._places if os.path.isdir(path)}
+        return {path: (status.st_dev, status.st_ino) for path, status in stats.items()}
 
 
 def _places(inputs: Sequence[str], *, deep: bool) -> list[str]:
-    """What to follow: folders and globs' fixed parts (``deep``), or the folders of single files.
-
-    A file itself is not followed, since editors replace files instead of writing into them.
-    """
+    # Of a file the folder is watched, since editors replace files instead of writing into them.
     places: dict[str, None] = {}
-    for given in inputs:
-        if is_web(given) or given == "-":
+    for entry in inputs:
+        if is_web(entry) or entry == "-":
             continue
-        pattern = pattern_of(given)
-        path = os.path.abspath(_fixed_part(pattern) if pattern else local_path(given))
+        pattern = pattern_of(entry)
+        path = os.path.abspath(_fixed_part(pattern) if pattern else local_path(entry))
         single = os.path.isfile(path)
         if single is not deep:
             places[os.path.dirname(path) if single else path] = None
@@ -251,7 +247,7 @@ def _places(inputs: Sequence[str], *, deep: bool) -> list[str]:
 
 
 def _fixed_part(pattern: str) -> str:
-    """The folder above the first part of a pattern that is not plain."""
+    """Return the folder above the first part of a pattern with wildcards."""
     while glob.has_magic(pattern):
         pattern = os.path.dirname(pattern)
     return pattern or os.curdir

@@ -1,8 +1,8 @@
-"""Opens the parts of one home (catalogue, index, embedder, model) and holds them; no behaviour.
+"""A knowledge base folder with its parts: catalogue, index, embedder and models, opened on use.
 
-Questions are answered with the index that is live and the embedder that shaped it, also while the
-settings ask for others (``ingest/reindex.py`` makes those). Another process may switch the live
-index at any time; ``live`` follows.
+Questions use the live index and the embedder that built it, even while the settings ask for
+others (``ingest/reindex.py`` builds those). Another process may switch the live index at any
+time; ``live`` follows.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, Self, TypedDict, Unpack
 from wellread.config import Role, Settings, load_settings
 from wellread.errors import WellreadError
 from wellread.identity import LOCAL, Asker
-from wellread.kb.home_catalogue import CataloguePlace, made_home
+from wellread.kb.home_catalogue import CataloguePlace, ensure_home
 from wellread.kb.index_parts import Embedders, Indexes
 from wellread.kb.language_models import BudgetLedger, LanguageModels
 from wellread.models.base import (
@@ -31,20 +31,20 @@ from wellread.models.base import (
 )
 from wellread.models.embedders.open_embedder import CachedEmbedder, open_embedder
 from wellread.models.open_language_model import open_model
-from wellread.models.open_reader import LexicalReader, ReaderByHead, open_reader
+from wellread.models.open_reader import CompositeReader, LexicalReader, open_reader
 from wellread.store.base import Fingerprint, KeptIndex
 from wellread.store.catalogue import Catalogue
 from wellread.store.catalogue.documents.reindexing import LiveIndex
 from wellread.values.calls import ANSWER
 
 INGEST_LOCK = "ingest.lock"
-CHUNKING_VERSION = 1  # raise it when ``ingest/pipeline/parse.py`` cuts differently
+CHUNKING_VERSION = 1  # raise it when ``ingest/pipeline/parse.py`` splits text differently
 SCHEMA_VERSION = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
-    """The index in use, and the embedder that shaped it."""
+    """An index and the embedder that built it."""
 
     embedder: CachedEmbedder
     index: KeptIndex
@@ -52,17 +52,17 @@ class Parts:
 
     @property
     def tokens(self) -> int:
-        """The size that passages of this index are cut to, in word pieces."""
+        """The passage size of this index in word pieces."""
         return int(self.fingerprint.chunking.rpartition("/")[2])
 
     @property
     def outdated_cuts(self) -> bool:
-        """Whether another release cut the passages, so that the same text is cut otherwise now."""
+        """Whether a release with a different chunking version built the index."""
         return self.fingerprint.chunking.split("/")[1] != str(CHUNKING_VERSION)
 
 
-class Given(TypedDict, total=False):
-    """What stands in for the parts that the settings name (tests, plug-ins)."""
+class PartOverrides(TypedDict, total=False):
+    """Parts that replace those named by the settings (for tests and plug-ins)."""
 
     embedder: Embedder | None
     model: LanguageModel | None
@@ -73,22 +73,22 @@ class Given(TypedDict, total=False):
 
 
 class KnowledgeBase:
-    """The parts of one home, each opened when it is first used.
+    """The parts of one knowledge base folder (its home), each opened on first use.
 
     Attributes:
-        ledger: the books of what calls of models cost, and the budget.
+        ledger: records the cost of model calls and enforces the budget.
         models: the language models that the settings name.
-        place: where the catalogue is.
-        locks: what keeps the writers of this base apart, also those on other machines.
-        read_only: whether the home may not be written; then only a copy of its catalogue is.
-        stand_ins: the names of the models and the reader that were given.
-        asker: in whose name it is read; ``seen_by`` gives it as another has it.
-        held: what is built over it and closed with it, by name.
+        place: the location of the catalogue.
+        locks: excludes concurrent writers, including those on other machines.
+        read_only: whether the home cannot be written; a copy of its catalogue is used then.
+        stand_ins: the identities of the models and the reader passed in.
+        asker: the user whose rights apply; ``view_for`` returns the view of another user.
+        held: caches and services built on this object and closed with it, by name.
     """
 
     asker: Asker = LOCAL
 
-    def __init__(self, home: Path, settings: Settings, **given: Unpack[Given]) -> None:
+    def __init__(self, home: Path, settings: Settings, **parts: Unpack[PartOverrides]) -> None:
         self.home = home
         self.place = CataloguePlace(home, settings.catalogue.url)
         self.read_only = self.place.read_only
@@ -96,10 +96,10 @@ class KnowledgeBase:
         self.settings = settings
         self.ledger = BudgetLedger(settings.budget, lambda: self.catalogue)
         models: dict[Role, LanguageModel | None] = {
-            "model": given.get("model"),
-            "fallback_model": given.get("fallback_model"),
-            "cheap_model": given.get("cheap_model"),
-            "judge_model": given.get("judge_model"),
+            "model": parts.get("model"),
+            "fallback_model": parts.get("fallback_model"),
+            "cheap_model": parts.get("cheap_model"),
+            "judge_model": parts.get("judge_model"),
         }
         self.models = LanguageModels(
             settings.generation,
@@ -111,12 +111,12 @@ class KnowledgeBase:
         self._embedders = Embedders(
             home,
             settings.embedding,
-            lambda wanted: open_embedder(wanted, home),
+            lambda configured: open_embedder(configured, home),
             self.ledger.record,
-            given.get("embedder"),
+            parts.get("embedder"),
         )
         self._indexes = Indexes(home, settings.index, lambda: self.catalogue.reindexing.base_id())
-        self._reader = given.get("reader")
+        self._reader = parts.get("reader")
         stand_ins = (*models.values(), self._reader)
         self.stand_ins = tuple(part.identity if part else "" for part in stand_ins)
         self.held: dict[str, Closeable] = {}
@@ -127,12 +127,12 @@ class KnowledgeBase:
 
     @opened_once
     def catalogue(self) -> Catalogue:
-        """The truth about documents, passages, sources and answers."""
+        """The authoritative record of documents, passages, sources and answers."""
         return self.place.open(self.settings.backups)
 
     @property
-    def common(self) -> object:
-        """What is made from the material and held hangs on this: all share it who read the same."""
+    def cache_key(self) -> object:
+        """The key object for caches derived from the material, shared by equal read rights."""
         return self
 
     @property
@@ -141,54 +141,54 @@ class KnowledgeBase:
         return self.model_for(ANSWER)
 
     def model_for(self, purpose: str) -> LanguageModel | None:
-        """The language model, its calls recorded as being for ``purpose`` (``values/calls.py``).
+        """Return the language model, with its calls recorded under ``purpose``.
 
-        It keeps the budget: the cheap model is asked when that is low, and a call that it does
-        not allow fails with a ``BudgetError``, which is a ``ModelError``.
+        The budget applies: the cheap model is used while it is low, and a call that would exceed
+        it fails with a ``BudgetError``, which is a ``ModelError``.
         """
         return self.models.within_budget(purpose)
 
     @opened_once
     def lexical(self) -> LexicalReader:
-        """Ranks by how words stand, as every search does."""
+        """The reader that ranks by word positions alone, as every search does."""
         return LexicalReader()
 
     @opened_once
     def reader(self) -> Reader:
-        """Who reads questions together with texts, as the settings say."""
+        """The configured reader, which scores questions together with texts."""
         if self._reader is not None:
             return self._reader
         return open_reader(self.settings.reader)
 
     @property
     def passage_reader(self) -> PassageReader | None:
-        """Who reads whole passages for a question; None where the settings name nobody."""
-        return self.reader.passages if isinstance(self.reader, ReaderByHead) else None
+        """The reader of whole passages; None when the settings name no such reader."""
+        return self.reader.passages if isinstance(self.reader, CompositeReader) else None
 
     def prepare(self) -> None:
-        """Load the models of the first question in a thread, beside what else has to be loaded."""
+        """Load the models that the first question needs, in a background thread."""
         self._preparing.start()
 
     def _load_models(self) -> None:
-        with suppress(WellreadError):  # who uses them meets the same error, and tells it
+        with suppress(WellreadError):  # their first use raises the same error again
             live = self.catalogue.reindexing.live()
             if isinstance(self.reader, Preparable):
                 self.reader.prepare()
             if live:
-                self._embedders.shaping(live)
+                self._embedders.for_index(live)
 
-    # --- what is in use ---
+    # --- the parts in use ---
 
     def live(self) -> Parts:
-        """The parts in use: the same object until the live index is switched. One cheap query."""
-        held = self._parts
-        if held is not None and held[0] == self._live_index():
-            return held[1]
+        """Return the parts in use (one cheap query): the same object until the index switches."""
+        current = self._parts
+        if current is not None and current[0] == self._live_index():
+            return current[1]
         with self._opening:
             live = self._live_index()
             if self._parts is None or self._parts[0] != live:
                 parts = Parts(
-                    embedder=self._embedders.shaping(live),
+                    embedder=self._embedders.for_index(live),
                     index=self._index_of(live),
                     fingerprint=live.fingerprint,
                 )
@@ -202,14 +202,14 @@ class KnowledgeBase:
 
     @property
     def embedder(self) -> CachedEmbedder:
-        """The embedder in use: what turns texts and questions into vectors of the live index."""
+        """The embedder of the live index."""
         return self.live().embedder
 
-    # --- what the settings ask for ---
+    # --- the parts that the settings ask for ---
 
     @opened_once
     def wanted(self) -> Fingerprint:
-        """What the settings ask the index to be shaped by. Opens their embedder."""
+        """The fingerprint of the index that the settings describe. Opens their embedder."""
         embedder = self._embedders.wanted()
         return Fingerprint(
             embedder=embedder.identity,
@@ -220,7 +220,7 @@ class KnowledgeBase:
         )
 
     def wanted_parts(self) -> Parts:
-        """What the settings ask for, to be filled beside the live index."""
+        """Return the embedder and index of the settings, to be filled beside the live index."""
         return Parts(
             embedder=self._embedders.wanted(),
             index=self.open_index(self.wanted),
@@ -228,22 +228,22 @@ class KnowledgeBase:
         )
 
     def wanted_live(self) -> LiveIndex:
-        """What the catalogue keeps when the index that the settings ask for goes live."""
+        """Return the catalogue's record of the index that the settings describe."""
         return LiveIndex(fingerprint=self.wanted, embedder=self._embedders.record())
 
     @property
     def reindex_needed(self) -> bool:
-        """Whether the settings ask for another index than the live one.
+        """Whether the settings describe an index other than the live one.
 
-        Where the catalogue knows how to open the live embedder, none is opened to tell; that a
-        release computes other vectors from the same settings shows in ``live`` only.
+        No embedder is opened if the catalogue records how to open the live one. Only ``live``
+        detects a release that computes different vectors from the same settings.
         """
         live = self.catalogue.reindexing.live()
         if live is None:
             return False
         shape = live.fingerprint
-        wanted = (_chunking(self.settings), SCHEMA_VERSION, self.settings.index.engine)
-        if (shape.chunking, shape.schema, shape.backend) != wanted:
+        configured = (_chunking(self.settings), SCHEMA_VERSION, self.settings.index.engine)
+        if (shape.chunking, shape.schema, shape.backend) != configured:
             return True
         same = self._embedders.same_as_wanted(live)
         return shape != self.wanted if same is None else not same
@@ -251,11 +251,11 @@ class KnowledgeBase:
     # --- indexes ---
 
     def open_index(self, fingerprint: Fingerprint) -> KeptIndex:
-        """The index of ``fingerprint``, live or not; made when it is not there."""
+        """Open the index of ``fingerprint``, live or not, and create it when it is missing."""
         return self._indexes.open(fingerprint)
 
     def renewed_index(self) -> KeptIndex:
-        """The live index, empty; what there was of it is set aside (``other_indexes``)."""
+        """Return an empty live index, with the old one set aside (see ``other_indexes``)."""
         with self._opening:
             live = self._live_index()
             self._index = self._parts = None
@@ -263,22 +263,22 @@ class KnowledgeBase:
             return self._index_of(live)
 
     def drop_other_indexes(self) -> list[str]:
-        """Drop every index that is neither live nor being made; the names of those that went."""
-        kept = self._kept_indexes()
-        return self._indexes.drop_others(kept) if kept else []
+        """Drop every index that is neither live nor being built, and return their names."""
+        used = self._kept_indexes()
+        return self._indexes.drop_others(used) if used else []
 
     def other_indexes(self) -> list[str]:
-        """The names of indexes that are neither live nor being made."""
-        kept = self._kept_indexes()
-        return self._indexes.others(kept) if kept else []
+        """The names of the indexes that are neither live nor being built."""
+        used = self._kept_indexes()
+        return self._indexes.others(used) if used else []
 
     def _kept_indexes(self) -> list[Fingerprint]:
         live = self.catalogue.reindexing.live()
         attempt = self.catalogue.reindexing.attempt()
-        return [made for made in (live and live.fingerprint, attempt) if made] if live else []
+        return [each for each in (live and live.fingerprint, attempt) if each] if live else []
 
     def forget_catalogue(self) -> None:
-        """Let go of the catalogue's file, because another takes its place; it is opened anew."""
+        """Close the catalogue before its file is replaced; the next use opens it again."""
         with self._opening:
             self._index = self._parts = None
             opened = self.__dict__.pop("catalogue", None)
@@ -286,7 +286,7 @@ class KnowledgeBase:
             opened.close()
 
     def close(self) -> None:
-        """Let go of files and connections. Closing twice is no error."""
+        """Close files and connections; closing twice is allowed."""
         if self._preparing.is_alive():
             self._preparing.join()
         with self._opening:
@@ -307,7 +307,7 @@ class KnowledgeBase:
         self.close()
 
     def _live_index(self) -> LiveIndex:
-        """The live index as the catalogue has it now; an empty home takes that of the settings."""
+        """Return the catalogue's live index; an empty home adopts the one of the settings."""
         live = self.catalogue.reindexing.live()
         return live or self.catalogue.reindexing.claim(self.wanted_live())
 
@@ -322,15 +322,15 @@ def open_kb(
     home: Path,
     *,
     overrides: Mapping[str, Mapping[str, Any]] | None = None,
-    **given: Unpack[Given],
+    **parts: Unpack[PartOverrides],
 ) -> KnowledgeBase:
-    """The knowledge base in ``home``, which is made when it is not there.
+    """Open the knowledge base in ``home``, and create it when it is missing.
 
     Args:
-        given: parts that stand in for what the settings name.
+        parts: parts that replace those named by the settings.
     """
-    home = made_home(home)
-    return KnowledgeBase(home, load_settings(home, overrides), **given)
+    home = ensure_home(home)
+    return KnowledgeBase(home, load_settings(home, overrides), **parts)
 
 
 def _chunking(settings: Settings) -> str:

@@ -1,4 +1,4 @@
-"""Opens the catalogue of a home, and does not take a home that lost it for a new one."""
+"""Opens the catalogue of a knowledge base folder, and detects a folder that has lost it."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from wellread.store.locks import HINT, AdvisoryLocks, FileLocks, Locks
 from wellread.store.recovery.copies import copies_in, drop_copies, take_copy
 
 CATALOGUE_FILE = "catalogue.db"
-_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f]")  # the index's engine takes none of them in a path
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f]")  # the index engine accepts none of them in a path
 BACKUPS_FOLDER = "backups"
-OWNER_ALONE = 0o700  # what a home says of its material is nobody else's on the machine
+OWNER_ALONE = 0o700  # the material is private to one user of the machine
 
 
 def has_remains(home: Path) -> bool:
-    """Whether the home holds an index or backups, and so has a catalogue, or had one."""
+    """Whether the home holds an index or backups, and so has or had a catalogue."""
     tables = (path for path in (home / INDEX_FOLDER).glob("*") if path.is_dir())
     return any(tables) or bool(copies_in(home / BACKUPS_FOLDER))
 
 
 def files_of(home: Path) -> Iterator[Path]:
-    """Every file in the home, folder by folder; a folder that a writer removes meanwhile has none.
+    """Yield every file in the home, folder by folder.
 
-    ``Path.rglob`` raises there, up to Python 3.12.
+    Folders removed meanwhile are skipped; ``Path.rglob`` raises there up to Python 3.12.
     """
     for folder, folders, names in os.walk(home):
         folders.sort()
@@ -42,18 +42,18 @@ def files_of(home: Path) -> Iterator[Path]:
 
 
 class CataloguePlace:
-    """Where the catalogue of a home is: at a URL of a server, else in its file.
+    """The location of a catalogue: a database server's URL, or a file in the home.
 
     Attributes:
         home: the folder of the home.
-        url: of the server, with its password; empty for a file.
-        read_only: whether it is a file that may not be written; then a copy of it is opened.
-        locks: what keeps its writers apart.
-        upgraded: whether it was opened here as that of an older release.
+        url: the server's URL with its password; empty for a file.
+        read_only: whether the file cannot be written, so that a copy of it is opened.
+        locks: excludes concurrent writers.
+        upgraded: whether opening it here upgraded it from an older release.
     """
 
     def __init__(self, home: Path, url: str) -> None:
-        """Raises StoreError when the URL, or its driver, cannot be used."""
+        """Raise StoreError when the URL or its driver cannot be used."""
         self.home = home
         self.url = url
         self.read_only = not url and is_read_only(home / CATALOGUE_FILE)
@@ -63,13 +63,13 @@ class CataloguePlace:
 
     @property
     def where(self) -> str | Path:
-        """What ``Catalogue.open`` takes."""
+        """The URL or path to pass to ``Catalogue.open``."""
         if self.read_only and self._copy is None:
             self._copy = CatalogueCopy(self.home / CATALOGUE_FILE)
         return self._copy.path if self._copy else self.url or self.home / CATALOGUE_FILE
 
     def open(self, backups: BackupSettings) -> Catalogue:
-        """The catalogue: made in a new home, and a file backed up before it is upgraded."""
+        """Open the catalogue; create it in a new home, and back a file up before an upgrade."""
         if self.read_only:
             return Catalogue.open(self.where)
         if self.url:
@@ -80,7 +80,7 @@ class CataloguePlace:
         self.upgraded = True
 
     def close(self) -> None:
-        """Give back what it took."""
+        """Remove the copy and release the locks' connections."""
         if self._copy is not None:
             self._copy.close()
         if isinstance(self.locks, AdvisoryLocks):
@@ -88,7 +88,7 @@ class CataloguePlace:
 
 
 def is_unused(home: Path, url: str) -> bool:
-    """Whether nothing was ever added to ``home``, as far as that shows without opening it."""
+    """Whether nothing seems ever to have been added to ``home``; opens nothing."""
     return not url and not (home / CATALOGUE_FILE).exists() and not has_remains(home)
 
 
@@ -97,8 +97,8 @@ def _in_file(home: Path, settings: BackupSettings, upgrading: Callable[[], objec
     state = _state(path)
     if remains and state:
         raise DamageError(
-            f"the catalogue {path} is {state}, and the rest of the home is there: it is no new one",
-            hint=f"'wellread verify --repair' {_what_repair_does(home)}",
+            f"the catalogue {path} is {state}, but the rest of the home exists, so it is not new",
+            hint=f"'wellread verify --repair' {_describe_repair(home)}",
         )
 
     def back_up() -> None:
@@ -116,10 +116,10 @@ def _on_server(home: Path, url: str, upgrading: Callable[[], object]) -> Catalog
         return Catalogue.open(url, new=new, before_upgrade=upgrading)
     except DamageError as error:
         raise DamageError(
-            f"the database of catalogue.url holds no catalogue, and {home} holds what belongs to "
-            "one",
-            hint="'wellread backup export', then 'backup import' into a new --home, moves a "
-            "base there; one that was lost comes back from the server's own backup",
+            f"the database of catalogue.url holds no catalogue, but {home} has the index or the "
+            "backups of one",
+            hint="to move a base there, run 'wellread backup export', then 'backup import' into a "
+            "new --home; to recover a lost catalogue, restore the server's own backup",
         ) from error
 
 
@@ -127,26 +127,26 @@ def _state(path: Path) -> str:
     if path.is_dir():
         return "a folder"
     if not path.exists():
-        return "gone"
+        return "missing"
     return "" if path.stat().st_size else "empty"
 
 
-def _what_repair_does(home: Path) -> str:
+def _describe_repair(home: Path) -> str:
     copies = copies_in(home / BACKUPS_FOLDER)
     if copies:
-        return f"takes the newest backup, of {copies[0].made_at:%Y-%m-%d %H:%M} UTC"
-    return "says what can be done; there is no backup"
+        return f"restores the newest backup, of {copies[0].made_at:%Y-%m-%d %H:%M} UTC"
+    return "explains what can be done; there is no backup"
 
 
-def made_home(home: Path) -> Path:
-    """The folder of a home, whole and made when it is not there, for its owner alone.
+def ensure_home(home: Path) -> Path:
+    """Return the absolute path of ``home``; a missing folder is created for its owner alone.
 
-    A home that is there keeps its rights: somebody may have opened it to others on purpose.
+    An existing home keeps its permissions, which may have been opened to others on purpose.
     """
     home = home.expanduser().absolute()
     if _UNPRINTABLE.search(str(home)):
         raise StoreError(
-            f"a home cannot stand in {str(home)!r}: a folder's name holds a line break or another "
+            f"the home cannot be {str(home)!r}: a folder's name contains a line break or another "
             "control character",
             hint="choose another with --home",
         )
@@ -154,30 +154,30 @@ def made_home(home: Path) -> Path:
         home.parent.mkdir(parents=True, exist_ok=True)
         try:
             home.mkdir(OWNER_ALONE)
-        except FileExistsError:  # since before, or another process made it at this moment
+        except FileExistsError:  # it existed before, or another process has just made it
             if not home.is_dir():
                 raise
     except OSError as error:
         raise StoreError(
-            f"the home {home} cannot be made: {error}", hint="choose another with --home"
+            f"the home {home} cannot be created: {error}", hint="choose another with --home"
         ) from error
     return home
 
 
 def is_read_only(catalogue: Path) -> bool:
-    """Whether there is such a file in a folder that may not be written."""
+    """Whether ``catalogue`` is a file in a folder that cannot be written."""
     return catalogue.is_file() and not os.access(catalogue.parent, os.W_OK)
 
 
 class CatalogueCopy:
-    """A copy of a catalogue, which goes when it is closed.
+    """A temporary copy of a catalogue file, removed when it is closed.
 
     Attributes:
         path: the copy.
     """
 
     def __init__(self, catalogue: Path) -> None:
-        """Make the copy."""
+        """Copy the catalogue to a temporary folder."""
         self._folder = Path(tempfile.mkdtemp(prefix="wellread-"))
         self.path = self._folder / catalogue.name
         try:
@@ -186,16 +186,16 @@ class CatalogueCopy:
             self.close()
             raise StoreError(
                 f"the catalogue of the read-only home {catalogue.parent} cannot be copied: {error}",
-                hint="check that it can be read, and that the folder for temporary files has room",
+                hint="check that it is readable, and that the temporary folder has space",
             ) from error
 
     def close(self) -> None:
-        """Remove it."""
+        """Remove the copy."""
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _fill(self, catalogue: Path) -> None:
-        # Somebody else may be writing: then there is a log beside the file, which SQLite reads
-        # too. Without one it would have to make it, unless it is told that nobody writes.
+        # Another process may be writing: then a log lies beside the file, and SQLite reads it
+        # too. Without a log SQLite would have to create one, unless told that nobody writes.
         logged = catalogue.with_name(f"{catalogue.name}-wal").exists()
         how = "mode=ro" if logged else "mode=ro&immutable=1"
         address = f"file:{quote(str(catalogue))}?{how}"
@@ -207,6 +207,6 @@ class CatalogueCopy:
 
 
 def refuse_writing(home: Path, *, read_only: bool) -> None:
-    """Refuse what would change a home that may only be read."""
+    """Raise StoreError when the home is read-only."""
     if read_only:
         raise StoreError(f"the home {home} is read-only", hint=HINT)

@@ -1,4 +1,4 @@
-"""The search indexes of one home, and the embedders: of the settings, and of the live index."""
+"""Opens search indexes and embedders, and restricts an index to the collections a user may read."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ from wellread.types import Candidate, Filters, Passage
 
 logger = logging.getLogger(__name__)
 
-# What is kept of the settings with the live index, to open its embedder again.
+# The settings recorded with the live index, so that its embedder can be opened again.
 OPENS_EMBEDDER = ("backend", "model_path", "url", "model", "api_key_env")
 Opener = Callable[[EmbeddingSettings], Embedder]
 
 
 class Embedders:
-    """The embedders of one home, each opened once: that of the settings, and that of the index.
+    """The embedders of the settings and of the live index, each opened once.
 
     Args:
-        opener: opens the one that settings name.
-        record: is told every call of one that costs something.
-        given: stands in for the one that the settings name.
+        opener: opens the embedder that the settings name.
+        record: receives every call that costs money.
+        given: replaces the embedder of the settings.
     """
 
     def __init__(
@@ -66,47 +66,47 @@ class Embedders:
         self._lock = threading.Lock()
 
     def wanted(self) -> CachedEmbedder:
-        """That of the settings."""
+        """Return the embedder of the settings."""
         return self._given or self._open(self._settings)
 
     def record(self) -> dict[str, str]:
-        """How to open that of the settings again; empty when something stands in for it."""
+        """The settings that open this embedder again; empty when a given one replaces it."""
         if self._given:
             return {}
         return self._settings.model_dump(include=set(OPENS_EMBEDDER))
 
     def same_as_wanted(self, live: LiveIndex) -> bool | None:
-        """Whether the live index and the settings name the same embedder; None: open it to see."""
+        """Whether the live index and the settings share an embedder; None if only opening tells."""
         settings = self._settings_of(live)
         if self._given or settings is None:
             return None
         if settings.backend == "local" == self._settings.backend:
-            # A file's hash, not its place, says which model it is.
+            # The file's hash identifies the model, not its path.
             return True if settings.model_path == self._settings.model_path else None
-        return _named(settings) == _named(self._settings)
+        return _embedder_key(settings) == _embedder_key(self._settings)
 
-    def shaping(self, live: LiveIndex) -> CachedEmbedder:
-        """That which shaped the live index."""
-        wanted = live.fingerprint.embedder
+    def for_index(self, live: LiveIndex) -> CachedEmbedder:
+        """Return the embedder that built the live index."""
+        identity = live.fingerprint.embedder
         reasons = []
         for settings in dict.fromkeys((self._settings_of(live), None)):
             try:
                 embedder = self._open(settings) if settings else self.wanted()
-                if embedder.identity == wanted:
+                if embedder.identity == identity:
                     return embedder
-                reasons.append(f"the settings give {embedder.identity}")
+                reasons.append(f"the settings name {embedder.identity}")
             except (ModelError, SettingsError) as error:
                 if error.retryable:
                     raise
                 reasons.append(str(error))
         raise FingerprintError(
-            f"the index in {self._home} was made with the embedder {wanted}, which cannot be "
-            f"opened any more: {'; '.join(dict.fromkeys(reasons))}",
-            hint="set the settings back, or run 'wellread reindex' to make the index anew",
+            f"the index in {self._home} was built with the embedder {identity}, which can no "
+            f"longer be opened: {'; '.join(dict.fromkeys(reasons))}",
+            hint="restore the old settings, or run 'wellread reindex' to rebuild the index",
         )
 
     def close(self) -> None:
-        """Let go of connections."""
+        """Close the connections of all embedders."""
         with self._lock:
             opened, self._opened = list(self._opened.values()), {}
         for embedder in [*opened, *([self._given] if self._given else [])]:
@@ -119,15 +119,15 @@ class Embedders:
             return self._opened[settings]
 
     def _recorded(self, settings: EmbeddingSettings) -> Embedder:
-        """Its calls are recorded below the cache: what is remembered is no call."""
+        """Open the embedder with its calls recorded below the cache, which makes no calls."""
         embedder = self._opener(settings)
         if settings.backend != "http":
-            return embedder  # on this machine, and free
+            return embedder  # runs on this machine at no cost
         host = urlsplit(settings.url).netloc.rpartition("@")[2]
         return RecordedEmbedder(embedder, self._record, provider=host, model=settings.model)
 
     def _settings_of(self, live: LiveIndex) -> EmbeddingSettings | None:
-        """How the live index's embedder was opened, where that is known and can be read."""
+        """Return the settings that open the live embedder; None if unrecorded or invalid."""
         if not live.embedder:
             return None
         try:
@@ -135,12 +135,12 @@ class Embedders:
                 {**self._settings.model_dump(), **live.embedder}
             )
         except ValidationError:
-            logger.warning("a newer release made the index; taking the embedder of the settings")
+            logger.warning("a newer release built the index; using the embedder of the settings")
             return None
 
 
-def _named(settings: EmbeddingSettings) -> tuple[str, ...]:
-    """What of the settings decides which embedder it is; the built-in ones are one model each."""
+def _embedder_key(settings: EmbeddingSettings) -> tuple[str, ...]:
+    """The settings that identify the embedder; each built-in back end has one model."""
     if settings.backend != "http":
         return (settings.backend,)
     return (settings.backend, settings.model, urlsplit(settings.url).netloc.rpartition("@")[2])
@@ -150,9 +150,9 @@ INDEX_FOLDER = "index"
 
 
 class Indexes:
-    """The indexes of one base: in the index folder of its home, or with the server of its settings.
+    """The indexes of one knowledge base, in its index folder or on the configured server.
 
-    The embedded back end has the folder itself, every other one that keeps files a folder in it.
+    The embedded back end owns the folder itself; other file-based ones get a subfolder.
     """
 
     def __init__(self, home: Path, settings: IndexSettings, base_id: Callable[[], str]) -> None:
@@ -161,22 +161,22 @@ class Indexes:
         self._base_id = base_id
 
     def open(self, fingerprint: Fingerprint) -> KeptIndex:
-        """The index of ``fingerprint``; made when it is not there."""
+        """Open the index of ``fingerprint``, and create it when it is missing."""
         return backend_of(fingerprint.backend).open(self._of(fingerprint.backend), fingerprint)
 
     def set_aside(self, fingerprint: Fingerprint) -> None:
-        """Put what is damaged of an index under another name, so that it can be made anew."""
+        """Rename the damaged files of an index, so that it can be rebuilt."""
         backend_of(fingerprint.backend).set_aside(self._of(fingerprint.backend), fingerprint)
 
     def others(self, kept: Sequence[Fingerprint]) -> list[str]:
-        """The names of the indexes that are of none of these fingerprints."""
+        """The names of the indexes whose fingerprint is not in ``kept``."""
         names: list[str] = []
         for backend, prints in self._backends(kept).items():
             names += backend_of(backend).others(self._of(backend), *prints)
         return names + [folder.name for folder in self._left(kept)]
 
     def drop_others(self, kept: Sequence[Fingerprint]) -> list[str]:
-        """Drop every index but those of ``kept``; the names of those that went."""
+        """Drop every index except those of ``kept``, and return the names of the dropped ones."""
         names: list[str] = []
         for backend, prints in self._backends(kept).items():
             names += backend_of(backend).drop_others(self._of(backend), *prints)
@@ -195,38 +195,38 @@ class Indexes:
         return self._folder if backend == EMBEDDED else self._folder / backend
 
     def _backends(self, kept: Sequence[Fingerprint]) -> dict[str, list[Fingerprint]]:
-        asked = [self._settings.service] if self._settings.service else []
-        names = dict.fromkeys([EMBEDDED, *asked, *(made.backend for made in kept)])
-        return {name: [made for made in kept if made.backend == name] for name in names}
+        configured = [self._settings.service] if self._settings.service else []
+        names = dict.fromkeys([EMBEDDED, *configured, *(each.backend for each in kept)])
+        return {name: [each for each in kept if each.backend == name] for name in names}
 
     def _left(self, kept: Sequence[Fingerprint]) -> list[Path]:
-        """Folders of back ends that are in use no more, and may not be installed any more."""
-        used = {made.backend for made in kept}
+        """Folders of back ends that are no longer used, and perhaps no longer installed."""
+        used = {fingerprint.backend for fingerprint in kept}
         folders = (path for path in self._folder.glob("*") if path.is_dir())
         return sorted(path for path in folders if not path.suffix and path.name not in used)
 
 
-K1, B = 1.2, 0.75  # as the back ends have them
-DEEPER = 4  # times as many are fetched as are asked for, since another order may come out
-LEAST = 400
-MOST_COUNTED = 10_000  # passages with a word, from which it counts as one that so many have
-MOST_KEPT = 20_000  # words whose counts are kept
-LONG_LIST = 2_000  # passages; so many are wanted to be told which they are, and not to be ranked
+K1, B = 1.2, 0.75  # the BM25 parameters of the back ends
+OVERFETCH = 4  # candidates fetched for each one wanted, because rescoring changes the order
+MIN_FETCH = 400  # fewest candidates fetched
+MOST_COUNTED = 10_000  # passages: the document frequency of a word is capped here
+MOST_KEPT = 20_000  # words in the cache of counts
+LONG_LIST = 2_000  # passages: a caller with this limit wants the set of matches, not a ranking
 MOST_DIFFERENCES = 2
 _WORD = re.compile(r"[^\W_]+")
 
 
 class ReadableIndex:
-    """``store.base.KeptIndex`` over some collections; nothing is written through it.
+    """A read-only ``store.base.KeptIndex`` over the collections that a user may read.
 
     Args:
-        catalogue: shows the readable passages only.
+        catalogue: the catalogue restricted to the same collections.
     """
 
     def __init__(
-        self, whole: KeptIndex, collections: frozenset[str], catalogue: ReadableCatalogue
+        self, index: KeptIndex, collections: frozenset[str], catalogue: ReadableCatalogue
     ) -> None:
-        self._whole = whole
+        self._whole = index
         self._collections = collections
         self._all = Filters(collections=tuple(sorted(collections)))
         self._catalogue = catalogue
@@ -242,27 +242,27 @@ class ReadableIndex:
         if within is None or limit < 1:
             return []
         if limit >= LONG_LIST:
-            every = self._whole.search_text(query, within, limit, differences=differences)
-            return sorted((replace(one, score=0.0) for one in every), key=_by_id)
-        depth = max(LEAST, DEEPER * limit)
-        found = self._whole.search_text(query, within, depth, differences=differences)
+            candidates = self._whole.search_text(query, within, limit, differences=differences)
+            return sorted((replace(hit, score=0.0) for hit in candidates), key=_by_id)
+        depth = max(MIN_FETCH, OVERFETCH * limit)
+        hits = self._whole.search_text(query, within, depth, differences=differences)
         if differences:
-            passages = self._catalogue.live_passages([one.passage_id for one in found])
-            held = [one for one in found if one.passage_id in passages]
-            return _nearest_first(query, held, passages)[:limit]
+            passages = self._catalogue.live_passages([hit.passage_id for hit in hits])
+            readable = [hit for hit in hits if hit.passage_id in passages]
+            return _nearest_first(query, readable, passages)[:limit]
         words = {snowball_stem(word): word for word in _plain_words(query)}
         counts, weights, mean = self._weights(words)
-        if len(found) >= depth:  # all that have a rare word, wherever the whole index ranks them
+        if len(hits) >= depth:  # add every passage with a rare word, whatever its rank
             for stem, word in words.items():
-                if counts[stem] <= LEAST:
-                    found += self._whole.search_text(word, within, LEAST)
-        known = {one.passage_id: one for one in found}
-        passages = self._catalogue.live_passages(known)
-        held = [one for name, one in known.items() if name in passages]
+                if counts[stem] <= MIN_FETCH:
+                    hits += self._whole.search_text(word, within, MIN_FETCH)
+        by_id = {hit.passage_id: hit for hit in hits}
+        passages = self._catalogue.live_passages(by_id)
+        readable = [hit for name, hit in by_id.items() if name in passages]
         scored = [
-            replace(one, score=_score(passages[one.passage_id], weights, mean)) for one in held
+            replace(hit, score=_score(passages[hit.passage_id], weights, mean)) for hit in readable
         ]
-        return sorted(scored, key=lambda one: (-one.score, one.passage_id))[:limit]
+        return sorted(scored, key=lambda hit: (-hit.score, hit.passage_id))[:limit]
 
     def search_vector(
         self, vector: NDArray[np.float32], filters: Filters, limit: int
@@ -272,15 +272,15 @@ class ReadableIndex:
         return self._whole.search_vector(vector, within, limit) if within else []
 
     def rows(self) -> int:
-        """How many readable passages there are."""
+        """The number of readable passages."""
         return self._catalogue.word_counts().passages
 
     def keys(self) -> Iterator[IndexKey]:
-        """See ``Index.keys``: those of readable passages."""
+        """The keys of readable passages; see ``Index.keys``."""
         return self._catalogue.passage_keys()
 
     def held(self) -> Iterator[HeldRow]:
-        """See ``Index.held``: rows of readable collections."""
+        """The rows of readable collections; see ``Index.held``."""
         return (row for row in self._whole.held() if row.collection in self._collections)
 
     def purged(self) -> bool:
@@ -288,51 +288,49 @@ class ReadableIndex:
         return self._whole.purged()
 
     def _refused(self, *_: Any, **__: Any) -> NoReturn:
-        """Nothing is written in the name of a reader."""
+        """Refuse to write."""
         raise StoreError(
-            "the index cannot be changed in the name of a reader",
-            hint="changes are made by jobs and by commands on the machine",
+            "the index cannot be changed through a user's read-only view",
+            hint="use an ingest job, or a command on the machine itself",
         )
 
     write = set_vectors = remove = _refused
     optimize = rebuild = purge = _refused
 
     def _within(self, filters: Filters) -> Filters | None:
-        """``filters`` within what may be read; None when that leaves nothing."""
-        asked = filters.collections
-        names = self._collections.intersection(asked) if asked else self._collections
+        """Restrict ``filters`` to readable collections; None when nothing is left."""
+        requested = filters.collections
+        names = self._collections.intersection(requested) if requested else self._collections
         return replace(filters, collections=tuple(sorted(names))) if names else None
 
     def _weights(self, words: Mapping[str, str]) -> tuple[dict[str, int], dict[str, float], float]:
-        """How many readable passages have each word, how much it tells, and the mean length of
-        one in characters.
+        """Return document frequency and BM25 weight of each stem, and the mean passage length.
 
-        Args:
-            words: each by its stem.
+        Lengths are in characters; the keys of ``words`` are stems.
         """
-        counted = self._catalogue.word_counts()
+        totals = self._catalogue.word_counts()
         with self._lock:
-            if self._stamp != counted.stamp or len(self._counts) > MOST_KEPT:
-                self._stamp, self._counts = counted.stamp, {}
+            if self._stamp != totals.stamp or len(self._counts) > MOST_KEPT:
+                self._stamp, self._counts = totals.stamp, {}
             counts = self._counts
         for stem, word in words.items():
             if stem not in counts:
                 counts[stem] = len(self._whole.search_text(word, self._all, MOST_COUNTED))
-        total = max(counted.passages, 1)
+        total = max(totals.passages, 1)
         weights = {
-            stem: math.log(1 + (total - held + 0.5) / (held + 0.5))
+            stem: math.log(1 + (total - frequency + 0.5) / (frequency + 0.5))
             for stem in words
-            if (held := min(counts[stem], total))
+            if (frequency := min(counts[stem], total))
         }
-        return counts, weights, max(counted.characters / total, 1.0)
+        return counts, weights, max(totals.characters / total, 1.0)
 
 
-def _by_id(one: Candidate) -> str:
-    return one.passage_id
+def _by_id(candidate: Candidate) -> str:
+    return candidate.passage_id
 
 
 def words_of(text: str) -> list[str]:
-    """The stems of the words of ``text``, in order, without those that tell nothing."""
+    """The stems of the words of ``text`` in order, without stop words."""
     return [snowball_stem(word) for word in _plain_words(text)]
 
 
@@ -342,30 +340,31 @@ def _plain_words(text: str) -> list[str]:
 
 
 def _score(passage: Passage, weights: dict[str, float], mean: float) -> float:
-    """BM25 of a passage with its context."""
-    said = f"{passage.context}\n{passage.text}" if passage.context else passage.text
-    held = Counter(words_of(said))
-    length = K1 * (1 - B + B * len(said) / mean)
+    """The BM25 score of a passage with its context."""
+    content = f"{passage.context}\n{passage.text}" if passage.context else passage.text
+    counts = Counter(words_of(content))
+    length = K1 * (1 - B + B * len(content) / mean)
     return math.fsum(
-        weight * held[word] * (K1 + 1) / (held[word] + length) for word, weight in weights.items()
+        weight * counts[word] * (K1 + 1) / (counts[word] + length)
+        for word, weight in weights.items()
     )
 
 
 def _nearest_first(
-    query: str, found: Sequence[Candidate], passages: dict[str, Passage]
+    query: str, candidates: Sequence[Candidate], passages: dict[str, Passage]
 ) -> list[Candidate]:
-    """Those in which a word is most like ``query``, one stem, first."""
-    wanted = query.lower()
+    """Sort by the smallest edit distance between ``query`` (one stem) and a passage's words."""
+    stem = query.lower()
 
-    def distance(one: Candidate) -> int:
-        passage = passages[one.passage_id]
+    def distance(candidate: Candidate) -> int:
+        passage = passages[candidate.passage_id]
         words = set(words_of(f"{passage.context} {passage.text}"))
         near = (
-            OSA.distance(wanted, word, score_cutoff=MOST_DIFFERENCES)
+            OSA.distance(stem, word, score_cutoff=MOST_DIFFERENCES)
             for word in words
-            if word[0] == wanted[:1] and abs(len(word) - len(wanted)) <= MOST_DIFFERENCES
+            if word[0] == stem[:1] and abs(len(word) - len(stem)) <= MOST_DIFFERENCES
         )
         return min(near, default=MOST_DIFFERENCES + 1)
 
-    placed = [replace(one, score=-float(distance(one))) for one in found]
-    return sorted(placed, key=lambda one: (-one.score, one.passage_id))
+    scored = [replace(candidate, score=-float(distance(candidate))) for candidate in candidates]
+    return sorted(scored, key=lambda candidate: (-candidate.score, candidate.passage_id))

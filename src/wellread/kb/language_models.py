@@ -1,7 +1,7 @@
-"""The language models of one home: opened when first asked, recorded, within the budget.
+"""Opens the configured language models, records their calls and keeps them within the budget.
 
-The days and months of a budget are those of UTC. The catalogue is read each time, since other
-processes spend of the same budget.
+Budget days and months are in UTC. Spending is read from the catalogue each time, because other
+processes share the same budget.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ HINT = "raise budget.daily or budget.monthly, or wait for the next day or month 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
-    """One of the budgets: US dollars for a day or a month, and what of it is spent.
+    """A budget in US dollars for a day or a month, with the amount spent.
 
-    A call that runs counts with the most that it may cost.
+    A running call counts at its maximum cost.
     """
 
     period: Period
@@ -45,12 +45,12 @@ class Budget:
 
     @property
     def left(self) -> float:
-        """US dollars; never less than 0."""
+        """The remaining US dollars, never negative."""
         return max(0.0, self.dollars - self.spent)
 
     @property
     def share(self) -> float:
-        """What is left of it, 0-1."""
+        """The remaining fraction of the budget, 0-1."""
         return self.left / self.dollars if self.dollars else 0.0
 
     def __str__(self) -> str:
@@ -58,12 +58,12 @@ class Budget:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
-    """How it stands with the budgets that there are.
+class BudgetStatus:
+    """The current state of the configured budgets.
 
     Attributes:
-        level: ``low`` when less than the share of ``budget.cheaper_below`` is left of one of
-            them, ``spent`` when nothing is.
+        level: ``low`` when less than the fraction ``budget.cheaper_below`` of a budget remains,
+            ``spent`` when nothing remains.
     """
 
     budgets: tuple[Budget, ...] = ()
@@ -71,23 +71,24 @@ class Standing:
 
     @property
     def tightest(self) -> Budget | None:
-        """The one of which the least is left."""
-        return min(self.budgets, key=lambda one: one.share, default=None)
+        """The budget with the smallest remaining fraction."""
+        return min(self.budgets, key=lambda budget: budget.share, default=None)
 
     @property
-    def told(self) -> str:
-        """How it stands with that one, in words."""
-        one = self.tightest
-        if one is None:
+    def summary(self) -> str:
+        """The tightest budget in words; empty without a budget."""
+        budget = self.tightest
+        if budget is None:
             return ""
-        return f"{dollars(one.left)} is left of {one}" if one.left > 0 else f"{one} is spent"
+        left = dollars(budget.left)
+        return f"{left} is left of {budget}" if budget.left > 0 else f"{budget} is spent"
 
 
 class BudgetLedger:
-    """Writes calls down and keeps the budget. Safe to call from several threads.
+    """Records model calls and enforces the budget. Thread-safe.
 
     Attributes:
-        failures: how many calls have failed, or were not made for want of budget, in this process.
+        failures: how many calls have failed or were refused by the budget in this process.
     """
 
     def __init__(self, settings: BudgetSettings, catalogue: Callable[[], Catalogue]) -> None:
@@ -98,11 +99,11 @@ class BudgetLedger:
 
     @property
     def limited(self) -> bool:
-        """Whether there is a budget."""
+        """Whether a budget is configured."""
         return self._settings.daily is not None or self._settings.monthly is not None
 
-    def standing(self) -> Standing:
-        """How it stands now. One cheap query for each budget, none where there is none."""
+    def standing(self) -> BudgetStatus:
+        """Return the state of the budgets; costs one cheap query for each."""
         budgets = tuple(
             Budget(
                 period=period,
@@ -112,39 +113,39 @@ class BudgetLedger:
             )
             for period, since, limit in self._periods()
         )
-        least = min((one.share for one in budgets), default=1.0)
+        least = min((budget.share for budget in budgets), default=1.0)
         level: Level = "normal"
-        if any(one.left <= 0 for one in budgets):
+        if any(budget.left <= 0 for budget in budgets):
             level = "spent"
         elif least < self._settings.cheaper_below:
             level = "low"
-        return Standing(budgets=budgets, level=level)
+        return BudgetStatus(budgets=budgets, level=level)
 
     def short_of_money(self) -> str:
-        """Why the money is for writing alone; empty while there is enough, or no budget."""
-        standing = self.standing() if self.limited else Standing()
-        return standing.told if standing.level != "normal" else ""
+        """The reason to skip optional model calls (budget low or spent); empty otherwise."""
+        status = self.standing() if self.limited else BudgetStatus()
+        return status.summary if status.level != "normal" else ""
 
     def begin(self, expected: Callable[[], Call]) -> int | None:
-        """Set aside what a call may cost; a number for ``end`` where there is a budget."""
+        """Reserve the maximum cost of a call; return a ticket for ``end`` if a budget applies."""
         try:
-            limits = [Limit(since=since, dollars=limit) for _, since, limit in self._periods()]
+            limits = [Limit(since=since, dollars=most) for _, since, most in self._periods()]
             if not limits:
                 return None
             call = expected()
-            made = self._catalogue().calls.reserve(call, limits)
-            if isinstance(made, int):
-                return made
-            spent = self._catalogue().calls.spent(made.since)
+            limit = self._catalogue().calls.reserve(call, limits)
+            if isinstance(limit, int):
+                return limit
+            spent = self._catalogue().calls.spent(limit.since)
         except StoreError as error:
-            raise BudgetError(f"the budget cannot be looked up: {error}") from error
+            raise BudgetError(f"the budget cannot be read: {error}") from error
         self._failed()
-        period: Period = next(name for name, since, _ in self._periods() if since == made.since)
-        budget = Budget(period=period, since=made.since, dollars=made.dollars, spent=spent)
+        period: Period = next(name for name, since, _ in self._periods() if since == limit.since)
+        budget = Budget(period=period, since=limit.since, dollars=limit.dollars, spent=spent)
         raise BudgetError(refusal(budget, call.cost), hint=HINT)
 
     def end(self, ticket: int | None, call: Call) -> None:
-        """Write down how a call has ended. A catalogue that refuses is told to the log only."""
+        """Record the outcome of a call; when the catalogue refuses, only log a warning."""
         if call.error:
             self._failed()
         try:
@@ -156,7 +157,7 @@ class BudgetLedger:
             logger.warning("a call of %s could not be recorded: %s", call.provider, error)
 
     def record(self, call: Call) -> None:
-        """``end`` for calls that need no leave: embedding."""
+        """Record a call that needs no reservation, such as embedding."""
         self.end(None, call)
 
     def _failed(self) -> None:
@@ -177,14 +178,14 @@ def _today() -> datetime:
 
 
 def refusal(budget: Budget, cost: float) -> str:
-    """Why a call that may cost so much is not made."""
+    """Return the reason why a call of up to ``cost`` US dollars is refused."""
     if budget.left <= 0:
         return f"{budget} is spent"
     return f"{dollars(budget.left)} is left of {budget}, and the call may cost {dollars(cost)}"
 
 
 def dollars(amount: float) -> str:
-    """``$1.00``; small amounts with as many digits as they need."""
+    """Format US dollars as ``$1.00``; amounts under ten cents get more digits."""
     if amount and amount < 0.1:
         return f"${amount:.{4 if amount >= 0.001 else 6}f}"
     return f"${amount:,.2f}"
@@ -194,12 +195,12 @@ Opener = Callable[[str], LanguageModel | None]
 
 
 class LanguageModels:
-    """The models that the settings may name. Safe to call from several threads.
+    """The language models of the settings, by role. Thread-safe.
 
     Args:
-        judge: the model that judges; empty: the one that wrote.
-        opener: opens the model of that name.
-        given: stand in for what the settings name.
+        judge: the name of the judging model; empty for the model that wrote the answer.
+        opener: opens a model by its name.
+        given: models that replace those named by the settings.
     """
 
     def __init__(
@@ -218,18 +219,18 @@ class LanguageModels:
         self._lock = threading.Lock()
 
     def names(self) -> dict[Role, str]:
-        """The models that there are, as they are called; opens none.
+        """The names of the configured models by role; opens none of them.
 
-        The name is that in the settings until the model is opened.
+        Until a model is opened, its name is the one in the settings.
         """
-        there = {
+        names = {
             role: opened.identity if (opened := self._opened.get(role)) else name
             for role, name in self._named.items()
         }
-        return {role: name for role, name in there.items() if name}
+        return {role: name for role, name in names.items() if name}
 
     def recorded(self, role: Role, purpose: str = ANSWER) -> RecordedModel | None:
-        """The model in that role, for calls of that purpose; None when there is none."""
+        """Return the model of ``role`` with its calls recorded, or None when none is set."""
         with self._lock:
             name = self.names().get(role)
             model = self._opened.get(role) or (self._opener(name) if name else None)
@@ -245,15 +246,15 @@ class LanguageModels:
         )
 
     def within_budget(self, purpose: str) -> LanguageModel | None:
-        """The model for calls of that purpose, or None; the cheap one while the budget is low.
+        """Return the main model, or the cheap one while the budget is low; None without a model.
 
-        It is opened by its first call.
+        The first call opens it.
         """
         return _WithinBudget(self, self._ledger, purpose) if "model" in self.names() else None
 
 
 class _WithinBudget:
-    """Asks the model, or the cheap one where there is one and the budget is low."""
+    """Calls the main model, or the cheap one while the budget is low."""
 
     def __init__(self, models: LanguageModels, ledger: BudgetLedger, purpose: str) -> None:
         self._models = models
@@ -262,17 +263,17 @@ class _WithinBudget:
 
     @property
     def identity(self) -> str:
-        """That of the model; before it was opened, its name in the settings."""
+        """The identity of the main model; until that is opened, its name in the settings."""
         return self._models.names()["model"]
 
     async def stream(self, prompt: Prompt) -> AsyncGenerator[Piece, None]:
-        """The reply of the one whose turn it is."""
-        model = await to_thread.run_sync(self._chosen)
+        """Stream the reply of the model that the budget allows."""
+        model = await to_thread.run_sync(self._choose_model)
         async with aclosing(model.stream(prompt)) as pieces:
             async for piece in pieces:
                 yield piece
 
-    def _chosen(self) -> RecordedModel:
+    def _choose_model(self) -> RecordedModel:
         low = self._ledger.limited and self._ledger.standing().level == "low"
         cheap = self._models.recorded("cheap_model", self._purpose) if low else None
         model = cheap or self._models.recorded("model", self._purpose)

@@ -1,9 +1,8 @@
-"""A knowledge base as one asker has it: the one way to open it in the name of somebody.
+"""Restricts a knowledge base to what one user may read.
 
-The view has a catalogue and an index of its own, which show what the asker may read. Models,
-embedders, readers and the settings are those of the knowledge base itself. What is worked out from
-the material and held hangs on ``KnowledgeBase.common``, which only those share who may read the
-same.
+The view has its own catalogue and index, limited to what the user may read. Models, embedders,
+readers and settings are shared with the knowledge base itself. Caches derived from the material
+are keyed by ``KnowledgeBase.cache_key``, which only users with the same read rights share.
 """
 
 from __future__ import annotations
@@ -21,23 +20,23 @@ from wellread.models.open_reader import LexicalReader
 from wellread.store.base import Fingerprint, KeptIndex
 from wellread.store.catalogue import Catalogue
 from wellread.store.catalogue.readable_catalogue import ReadableCatalogue
-from wellread.store.rights import Reads, RestrictedReaders
+from wellread.store.rights import ReadScope, RestrictedReaders
 from wellread.types import Filters
 from wellread.values.answers import Question
 
-_VIEWS = "views"  # under which a knowledge base holds them
-MOST_VIEWS = 256  # askers whose views are held, those that asked last
-MOST_RIGHTS = 64  # sets of collections that something is held for
+_VIEWS = "views"  # the views' key in ``KnowledgeBase.held``
+MOST_VIEWS = 256  # views kept, the most recently used ones
+MOST_RIGHTS = 64  # sets of readable collections with shared caches
 
 
-def seen_by(kb: KnowledgeBase, asker: Asker) -> KnowledgeBase:
-    """``kb`` as ``asker`` may read it; the same object as long as it is in use.
+def view_for(kb: KnowledgeBase, asker: Asker) -> KnowledgeBase:
+    """Return the view of ``kb`` for ``asker``, the same object while it stays in the cache.
 
     Args:
         kb: the knowledge base, or another view of it.
     """
-    whole = whole_of(kb)
-    return whole if asker == whole.asker else _views_of(whole).of(whole, asker)
+    base = base_of(kb)
+    return base if asker == base.asker else _views_of(base).of(base, asker)
 
 
 def sees_all(kb: KnowledgeBase) -> bool:
@@ -46,26 +45,26 @@ def sees_all(kb: KnowledgeBase) -> bool:
 
 
 def reads_all_of(kb: KnowledgeBase, other: KnowledgeBase) -> bool:
-    """Whether the asker of ``kb`` may read all that the asker of ``other`` may."""
+    """Whether the asker of ``kb`` may read everything that the asker of ``other`` may."""
     return _covers(kb.asker.reads, other.asker.reads)
 
 
-def whole_of(kb: KnowledgeBase) -> KnowledgeBase:
-    """The knowledge base that ``kb`` is a view of, for what is done for everybody."""
+def base_of(kb: KnowledgeBase) -> KnowledgeBase:
+    """Return the unrestricted knowledge base behind ``kb``, for work on behalf of everybody."""
     return kb.whole if isinstance(kb, KnowledgeBaseView) else kb
 
 
-def now(kb: KnowledgeBase, owner: str) -> KnowledgeBase:
-    """``kb`` as its ``owner`` may read it now: for what is done for somebody who is not there."""
-    whole = whole_of(kb)
+def with_current_rights(kb: KnowledgeBase, owner: str) -> KnowledgeBase:
+    """Return the view with the current rights of ``owner``, for work in the owner's absence."""
+    base = base_of(kb)
     if not owner:
-        return whole
-    return seen_by(whole, _by_accounts(whole, Asker(owner=owner, reads=frozenset())))
+        return base
+    return view_for(base, _by_accounts(base, Asker(owner=owner, reads=frozenset())))
 
 
 def edited_by(kb: KnowledgeBase, owner: str) -> frozenset[str] | Everything:
-    """The collections that ``owner`` may edit now; all, where there are no users."""
-    accounts = whole_of(kb).catalogue.accounts
+    """The collections that ``owner`` may currently edit; all of them without user accounts."""
+    accounts = base_of(kb).catalogue.accounts
     if not owner or not accounts.users.any():
         return EVERYTHING
     user = accounts.users.get(owner)
@@ -73,24 +72,24 @@ def edited_by(kb: KnowledgeBase, owner: str) -> frozenset[str] | Everything:
 
 
 def check_rights(kb: KnowledgeBase) -> None:
-    """Refuse to go on where the asker may not read any more all that ``kb`` shows."""
+    """Raise when the asker has since lost the right to read something that ``kb`` shows."""
     if not isinstance(kb, KnowledgeBaseView):
         return
     if not _covers(_by_accounts(kb.whole, kb.asker).reads, kb.asker.reads):
-        raise UnknownNameError("what this was drawn from is not there any more", hint="ask again")
+        raise UnknownNameError("the sources of this no longer exist", hint="ask again")
 
 
 def asked_by(kb: KnowledgeBase, question: Question) -> Question:
-    """``question`` as that of the asker, whoever it says it is of."""
+    """Return ``question`` with the asker of ``kb`` as its owner."""
     if not isinstance(kb, KnowledgeBaseView):
         return question
     return replace(question, owner=kb.asker.owner)
 
 
 def drawn_from(kb: KnowledgeBase, filters: Filters) -> list[str]:
-    """The collections that what is asked within ``filters`` can be drawn from."""
-    known = kb.catalogue.collection_names()
-    return [name for name in known if not filters.collections or name in filters.collections]
+    """The collections that a question with these filters may use."""
+    names = kb.catalogue.collection_names()
+    return [name for name in names if not filters.collections or name in filters.collections]
 
 
 def _covers(reads: frozenset[str] | Everything, others: frozenset[str] | Everything) -> bool:
@@ -100,36 +99,36 @@ def _covers(reads: frozenset[str] | Everything, others: frozenset[str] | Everyth
 
 
 def _views_of(kb: KnowledgeBase) -> _Views:
-    whole = whole_of(kb)
-    views = whole.held.setdefault(_VIEWS, _Views())
+    base = base_of(kb)
+    views = base.held.setdefault(_VIEWS, _Views())
     if not isinstance(views, _Views):
         raise TypeError(f"{_VIEWS!r} is held by something else")
     return views
 
 
 class _Rights:
-    """What those share who may read the same collections."""
+    """The catalogue and index shared by users who may read the same collections."""
 
     def __init__(self, collections: frozenset[str], readers: RestrictedReaders) -> None:
         self.collections = collections
         self.readers = readers
-        self.shown = ReadableCatalogue(readers, Reads(collections, ""))
+        self.shown = ReadableCatalogue(readers, ReadScope(collections, ""))
         self._index: tuple[KeptIndex, ReadableIndex] | None = None
 
     def index_over(self, index: KeptIndex) -> ReadableIndex:
-        """What may be searched of ``index``; the same object as long as that is."""
-        held = self._index
-        if held is None or held[0] is not index:
-            held = (index, ReadableIndex(index, self.collections, self.shown))
-            self._index = held
-        return held[1]
+        """Return the readable part of ``index``, the same object for the same index."""
+        current = self._index
+        if current is None or current[0] is not index:
+            current = (index, ReadableIndex(index, self.collections, self.shown))
+            self._index = current
+        return current[1]
 
 
 class KnowledgeBaseView(KnowledgeBase):
-    """A knowledge base in the name of an asker; it opens nothing of its own but its catalogue."""
+    """A knowledge base restricted to one asker; only its catalogue is its own."""
 
     def __init__(self, whole: KnowledgeBase, asker: Asker, rights: _Rights | None) -> None:
-        # Not as a knowledge base is made: all that is opened once is the whole one's.
+        # The base class is not initialised: everything opened once belongs to ``whole``.
         self.whole = whole
         self.asker = asker
         self.home, self.settings = whole.home, whole.settings
@@ -141,20 +140,20 @@ class KnowledgeBaseView(KnowledgeBase):
         self._shown: tuple[Parts, Parts] | None = None
 
     @property
-    def common(self) -> object:
-        """See ``KnowledgeBase.common``."""
-        return self._rights or self.whole.common
+    def cache_key(self) -> object:
+        """See ``KnowledgeBase.cache_key``."""
+        return self._rights or self.whole.cache_key
 
     @opened_once
     def catalogue(self) -> Catalogue:
-        """What the asker may read of the truth about documents, passages, sources and answers."""
+        """The catalogue restricted to what the asker may read."""
         rights = self._rights
         if rights is None:
             return self.whole.catalogue
-        own = Reads(rights.collections, self.asker.owner, self.asker.limited)
-        made = ReadableCatalogue(rights.readers, own)
-        made.vocabulary = rights.shown.vocabulary
-        return made
+        own = ReadScope(rights.collections, self.asker.owner, self.asker.limited)
+        catalogue = ReadableCatalogue(rights.readers, own)
+        catalogue.vocabulary = rights.shown.vocabulary
+        return catalogue
 
     @opened_once
     def lexical(self) -> LexicalReader:
@@ -167,39 +166,39 @@ class KnowledgeBaseView(KnowledgeBase):
         return self.whole.reader
 
     def live(self) -> Parts:
-        """The parts in use; of the index what the asker may read."""
-        whole, rights, held = self.whole.live(), self._rights, self._shown
+        """Return the parts in use, with the index restricted to what the asker may read."""
+        parts, rights, cached = self.whole.live(), self._rights, self._shown
         if rights is None:
-            return whole
-        if held is None or held[0] is not whole:
-            index = rights.index_over(whole.index)
-            held = self._shown = (whole, replace(whole, index=index))
-        return held[1]
+            return parts
+        if cached is None or cached[0] is not parts:
+            index = rights.index_over(parts.index)
+            cached = self._shown = (parts, replace(parts, index=index))
+        return cached[1]
 
     @property
     def index(self) -> KeptIndex:
-        """What the asker may read of the index in use."""
+        """The index in use, restricted to what the asker may read."""
         rights = self._rights
         return rights.index_over(self.whole.index) if rights else self.whole.index
 
     def open_index(self, fingerprint: Fingerprint) -> KeptIndex:
-        """No index but that in use is opened for an asker with limited rights."""
+        """Open an index other than the live one; refused to askers with limited rights."""
         if self._rights is None:
             return self.whole.open_index(fingerprint)
         raise RequestError(
-            "the indexes of the whole library are not opened in the name of a reader",
+            "the complete indexes cannot be opened with a user's limited rights",
             hint="run the command on the machine itself",
         )
 
     def close(self) -> None:
-        """Nothing but the catalogue is of its own; the rest goes with the whole."""
+        """Close the view's own catalogue; the other parts belong to the whole knowledge base."""
         opened = self.__dict__.pop("catalogue", None)
         if isinstance(opened, ReadableCatalogue):
             opened.close()
 
 
 class _Views:
-    """The views of one knowledge base that were used last. May be called from any thread."""
+    """The most recently used views of one knowledge base. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -208,44 +207,42 @@ class _Views:
         self._rights: OrderedDict[frozenset[str], _Rights] = OrderedDict()
         self._views: OrderedDict[Asker, KnowledgeBaseView] = OrderedDict()
 
-    def of(self, whole: KnowledgeBase, asker: Asker) -> KnowledgeBaseView:
-        """The view of ``asker``."""
+    def of(self, base: KnowledgeBase, asker: Asker) -> KnowledgeBaseView:
+        """Return the view of ``asker``, creating it when needed."""
         with self._lock:
-            self._follow(whole)
+            self._follow(base)
             view = self._views.get(asker)
             if view is None:
-                view = KnowledgeBaseView(whole, asker, self._rights_of(whole, asker.reads))
+                view = KnowledgeBaseView(base, asker, self._rights_of(base, asker.reads))
                 self._views[asker] = view
                 if len(self._views) > MOST_VIEWS:
                     self._views.popitem(last=False)[1].close()
             self._views.move_to_end(asker)
             return view
 
-    def _rights_of(
-        self, whole: KnowledgeBase, reads: frozenset[str] | Everything
-    ) -> _Rights | None:
+    def _rights_of(self, base: KnowledgeBase, reads: frozenset[str] | Everything) -> _Rights | None:
         if isinstance(reads, Everything):
             return None
         rights = self._rights.get(reads)
         if rights is None:
             if self._readers is None:
-                self._readers = whole.catalogue.restricted_readers()
+                self._readers = base.catalogue.restricted_readers()
             rights = self._rights[reads] = _Rights(reads, self._readers)
             if len(self._rights) > MOST_RIGHTS:
                 self._rights.popitem(last=False)
         self._rights.move_to_end(reads)
         return rights
 
-    def _follow(self, whole: KnowledgeBase) -> None:
-        """Let go of everything when the catalogue was opened anew, as after a repair."""
-        if self._over is not whole.catalogue:
+    def _follow(self, base: KnowledgeBase) -> None:
+        """Drop all views when the catalogue has been reopened, as after a repair."""
+        if self._over is not base.catalogue:
             if self._readers is not None:
                 self._readers.close()
-            self._over, self._readers = whole.catalogue, None
+            self._over, self._readers = base.catalogue, None
             self._let_go()
 
     def close(self) -> None:
-        """Give all connections back."""
+        """Close all views and connections."""
         with self._lock:
             if self._readers is not None:
                 self._readers.close()
@@ -253,16 +250,16 @@ class _Views:
             self._let_go()
 
     def _let_go(self) -> None:
-        """Of every view, and of the file that each watches for changes."""
+        """Close every view, and the file that each watches for changes."""
         for view in self._views.values():
             view.close()
         self._rights.clear()
         self._views.clear()
 
 
-def _by_accounts(whole: KnowledgeBase, asker: Asker) -> Asker:
-    """The rights as the accounts have them; everything where there are no users."""
-    accounts = whole.catalogue.accounts
+def _by_accounts(base: KnowledgeBase, asker: Asker) -> Asker:
+    """Return ``asker`` with the rights of the accounts table; everything without users."""
+    accounts = base.catalogue.accounts
     if not accounts.users.any():
         return replace(asker, reads=EVERYTHING)
     user = accounts.users.get(asker.owner)

@@ -1,1 +1,1 @@
-"""Learning from being asked: what was rated, what is missing, what is measured."""
+"""Learning from use: feedback, unanswered questions, coverage and metrics."""

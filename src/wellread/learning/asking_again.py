@@ -1,9 +1,9 @@
-"""Asks open questions again when material has arrived. The one job behind every face.
+"""Asks unanswered questions (gaps) again when new documents have arrived.
 
-It is durable without a queue: the catalogue holds up to when new documents were compared with the
-open questions, and each question when it was last tried. A process that is killed moves neither, so
-the next run takes up what is left; what was tried already is not tried again with the same
-documents. Every run is a job that can be seen and cancelled like those of ingest.
+No queue is needed: the catalogue stores the time up to which new documents were compared with the
+open questions, and for each question the time of its last attempt. A killed process changes neither
+time, so the next run resumes where it stopped and tries no question twice with the same documents.
+Each run is a job that can be listed and cancelled like an ingest job.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from wellread.ingest import run
 from wellread.ingest.pipeline.job_log import Progress, Report, job_log
 from wellread.ingest.sources.discover import Input
 from wellread.kb import KnowledgeBase
-from wellread.kb.seen_by import drawn_from, now
+from wellread.kb.seen_by import drawn_from, with_current_rights
 from wellread.store.catalogue.asking.answer_removal import GAP_CLOSED
-from wellread.store.catalogue.gap_records import FROM, OUTDATED
+from wellread.store.catalogue.gap_records import OUTDATED, TITLES_MARK
 from wellread.store.schema.stored_values import Gap
 from wellread.text.parsed import parse
 from wellread.types import Filters
@@ -36,16 +36,16 @@ from wellread.values.answers import BEFORE, CATALOGUE, NOBODY, Answer, Question
 logger = logging.getLogger(__name__)
 
 LOCK = "gaps.lock"
-ROUNDS = 3  # looks for documents that arrived while the others were asked
+MAX_ROUNDS = 3  # further rounds take documents that arrived during the round before
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Retried:
-    """A question that was asked again.
+class RetriedQuestion:
+    """An open question that was asked again, with the outcome.
 
     Attributes:
-        answer_id: of the answer that closed it; empty when it stayed open.
-        why: why it stayed open.
+        answer_id: the answer that closed the gap; empty when the gap stayed open.
+        why: the reason why the gap stayed open.
     """
 
     gap: Gap
@@ -54,81 +54,81 @@ class Retried:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reasked:
-    """What a run did.
+class RetryReport:
+    """The result of one run over the open questions.
 
     Attributes:
-        open: how many questions were open; ``documents``: how many were new.
-        waiting: questions that new documents could answer and that were not asked yet, since the
-            run may ask only so many (``gaps.most``) or was cancelled; the next run does.
+        open: the number of open questions; ``documents``: the number of new documents.
+        waiting: the number of questions left for the next run, because this one reached its
+            limit (``gaps.most``) or was cancelled.
     """
 
     open: int = 0
     documents: int = 0
-    tried: tuple[Retried, ...] = ()
+    tried: tuple[RetriedQuestion, ...] = ()
     waiting: int = 0
     job_id: str = ""
 
     @property
-    def closed(self) -> tuple[Retried, ...]:
-        """Those that are answered now."""
-        return tuple(one for one in self.tried if one.answer_id)
+    def closed(self) -> tuple[RetriedQuestion, ...]:
+        """The questions that now have an answer."""
+        return tuple(retried for retried in self.tried if retried.answer_id)
 
 
-OnReasked = Callable[[Reasked], None]
+OnRetry = Callable[[RetryReport], None]
 
 
-def ask_again(kb: KnowledgeBase, *, most: int | None = None) -> Reasked:
+def ask_again(kb: KnowledgeBase, *, most: int | None = None) -> RetryReport:
     """Ask the open questions again that new documents could answer.
 
-    When another process is at it, nothing is done: that one looks again before it ends.
+    Does nothing while another process does the same: that one checks again before it ends.
 
     Args:
-        most: how many are asked at most; None takes the setting.
+        most: the maximum number of questions; None takes the setting ``gaps.most``.
     """
     limit = kb.settings.gaps.most if most is None else most
     if not kb.settings.qa.enabled or not _any_open(kb):
-        return Reasked()
-    done = Reasked()
-    with kb.locks.hold(LOCK) as ours:
-        for _ in range(ROUNDS if ours else 0):
-            found = _round(kb, limit - len(done.tried))
-            done = Reasked(
-                open=max(done.open, found.open),
-                documents=done.documents + found.documents,
-                tried=(*done.tried, *found.tried),
-                waiting=found.waiting,
-                job_id=found.job_id or done.job_id,
+        return RetryReport()
+    total = RetryReport()
+    with kb.locks.hold(LOCK) as lock_held:
+        for _ in range(MAX_ROUNDS if lock_held else 0):
+            report = _round(kb, limit - len(total.tried))
+            total = RetryReport(
+                open=max(total.open, report.open),
+                documents=total.documents + report.documents,
+                tried=(*total.tried, *report.tried),
+                waiting=report.waiting,
+                job_id=report.job_id or total.job_id,
             )
-            if not found.documents or found.waiting:
+            if not report.documents or report.waiting:
                 break
-    return done
+    return total
 
 
-def ask_these(kb: KnowledgeBase, gap_ids: Iterable[int]) -> Reasked:
-    """Ask these open questions again, whatever arrived; they close by the same rule."""
+def ask_these(kb: KnowledgeBase, gap_ids: Iterable[int]) -> RetryReport:
+    """Ask these open questions again, whether or not documents have arrived."""
     gaps = [gap for gap in kb.catalogue.gap_ledger.of(gap_ids) if gap.status != "closed"]
     if not gaps or not kb.settings.qa.enabled:
-        return Reasked(open=len(gaps))
-    tried, job_id = _ask_all(kb, gaps)
+        return RetryReport(open=len(gaps))
+    tried, job_id = _retry_all(kb, gaps)
     waiting = len(gaps) - len(tried)
-    return Reasked(open=len(gaps), tried=tried, waiting=waiting, job_id=job_id)
+    return RetryReport(open=len(gaps), tried=tried, waiting=waiting, job_id=job_id)
 
 
-def after_ingest(kb: KnowledgeBase, told: OnReasked | None = None) -> None:
-    """``ask_again`` as every run of ingest ends with it, where the settings want it.
+def after_ingest(kb: KnowledgeBase, on_reasked: OnRetry | None = None) -> None:
+    """Run ``ask_again`` at the end of an ingest run if the settings ask for it.
 
-    What goes wrong is logged: the material is in, whatever becomes of old questions.
+    Errors are only logged, because the ingest itself has succeeded.
     """
     if not kb.settings.gaps.ask_again:
         return
     try:
-        done = ask_again(kb)
+        report = ask_again(kb)
     except WellreadError as error:
         logger.warning("open questions could not be asked again: %s", error)
         return
-    if told is not None and (done.tried or done.waiting):
-        told(done)
+    if on_reasked is not None and (report.tried or report.waiting):
+        on_reasked(report)
 
 
 def _any_open(kb: KnowledgeBase) -> bool:
@@ -136,107 +136,103 @@ def _any_open(kb: KnowledgeBase) -> bool:
     return kb.catalogue.gap_ledger.any_waiting()
 
 
-def _round(kb: KnowledgeBase, most: int) -> Reasked:
+def _round(kb: KnowledgeBase, most: int) -> RetryReport:
     ledger = kb.catalogue.gap_ledger
     gaps = ledger.waiting()
     if not gaps:
-        return Reasked()
-    looked, oldest = ledger.looked(), min(gap.filed_at for gap in gaps)
-    arrived = ledger.arrived(oldest if looked is None else max(looked, oldest))
+        return RetryReport()
+    last_checked, oldest = ledger.looked(), min(gap.filed_at for gap in gaps)
+    arrived = ledger.documents_since(oldest if last_checked is None else max(last_checked, oldest))
     if not arrived:
-        return Reasked(open=len(gaps))
+        return RetryReport(open=len(gaps))
     began = datetime.now(UTC)
-    found = could_answer(kb, gaps, arrived, most)
-    tried, job_id = _ask_all(kb, found.wanted) if found.wanted else ((), "")
-    waiting = found.left + len(found.wanted) - len(tried)
+    screening = screen_gaps(kb, gaps, arrived, most)
+    tried, job_id = _retry_all(kb, screening.wanted) if screening.wanted else ((), "")
+    waiting = screening.left + len(screening.wanted) - len(tried)
     if waiting:
-        ledger.passed_over([gap.id for gap in found.passed], began)
+        ledger.record_no_news([gap.id for gap in screening.passed], began)
     else:
-        ledger.looked_until(max(arrived.values()))
-    return Reasked(
+        ledger.set_compared_until(max(arrived.values()))
+    return RetryReport(
         open=len(gaps), documents=len(arrived), tried=tried, waiting=waiting, job_id=job_id
     )
 
 
-def _ask_all(kb: KnowledgeBase, gaps: Sequence[Gap]) -> tuple[tuple[Retried, ...], str]:
-    """Ask them one by one, as a job; fewer come back when it was cancelled."""
-    tried: list[Retried] = []
+def _retry_all(kb: KnowledgeBase, gaps: Sequence[Gap]) -> tuple[tuple[RetriedQuestion, ...], str]:
+    """Ask ``gaps`` one after the other, as a job; returns fewer when the job is cancelled."""
+    tried: list[RetriedQuestion] = []
     with job_log(kb, "re-ask", "", []) as log, start_blocking_portal() as portal:
         for gap in gaps:
-            if log.look(
+            if log.record_if_due(
                 Progress(sources_total=len(gaps), sources_done=len(tried), passages_done=0)
             ):
                 break
-            tried.append(_ask(kb, gap, portal))
+            tried.append(_retry(kb, gap, portal))
         log.write(Progress(sources_total=len(gaps), sources_done=len(tried), passages_done=0))
     return tuple(tried), log.job.id
 
 
-def _ask(kb: KnowledgeBase, gap: Gap, portal: BlockingPortal) -> Retried:
-    """Ask one again, and close it or write down why it stays open."""
+def _retry(kb: KnowledgeBase, gap: Gap, portal: BlockingPortal) -> RetriedQuestion:
+    """Ask one question again, and close its gap or record why it stays open."""
     began = datetime.now(UTC)
-    theirs = now(kb, gap.owner)
+    owner_kb = with_current_rights(kb, gap.owner)
     try:
-        given = portal.call(_answer, theirs, gap)
-        why = why_open(theirs, gap, given)
+        new_answer = portal.call(_answer, owner_kb, gap)
+        why = why_open(owner_kb, gap, new_answer)
     except WellreadError as error:
-        given, why = None, f"it could not be asked: {error}"
-    if given is not None and not why:
-        # In no conversation: nobody was there when it was asked.
-        kept = replace(given, session_id="")
-        read = drawn_from(theirs, filters_of(gap))
-        if kb.catalogue.gap_ledger.close(gap, kept, read):
+        new_answer, why = None, f"it could not be asked: {error}"
+    if new_answer is not None and not why:
+        # No conversation: the user did not ask this time.
+        stored = replace(new_answer, session_id="")
+        collections = drawn_from(owner_kb, filters_of(gap))
+        if kb.catalogue.gap_ledger.close(gap, stored, collections):
             if gap.tried != OUTDATED:
-                _tell(kb, gap, kept)
-            return Retried(gap=gap, answer_id=kept.id)
+                _notify_owner(kb, gap, stored)
+            return RetriedQuestion(gap=gap, answer_id=stored.id)
         why = "it was asked, closed or removed meanwhile"
-        return Retried(gap=gap, why=why)
+        return RetriedQuestion(gap=gap, why=why)
     kb.catalogue.gap_ledger.tried(gap.id, why, began)
-    return Retried(gap=gap, why=why)
+    return RetriedQuestion(gap=gap, why=why)
 
 
 async def _answer(kb: KnowledgeBase, gap: Gap) -> Answer:
-    # Not recorded before it is known to close the gap: it would be filed as asked once more.
-    asked = Question(
-        text=gap.question,
-        filters=filters_of(gap),
-        owner=gap.owner,
-        fresh=True,
-        recorded=False,
+    # Not recorded until it is known to close the gap; else the gap would count one more asking.
+    question = Question(
+        text=gap.question, filters=filters_of(gap), owner=gap.owner, fresh=True, recorded=False
     )
-    return await final(answer(kb, asked))
+    return await final(answer(kb, question))
 
 
-def _tell(kb: KnowledgeBase, gap: Gap, given: Answer) -> None:
-    titles = dict.fromkeys(one.title for one in given.citations)
+def _notify_owner(kb: KnowledgeBase, gap: Gap, new_answer: Answer) -> None:
+    titles = dict.fromkeys(citation.title for citation in new_answer.citations)
     sources = ", ".join(list(titles)[:2]) or "the count"
-    text = f"“{gap.question}” has an answer now{FROM}{sources}."
-    kb.catalogue.notices.tell(gap.owner, GAP_CLOSED, given.id, text)
+    text = f"“{gap.question}” has an answer now{TITLES_MARK}{sources}."
+    kb.catalogue.notices.add(gap.owner, GAP_CLOSED, new_answer.id, text)
 
 
-SHARE = 0.5  # of a question's topical words
-LOOKS = 200  # searches at a time
-DEEPER = 2  # times the passages that a question works with
+MIN_WORD_SHARE = 0.5  # of a question's topical words that a new passage must contain
+MAX_SEARCHES = 200  # in one round
+DEPTH_FACTOR = 2  # the search goes this many times deeper than for a question
 
 
 def filters_of(gap: Gap) -> Filters:
-    """What its question was limited to."""
+    """The filters with which the question was asked."""
     return from_plain(Filters, {**gap.limits, "collections": list(gap.scope)})
 
 
-def known_since(gap: Gap) -> datetime:
-    """Documents that were written after this moment the question was never asked with."""
+def last_tried_at(gap: Gap) -> datetime:
+    """The last time the question was asked; documents stored later were not tried yet."""
     return max(gap.filed_at, gap.tried_at or gap.filed_at)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Screened:
-    """Open questions, sorted out.
+class ScreeningResult:
+    """Open questions, divided by whether new documents could answer them.
 
     Attributes:
-        wanted: new documents could answer them.
-        passed: the search finds nothing new that has their words.
-        left: how many were not looked at any more.
+        wanted: questions that new documents could answer.
+        passed: questions for which the search finds no new passage with their words.
+        left: the number of questions that were not examined.
     """
 
     wanted: tuple[Gap, ...]
@@ -244,40 +240,40 @@ class Screened:
     left: int = 0
 
 
-def could_answer(
+def screen_gaps(
     kb: KnowledgeBase, gaps: Sequence[Gap], arrived: Mapping[str, datetime], most: int
-) -> Screened:
-    """The first ``most`` of ``gaps`` that documents which arrived could answer."""
+) -> ScreeningResult:
+    """Find the first ``most`` of ``gaps`` that the ``arrived`` documents could answer."""
     newest = max(arrived.values())
-    near = [gap for gap in gaps if known_since(gap) < newest]
-    wanted: list[Gap] = []
-    passed: list[Gap] = []
-    for gap in near[:LOOKS]:
-        if len(wanted) == most:
+    untried = [gap for gap in gaps if last_tried_at(gap) < newest]
+    candidates: list[Gap] = []
+    skipped: list[Gap] = []
+    for gap in untried[:MAX_SEARCHES]:
+        if len(candidates) == most:
             break
-        (wanted if _found(kb, gap, arrived) else passed).append(gap)
-    left = len(near) - len(wanted) - len(passed)
-    return Screened(wanted=tuple(wanted), passed=tuple(passed), left=left)
+        (candidates if _finds_new_passage(kb, gap, arrived) else skipped).append(gap)
+    unscreened = len(untried) - len(candidates) - len(skipped)
+    return ScreeningResult(wanted=tuple(candidates), passed=tuple(skipped), left=unscreened)
 
 
-def _found(kb: KnowledgeBase, gap: Gap, arrived: Mapping[str, datetime]) -> bool:
-    """Whether the search for its question finds a passage of a new document with half of its words.
+def _finds_new_passage(kb: KnowledgeBase, gap: Gap, arrived: Mapping[str, datetime]) -> bool:
+    """Whether a search finds a passage of a new document with half of the question's words.
 
-    It is searched as its owner may: what they may not read is no reason to ask again.
+    Searches with the rights of the gap's owner.
     """
-    kb = now(kb, gap.owner)
-    limit = DEEPER * kb.settings.retrieval.top_k
-    since, stems = known_since(gap), frozenset(parse(gap.question).topic_stems)
+    kb = with_current_rights(kb, gap.owner)
+    limit = DEPTH_FACTOR * kb.settings.retrieval.top_k
+    since, stems = last_tried_at(gap), frozenset(parse(gap.question).topic_stems)
     try:
         hits = search(kb, gap.question, filters_of(gap), limit=limit)
     except UnknownCollectionError:
-        return False  # nothing of what it was asked of is there any more
+        return False  # the collections of the question no longer exist
     new = [hit.passage for hit in hits if arrived.get(hit.document.id, since) > since]
-    held = (stems & parse(f"{one.context} {one.text}").stem_set for one in new)
-    return any(len(words) >= SHARE * len(stems) for words in held)
+    shared = (stems & parse(f"{passage.context} {passage.text}").stem_set for passage in new)
+    return any(len(words) >= MIN_WORD_SHARE * len(stems) for words in shared)
 
 
-SURE = ("high", "medium")
+CONFIDENT_BANDS = ("high", "medium")
 
 
 _NUMBER = re.compile(r"(?<![\w.,-])#?(\d[\d,.]*)(?![\w-])")
@@ -285,71 +281,71 @@ _YEAR = re.compile(r"(?:19|20)\d\d")
 
 
 def why_open(kb: KnowledgeBase, gap: Gap, answer: Answer) -> str:
-    """Why ``answer`` does not close ``gap``, in words; empty when it does."""
-    return next(_doubts(answer), "") or _not_new(kb, gap, answer)
+    """The reason why ``answer`` does not close ``gap``; empty when it does."""
+    return next(_doubts(answer), "") or _cites_nothing_new(kb, gap, answer)
 
 
 def _doubts(answer: Answer) -> Iterator[str]:
-    """What speaks against an answer, the worst first."""
+    """The reasons against accepting ``answer``, the most serious first."""
     if answer.answered_by == NOBODY:
         yield "there is still no answer"
-    if answer.confidence.band not in SURE:
-        yield f"the answer is not sure ({answer.confidence.score:.0%})"
+    if answer.confidence.band not in CONFIDENT_BANDS:
+        yield f"the confidence of the answer is too low ({answer.confidence.score:.0%})"
     if answer.data_gaps:
         yield f"something is still missing: {'; '.join(answer.data_gaps)}"
     if answer.relaxed:
-        yield "a limit of the question had to be left out"
+        yield "a filter of the question had to be dropped"
     if answer.conflicts:
-        yield "the sources differ"
+        yield "the sources disagree"
     if missing := _unquoted_numbers(answer):
-        yield f"its sources do not tell of {', '.join(missing)}"
+        yield f"its sources do not mention {', '.join(missing)}"
     if answer.failures:
         yield f"a step failed: {'; '.join(answer.failures)}"
-    if answer.answered_by != CATALOGUE:  # what is counted is not read
-        doubtful = [one.verdict.name for one in answer.sentences if not one.verdict.name.whole]
+    if answer.answered_by != CATALOGUE:  # catalogue results have no sentences to verify
+        doubtful = [item.verdict.name for item in answer.sentences if not item.verdict.name.whole]
         yield from (f"a sentence is {name.label}" for name in doubtful)
 
 
 def _unquoted_numbers(answer: Answer) -> list[str]:
-    """Numbers of the question that nothing cited has: "#5490" is answered by no other change.
+    """The numbers of the question (such as "#5490") that no citation contains.
 
-    Years are left out: a source tells them by its date.
+    Years are left out, because a source may state them only as its date.
     """
     if answer.answered_by == CATALOGUE:
         return []
-    asked = answer.standalone or answer.question
-    told = " ".join(f"{one.title} {one.quote}" for one in answer.citations)
-    held = parse(told).numbers
-    wanted = (match[1].strip(".,") for match in _NUMBER.finditer(asked))
+    question = answer.standalone or answer.question
+    quoted = " ".join(f"{citation.title} {citation.quote}" for citation in answer.citations)
+    quoted_numbers = parse(quoted).numbers
+    question_numbers = (match[1].strip(".,") for match in _NUMBER.finditer(question))
     return [
         number
-        for number in wanted
-        if not _YEAR.fullmatch(number) and not parse(number).numbers <= held
+        for number in question_numbers
+        if not _YEAR.fullmatch(number) and not parse(number).numbers <= quoted_numbers
     ]
 
 
-def _not_new(kb: KnowledgeBase, gap: Gap, answer: Answer) -> str:
-    written = kb.catalogue.changed_at(_rests_on(answer))
-    if not any(_came_since(gap, written, known) for known in _rests_on(answer)):
-        return "the answer cites nothing that came or changed since it was asked"
+def _cites_nothing_new(kb: KnowledgeBase, gap: Gap, answer: Answer) -> str:
+    changed_at = kb.catalogue.changed_at(_sources(answer))
+    if not any(_is_newer(gap, changed_at, doc_id) for doc_id in _sources(answer)):
+        return "the answer cites no document added or changed since the question was asked"
     if answer.answered_by in (CATALOGUE, BEFORE):
         return ""
     first = answer.sentences[0] if answer.sentences else None
-    cited = {one.id: one.document_id for one in answer.citations}
+    cited = {citation.id: citation.document_id for citation in answer.citations}
     lead = {cited[number] for number in first.citations if number in cited} if first else set()
-    if not any(_came_since(gap, written, known) for known in lead):
-        return "what came since it was asked stands only beside the answer"
+    if not any(_is_newer(gap, changed_at, doc_id) for doc_id in lead):
+        return "the first sentence of the answer cites no document that is new since then"
     return ""
 
 
-def _rests_on(answer: Answer) -> list[str]:
+def _sources(answer: Answer) -> list[str]:
     rows = answer.table.documents if answer.table else ()
-    cited = (one.document_id for one in answer.citations)
-    return list(dict.fromkeys((*cited, *(known for row in rows for known in row))))
+    cited = (citation.document_id for citation in answer.citations)
+    return list(dict.fromkeys((*cited, *(document_id for row in rows for document_id in row))))
 
 
-def _came_since(gap: Gap, written: Mapping[str, datetime], known: str) -> bool:
-    moment = written.get(known)
+def _is_newer(gap: Gap, changed_at: Mapping[str, datetime], document_id: str) -> bool:
+    moment = changed_at.get(document_id)
     return moment is not None and moment > gap.filed_at
 
 
@@ -357,13 +353,13 @@ def add(
     kb: KnowledgeBase,
     inputs: Sequence[Input],
     *,
-    on_reasked: OnReasked | None = None,
-    **how: Unpack[run.Adding],
+    on_reasked: OnRetry | None = None,
+    **how: Unpack[run.AddOptions],
 ) -> Report:
-    """``ingest.run.add``, and the open questions that the new documents could answer again.
+    """Run ``ingest.run.add``, then ask the open questions that the new documents could answer.
 
     Args:
-        on_reasked: is told what was asked again, when anything was.
+        on_reasked: called with the report when questions were asked again or are left.
     """
     report = run.add(kb, inputs, **how)
     if not report.cancelled:
@@ -375,10 +371,10 @@ def sync(
     kb: KnowledgeBase,
     inputs: Sequence[Input],
     *,
-    on_reasked: OnReasked | None = None,
-    **how: Unpack[run.Syncing],
+    on_reasked: OnRetry | None = None,
+    **how: Unpack[run.SyncOptions],
 ) -> Report:
-    """``ingest.run.sync``, and the open questions again; see ``add``."""
+    """Run ``ingest.run.sync``, then ask open questions again as ``add`` does."""
     report = run.sync(kb, inputs, **how)
     if not report.cancelled:
         after_ingest(kb, on_reasked)

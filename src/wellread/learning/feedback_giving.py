@@ -1,11 +1,11 @@
-"""From what a person says of an answer to feedback that is kept, with what it marks.
+"""Validates and stores a user's feedback on an answer, with the marks on sentences and sources.
 
-What is given is a plain JSON value, the same by REST, command line, page and file. A field that is
-absent stays as it was; ``null`` takes back what was said; 0 and 0.0 are ratings and stay what they
-are; an empty string is no rating, so it is refused where a number belongs.
+The input is a plain JSON value, the same for REST, command line, page and file. An absent field
+stays unchanged, ``null`` clears a field, 0 is a valid score, and an empty string is refused where
+a number is expected.
 
-A source is not marked down because a sentence was wrong: the sentence may have misread it. It is
-marked down when the expert says that it is at fault, or cites another document in its place.
+A wrong sentence alone does not mark its source down, because the sentence may have misread it. The
+source is marked down when the expert blames it or cites another document instead.
 """
 
 from __future__ import annotations
@@ -29,166 +29,166 @@ from wellread.store.schema.stored_values import BetterCitation, Feedback, Score,
 from wellread.types import Span
 from wellread.values.answers import Answer
 
-LONGEST = 10_000  # characters of an explanation, a comment or a correction
-BEST = 100
-Text = Annotated[str | None, Field(max_length=LONGEST)]
-Given = Annotated[Score | None, Field(ge=0, le=BEST)]
+MAX_TEXT_CHARS = 10_000  # of an explanation, a comment or a correction
+MAX_SCORE = 100
+Text = Annotated[str | None, Field(max_length=MAX_TEXT_CHARS)]
+ScoreInput = Annotated[Score | None, Field(ge=0, le=MAX_SCORE)]
 
 
-class _Plain(BaseModel):
+class _Input(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
-class GivenPlace(_Plain):
-    """A place in a document: by ``start`` and ``end``, or by the ``words`` that stand there.
+class PlaceInput(_Input):
+    """A place in a document, given by ``start`` and ``end`` or by its ``words``.
 
-    ``content``, as an exported file has it, must be the hash of the words that stand there now.
+    ``content``, which exported files contain, must equal the hash of the words now at that place.
     """
 
     document_id: str
-    version: str = ""  # as a file has it; not read
+    version: str = ""  # in exported files; ignored
     start: int = -1
     end: int = -1
     content: str | None = None
     words: str | None = None
 
 
-class GivenRating(_Plain):
-    """What is said of one sentence."""
+class RatingInput(_Input):
+    """The feedback on one sentence."""
 
     sentence: int
-    score: Given = None
+    score: ScoreInput = None
     explanation: Text = None
     harmful: bool | None = None
     content_issue: bool | None = None
     source_fault: bool | None = None
     correction: Text = None
-    citation: GivenPlace | None = None
+    citation: PlaceInput | None = None
 
 
-class GivenFeedback(_Plain):
-    """What is said of an answer."""
+class FeedbackInput(_Input):
+    """The feedback on an answer."""
 
-    score: Given = None
+    score: ScoreInput = None
     comment: Text = None
     correction: Text = None
-    citations: Annotated[tuple[GivenPlace, ...], Strict(False)] | None = None
-    sentences: Annotated[tuple[GivenRating, ...], Strict(False)] | None = None
+    citations: Annotated[tuple[PlaceInput, ...], Strict(False)] | None = None
+    sentences: Annotated[tuple[RatingInput, ...], Strict(False)] | None = None
 
 
-def _cited_place(kb: KnowledgeBase, given: GivenPlace) -> BetterCitation:
-    """The place that is given, in the document as it is now."""
-    known = given.document_id
-    document = kb.catalogue.document(known)
-    version = kb.catalogue.live_versions([known]).get(known)
+def _resolve_place(kb: KnowledgeBase, place: PlaceInput) -> BetterCitation:
+    """Find the given place in the current version of the document."""
+    document_id = place.document_id
+    document = kb.catalogue.document(document_id)
+    version = kb.catalogue.live_versions([document_id]).get(document_id)
     if document is None or version is None:
         raise UnknownNameError(
-            f"there is no document {known!r}", hint="'wellread show document' lists them"
+            f"there is no document {document_id!r}", hint="'wellread show document' lists them"
         )
-    span = _span_of(document.text, given)
+    span = _span_of(document.text, place)
     content = words_hash(span.of(document.text))
-    if given.content not in (None, content):
+    if place.content not in (None, content):
         raise RequestError(
-            f"the words at {span.start}–{span.end} of {known} are others than were cited",
+            f"the words at {span.start}–{span.end} of {document_id} differ from the cited ones",
             hint="choose the place again",
         )
-    return BetterCitation(document_id=known, version=version, span=span, content=content)
+    return BetterCitation(document_id=document_id, version=version, span=span, content=content)
 
 
-def _span_of(text: str, given: GivenPlace) -> Span:
-    if not given.words:
-        start, end = given.start, given.end
+def _span_of(text: str, place: PlaceInput) -> Span:
+    if not place.words:
+        start, end = place.start, place.end
         if 0 <= start < end <= len(text) and text[start:end].strip():
             return Span(start=start, end=end)
         raise RequestError(
             f"there is no text at {start}–{end} of the document",
-            hint=f"it has {len(text):,} characters; or give the words that stand there",
+            hint=f"it has {len(text):,} characters; you can give the words of the place instead",
         )
-    pattern = r"\s+".join(map(re.escape, given.words.split()))
-    places = list(re.finditer(pattern, text)) if pattern else []
-    if len(places) != 1:
+    pattern = r"\s+".join(map(re.escape, place.words.split()))
+    matches = list(re.finditer(pattern, text)) if pattern else []
+    if len(matches) != 1:
         raise RequestError(
-            f"the document has these words {len(places)} times",
-            hint="copy them from it, with more of what stands around them",
+            f"the document contains these words {len(matches)} times instead of once",
+            hint="copy a longer passage from the document",
         )
-    return Span(start=places[0].start(), end=places[0].end())
+    return Span(start=matches[0].start(), end=matches[0].end())
 
 
-TOLD = frozenset({"question", "created_at", "updated_at", "expired", "author"})  # not read back
+DERIVED_FIELDS = frozenset({"question", "created_at", "updated_at", "expired", "author"})
 Row = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefusedRow:
-    """A line of a file that was not taken, and why."""
+    """A line of a file that was refused, with the reason."""
 
     line: int
     reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Imported:
-    """What became of a file: the answers that have its feedback now, and what was refused."""
+class ImportResult:
+    """The result of an import: the answers that got feedback, and the refused lines."""
 
     answers: tuple[str, ...]
     refused: tuple[RefusedRow, ...]
 
 
-def given_of(feedback: Feedback) -> Row:
-    """``feedback`` as it would be given again."""
+def as_input(feedback: Feedback) -> Row:
+    """``feedback`` in the form of the input from which it could be given again."""
     return {
         "score": feedback.score,
         "comment": feedback.comment,
         "correction": feedback.correction,
-        "citations": [_cited(one) for one in feedback.citations],
-        "sentences": [_rating(one) for one in feedback.sentences],
+        "citations": [_citation_row(item) for item in feedback.citations],
+        "sentences": [_rating_row(item) for item in feedback.sentences],
     }
 
 
-def as_jsonl(every: Iterable[Feedback]) -> str:
-    """One line for the feedback on each answer."""
-    lines = ({**_facts(one), **given_of(one)} for one in every)
+def as_jsonl(feedbacks: Iterable[Feedback]) -> str:
+    """The feedback as JSON Lines, one line for each answer."""
+    lines = ({**_fact_fields(feedback), **as_input(feedback)} for feedback in feedbacks)
     return "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines)
 
 
-def import_feedback(kb: KnowledgeBase, text: str, *, author: str) -> Imported:
-    """Take what a file says, line by line; what is refused keeps nothing else from being taken."""
-    taken: dict[str, None] = {}
+def import_feedback(kb: KnowledgeBase, text: str, *, author: str) -> ImportResult:
+    """Import the feedback of a JSON Lines file; refused lines do not stop the others."""
+    imported: dict[str, None] = {}
     refused: list[RefusedRow] = []
     for line, row in _json_rows(text):
         try:
-            known = _take(kb, row, author, taken)
+            answer_id = _import_row(kb, row, author, imported)
         except WellreadError as error:
             if isinstance(error, RequestError):
                 refused.append(RefusedRow(line=line, reason=str(error)))
                 continue
             raise
-        taken[known] = None
-    return Imported(answers=tuple(taken), refused=tuple(refused))
+        imported[answer_id] = None
+    return ImportResult(answers=tuple(imported), refused=tuple(refused))
 
 
-def _take(kb: KnowledgeBase, row: Any, author: str, taken: Mapping[str, None]) -> str:
+def _import_row(kb: KnowledgeBase, row: Any, author: str, imported: Mapping[str, None]) -> str:
     if isinstance(row, RequestError):
         raise row
     if not isinstance(row, dict):
-        raise RequestError("the line is no JSON object")
-    said = {name: value for name, value in row.items() if name not in TOLD}
-    known, by = said.pop("answer_id", None), said.pop("by", "")
-    if not known or not isinstance(known, str):
+        raise RequestError("the line is not a JSON object")
+    values = {name: value for name, value in row.items() if name not in DERIVED_FIELDS}
+    answer_id, by = values.pop("answer_id", None), values.pop("by", "")
+    if not answer_id or not isinstance(answer_id, str):
         if "answer" in row and "question" in row:
             raise RequestError(
-                "it has a question and an answer of its own, so it is a past question",
+                "the line has its own question and answer, so it is a past question, not feedback",
                 hint="add the file as material: wellread add FILE --topic NAME",
             )
-        raise RequestError("it names no answer", hint="give its id as “answer_id”")
-    if known in taken:
-        raise RequestError(f"the file has feedback on {known} already", hint="keep one of them")
+        raise RequestError("the id of the answer is missing", hint="give it as “answer_id”")
+    if answer_id in imported:
+        raise RequestError(f"the file has feedback on {answer_id} twice", hint="keep one of them")
     if not isinstance(by, str):
-        raise RequestError("“by” is no text")
-    return give_feedback(kb, known, said, author=author, whole=True, by=by).answer_id
+        raise RequestError("“by” is not text")
+    return give_feedback(kb, answer_id, values, author=author, replace_all=True, by=by).answer_id
 
 
-def _facts(feedback: Feedback) -> Row:
+def _fact_fields(feedback: Feedback) -> Row:
     return {
         "answer_id": feedback.answer_id,
         "question": feedback.question,
@@ -199,18 +199,18 @@ def _facts(feedback: Feedback) -> Row:
     }
 
 
-def _cited(one: BetterCitation) -> Row:
-    plain = {"document_id": one.document_id, "start": one.span.start, "end": one.span.end}
-    return {**plain, "version": one.version, "content": one.content}
+def _citation_row(cited: BetterCitation) -> Row:
+    plain = {"document_id": cited.document_id, "start": cited.span.start, "end": cited.span.end}
+    return {**plain, "version": cited.version, "content": cited.content}
 
 
-def _rating(one: SentenceRating) -> Row:
-    """Only what was said of the sentence."""
-    plain: Row = {"sentence": one.sentence}
-    for name in GivenRating.model_fields:
-        value = getattr(one, name)
+def _rating_row(rating: SentenceRating) -> Row:
+    """The rating of a sentence without its empty fields."""
+    plain: Row = {"sentence": rating.sentence}
+    for name in RatingInput.model_fields:
+        value = getattr(rating, name)
         if value is not None and value != "":
-            plain[name] = _cited(value) if isinstance(value, BetterCitation) else value
+            plain[name] = _citation_row(value) if isinstance(value, BetterCitation) else value
     return plain
 
 
@@ -220,10 +220,10 @@ def _json_rows(text: str) -> Iterator[tuple[int, Any]]:
             try:
                 yield line, json.loads(row)
             except ValueError as error:
-                yield line, RequestError(f"the line is no JSON: {error}")
+                yield line, RequestError(f"the line is not JSON: {error}")
 
 
-BAD = 50  # a score below it is a bad one
+BAD_SCORE = 50  # lower scores are bad
 
 
 def give_feedback(
@@ -232,158 +232,160 @@ def give_feedback(
     given: Mapping[str, Any],
     *,
     author: str,
-    whole: bool = False,
+    replace_all: bool = False,
     by: str | None = None,
 ) -> Feedback:
-    """Keep what ``author`` says of an answer of theirs.
+    """Store the feedback of ``author`` on one of their answers.
 
     Args:
-        given: fields of ``GivenFeedback``.
-        whole: what was said before is replaced; otherwise only what is given changes.
-        by: whom a file names as the expert; None leaves it as it was.
+        given: the fields of a ``FeedbackInput``.
+        replace_all: what was said before is replaced; otherwise only what is given changes.
+        by: the expert that a file names; None leaves the stored name unchanged.
     """
     _, answer = stored_answer(kb, answer_id, author)
-    before = feedback_of(kb, answer.id, author)
+    previous = feedback_of(kb, answer.id, author)
     now = datetime.now(UTC)
     base = Feedback(
         id=tagged_hash("fbk", answer.id, author),
         answer_id=answer.id,
         author=author,
         question=answer.standalone or answer.question,
-        created_at=before.created_at if before else now,
+        created_at=previous.created_at if previous else now,
         updated_at=now,
     )
-    if before and not whole:
-        base = replace(before, updated_at=now)
-    made = _changed(kb, answer, base, _read(given))
+    if previous and not replace_all:
+        base = replace(previous, updated_at=now)
+    feedback = _apply(kb, answer, base, _validate(given))
     if by is not None:
-        made = replace(made, by=storable(by))
-    if says_nothing(made):
+        feedback = replace(feedback, by=storable(by))
+    if is_empty(feedback):
         raise RequestError(
-            "the feedback says nothing", hint="give a score, a sentence, a comment or a correction"
+            "the feedback is empty", hint="give a score, a sentence, a comment or a correction"
         )
-    kb.catalogue.feedback.put(made, marks_of(made, answer))
-    _file_gap(kb, before, made)
-    return made
+    kb.catalogue.feedback.put(feedback, marks_of(feedback, answer))
+    _file_gap(kb, previous, feedback)
+    return feedback
 
 
 def feedback_of(kb: KnowledgeBase, answer_id: str, author: str) -> Feedback | None:
-    """What ``author`` said of the answer of this whole id; None: nothing."""
-    said = kb.catalogue.feedback.of_answers([answer_id]).get(answer_id, ())
-    return next((one for one in said if one.author == author), None)
+    """The feedback of ``author`` on the answer with this full id, if there is any."""
+    feedbacks = kb.catalogue.feedback.of_answers([answer_id]).get(answer_id, ())
+    return next((feedback for feedback in feedbacks if feedback.author == author), None)
 
 
-def known_feedback(kb: KnowledgeBase, answer_id: str, author: str) -> Feedback:
-    """What ``author`` said of the answer of that id."""
+def require_feedback(kb: KnowledgeBase, answer_id: str, author: str) -> Feedback:
+    """The feedback of ``author`` on the answer with this id or prefix of an id."""
     _, answer = stored_answer(kb, answer_id, author)
-    found = feedback_of(kb, answer.id, author)
-    if found is None:
+    feedback = feedback_of(kb, answer.id, author)
+    if feedback is None:
         raise UnknownNameError(
             f"there is no feedback on the answer {answer.id}",
-            hint="'wellread feedback' shows what there is",
+            hint="'wellread feedback' lists all feedback",
         )
-    return found
+    return feedback
 
 
-def says_nothing(given: Feedback) -> bool:
-    """Whether neither the answer nor a sentence is judged."""
-    said = (given.comment, given.correction, given.citations, given.sentences)
-    return given.score is None and not any(said)
+def is_empty(feedback: Feedback) -> bool:
+    """Whether the feedback has no score, text, citation or rated sentence."""
+    details = (feedback.comment, feedback.correction, feedback.citations, feedback.sentences)
+    return feedback.score is None and not any(details)
 
 
-def marks_of(given: Feedback, answer: Answer) -> list[FeedbackMark]:
-    """What feedback says of sentences and sources, to be looked up while others are answered."""
-    documents = {one.id: one.document_id for one in answer.citations}
-    marks = [FeedbackMark(kind="up", key=one.document_id) for one in given.citations]
-    for rating in given.sentences:
+def marks_of(feedback: Feedback, answer: Answer) -> list[FeedbackMark]:
+    """The marks on sentences and sources that later answers take into account."""
+    documents = {key.id: key.document_id for key in answer.citations}
+    marks = [FeedbackMark(kind="up", key=key.document_id) for key in feedback.citations]
+    for rating in feedback.sentences:
         if rating.harmful:
             marks.append(FeedbackMark(kind="harmful", key=rating.content))
         if rating.citation:
             marks.append(FeedbackMark(kind="up", key=rating.citation.document_id))
-        if not _source_fails(rating) or rating.sentence >= len(answer.sentences):
+        if not _source_at_fault(rating) or rating.sentence >= len(answer.sentences):
             continue
         better = rating.citation.document_id if rating.citation else ""
-        cited = (documents.get(one) for one in answer.sentences[rating.sentence].citations)
+        cited = (documents.get(key) for key in answer.sentences[rating.sentence].citations)
         marks += [
-            FeedbackMark(kind="down", key=known) for known in cited if known and known != better
+            FeedbackMark(kind="down", key=source) for source in cited if source and source != better
         ]
     return list(dict.fromkeys(marks))
 
 
-def _source_fails(rating: SentenceRating) -> bool:
-    """Whether the expert holds the source of the sentence to be at fault."""
+def _source_at_fault(rating: SentenceRating) -> bool:
+    """Whether the expert blames the source of the sentence."""
     if rating.source_fault is not None:
         return rating.source_fault
-    bad = rating.content_issue or (rating.score is not None and rating.score < BAD)
+    bad = rating.content_issue or (rating.score is not None and rating.score < BAD_SCORE)
     return bool(bad and rating.citation)
 
 
-def _file_gap(kb: KnowledgeBase, before: Feedback | None, made: Feedback) -> None:
-    """A question whose answer has become a bad one is open again."""
-    was = before is not None and before.score is not None and before.score < BAD
-    if made.score is not None and made.score < BAD and not was:
-        reason = made.comment or f"an expert rated the answer {made.score:g} of {BEST}"
+def _file_gap(kb: KnowledgeBase, previous: Feedback | None, new: Feedback) -> None:
+    """File a gap when the score of an answer becomes bad."""
+    was_bad = previous is not None and previous.score is not None and previous.score < BAD_SCORE
+    if new.score is not None and new.score < BAD_SCORE and not was_bad:
+        reason = new.comment or f"an expert rated the answer {new.score:g} of {MAX_SCORE}"
         kb.catalogue.record_gap(
-            made.question, reason, kind="badly_rated", answer_id=made.answer_id, owner=made.author
+            new.question, reason, kind="badly_rated", answer_id=new.answer_id, owner=new.author
         )
 
 
-def _read(given: Mapping[str, Any]) -> GivenFeedback:
+def _validate(values: Mapping[str, Any]) -> FeedbackInput:
     try:
-        return GivenFeedback.model_validate(storable(dict(given)))
+        return FeedbackInput.model_validate(storable(dict(values)))
     except ValidationError as error:
-        wrong = [
-            f"{'.'.join(map(str, each['loc']))}: {each['msg']}"
-            for each in error.errors(include_url=False, include_input=False)
+        problems = [
+            f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}"
+            for problem in error.errors(include_url=False, include_input=False)
         ]
         raise RequestError(
-            f"the feedback cannot be read: {'; '.join(wrong)}",
-            hint=f"a score is a number of 0 to {BEST}, or null; sentences are numbered from 0",
+            f"the feedback cannot be read: {'; '.join(problems)}",
+            hint=f"a score is a number of 0 to {MAX_SCORE}, or null; sentences are numbered from 0",
         ) from error
 
 
-def _changed(kb: KnowledgeBase, answer: Answer, base: Feedback, given: GivenFeedback) -> Feedback:
-    changes = _simple(given)
+def _apply(kb: KnowledgeBase, answer: Answer, base: Feedback, entry: FeedbackInput) -> Feedback:
+    changes = _set_fields(entry)
     if "citations" in changes:
-        changes["citations"] = tuple(_cited_place(kb, one) for one in given.citations or ())
+        changes["citations"] = tuple(_resolve_place(kb, place) for place in entry.citations or ())
     if "sentences" in changes:
-        changes["sentences"] = _sentences(kb, answer, base, given.sentences)
+        changes["sentences"] = _update_sentences(kb, answer, base, entry.sentences)
     return replace(base, **changes)
 
 
-def _simple(given: _Plain) -> dict[str, Any]:
-    """The fields that were given; a text that is null is empty."""
+def _set_fields(model: _Input) -> dict[str, Any]:
+    """The fields that the input sets; null texts become empty strings."""
     texts = ("comment", "correction", "explanation")
-    said = {name: getattr(given, name) for name in given.model_fields_set}
-    return {name: value or "" if name in texts else value for name, value in said.items()}
+    values = {name: getattr(model, name) for name in model.model_fields_set}
+    return {name: value or "" if name in texts else value for name, value in values.items()}
 
 
-def _sentences(
-    kb: KnowledgeBase, answer: Answer, base: Feedback, given: Sequence[GivenRating] | None
+def _update_sentences(
+    kb: KnowledgeBase, answer: Answer, base: Feedback, inputs: Sequence[RatingInput] | None
 ) -> tuple[SentenceRating, ...]:
-    if given is None:
+    if inputs is None:
         return ()
-    ratings = {one.sentence: one for one in base.sentences}
+    ratings = {entry.sentence: entry for entry in base.sentences}
     seen: set[int] = set()
-    for one in given:
-        place = one.sentence
-        if not 0 <= place < len(answer.sentences):
+    for entry in inputs:
+        number = entry.sentence
+        if not 0 <= number < len(answer.sentences):
             raise RequestError(
-                f"the answer has no sentence {place}",
+                f"the answer has no sentence {number}",
                 hint=f"it has {len(answer.sentences)}, numbered from 0",
             )
-        if place in seen:
-            raise RequestError(f"sentence {place} is rated twice", hint="rate each one once")
-        seen.add(place)
-        changes = _simple(one)
-        if one.citation is not None:
-            changes["citation"] = _cited_place(kb, one.citation)
-        fresh = SentenceRating(sentence=place, content=sentence_hash(answer.sentences[place].text))
-        ratings[place] = replace(ratings.get(place, fresh), **changes)
-    return tuple(ratings[place] for place in sorted(ratings) if _said(ratings[place]))
+        if number in seen:
+            raise RequestError(f"sentence {number} is rated twice", hint="rate each one once")
+        seen.add(number)
+        changes = _set_fields(entry)
+        if entry.citation is not None:
+            changes["citation"] = _resolve_place(kb, entry.citation)
+        empty = SentenceRating(
+            sentence=number, content=sentence_hash(answer.sentences[number].text)
+        )
+        ratings[number] = replace(ratings.get(number, empty), **changes)
+    return tuple(ratings[number] for number in sorted(ratings) if _is_rated(ratings[number]))
 
 
-def _said(rating: SentenceRating) -> bool:
-    """Whether a rating says anything."""
+def _is_rated(rating: SentenceRating) -> bool:
+    """Whether a rating has any field besides the sentence."""
     empty = SentenceRating(sentence=rating.sentence, content=rating.content)
-    return any(getattr(rating, one.name) != getattr(empty, one.name) for one in fields(empty))
+    return any(getattr(rating, field.name) != getattr(empty, field.name) for field in fields(empty))

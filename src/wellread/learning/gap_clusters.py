@@ -1,9 +1,9 @@
-"""Gaps about the same thing, put together; and the words that the material lacks for them.
+"""Groups gaps (unanswered questions) by topic, and suggests an entry to write for each group.
 
-Deterministic: gaps are taken in the order in which they were filed. Each joins the cluster that it
-is most like, or begins one. Half of the likeness is meaning (the cosine to the cluster's mean),
-half is words: the share of the stems of each that the other has, rare ones counting more. A cluster
-is called by its first gap, so that its id stays when others join.
+Clustering is deterministic: each gap, in the order of filing, joins the most similar cluster or
+starts a new one. Half of the similarity is meaning (the cosine to the cluster's mean vector), half
+is words (shared stems, weighted by rarity). The id of a cluster comes from its first gap, so it
+does not change when other gaps join.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ from wellread.store.schema.stored_values import Gap, GapStatus
 from wellread.text.parsed import parse
 from wellread.types import Document, Filters
 
-JOIN = 0.5  # least likeness at which a gap joins a cluster
-TAG = "c"  # with which the id of a cluster begins
-LEDGER = 100  # gaps from which a word that some of them share counts as rare or not
-RARE = 3  # passages: a word that more of them hold is not missing
-TERMS = 5  # that a cluster is called by, at most
-LOOKED_UP = 12  # words of a cluster that are looked up in the material, at most
-SHARED = 0.5  # of a cluster's questions, which a word has to stand in to name it
+MIN_SIMILARITY = 0.5  # below it a gap starts a new cluster
+ID_PREFIX = "c"
+MIN_GAPS = 100  # fewer gaps are weighted as if they were this many
+MAX_RARE = 3  # a word in more passages is not missing
+MAX_TERMS = 5  # in the name of a cluster
+MAX_LOOKUPS = 12  # words of a cluster that are searched for in the material
+MIN_QUESTION_SHARE = 0.5  # of a cluster's questions that contain a word of its name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GapCluster:
-    """Gaps about the same thing, the ones asked most first.
+    """Gaps about the same topic, the most asked first.
 
     Attributes:
-        missing: words of the questions that the material does not hold, or holds rarely.
-        terms: the words that its questions share.
+        missing: words of the questions that the material lacks or rarely contains.
+        terms: the words that the questions share.
     """
 
     id: str
@@ -52,181 +52,181 @@ class GapCluster:
 
     @property
     def status(self) -> GapStatus:
-        """Open while one of them is; else planned while one of them is."""
-        held = {gap.status for gap in self.gaps}
-        return "open" if "open" in held else "planned" if "planned" in held else "closed"
+        """``open`` if any gap is open, else ``planned`` if any gap is planned, else ``closed``."""
+        statuses = {gap.status for gap in self.gaps}
+        return "open" if "open" in statuses else "planned" if "planned" in statuses else "closed"
 
     @property
     def asked(self) -> int:
-        """How often its questions were asked, all in all."""
+        """How often the questions were asked in total."""
         return sum(gap.asked for gap in self.gaps)
 
     @property
     def latest(self) -> datetime:
-        """When one of them was last asked."""
+        """When a question of the cluster was last asked."""
         return max(gap.filed_at for gap in self.gaps)
 
     @property
     def name(self) -> str:
-        """What it is called by: what is missing, else what its questions share."""
+        """The missing words, else the shared words, else the first question."""
         return ", ".join(self.missing or self.terms) or self.gaps[0].question
 
     @property
     def scope(self) -> tuple[str, ...]:
-        """The collections that its questions were asked of; none when one was asked of all."""
+        """The collections of the questions; empty when a question was asked of all collections."""
         scopes = [gap.scope for gap in self.gaps]
-        return tuple(sorted({name for one in scopes for name in one})) if all(scopes) else ()
+        return tuple(sorted({name for names in scopes for name in names})) if all(scopes) else ()
 
 
-_Made = tuple[tuple[tuple[int, str], ...], tuple[tuple[int, ...], ...]]
-_kept: WeakKeyDictionary[KnowledgeBase, _Made] = WeakKeyDictionary()
+_CachedClusters = tuple[tuple[tuple[int, str], ...], tuple[tuple[int, ...], ...]]
+_cluster_cache: WeakKeyDictionary[KnowledgeBase, _CachedClusters] = WeakKeyDictionary()
 
 
 def clusters_of(kb: KnowledgeBase) -> list[GapCluster]:
-    """All clusters, the ones asked most first; their words are not looked up yet.
+    """All clusters, the most asked first, without ``terms`` and ``missing`` (``with_missing``).
 
-    Closed gaps are in them too, so that a cluster keeps its id when its first gap is closed.
+    Closed gaps are included, so that a cluster keeps its id when its first gap is closed.
     """
     gaps = sorted(kb.catalogue.gaps(), key=lambda gap: gap.id)
     by_id = {gap.id: gap for gap in gaps}
-    made_of = tuple((gap.id, gap.question) for gap in gaps)
-    kept = _kept.get(kb)
-    if kept is None or kept[0] != made_of:
-        kept = (made_of, _grouped(gaps, _vectors(kb, gaps)))
-        _kept[kb] = kept
-    made = [_cluster([by_id[known] for known in ids]) for ids in kept[1]]
-    return sorted(made, key=lambda one: (-one.asked, one.gaps[0].id))
+    cache_key = tuple((gap.id, gap.question) for gap in gaps)
+    cached = _cluster_cache.get(kb)
+    if cached is None or cached[0] != cache_key:
+        cached = (cache_key, _group_gaps(gaps, _question_vectors(kb, gaps)))
+        _cluster_cache[kb] = cached
+    clusters = [_cluster([by_id[gap_id] for gap_id in ids]) for ids in cached[1]]
+    return sorted(clusters, key=lambda cluster: (-cluster.asked, cluster.gaps[0].id))
 
 
-def cluster_named(kb: KnowledgeBase, name: str) -> GapCluster:
-    """The cluster of this id, or the one that holds the gap of this number."""
-    for one in clusters_of(kb):
-        if name == one.id or any(name == str(gap.id) for gap in one.gaps):
-            return with_missing(kb, one)
+def find_cluster(kb: KnowledgeBase, name: str) -> GapCluster:
+    """The cluster with this id, or the cluster that contains the gap with this number."""
+    for cluster in clusters_of(kb):
+        if name == cluster.id or any(name == str(gap.id) for gap in cluster.gaps):
+            return with_missing(kb, cluster)
     raise UnknownNameError(f"there is no gap {name!r}", hint="wellread gaps lists them")
 
 
 def with_missing(kb: KnowledgeBase, cluster: GapCluster) -> GapCluster:
-    """The cluster with the words that its questions share, and those that the material lacks."""
-    words = _words(cluster.gaps)[:LOOKED_UP]
-    stamp = _stamp(kb)
-    counts = {word: _spread(kb, stamp, word, cluster.scope) for word in words}
-    lacking = sorted((word for word in words if counts[word] <= RARE), key=counts.__getitem__)
-    return replace(cluster, terms=tuple(words[:TERMS]), missing=tuple(lacking[:TERMS]))
+    """Add the words that the questions share and those that the material lacks."""
+    words = _shared_words(cluster.gaps)[:MAX_LOOKUPS]
+    stamp = _material_stamp(kb)
+    counts = {word: _passage_count(kb, stamp, word, cluster.scope) for word in words}
+    rare = sorted((word for word in words if counts[word] <= MAX_RARE), key=counts.__getitem__)
+    return replace(cluster, terms=tuple(words[:MAX_TERMS]), missing=tuple(rare[:MAX_TERMS]))
 
 
 def _cluster(gaps: Sequence[Gap]) -> GapCluster:
     first = min(gap.id for gap in gaps)
     ordered = tuple(sorted(gaps, key=lambda gap: (-gap.asked, gap.id)))
-    return GapCluster(id=f"{TAG}{first}", gaps=ordered)
+    return GapCluster(id=f"{ID_PREFIX}{first}", gaps=ordered)
 
 
-def _words(gaps: Sequence[Gap]) -> list[str]:
-    """The topical words that many of the questions have, as they are written, in their order."""
+def _shared_words(gaps: Sequence[Gap]) -> list[str]:
+    """The topical words that many of the questions share, as first written, in order."""
     spread = Counter(stem for gap in gaps for stem in set(parse(gap.question).topic_stems))
-    enough = SHARED * len(gaps)
-    written: dict[str, str] = {}
+    min_gaps = MIN_QUESTION_SHARE * len(gaps)
+    word_of_stem: dict[str, str] = {}
     for gap in gaps:
         own = set(parse(gap.question).topic_stems)
         for word in parse(gap.question).words:
             stems = parse(word).stem_set & own
-            wanted = [stem for stem in stems if spread[stem] >= enough]
-            if wanted and not stems & written.keys():
-                written.update(dict.fromkeys(stems, word))
-    return list(dict.fromkeys(written.values()))
+            frequent = [stem for stem in stems if spread[stem] >= min_gaps]
+            if frequent and not stems & word_of_stem.keys():
+                word_of_stem.update(dict.fromkeys(stems, word))
+    return list(dict.fromkeys(word_of_stem.values()))
 
 
-# --- what the material holds ---------------------------------------------------------------------
+# --- words in the material -----------------------------------------------------------------------
 
 
-def _stamp(kb: KnowledgeBase) -> str:
-    """Another one when the material has changed."""
+def _material_stamp(kb: KnowledgeBase) -> str:
+    """A stamp that changes when the material changes."""
     stamps = kb.catalogue.vocabulary.stamps()
     return "/".join(f"{name} {stamp}" for name, stamp in stamps.items())
 
 
-_spreads: WeakKeyDictionary[object, tuple[str, dict[tuple[str, tuple[str, ...]], int]]] = (
+_count_cache: WeakKeyDictionary[object, tuple[str, dict[tuple[str, tuple[str, ...]], int]]] = (
     WeakKeyDictionary()
 )
 
 
-def _spread(kb: KnowledgeBase, stamp: str, word: str, scope: tuple[str, ...]) -> int:
-    """How many passages hold a word, counted to just above what is rare."""
-    kept = _spreads.get(kb.common)
-    if kept is None or kept[0] != stamp:
-        kept = _spreads[kb.common] = (stamp, {})
-    known = kept[1].get((word, scope))
-    if known is None:
-        found = kb.live().index.search_text(word, Filters(collections=scope), RARE + 1)
-        known = kept[1][word, scope] = len(found)
-    return known
+def _passage_count(kb: KnowledgeBase, stamp: str, word: str, scope: tuple[str, ...]) -> int:
+    """The number of passages with a word, counted up to one more than ``MAX_RARE``."""
+    cache = _count_cache.get(kb.cache_key)
+    if cache is None or cache[0] != stamp:
+        cache = _count_cache[kb.cache_key] = (stamp, {})
+    count = cache[1].get((word, scope))
+    if count is None:
+        hits = kb.live().index.search_text(word, Filters(collections=scope), MAX_RARE + 1)
+        count = cache[1][word, scope] = len(hits)
+    return count
 
 
-# --- putting them together -----------------------------------------------------------------------
+# --- clustering ----------------------------------------------------------------------------------
 
 
-def _vectors(kb: KnowledgeBase, gaps: Sequence[Gap]) -> dict[int, NDArray[np.float32]]:
-    """Gap id to the embedding of its question; those that are new are made and kept."""
+def _question_vectors(kb: KnowledgeBase, gaps: Sequence[Gap]) -> dict[int, NDArray[np.float32]]:
+    """Gap id to the embedding of its question; missing embeddings are computed and stored."""
     embedder = kb.embedder
     ledger = kb.catalogue.gap_ledger
-    found = {
-        known: np.frombuffer(blob, dtype=np.float32)
-        for known, blob in ledger.vectors(embedder.identity).items()
+    vectors = {
+        gap_id: np.frombuffer(blob, dtype=np.float32)
+        for gap_id, blob in ledger.vectors(embedder.identity).items()
     }
-    new = [gap for gap in gaps if gap.id not in found]
+    new = [gap for gap in gaps if gap.id not in vectors]
     if new:
-        made = embedder.embed([gap.question for gap in new], "query").astype(np.float32)
+        fresh = embedder.embed([gap.question for gap in new], "query").astype(np.float32)
         rows = {
-            gap.id: (gap.question, vector.tobytes()) for gap, vector in zip(new, made, strict=True)
+            gap.id: (gap.question, vector.tobytes()) for gap, vector in zip(new, fresh, strict=True)
         }
-        ledger.embedded(rows, embedder.identity)
-        found |= {gap.id: vector for gap, vector in zip(new, made, strict=True)}
-    return found
+        ledger.store_vectors(rows, embedder.identity)
+        vectors |= {gap.id: vector for gap, vector in zip(new, fresh, strict=True)}
+    return vectors
 
 
 @dataclass(slots=True)
 class _Group:
-    """``core``: the stems of at least half of its questions."""
+    """A cluster being built; ``core`` holds the stems of at least half of its questions."""
 
     ids: list[int] = field(default_factory=list)
     spread: Counter[str] = field(default_factory=Counter)
     core: frozenset[str] = frozenset()
 
     def join(self, gap_id: int, stems: frozenset[str]) -> None:
-        """Take in a gap."""
+        """Add a gap."""
         self.ids.append(gap_id)
         self.spread.update(stems)
-        enough = SHARED * len(self.ids)
-        self.core = frozenset(stem for stem, count in self.spread.items() if count >= enough)
+        min_gaps = MIN_QUESTION_SHARE * len(self.ids)
+        self.core = frozenset(stem for stem, count in self.spread.items() if count >= min_gaps)
 
 
-def _grouped(
+def _group_gaps(
     gaps: Sequence[Gap], vectors: Mapping[int, NDArray[np.float32]]
 ) -> tuple[tuple[int, ...], ...]:
-    """The ids of the gaps of each cluster."""
+    """The gap ids of each cluster."""
     if not gaps:
         return ()
     stems = {gap.id: frozenset(parse(gap.question).topic_stems) for gap in gaps}
     spread = Counter(stem for own in stems.values() for stem in own)
-    weight = {stem: math.log1p(max(len(gaps), LEDGER) / count) for stem, count in spread.items()}
+    weight = {stem: math.log1p(max(len(gaps), MIN_GAPS) / count) for stem, count in spread.items()}
     groups: list[_Group] = []
-    holding: dict[str, list[int]] = {}  # stem to the groups that have it
+    groups_of_stem: dict[str, list[int]] = {}
     means = np.zeros((len(gaps), len(vectors[gaps[0].id])), dtype=np.float32)
     for gap in gaps:
         own, vector = stems[gap.id], _unit(vectors[gap.id])
-        near = sorted({place for stem in own for place in holding.get(stem, ())})
-        place = _best(own, vector, near, groups, means, weight)
+        near = sorted({place for stem in own for place in groups_of_stem.get(stem, ())})
+        place = _best_group(own, vector, near, groups, means, weight)
         if place is None:
             place = len(groups)
             groups.append(_Group())
         for stem in own - groups[place].spread.keys():
-            holding.setdefault(stem, []).append(place)
+            groups_of_stem.setdefault(stem, []).append(place)
         groups[place].join(gap.id, own)
         means[place] += vector
     return tuple(tuple(group.ids) for group in groups)
 
 
-def _best(
+def _best_group(
     own: frozenset[str],
     vector: NDArray[np.float32],
     near: Sequence[int],
@@ -234,26 +234,26 @@ def _best(
     means: NDArray[np.float32],
     weight: Mapping[str, float],
 ) -> int | None:
-    """The group that a gap is most like, of those that share a word with it; None: none enough."""
+    """The most similar of the ``near`` groups; None when none is similar enough."""
     if not near:
         return None
     cosines = means[near] @ vector / np.maximum(np.linalg.norm(means[near], axis=1), 1e-9)
-    words = [_shared(own, groups[place].core, weight) for place in near]
-    alike = (cosines + np.array(words, dtype=np.float32)) / 2
-    best = int(np.argmax(alike))
-    return near[best] if alike[best] >= JOIN else None
+    words = [_word_overlap(own, groups[place].core, weight) for place in near]
+    similarity = (cosines + np.array(words, dtype=np.float32)) / 2
+    best = int(np.argmax(similarity))
+    return near[best] if similarity[best] >= MIN_SIMILARITY else None
 
 
-def _shared(own: frozenset[str], core: frozenset[str], weight: Mapping[str, float]) -> float:
-    """The share of a gap's words that a group has, and of the group's that the gap has; their mean.
+def _word_overlap(own: frozenset[str], core: frozenset[str], weight: Mapping[str, float]) -> float:
+    """The mean of the gap's share of words found in the group and the group's found in the gap.
 
-    By weight, so that a name counts for more than a common word.
+    Shares are weighted, so that a name counts more than a common word.
     """
-    held = math.fsum(weight[stem] for stem in own & core)
-    if not held:
+    shared_weight = math.fsum(weight[stem] for stem in own & core)
+    if not shared_weight:
         return 0.0
-    wholes = (math.fsum(weight[stem] for stem in stems) for stems in (own, core))
-    return sum(held / whole for whole in wholes) / 2
+    totals = (math.fsum(weight[stem] for stem in stems) for stems in (own, core))
+    return sum(shared_weight / total for total in totals) / 2
 
 
 def _unit(vector: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -261,23 +261,23 @@ def _unit(vector: NDArray[np.float32]) -> NDArray[np.float32]:
     return vector / length if length else vector
 
 
-NEAREST = 5  # entries that the type and the taxonomy are taken from
-AGREED = 2  # of them that have to have a value, unless the very nearest has it
+NEAREST_ENTRIES = 5  # the type and the taxonomy are taken from them
+MIN_AGREEING = 2  # entries that share a value, unless the nearest entry has it
 OTHER_TYPE = "topic"
-LONGEST_ID = 60
-TO_WRITE = "To be written."
-_APART = re.compile(r"[^a-z0-9]+")
+MAX_ID_CHARS = 60
+PLACEHOLDER = "To be written."
+_NOT_ID_CHARS = re.compile(r"[^a-z0-9]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntrySuggestion:
-    """An entry to write.
+    """A suggested entry that would answer the questions of a cluster.
 
     Attributes:
-        collection: where it belongs: where the nearest entries are; empty when nothing is near.
+        collection: the collection of the nearest entry, else of the questions; may be empty.
         taxonomy: dimension to values.
-        near: titles of the entries that it was modelled on.
-        markdown: the file.
+        near: titles of the nearest entries, from which type and taxonomy are taken.
+        markdown: the text of the file.
     """
 
     id: str
@@ -291,94 +291,94 @@ class EntrySuggestion:
 
     @property
     def file_name(self) -> str:
-        """What the file is called."""
+        """The name of the file."""
         return f"{self.id}.md"
 
 
 def suggest_entry(kb: KnowledgeBase, cluster: GapCluster) -> EntrySuggestion:
-    """What to write for a cluster."""
-    waiting = [gap for gap in cluster.gaps if gap.status != "closed"] or list(cluster.gaps)
-    questions = tuple(gap.question for gap in waiting)
+    """Suggest an entry for a cluster, with its file as Markdown."""
+    gaps = [gap for gap in cluster.gaps if gap.status != "closed"] or list(cluster.gaps)
+    questions = tuple(gap.question for gap in gaps)
     title = _title(questions, cluster.missing or cluster.terms)
     near = _nearest(kb, cluster, questions)
-    types = Counter(one.entity.entity_type for one in near if one.entity)
+    types = Counter(document.entity.entity_type for document in near if document.entity)
     kind = next((name for name, _ in types.most_common() if name), OTHER_TYPE)
-    known = _APART.sub("-", title.casefold()).strip("-")[:LONGEST_ID].strip("-")
+    slug = _NOT_ID_CHARS.sub("-", title.casefold()).strip("-")[:MAX_ID_CHARS].strip("-")
     taxonomy = _taxonomy(near)
-    made_id = known or f"gap-{cluster.id}"
-    fields: dict[str, str | tuple[str, ...]] = {"id": made_id, "type": kind, "title": title}
+    entry_id = slug or f"gap-{cluster.id}"
+    fields: dict[str, str | tuple[str, ...]] = {"id": entry_id, "type": kind, "title": title}
     return EntrySuggestion(
-        id=made_id,
+        id=entry_id,
         title=title,
         type=kind,
         collection=near[0].collection if near else next(iter(cluster.scope), ""),
         taxonomy=taxonomy,
         questions=questions,
-        near=tuple(one.title for one in near),
+        near=tuple(document.title for document in near),
         markdown=_markdown({**fields, **taxonomy}, questions, cluster),
     )
 
 
 def _title(questions: Sequence[str], terms: Sequence[str]) -> str:
-    """The name or phrase of the questions that holds most of the terms; else the terms."""
-    wanted = {stem for term in terms for stem in parse(term).stem_set}
-    found: Counter[str] = Counter()
+    """The name or phrase in the questions with the most terms; else the terms themselves."""
+    term_stems = {stem for term in terms for stem in parse(term).stem_set}
+    candidates: Counter[str] = Counter()
     for question in questions:
         text = parse(question)
         phrases = (phrase.span.of(question) for phrase in text.phrases)
         for name in dict.fromkeys((*text.names, *phrases)):
-            held = len(wanted & parse(name).stem_set)
-            if held:
-                found[name.strip()] += held
-    best = max(found, key=lambda name: (found[name], len(name)), default=" ".join(terms))
+            term_count = len(term_stems & parse(name).stem_set)
+            if term_count:
+                candidates[name.strip()] += term_count
+    best = max(candidates, key=lambda name: (candidates[name], len(name)), default=" ".join(terms))
     title = " ".join((best or questions[0].rstrip("?")).split())
     return title[:1].upper() + title[1:]
 
 
 def _nearest(kb: KnowledgeBase, cluster: GapCluster, questions: Sequence[str]) -> list[Document]:
-    """The entries nearest to the questions; where there are no entries, documents."""
-    text = " ".join(questions[:NEAREST])
-    known = set(kb.catalogue.collection_names())
-    scope = tuple(name for name in cluster.scope if name in known)
+    """The entries nearest to the questions, or documents of any kind when there are no entries."""
+    text = " ".join(questions[:NEAREST_ENTRIES])
+    collection_names = set(kb.catalogue.collection_names())
+    scope = tuple(name for name in cluster.scope if name in collection_names)
     for kinds in (("entity",), ()):
         filters = Filters(collections=scope, kinds=kinds)
-        hits = search(kb, text, filters, limit=3 * NEAREST)
-        ids = list(dict.fromkeys(hit.document.id for hit in hits))[:NEAREST]
+        hits = search(kb, text, filters, limit=3 * NEAREST_ENTRIES)
+        ids = list(dict.fromkeys(hit.document.id for hit in hits))[:NEAREST_ENTRIES]
         if ids:
-            there = (kb.catalogue.document(known_id) for known_id in ids)
-            return [one for one in there if one is not None]
+            documents = (kb.catalogue.document(document_id) for document_id in ids)
+            return [document for document in documents if document is not None]
     return []
 
 
 def _taxonomy(near: Sequence[Document]) -> dict[str, tuple[str, ...]]:
-    """For each dimension the values that several of the nearest have, or the nearest itself."""
+    """For each dimension, the values that several near documents or the nearest one have."""
     counts: dict[str, Counter[str]] = {}
-    for one in near:
-        for dimension, values in one.taxonomy.items():
+    for document in near:
+        for dimension, values in document.taxonomy.items():
             counts.setdefault(dimension, Counter()).update(values)
     first = near[0].taxonomy if near else {}
-    found = {
+    taxonomy = {
         dimension: tuple(
             value
             for value, count in sorted(values.items(), key=lambda each: (-each[1], each[0]))
-            if count >= AGREED or value in first.get(dimension, ())
+            if count >= MIN_AGREEING or value in first.get(dimension, ())
         )
         for dimension, values in sorted(counts.items())
         if dimension != "type"
     }
-    return {dimension: values for dimension, values in found.items() if values}
+    return {dimension: values for dimension, values in taxonomy.items() if values}
 
 
 def _markdown(
     fields: Mapping[str, str | tuple[str, ...]], questions: Sequence[str], cluster: GapCluster
 ) -> str:
-    plain = {name: list(one) if isinstance(one, tuple) else one for name, one in fields.items()}
+    plain = {name: list(item) if isinstance(item, tuple) else item for name, item in fields.items()}
     matter = yaml.safe_dump(plain, sort_keys=False, allow_unicode=True, width=1_000)
-    asked = [
+    question_lines = [
         f"#   {gap.asked} × {gap.question}" for gap in cluster.gaps if gap.question in questions
     ]
-    lines = ["# It should answer:", *asked]
+    lines = ["# It should answer:", *question_lines]
     if cluster.missing:
         lines.append(f"# Words that the material lacks: {', '.join(cluster.missing)}")
     comments = "\n".join(" ".join(line.splitlines()) for line in lines)
-    return f"---\n{matter}{comments}\n---\n\n{TO_WRITE}\n"
+    return f"---\n{matter}{comments}\n---\n\n{PLACEHOLDER}\n"

@@ -1,4 +1,4 @@
-"""All metrics of one period, worked out by the catalogue; nothing here reads an answer."""
+"""Builds the metrics report of a period from counts that the catalogue computes."""
 
 from __future__ import annotations
 
@@ -9,15 +9,22 @@ from datetime import UTC, datetime, timedelta
 from typing import Literal
 
 from wellread.kb import KnowledgeBase
-from wellread.store.catalogue.answer_figures import Unit, Within, moment_of
-from wellread.store.schema.stored_values import Counted, GapCount, Latency, Spent, Sums, Topic
+from wellread.store.catalogue.answer_figures import TimeRange, Unit, moment_of
+from wellread.store.schema.stored_values import (
+    AnswersPerPeriod,
+    AnswerTotals,
+    GapCount,
+    Latency,
+    ModelUsageTotal,
+    Topic,
+)
 
-TOPICS = 10  # of each kind
+MAX_TOPICS = 10  # for each kind of topic
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ratings:
-    """Ratings that were given in the period, their ``mean`` 0-100."""
+    """The number of ratings in the period and their mean (0-100)."""
 
     given: int
     mean: float | None
@@ -28,14 +35,14 @@ class MetricReport:
     """The metrics of a period.
 
     Attributes:
-        before: of the same length of time before it; None where there is none.
-        types: of questions, with how many were asked and how many were not answered.
+        before: the sums of the preceding period of the same length, if it can be compared.
+        types: each question type with the number of questions asked and not answered.
     """
 
     period: Period
-    sums: Sums
-    before: Sums | None
-    trend: tuple[Counted, ...]
+    sums: AnswerTotals
+    before: AnswerTotals | None
+    trend: tuple[AnswersPerPeriod, ...]
     answerers: tuple[tuple[str, int], ...]
     types: tuple[tuple[str, int, int], ...]
     latencies: tuple[Latency, ...]
@@ -44,7 +51,7 @@ class MetricReport:
     words: tuple[Topic, ...]
     gaps: tuple[GapCount, ...]
     ratings: Ratings
-    calls: tuple[Spent, ...]
+    calls: tuple[ModelUsageTotal, ...]
 
 
 def metrics(
@@ -53,20 +60,20 @@ def metrics(
     since: datetime | None = None,
     until: datetime | None = None,
 ) -> MetricReport:
-    """The metrics of the period of this name, or from ``since`` to before ``until``."""
+    """The metrics of the named period, or of the time from ``since`` until before ``until``."""
     figures = kb.catalogue.figures
     period = period_of(name, since, until, now=datetime.now(UTC), first=figures.first())
     within = period.within
-    topics = {kind: tuple(figures.topics(within, kind, TOPICS)) for kind in _KINDS}
-    asked = figures.by_answerer_and_type(within)
+    topics = {kind: tuple(figures.topics(within, kind, MAX_TOPICS)) for kind in _KINDS}
+    rows = figures.by_answerer_and_type(within)
     given, mean = figures.ratings(within)
     return MetricReport(
         period=period,
         sums=figures.sums(within),
         before=figures.sums(period.before) if period.before else None,
-        trend=tuple(in_parts(period, figures.over_time(within, period.unit))),
-        answerers=_answerers(asked),
-        types=_types(asked),
+        trend=tuple(fill_parts(period, figures.over_time(within, period.unit))),
+        answerers=_by_answerer(rows),
+        types=_by_type(rows),
         latencies=tuple(figures.latencies(within)),
         collections=topics["collection"],
         fields=topics["field"],
@@ -78,38 +85,38 @@ def metrics(
 
 
 _KINDS = ("collection", "field", "word")
-Asked = Sequence[tuple[str, str, int, int]]
+CountRows = Sequence[tuple[str, str, int, int]]
 
 
-def _answerers(asked: Asked) -> tuple[tuple[str, int], ...]:
-    """Who answered to how many questions."""
+def _by_answerer(rows: CountRows) -> tuple[tuple[str, int], ...]:
+    """Each kind of answerer with its number of answers."""
     counts: Counter[str] = Counter()
-    for by, _, count, _ in asked:
+    for by, _, count, _ in rows:
         counts[by] += count
     return tuple(sorted(counts.items()))
 
 
-def _types(asked: Asked) -> tuple[tuple[str, int, int], ...]:
-    """Types of questions with how many were asked and not answered, the most asked first."""
+def _by_type(rows: CountRows) -> tuple[tuple[str, int, int], ...]:
+    """Question types with the numbers asked and not answered, the most asked first."""
     counts: Counter[str] = Counter()
     unanswered: Counter[str] = Counter()
-    for _, kind, count, lacking in asked:
+    for _, kind, count, without_answer in rows:
         counts[kind] += count
-        unanswered[kind] += lacking
+        unanswered[kind] += without_answer
     ordered = sorted(counts, key=lambda kind: (-counts[kind], kind))
     return tuple((kind, counts[kind], unanswered[kind]) for kind in ordered)
 
 
 PeriodName = Literal["day", "week", "month", "all"]
 Part = Literal["hour", "day", "week", "month"]
-# How long each period is, and what its first moment is rounded down to.
+# Lengths of the periods; each starts at the beginning of the hour (day) or day (week, month).
 _LENGTHS: dict[PeriodName, timedelta] = {
     "day": timedelta(hours=23),
     "week": timedelta(days=6),
     "month": timedelta(days=29),
 }
-# The longest time that is drawn in each part; what is longer is drawn in months.
-_LONGEST: tuple[tuple[Part, timedelta], ...] = (
+# The longest period that is divided into each part; longer periods are divided into months.
+_PART_LIMITS: tuple[tuple[Part, timedelta], ...] = (
     ("hour", timedelta(days=2)),
     ("day", timedelta(days=92)),
     ("week", timedelta(days=2 * 366)),
@@ -118,29 +125,29 @@ _LONGEST: tuple[tuple[Part, timedelta], ...] = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Period:
-    """From ``since`` on and before ``until``, drawn in parts of one ``part`` each.
+    """A period from ``since`` until before ``until``, divided into hours, days, weeks or months.
 
     Attributes:
-        since: None where there is no first answer either.
-        before: the same length before it, to compare with; None where there is none.
-        open: it ends now.
+        since: None when the period has no start and no answer exists.
+        before: the preceding period of the same length for comparison, if there is one.
+        open: whether the period ends now.
     """
 
     name: PeriodName | Literal["given"]
     since: datetime | None
     until: datetime
     part: Part
-    before: Within | None
+    before: TimeRange | None
     open: bool
 
     @property
-    def within(self) -> Within:
-        """The time as the catalogue is asked for it: nothing was answered after now."""
-        return Within(since=self.since, until=None if self.open else self.until)
+    def within(self) -> TimeRange:
+        """The period as the catalogue takes it: an open period has no end."""
+        return TimeRange(since=self.since, until=None if self.open else self.until)
 
     @property
     def unit(self) -> Unit:
-        """What answers are counted by, to be put together to parts."""
+        """The unit by which the catalogue counts; the counts are then added up to parts."""
         return "hour" if self.part == "hour" else "day"
 
 
@@ -152,10 +159,10 @@ def period_of(
     now: datetime,
     first: datetime | None,
 ) -> Period:
-    """The period of this name, or the one from ``since`` to before ``until`` where one is given.
+    """The named period, or the time from ``since`` until before ``until`` if either is given.
 
-    ``day`` are the last 24 hours, ``week`` and ``month`` the last 7 and 30 days (UTC), each with
-    the one that runs; ``all`` begins with ``first``, when the first answer was given.
+    ``day`` is the last 24 hours, ``week`` and ``month`` are the last 7 and 30 days (UTC), each
+    including the current one; ``all`` starts at ``first``, the time of the first answer.
     """
     end = until or now + timedelta(microseconds=1)
     named: PeriodName | Literal["given"]
@@ -164,64 +171,59 @@ def period_of(
     elif name == "all":
         begin, named = first, name
     else:
-        begin, named = _floor(now - _LENGTHS[name], "hour" if name == "day" else "day"), name
+        begin, named = (_start_of(now - _LENGTHS[name], "hour" if name == "day" else "day"), name)
     length = max(end - begin, timedelta(0)) if begin else timedelta(0)
-    part: Part = next((part for part, most in _LONGEST if length <= most), "month")
+    part: Part = next((part for part, most in _PART_LIMITS if length <= most), "month")
     compared = begin is not None and (since is not None or named not in ("all", "given"))
     before = None
     if compared and begin:
-        # Whole minutes, so that the same is asked for again within one.
+        # Whole minutes, so that calls within the same minute give the same period.
         start = (begin - length).replace(second=0, microsecond=0)
-        before = Within(since=start, until=begin)
-    return Period(
-        name=named,
-        since=begin,
-        until=end,
-        part=part,
-        before=before,
-        open=until is None,
-    )
+        before = TimeRange(since=start, until=begin)
+    return Period(name=named, since=begin, until=end, part=part, before=before, open=until is None)
 
 
-def in_parts(period: Period, counted: Sequence[Counted]) -> list[Counted]:
-    """Every part of the period with what was counted in it, the oldest first; also empty ones."""
+def fill_parts(period: Period, counted: Sequence[AnswersPerPeriod]) -> list[AnswersPerPeriod]:
+    """The counts of every part of the period, the oldest first, including empty parts."""
     if period.since is None:
         return []
-    found = {start: _empty(start) for start in _starts(period)}
-    for one in counted:
-        start = _floor(moment_of(one.start), period.part)
-        into = found.get(start)
-        if into is not None:
-            found[start] = _joined(into, one)
-    return list(found.values())
+    parts = {start: _empty(start) for start in _starts(period)}
+    for count in counted:
+        start = _start_of(moment_of(count.start), period.part)
+        total = parts.get(start)
+        if total is not None:
+            parts[start] = _add_counts(total, count)
+    return list(parts.values())
 
 
 def _starts(period: Period) -> Iterator[datetime]:
     if period.since is None:
         return
-    start = _floor(period.since, period.part)
+    start = _start_of(period.since, period.part)
     while start < period.until:
         yield start
-        start = _next(start, period.part)
+        start = _next_start(start, period.part)
 
 
-def _empty(start: datetime) -> Counted:
-    return Counted(start=start.isoformat(), asked=0, cited=0, unanswered=0, follow_ups=0, cost=0.0)
-
-
-def _joined(one: Counted, other: Counted) -> Counted:
-    return replace(
-        one,
-        asked=one.asked + other.asked,
-        cited=one.cited + other.cited,
-        unanswered=one.unanswered + other.unanswered,
-        follow_ups=one.follow_ups + other.follow_ups,
-        cost=one.cost + other.cost,
+def _empty(start: datetime) -> AnswersPerPeriod:
+    return AnswersPerPeriod(
+        start=start.isoformat(), asked=0, cited=0, unanswered=0, follow_ups=0, cost=0.0
     )
 
 
-def _floor(moment: datetime, part: Part) -> datetime:
-    """When the hour, day, week (from Monday) or month of ``moment`` begins, in UTC."""
+def _add_counts(first: AnswersPerPeriod, second: AnswersPerPeriod) -> AnswersPerPeriod:
+    return replace(
+        first,
+        asked=first.asked + second.asked,
+        cited=first.cited + second.cited,
+        unanswered=first.unanswered + second.unanswered,
+        follow_ups=first.follow_ups + second.follow_ups,
+        cost=first.cost + second.cost,
+    )
+
+
+def _start_of(moment: datetime, part: Part) -> datetime:
+    """The start of the hour, day, week (from Monday) or month of ``moment``, in UTC."""
     moment = moment.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
     if part == "hour":
         return moment
@@ -231,7 +233,7 @@ def _floor(moment: datetime, part: Part) -> datetime:
     return moment.replace(day=1) if part == "month" else moment
 
 
-def _next(start: datetime, part: Part) -> datetime:
+def _next_start(start: datetime, part: Part) -> datetime:
     if part == "month":
         return (start + timedelta(days=32)).replace(day=1)
     length = {"hour": timedelta(hours=1), "day": timedelta(days=1), "week": timedelta(days=7)}

@@ -1,4 +1,4 @@
-"""What is asked often: the same questions, their types, topics and words."""
+"""Counts what users ask most: repeated questions, question types, topics and words."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from wellread.store.catalogue.answer_figures import AskedQuestion, CitedTopic
 from wellread.text.parsed import parse
 from wellread.values.answers import NOBODY
 
-MOST = 20  # of each list
+MAX_ROWS = 20  # in each list
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Count:
-    """How often something was asked about, and how often that was not answered."""
+    """The number of questions about something, and how many of them were not answered."""
 
     name: str
     asked: int
@@ -30,7 +30,7 @@ class OftenAsked:
     """A question that was asked several times.
 
     Attributes:
-        answer_id: the newest answer.
+        answer_id: the most recent answer.
     """
 
     question: str
@@ -42,11 +42,11 @@ class OftenAsked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionPatterns:
-    """What the questions of a time have in common, the most asked first.
+    """Statistics of the questions of a period, each list with the most asked first.
 
     Attributes:
-        topics: collections of what was cited or, without an answer, is nearest; ``taxonomy``: the
-            same by dimension and value.
+        topics: collections of the cited or, without an answer, the nearest documents.
+        taxonomy: the same by dimension and value.
     """
 
     asked: int
@@ -61,76 +61,76 @@ class QuestionPatterns:
 def question_patterns(
     kb: KnowledgeBase, owner: str, since: datetime | None = None, until: datetime | None = None
 ) -> QuestionPatterns:
-    """The patterns of one owner's questions between two moments."""
+    """The patterns of one owner's questions between ``since`` and ``until``."""
     counts = kb.catalogue.question_counts
     return _patterns(counts.asked(owner, since, until), counts.topics(owner, since, until))
 
 
-def _patterns(asked: Sequence[AskedQuestion], topics: Sequence[CitedTopic]) -> QuestionPatterns:
-    unanswered = {one.id for one in asked if one.answered_by == NOBODY}
+def _patterns(questions: Sequence[AskedQuestion], topics: Sequence[CitedTopic]) -> QuestionPatterns:
+    unanswered = {item.id for item in questions if item.answered_by == NOBODY}
     collections: defaultdict[str, set[str]] = defaultdict(set)
     values: defaultdict[str, set[str]] = defaultdict(set)
-    for one in topics:
-        collections[one.collection].add(one.answer_id)
-        for dimension, held in one.taxonomy.items():
-            for value in held:
-                values[f"{dimension}: {value}"].add(one.answer_id)
+    for item in topics:
+        collections[item.collection].add(item.answer_id)
+        for dimension, dimension_values in item.taxonomy.items():
+            for value in dimension_values:
+                values[f"{dimension}: {value}"].add(item.answer_id)
     types: defaultdict[str, set[str]] = defaultdict(set)
-    for each in asked:
-        types[each.type or "unknown"].add(each.id)
+    for question in questions:
+        types[question.type or "unknown"].add(question.id)
     return QuestionPatterns(
-        asked=len(asked),
+        asked=len(questions),
         unanswered=len(unanswered),
-        often=_often(asked, unanswered),
-        types=_counted(types, unanswered),
-        topics=_counted(collections, unanswered),
-        taxonomy=_counted(values, unanswered),
-        terms=_counted(_terms(asked), unanswered, least=2),
+        often=_repeated(questions, unanswered),
+        types=_rank_counts(types, unanswered),
+        topics=_rank_counts(collections, unanswered),
+        taxonomy=_rank_counts(values, unanswered),
+        terms=_rank_counts(_terms(questions), unanswered, least=2),
     )
 
 
-def _counted(
+def _rank_counts(
     groups: Mapping[str, set[str]], unanswered: set[str], *, least: int = 1
 ) -> tuple[Count, ...]:
-    ordered = sorted(groups.items(), key=lambda each: (-len(each[1]), each[0]))
+    ordered = sorted(groups.items(), key=lambda group: (-len(group[1]), group[0]))
     return tuple(
         Count(name=name, asked=len(ids), unanswered=len(ids & unanswered))
-        for name, ids in ordered[:MOST]
+        for name, ids in ordered[:MAX_ROWS]
         if len(ids) >= least
     )
 
 
-def _often(asked: Iterable[AskedQuestion], unanswered: set[str]) -> tuple[OftenAsked, ...]:
-    """Questions that differ in case and punctuation only are the same."""
+def _repeated(questions: Iterable[AskedQuestion], unanswered: set[str]) -> tuple[OftenAsked, ...]:
+    """Questions asked more than once, ignoring differences of case and punctuation."""
     same: defaultdict[str, list[AskedQuestion]] = defaultdict(list)
-    for one in asked:
-        same[sentence_hash(one.question)].append(one)
-    repeated = [each for each in same.values() if len(each) > 1]
-    repeated.sort(key=lambda each: (-len(each), each[-1].question))
+    for question in questions:
+        same[sentence_hash(question.question)].append(question)
+    repeated = [group for group in same.values() if len(group) > 1]
+    repeated.sort(key=lambda group: (-len(group), group[-1].question))
     return tuple(
         OftenAsked(
-            question=each[-1].question,
-            asked=len(each),
-            unanswered=sum(one.id in unanswered for one in each),
-            last_at=each[-1].created_at,
-            answer_id=each[-1].id,
+            question=group[-1].question,
+            asked=len(group),
+            unanswered=sum(question.id in unanswered for question in group),
+            last_at=group[-1].created_at,
+            answer_id=group[-1].id,
         )
-        for each in repeated[:MOST]
+        for group in repeated[:MAX_ROWS]
     )
 
 
-def _terms(asked: Iterable[AskedQuestion]) -> dict[str, set[str]]:
-    """A word as it is written most often to the answers whose questions have it."""
-    found: defaultdict[str, set[str]] = defaultdict(set)
-    written: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for one in asked:
-        text = parse(one.question)
-        own = set(text.topic_stems)
+def _terms(questions: Iterable[AskedQuestion]) -> dict[str, set[str]]:
+    """Each topical word, in its most frequent spelling, to the ids of the questions with it."""
+    ids_of_stem: defaultdict[str, set[str]] = defaultdict(set)
+    spellings: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for question in questions:
+        text = parse(question.question)
+        topic_stems = set(text.topic_stems)
         for word in text.words:
-            for stem in parse(word).stem_set & own:
-                found[stem].add(one.id)
-                written[stem][word] += 1
+            for stem in parse(word).stem_set & topic_stems:
+                ids_of_stem[stem].add(question.id)
+                spellings[stem][word] += 1
     best = {
-        stem: min(words, key=lambda word: (-words[word], word)) for stem, words in written.items()
+        stem: min(words, key=lambda word: (-words[word], word)) for stem, words in spellings.items()
     }
-    return {best[stem]: ids for stem, ids in found.items()}
+    return {best[stem]: ids for stem, ids in ids_of_stem.items()}

@@ -1,7 +1,7 @@
-"""Finds what people name: documents by id or title, and the values that a search is limited to.
+"""Resolves names: documents by id or title, and filter values by their spelling in the material.
 
-A value that nothing has would make a search come back empty, and a misspelt name looks the same as
-one of whom nothing is known; so both are refused here, with what is there instead.
+A filter value that does not occur would make a search return nothing, as if nothing were known of a
+misspelt name. Such values are therefore refused, with suggestions.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from wellread.store.catalogue.documents.listings import DocumentPage, ListedDocu
 from wellread.text.names import key_of
 from wellread.types import Document, Filters, Kind
 
-NEAR = 5  # names that are offered in place of one that is not there
-LEAST_LIKENESS = 70.0  # of 100
-MANY_VALUES = 12  # that an error lists whole
+MAX_SUGGESTIONS = 5  # similar names suggested for an unknown one
+MIN_SIMILARITY = 70.0  # similarity, 0-100
+MAX_LISTED_VALUES = 12  # values listed in an error message
 
 
-def near(name: str, known: Iterable[str], limit: int = NEAR) -> list[str]:
-    """Those of the names that look like ``name``, the most alike first."""
-    found = process.extract(
+def similar_names(name: str, names: Iterable[str], limit: int = MAX_SUGGESTIONS) -> list[str]:
+    """The names similar to ``name``, most similar first."""
+    matches = process.extract(
         name,
-        list(dict.fromkeys(known)),
+        list(dict.fromkeys(names)),
         scorer=fuzz.WRatio,
         processor=utils.default_process,
         limit=limit,
-        score_cutoff=LEAST_LIKENESS,
+        score_cutoff=MIN_SIMILARITY,
     )
-    return [other for other, _, _ in found]
+    return [other for other, _, _ in matches]
 
 
 # --- documents -------------------------------------------------------------------------------
@@ -46,34 +46,35 @@ def near(name: str, known: Iterable[str], limit: int = NEAR) -> list[str]:
 def named_document(
     kb: KnowledgeBase, name: str, collections: Sequence[str] = (), *, media: bool = False
 ) -> ListedDocument:
-    """The document (of ``media``: the recording) with this id, title, address, or part of a title.
+    """The document (``media``: recording) with this id, title, address or part of a title.
 
-    Of several with the same title it is the newest.
+    If several have the same title, the newest is returned.
     """
     check_collections(kb, Filters(collections=tuple(collections)))
-    there = kb.catalogue.listings.listed(name)
-    if there and (not collections or there.facts.collection in collections):
-        return there
+    exact = kb.catalogue.listings.listed(name)
+    if exact and (not collections or exact.facts.collection in collections):
+        return exact
     titles = kb.catalogue.listings.titles(collections, media=media)
     key = key_of(name)
-    ways = (
+    candidates = (
         [one.id for one in titles if name in (one.uri, one.url)][:1],
         [one.id for one in titles if key and key_of(one.title) == key][:1],
         [one.id for one in titles if len(key) > 2 and key in key_of(one.title)],
         [one.id for one in titles if len(name) > len("doc_") and one.id.startswith(name)],
     )
-    found = next((ids for ids in ways if ids), [])
-    listed = kb.catalogue.listings.listed(found[0]) if len(found) == 1 else None
-    if listed:
-        return listed
+    ids_found = next((ids for ids in candidates if ids), [])
+    listed_document = kb.catalogue.listings.listed(ids_found[0]) if len(ids_found) == 1 else None
+    if listed_document:
+        return listed_document
     what = "recording" if media else "document"
-    if found:
-        shown = "; ".join(dict.fromkeys(one.title for one in titles if one.id in found[:NEAR]))
-        raise UnknownNameError(
-            f"{len(found):,} {what}s have {name!r} in their title", hint=f"for example: {shown}"
-        )
-    like = near(name, (one.title for one in titles))
-    hint = f"similar titles: {'; '.join(like)}" if like else f"there are {len(titles):,} {what}s"
+    if ids_found:
+        first = ids_found[:MAX_SUGGESTIONS]
+        examples = "; ".join(dict.fromkeys(one.title for one in titles if one.id in first))
+        detail = f"{len(ids_found):,} {what}s have {name!r} in their title"
+        raise UnknownNameError(detail, hint=f"for example: {examples}")
+    similar = similar_names(name, (one.title for one in titles))
+    total = f"there are {len(titles):,} {what}s"
+    hint = f"similar titles: {'; '.join(similar)}" if similar else total
     raise UnknownNameError(f"no {what} has the id or title {name!r}", hint=hint)
 
 
@@ -81,9 +82,9 @@ def named_document(
 
 
 def known_values(kb: KnowledgeBase, filters: Filters) -> Filters:
-    """``filters`` with its names as the documents have them.
+    """``filters`` with names as spelled in the documents.
 
-    Case does not count; a person may be called by a first or last name that only one has.
+    Case is ignored. A person's first or last name is enough if it is unique.
     """
     check_collections(kb, filters)
     if not (
@@ -108,7 +109,7 @@ def known_values(kb: KnowledgeBase, filters: Filters) -> Filters:
 
 
 def pair_of(text: str) -> tuple[str, str]:
-    """``dimension=value`` as a pair."""
+    """Parse ``dimension=value`` into a pair."""
     dimension, equals, value = (part.strip() for part in text.partition("="))
     if not (dimension and equals and value):
         raise RequestError(f"{text!r} is not a field with a value", hint="write dimension=value")
@@ -116,14 +117,14 @@ def pair_of(text: str) -> tuple[str, str]:
 
 
 def _people(
-    what: str, wanted: Sequence[str], counts: Sequence[Mapping[str, int]]
+    label: str, wanted: Sequence[str], counts: Sequence[Mapping[str, int]]
 ) -> tuple[str, ...]:
-    known = dict.fromkeys(name for names in counts for name in names)
-    return tuple(dict.fromkeys(name for one in wanted for name in _person(what, one, known)))
+    names_known = dict.fromkeys(name for names in counts for name in names)
+    return tuple(dict.fromkeys(name for one in wanted for name in _person(label, one, names_known)))
 
 
-def _person(what: str, wanted: str, known: Iterable[str]) -> list[str]:
-    """Every spelling of the one person who is called so."""
+def _person(label: str, wanted: str, known: Iterable[str]) -> list[str]:
+    """All spellings of the one person with this name."""
     key = key_of(wanted)
     spellings: dict[str, list[str]] = {}
     for name in known:
@@ -131,60 +132,59 @@ def _person(what: str, wanted: str, known: Iterable[str]) -> list[str]:
     if key in spellings:
         return spellings[key]
     parts = key.split()
-    called = [other for other in spellings if parts and _is_part(parts, other.split())]
-    if len(called) == 1:
-        return spellings[called[0]]
-    if called:
-        names = ", ".join(sorted(spellings[other][0] for other in called)[:MANY_VALUES])
-        raise UnknownNameError(f"several {what}s are called {wanted!r}", hint=f"which: {names}")
-    raise _unknown(what, wanted, [names[0] for names in spellings.values()])
+    matching = [other for other in spellings if parts and _is_part(parts, other.split())]
+    if len(matching) == 1:
+        return spellings[matching[0]]
+    if matching:
+        names = ", ".join(sorted(spellings[other][0] for other in matching)[:MAX_LISTED_VALUES])
+        raise UnknownNameError(f"several {label}s are called {wanted!r}", hint=f"which: {names}")
+    raise _unknown(label, wanted, [names[0] for names in spellings.values()])
 
 
 def _is_part(parts: Sequence[str], name: Sequence[str]) -> bool:
-    """Whether ``parts`` are how the name begins or ends."""
     return list(name[: len(parts)]) == parts or list(name[-len(parts) :]) == parts
 
 
 def _values(
-    what: str, wanted: Sequence[str], counts: Sequence[Mapping[str, int]]
+    label: str, wanted: Sequence[str], counts: Sequence[Mapping[str, int]]
 ) -> tuple[str, ...]:
     known = list(dict.fromkeys(value for values in counts for value in values))
-    found: dict[str, None] = {}
-    for one in wanted:
-        fitting = [value for value in known if value.casefold() == one.casefold()]
-        if not fitting:
-            raise _unknown(what, one, known)
-        found.update(dict.fromkeys(fitting))
-    return tuple(found)
+    matches: dict[str, None] = {}
+    for value_wanted in wanted:
+        same_value = [value for value in known if value.casefold() == value_wanted.casefold()]
+        if not same_value:
+            raise _unknown(label, value_wanted, known)
+        matches.update(dict.fromkeys(same_value))
+    return tuple(matches)
 
 
 def _taxonomy(
     wanted: Sequence[tuple[str, str]], words: Sequence[CollectionWords]
 ) -> tuple[tuple[str, str], ...]:
     known = list(dict.fromkeys(name for one in words for name in one.taxonomy))
-    found: dict[tuple[str, str], None] = {}
+    pairs: dict[tuple[str, str], None] = {}
     for dimension, value in wanted:
         for name in _values("field", [dimension], [dict.fromkeys(known, 0)]):
             values = [one.taxonomy.get(name, {}) for one in words]
             for fitting in _values(f"value of the field {name}", [value], values):
-                found[name, fitting] = None
-    return tuple(found)
+                pairs[name, fitting] = None
+    return tuple(pairs)
 
 
-def _unknown(what: str, wanted: str, known: Sequence[str]) -> UnknownNameError:
-    like = near(wanted, known)
-    if like:
-        hint = f"similar: {', '.join(like)}"
-    elif len(known) <= MANY_VALUES:
+def _unknown(label: str, wanted: str, known: Sequence[str]) -> UnknownNameError:
+    similar = similar_names(wanted, known)
+    if similar:
+        hint = f"similar: {', '.join(similar)}"
+    elif len(known) <= MAX_LISTED_VALUES:
         hint = f"known: {', '.join(sorted(known, key=str.casefold)) or 'none'}"
     else:
         hint = f"there are {len(known):,} others"
-    return UnknownNameError(f"there is no {what} {wanted!r}", hint=hint)
+    return UnknownNameError(f"there is no {label} {wanted!r}", hint=hint)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WholeDocument:
-    """A document with its text, who speaks in it, and the entities that it names."""
+    """A document with its text, its speakers and the entities it mentions."""
 
     listed: ListedDocument
     document: Document
@@ -192,7 +192,7 @@ class WholeDocument:
     entities: tuple[EntityMentions, ...]
 
 
-def listed(
+def list_documents(
     kb: KnowledgeBase,
     filters: Filters,
     *,
@@ -200,35 +200,38 @@ def listed(
     offset: int = 0,
     order: Order = "newest",
 ) -> DocumentPage:
-    """The documents that meet the limits, a page of them."""
+    """A page of the documents that match the filters."""
     return kb.catalogue.listings.documents(known_values(kb, filters), limit, offset, order)
 
 
-def whole(
+def load_document(
     kb: KnowledgeBase, name: str, collections: Sequence[str] = (), *, entities: int = 20
 ) -> WholeDocument:
-    """The document with this id, title or address; at most ``entities`` that it names."""
-    found = named_document(kb, name, collections)
-    document = kb.catalogue.document(found.facts.id)
+    """The document with this id, title or address, with up to ``entities`` entities."""
+    record = named_document(kb, name, collections)
+    document = kb.catalogue.document(record.facts.id)
     if document is None:
-        raise UnknownNameError(f"{found.facts.title!r} was removed just now", hint="look again")
-    speakers = kb.catalogue.listings.speakers_of([found.facts.id])
+        raise UnknownNameError(
+            f"{record.facts.title!r} has just been removed",
+            hint="list the documents again",
+        )
+    speakers = kb.catalogue.listings.speakers_of([record.facts.id])
     return WholeDocument(
-        listed=found,
+        listed=record,
         document=document,
-        speakers=speakers.get(found.facts.id, ()),
-        entities=tuple(kb.catalogue.graph.entities_in(found.facts.id)[:entities]),
+        speakers=speakers.get(record.facts.id, ()),
+        entities=tuple(kb.catalogue.graph.entities_in(record.facts.id)[:entities]),
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Topic:
-    """A collection.
+    """A collection with its statistics.
 
     Attributes:
-        kinds: kind to number of documents.
-        first, last: the dates of its oldest and newest document; None when none has a date.
-        entities: those named in most documents, first the most often named, with how often.
+        kinds: number of documents by kind.
+        first, last: dates of the oldest and newest document; None if no document has a date.
+        entities: the entities mentioned in most documents, with their mention counts.
     """
 
     name: str
@@ -245,7 +248,7 @@ class Topic:
 def topics(
     kb: KnowledgeBase, collections: Sequence[str] = (), *, entities: int = 10
 ) -> list[Topic]:
-    """Every collection, or those named, by name; of each at most ``entities`` entities."""
+    """All collections, or the named ones, each with up to ``entities`` entities."""
     check_collections(kb, Filters(collections=tuple(collections)))
     kinds: dict[str, dict[Kind, int]] = {}
     passages: dict[str, int] = {}
@@ -259,12 +262,12 @@ def topics(
 def _topic(
     kb: KnowledgeBase, name: str, kinds: dict[Kind, int], passages: int, entities: int
 ) -> Topic:
-    totals = kb.catalogue.censuses.totals([Filters(collections=(name,))])
+    totals = kb.catalogue.counts.totals([Filters(collections=(name,))])
     stories, _ = kb.catalogue.stories.count(name)
     nodes = kb.catalogue.graph.entities([name])
     mentions = kb.catalogue.graph.mention_totals([name])
-    often = [(node, mentions[name, node.id]) for node in nodes if (name, node.id) in mentions]
-    often.sort(key=lambda pair: (-pair[1].documents, -pair[1].mentions, pair[0].title))
+    by_mentions = [(node, mentions[name, node.id]) for node in nodes if (name, node.id) in mentions]
+    by_mentions.sort(key=lambda pair: (-pair[1].documents, -pair[1].mentions, pair[0].title))
     return Topic(
         name=name,
         documents=sum(kinds.values()),
@@ -274,5 +277,5 @@ def _topic(
         last=totals.last,
         stories=stories,
         entity_count=len(nodes),
-        entities=tuple(often[:entities]),
+        entities=tuple(by_mentions[:entities]),
     )

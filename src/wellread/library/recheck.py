@@ -1,8 +1,8 @@
-"""Stored answers checked again, against the sources as they are now.
+"""Checks stored answers again, against the current sources.
 
-Where a source has another version, the quotation is looked for in it; what is still said is cited
-at its new place. A sentence of which no source says the quoted words any more is not checked, and
-the answer stale.
+In a changed source, the quotation is searched for in the new version; if found, it is cited at its
+new place. A sentence whose quotations no longer occur in any source becomes "not checked", and the
+answer stale.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ from wellread.values.locators import Marks, link_to
 Standing = Literal["same", "still_said", "changed", "gone"]
 STANDINGS: Mapping[Standing, str] = {
     "same": "the source has not changed",
-    "still_said": "the source has changed and still says it",
-    "changed": "the source has changed and says it no more",
-    "gone": "the source is not there any more",
+    "still_said": "the source has changed but still says so",
+    "changed": "the source has changed and no longer says so",
+    "gone": "the source no longer exists",
 }
-COUNTED = "it was counted from the whole catalogue as it was then; ask again to count anew"
+COUNTED_NOTE = "it was counted from the catalogue at that time; ask again to count now"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CitationCheck:
-    """What became of a cited source."""
+    """The current state of a cited source."""
 
     id: int
     title: str
@@ -49,13 +49,13 @@ class CitationCheck:
 
     @property
     def reason(self) -> str:
-        """The standing, in words."""
+        """The standing as text."""
         return STANDINGS[self.standing]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SentenceCheck:
-    """A sentence with the verdict that it had, and the one that it has now."""
+    """A sentence with its earlier and its current verdict."""
 
     text: str
     before: VerdictName
@@ -64,11 +64,11 @@ class SentenceCheck:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rechecked:
-    """A stored answer as it stands now.
+    """A stored answer after the check.
 
     Attributes:
-        stale: something that it rests on is gone, or does not say it any more.
-        notes: what the check could not tell, in words.
+        stale: a source of the answer is gone or no longer says so.
+        notes: limits of the check, as text.
     """
 
     answer: Answer
@@ -82,36 +82,38 @@ NEWEST = "last"
 
 
 def stored_answer(kb: KnowledgeBase, answer_id: str, owner: str) -> tuple[StoredAnswer, Answer]:
-    """The owner's answer of that id and the facts about it."""
-    return _there(kb.catalogue.sessions.answer(answer_id, owner), answer_id)
+    """The owner's answer with this id, and its record."""
+    return _require_answer(kb.catalogue.sessions.answer(answer_id, owner), answer_id)
 
 
 def named_answer(kb: KnowledgeBase, given: str, owner: str) -> tuple[StoredAnswer, Answer]:
-    """The owner's answer whose id begins so, as lists show it; "last" is the newest one."""
-    known = given
+    """The owner's answer whose id starts with ``given``; "last" is the newest."""
+    prefix = given
     if given == NEWEST:
-        known = next((one.id for one in kb.catalogue.sessions.answers(owner, limit=1)), "")
-    found = kb.catalogue.sessions.answer_beginning(known, owner) if known else None
-    return _there(found, given)
+        prefix = next((one.id for one in kb.catalogue.sessions.answers(owner, limit=1)), "")
+    found = kb.catalogue.sessions.answer_by_prefix(prefix, owner) if prefix else None
+    return _require_answer(found, given)
 
 
-def _there(found: tuple[StoredAnswer, Answer] | None, given: str) -> tuple[StoredAnswer, Answer]:
-    if found is None:
-        raise UnknownNameError(f"there is no answer {given!r}", hint="see 'wellread answers'")
-    return found
+def _require_answer(
+    stored: tuple[StoredAnswer, Answer] | None, given: str
+) -> tuple[StoredAnswer, Answer]:
+    if stored is None:
+        raise UnknownNameError(f"there is no answer {given!r}", hint="list them: wellread answers")
+    return stored
 
 
 def verify_again(kb: KnowledgeBase, answer_id: str, owner: str = "") -> Rechecked:
-    """Check a stored answer against the sources as they are now, and keep what came of it."""
+    """Check a stored answer against the current sources and store the result."""
     stored, answer = stored_answer(kb, answer_id, owner)
     ids = {citation.document_id for citation in answer.citations}
     live = kb.catalogue.live_versions(ids)
-    same = all(live.get(one.document_id) == one.version for one in answer.citations)
-    documents = {} if same else {known: kb.catalogue.document(known) for known in live}
+    unchanged = all(live.get(one.document_id) == one.version for one in answer.citations)
+    documents = {} if unchanged else {known: kb.catalogue.document(known) for known in live}
     anchors = {one.id: _anchor(one, live, documents) for one in answer.citations}
     of_citation = {one.id: documents.get(one.document_id) for one in answer.citations}
     sentences = tuple(
-        _now(
+        _recheck_sentence(
             sentence,
             answer,
             {anchors[known][0] for known in sentence.citations},
@@ -119,22 +121,22 @@ def verify_again(kb: KnowledgeBase, answer_id: str, owner: str = "") -> Rechecke
         )
         for sentence in answer.sentences
     )
-    facts = {} if same else kb.catalogue.facts(live)
+    facts = {} if unchanged else kb.catalogue.facts(live)
     citations = tuple(
-        _anew(one, anchors[one.id][1], facts, documents, sentences)
+        _recheck_citation(one, anchors[one.id][1], facts, documents, sentences)
         if anchors[one.id][0] != "same"
         else one
         for one in answer.citations
     )
-    now = replace(answer, citations=citations, sentences=sentences)
+    updated = replace(answer, citations=citations, sentences=sentences)
     stale = any(standing in ("changed", "gone") for standing, _ in anchors.values())
-    # Whether what a table was counted from is still the same cannot be told from its rows.
+    # The rows of a table do not show whether the counted documents have changed.
     settled = answer.table is None and all(one.verdict.name.supports for one in sentences)
     stale = stale or (stored.stale and not settled)
-    if now != answer or stale != stored.stale:
-        kb.catalogue.sessions.rewrite(now, stale=stale)
+    if updated != answer or stale != stored.stale:
+        kb.catalogue.sessions.rewrite(updated, stale=stale)
     return Rechecked(
-        answer=now,
+        answer=updated,
         stale=stale,
         citations=tuple(
             CitationCheck(id=one.id, title=one.title, standing=anchors[one.id][0])
@@ -144,43 +146,42 @@ def verify_again(kb: KnowledgeBase, answer_id: str, owner: str = "") -> Rechecke
             SentenceCheck(text=after.text, before=before.verdict.name, now=after.verdict)
             for before, after in zip(answer.sentences, sentences, strict=True)
         ),
-        notes=(COUNTED,) if answer.answered_by == CATALOGUE else (),
+        notes=(COUNTED_NOTE,) if answer.answered_by == CATALOGUE else (),
     )
 
 
 def _anchor(
     citation: Citation, live: Mapping[str, str], documents: Mapping[str, Document | None]
 ) -> tuple[Standing, Span | None]:
-    """What became of a citation, and where its document says it now, if it does."""
-    known = citation.document_id
-    if live.get(known) == citation.version:
+    document_id = citation.document_id
+    if live.get(document_id) == citation.version:
         return "same", citation.source_span
-    document = documents.get(known)
+    document = documents.get(document_id)
     if document is None:
         return "gone", None
-    span = quoted_at(citation.quote, document.text, citation.source_span.start)
+    span = find_quotation(citation.quote, document.text, citation.source_span.start)
     return ("changed", None) if span is None else ("still_said", span)
 
 
-def _now(
+def _recheck_sentence(
     sentence: Sentence,
     answer: Answer,
     standings: Set[Standing],
     documents: Iterable[Document | None],
 ) -> Sentence:
-    """The sentence with its verdict as long as a source still says it; else it is not checked.
+    """The sentence, with its verdict if a source still says so; otherwise not checked.
 
-    Its numbers stand in its sources too: the words that were quoted may not be those with them.
+    Its numbers must occur in the sources too, since the quotations may not include them.
     """
     if standings <= {"same"}:
         return sentence
     name, method, reason = VerdictName.NOT_CHECKED, "changed", STANDINGS["changed"]
     if BLANK in sentence.text:
-        name, method, reason = VerdictName.UNSUPPORTED, "removed", "its source says it no more"
+        name, method, reason = VerdictName.UNSUPPORTED, "removed", "its source no longer says so"
     elif standings == {"gone"}:
         method, reason = "gone", STANDINGS["gone"]
     elif answer.answered_by == CATALOGUE:
-        method, reason = CATALOGUE, COUNTED
+        method, reason = CATALOGUE, COUNTED_NOTE
     elif standings & {"same", "still_said"}:
         numbers = [parse(one.text).numbers for one in documents if one is not None]
         if parse(sentence.text).numbers <= frozenset().union(*numbers):
@@ -189,28 +190,28 @@ def _now(
     return replace(sentence, verdict=verdict)
 
 
-def _anew(
+def _recheck_citation(
     citation: Citation,
     span: Span | None,
     facts: Mapping[str, DocumentFacts],
     documents: Mapping[str, Document | None],
     sentences: Iterable[Sentence],
 ) -> Citation:
-    """The citation with its verdict, at its place in the source as it is now."""
+    """The citation with its verdict and its place in the current source."""
     citing = (one.verdict.name for one in sentences if citation.id in one.citations)
     verdict = min(citing, key=lambda name: name.rank, default=citation.verdict)
-    document, there = documents.get(citation.document_id), facts.get(citation.document_id)
-    if span is None or document is None or there is None:
+    document, current = documents.get(citation.document_id), facts.get(citation.document_id)
+    if span is None or document is None or current is None:
         return replace(citation, verdict=verdict)
     locator, quote = Marks(document.marks).locate(span), span.of(document.text)
-    url = there.url or there.uri
+    url = current.url or current.uri
     return replace(
         citation,
-        version=there.version,
-        title=there.title,
+        version=current.version,
+        title=current.title,
         url=url,
-        link=link_to(url, locator, quote, media_url=there.media_url),
-        published_at=there.published_at,
+        link=link_to(url, locator, quote, media_url=current.media_url),
+        published_at=current.published_at,
         locator=locator,
         quote=quote,
         source_span=span,
@@ -219,13 +220,13 @@ def _anew(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SaidNow:
-    """A cited place in the version that is there now.
+class CurrentPlace:
+    """A cited place in the current version of its source.
 
     Attributes:
         changed_at: when this version was read.
-        span: the place; None where nothing shares a word with the quotation.
-        still: the quotation stands there word for word; otherwise the span is the nearest passage.
+        span: the place; None if no passage shares a word with the quotation.
+        still: the span is the verbatim quotation; otherwise it is the most similar passage.
     """
 
     changed_at: datetime
@@ -233,26 +234,26 @@ class SaidNow:
     still: bool
 
 
-def said_now(
+def locate_in_current(
     citation: Citation, document: Document, passages: Sequence[Passage], changed_at: datetime
-) -> SaidNow:
-    """Look for what was cited in ``document``, the version that is there now."""
-    span = quoted_at(citation.quote, document.text, citation.source_span.start)
+) -> CurrentPlace:
+    """Find a citation's quotation in ``document``, the current version of its source."""
+    span = find_quotation(citation.quote, document.text, citation.source_span.start)
     if span is not None:
-        return SaidNow(changed_at=changed_at, span=span, still=True)
-    said = set(parse(citation.quote).stems)
+        return CurrentPlace(changed_at=changed_at, span=span, still=True)
+    quote_stems = set(parse(citation.quote).stems)
     nearest = (
         one.span
         for one in nearest_by_words(citation.quote, passages, 1)
-        if said.intersection(parse(one.text).stems)
+        if quote_stems.intersection(parse(one.text).stems)
     )
-    return SaidNow(changed_at=changed_at, span=next(nearest, None), still=False)
+    return CurrentPlace(changed_at=changed_at, span=next(nearest, None), still=False)
 
 
-def quoted_at(quote: str, text: str, near: int) -> Span | None:
-    """Where ``text`` has the quotation, but for white space and case; the place nearest to before.
+def find_quotation(quote: str, text: str, near: int) -> Span | None:
+    """The occurrence of ``quote`` closest to ``near``, ignoring white space and case.
 
-    None when it is empty or stands nowhere.
+    None when the quotation is empty or does not occur.
     """
     parts = [re.escape(part) for part in quote.split()]
     if not parts:
@@ -263,7 +264,7 @@ def quoted_at(quote: str, text: str, near: int) -> Span | None:
 
 
 def nearest_by_words(text: str, passages: Sequence[Passage], most: int) -> list[Passage]:
-    """The ``most`` passages that share most words with ``text``."""
-    said = set(parse(text).stems)
-    shared = {one.id: len(said.intersection(parse(one.text).stems)) for one in passages}
+    """The ``most`` passages that share the most words with ``text``."""
+    stems = set(parse(text).stems)
+    shared = {one.id: len(stems.intersection(parse(one.text).stems)) for one in passages}
     return sorted(passages, key=lambda one: -shared[one.id])[:most]

@@ -1,5 +1,7 @@
-"""Recordings: a list of them, and a whole transcript cut into turns: what one speaker says without
-a break by another."""
+"""Lists recordings and splits transcripts into speaker turns.
+
+A turn is what one speaker says without interruption by another.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ from dataclasses import dataclass
 
 from wellread.errors import RequestError, UnknownNameError
 from wellread.kb import KnowledgeBase
-from wellread.library.named_things import known_values, named_document, near
+from wellread.library.named_things import known_values, named_document, similar_names
 from wellread.store.catalogue.documents.listings import ListedDocument, Order
 from wellread.text.names import key_of
 from wellread.types import Document, Filters, Locator, Mark, Span, SpeakerMark, TimeMark
@@ -18,7 +20,7 @@ from wellread.values.locators import Marks
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cue:
-    """A part of a turn with its own time, in seconds."""
+    """A part of a turn that has its own time, in seconds."""
 
     span: Span
     begin: float
@@ -27,11 +29,11 @@ class Cue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """What one speaker says without a break by another; times in seconds.
+    """What one speaker says without interruption by another; times in seconds.
 
     Attributes:
-        speaker: empty where nobody is named; such a text is cut where its passages are.
-        passage_id: the passage in which it begins.
+        speaker: empty if unknown; text without speakers is split at its passages.
+        passage_id: the passage in which the turn begins.
     """
 
     speaker: str
@@ -45,7 +47,7 @@ class Turn:
 
 
 def turns_of(kb: KnowledgeBase, document_id: str, document: Document) -> Iterator[Turn]:
-    """The turns in order. One inside a longer stretch that is timed has the stretch's times."""
+    """The turns in order. A turn inside a longer timed stretch gets the times of that stretch."""
     rows = kb.catalogue.passages_of([document_id])
     spans = list(turn_spans(document, [row.span for row in rows]))
     places = kb.catalogue.listings.covering([(document_id, span.start) for _, span in spans])
@@ -57,10 +59,11 @@ def turns_of(kb: KnowledgeBase, document_id: str, document: Document) -> Iterato
     starts = [mark.start for mark in times]
     for (speaker, span), passage_id in zip(spans, places, strict=True):
         first = bisect_left(starts, span.start)
-        own = times[first : bisect_left(starts, span.end)]
-        around = [mark for mark in times[max(0, first - 1) : first] if mark.end > span.start]
-        begins = [mark.begin for mark in (*around, *own)]
-        ends = [mark.begin if mark.finish is None else mark.finish for mark in (own or around)]
+        inside = times[first : bisect_left(starts, span.end)]
+        before = [mark for mark in times[max(0, first - 1) : first] if mark.end > span.start]
+        begins = [mark.begin for mark in (*before, *inside)]
+        timed = inside or before
+        ends = [mark.begin if mark.finish is None else mark.finish for mark in timed]
         yield Turn(
             speaker=speaker,
             span=span,
@@ -75,13 +78,13 @@ def turns_of(kb: KnowledgeBase, document_id: str, document: Document) -> Iterato
                     begin=mark.begin,
                     finish=mark.finish,
                 )
-                for mark in own
+                for mark in inside
             ),
         )
 
 
 def turn_spans(document: Document, passages: Sequence[Span]) -> Iterator[tuple[str, Span]]:
-    """Speaker and span of each turn; what nobody is named for is cut as the passages are."""
+    """Speaker and span of each turn; text without a speaker is split at its passages."""
     marks = sorted(
         (mark for mark in document.marks if isinstance(mark, SpeakerMark)),
         key=lambda mark: mark.start,
@@ -100,9 +103,9 @@ def turn_spans(document: Document, passages: Sequence[Span]) -> Iterator[tuple[s
         for passage in passages[bisect_right(ends, at) :]:
             if passage.start >= start:
                 break
-            rest = _trimmed(document.text, max(at, passage.start), min(start, passage.end))
-            if rest:
-                yield "", rest
+            span = _trimmed(document.text, max(at, passage.start), min(start, passage.end))
+            if span:
+                yield "", span
         turn = _trimmed(document.text, start, end)
         if turn:
             yield speaker, turn
@@ -111,11 +114,11 @@ def turn_spans(document: Document, passages: Sequence[Span]) -> Iterator[tuple[s
 
 def _trimmed(text: str, start: int, end: int) -> Span | None:
     part = text[start : max(start, end)]
-    kept = part.strip()
-    if not kept:
+    stripped = part.strip()
+    if not stripped:
         return None
-    begin = start + part.index(kept)
-    return Span(start=begin, end=begin + len(kept))
+    begin = start + part.index(stripped)
+    return Span(start=begin, end=begin + len(stripped))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +126,7 @@ class Recording:
     """A transcript, or another document with a recording.
 
     Attributes:
-        duration: seconds to the end of what was said, as far as times are known.
+        duration: seconds to the last known time.
         speakers: in order of appearance.
     """
 
@@ -134,7 +137,7 @@ class Recording:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recordings:
-    """Part of a list, and how many recordings the whole of it has."""
+    """A page of recordings, with the total number."""
 
     total: int
     recordings: tuple[Recording, ...]
@@ -142,10 +145,10 @@ class Recordings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transcript:
-    """A recording with its turns, all of them or those that were asked for.
+    """A recording with all of its turns or a selection.
 
     Attributes:
-        total: how many turns the whole of it has.
+        total: number of turns in the whole transcript.
     """
 
     recording: Recording
@@ -161,7 +164,7 @@ def recordings(
     offset: int = 0,
     order: Order = "newest",
 ) -> Recordings:
-    """The transcripts, and what else has a recording, that meet the limits."""
+    """The transcripts and documents with a recording that match the filters."""
     page = kb.catalogue.listings.documents(
         known_values(kb, filters), limit, offset, order, media=True
     )
@@ -190,31 +193,31 @@ def transcript(
     since: float | None = None,
     until: float | None = None,
 ) -> Transcript:
-    """The recording with this id or title, whole, or the turns of one speaker or some time.
+    """The recording with this id or title, with all turns or those of a speaker or time range.
 
     Args:
-        since, until: seconds; a turn counts when any of it was said between them.
+        since, until: seconds; a turn is included if any part of it is in this range.
     """
     if since is not None and until is not None and until < since:
-        raise RequestError("the part ends before it begins", hint="swap from and to")
+        raise RequestError("the time range ends before it begins", hint="swap from and to")
     listed = named_document(kb, name, collections, media=True)
     document = kb.catalogue.document(listed.facts.id)
     if document is None:
-        raise UnknownNameError(f"{listed.facts.title!r} was removed just now", hint="look again")
-    speakers = tuple(dict.fromkeys(_spoken_by(document)))
+        raise UnknownNameError(f"{listed.facts.title!r} has just been removed", hint="list again")
+    speakers = tuple(dict.fromkeys(_speaker_names(document)))
     times = any(isinstance(mark, TimeMark) for mark in document.marks)
     if not (times or speakers or document.kind == "transcript"):
         raise RequestError(
-            f"{document.title!r} is no transcript: it has neither times nor speakers",
+            f"{document.title!r} is not a transcript: it has neither times nor speakers",
             hint=f"read it as a document: {listed.facts.id}",
         )
     if not times and (since is not None or until is not None):
         raise RequestError(f"{document.title!r} has no times", hint="leave out from and to")
     turns = list(turns_of(kb, listed.facts.id, document))
-    chosen = _within(turns, since, until)
+    chosen = _turns_between(turns, since, until)
     if speaker.strip():
-        wanted = _called(speaker, speakers, document.title)
-        chosen = [turn for turn in chosen if turn.speaker in wanted]
+        spellings = _speaker_spellings(speaker, speakers, document.title)
+        chosen = [turn for turn in chosen if turn.speaker in spellings]
     recording = Recording(document=listed, duration=_duration(document.marks), speakers=speakers)
     return Transcript(recording=recording, turns=tuple(chosen), total=len(turns))
 
@@ -228,34 +231,34 @@ def _duration(marks: Sequence[Mark]) -> float | None:
     return max(ends, default=None)
 
 
-def _spoken_by(document: Document) -> Iterator[str]:
-    said = [mark for mark in document.marks if isinstance(mark, SpeakerMark)]
-    yield from (mark.speaker for mark in sorted(said, key=lambda mark: mark.start))
+def _speaker_names(document: Document) -> Iterator[str]:
+    speaker_marks = [mark for mark in document.marks if isinstance(mark, SpeakerMark)]
+    yield from (mark.speaker for mark in sorted(speaker_marks, key=lambda mark: mark.start))
 
 
-def _called(name: str, speakers: Sequence[str], title: str) -> set[str]:
-    """Every spelling of the speakers whose name this is, or begins or ends with it."""
+def _speaker_spellings(name: str, speakers: Sequence[str], title: str) -> set[str]:
+    """All spellings of the speakers with this name or with this word in their name."""
     key = key_of(name)
-    found = {one for one in speakers if key_of(one) == key} or {
-        one for one in speakers if f" {key} " in f" {key_of(one)} "
+    matches = {speaker for speaker in speakers if key_of(speaker) == key} or {
+        speaker for speaker in speakers if f" {key} " in f" {key_of(speaker)} "
     }
-    if not found:
-        like = near(name, speakers) or list(speakers)
+    if not matches:
+        similar = similar_names(name, speakers) or list(speakers)
         raise UnknownNameError(
-            f"nobody called {name!r} speaks in {title!r}",
-            hint=f"who does: {', '.join(like)}" if like else "it names no speakers",
+            f"{title!r} has no speaker named {name!r}",
+            hint=f"its speakers: {', '.join(similar)}" if similar else "it names no speakers",
         )
-    return found
+    return matches
 
 
-def _within(turns: Sequence[Turn], since: float | None, until: float | None) -> list[Turn]:
-    """The turns of which something was said in that time.
+def _turns_between(turns: Sequence[Turn], since: float | None, until: float | None) -> list[Turn]:
+    """The turns that overlap the time range.
 
-    One without a time of its own was said when the one before it ended.
+    A turn without times is placed at the end of the turn before it.
     """
     if since is None and until is None:
         return list(turns)
-    found: list[Turn] = []
+    chosen: list[Turn] = []
     reached = 0.0
     for turn in turns:
         begin = reached if turn.begin is None else turn.begin
@@ -263,5 +266,5 @@ def _within(turns: Sequence[Turn], since: float | None, until: float | None) -> 
         if (since is None or begin >= since or reached > since) and (
             until is None or begin <= until
         ):
-            found.append(turn)
-    return found
+            chosen.append(turn)
+    return chosen

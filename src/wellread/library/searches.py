@@ -1,4 +1,4 @@
-"""Searches by words, speaker and date, listings, and a passage with its neighbours."""
+"""Searches by words, speaker and date; newest-first listings; and a passage with its neighbours."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from wellread.ask.retrieve.search import SearchMode, search
-from wellread.ask.understand.vocabulary import respelt, vocabulary_of
+from wellread.ask.understand.vocabulary import correct_spelling, vocabulary_of
 from wellread.errors import RequestError, UnknownNameError
 from wellread.kb import KnowledgeBase
 from wellread.library.named_things import known_values
@@ -18,11 +18,11 @@ from wellread.values.locators import Marks
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """A passage with the part of it that is shown.
+    """A passage with the part of it to show.
 
     Attributes:
-        hit: its ``ranks`` are empty, and its score says nothing, when it was listed, not searched.
-        span, text: the whole passage, or what a speaker says in it.
+        hit: in a listing, its ``ranks`` are empty and its score is meaningless.
+        span, text: the whole passage, or a speaker's turn in it.
     """
 
     hit: Hit
@@ -31,32 +31,31 @@ class Result:
     locator: Locator
 
 
-def whole(kb: KnowledgeBase, hits: Sequence[Hit]) -> list[Result]:
-    """The hits, each passage shown whole."""
+def whole_passages(kb: KnowledgeBase, hits: Sequence[Hit]) -> list[Result]:
+    """The hits as results that show the whole passage."""
     return [
         _result(hit, hit.passage.span, marks)
         for hit, marks in zip(hits, _marks(kb, hits), strict=True)
     ]
 
 
-def spoken(
+def spoken_turns(
     kb: KnowledgeBase, hits: Sequence[Hit], speakers: Sequence[str], query: str
 ) -> list[Result]:
-    """The hits, of each passage only the turn of the speakers that says most about ``query``.
+    """The hits as results that show only the speakers' turn most relevant to ``query``.
 
-    A passage may hold several turns. Those where the query's words are another's come last, in
-    the same order among themselves.
+    Passages in which only other speakers use the query's words come last, in unchanged order.
     """
     names = {name.casefold() for name in speakers}
-    wanted = set(parse(query).stems)
-    found: list[tuple[bool, Result]] = []
+    query_stems = set(parse(query).stems)
+    ranked: list[tuple[bool, Result]] = []
     for hit, marks in zip(hits, _marks(kb, hits), strict=True):
         turns = _turns(hit.passage, marks, names) or [hit.passage.span]
-        shares = [len(wanted & _stems(hit.passage, turn)) for turn in turns]
+        shares = [len(query_stems & _stems(hit.passage, turn)) for turn in turns]
         best = max(range(len(turns)), key=lambda place: (shares[place], len(turns[place])))
-        another = not shares[best] and bool(wanted & _stems(hit.passage, hit.passage.span))
-        found.append((another, _result(hit, turns[best], marks)))
-    return [result for _, result in sorted(found, key=lambda pair: pair[0])]
+        by_others = not shares[best] and bool(query_stems & _stems(hit.passage, hit.passage.span))
+        ranked.append((by_others, _result(hit, turns[best], marks)))
+    return [result for _, result in sorted(ranked, key=lambda pair: pair[0])]
 
 
 def _result(hit: Hit, span: Span, marks: Sequence[Mark]) -> Result:
@@ -66,7 +65,6 @@ def _result(hit: Hit, span: Span, marks: Sequence[Mark]) -> Result:
 
 
 def _turns(passage: Passage, marks: Sequence[Mark], names: set[str]) -> list[Span]:
-    """The parts of the passage that one of the speakers says without a break by another."""
     turns = (one for one in Marks(marks).turns(passage.span) if one.speaker.casefold() in names)
     return [_trimmed(passage, one.span) for one in turns if _text(passage, one.span).strip()]
 
@@ -90,16 +88,16 @@ def _marks(kb: KnowledgeBase, hits: Sequence[Hit]) -> list[tuple[Mark, ...]]:
     return kb.catalogue.marks_over([(hit.passage.document_id, hit.passage.span) for hit in hits])
 
 
-LEAST_PREFIX = 8  # characters of an id that are taken for the whole
+MIN_ID_PREFIX = 8  # minimum length of an id prefix
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """Passages of one document in reading order.
+    """Consecutive passages of one document.
 
     Attributes:
-        passage_id: the one that was asked for.
-        ordinal, passages: it is number ``ordinal`` (from 0) of the document's ``passages``.
+        passage_id: the requested passage.
+        ordinal, passages: its number (from 0) and the number of passages in the document.
     """
 
     document: DocumentFacts
@@ -116,45 +114,45 @@ def around(
     after: int = 2,
     collections: Sequence[str] = (),
 ) -> Surroundings:
-    """The passage (its id, or how that begins) with ``before`` and ``after`` others."""
-    found = kb.catalogue.listings.place(passage_id, collections)
-    exact = [place for place in found if place.id == passage_id]
-    if not exact and len(passage_id) >= LEAST_PREFIX:
-        exact = found
+    """The passage with this id or id prefix, with ``before`` and ``after`` neighbours."""
+    places = kb.catalogue.listings.place(passage_id, collections)
+    exact = [place for place in places if place.id == passage_id]
+    if not exact and len(passage_id) >= MIN_ID_PREFIX:
+        exact = places
     if len(exact) > 1:
         raise UnknownNameError(
-            f"several passages have an id that begins with {passage_id!r}",
+            f"several passages have an id that starts with {passage_id!r}",
             hint="give more characters of the id",
         )
-    near = kb.catalogue.neighbours(exact[0].id, before, after) if exact else []
-    facts = kb.catalogue.facts({passage.document_id for passage in near})
-    if not near or near[0].document_id not in facts:
+    neighbours = kb.catalogue.neighbours(exact[0].id, before, after) if exact else []
+    facts = kb.catalogue.facts({passage.document_id for passage in neighbours})
+    if not neighbours or neighbours[0].document_id not in facts:
         raise UnknownNameError(
             f"there is no passage {passage_id!r}",
-            hint="search again: ids change with the text of their document",
+            hint="search again: ids change when their document changes",
         )
-    document = facts[near[0].document_id]
-    hits = [Hit(passage=passage, document=document, score=0.0) for passage in near]
+    document = facts[neighbours[0].document_id]
+    hits = [Hit(passage=passage, document=document, score=0.0) for passage in neighbours]
     return Surroundings(
         document=document,
         passage_id=exact[0].id,
         ordinal=exact[0].ordinal,
         passages=exact[0].passages,
-        results=tuple(whole(kb, hits)),
+        results=tuple(whole_passages(kb, hits)),
     )
 
 
-TURNS = 3  # times as many passages are searched for what one speaker says
+SPEAKER_DEPTH = 3  # factor for the number of passages searched when speakers are given
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Results:
-    """What was found, best first, or listed, newest first.
+    """Search results, best first, or a listing, newest first.
 
     Attributes:
-        filters: the limits, names as the documents have them.
-        total: how many the whole list has; None for a search, which ranks and does not count.
-        notes: which words of the query were searched for in another spelling, in words.
+        filters: the filters, with names as spelled in the documents.
+        total: length of the whole list; None for a search, which does not count.
+        notes: spelling corrections of the query, as text.
     """
 
     query: str
@@ -172,42 +170,46 @@ def find(
     mode: SearchMode = "hybrid",
     limit: int = 10,
 ) -> Results:
-    """The best passages for ``query``; with speakers among the limits, their own words.
+    """The best passages for ``query``; with speakers in the filters, only their own words.
 
-    A word that stands nowhere is taken for the nearest one that does, as in a question.
+    Unknown words are corrected to the nearest known spelling, as in a question.
     """
     query = query.strip()
     if not query:
         raise RequestError(
-            "the query is empty", hint="give words, or list by speaker or by date range"
+            "the query is empty", hint="give words, or list by speaker or date range"
         )
-    known = known_values(kb, filters)
-    deep = limit * TURNS if known.speakers else limit
-    words = vocabulary_of(kb, known.collections)
-    read, notes = respelt(kb, Question(text=query, filters=known), words)
-    hits = search(kb, read.text, known, mode=mode, limit=deep)
-    found = spoken(kb, hits, known.speakers, read.text) if known.speakers else whole(kb, hits)
-    return Results(query=query, filters=known, results=tuple(found[:limit]), notes=notes)
+    resolved = known_values(kb, filters)
+    depth = limit * SPEAKER_DEPTH if resolved.speakers else limit
+    words = vocabulary_of(kb, resolved.collections)
+    corrected, notes = correct_spelling(kb, Question(text=query, filters=resolved), words)
+    hits = search(kb, corrected.text, resolved, mode=mode, limit=depth)
+    speakers = resolved.speakers
+    turns = spoken_turns(kb, hits, speakers, corrected.text) if speakers else None
+    results = whole_passages(kb, hits) if turns is None else turns
+    return Results(query=query, filters=resolved, results=tuple(results[:limit]), notes=notes)
 
 
 def newest(kb: KnowledgeBase, filters: Filters, *, limit: int = 10, offset: int = 0) -> Results:
-    """What meets the limits, newest first: each turn of a speaker, else each document's start."""
-    known = known_values(kb, filters)
+    """The newest matches: turns of the speakers, or the beginnings of documents."""
+    resolved = known_values(kb, filters)
     listings = kb.catalogue.listings
-    if known.speakers:
-        page = listings.said(known, limit, offset)
+    if resolved.speakers:
+        page = listings.spoken_passages(resolved, limit, offset)
         hits = _listed(kb, page.passages)
         return Results(
             query="",
-            filters=known,
-            results=tuple(spoken(kb, hits, known.speakers, "")),
+            filters=resolved,
+            results=tuple(spoken_turns(kb, hits, resolved.speakers, "")),
             total=page.total,
         )
-    listed = listings.documents(known, limit, offset)
+    listed = listings.documents(resolved, limit, offset)
     ids = [one.facts.id for one in listed.documents]
     openings = listings.openings(ids)
-    hits = _listed(kb, [openings[known] for known in ids if known in openings])
-    return Results(query="", filters=known, results=tuple(whole(kb, hits)), total=listed.total)
+    hits = _listed(kb, [openings[resolved] for resolved in ids if resolved in openings])
+    return Results(
+        query="", filters=resolved, results=tuple(whole_passages(kb, hits)), total=listed.total
+    )
 
 
 def _listed(kb: KnowledgeBase, passages: Sequence[Passage]) -> list[Hit]:

@@ -1,4 +1,4 @@
-"""How a topic went on: the stories of a collection, the mentions of an entity, or one story."""
+"""Timelines: the stories of a collection, the mentions of an entity, or the news of one story."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Literal, get_args
 from wellread.ask.retrieve.search import check_collections
 from wellread.errors import RequestError, UnknownNameError
 from wellread.kb import KnowledgeBase
-from wellread.library.named_things import near
+from wellread.library.named_things import similar_names
 from wellread.store.catalogue.documents.entity_nodes import MentioningDocument
 from wellread.store.catalogue.documents.story_records import Story, StoryItem
 from wellread.text.names import key_of
@@ -19,15 +19,15 @@ from wellread.text.sentences import sentence_spans
 from wellread.types import DocumentFacts, Filters, Locator, Span
 from wellread.values.locators import Marks
 
-EVERY_DOCUMENT = 1_000_000
+MAX_MENTIONS = 1_000_000
 Taken = Literal["collection", "entity", "story"]
 TAKEN: tuple[Taken, ...] = get_args(Taken)
-LEAST_STORY_ID = 8  # characters of a story's id that are taken for the whole
+MIN_STORY_ID = 8  # minimum length of an id prefix
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Window:
-    """From when to when, both inclusive, and how many entries at most (the newest)."""
+    """A time range, both ends inclusive, with the maximum number of entries (the newest)."""
 
     since: datetime | None = None
     until: datetime | None = None
@@ -41,15 +41,15 @@ class Window:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timeline:
-    """What a name stands for, and how it went on.
+    """The timeline of a collection, entity or story.
 
     Attributes:
-        taken: what the name was taken for; ``others`` else has the name, for example ``story``.
-        counted: what ``dates`` are the dates of (``documents``, ``documents that name it``,
-            ``news items``); they are all in the window, ascending.
-        total: how many entries there are in the window; ``entries`` are the newest of them, the
-            oldest first.
-        undated: documents or items that have no date, and so are on no timeline.
+        taken: what the name stands for; ``others`` lists further things with this name.
+        counted: what ``dates`` count (``documents``, ``documents that name it``,
+            ``news items``); all are in the window, in ascending order.
+        total: number of entries in the window; ``entries`` are the newest of them, oldest
+            first.
+        undated: number of documents or items without a date, which no timeline shows.
     """
 
     taken: Taken
@@ -72,19 +72,19 @@ def timeline(
     collections: Sequence[str] = (),
     taken: Taken | None = None,
 ) -> Timeline:
-    """The timeline of the collection, else entity, else story that is called ``name``.
+    """The timeline of the collection, entity or story called ``name``, tried in this order.
 
     Args:
-        taken: takes the name for this only.
+        taken: accept the name only as one of this type.
     """
     if window.since and window.until and window.since > window.until:
-        raise RequestError("the time window ends before it begins", hint="swap from and to")
+        raise RequestError("the time range ends before it begins", hint="swap from and to")
     check_collections(kb, Filters(collections=tuple(collections)))
     makers = {"collection": _of_collection, "entity": _of_entity, "story": _of_story}
     for kind in [taken] if taken else TAKEN:
-        made = makers[kind](kb, name, window, collections)
-        if made is not None:
-            return made
+        timeline_ = makers[kind](kb, name, window, collections)
+        if timeline_ is not None:
+            return timeline_
     raise _unknown(kb, name, collections, taken)
 
 
@@ -94,32 +94,34 @@ def timeline(
 def _of_collection(
     kb: KnowledgeBase, name: str, window: Window, collections: Sequence[str]
 ) -> Timeline | None:
-    """Its stories, each from its first news; its documents where it has no stories."""
-    held = kb.catalogue.collection_names()
-    alike = [one for one in held if one.casefold() == name.strip().casefold()]
-    known = name if name in held else next(iter(alike), None)
-    if known is None or (collections and known not in collections):
+    """The stories of a collection, by first news item; without stories, its documents."""
+    names = kb.catalogue.collection_names()
+    same_name = [one for one in names if one.casefold() == name.strip().casefold()]
+    known_name = name if name in names else next(iter(same_name), None)
+    if known_name is None or (collections and known_name not in collections):
         return None
-    limits = Filters(collections=(known,), published_from=window.since, published_to=window.until)
+    limits = Filters(
+        collections=(known_name,), published_from=window.since, published_to=window.until
+    )
     dates = kb.catalogue.listings.dates(limits)
-    totals = kb.catalogue.censuses.totals([Filters(collections=(known,))])
-    stories = kb.catalogue.stories.latest([known], window.since, window.until)
+    totals = kb.catalogue.counts.totals([Filters(collections=(known_name,))])
+    stories = kb.catalogue.stories.latest([known_name], window.since, window.until)
     dated = [story for story in stories if story.first_at]
     if dated:
         chosen = sorted(dated[: window.limit], key=lambda story: (story.first_at, story.id))
-        made, total = of_stories(kb, chosen), len(dated)
+        entries, total = story_entries(kb, chosen), len(dated)
     else:
         page = kb.catalogue.listings.documents(limits, window.limit)
-        made = of_documents(kb, [one.facts for one in reversed(page.documents)])
+        entries = document_entries(kb, [one.facts for one in reversed(page.documents)])
         total = len(dates)
     return Timeline(
         taken="collection",
-        id=known,
-        title=known,
-        collections=(known,),
+        id=known_name,
+        title=known_name,
+        collections=(known_name,),
         counted="documents",
         dates=tuple(dates),
-        entries=tuple(made),
+        entries=tuple(entries),
         total=total,
         undated=totals.documents - totals.dated,
         others=_others(kb, name, collections, "collection"),
@@ -132,7 +134,7 @@ def _of_collection(
 def _of_entity(
     kb: KnowledgeBase, name: str, window: Window, collections: Sequence[str]
 ) -> Timeline | None:
-    """The documents that name it, in every collection that knows it by the same id or title."""
+    """The documents that mention an entity, in all collections with the same id or title."""
     nodes = kb.catalogue.graph.resolve(collections, name)
     if not nodes:
         return None
@@ -140,11 +142,13 @@ def _of_entity(
     same = [
         node for node in nodes if node.id == first.id or key_of(node.title) == key_of(first.title)
     ]
-    named = kb.catalogue.graph.documents_mentioning
-    mentions = [one for node in same for one in named([node.collection], node.id, EVERY_DOCUMENT)]
-    dated = [(one.document.published_at, one) for one in mentions]
+    mentioning = kb.catalogue.graph.documents_mentioning
+    mentions = [
+        found for node in same for found in mentioning([node.collection], node.id, MAX_MENTIONS)
+    ]
+    dated = [(document.document.published_at, document) for document in mentions]
     inside = sorted(
-        ((at, one) for at, one in dated if at and at in window),
+        ((at, document) for at, document in dated if at and at in window),
         key=lambda pair: (pair[0], pair[1].document.id),
     )
     return Timeline(
@@ -154,7 +158,7 @@ def _of_entity(
         collections=tuple(dict.fromkeys(node.collection for node in same)),
         counted="documents that name it",
         dates=tuple(at for at, _ in inside),
-        entries=tuple(of_mentions(kb, [one for _, one in inside[-window.limit :]])),
+        entries=tuple(mention_entries(kb, [document for _, document in inside[-window.limit :]])),
         total=len(inside),
         undated=sum(at is None for at, _ in dated),
         others=_others(kb, name, collections, "entity"),
@@ -167,56 +171,55 @@ def _of_entity(
 def _of_story(
     kb: KnowledgeBase, name: str, window: Window, collections: Sequence[str]
 ) -> Timeline | None:
-    found = _stories_called(kb, name, collections)
-    if not found:
+    stories = _stories_called(kb, name, collections)
+    if not stories:
         return None
-    if len(found) > 1:
-        titles = "; ".join(f"{story.title} ({story.id[:12]})" for story in found[:5])
+    if len(stories) > 1:
+        titles = "; ".join(f"{story.title} ({story.id[:12]})" for story in stories[:5])
         raise UnknownNameError(
-            f"{len(found):,} stories have {name!r} in their title", hint=f"which: {titles}"
+            f"{len(stories):,} stories have {name!r} in their title", hint=f"use an id: {titles}"
         )
-    items = kb.catalogue.stories.items(found[0].id)
+    items = kb.catalogue.stories.items(stories[0].id)
     inside = [item for item in items if item.published_at and item.published_at in window]
     return Timeline(
         taken="story",
-        id=found[0].id,
-        title=found[0].title,
-        collections=(found[0].collection,),
+        id=stories[0].id,
+        title=stories[0].title,
+        collections=(stories[0].collection,),
         counted="news items",
         dates=tuple(item.published_at for item in inside if item.published_at),
-        entries=tuple(of_news(kb, inside[-window.limit :])),
+        entries=tuple(news_entries(kb, inside[-window.limit :])),
         total=len(inside),
         undated=sum(item.published_at is None for item in items),
     )
 
 
 def _stories_called(kb: KnowledgeBase, name: str, collections: Sequence[str]) -> list[Story]:
-    """By id or its beginning, by title (of several the latest), or else by a part of the title."""
-    if len(name) >= LEAST_STORY_ID:
+    """Stories by id or its prefix, by title (the latest), or by part of the title."""
+    if len(name) >= MIN_STORY_ID:
         by_id = kb.catalogue.stories.named(name, collections)
         if len(by_id) == 1:
             return by_id
     key = key_of(name)
     stories = kb.catalogue.stories.latest(collections) if key else []
-    return _titled(stories, key)[:1] or [
+    return _with_title(stories, key)[:1] or [
         story for story in stories if f" {key} " in f" {key_of(story.title)} "
     ]
 
 
-def _titled(stories: Sequence[Story], key: str) -> list[Story]:
+def _with_title(stories: Sequence[Story], key: str) -> list[Story]:
     return [story for story in stories if key_of(story.title) == key]
 
 
 def _others(
     kb: KnowledgeBase, name: str, collections: Sequence[str], taken: Taken
 ) -> tuple[Taken, ...]:
-    """What comes after ``taken`` and is called the same."""
-    found: list[Taken] = []
+    types: list[Taken] = []
     if taken == "collection" and kb.catalogue.graph.resolve(collections, name):
-        found.append("entity")
-    if _titled(kb.catalogue.stories.latest(collections), key_of(name)):
-        found.append("story")
-    return tuple(found)
+        types.append("entity")
+    if _with_title(kb.catalogue.stories.latest(collections), key_of(name)):
+        types.append("story")
+    return tuple(types)
 
 
 def _unknown(
@@ -224,31 +227,36 @@ def _unknown(
 ) -> UnknownNameError:
     names: list[str] = []
     if taken in (None, "collection"):
-        held = kb.catalogue.collection_names()
-        names += near(name, (one for one in held if not collections or one in collections))
+        existing = kb.catalogue.collection_names()
+        names += similar_names(
+            name, (one for one in existing if not collections or one in collections)
+        )
     if taken in (None, "entity"):
-        names += [node.title for node in kb.catalogue.graph.near(collections, name)]
+        names += [node.title for node in kb.catalogue.graph.similar_to(collections, name)]
     if taken in (None, "story"):
-        names += near(name, (story.title for story in kb.catalogue.stories.latest(collections)))
+        names += similar_names(
+            name, (story.title for story in kb.catalogue.stories.latest(collections))
+        )
     what = taken or "collection, entity or story"
-    hint = f"similar names: {'; '.join(dict.fromkeys(names))}" if names else "nothing looks like it"
-    return UnknownNameError(f"no {what} is called {name!r}", hint=hint)
+    similar = "; ".join(dict.fromkeys(names))
+    hint = f"similar names: {similar}" if names else "there are no similar names"
+    return UnknownNameError(f"there is no {what} named {name!r}", hint=hint)
 
 
 EntryKind = Literal["story", "news", "document", "mention"]
-LONGEST_OPENING = 300  # characters of a document that stand for it
+MAX_OPENING_CHARS = 300  # characters of a document's opening
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """Something dated, with a place in the material that shows it.
+    """A dated entry with the passage that shows it.
 
     Attributes:
-        at, last: when it happened; ``last`` is later for a story that went on.
-        count: news items of a story, or how often a document names the entity; else 1.
-        document, span, text, locator, passage_id: the place; None and empty for a story that has
-            no summary just now.
-        repeats: a news item that repeats an earlier one.
+        at, last: its date; for a story, the dates of its first and last item.
+        count: news items of a story, or mentions of the entity in a document; else 1.
+        document, span, text, locator, passage_id: the place in the material; None or empty for a
+            story without a summary.
+        repeats: whether a news item repeats an earlier one.
     """
 
     kind: EntryKind
@@ -265,32 +273,32 @@ class Entry:
     passage_id: str = ""
 
 
-def of_mentions(kb: KnowledgeBase, found: Sequence[MentioningDocument]) -> list[Entry]:
-    """Documents that name an entity, each with the sentence that does so first."""
-    ids = kb.catalogue.listings.covering([(one.document.id, one.first.start) for one in found])
+def mention_entries(kb: KnowledgeBase, mentions: Sequence[MentioningDocument]) -> list[Entry]:
+    """Documents that mention an entity, each with the first such sentence."""
+    ids = kb.catalogue.listings.covering([(one.document.id, one.first.start) for one in mentions])
     passages = kb.catalogue.live_passages(filter(None, ids))
-    made: list[Entry] = []
-    for one, known in zip(found, ids, strict=True):
+    entries: list[Entry] = []
+    for one, id_ in zip(mentions, ids, strict=True):
         at, span = one.document.published_at, one.first
-        if known in passages:
-            span = naming_sentence(passages[known].text, passages[known].span.start, one.first)
+        if id_ in passages:
+            span = naming_sentence(passages[id_].text, passages[id_].span.start, one.first)
         if at is not None:
             entry = partial(Entry, kind="mention", at=at, last=at, title=one.document.title)
-            made.append(
-                entry(count=one.mentions, document=one.document, span=span, passage_id=known)
+            entries.append(
+                entry(count=one.mentions, document=one.document, span=span, passage_id=id_)
             )
-    return _placed(kb, made)
+    return _with_places(kb, entries)
 
 
-def of_stories(kb: KnowledgeBase, stories: Sequence[Story]) -> list[Entry]:
+def story_entries(kb: KnowledgeBase, stories: Sequence[Story]) -> list[Entry]:
     """Stories, each with the first sentence of its summary."""
     facts = kb.catalogue.facts({one.document_id for story in stories for one in story.summary[:1]})
-    made: list[Entry] = []
+    entries: list[Entry] = []
     for story in stories:
         head = story.summary[0] if story.summary else None
         document = facts.get(head.document_id) if head else None
         if story.first_at is not None:
-            made.append(
+            entries.append(
                 Entry(
                     kind="story",
                     at=story.first_at,
@@ -302,19 +310,19 @@ def of_stories(kb: KnowledgeBase, stories: Sequence[Story]) -> list[Entry]:
                     span=head.span if head and document else None,
                 )
             )
-    return _placed(kb, made)
+    return _with_places(kb, entries)
 
 
-def of_news(kb: KnowledgeBase, items: Sequence[StoryItem]) -> list[Entry]:
+def news_entries(kb: KnowledgeBase, items: Sequence[StoryItem]) -> list[Entry]:
     """The news items of a story, each with its first sentence."""
     heads = [
-        Span(start=one.span.start, end=min(one.span.end, one.span.start + LONGEST_OPENING))
+        Span(start=one.span.start, end=min(one.span.end, one.span.start + MAX_OPENING_CHARS))
         for one in items
     ]
     texts = kb.catalogue.texts(
         [(one.document.id, head) for one, head in zip(items, heads, strict=True)]
     )
-    made = [
+    entries = [
         Entry(
             kind="news",
             at=one.published_at,
@@ -327,61 +335,57 @@ def of_news(kb: KnowledgeBase, items: Sequence[StoryItem]) -> list[Entry]:
         for one, head, text in zip(items, heads, texts, strict=True)
         if one.published_at
     ]
-    return _placed(kb, made)
+    return _with_places(kb, entries)
 
 
-def of_documents(kb: KnowledgeBase, documents: Iterable[DocumentFacts]) -> list[Entry]:
+def document_entries(kb: KnowledgeBase, documents: Iterable[DocumentFacts]) -> list[Entry]:
     """Documents, each with its first sentence."""
     dated = {one.id: one for one in documents if one.published_at}
     openings = kb.catalogue.listings.openings(dated)
     spans = {
-        known: _opening(first.text[:LONGEST_OPENING], first.span.start)
-        for known, first in openings.items()
+        document_id: _opening(first.text[:MAX_OPENING_CHARS], first.span.start)
+        for document_id, first in openings.items()
     }
     nothing = Span(start=0, end=0)
-    made = [
+    entries = [
         Entry(
             kind="document",
             at=one.published_at,
             last=one.published_at,
             title=one.title,
             document=one,
-            span=spans.get(known, nothing),
+            span=spans.get(document_id, nothing),
         )
-        for known, one in dated.items()
+        for document_id, one in dated.items()
         if one.published_at
     ]
-    return _placed(kb, made)
+    return _with_places(kb, entries)
 
 
-def _placed(kb: KnowledgeBase, made: Sequence[Entry]) -> list[Entry]:
-    """The entries with the text, the locator and the passage of their span."""
-    places = [(one.document.id, one.span) for one in made if one.document and one.span]
+def _with_places(kb: KnowledgeBase, entries: Sequence[Entry]) -> list[Entry]:
+    places = [(one.document.id, one.span) for one in entries if one.document and one.span]
     texts = iter(kb.catalogue.texts(places))
     marks = iter(kb.catalogue.marks_over(places))
-    ids = iter(kb.catalogue.listings.covering([(known, span.start) for known, span in places]))
-    found: list[Entry] = []
-    for one in made:
+    ids = iter(kb.catalogue.listings.covering([(id_, span.start) for id_, span in places]))
+    placed: list[Entry] = []
+    for one in entries:
         if one.document and one.span:
             locator, text, covering = Marks(next(marks)).locate(one.span), next(texts), next(ids)
-            known = one.passage_id or covering
-            found.append(replace(one, text=text, locator=locator, passage_id=known))
+            id_ = one.passage_id or covering
+            placed.append(replace(one, text=text, locator=locator, passage_id=id_))
         else:
-            found.append(one)
-    return found
+            placed.append(one)
+    return placed
 
 
 def naming_sentence(text: str, offset: int, name: Span) -> Span:
-    """The sentence that the name stands in, as far as ``text``, which starts at ``offset``, shows
-    it.
-    """
+    """The sentence around the name; ``text`` starts at ``offset`` and may hold only part of it."""
     inside = Span(start=name.start - offset, end=name.end - offset)
-    over = [span for span in sentence_spans(text) if span.overlaps(inside)] or [inside]
-    start, end = min(over[0].start, inside.start), max(over[-1].end, inside.end)
+    sentences = [span for span in sentence_spans(text) if span.overlaps(inside)] or [inside]
+    start, end = min(sentences[0].start, inside.start), max(sentences[-1].end, inside.end)
     return Span(start=offset + start, end=offset + end)
 
 
 def _opening(text: str, offset: int) -> Span:
-    """The first sentence of ``text``, which starts at ``offset``."""
     first = next(iter(sentence_spans(text)), Span(start=0, end=len(text)))
     return Span(start=offset + first.start, end=offset + first.end)

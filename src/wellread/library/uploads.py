@@ -1,7 +1,7 @@
-"""Files that were given to the server: kept in the home, so that they can be read again and opened.
+"""Stores uploaded files in the knowledge base folder, so that they can be re-read and opened.
 
-A name from outside is only a name: no folder of it is used, and what a file system takes for more
-than a letter is replaced. Two different files of one name are kept both.
+Uploaded file names are not trusted: folders are dropped and special characters are replaced. Two
+different files with the same name are both kept.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ from wellread.kb import KnowledgeBase
 from wellread.text.words import harmless_line
 
 UPLOADS_FOLDER = "uploads"
-LONGEST_NAME = 120
-MOST_ALIKE = 1_000  # files of one name
+MAX_NAME_CHARS = 120
+MAX_SAME_NAME = 1_000  # files with the same name
 _CHUNK = 1 << 20
-_UNSAFE = "\N{REPLACEMENT CHARACTER}"  # what stands for a character that drives a screen
-_ODD = re.compile(r'[\x00-\x1f\x7f<>:"/\\|?*]')
-# What Windows takes for a device, whatever the ending.
+_CONTROL_SIGN = "\N{REPLACEMENT CHARACTER}"  # replaces terminal control characters
+_SPECIAL = re.compile(r'[\x00-\x1f\x7f<>:"/\\|?*]')
+# Windows device names, with any extension.
 _DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
 
 
 def keep_upload(
     kb: KnowledgeBase, collection: str, name: str, stream: BinaryIO, *, replace: bool = False
 ) -> Path:
-    """Keep a file under its name; the same bytes again are the same file.
+    """Store a file under its name; identical content is stored once.
 
     Args:
-        replace: a file of this name gives way; otherwise another one gets a number.
+        replace: replace a file with this name; otherwise the new file gets a number.
     """
     folder = upload_folder(kb, collection)
-    wanted = safe_name(name)
+    file_name = safe_name(name)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         handle, written = tempfile.mkstemp(dir=folder, prefix=".upload-")
@@ -48,7 +48,9 @@ def keep_upload(
             with os.fdopen(handle, "wb") as out:
                 while chunk := stream.read(_CHUNK):
                     out.write(chunk)
-            target = folder / wanted if replace else _free(folder, wanted, Path(written))
+            target = (
+                folder / file_name if replace else _available_path(folder, file_name, Path(written))
+            )
             Path(written).replace(target)
         except BaseException:
             with suppress(FileNotFoundError):
@@ -56,34 +58,34 @@ def keep_upload(
             raise
     except OSError as error:
         raise StoreError(
-            f"“{name}” cannot be kept in {folder}: {error.strerror}",
-            hint="make room on the disk and give it again",
+            f"“{name}” could not be stored in {folder}: {error.strerror}",
+            hint="free some disk space and upload it again",
         ) from error
     return target
 
 
 def safe_name(name: str) -> str:
-    """The name of a file without folders and odd characters."""
+    """The file name without folders and special characters."""
     last = re.split(r"[\\/]", name)[-1]
-    clean = _ODD.sub("_", harmless_line(last).replace(_UNSAFE, "_")).strip(" .")
+    clean = _SPECIAL.sub("_", harmless_line(last).replace(_CONTROL_SIGN, "_")).strip(" .")
     if not clean:
-        raise RequestError(f"{name!r} is no name of a file", hint="give the file a name")
+        raise RequestError(f"{name!r} is not a valid file name", hint="rename the file")
     if _DEVICES.fullmatch(clean):
         clean = f"_{clean}"
     stem, dot, ending = clean.rpartition(".")
-    if len(clean) > LONGEST_NAME:
-        room = LONGEST_NAME - len(ending) - 1
-        clean = f"{stem[:room]}.{ending}" if dot and room > 0 else clean[:LONGEST_NAME]
+    if len(clean) > MAX_NAME_CHARS:
+        room = MAX_NAME_CHARS - len(ending) - 1
+        clean = f"{stem[:room]}.{ending}" if dot and room > 0 else clean[:MAX_NAME_CHARS]
     return clean
 
 
 def upload_folder(kb: KnowledgeBase, collection: str) -> Path:
-    """Where the files of a collection are kept; the name of none leads out of the home."""
+    """The folder for a collection's uploads; always inside the knowledge base folder."""
     return kb.home / UPLOADS_FOLDER / f"c-{quote(collection, safe='')}"
 
 
 def uploaded_file(kb: KnowledgeBase, uri: str) -> Path | None:
-    """The kept file that a document's address names; None when it lies elsewhere."""
+    """The stored upload at this URI; None for any other file."""
     if not uri.startswith("file:"):
         return None
     path = Path(local_path(uri))
@@ -91,19 +93,18 @@ def uploaded_file(kb: KnowledgeBase, uri: str) -> Path | None:
     return path if path.is_file() and path.resolve().is_relative_to(inside) else None
 
 
-def uploads_below(kb: KnowledgeBase, given: str) -> Iterator[Path]:
-    """The kept files that a path or ``file:`` address names: itself, or all in a folder."""
-    path = Path(local_path(given))
-    found = [path] if path.is_file() else sorted(path.rglob("*")) if path.is_dir() else []
-    return (each for each in found if uploaded_file(kb, uri_of(str(each))) is not None)
+def uploads_below(kb: KnowledgeBase, location: str) -> Iterator[Path]:
+    """The stored uploads at a path or ``file:`` URI: the file, or all files in the folder."""
+    path = Path(local_path(location))
+    paths = [path] if path.is_file() else sorted(path.rglob("*")) if path.is_dir() else []
+    return (file for file in paths if uploaded_file(kb, uri_of(str(file))) is not None)
 
 
-def _free(folder: Path, name: str, given: Path) -> Path:
-    """The place of this name that is free, or holds the same bytes."""
+def _available_path(folder: Path, name: str, upload: Path) -> Path:
     stem, dot, ending = name.rpartition(".")
-    for number in range(1, MOST_ALIKE):
+    for number in range(1, MAX_SAME_NAME):
         numbered = f"{stem} ({number}).{ending}" if dot else f"{name} ({number})"
         target = folder / (name if number == 1 else numbered)
-        if not target.exists() or filecmp.cmp(target, given, shallow=False):
+        if not target.exists() or filecmp.cmp(target, upload, shallow=False):
             return target
-    raise RequestError(f"there are {MOST_ALIKE:,} files called “{name}”", hint="rename it")
+    raise RequestError(f"{MAX_SAME_NAME:,} files are called “{name}”", hint="rename the file")

@@ -1,5 +1,7 @@
-"""The works that an answer cites, with their facts, and as CSL-JSON items (schema 1.0.2) and BibTeX
-entries, fit for BibTeX and for biblatex with Biber (UTF-8)."""
+"""The documents that an answer cites, as CSL-JSON items (schema 1.0.2) or BibTeX entries.
+
+The entries suit BibTeX and biblatex with Biber (UTF-8).
+"""
 
 from __future__ import annotations
 
@@ -34,9 +36,9 @@ class Work:
     """A cited document.
 
     Attributes:
-        key: names it in a bibliography: unique in one, ASCII letters and digits.
-        notes: number, place and verdict of each citation of it.
-        persons: whether its authors are persons, whose names have parts.
+        key: unique in a bibliography; ASCII letters and digits.
+        notes: number, place and verdict of each citation of the document.
+        persons: whether its authors are persons, whose names are split into parts.
     """
 
     key: str
@@ -52,33 +54,33 @@ class Work:
 
     @property
     def persons(self) -> bool:
-        """Papers name persons; what other sources name may be an organisation."""
+        """Whether the authors are persons: true of papers; other sources may name organisations."""
         return self.kind == "paper"
 
 
 def works_of(kb: KnowledgeBase, citations: Sequence[Citation]) -> list[Work]:
-    """The cited documents that are still there, in the order of ``citations``, each once."""
+    """The cited documents that still exist, each once, in the order of ``citations``."""
     ids = tuple(dict.fromkeys(citation.document_id for citation in citations))
     facts = kb.catalogue.facts(ids)
     works: list[Work] = []
     taken: set[str] = set()
-    for known in ids:
-        if known not in facts:
+    for known_id in ids:
+        if known_id not in facts:
             continue
-        one = facts[known]
+        record = facts[known_id]
         work = Work(
             key="",
-            kind=one.kind,
-            title=" ".join(one.title.split()),
-            url=one.url or one.uri,
-            authors=one.authors,
-            published_at=one.published_at,
-            language=one.language,
-            source_type=one.source_type,
-            media_url=one.media_url,
-            notes=notes_of(citation for citation in citations if citation.document_id == known),
+            kind=record.kind,
+            title=" ".join(record.title.split()),
+            url=record.url or record.uri,
+            authors=record.authors,
+            published_at=record.published_at,
+            language=record.language,
+            source_type=record.source_type,
+            media_url=record.media_url,
+            notes=notes_of(citation for citation in citations if citation.document_id == known_id),
         )
-        key = _free(_key(work), taken)
+        key = _unused_key(_key(work), taken)
         taken.add(key)
         works.append(replace(work, key=key))
     return works
@@ -90,13 +92,13 @@ def notes_of(citations: Iterable[Citation]) -> tuple[str, ...]:
 
 
 def place_and_verdict(citation: Citation) -> str:
-    """Where the citation stands in its source, and the verdict of the sentence that it bears."""
+    """The citation's place in its source and the verdict of the sentence it supports."""
     place = " ".join(citation.locator.label.split())
     return f"{place}: {citation.verdict.label}" if place else citation.verdict.label
 
 
 def csl_item(work: Work) -> dict[str, Any]:
-    """The work as an item of CSL-JSON; what is not known is left out."""
+    """The work as a CSL-JSON item, without unknown fields."""
     item: dict[str, Any] = {
         "id": work.key,
         "type": CSL_TYPES[work.kind],
@@ -140,7 +142,7 @@ def _date_parts(moment: datetime | None) -> dict[str, list[list[int]]]:
 
 
 def ascii_of(text: str) -> str:
-    """``text`` without accents and without what is not ASCII."""
+    """``text`` without accents and other non-ASCII characters."""
     return unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
 
 
@@ -149,15 +151,14 @@ def _key(work: Work) -> str:
     author = [parts_of(work.authors[0])[2]] if work.authors else []
     year = [str(work.published_at.year)] if work.published_at else []
     words = re.findall(r"[a-z0-9]+", ascii_of(work.title).lower())
-    telling = [word for word in words if word not in _STOP] or words
-    key = re.sub(r"[^a-z0-9]", "", ascii_of("".join([*author, *year, *telling[:1]])).lower())
+    content_words = [word for word in words if word not in _STOP] or words
+    key = re.sub(r"[^a-z0-9]", "", ascii_of("".join([*author, *year, *content_words[:1]])).lower())
     return key if key[:1].isalpha() else f"source{key}"
 
 
-def _free(key: str, taken: Container[str]) -> str:
-    """``key``, with a number behind it when it is taken."""
+def _unused_key(key: str, used_keys: Container[str]) -> str:
     free = chain([key], (f"{key}-{place}" for place in count(2)))
-    return next(found for found in free if found not in taken)
+    return next(candidate for candidate in free if candidate not in used_keys)
 
 
 _MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
@@ -183,7 +184,7 @@ def bibtex(works: Sequence[Work]) -> str:
 
 
 def escaped(text: str) -> str:
-    """``text`` as LaTeX reads it: every character that means something to it is written out."""
+    """``text`` with all LaTeX special characters escaped."""
     flat = " ".join(_CONTROL.sub(" ", text).split())
     return _SPECIAL.sub(lambda found: _TEX[found.group()], flat)
 
@@ -191,7 +192,7 @@ def escaped(text: str) -> str:
 def _bibtex_entry(work: Work) -> str:
     fields = {
         "author": " and ".join(_bibtex_name(name, persons=work.persons) for name in work.authors),
-        # Braces keep the capitals of names.
+        # Braces preserve capital letters.
         "title": f"{{{escaped(work.title)}}}",
         "year": str(work.published_at.year) if work.published_at else "",
         "url": _bibtex_url(work.url) if "://" in work.url else "",
@@ -204,16 +205,15 @@ def _bibtex_entry(work: Work) -> str:
 
 
 def _bibtex_name(name: str, *, persons: bool) -> str:
-    """A name as "von Family, Given"; braces keep one that has no parts whole."""
+    """A name as "von Family, Given"; a name without parts is put in braces."""
     given, particles, family = parts_of(name)
     if not persons or not given:
         return f"{{{escaped(name)}}}"
-    whole = f"{particles} {family}" if particles else family
-    # "and" within a name would begin the next one.
-    joined = f"{escaped(whole)}, {escaped(given)}"
+    full_family = f"{particles} {family}" if particles else family
+    # "and" inside a name would start the next name.
+    joined = f"{escaped(full_family)}, {escaped(given)}"
     return f"{{{joined}}}" if re.search(r"\band\b", joined, re.IGNORECASE) else joined
 
 
 def _bibtex_url(url: str) -> str:
-    """``url`` without what a braced field cannot hold."""
     return quote(url, safe="%/:=&?~#+!$,;'@()*[]_-.")

@@ -1,8 +1,8 @@
-"""Models: what turns texts into vectors, ranks and reads them, and writes.
+"""Models: embedders, readers of passages, and language models.
 
-onnxruntime is told here, before any module imports it, to tell nobody: releases from 1.31 or so on
-note an id of the machine in ``~/.cache/Microsoft`` as soon as they are imported, and send what is
-done with them to a server of their maker. A call afterwards comes too late for both.
+The telemetry of onnxruntime is switched off here, before any module imports it. Releases from about
+1.31 on store an id of the machine in ``~/.cache/Microsoft`` as soon as they are imported, and send
+usage data to a server of their maker; switching it off later is too late for both.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""The seams to models: what turns texts into vectors, ranks or reads them, and writes text."""
+"""The interfaces of models: embedders, rankers and readers of passages, and language models."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ Purpose = Literal["query", "passage"]
 
 @runtime_checkable
 class Closeable(Protocol):
-    """What holds connections."""
+    """An object with connections to close."""
 
     def close(self) -> None:
-        """Let go of them."""
+        """Close the connections."""
         ...
 
 
 @runtime_checkable
 class Preparable(Protocol):
-    """What loads something at its first use that takes a while."""
+    """An object that loads something slow on first use."""
 
     def prepare(self) -> None:
-        """Load it now.
+        """Load it now instead.
 
         Raises:
             ModelError: it cannot be loaded.
@@ -55,7 +55,7 @@ class Embedder(Protocol):
         ...
 
     def embed(self, texts: Sequence[str], purpose: Purpose) -> NDArray[np.float32]:
-        """Vectors of ``texts``, in order, shape ``(len(texts), dimensions)``, L2 norm 1.
+        """Return unit vectors of ``texts`` in order, shape ``(len(texts), dimensions)``.
 
         No texts give shape ``(0, dimensions)``. A text without a word gives a valid vector too.
 
@@ -67,7 +67,7 @@ class Embedder(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
-    """A function that a model may ask for; ``parameters`` is the JSON schema of an object."""
+    """A function that a model may call; ``parameters`` is the JSON schema of an object."""
 
     name: str
     description: str
@@ -76,11 +76,11 @@ class Tool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCall:
-    """A model asks for a tool; sent whole, before the usage.
+    """A call of a tool by a model; sent complete, before the usage.
 
     Attributes:
-        id: by which the result is told apart from those of other calls.
-        arguments: JSON as the model wrote it, so it may be broken.
+        id: identifies the call, so that its result can be matched to it.
+        arguments: JSON written by the model, so it may be invalid.
     """
 
     id: str
@@ -90,11 +90,11 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exchange:
-    """What a model replied before, and what it was told then.
+    """An earlier reply of a model, and the messages sent to it in return.
 
     Attributes:
-        results: of its calls, one for each, in their order.
-        told: words that follow the results; may be empty where there are calls.
+        results: the results of its calls, in the order of the calls.
+        told: the text after the results; may be empty when there are calls.
     """
 
     text: str
@@ -104,24 +104,24 @@ class Exchange:
 
     @property
     def heard(self) -> str:
-        """All that the model was told, for one that takes text alone."""
+        """The results and the following text as one text, for models without tools."""
         return "\n\n".join(part for part in (*self.results, self.told) if part)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prompt:
-    """What a language model is asked: instructions, and the user's part with the evidence.
+    """The input of a language model: instructions, and the user's message with the evidence.
 
     Attributes:
-        session: the conversation it belongs to, for models that keep conversations themselves
-            (the command line); empty: none. The others ignore it.
-        temperature: stands above the settings' where it is given (0 for verdicts).
-        tools: that it may call; models that take none ignore them (``takes_tools``).
-        history: the exchanges after ``user``, in order; the last one's results are the news.
-        shared: how many characters of ``user`` begin other prompts of the same answer too: what a
-            server may keep read. 0: none.
-        schema: JSON schema of the object that the reply has to be; servers that know none ignore
-            it, so the words of the prompt have to say it too.
+        session: the conversation it belongs to, for models that store conversations themselves
+            (the command line); may be empty. Other models ignore it.
+        temperature: overrides the settings when given (0 for verdicts).
+        tools: the tools it may call; models without tool support ignore them (``takes_tools``).
+        history: the exchanges after ``user`` in order, the newest last.
+        shared: the length of the prefix of ``user`` shared with other prompts of the same answer,
+            in characters, which a server may cache; 0 for none.
+        schema: the JSON schema that the reply must follow; servers without support ignore it, so
+            the prompt's text must describe it too.
     """
 
     system: str
@@ -135,21 +135,21 @@ class Prompt:
 
     @property
     def as_text(self) -> str:
-        """All but the tools as one text, for programs that take nothing else."""
-        since = (part for one in self.history for part in (f"You said:\n{one.text}", one.heard))
-        return "\n\n".join((self.system, self.user, *since))
+        """Everything except the tools as one text, for programs that accept only text."""
+        past = (text for each in self.history for text in (f"You said:\n{each.text}", each.heard))
+        return "\n\n".join((self.system, self.user, *past))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextDelta:
-    """The next piece of text of a streamed reply."""
+    """The next text of a streamed reply."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelUsage:
-    """What one reply cost; sent once, at its end."""
+    """Tokens and cost (US dollars) of a reply; sent once, at its end."""
 
     model: str
     input_tokens: int = 0
@@ -158,11 +158,11 @@ class ModelUsage:
 
 
 Piece = TextDelta | ToolCall | ModelUsage
-"""What a streamed reply consists of."""
+"""An event of a streamed reply."""
 
 
 class LanguageModel(Protocol):
-    """Writes text, streamed. Retries, time limits and recording wrap around it."""
+    """Streams a reply to a prompt. Wrappers add retries, time limits and recording."""
 
     @property
     def identity(self) -> str:
@@ -170,22 +170,22 @@ class LanguageModel(Protocol):
         ...
 
     def stream(self, prompt: Prompt) -> AsyncIterator[Piece]:
-        """The reply: pieces of text, calls of the prompt's tools, then one ``ModelUsage``.
+        """Yield the reply: text, calls of the prompt's tools, then one ``ModelUsage``.
 
         Raises:
-            ModelError: refused, unreachable, or cut off (``retryable`` says whether to try again).
-            ModelTimeoutError: no end within the time limit.
+            ModelError: the model refused, is unreachable or was cut off; see ``retryable``.
+            ModelTimeoutError: the reply did not end within the time limit.
         """
         ...
 
 
 @runtime_checkable
 class ToolUser(Protocol):
-    """A language model that says whether it takes tools; one that does not say takes none."""
+    """A language model that may support tools; models without this property do not."""
 
     @property
     def takes_tools(self) -> bool:
-        """Whether it calls the tools of a prompt. May change when a server refuses them."""
+        """Whether the model calls the tools of a prompt; may change when a server refuses them."""
         ...
 
 
@@ -196,7 +196,7 @@ def takes_tools(model: LanguageModel) -> bool:
 
 @asynccontextmanager
 async def streaming(model: LanguageModel, prompt: Prompt) -> AsyncIterator[AsyncIterator[Piece]]:
-    """The pieces of ``model``'s reply; a reader that leaves early ends the call."""
+    """Open a stream of ``model``'s reply; leaving the context early ends the call."""
     pieces = model.stream(prompt)
     try:
         yield pieces
@@ -205,8 +205,8 @@ async def streaming(model: LanguageModel, prompt: Prompt) -> AsyncIterator[Async
             await pieces.aclose()
 
 
-async def replied(model: LanguageModel, prompt: Prompt) -> tuple[str, ModelUsage]:
-    """The whole text of ``model``'s reply, and what it cost.
+async def complete_reply(model: LanguageModel, prompt: Prompt) -> tuple[str, ModelUsage]:
+    """Return the complete text of ``model``'s reply, and its usage.
 
     Raises:
         ModelError: as ``LanguageModel.stream``.
@@ -223,36 +223,36 @@ async def replied(model: LanguageModel, prompt: Prompt) -> tuple[str, ModelUsage
 
 
 Head = Literal["relevance", "answers"]
-"""What a reader is wanted for: a ``Ranking``, or a ``PassageReader``."""
+"""The use of a reader: as a ``Ranking``, or as a ``PassageReader``."""
 Scores = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Excerpt:
-    """A text that is read, and what stands above it (title and headings)."""
+    """A text to read, with its title and headings."""
 
     text: str
     title: str = ""
 
     @property
     def shown(self) -> str:
-        """What a model is given to read."""
+        """Title and text as one text for a model."""
         return f"{self.title}\n{self.text}" if self.title else self.text
 
 
 def excerpts(*texts: str) -> tuple[Excerpt, ...]:
-    """Texts that nothing stands above."""
+    """Return texts as excerpts without a title."""
     return tuple(Excerpt(text=text) for text in texts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """What a reader found in one text for a question.
+    """A reader's result for one text and one question.
 
     Attributes:
-        answers: log odds that the text answers it.
-        sentences: log probability of each sentence to be the one that does, together 1; minus
-            infinity for a sentence that was not read. Shape ``(sentences,)``.
+        answers: log odds that the text answers the question.
+        sentences: log probability that each sentence is the answer (the probabilities sum to 1);
+            minus infinity for a sentence that was not read. Shape ``(sentences,)``.
     """
 
     answers: float
@@ -261,7 +261,7 @@ class Reading:
 
 @runtime_checkable
 class PassageReader(Protocol):
-    """Reads whole passages for a question, sentence by sentence in their context."""
+    """Finds the answer to a question in passages, sentence by sentence in context."""
 
     @property
     def identity(self) -> str:
@@ -269,7 +269,7 @@ class PassageReader(Protocol):
         ...
 
     def read(self, question: str, texts: Sequence[Sequence[str]]) -> Sequence[Reading]:
-        """What each text, given as its sentences, holds for ``question``, in order.
+        """Return a result for each text, which is given as its sentences, in order.
 
         Raises:
             ModelError: the model cannot be run.
@@ -279,13 +279,13 @@ class PassageReader(Protocol):
 
 @runtime_checkable
 class Ranking(Protocol):
-    """Says how well texts fit a question.
+    """Scores how well texts fit a question.
 
-    Every number hangs on the two alone, hardly on what else is asked. Long texts are cut, never
-    refused, and a text without a word gets a number too. Calls may come from several threads; they
-    are sync and may take as long as a model does, so async callers go through a worker thread.
-    ``ModelTimeoutError`` is raised when the model takes longer than its time limit, and
-    ``ModelError`` when it cannot be run or reached, or replies with nonsense.
+    A score depends on the question and the text, hardly on the other texts of the call. Long texts
+    are truncated, never refused, and a text without a word gets a score too. Implementations are
+    thread-safe and synchronous, and may be as slow as a model, so async callers use a worker
+    thread. They raise ``ModelTimeoutError`` when the model exceeds its time limit, and
+    ``ModelError`` when it cannot be run or reached, or its reply is invalid.
     """
 
     @property
@@ -294,24 +294,24 @@ class Ranking(Protocol):
         ...
 
     def relevance(self, question: str, texts: Sequence[Excerpt]) -> Scores:
-        """One finite score for each text, in order; larger is better, on no fixed scale.
+        """Return a finite score for each text in order; larger is better, without a fixed scale.
 
-        No texts give shape ``(0,)``, and no model is asked.
+        No texts give shape ``(0,)`` without a call of the model.
         """
         ...
 
 
 class Reader(Ranking, Protocol):
-    """A ranking that says whether it knows more than a search, which has counted words already."""
+    """A ranking that may improve on the order of a search."""
 
     @property
     def reranks(self) -> bool:
-        """Whether the best passages of a search are put in its order."""
+        """Whether the best passages of a search should be reordered by this ranking."""
         ...
 
 
-def chance(odds: Scores) -> Scores:
-    """Probabilities of log odds."""
+def probability(odds: Scores) -> Scores:
+    """Convert log odds to probabilities."""
     return np.asarray(1 / (1 + np.exp(-np.clip(odds, -50, 50))))
 
 
@@ -319,9 +319,9 @@ T = TypeVar("T")
 
 
 class opened_once(Generic[T]):  # noqa: N801 - written as @property is
-    """Decorates a method without arguments; ``del`` and ``__dict__`` work as for the standard one.
+    """A thread-safe ``functools.cached_property``, which ``del`` and ``__dict__`` treat alike.
 
-    Threads that come while it is worked out wait, whichever object they ask.
+    Other threads wait while the value is computed, even those that use another object.
     """
 
     def __init__(self, work_out: Callable[[Any], T]) -> None:
@@ -340,9 +340,9 @@ class opened_once(Generic[T]):  # noqa: N801 - written as @property is
     def __get__(self, instance: object | None, owner: type) -> Self | T:
         if instance is None:
             return self
-        kept = vars(instance)
-        with self._lock:  # once it is kept, Python does not come here
-            if self._name not in kept:
-                kept[self._name] = self._work_out(instance)
-            made: T = kept[self._name]
-            return made
+        cached = vars(instance)
+        with self._lock:  # once the value is stored, Python no longer calls this method
+            if self._name not in cached:
+                cached[self._name] = self._work_out(instance)
+            value: T = cached[self._name]
+            return value

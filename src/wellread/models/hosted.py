@@ -1,8 +1,8 @@
-"""A language model on a server, asked through pydantic-ai.
+"""Calls a language model on a server (OpenAI-compatible, Anthropic or Google) with pydantic-ai.
 
-This module needs the extra ``llm`` and is imported only when such a model is configured. What
-differs between providers is a ``Wire``. The clients' own retries and the library's telemetry are
-switched off: retries are ours (``server_calls.py``), and nothing is reported anywhere.
+This module needs the extra ``llm`` and is imported only when such a model is configured. A
+``Wire`` holds the differences between providers. The clients' own retries and the library's
+telemetry are switched off: ``server_calls.py`` retries, and nothing is reported anywhere.
 """
 
 from __future__ import annotations
@@ -59,34 +59,29 @@ from pydantic_ai.tools import ToolDefinition
 from wellread.config import GenerationSettings
 from wellread.errors import ModelError, ModelTimeoutError
 from wellread.models.base import Exchange, ModelUsage, Piece, Prompt, TextDelta, ToolCall
-from wellread.models.open_language_model import (
-    OPENAI,
-    PLACEHOLDER_KEY,
-    Endpoint,
-    ProviderName,
-)
-from wellread.models.server_calls import ThoughtFilter, without_keys
+from wellread.models.open_language_model import OPENAI, PLACEHOLDER_KEY, Endpoint, ProviderName
+from wellread.models.server_calls import ThoughtFilter, remove_keys
 
 NO_WORDS = "(no words)"  # some servers refuse an empty message
 
 
 def messages_of(prompt: Prompt, *, marked: bool = False) -> list[ModelMessage]:
-    """The prompt with what was said since."""
-    asked: str | list[UserContent] = prompt.user
+    """Convert a prompt and its history to the library's messages."""
+    content: str | list[UserContent] = prompt.user
     if marked and prompt.shared:
-        asked = [prompt.user[: prompt.shared], CachePoint(), prompt.user[prompt.shared :]]
+        content = [prompt.user[: prompt.shared], CachePoint(), prompt.user[prompt.shared :]]
     first = ModelRequest(
-        parts=[SystemPromptPart(content=prompt.system), UserPromptPart(content=asked)]
+        parts=[SystemPromptPart(content=prompt.system), UserPromptPart(content=content)]
     )
     messages: list[ModelMessage] = [first]
     for exchange in prompt.history:
-        # A server that is offered no tools refuses results of some.
-        messages += _with_calls(exchange) if prompt.tools and exchange.calls else _words(exchange)
+        # A server that is offered no tools refuses results of tools.
+        messages += _with_calls(exchange) if prompt.tools and exchange.calls else _as_text(exchange)
     return messages
 
 
-def offered(prompt: Prompt, *, structured: bool = False) -> ModelRequestParameters:
-    """The tools of the prompt as the library takes them; its schema where it is ``structured``."""
+def parameters_of(prompt: Prompt, *, structured: bool = False) -> ModelRequestParameters:
+    """Convert the tools of a prompt, and its schema if ``structured``, to request parameters."""
     schema = dict(prompt.schema) if prompt.schema and structured else None
     return ModelRequestParameters(
         output_mode="native" if schema else "text",
@@ -102,8 +97,8 @@ def offered(prompt: Prompt, *, structured: bool = False) -> ModelRequestParamete
     )
 
 
-def called_in(reply: ModelResponse) -> tuple[ToolCall, ...]:
-    """The calls of a whole reply."""
+def tool_calls_of(reply: ModelResponse) -> tuple[ToolCall, ...]:
+    """Return the tool calls of a complete reply."""
     return tuple(
         ToolCall(
             id=part.tool_call_id,
@@ -115,28 +110,28 @@ def called_in(reply: ModelResponse) -> tuple[ToolCall, ...]:
 
 
 def _with_calls(exchange: Exchange) -> Iterator[ModelMessage]:
-    said: list[ModelResponsePart] = [TextPart(content=exchange.text)] if exchange.text else []
-    said += [
-        ToolCallPart(tool_name=call.name, args=_object_in(call.arguments), tool_call_id=call.id)
+    replies: list[ModelResponsePart] = [TextPart(content=exchange.text)] if exchange.text else []
+    replies += [
+        ToolCallPart(tool_name=call.name, args=_arguments(call.arguments), tool_call_id=call.id)
         for call in exchange.calls
     ]
-    yield ModelResponse(parts=said)
-    told: list[ModelRequestPart] = [
+    yield ModelResponse(parts=replies)
+    requests: list[ModelRequestPart] = [
         ToolReturnPart(tool_name=call.name, content=result, tool_call_id=call.id)
         for call, result in zip(exchange.calls, exchange.results, strict=True)
     ]
     if exchange.told:
-        told.append(UserPromptPart(content=exchange.told))
-    yield ModelRequest(parts=told)
+        requests.append(UserPromptPart(content=exchange.told))
+    yield ModelRequest(parts=requests)
 
 
-def _words(exchange: Exchange) -> Iterator[ModelMessage]:
+def _as_text(exchange: Exchange) -> Iterator[ModelMessage]:
     yield ModelResponse(parts=[TextPart(content=exchange.text or NO_WORDS)])
     yield ModelRequest(parts=[UserPromptPart(content=exchange.heard or NO_WORDS)])
 
 
-def _object_in(arguments: str) -> dict[str, object]:
-    """The arguments as an object: servers refuse a history with broken ones."""
+def _arguments(arguments: str) -> dict[str, object]:
+    """Parse arguments as a JSON object; servers refuse a history with invalid ones."""
     try:
         read = json.loads(arguments)
     except (ValueError, RecursionError):
@@ -145,24 +140,24 @@ def _object_in(arguments: str) -> dict[str, object]:
 
 
 LONGEST_REASON = 300
-OTHERWISE = "ask in other words, or use another model"
+OTHERWISE = "rephrase the question, or use another model"
 
 E = TypeVar("E", bound=BaseException)
 
 
 class Failures:
-    """Makes the errors of one model at one endpoint. Keys are never in them."""
+    """Builds the errors of one model at one endpoint, with keys removed."""
 
     def __init__(self, endpoint: Endpoint, settings: GenerationSettings) -> None:
         self._endpoint = endpoint
         self._settings = settings
         self._where = f"{endpoint.model} at {endpoint.host}"
 
-    def _error(self, what: str, hint: str = "", *, retryable: bool = False) -> ModelError:
-        return ModelError(f"{self._where} {what}", hint=hint, retryable=retryable)
+    def _error(self, problem: str, hint: str = "", *, retryable: bool = False) -> ModelError:
+        return ModelError(f"{self._where} {problem}", hint=hint, retryable=retryable)
 
     def translated(self, error: AgentRunError | UserError) -> ModelError:
-        """The library's error."""
+        """Convert an error of the library."""
         if isinstance(error, ModelHTTPError):
             return self._refused(error)
         if transport := _cause(error, httpx2.TransportError):
@@ -172,36 +167,36 @@ class Failures:
         if isinstance(error, UnexpectedModelBehavior | ModelAPIError):
             return self._error(
                 f"sent something that is not a streamed chat reply: {self._clean(error.message)}",
-                f"try again; if it stays, check that {self._base_url()}",
+                f"try again; if it persists, check that {self._base_url()}",
                 retryable=True,
             )
-        return self._error(f"could not be asked: {self._clean(str(error))}")
+        return self._error(f"could not be called: {self._clean(str(error))}")
 
     def timed_out(self) -> ModelTimeoutError:
-        """No end within the time limit."""
+        """Return the error of a reply that exceeded the time limit."""
         return ModelTimeoutError(
             f"{self._where} did not finish within {self._settings.timeout:g} s",
             hint="raise generation.timeout, or use a faster model",
         )
 
     def cut_off(self, reason: str) -> ModelError:
-        """A reply without its end."""
+        """Return the error of an incomplete reply."""
         what = f"was cut off in the middle of its reply: {reason}"
         return self._error(what, "try again", retryable=True)
 
     def declined(self, reason: str) -> ModelError:
-        """The model itself would not answer."""
+        """Return the error of a model's refusal."""
         return self._error(f"refused to answer: {self._clean(reason)}", OTHERWISE)
 
     def filtered(self, reason: str) -> ModelError:
-        """The server would not let the reply, or the prompt, through."""
+        """Return the error of a server's content filter."""
         why = f" ({self._clean(reason)})" if reason else ""
         return ModelError(
             f"{self._where}: the server's content filter stopped the reply{why}", hint=OTHERWISE
         )
 
     def empty(self, called: Sequence[str], *, spent: bool) -> ModelError:
-        """A reply without a word; ``called`` names the tools that it asked for instead."""
+        """Return the error of an empty reply; ``called`` names tools it called instead."""
         again = "try again or use another model"
         if called:
             names = self._clean(", ".join(called))
@@ -237,7 +232,7 @@ class Failures:
     def _broken_off(self, error: ModelAPIError) -> ModelError:
         passing = isinstance(error, ModelRateLimitError | ModelUnavailableError | ModelServerError)
         return self._error(
-            f"broke off its reply: {self._clean(_reason(error.body))}",
+            f"interrupted its reply: {self._clean(_reason(error.body))}",
             "try again later" if passing else "",
             retryable=not isinstance(error, ModelQuotaExceededError),
         )
@@ -254,24 +249,24 @@ class Failures:
                 f"{self._base_url()}"
             )
         if isinstance(error, ModelContextWindowExceededError) or status in (400, 413, 422):
-            return "too much evidence for the model? lower context.max_tokens"
+            return "the evidence may be too long for the model: lower context.max_tokens"
         return "try again later" if status == 429 or status >= 500 else ""
 
     def _base_url(self) -> str:
         url, provider = self._endpoint.url, self._endpoint.provider
         if provider == OPENAI:
-            return f"{url} is the server's OpenAI-compatible base URL (it mostly ends in /v1)"
-        return f"{url} speaks the wire format of {provider.name}"
+            return f"{url} is the server's OpenAI-compatible base URL (it usually ends in /v1)"
+        return f"{url} uses the wire format of {provider.name}"
 
     def _clean(self, reason: str) -> str:
-        """One short line without the key, should the server have sent it back."""
+        """Shorten a message to one line, without the key if the server sent it back."""
         keys = [key for key in (self._endpoint.key,) if key != PLACEHOLDER_KEY]
-        line = " ".join(without_keys(reason, keys).split())
+        line = " ".join(remove_keys(reason, keys).split())
         return line if len(line) <= LONGEST_REASON else line[: LONGEST_REASON - 1] + "…"
 
 
 def _reason(body: object) -> str:
-    """What a server says in an error's body, whichever of the usual shapes it has."""
+    """Return the message in an error's body, for the usual formats."""
     if isinstance(body, list) and body:
         return _reason(body[0])
     if isinstance(body, dict):
@@ -282,7 +277,7 @@ def _reason(body: object) -> str:
 
 
 def _cause(error: BaseException, kind: type[E]) -> E | None:
-    """The nearest error of ``kind`` that led to ``error``."""
+    """Return the nearest cause of ``error`` that is a ``kind``."""
     cause: BaseException | None = error
     while cause is not None and not isinstance(cause, kind):
         cause = cause.__cause__
@@ -292,19 +287,19 @@ def _cause(error: BaseException, kind: type[E]) -> E | None:
 logger = logging.getLogger(__name__)
 
 CONNECT_SECONDS = 10.0
-# What the libraries let through when a reply is JSON but not of the form they know.
+# Errors that the libraries raise when a reply is JSON of an unknown form.
 MISREAD = (ValueError, TypeError, AttributeError, LookupError, AssertionError)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wire:
-    """What is particular to one provider.
+    """The differences of one provider.
 
     Attributes:
-        connect: the library's model at an endpoint, over a given client.
-        chooses: the field of a model's profile that says that it refuses a temperature.
-        counts_end_a_reply: whether token counts come last, so that they prove a whole reply.
-        marks_cache: whether it keeps read what a mark in the prompt says.
+        connect: opens the library's model at an endpoint with a given HTTP client.
+        chooses: the field of a model's profile for models that refuse a temperature.
+        counts_end_a_reply: whether token counts come last, and so prove a complete reply.
+        marks_cache: whether a mark in the prompt sets the prefix that the server caches.
     """
 
     connect: Callable[[Endpoint, httpx2.AsyncClient], Model]
@@ -313,7 +308,7 @@ class Wire:
     marks_cache: bool = False
 
 
-# Each imports its client here: heavy (a second each), and only there with the extra.
+# Each imports its client here: slow (a second each), and installed only with the extra.
 
 
 def _openai() -> Wire:
@@ -350,7 +345,7 @@ def _anthropic() -> Wire:
         )
         return AnthropicModel(endpoint.model, provider=AnthropicProvider(anthropic_client=client))
 
-    # The first event of a reply holds a count already.
+    # The first event of a reply already contains a count.
     return Wire(connect=connect, chooses="anthropic_disallows_sampling_settings", marks_cache=True)
 
 
@@ -361,7 +356,7 @@ def _google() -> Wire:
     from pydantic_ai.providers.google import GoogleProvider  # noqa: PLC0415
 
     def connect(endpoint: Endpoint, http: httpx2.AsyncClient) -> Model:
-        # For clients that are never used: it would read the authorities anew for each of them.
+        # For clients that are never used: each would read the certificate authorities again.
         unused = {"verify": certificates(trust_env=http.trust_env)}
         options = HttpOptions(
             base_url=endpoint.url,
@@ -384,7 +379,7 @@ WIRES: Mapping[ProviderName, Callable[[], Wire]] = {
 
 
 class HostedModel:
-    """One model on one server. Holds no connection between calls, so any event loop may use it."""
+    """A model on a server. Keeps no connection between calls, so any event loop may use it."""
 
     def __init__(self, endpoint: Endpoint, settings: GenerationSettings) -> None:
         self._endpoint = endpoint
@@ -402,15 +397,15 @@ class HostedModel:
 
     @property
     def takes_tools(self) -> bool:
-        """Yes, until the server has refused some."""
+        """Whether the server accepts tools: yes, until it refuses them."""
         return not self._refuses_tools
 
     async def stream(self, prompt: Prompt) -> AsyncGenerator[Piece, None]:
-        """The reply as it arrives, its calls, then its token counts (0 where there are none).
+        """Yield the reply as it arrives, its calls, then its token counts (0 when not reported).
 
-        Without tools in the prompt, calls of a tool in the reply are left out, and a reply of
-        nothing else is an error. The time limit runs from the call to the last piece, the
-        reader's own time included.
+        Tool calls are dropped if the prompt has no tools, and a reply of nothing else is an
+        error. The time limit runs from the call to the last piece, including the consumer's own
+        time.
         """
         deadline = asyncio.get_running_loop().time() + self._settings.timeout
         thoughts = ThoughtFilter()
@@ -420,8 +415,8 @@ class HostedModel:
                 async with asyncio.timeout_at(deadline):
                     reply = await self._open(prompt, stack)
                 events = aiter(reply)
-                # The limit holds around each wait and never across a yield: it would otherwise
-                # cancel the reader's own work.
+                # The limit applies to each wait and never across a yield, where it would cancel
+                # the consumer's own work.
                 while (event := await _next(events, deadline)) is not None:
                     if piece := thoughts.feed(_text_of(event)):
                         wrote = wrote or not piece.isspace()
@@ -433,36 +428,36 @@ class HostedModel:
                 raise self._failures.timed_out() from error
             except (AgentRunError, UserError) as error:
                 raise self._failures.translated(error) from error
-            whole = reply.get()
-            calls = called_in(whole) if prompt.tools else ()
-            usage = self._finish(whole, wrote=wrote, asked_for=bool(calls))
+            response = reply.get()
+            calls = tool_calls_of(response) if prompt.tools else ()
+            usage = self._finish(response, wrote=wrote, asked_for=bool(calls))
         for call in calls:
             yield call
         yield usage
 
     async def _open(self, prompt: Prompt, stack: AsyncExitStack) -> StreamedResponse:
         endpoint, settings = self._endpoint, self._settings
-        # A proxy cannot reach this machine's own loopback.
-        abroad = not _is_loopback(endpoint.url)
+        # A proxy cannot reach this machine's loopback.
+        remote = not _is_loopback(endpoint.url)
         http = await stack.enter_async_context(
             httpx2.AsyncClient(
-                # One connection, so there is none to wait for.
+                # One connection, so there is no pool to wait for.
                 timeout=httpx2.Timeout(
                     settings.timeout, connect=min(CONNECT_SECONDS, settings.timeout), pool=None
                 ),
-                trust_env=abroad,
-                verify=certificates(trust_env=abroad),
+                trust_env=remote,
+                verify=certificates(trust_env=remote),
             )
         )
         model = self._wire.connect(endpoint, http)
         options = ModelSettings(max_tokens=settings.max_tokens)
         if not (model.profile.get(self._wire.chooses) or self._refuses_temperature):
-            asked = prompt.temperature
-            options["temperature"] = settings.temperature if asked is None else asked
+            temperature = prompt.temperature
+            options["temperature"] = settings.temperature if temperature is None else temperature
         structured = bool(prompt.schema and model.profile.get("supports_json_schema_output"))
         while True:
             messages = messages_of(prompt, marked=self._wire.marks_cache)
-            parameters = offered(prompt, structured=structured and not self._refuses_schema)
+            parameters = parameters_of(prompt, structured=structured and not self._refuses_schema)
             try:
                 return await _ask(model, messages, parameters, options, stack)
             except ModelHTTPError as error:
@@ -470,18 +465,18 @@ class HostedModel:
                     bool(prompt.tools) and _is_about(error, "tool", "function call")
                 )
                 if "temperature" in options and _is_about(error, "temperature"):
-                    # A model newer than the library's list of those that choose their own.
-                    logger.info("%s takes no temperature; asked again without", self.identity)
+                    # The model is newer than the library's list of models without temperature.
+                    logger.info("%s refuses a temperature; repeating without it", self.identity)
                     self._refuses_temperature = True
                     del options["temperature"]
                 elif parameters.output_object and _is_about(error, "format", "schema"):
-                    logger.info("%s takes no schema; asked again without", self.identity)
+                    logger.info("%s refuses a schema; repeating without it", self.identity)
                     self._refuses_schema = True
                 else:
                     raise
 
     def _finish(self, reply: ModelResponse, *, wrote: bool, asked_for: bool) -> ModelUsage:
-        """The usage of a reply that has ended, once it is known to be a whole one."""
+        """Return the usage of a reply; raise when it is a refusal, incomplete or empty."""
         details = reply.provider_details or {}
         usage = reply.usage
         reason = str(details.get("finish_reason", ""))
@@ -489,7 +484,7 @@ class HostedModel:
             raise self._failures.declined(str(refusal))
         if reply.finish_reason == "content_filter":
             raise self._failures.filtered(str(details.get("block_reason", reason)))
-        # Some servers end a reply with a reason, a count or both; one with neither was cut off.
+        # Servers end a reply with a reason, a count or both; a reply with neither was cut off.
         counted = self._wire.counts_end_a_reply and usage.output_tokens
         if not reason and not counted:
             raise self._failures.cut_off("the stream ended without a finish reason")
@@ -498,7 +493,7 @@ class HostedModel:
             raise self._failures.empty(called, spent=reply.finish_reason == "length")
         if called and not asked_for:
             logger.warning(
-                "%s called tools that it was not offered: %s", self.identity, ", ".join(called)
+                "%s called tools that were not offered: %s", self.identity, ", ".join(called)
             )
         if reply.finish_reason == "length":
             logger.warning(
@@ -513,7 +508,7 @@ class HostedModel:
 
 @cache
 def certificates(*, trust_env: bool) -> ssl.SSLContext:
-    """The authorities that are trusted; read once, since that takes longer than a call."""
+    """Return the trusted authorities, read once because that takes longer than a call."""
     return httpx2.create_ssl_context(trust_env=trust_env)
 
 
@@ -548,7 +543,7 @@ async def _next(
 
 
 def _text_of(event: ModelResponseStreamEvent) -> str:
-    """The text an event adds to the reply; thoughts and tool calls add none."""
+    """Return the text that an event adds to the reply, without thoughts and tool calls."""
     text: str | None = ""
     if isinstance(event, PartStartEvent) and isinstance(event.part, TextPart):
         text = event.part.content
@@ -558,8 +553,8 @@ def _text_of(event: ModelResponseStreamEvent) -> str:
 
 
 def _is_about(error: ModelHTTPError, *words: str) -> bool:
-    said = str(error.body).lower()
-    return error.status_code in (400, 404, 422) and any(word in said for word in words)
+    body = str(error.body).lower()
+    return error.status_code in (400, 404, 422) and any(word in body for word in words)
 
 
 def _is_loopback(url: str) -> bool:

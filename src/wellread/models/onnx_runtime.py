@@ -1,4 +1,4 @@
-"""Running a sentence encoder with onnxruntime: sessions, batches, errors."""
+"""Runs networks with onnxruntime: opens sessions, and forms batches of similar length."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from wellread.errors import ModelError
 from wellread.models.word_pieces import CLS, SEP
 
 BATCH_TOKENS = 1_024
-"""Padded tokens of one run: more is no faster and needs more memory."""
+"""Most tokens of one run, padding included: more is no faster and needs more memory."""
 
 PADDED = 1.15
-"""Times its tokens that a run may grow by padding: sentences of a page differ much in length."""
+"""Most padded tokens per token of a run: sentences of a page differ greatly in length."""
 
 RUN_ERRORS = (
     states.EPFail,
@@ -35,12 +35,11 @@ RUN_ERRORS = (
 
 
 def open_session(model: Path | bytes, threads: int) -> Any:
-    """A CPU session over a model file or its bytes; ``threads`` 0 takes all cores."""
+    """Open a CPU session for a model file or its bytes; ``threads`` 0 uses all cores."""
     options = ort.SessionOptions()
     options.intra_op_num_threads = threads or available_cores()
     options.inter_op_num_threads = 1
-    # The arena keeps the largest batch ever seen for each shape; without it the speed is the
-    # same and memory stays flat.
+    # The arena would keep memory for the largest batch of each shape, without being faster.
     options.enable_cpu_mem_arena = False
     options.enable_mem_pattern = False
     options.log_severity_level = 3
@@ -55,21 +54,21 @@ def open_session(model: Path | bytes, threads: int) -> Any:
         damaged = isinstance(error, states.InvalidProtobuf | states.NoModel)
         raise ModelError(
             f"onnxruntime {ort.__version__} cannot open {name}: {error}",
-            hint="the file is cut or damaged: install the package that carries it again"
+            hint="the file is incomplete or damaged: reinstall the package that contains it"
             if damaged
             else "install another release of onnxruntime (1.20 or later)",
         ) from error
 
 
 def available_cores() -> int:
-    """The number of cores this process may use."""
+    """Return the number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
-def framed(pieces: Sequence[NDArray[np.int32]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Ids and mask of a batch, shape (texts, longest + 2), with ``[CLS]`` and ``[SEP]``."""
+def frame_batch(pieces: Sequence[NDArray[np.int32]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return ids and mask of a batch with ``[CLS]`` and ``[SEP]``, shape (texts, longest + 2)."""
     width = max(len(ids) for ids in pieces) + 2
     tokens = np.zeros((len(pieces), width), dtype=np.int64)
     mask = np.zeros_like(tokens)
@@ -83,21 +82,21 @@ def framed(pieces: Sequence[NDArray[np.int32]]) -> tuple[NDArray[np.int64], NDAr
 
 
 def batches(lengths: Sequence[int], limit: int = BATCH_TOKENS) -> Iterator[list[int]]:
-    """Positions in ``lengths``, longest first, grouped so that a padded group fits ``limit``.
+    """Group positions in ``lengths``, longest first, so that each padded group fits ``limit``.
 
-    A single length over the limit is a group of its own, and texts of unlike lengths are in
-    different ones: what is padded is computed too.
+    A length over the limit forms its own group. Texts of very different lengths are separated,
+    because padding costs as much as tokens.
     """
     group: list[int] = []
-    width = held = 0
+    width = tokens = 0
     for position in sorted(range(len(lengths)), key=lambda at: (-lengths[at], at)):
         padded = width * (len(group) + 1)
-        if group and (padded > limit or padded > PADDED * (held + lengths[position])):
+        if group and (padded > limit or padded > PADDED * (tokens + lengths[position])):
             yield group
             group = []
         if not group:
-            width, held = lengths[position], 0
+            width, tokens = lengths[position], 0
         group.append(position)
-        held += lengths[position]
+        tokens += lengths[position]
     if group:
         yield group

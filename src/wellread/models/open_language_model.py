@@ -1,8 +1,8 @@
-"""Opens the language models that the settings name: where each is asked, and under which name.
+"""Opens the language models named in the settings: resolves provider, endpoint and key.
 
-A plug-in is an entry point ``wellread.language_models``: a function that takes what stands behind
-the colon in a model's name (``mine:small``), the settings of the section ``generation`` and the
-environment, and gives a ``LanguageModel``.
+A plug-in is an entry point ``wellread.language_models``: a function of the part after the colon
+of a model's name (``mine:small``), the settings of the section ``generation`` and the environment,
+which returns a ``LanguageModel``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from wellread.models.claude_cli import CLAUDE_CLI, ClaudeCommand
 from wellread.models.server_calls import RetryingModel
 from wellread.plugins import find, installed
 
-# Servers without keys (Ollama, llama.cpp, vLLM) still get a header, since the client insists.
+# Servers without keys (Ollama, llama.cpp, vLLM) still get a header, because the client requires it.
 PLACEHOLDER_KEY = "none"
 
 ProviderName = Literal["openai", "anthropic", "google"]
@@ -28,13 +28,13 @@ ProviderName = Literal["openai", "anthropic", "google"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provider:
-    """One of the services that are known by name.
+    """A service that is known by name.
 
     Attributes:
-        name: what stands before the colon in a model's name.
-        url: where the service is asked.
-        version: what a base URL may end in although the client adds it by itself.
-        key_variables: environment variables that usually hold the key, the first one set wins.
+        name: the part before the colon in a model's name.
+        url: the usual address of the service.
+        version: a suffix that base URLs often have although the client adds it.
+        key_variables: the environment variables that usually hold the key; the first set wins.
     """
 
     name: ProviderName
@@ -44,14 +44,14 @@ class Provider:
 
     @property
     def prefix(self) -> str:
-        """What a model's name begins with to name this provider."""
+        """The prefix of a model's name that selects this provider."""
         return f"{self.name}:"
 
 
 OPENAI = Provider(
     name="openai",
     url="https://api.openai.com/v1",
-    version="",  # its client takes the base URL with the version
+    version="",  # its client expects the version in the base URL
     key_variables=("OPENAI_API_KEY",),
 )
 ANTHROPIC = Provider(
@@ -76,15 +76,15 @@ KNOWN = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
-    """Where a model is asked, and under which name.
+    """The address, name and key of a model.
 
     Attributes:
-        provider: whose wire format is spoken.
+        provider: the provider whose wire format is used.
         url: base URL, without a slash at its end.
-        model: the name the server knows the model by.
-        key: the secret; never shown.
-        own_server: whether ``generation.base_url`` named the server.
-        key_variable: the environment variable the key was looked for in.
+        model: the model's name on the server.
+        key: the secret key; never shown.
+        own_server: whether ``generation.base_url`` names the server.
+        key_variable: the environment variable that should hold the key.
     """
 
     provider: Provider
@@ -105,7 +105,7 @@ class Endpoint:
 
     @property
     def identity(self) -> str:
-        """``openai:gpt-4o-mini``, or ``llama3.2@localhost:11434`` for a server of one's own."""
+        """``openai:gpt-4o-mini``, or ``llama3.2@localhost:11434`` with ``generation.base_url``."""
         if self.own_server:
             return f"{self.model}@{self.host}"
         return f"{self.provider.prefix}{self.model}"
@@ -114,34 +114,35 @@ class Endpoint:
 def endpoint_of(
     settings: GenerationSettings, environ: Mapping[str, str], name: str | None = None
 ) -> Endpoint:
-    """Where the model ``name`` (default: ``settings.model``) is asked.
+    """Return the endpoint of the model ``name`` (default: ``settings.model``).
 
     ``generation.base_url`` and ``generation.api_key_env`` belong to the provider of the first
-    model that the settings name; a model of another provider is asked at that provider's usual
-    address with its usual key, so that no key goes to a server it was not meant for.
+    model that the settings name. A model of another provider uses that provider's usual address
+    and key, so that no key goes to a server it was not meant for.
 
     Raises:
         SettingsError: the model's name or the base URL cannot be used.
-        ModelError: the key is missing, or is none.
+        ModelError: the key is missing or invalid.
     """
     name = (settings.model if name is None else name).strip()
-    named = _provider_named(name)
-    provider = named or OPENAI
+    named_provider = _provider_named(name)
+    provider = named_provider or OPENAI
     first = _first_provider(settings)
-    base_url = settings.base_url if named == first or (not named and first == OPENAI) else ""
+    uses_base_url = named_provider == first or (not named_provider and first == OPENAI)
+    base_url = settings.base_url if uses_base_url else ""
     model = name.removeprefix(provider.prefix)
-    if not model or not (named or base_url):
-        raise SettingsError(f"model {name!r} names no provider that is known", hint=KNOWN)
+    if not model or not (named_provider or base_url):
+        raise SettingsError(f"the model {name!r} does not name a known provider", hint=KNOWN)
     variables = provider.key_variables
-    if settings.api_key_env and (base_url or named == first):
+    if settings.api_key_env and (base_url or named_provider == first):
         variables = (settings.api_key_env,)
     variable = next((each for each in variables if environ.get(each, "").strip()), variables[0])
     key = environ.get(variable, "").strip()
     if not key.isascii() or not key.isprintable():
-        raise ModelError(f"the environment variable {variable} holds something that is not a key")
+        raise ModelError(f"the environment variable {variable} does not contain a valid key")
     if not key and not base_url:
         raise ModelError(
-            f"{name} needs a key, and the environment variable {variable} is empty",
+            f"{name} needs a key, but the environment variable {variable} is empty",
             hint=f"set {variable}, or name another variable in generation.api_key_env",
         )
     return Endpoint(
@@ -155,24 +156,24 @@ def endpoint_of(
 
 
 def command_model(name: str) -> str | None:
-    """The model that ``claude-cli:NAME`` names, empty for ``claude-cli``; ``None``: another one."""
+    """Return NAME of ``claude-cli:NAME``, empty for ``claude-cli``; None for other providers."""
     program, _, model = name.strip().partition(":")
     return model.strip() if program == CLAUDE_CLI else None
 
 
 def _provider_named(name: str) -> Provider | None:
-    """The provider in a model's name; a name without one belongs to ``generation.base_url``.
+    """Return the provider in a model's name; None means ``generation.base_url``.
 
-    Only the known prefixes are ours: "llama3.2:3b" is a whole name.
+    Only known prefixes count: "llama3.2:3b" is a complete name.
     """
     return next((each for each in PROVIDERS if name.startswith(each.prefix)), None)
 
 
 def _first_provider(settings: GenerationSettings) -> Provider | None:
-    """The provider of the first model that is asked over HTTP; ``None`` for a plain name."""
+    """Return the provider of the first model called over HTTP; None for a plain name."""
     names = (settings.model, settings.fallback_model, settings.cheap_model)
-    asked = [name.strip() for name in names if name.strip() and command_model(name) is None]
-    return _provider_named(asked[0]) if asked else None
+    http_names = [name.strip() for name in names if name.strip() and command_model(name) is None]
+    return _provider_named(http_names[0]) if http_names else None
 
 
 def _checked_url(url: str) -> str:
@@ -186,7 +187,7 @@ def _checked_url(url: str) -> str:
         raise SettingsError("generation.base_url is not an http(s) URL with a host", hint=hint)
     if parts.username or parts.password or parts.query or parts.fragment:
         raise SettingsError(
-            "generation.base_url holds a user name, a query or a fragment",
+            "generation.base_url contains a user name, a query or a fragment",
             hint=f"{hint}; the key goes into the variable named by generation.api_key_env",
         )
     return url.strip().rstrip("/")
@@ -202,15 +203,14 @@ def open_model(
     *,
     name: str | None = None,
 ) -> LanguageModel | None:
-    """The language model ``name`` (default: ``settings.model``) with its retries.
+    """Open the language model ``name`` (default: ``settings.model``) with retries.
 
-    ``None`` when that name is empty: no such model is configured. A try that begins after
-    ``settings.timeout`` seconds is not made, so that a call takes at most twice the time limit.
+    Returns None when the name is empty. No attempt starts after ``settings.timeout`` seconds, so
+    a call takes at most twice the time limit.
 
     Raises:
         SettingsError: the model's name or ``generation.base_url`` cannot be used.
-        ModelError: the extra ``llm`` is not installed, the command is not there, or the key is
-            missing.
+        ModelError: the extra ``llm``, the program or the key is missing.
     """
     name = (settings.model if name is None else name).strip()
     if not name:
@@ -218,8 +218,8 @@ def open_model(
     environ = os.environ if environ is None else environ
     provider, _, inner = name.partition(":")
     model: LanguageModel
-    known = [str(each.name) for each in PROVIDERS]
-    if provider in BUILT_IN or (provider in installed(GROUP) and provider not in known):
+    hosted = [str(each.name) for each in PROVIDERS]
+    if provider in BUILT_IN or (provider in installed(GROUP) and provider not in hosted):
         model = find(GROUP, provider, BUILT_IN, "generation.model")(
             inner.strip(), settings, environ
         )

@@ -1,8 +1,8 @@
-"""From settings to a reader: who ranks passages, and who reads them for the answer.
+"""Opens the readers that the settings name, and ranks passages by the positions of words.
 
-Each may be a plug-in, an entry point ``wellread.readers``: a function that takes the settings of
-the section ``reader`` and the head that it is wanted for, and gives a ``Ranking`` for relevance, a
-``PassageReader`` for answers.
+A plug-in is an entry point ``wellread.readers``: a function of the settings of the section
+``reader`` and the ``Head``, which returns a ``Ranking`` for relevance or a ``PassageReader`` for
+answers.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ from wellread.text.words import stem
 
 
 class LexicalReader:
-    """Relevance by how a question's words stand.
+    """Ranks texts by how closely the question's words occur together.
 
-    A word's rarity is judged among the texts of one call, so they should be the candidates of one
-    search.
+    A word's rarity is measured among the texts of one call, so they should be the candidates of
+    one search.
     """
 
     identity = "lexical"
     reranks = False
 
     def relevance(self, question: str, texts: Sequence[Excerpt]) -> Scores:
-        """How closely the question's words stand together in each of ``texts``, 0 to 1."""
+        """Return the proximity of the question's words in each of ``texts``, 0 to 1."""
         close = closeness(question, [(each.title, each.text) for each in texts])
         return np.asarray(close, dtype=np.float64)
 
@@ -55,8 +55,8 @@ TRAINED = "trained"
 Factory = Callable[[ReaderSettings, Head], object]
 
 
-class ReaderByHead:
-    """A reader that asks whoever the settings name."""
+class CompositeReader:
+    """Combines a ranking and a passage reader, as the settings choose them."""
 
     def __init__(self, relevance: Ranking, passages: PassageReader | None) -> None:
         self._relevance, self.passages = relevance, passages
@@ -66,48 +66,48 @@ class ReaderByHead:
         self.identity = " ".join(dict.fromkeys(names))
 
     def relevance(self, question: str, texts: Sequence[Excerpt]) -> Scores:
-        """As ``Ranking``."""
+        """See ``Ranking.relevance``."""
         return self._relevance.relevance(question, texts)
 
     def prepare(self) -> None:
-        """As ``Preparable``."""
+        """See ``Preparable.prepare``."""
         for part in self._parts:
             if isinstance(part, Preparable):
                 part.prepare()
 
     def close(self) -> None:
-        """Let go of connections, where a part holds any."""
+        """Close the connections of the parts."""
         for part in self._parts:
             if isinstance(part, Closeable):
                 part.close()
 
 
-def open_reader(settings: ReaderSettings) -> ReaderByHead:
-    """The reader that the settings ask for.
+def open_reader(settings: ReaderSettings) -> CompositeReader:
+    """Open the reader that the settings name.
 
-    Only the libraries of what is named are imported.
+    Only the libraries of the named parts are imported.
 
     Raises:
-        SettingsError: there is no such back end, or it does not read what it is named for.
+        SettingsError: a name is unknown, or that reader lacks the method it is named for.
     """
-    relevance = _opened(settings, "relevance")
+    relevance = _open_part(settings, "relevance")
     if not isinstance(relevance, Ranking):
-        raise _unfit(settings.relevance, "relevance")
+        raise _head_error(settings.relevance, "relevance")
     if settings.answers == LEXICAL:
-        return ReaderByHead(relevance, None)
+        return CompositeReader(relevance, None)
     same = settings.answers == settings.relevance
-    passages = relevance if same else _opened(settings, "answers")
+    passages = relevance if same else _open_part(settings, "answers")
     if not isinstance(passages, PassageReader):
-        raise _unfit(settings.answers, "answers")
-    return ReaderByHead(relevance, passages)
+        raise _head_error(settings.answers, "answers")
+    return CompositeReader(relevance, passages)
 
 
-def _opened(settings: ReaderSettings, head: Head) -> object:
+def _open_part(settings: ReaderSettings, head: Head) -> object:
     name = getattr(settings, head)
     return find(GROUP, name, BUILT_IN, f"reader.{head}")(settings, head)
 
 
-def _unfit(name: str, head: Head) -> SettingsError:
+def _head_error(name: str, head: Head) -> SettingsError:
     return SettingsError(
         f"the reader {name!r} has no method for reader.{head}",
         hint=f"set reader.{head} to trained or lexical",
@@ -131,10 +131,10 @@ BUILT_IN: Mapping[str, Callable[[], Factory]] = {
 
 
 WINDOW = 180  # characters, about thirty words: the length of a long sentence
-NEAR = 40  # characters between the beginnings of two words that stand near each other
-GAP = 2  # characters at most between two neighbouring words
-FULL_RATIO = 3  # lengths of passage and question from which closeness counts in full
-LONGEST_QUESTION = 64  # different words of a question that are looked for
+NEAR = 40  # characters: two words that begin within this distance count as near
+GAP = 2  # most characters between two adjacent words
+FULL_RATIO = 3  # ratio of passage to question length from which closeness counts fully
+LONGEST_QUESTION = 64  # most distinct words of a question that are used
 WEIGHT_COVERAGE, WEIGHT_TITLE, WEIGHT_ADJACENT = 0.6, 0.2, 0.6
 WEIGHT_NEAR, WEIGHT_WINDOW = 0.4, 0.4
 WEIGHT = WEIGHT_COVERAGE + WEIGHT_TITLE + WEIGHT_ADJACENT + WEIGHT_NEAR + WEIGHT_WINDOW
@@ -143,15 +143,15 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _WordPosition:
     start: int
     end: int
     stem: str
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
-    """The words of a question and what each is worth."""
+class _Weights:
+    """The words and word pairs of a question with their weights."""
 
     worth: dict[str, float]
     total: float
@@ -160,42 +160,42 @@ class _Asked:
 
 
 def closeness(question: str, passages: Sequence[tuple[str, str]]) -> list[float]:
-    """How close each passage (context, text) comes to ``question``, 0-1, in their order.
+    """Return the closeness of each passage (context, text) to ``question``, 0-1, in order.
 
-    The passages should be the candidates of one search: the fewer of them hold a word, the more
-    it counts. A question without a word to look for is close to none.
+    The passages should be the candidates of one search: the fewer of them contain a word, the
+    more it counts. The result is 0 for a question of function words only.
     """
-    written = [word for word in _WORD.findall(question.lower()) if word not in FUNCTION_WORDS]
-    asked = [stem(word) for word in written]
-    known = dict.fromkeys(list(dict.fromkeys(asked))[:LONGEST_QUESTION])
-    if not known or not passages:
+    words = [word for word in _WORD.findall(question.lower()) if word not in FUNCTION_WORDS]
+    stems = [stem(word) for word in words]
+    wanted = dict.fromkeys(list(dict.fromkeys(stems))[:LONGEST_QUESTION])
+    if not wanted or not passages:
         return [0.0] * len(passages)
-    pattern = _pattern([word for word, one in zip(written, asked, strict=True) if one in known])
+    pattern = _pattern([word for word, form in zip(words, stems, strict=True) if form in wanted])
     contexts = [context.lower() for context, _ in passages]
     texts = [
         f"{context}\n{text.lower()}" for context, (_, text) in zip(contexts, passages, strict=True)
     ]
     places = [
         [
-            _Place(match.start(), match.end(), found)
+            _WordPosition(match.start(), match.end(), found)
             for match in pattern.finditer(text)
-            if (found := stem(match.group())) in known
+            if (found := stem(match.group())) in wanted
         ]
         for text in texts
     ]
-    weighed = _weighed([one for one in asked if one in known], places)
+    weighted = _weigh([form for form in stems if form in wanted], places)
     return [
-        _close(found, weighed, len(context))
+        _proximity(found, weighted, len(context))
         for found, context in zip(places, contexts, strict=True)
     ]
 
 
-def room_for_words(question: str, texts: Sequence[str]) -> float:
-    """How far closeness can be trusted, 0-1: by how much longer the passages are than the question.
+def closeness_weight(question: str, texts: Sequence[str]) -> float:
+    """Return how far closeness can be trusted, 0-1, by the ratio of passage to question length.
 
-    Two texts of one length that mean the same say it in different words (two questions, a
-    conversation and a paragraph); that a long passage holds the question's words in place is no
-    accident. 1 from three times the question's length.
+    Two texts of similar length that mean the same use different words (two questions, a
+    conversation and a paragraph), but a long passage rarely has the question's words together by
+    chance. The result is 1 from three times the question's length.
     """
     if not texts or not question:
         return 0.0
@@ -204,7 +204,7 @@ def room_for_words(question: str, texts: Sequence[str]) -> float:
 
 
 def _pattern(written: Iterable[str]) -> re.Pattern[str]:
-    """Finds words that begin as one of the stems does; whether they are it, the stemmer says."""
+    """Compile a pattern of words that begin like a stem; the stemmer then decides."""
     heads = {head for word in written for head in _heads(word, stem(word))}
     either = "|".join(
         re.escape(head) for head in sorted(heads, key=lambda head: (-len(head), head))
@@ -213,24 +213,25 @@ def _pattern(written: Iterable[str]) -> re.Pattern[str]:
 
 
 def _heads(word: str, stem: str) -> tuple[str, ...]:
-    """What the forms of a word begin with; the stemmer writes the ends of some anew."""
+    """Return the prefixes of a word's forms; the stemmer changes the ends of some."""
     head = stem[:-1] if len(stem) > 2 and (stem[-1] in "iey" or stem.endswith("bl")) else stem
     return (head,) if word.startswith(head) else (head, word)
 
 
-def _weighed(asked: Sequence[str], places: Sequence[Sequence[_Place]]) -> _Asked:
-    """Each word's worth by how few candidates hold it, as BM25 weighs words."""
-    held = Counter(stem for found in places for stem in {place.stem for place in found})
+def _weigh(stems: Sequence[str], places: Sequence[Sequence[_WordPosition]]) -> _Weights:
+    """Weigh words by their rarity among the candidates, as BM25 does."""
+    counts = Counter(stem for passage in places for stem in {place.stem for place in passage})
     count = len(places)
     worth = {
-        stem: math.log(1 + (count - held[stem] + 0.5) / (held[stem] + 0.5))
-        for stem in dict.fromkeys(asked)
+        stem: math.log(1 + (count - counts[stem] + 0.5) / (counts[stem] + 0.5))
+        for stem in dict.fromkeys(stems)
     }
-    times = Counter((one, other) for one, other in itertools.pairwise(asked) if one != other)
+    times = Counter(pair for pair in itertools.pairwise(stems) if pair[0] != pair[1])
     pairs = {
-        (one, other): count * (worth[one] + worth[other]) for (one, other), count in times.items()
+        (first, second): count * (worth[first] + worth[second])
+        for (first, second), count in times.items()
     }
-    return _Asked(
+    return _Weights(
         worth=worth,
         total=sum(worth.values()) or 1.0,
         pairs=pairs,
@@ -238,61 +239,62 @@ def _weighed(asked: Sequence[str], places: Sequence[Sequence[_Place]]) -> _Asked
     )
 
 
-def _close(found: Sequence[_Place], asked: _Asked, title_end: int) -> float:
-    by_stem: dict[str, list[_Place]] = {}
-    for place in found:
+def _proximity(positions: Sequence[_WordPosition], weights: _Weights, title_end: int) -> float:
+    by_stem: dict[str, list[_WordPosition]] = {}
+    for place in positions:
         by_stem.setdefault(place.stem, []).append(place)
-    covered = sum(asked.worth[stem] for stem in by_stem)
+    covered = sum(weights.worth[stem] for stem in by_stem)
     titled = sum(
-        asked.worth[stem] for stem, places in by_stem.items() if places[0].start < title_end
+        weights.worth[stem] for stem, places in by_stem.items() if places[0].start < title_end
     )
     adjacent = near = 0.0
-    for (one, other), worth in asked.pairs.items():
-        if one in by_stem and other in by_stem:
-            together, close_by = _together(by_stem[one], by_stem[other])
+    for (first, second), worth in weights.pairs.items():
+        if first in by_stem and second in by_stem:
+            together, close_by = _adjacency(by_stem[first], by_stem[second])
             adjacent += worth * together
             near += worth * close_by
     close = (
-        WEIGHT_COVERAGE * covered / asked.total
-        + WEIGHT_TITLE * titled / asked.total
-        + WEIGHT_ADJACENT * adjacent / asked.pairs_total
-        + WEIGHT_NEAR * near / asked.pairs_total
-        + WEIGHT_WINDOW * _best_window(found, asked.worth) / asked.total
+        WEIGHT_COVERAGE * covered / weights.total
+        + WEIGHT_TITLE * titled / weights.total
+        + WEIGHT_ADJACENT * adjacent / weights.pairs_total
+        + WEIGHT_NEAR * near / weights.pairs_total
+        + WEIGHT_WINDOW * _best_window(positions, weights.worth) / weights.total
     ) / WEIGHT
-    return min(1.0, close)  # sums of the same numbers in another order may differ a little
+    return min(1.0, close)  # rounding can exceed 1 slightly
 
 
-def _together(ones: Sequence[_Place], others: Sequence[_Place]) -> tuple[bool, bool]:
-    """Whether one of ``ones`` is followed by one of ``others``, and whether two are near.
+def _adjacency(ones: Sequence[_WordPosition], others: Sequence[_WordPosition]) -> tuple[bool, bool]:
+    """Whether one of ``ones`` is directly followed by one of ``others``, and whether two are near.
 
-    Both are in the order of the text, so each is gone through once.
+    Both are in text order, so one pass suffices.
     """
-    near, at = False, 0
-    for one in ones:
-        while at < len(others) and others[at].start < one.end:
-            at += 1
-        # Nearest to it are the last one before and the first one after it.
-        if at < len(others) and others[at].start - one.end <= GAP:
+    near, index = False, 0
+    for first in ones:
+        while index < len(others) and others[index].start < first.end:
+            index += 1
+        # The nearest are the last one before it and the first one after it.
+        if index < len(others) and others[index].start - first.end <= GAP:
             return True, True
         near = near or any(
-            abs(other.start - one.start) <= NEAR for other in others[max(0, at - 1) : at + 1]
+            abs(other.start - first.start) <= NEAR
+            for other in others[max(0, index - 1) : index + 1]
         )
     return False, near
 
 
-def _best_window(found: Sequence[_Place], worth: dict[str, float]) -> float:
-    """The worth of the different words in the best stretch of ``WINDOW`` characters."""
-    best = here = 0.0
+def _best_window(positions: Sequence[_WordPosition], worth: dict[str, float]) -> float:
+    """Return the total weight of distinct words in the best ``WINDOW`` characters."""
+    best = total = 0.0
     counts: Counter[str] = Counter()
     first = 0
-    for place in found:
+    for place in positions:
         counts[place.stem] += 1
         if counts[place.stem] == 1:
-            here += worth[place.stem]
-        while found[first].start < place.start - WINDOW:
-            counts[found[first].stem] -= 1
-            if not counts[found[first].stem]:
-                here -= worth[found[first].stem]
+            total += worth[place.stem]
+        while positions[first].start < place.start - WINDOW:
+            counts[positions[first].stem] -= 1
+            if not counts[positions[first].stem]:
+                total -= worth[positions[first].stem]
             first += 1
-        best = max(best, here)
+        best = max(best, total)
     return best

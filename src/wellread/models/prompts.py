@@ -1,4 +1,4 @@
-"""Prompts: templates in the folders ``prompts`` of packages, and the fence around data."""
+"""Loads prompt templates, and fences untrusted text inside a prompt."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ FENCE_CHARACTERS = 12
 
 
 def fence_of(*parts: str) -> str:
-    """What no source can know beforehand: a hash of everything that the prompt holds."""
+    """Return a marker that no source can predict: a hash of the whole prompt."""
     return tagged_hash("fence", *parts).rpartition("_")[2][:FENCE_CHARACTERS]
 
 
 def fenced(text: str, fence: str) -> str:
-    """``text`` without hidden characters and without the fence, should it stand there after all."""
+    """Remove hidden characters and any copy of the fence from ``text``."""
     return re.sub(re.escape(fence), "…", visible(text), flags=re.IGNORECASE).strip()
 
 
 @cache
 def template(name: str, package: str) -> Template:
-    """The prompt in the file ``name`` among the ``prompts`` of a package."""
+    """Load the template ``name`` from the folder ``prompts`` of a package."""
     environment = Environment(
         loader=PackageLoader(package, "prompts"),
         autoescape=False,  # noqa: S701 - the result is read by a model, not by a browser

@@ -1,7 +1,7 @@
-"""Calls of models are recorded: wrappers around a language model and an embedder.
+"""Records model calls with their tokens and cost: wrappers of a language model and an embedder.
 
-What is written down are counts, times and prices, and for a failure one of a few fixed phrases:
-never a word of a question, of a source, or of what a server said.
+Records hold counts, times, prices and, for a failure, one of a few fixed phrases: never a word of a
+question, a source or a server's message.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ from wellread.models.word_pieces import count_tokens
 from wellread.values.calls import EMBED_PASSAGE, EMBED_QUERY, Call
 
 MILLION = 1_000_000
-CHARACTERS_PER_TOKEN = 4  # of English; where word pieces are fewer, this guess counts
+CHARACTERS_PER_TOKEN = 4  # in English; the minimum estimate when there are fewer word pieces
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tariff:
-    """US dollars for a million tokens, as the settings say; None: as the price list says."""
+    """US dollars for a million tokens by the settings; None uses the price list."""
 
     read: float | None = None
     written: float | None = None
@@ -54,7 +54,7 @@ class Tariff:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
-    """US dollars; 0 when the price is not ``known``."""
+    """A cost in US dollars; 0 when the price is not ``known``."""
 
     dollars: float
     known: bool = True
@@ -65,14 +65,14 @@ SET_PRICES = "set generation.input_price and generation.output_price"
 
 
 def tariff_of(settings: GenerationSettings, role: Role = "model") -> Tariff:
-    """What the settings say of the price of the model in that role."""
+    """Return the prices in the settings for the model of ``role``."""
     if role != "model":
         return LISTED
     return Tariff(read=settings.input_price, written=settings.output_price)
 
 
-def named(identity: str) -> tuple[str, str]:
-    """Provider and model of an identity: ``openai:gpt-4o``, ``llama3.2@localhost:11434``."""
+def split_identity(identity: str) -> tuple[str, str]:
+    """Split an identity (``openai:gpt-4o``, ``llama3.2@localhost:11434``) into provider, model."""
     model, at, host = identity.rpartition("@")
     if at:
         return host, model
@@ -81,54 +81,56 @@ def named(identity: str) -> tuple[str, str]:
 
 
 def cost_of(identity: str, read: int, written: int, tariff: Tariff = LISTED) -> Cost:
-    """What reading and writing so many tokens costs.
+    """Return the cost of reading and writing that many tokens.
 
-    A side that the tariff leaves open costs what the list says, or nothing where the tariff has
-    the other side and the list knows neither.
+    A price missing in the tariff is taken from the price list, or is 0 when the list lacks the
+    model and the tariff has the other price.
     """
     own = (read * (tariff.read or 0.0) + written * (tariff.written or 0.0)) / MILLION
     listed = None
     if tariff.read is None or tariff.written is None:
         open_read = read if tariff.read is None else 0
         open_written = written if tariff.written is None else 0
-        listed = _listed(*named(identity), open_read, open_written)
+        listed = _list_price(*split_identity(identity), open_read, open_written)
     return Cost(dollars=own + (listed or 0.0), known=listed is not None or tariff != LISTED)
 
 
 def is_listed(provider: str, model: str) -> bool:
     """Whether the price list has the model."""
-    return _listed(provider, model, 1, 1) is not None
+    return _list_price(provider, model, 1, 1) is not None
 
 
-def tokens_of(text: str) -> int:
-    """About how many tokens a model counts in ``text``: models differ by a tenth or two."""
+def estimate_tokens(text: str) -> int:
+    """Estimate the tokens in ``text``; models differ by 10 to 20 %."""
     return max(count_tokens(text), len(text) // CHARACTERS_PER_TOKEN)
 
 
-def prompt_tokens(prompt: Prompt) -> int:
-    """About how many tokens a model reads of ``prompt``."""
-    offered = (f"{one.name} {one.description} {json.dumps(one.parameters)}" for one in prompt.tools)
-    called = (
-        f"{one.name} {one.arguments}" for exchange in prompt.history for one in exchange.calls
+def estimate_prompt_tokens(prompt: Prompt) -> int:
+    """Estimate the tokens in ``prompt``."""
+    tools = (
+        f"{each.name} {each.description} {json.dumps(each.parameters)}" for each in prompt.tools
     )
-    said = (text for one in prompt.history for text in (one.text, one.heard))
-    texts = (prompt.system, prompt.user, *offered, *called, *said)
-    return sum(tokens_of(text) for text in texts)
+    called = (
+        f"{item.name} {item.arguments}" for exchange in prompt.history for item in exchange.calls
+    )
+    texts_of_history = (text for item in prompt.history for text in (item.text, item.heard))
+    texts = (prompt.system, prompt.user, *tools, *called, *texts_of_history)
+    return sum(estimate_tokens(text) for text in texts)
 
 
 @cache
 def warn_unpriced(identity: str) -> None:
-    """Tell the log, once, that calls of a model count nothing in the budget."""
+    """Log once that calls of a model do not count towards the budget."""
     logger.warning(
-        "price unknown: %s; its calls count nothing in the budget (%s)", identity, SET_PRICES
+        "price unknown: %s; its calls do not count in the budget (%s)", identity, SET_PRICES
     )
 
 
-def _listed(provider: str, model: str, read: int, written: int) -> float | None:
-    """US dollars by the price list; None when it does not know."""
+def _list_price(provider: str, model: str, read: int, written: int) -> float | None:
+    """Return the cost in US dollars by the price list; None when it lacks the model."""
     if not model or not _installed():
         return None
-    # Heavy (a quarter of a second), and only there with the extra.
+    # Slow to import (a quarter of a second), and installed only with the extra.
     from genai_prices import Usage, calc_price  # noqa: PLC0415
 
     usage = Usage(input_tokens=read, output_tokens=written)
@@ -150,7 +152,7 @@ def _installed() -> bool:
 
 Record = Callable[[Call], None]
 
-STOPPED = "stopped"  # the reader went away, or the program ended
+STOPPED = "stopped"  # the consumer left, or the program ended
 FAILED = "failed"
 TIMED_OUT = "timed out"
 _ANSWERED = re.compile(r"\banswered ([1-5]\d\d)\b")
@@ -164,28 +166,28 @@ _PHRASES = (
 
 
 class Ledger(Protocol):
-    """Where calls are written down, and what says whether one may be made."""
+    """Records calls, and refuses those that would exceed the budget."""
 
     def begin(self, expected: Callable[[], Call]) -> int | None:
-        """Set aside what a call is expected to cost at most; a number for ``end``, if any.
+        """Reserve the maximum cost of a call; return a ticket for ``end`` if a budget applies.
 
-        ``expected`` is called only when there is a budget to keep.
+        ``expected`` is called only when there is a budget.
 
         Raises:
-            BudgetError: that is more than is left of a budget.
+            BudgetError: the cost exceeds what is left of a budget.
         """
         ...
 
     def end(self, ticket: int | None, call: Call) -> None:
-        """Write down how the call that ``begin`` gave ``ticket`` to has ended."""
+        """Record the outcome of the call that ``begin`` gave ``ticket`` to."""
         ...
 
 
 class RecordedModel:
-    """Wraps a language model: every call is within the budget, priced, and written down.
+    """Wraps a language model: checks every call against the budget, prices and records it.
 
-    Tokens that the provider did not count are estimated where it has sent or read any, so that a
-    reply that breaks off is paid for in the books as it is at the provider's.
+    Missing token counts are estimated when the provider read or sent any, so that an interrupted
+    reply is recorded with the cost that the provider charges.
     """
 
     def __init__(
@@ -206,20 +208,20 @@ class RecordedModel:
 
     @property
     def identity(self) -> str:
-        """That of the model inside."""
+        """The identity of the wrapped model."""
         return self._model.identity
 
     @property
     def takes_tools(self) -> bool:
-        """Whether the model inside does."""
+        """Whether the wrapped model calls tools."""
         return takes_tools(self._model)
 
     async def stream(self, prompt: Prompt) -> AsyncGenerator[Piece, None]:
-        """The reply of the model inside; its usage comes with tokens and cost filled in.
+        """Yield the wrapped model's reply, with tokens and cost filled into its usage.
 
         Raises:
-            BudgetError: what is left of the budget is less than the call may cost.
-            ModelError: the model failed; its ``cost`` is what that cost all the same.
+            BudgetError: the call may cost more than is left of the budget.
+            ModelError: the model failed; ``cost`` is what the failed call cost.
         """
         ticket = await to_thread.run_sync(self._ledger.begin, lambda: self._expected(prompt))
         begun = time.monotonic()
@@ -237,7 +239,7 @@ class RecordedModel:
                         error = ""
                         yield usage
         except ModelError as raised:
-            error = kind_of(raised)
+            error = failure_phrase(raised)
             raised.cost = self._ended(prompt, written, usage, error).cost
             raise
         finally:
@@ -247,20 +249,20 @@ class RecordedModel:
                 seconds = round(time.monotonic() - begun, 4)
                 self._ledger.end(ticket, replace(call, seconds=seconds, error=error))
 
-            # Also when the reader goes away: what was written until then is paid for.
+            # Even when the consumer leaves: what was written until then is charged.
             with CancelScope(shield=True):
                 await to_thread.run_sync(end)
 
     def _expected(self, prompt: Prompt) -> Call:
-        """What a call with ``prompt`` takes at most: all that may be written is written."""
+        """Return the most expensive outcome of a call with ``prompt``."""
         if not self.cost(1, 1).known:
             warn_unpriced(self.identity)
-        return self._call(prompt_tokens(prompt), self._max_tokens)
+        return self._call(estimate_prompt_tokens(prompt), self._max_tokens)
 
     def _filled(self, prompt: Prompt, texts: Sequence[str], usage: ModelUsage) -> ModelUsage:
-        """``usage`` with the tokens that the provider did not count, and with its cost."""
-        read = usage.input_tokens or prompt_tokens(prompt)
-        written = usage.output_tokens or tokens_of("".join(texts))
+        """Return ``usage`` with missing token counts and the cost filled in."""
+        read = usage.input_tokens or estimate_prompt_tokens(prompt)
+        written = usage.output_tokens or estimate_tokens("".join(texts))
         cost = usage.cost or self.cost(read, written, usage.model).dollars
         return replace(usage, input_tokens=read, output_tokens=written, cost=cost)
 
@@ -270,11 +272,11 @@ class RecordedModel:
         if usage is not None:
             return replace(self._call(usage.input_tokens, usage.output_tokens), cost=usage.cost)
         if texts or error in (TIMED_OUT, STOPPED):
-            return self._call(prompt_tokens(prompt), tokens_of("".join(texts)))
+            return self._call(estimate_prompt_tokens(prompt), estimate_tokens("".join(texts)))
         return self._call(0, 0)
 
     def _call(self, read: int, written: int) -> Call:
-        provider, model = named(self.identity)
+        provider, model = split_identity(self.identity)
         return Call(
             purpose=self._purpose,
             provider=provider,
@@ -285,15 +287,15 @@ class RecordedModel:
         )
 
     def cost(self, read: int, written: int, reported: str = "") -> Cost:
-        """What so many tokens cost, by the settings or the price list.
+        """Return the cost of that many tokens, by the settings or the price list.
 
-        Looked for under the name that the model is asked by, then under the one that the provider
+        The list is searched for the model's configured name, then for the name that the provider
         ``reported``.
         """
         cost = cost_of(self.identity, read, written, self._tariff)
         if cost.known or not reported:
             return cost
-        provider, _ = named(self.identity)
+        provider, _ = split_identity(self.identity)
         return cost_of(f"{reported}@{provider}", read, written)
 
 
@@ -302,9 +304,9 @@ def _words_of(piece: TextDelta | ToolCall) -> str:
 
 
 class RecordedEmbedder:
-    """Wraps an embedder that may cost something: one line in the books for each call.
+    """Wraps an embedder that may cost money, and records each call.
 
-    Servers' replies are read without their token counts, so the tokens are estimated.
+    Servers' token counts are not read, so the tokens are estimated.
     """
 
     def __init__(self, inside: Embedder, record: Record, *, provider: str, model: str) -> None:
@@ -314,21 +316,21 @@ class RecordedEmbedder:
 
     @property
     def identity(self) -> str:
-        """That of the embedder inside."""
+        """The identity of the wrapped embedder."""
         return self._inside.identity
 
     @property
     def dimensions(self) -> int:
-        """That of the embedder inside."""
+        """The length of its vectors."""
         return self._inside.dimensions
 
     def close(self) -> None:
-        """Let go of the connections of the embedder inside, where it has any."""
+        """Close the connections of the wrapped embedder, if it has any."""
         if isinstance(self._inside, Closeable):
             self._inside.close()
 
     def embed(self, texts: Sequence[str], purpose: Purpose) -> NDArray[np.float32]:
-        """The vectors of the embedder inside; the call is written down whether it fails or not."""
+        """Return the wrapped embedder's vectors, and record the call even if it fails."""
         if not texts:
             return self._inside.embed(texts, purpose)
         begun = time.monotonic()
@@ -337,10 +339,10 @@ class RecordedEmbedder:
             vectors = self._inside.embed(texts, purpose)
             error = ""
         except ModelError as raised:
-            error = kind_of(raised)
+            error = failure_phrase(raised)
             raise
         finally:
-            read = 0 if error else sum(tokens_of(text) for text in texts)
+            read = 0 if error else sum(estimate_tokens(text) for text in texts)
             self._record(
                 Call(
                     purpose=EMBED_QUERY if purpose == "query" else EMBED_PASSAGE,
@@ -355,11 +357,11 @@ class RecordedEmbedder:
         return vectors
 
 
-def kind_of(error: ModelError) -> str:
-    """Why a call failed, in a few fixed words: a server's own may quote the question."""
+def failure_phrase(error: ModelError) -> str:
+    """Return the failure as a fixed phrase, because a server's message may quote the question."""
     if isinstance(error, ModelTimeoutError):
         return TIMED_OUT
-    said = str(error)
-    if status := _ANSWERED.search(said):
+    message = str(error)
+    if status := _ANSWERED.search(message):
         return status.group()
-    return next((kind for phrase, kind in _PHRASES if phrase in said), FAILED)
+    return next((kind for phrase, kind in _PHRASES if phrase in message), FAILED)

@@ -1,5 +1,6 @@
-"""What calls of models share: when a failed one is tried again, and what is left out of what comes
-back: keys (into logs, answers and the catalogue goes only what remains) and thoughts.
+"""Shared by model calls: retries, and removal of secrets and reasoning blocks from replies.
+
+Logs, answers and the catalogue only get text from which the keys have been removed.
 """
 
 from __future__ import annotations
@@ -25,24 +26,23 @@ FIRST_WAIT = 0.5
 LONGEST_WAIT = 20.0
 
 
-def pause_after(error: ModelError, tried: int, longest: float = LONGEST_WAIT) -> float | None:
-    """Seconds to wait after the try number ``tried`` (from 0) failed; None: try no more.
+def pause_after(error: ModelError, attempt: int, longest: float = LONGEST_WAIT) -> float | None:
+    """Return the seconds to wait after attempt ``attempt`` (from 0) failed; None to give up.
 
-    The first wait is half a second and each further one twice as long, up to half less by chance,
-    and never less than the server asked for. One that asks for more than ``longest`` is not waited
-    for.
+    The wait starts at half a second and doubles, minus up to half of it at random, and is never
+    shorter than the server asked for. A server that asks for more than ``longest`` is given up.
     """
-    # Chance keeps many clients that failed together from coming back together.
+    # Jitter keeps many clients that failed together from retrying together.
     spread = random.uniform(0.5, 1.0)  # noqa: S311 - no secret depends on it
-    pause = max(min(FIRST_WAIT * 2.0**tried, longest) * spread, error.retry_after or 0.0)
+    pause = max(min(FIRST_WAIT * 2.0**attempt, longest) * spread, error.retry_after or 0.0)
     return pause if error.retryable and pause <= longest else None
 
 
 class RetryingModel:
-    """Repeats a call that failed in a way that may pass, as long as no text was passed on yet.
+    """Repeats a call after a temporary failure, as long as no text was passed on yet.
 
-    A server that asks for a very long wait is not waited for: its error goes up, so that another
-    answerer can take over at once.
+    When a server asks for a very long wait, its error is raised at once, so that another model
+    can take over.
     """
 
     def __init__(
@@ -63,18 +63,18 @@ class RetryingModel:
 
     @property
     def identity(self) -> str:
-        """That of the model inside."""
+        """The identity of the wrapped model."""
         return self._model.identity
 
     @property
     def takes_tools(self) -> bool:
-        """Whether the model inside does."""
+        """Whether the wrapped model calls tools."""
         return takes_tools(self._model)
 
     async def stream(self, prompt: Prompt) -> AsyncGenerator[Piece, None]:
-        """The reply of the first try that does not fail before its first piece."""
-        begun = self._clock()
-        for tried in range(self._retries + 1):
+        """Yield the reply of the first attempt that does not fail before its first piece."""
+        start = self._clock()
+        for attempt in range(self._retries + 1):
             passed_on = False
             try:
                 async with streaming(self._model, prompt) as pieces:
@@ -83,28 +83,28 @@ class RetryingModel:
                         yield piece
                 return
             except ModelError as error:
-                pause = pause_after(error, tried)
-                if passed_on or tried == self._retries or pause is None:
+                pause = pause_after(error, attempt)
+                if passed_on or attempt == self._retries or pause is None:
                     raise
-                if self._clock() - begun + pause >= self._patience:
+                if self._clock() - start + pause >= self._patience:
                     raise
-                message = "%s failed (%s); try %d of %d follows in %.1f s"
-                tries = (tried + 2, self._retries + 1)
+                message = "%s failed (%s); attempt %d of %d follows in %.1f s"
+                tries = (attempt + 2, self._retries + 1)
                 logger.warning(message, self.identity, error, *tries, pause)
             await self._sleep(pause)
 
 
 HIDDEN = "***"
-SHORTEST = 4  # characters; less is no secret, and would be found in every word
+SHORTEST = 4  # characters; anything shorter is not a secret, and would match in every word
 _SECRET_NAME = re.compile(
     r"(?:^|_)(?:KEY|TOKEN|SECRET|PASSWORD|PASSPHRASE)S?(?:_|$)", re.IGNORECASE
 )
 
 
-def without_keys(text: str, keys: Iterable[str]) -> str:
-    """``text`` with each of ``keys`` hidden, also as a URL, JSON or base64 writes it.
+def remove_keys(text: str, keys: Iterable[str]) -> str:
+    """Return ``text`` with ``keys`` hidden, even when encoded for a URL, JSON or base64.
 
-    To be called on the whole text: a key that was cut in two is not found.
+    Call it on the complete text: a key that was cut in two is not found.
     """
     forms = {form for key in keys for form in _forms(key)}
     for form in sorted(forms, key=len, reverse=True):
@@ -113,7 +113,7 @@ def without_keys(text: str, keys: Iterable[str]) -> str:
 
 
 def secrets_in(environ: Mapping[str, str]) -> list[str]:
-    """The values of variables that are called a key, a token or the like."""
+    """Return the values of variables whose names contain key, token, secret or password."""
     return [value for name, value in environ.items() if _SECRET_NAME.search(name)]
 
 
@@ -134,10 +134,10 @@ CLOSING = "</think>"
 
 
 class ThoughtFilter:
-    """Passes a reply on without a ``<think>…</think>`` block at its very beginning.
+    """Removes a ``<think>…</think>`` block at the very beginning of a streamed reply.
 
-    Servers that know their model send thoughts in a field of their own; others leave the tags in
-    the text, cut into pieces anywhere. Tags further on are text like any other.
+    Some servers send reasoning in a separate field; others leave the tags in the text, where the
+    stream may split them anywhere. Tags further on are ordinary text.
     """
 
     def __init__(self) -> None:
@@ -145,7 +145,7 @@ class ThoughtFilter:
         self._state: Literal["start", "thinking", "after", "open"] = "start"
 
     def feed(self, piece: str) -> str:
-        """What of the reply may be passed on, now that ``piece`` has arrived."""
+        """Add a ``piece`` of the reply, and return the text that can be passed on."""
         self._held += piece
         if self._state == "start":
             start = self._held.lstrip()
@@ -160,7 +160,7 @@ class ThoughtFilter:
                 self._state = "after"
                 self._held = rest
             else:
-                # Only as much as may be the beginning of the closing tag.
+                # Keep only what may be the beginning of the closing tag.
                 self._held = self._held[-len(CLOSING) + 1 :]
         if self._state == "after":
             self._held = self._held.lstrip()
@@ -169,7 +169,7 @@ class ThoughtFilter:
         return self._release() if self._state == "open" else ""
 
     def finish(self) -> str:
-        """The rest, at the reply's end; thoughts that never ended are not passed on."""
+        """Return the remaining text at the reply's end; an unclosed block is dropped."""
         return "" if self._state == "thinking" else self._release()
 
     def _release(self) -> str:

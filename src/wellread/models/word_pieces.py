@@ -1,8 +1,8 @@
-"""BERT (uncased) word pieces, by blingfire.
+"""Tokenises text into BERT (uncased) word pieces with blingfire.
 
-blingfire's last release is of 2021, so nothing else may call it for word pieces: replacing it
-means replacing this module. Its ids equal those of the model's own tokenizer, except that a word
-of more than 100 letters is split here where the original gives one ``[UNK]``.
+blingfire's last release was in 2021, so only this module may call it for word pieces, to keep it
+replaceable. Its ids equal those of the model's own tokenizer, except that a word of more than 100
+letters is split here where the original gives one ``[UNK]``.
 
 Every function takes any Python string. Lone surrogates are dropped, as BERT drops characters it
 cannot read; blingfire would refuse the whole text.
@@ -29,12 +29,12 @@ UNKNOWN = 100
 VOCABULARY = 30_522
 VOCABULARY_FILE = "bert_base_tok.bin"
 SECTION_CHARACTERS = 32_768
-"""Longest text given to blingfire at once: bounds its buffers, whose cost grows faster than the
-text past some megabytes."""
+"""Longest text passed to blingfire at once: beyond some megabytes the cost of its buffers grows
+faster than the text."""
 SMALLEST_SECTION = 512
-"""Longer than any real word, so that a section ends at white space."""
+"""Characters: longer than any real word, so that a section ends at white space."""
 CHARACTERS_PER_PIECE = 8
-"""Generous first guess of how much text holds a number of pieces (English has 4 to 5)."""
+"""Generous first estimate of the text that holds a number of pieces (English has 4 to 5)."""
 
 _PROTOTYPE = ctypes.CFUNCTYPE(
     ctypes.c_int,
@@ -49,15 +49,15 @@ _LOADING = threading.Lock()
 
 
 def word_pieces(texts: Sequence[str], max_length: int) -> list[NDArray[np.int32]]:
-    """The first ``max_length`` word piece ids of each text, without ``[CLS]`` and ``[SEP]``.
+    """Return the first ``max_length`` ids of each text, without ``[CLS]`` and ``[SEP]``.
 
-    Safe to call from several threads. A text without a word gives an empty array.
+    Thread-safe. A text without a word gives an empty array.
     """
     return [_first_pieces(text, max_length) for text in texts]
 
 
 def count_tokens(text: str) -> int:
-    """The number of word pieces of ``text``, without ``[CLS]`` and ``[SEP]``."""
+    """Return the number of word pieces of ``text``, without ``[CLS]`` and ``[SEP]``."""
     return sum(len(_pieces(section)) for section in _sections(text, SECTION_CHARACTERS))
 
 
@@ -66,21 +66,21 @@ def _first_pieces(text: str, max_length: int) -> NDArray[np.int32]:
     size = min(max(guess, SMALLEST_SECTION), SECTION_CHARACTERS)
     if len(text) <= size:
         return _pieces(text)[:max_length]
-    found: list[NDArray[np.int32]] = []
+    parts: list[NDArray[np.int32]] = []
     missing = max_length
     for section in _sections(text, size):
         pieces = _pieces(section)[:missing]
-        found.append(pieces)
+        parts.append(pieces)
         missing -= len(pieces)
         if missing <= 0:
             break
-    return np.concatenate(found)
+    return np.concatenate(parts)
 
 
 def _sections(text: str, size: int) -> Iterator[str]:
-    """``text`` in sections of at most ``size`` characters, cut at white space where there is any.
+    """Split ``text`` into sections of at most ``size`` characters, at white space if possible.
 
-    No word piece reaches over white space, so the pieces of the sections are those of the text.
+    No word piece spans white space, so splitting does not change the pieces.
     """
     start = 0
     while len(text) - start > size:
@@ -93,7 +93,7 @@ def _sections(text: str, size: int) -> Iterator[str]:
 
 def _pieces(text: str) -> NDArray[np.int32]:
     data = text.encode("utf-8", "ignore")
-    # A piece stands for one byte at least, so this is always room enough.
+    # A piece stands for at least one byte, so the buffer is always large enough.
     buffer = np.empty(len(data) + 1, dtype=np.int32)
     count = _text_to_ids()(data, len(data), buffer.ctypes.data, len(buffer))
     return buffer[:count]
@@ -120,7 +120,7 @@ def _load() -> Callable[[bytes, int, int, int], int]:
             f"the tokenizer's vocabulary {path} could not be loaded",
             hint="install it again: pip install --force-reinstall blingfire",
         )
-    # An own prototype: setting argtypes on the shared function would change it for other callers.
+    # A separate prototype: argtypes on the shared function would change it for other callers.
     text_to_ids = _PROTOTYPE(("TextToIds", package.blingfire))
 
     def call(data: bytes, size: int, buffer: int, room: int) -> int:

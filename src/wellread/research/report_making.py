@@ -1,7 +1,7 @@
-"""From what was read to the report: sections are chosen or written, and put together as Markdown.
+"""Builds the report: chooses or writes the sections and assembles them as Markdown.
 
-Summary, a section per facet, disagreements, timeline; one bibliography, numbered in the order of
-the text. Every sentence is checked on its way in.
+A report has a summary, a section per facet, disagreements and a timeline. Citations are numbered
+in the order of the text. Every sentence is checked before it is added.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from dataclasses import dataclass, field, replace
 from anyio import to_thread
 
 from wellread.ask.answer import answer, final
-from wellread.ask.deliver.cite import CitedText, add_draft, flat, styled
-from wellread.ask.deliver.prune_draft import pruned, unflagged
-from wellread.ask.deliver.reply import flagged_note, unflagged_extracts
-from wellread.ask.understand.conversation import Opened
+from wellread.ask.deliver.cite import CitedText, add_draft, flatten_label, styled_marker
+from wellread.ask.deliver.prune_draft import drop_flagged, prune
+from wellread.ask.deliver.reply import flagged_note, remove_flagged_sentences
+from wellread.ask.understand.conversation import SessionQuestion
 from wellread.identity import tagged_hash
 from wellread.kb import KnowledgeBase
 from wellread.research.planning import Planned
@@ -53,29 +53,29 @@ from wellread.values.reports import (
     ResearchEvent,
 )
 
-IN_SUMMARY = 4  # extracts, where no answer is the summary
-LEAST_DATED = 3  # sources, from which there is a timeline
-MOST_LISTED = 12  # sources that are named as read and not used
-READ_OFF = ("question", "bridge", "entity", "speaker")  # kinds of facets nobody named
-NAMED = ("question", "side", "entity", "model")  # facets whose lack is a gap of the material
-WHOLE = Confidence(
+MAX_SUMMARY_EXTRACTS = 4  # extracts, if the summary is not an answer
+MIN_DATED_SOURCES = 3  # dated sources needed for a timeline
+MAX_UNCITED_LISTED = 12  # listed sources that were read but not cited
+DERIVED_KINDS = ("question", "bridge", "entity", "speaker")  # facets derived from the material
+GAP_KINDS = ("question", "side", "entity", "model")  # kinds of facets reported as gaps when empty
+WHOLE_CONFIDENCE = Confidence(
     score=0.6,
     band="medium",
-    reasoning="the sources are told part by part; no single answer was asked for",
+    reasoning="the report summarizes the sources part by part, without a single answer",
 )
-NOWHERE = "The sources hold nothing about this question."
-NOT_DIRECTLY = "The sources do not answer this directly; what they say nearest to it:"
+NOWHERE = "The sources contain nothing about this question."
+NOT_DIRECTLY = "The sources do not answer this directly. The closest passages:"
 
 
 @dataclass(slots=True)
 class Material:
-    """What the report is made of.
+    """The inputs of a report.
 
     Attributes:
-        quick: the answer of the one search, where the question asks for one.
+        quick: the quick answer, if the question asks for a single answer.
     """
 
-    turn: Opened
+    turn: SessionQuestion
     analysis: Analysis
     planned: Planned
     quick: Answer | None = None
@@ -83,13 +83,13 @@ class Material:
 
     @property
     def drafts(self) -> list[SectionDraft]:
-        """The sections, and the summary that a model wrote."""
+        """All section drafts, and the summary if a model wrote one."""
         summary = self.sections.summary
         return [*self.sections.drafts.values(), *([summary] if summary else [])]
 
 
 async def deliver(state: RunState, material: Material) -> AsyncIterator[ResearchEvent]:
-    """Choose, write, check; the report at the end."""
+    """Choose or write the sections, check them, and yield the report as the last event."""
     kb = state.kb
     if not material.planned.whole:
         question = replace(
@@ -109,32 +109,31 @@ async def deliver(state: RunState, material: Material) -> AsyncIterator[Research
             yield event
     found = sum(map(len, sections.shown.values()))
     passages, documents = len(sections.evidence), len(state.pool.documents(()))
-    text = f"{found} places chosen from {passages} passages of {documents} documents"
+    text = f"{found} extracts chosen from {passages} passages of {documents} documents"
     yield ProgressEvent(round=state.rounds, stage="write", text=text, found=found)
-    report = await to_thread.run_sync(_composed, state, material)
+    report = await to_thread.run_sync(_compose_report, state, material)
     checked = len(report.answer.sentences)
     dropped = report.answer.dropped_sentences
-    text = f"{checked} sentences are borne out by their sources, {dropped} were left out"
+    text = f"{checked} sentences are supported by their sources, {dropped} were removed"
     yield ProgressEvent(round=state.rounds, stage="verify", text=text, found=checked)
     yield ReportEvent(report=report)
 
 
-def _composed(state: RunState, material: Material) -> Report:
-    """The report as it goes out."""
+def _compose_report(state: RunState, material: Material) -> Report:
     kb = state.kb
     report = ReportPage(kb=kb, page=CitedText(kb), evidence=material.sections.evidence)
     report.heading("Summary")
     _summary(material, report)
     report.summary = Span(start=0, end=len(report.page.text.rstrip()))
-    # What was asked for has a section always; what was read off the material, or came up on the
-    # way, if it tells something.
+    # Requested facets always get a section; facets derived from the material or found during the
+    # run only if they have content.
     for facet in state.facets if state.pool.hits else ():
         draft = material.sections.drafts.get(facet.id)
-        if draft is not None or facet.kind not in READ_OFF:
+        if draft is not None or facet.kind not in DERIVED_KINDS:
             report.section(facet, draft)
     report.conflicts = disagreements(report, material.quick)
     timeline(report)
-    documents = _read(state, report)
+    documents = _read_documents(state, report)
     stopped = state.stopped or "complete"
     warning = "; ".join(filter(None, (WARNINGS.get(stopped, ""), state.failure)))
     return Report(
@@ -154,7 +153,6 @@ def _composed(state: RunState, material: Material) -> Report:
 
 
 def _summary(material: Material, report: ReportPage) -> None:
-    """The quick answer; where there is none, what answers best of the first facets."""
     quick, summary = material.quick, material.sections.summary
     by_expert = quick is not None and quick.answered_by == BEFORE
     if summary is not None and summary.checked and not by_expert:
@@ -163,7 +161,7 @@ def _summary(material: Material, report: ReportPage) -> None:
     if quick is not None and (by_expert or (quick.answered_by != NOBODY and quick.sentences)):
         summary_of_answer(report, quick)
         return
-    chosen = [extract.marked_alone() for extract in material.sections.best[:IN_SUMMARY]]
+    chosen = [extract.only_marked() for extract in material.sections.best[:MAX_SUMMARY_EXTRACTS]]
     if not chosen:
         report.page.text += quick.text if quick is not None else NOWHERE
         return
@@ -172,15 +170,14 @@ def _summary(material: Material, report: ReportPage) -> None:
     report.add(draft_of(chosen))
 
 
-def _read(state: RunState, report: ReportPage) -> list[ReadDocument]:
-    """Every document that was read: the nearest first, then what led on from them."""
-    cited = {one.document_id for one in report.page.citations}
-    led = [one.id for one in state.facets if one.kind == "bridge"]
+def _read_documents(state: RunState, report: ReportPage) -> list[ReadDocument]:
+    cited = {citation.document_id for citation in report.page.citations}
+    led = [facet.id for facet in state.facets if facet.kind == "bridge"]
     counts = Counter(hit.document.id for hit in state.pool.hits.values())
     titles = {hit.document.id: hit.document.title for hit in state.pool.hits.values()}
     return [
-        ReadDocument(id=known, title=titles[known], passages=counts[known], cited=known in cited)
-        for known in state.pool.documents(led)
+        ReadDocument(id=key, title=titles[key], passages=counts[key], cited=key in cited)
+        for key in state.pool.documents(led)
     ]
 
 
@@ -192,17 +189,17 @@ def _answer(
     warning: str,
 ) -> Answer:
     turn, quick, page = material.turn, material.quick, report.page
-    named = {one.id for one in state.facets if one.kind in NAMED}
+    named = {one.id for one in state.facets if one.kind in GAP_KINDS}
     missing = [one.title for one in report.sections if not one.found and one.facet in named]
-    gaps = tuple(f"nothing found about “{title}”" for title in missing)
-    sure = _sure(material, bool(page.sentences))
+    gaps = tuple(f"Nothing was found about “{title}”." for title in missing)
+    confidence = _report_confidence(material, bool(page.sentences))
     writers = [each.by for each in material.drafts if each.by not in (EXTRACTIVE, NOBODY)]
     fallbacks = dict.fromkeys(each.fallback for each in material.drafts if each.fallback)
     notes = (
         *turn.notes,
         *material.analysis.respelt,
         *(
-            f"nothing was found within {one}, so it was left out"
+            f"nothing was found within {one}, so this limit was ignored"
             for one in material.planned.relaxed
         ),
         *material.planned.failures,
@@ -223,13 +220,13 @@ def _answer(
         text=page.text.strip(),
         citations=tuple(page.citations),
         sentences=tuple(page.sentences),
-        confidence=sure,
+        confidence=confidence,
         answered_by=[*writers, EXTRACTIVE][0] if page.sentences else NOBODY,
         mode="deep",
         session_id=turn.question.session_id,
         data_gaps=tuple(dict.fromkeys((*(quick.data_gaps if quick else ()), *gaps))),
         conflicts=report.conflicts,
-        related=tuple(unused[:MOST_LISTED]),
+        related=tuple(unused[:MAX_UNCITED_LISTED]),
         notes=tuple(dict.fromkeys(notes)),
         table=quick.table if quick else None,
         relaxed=material.planned.relaxed,
@@ -246,14 +243,18 @@ def _answer(
     )
 
 
-def _sure(material: Material, found: bool) -> Confidence:
-    """How sure the summary's answer is; a report on a whole answers nothing that could be wrong."""
+def _report_confidence(material: Material, has_sentences: bool) -> Confidence:
+    """The confidence of the summary; fixed for a report on whole documents, which has no answer."""
     if material.quick is None:
-        return WHOLE if found else Confidence(score=0.0, band="none", reasoning=NOWHERE)
-    sure = material.quick.confidence
-    if sure.band == "none" and found:
-        return replace(sure, band="low")
-    return sure
+        return (
+            WHOLE_CONFIDENCE
+            if has_sentences
+            else Confidence(score=0.0, band="none", reasoning=NOWHERE)
+        )
+    confidence = material.quick.confidence
+    if confidence.band == "none" and has_sentences:
+        return replace(confidence, band="low")
+    return confidence
 
 
 # --- the page ------------------------------------------------------------------------------------
@@ -270,25 +271,25 @@ class ReportPage:
     summary: Span = field(default_factory=lambda: Span(start=0, end=0))
     conflicts: tuple[Conflict, ...] = ()
     dropped: int = 0
-    flagged: int = 0  # sentences that an expert flagged as harmful, and that were left out
+    flagged: int = 0  # removed sentences that an expert flagged as harmful
 
     def heading(self, title: str) -> int:
-        """Begin a part; where it begins."""
+        """Start a part and return its position."""
         self.page.text = self.page.text.rstrip() + ("\n\n" if self.page.text else "")
         start = len(self.page.text)
         self.page.text += f"## {plain_label(title)}\n\n"
         return start
 
     def add(self, draft: SectionDraft) -> None:
-        """Put in a draft, without what an expert flagged as harmful."""
+        """Add a draft without sentences that an expert flagged as harmful."""
         if draft.extracts:
-            extracts, lost = unflagged_extracts(self.kb, draft.extracts)
+            extracts, lost = remove_flagged_sentences(self.kb, draft.extracts)
             self.page.show_all(extracts)
             self.flagged += lost
             return
-        fit = unflagged(self.kb, draft.checked, self.evidence)
-        lost = len(draft.checked) - len(fit)
-        text, kept = pruned(draft.text, draft.checked, fit)
+        allowed = drop_flagged(self.kb, draft.checked, self.evidence)
+        lost = len(draft.checked) - len(allowed)
+        text, kept = prune(draft.text, draft.checked, allowed)
         used = {item.verdict.key for item in kept}
         used.update(key for item in kept for key in item.claim.keys)
         pieces = [piece for piece in self.evidence if piece.key in used]
@@ -298,7 +299,7 @@ class ReportPage:
         self.flagged += lost
 
     def section(self, facet: Facet, draft: SectionDraft | None) -> None:
-        """The part of one facet; "nothing was found" where no sentence of it is borne out."""
+        """Add the section of one facet, or "Nothing was found." if no sentence is supported."""
         start, first = self.heading(facet.title), len(self.page.sentences)
         if draft is not None and draft.checked:
             self.add(draft)
@@ -311,15 +312,15 @@ class ReportPage:
         )
 
     def markers(self, documents: Sequence[str]) -> str:
-        """The marker of the first citation of each document."""
+        """The markers of the first citation of each document."""
         first = {one.document_id: one for one in reversed(self.page.citations)}
         style = self.kb.settings.citations.style
-        shown = [styled(self.kb, first[known], style) for known in documents if known in first]
-        return " ".join(shown)
+        markers = [styled_marker(self.kb, first[key], style) for key in documents if key in first]
+        return " ".join(markers)
 
 
 def summary_of_answer(report: ReportPage, answer: Answer) -> None:
-    """The quick answer as the summary, its citations numbered as those of the report."""
+    """Add the quick answer as the summary, with its citations renumbered for the report."""
     page, text = report.page, answer.text
     place = 0
     by_number = {one.id: one for one in answer.citations}
@@ -331,21 +332,21 @@ def summary_of_answer(report: ReportPage, answer: Answer) -> None:
         page.text += sentence.text
         numbers = []
         for number in sentence.citations:
-            old = f" {styled(report.kb, by_number[number], style)}"
+            old = f" {styled_marker(report.kb, by_number[number], style)}"
             new = page.numbered(replace(by_number[number], answer_span=span))
             if not sentence.within:
                 place += len(old) if text.startswith(old, place) else 0
-                page.text += f" {styled(report.kb, new, style)}"
+                page.text += f" {styled_marker(report.kb, new, style)}"
             numbers.append(new.id)
         page.sentences.append(replace(sentence, span=span, citations=tuple(numbers)))
     page.text += text[place:]
 
 
-# --- what follows the sections -------------------------------------------------------------------
+# --- parts after the sections --------------------------------------------------------------------
 
 
 def disagreements(report: ReportPage, quick: Answer | None) -> tuple[Conflict, ...]:
-    """What the sources disagree on, each view with what it rests on, by the report's numbers."""
+    """Add and return the conflicts between sources, with the report's citation numbers."""
     if quick is None or not quick.conflicts:
         return ()
     places = {(one.document_id, one.source_span): one.id for one in report.page.citations}
@@ -354,7 +355,7 @@ def disagreements(report: ReportPage, quick: Answer | None) -> tuple[Conflict, .
         for one in quick.citations
         if (one.document_id, one.source_span) in places
     }
-    told = tuple(
+    conflicts = tuple(
         replace(
             conflict,
             views=tuple(
@@ -367,35 +368,35 @@ def disagreements(report: ReportPage, quick: Answer | None) -> tuple[Conflict, .
     by_number = {one.id: one.document_id for one in report.page.citations}
     report.heading("What the sources disagree on")
     lines = []
-    for conflict in told:
-        # Only markers stand in square brackets there, whatever a source or a question writes.
+    for conflict in conflicts:
+        # Square brackets are reserved for citation markers, so texts are flattened.
         reason = f" ({conflict.reason})" if conflict.reason else ""
-        lines.append(f"- {flat(conflict.about + reason)}")
+        lines.append(f"- {flatten_label(conflict.about + reason)}")
         for view in conflict.views:
             marks = report.markers([by_number[one] for one in view.citations])
-            lines.append(f"  - {flat(view.text)} {marks}".rstrip())
+            lines.append(f"  - {flatten_label(view.text)} {marks}".rstrip())
     report.page.text += "\n".join(lines)
-    return told
+    return conflicts
 
 
 def timeline(report: ReportPage) -> None:
-    """A line for each dated source, by date, where there are at least three."""
+    """Add a line for each dated source, by date, if at least three have dates."""
     dated = {
         one.document_id: (f"{one.published_at:%Y-%m-%d}", one.title)
         for one in reversed(report.page.citations)
         if one.published_at is not None
     }
-    if len(dated) < LEAST_DATED:
+    if len(dated) < MIN_DATED_SOURCES:
         return
     report.heading("Timeline")
     report.page.text += "\n".join(
-        f"- {day}: {plain_label(title)} {report.markers([known])}"
-        for known, (day, title) in sorted(dated.items(), key=lambda each: each[1][0])
+        f"- {day}: {plain_label(title)} {report.markers([document_id])}"
+        for document_id, (day, title) in sorted(dated.items(), key=lambda each: each[1][0])
     )
 
 
 def plain_label(name: str) -> str:
-    """A name for a label, without what Markdown would read as more than a name."""
+    """A name as a label, without Markdown syntax."""
     plain = "".join(" " if sign in "*_`[]<>\n" else sign for sign in name)
     plain = " ".join(plain.split())
     return plain[:1].upper() + plain[1:]

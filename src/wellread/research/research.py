@@ -1,8 +1,8 @@
-"""The one way from a question to a report. Read this first.
+"""Runs deep research, from a question to a stored report. Read this module first.
 
-look → plan → search in rounds → choose → write → verify → deliver, and the report is recorded.
-``research`` yields events; the last one (``ReportEvent``) holds the report. A run is durable: each
-step is journaled (``run_state.py``), so one that was killed goes on where it was.
+First search → plan → search in rounds → choose → write → verify → deliver; then the report is
+stored. ``research`` yields events; the last one (``ReportEvent``) holds the report. Each step is
+journaled (``run_state.py``), so a run that was killed can be resumed.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from wellread.kb.seen_by import asked_by, check_rights, drawn_from
 from wellread.research.model_rounds import investigate
 from wellread.research.planning import (
     Planned,
+    analyse_turn,
     plan_of,
     turn_from_plain,
     turn_of,
     turn_to_plain,
-    understood,
 )
 from wellread.research.report_making import Material, deliver
 from wellread.research.rounds import search_plan, search_titles
-from wellread.research.run_state import RunState, held, here
+from wellread.research.run_state import RunState, lock_run, this_process
 from wellread.store.catalogue.asking.research_records import ResearchRun
 from wellread.store.catalogue.gap_records import Filing
 from wellread.values.answers import Question
@@ -50,33 +50,33 @@ from wellread.values.reports import (
 in_thread = to_thread.run_sync
 
 
-def usual_limits(kb: KnowledgeBase) -> Limits:
-    """The limits of the settings."""
-    given = kb.settings.research
+def default_limits(kb: KnowledgeBase) -> Limits:
+    """The limits from the settings."""
+    settings_ = kb.settings.research
     return Limits(
-        rounds=given.rounds,
-        seconds=given.seconds,
-        searches=given.searches,
-        dollars=given.dollars,
+        rounds=settings_.rounds,
+        seconds=settings_.seconds,
+        searches=settings_.searches,
+        dollars=settings_.dollars,
     )
 
 
 async def plan_research(kb: KnowledgeBase, request: ResearchRequest) -> ResearchPlan:
-    """Look first: what a run would look for, and what that takes. Writes nothing."""
-    request = await _checked(kb, request)
+    """The plan of a run with its estimate, from a first search. Stores nothing."""
+    request = await _check_request(kb, request)
     turn = await turn_of(kb, request.question)
-    analysis = await in_thread(understood, kb, turn)
+    analysis = await in_thread(analyse_turn, kb, turn)
     return (await in_thread(plan_of, kb, analysis, request)).plan
 
 
 async def begin(
     kb: KnowledgeBase, request: ResearchRequest, plan: ResearchPlan | None = None
 ) -> str:
-    """Keep a run that ``research`` can take up; its id."""
-    request = await _checked(kb, request)
+    """Store a new run that ``research`` can work on, and return its id."""
+    request = await _check_request(kb, request)
     run_id = f"run_{secrets.token_urlsafe(12)}"
-    read = await in_thread(drawn_from, kb, request.question.filters)
-    await in_thread(kb.catalogue.research.begin, run_id, request, plan, read)
+    collections = await in_thread(drawn_from, kb, request.question.filters)
+    await in_thread(kb.catalogue.research.begin, run_id, request, plan, collections)
     return run_id
 
 
@@ -86,16 +86,16 @@ async def research(
     """Research ``request`` in the material of ``kb``; the last event holds the report.
 
     Args:
-        run_id: of a run that was begun (``begin``), perhaps by a process that died: what it did is
-            not done again, and ``request`` is the one that it was begun with.
+        run_id: a run stored by ``begin``, possibly interrupted: its completed steps are not
+            repeated, and its stored request replaces ``request``.
     """
     owner = asked_by(kb, request.question).owner
     run_id = run_id or await begin(kb, request)
-    await in_thread(_open, kb, run_id, owner)
-    with held(kb, run_id):
-        run = await in_thread(_open, kb, run_id, owner)
-        await in_thread(kb.catalogue.research.work, run_id, *here())
-        async with aclosing(_told(kb, run)) as events:
+    await in_thread(_open_run, kb, run_id, owner)
+    with lock_run(kb, run_id):
+        run = await in_thread(_open_run, kb, run_id, owner)
+        await in_thread(kb.catalogue.research.work, run_id, *this_process())
+        async with aclosing(_recorded_events(kb, run)) as events:
             async for event in events:
                 yield event
 
@@ -105,11 +105,11 @@ async def last_report(events: AsyncIterator[ResearchEvent]) -> Report:
     async for event in events:
         if isinstance(event, ReportEvent):
             return event.report
-    raise WellreadError("the research ended without a report", hint="report this as a defect")
+    raise WellreadError("the research ended without a report", hint="please report this as a bug")
 
 
-async def _told(kb: KnowledgeBase, run: ResearchRun) -> AsyncGenerator[ResearchEvent]:
-    """The stages of a run that this process works on, each event kept with its number."""
+async def _recorded_events(kb: KnowledgeBase, run: ResearchRun) -> AsyncGenerator[ResearchEvent]:
+    """Run the stages and store each event with its number before yielding it."""
     records = kb.catalogue.research
     journal = await in_thread(records.steps, run.id)
     limits = run.request.limits
@@ -121,8 +121,10 @@ async def _told(kb: KnowledgeBase, run: ResearchRun) -> AsyncGenerator[ResearchE
                 await in_thread(check_rights, kb)
                 number += 1
                 if isinstance(event, ReportEvent):
-                    await in_thread(_record, kb, run.id, event.report, run.request.question)
-                await in_thread(records.tell, run.id, NumberedEvent(number=number, event=event))
+                    await in_thread(_store_report, kb, run.id, event.report, run.request.question)
+                await in_thread(
+                    records.store_event, run.id, NumberedEvent(number=number, event=event)
+                )
                 yield event
     except WellreadError as error:
         await in_thread(records.fail, run.id, str(error))
@@ -130,7 +132,6 @@ async def _told(kb: KnowledgeBase, run: ResearchRun) -> AsyncGenerator[ResearchE
 
 
 async def _stages(state: RunState, request: ResearchRequest) -> AsyncGenerator[ResearchEvent]:
-    """The stages of one run."""
     kb = state.kb
 
     async def read() -> Any:
@@ -140,7 +141,7 @@ async def _stages(state: RunState, request: ResearchRequest) -> AsyncGenerator[R
         return to_plain(await in_thread(plan_of, kb, analysis, request))
 
     turn = turn_from_plain(request.question, await state.once("question", read))
-    analysis = await in_thread(understood, kb, turn)
+    analysis = await in_thread(analyse_turn, kb, turn)
     planned = from_plain(Planned, await state.once("plan", look))
     await in_thread(kb.catalogue.research.planned, state.id, planned.plan)
     yield PlanEvent(plan=planned.plan)
@@ -160,32 +161,31 @@ async def _stages(state: RunState, request: ResearchRequest) -> AsyncGenerator[R
         yield delivered
 
 
-def _open(kb: KnowledgeBase, run_id: str, owner: str) -> ResearchRun:
-    """The run, which has not ended."""
+def _open_run(kb: KnowledgeBase, run_id: str, owner: str) -> ResearchRun:
+    """The run, after checking that it has not ended."""
     run = kb.catalogue.research.get(run_id, owner)
     if run is None:
         raise UnknownNameError(
-            f"there is no research {run_id!r}", hint="begin a new one; the oldest are forgotten"
+            f"there is no research {run_id!r}", hint="start a new one; old runs are deleted"
         )
     if run.state in ("done", "cancelled"):
-        raise RequestError(f"research {run_id} has ended", hint="its report is kept; read that")
+        raise RequestError(f"research {run_id} has ended", hint="read its stored report")
     return run
 
 
-async def _checked(kb: KnowledgeBase, request: ResearchRequest) -> ResearchRequest:
-    """The request as the asker may make it."""
+async def _check_request(kb: KnowledgeBase, request: ResearchRequest) -> ResearchRequest:
     if not kb.settings.qa.enabled:
-        raise RequestError("asking is switched off", hint="set qa.enabled to true")
+        raise RequestError("answering questions is switched off", hint="set qa.enabled to true")
     await in_thread(check_collections, kb, request.question.filters)
     return replace(request, question=asked_by(kb, request.question))
 
 
-def _record(kb: KnowledgeBase, run_id: str, report: Report, question: Question) -> None:
-    lacks = Filing(
+def _store_report(kb: KnowledgeBase, run_id: str, report: Report, question: Question) -> None:
+    gap = Filing(
         kind="hedged" if report.answer.citations else "unanswered",
         scope=question.filters.collections,
         limits=limits_of_gap(question.filters),
         answer_id=report.answer.id,
         owner=question.owner,
     )
-    kb.catalogue.finish_research(run_id, report, lacks, drawn_from(kb, question.filters))
+    kb.catalogue.finish_research(run_id, report, gap, drawn_from(kb, question.filters))

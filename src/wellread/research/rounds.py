@@ -1,7 +1,7 @@
-"""The rounds of searching without a model: the plan's facets, then titles that the evidence names.
+"""Search rounds without a model: first the plan's facets, then titles that the results mention.
 
-A title of another document that stands in the best passages may be the step to what the question
-does not name. It is searched for in a second round.
+If the best passages mention the title of another document, that document may hold what the
+question does not name. It is searched for in a second round.
 """
 
 from __future__ import annotations
@@ -12,34 +12,39 @@ from typing import Any
 import anyio
 from anyio import to_thread
 
-from wellread.ask.retrieve.search import look
+from wellread.ask.retrieve.search import search_with_trace
 from wellread.errors import WellreadError
 from wellread.kb import KnowledgeBase
-from wellread.research.planning import MOST_TITLES, topic_of
-from wellread.research.run_state import BEHIND, RunState, hits_from_plain, hits_to_plain
+from wellread.research.planning import MAX_TITLE_SEARCHES, topic_of
+from wellread.research.run_state import (
+    MAX_DIRECT_DOCUMENTS,
+    RunState,
+    hits_from_plain,
+    hits_to_plain,
+)
 from wellread.text.parsed import parse
 from wellread.text.tokens import tokens_of
 from wellread.types import DocumentFacts, Filters, Hit
 from wellread.values.question import Analysis
 from wellread.values.reports import Facet, ProgressEvent
 
-DEPTH = 40  # passages of one search
-MOST = 4  # titles that are searched for
-ANCHORS = MOST_TITLES - MOST  # documents, the first of the question's search, that lead on
-MOST_NAMES = 12  # names of one passage that are searched for
+DEPTH = 40  # passages per search
+MAX_TITLES = 4  # titles to search for
+ANCHORS = MAX_TITLE_SEARCHES - MAX_TITLES  # documents scanned for titles
+MAX_NAMES = 12  # names per passage that are searched for
 
 
 async def search_plan(state: RunState) -> AsyncIterator[ProgressEvent]:
     """The first round: search for the facets of the plan.
 
-    Where a limit is reached, ``state.stopped`` says which.
+    If a limit is reached, it is set as ``state.stopped``.
     """
     async for event in _one_round(state, tuple(state.facets)):
         yield event
 
 
 async def search_titles(state: RunState, analysis: Analysis) -> AsyncIterator[ProgressEvent]:
-    """The second round: search for the titles that what was found names."""
+    """The second round: search for document titles that the results mention."""
     state.stopped = await to_thread.run_sync(state.stop)
     if state.stopped is not None:
         return
@@ -59,13 +64,13 @@ async def search_titles(state: RunState, analysis: Analysis) -> AsyncIterator[Pr
                 title=title,
                 query=title,
                 filters=state.filters,
-                why="what was found goes back to it",
+                why="the passages found mention it",
                 round=state.rounds + 1,
             )
             for number, title in enumerate(titles, len(state.facets) + 1)
         ]
         state.facets += facets
-        text = "what was found leads on to " + ", ".join(f"“{title}”" for title in titles)
+        text = "the passages found mention " + ", ".join(f"“{title}”" for title in titles)
         yield ProgressEvent(round=state.rounds, stage="bridge", text=text, found=len(titles))
         async for event in _one_round(state, facets):
             yield event
@@ -73,7 +78,7 @@ async def search_titles(state: RunState, analysis: Analysis) -> AsyncIterator[Pr
 
 
 async def _one_round(state: RunState, facets: Sequence[Facet]) -> AsyncIterator[ProgressEvent]:
-    """Search for some facets, a few at a time, and tell of each in their order."""
+    """Search for facets, a few at a time, and yield an event for each, in order."""
     state.rounds += 1
     together = state.kb.settings.research.side_by_side
     for first in range(0, len(facets), together):
@@ -92,13 +97,13 @@ async def _one_round(state: RunState, facets: Sequence[Facet]) -> AsyncIterator[
         if errors:
             raise errors[0]
         for facet in started:
-            yield await _told(state, facet)
+            yield await _take_hits(state, facet)
         if state.stopped is not None:
             return
 
 
 async def _search(state: RunState, facet: Facet, errors: list[WellreadError]) -> None:
-    """Search for a facet; what fails is put with ``errors``, which a task group would wrap."""
+    """Search for a facet, collecting errors in ``errors``, as a task group would wrap them."""
 
     async def search() -> Any:
         hits = await to_thread.run_sync(_hits_of, state.kb, facet)
@@ -111,12 +116,12 @@ async def _search(state: RunState, facet: Facet, errors: list[WellreadError]) ->
         errors.append(error)
 
 
-async def _told(state: RunState, facet: Facet) -> ProgressEvent:
-    """Put what was found for a facet into the pool, and say so."""
+async def _take_hits(state: RunState, facet: Facet) -> ProgressEvent:
+    """Add the hits for a facet to the pool and return the event."""
     hits = await to_thread.run_sync(hits_from_plain, state.kb, state.journal[_key(facet)])
     new = state.add(facet.id, hits)
-    what = f"read “{facet.title}”" if facet.passages else f"searched for “{facet.title}”"
-    text = f"{what}: {len(hits)} passages, {new} of them new"
+    action = f"read “{facet.title}”" if facet.passages else f"searched for “{facet.title}”"
+    text = f"{action}: {len(hits)} passages, {new} of them new"
     return ProgressEvent(round=state.rounds, stage="search", text=text, facet=facet.id, found=new)
 
 
@@ -126,15 +131,17 @@ def _key(facet: Facet) -> str:
 
 def _hits_of(kb: KnowledgeBase, facet: Facet) -> list[Hit]:
     if not facet.passages:
-        return look(kb, facet.query, facet.filters, purpose=facet.title, limit=DEPTH).hits
+        return search_with_trace(
+            kb, facet.query, facet.filters, purpose=facet.title, limit=DEPTH
+        ).hits
     passages = kb.catalogue.live_passages(list(facet.passages))
-    own = [passages[name] for name in facet.passages if name in passages]
-    hits = hits_from_plain(kb, [(one.id, one.document_id, 1.0, None) for one in own])
+    own = [passages[passage_id] for passage_id in facet.passages if passage_id in passages]
+    hits = hits_from_plain(kb, [(passage.id, passage.document_id, 1.0, None) for passage in own])
     return [hit for hit in hits if _inside(hit.document, facet.filters)]
 
 
 def _inside(document: DocumentFacts, limits: Filters) -> bool:
-    """Whether passages that are named, not searched for, are inside the border of the question."""
+    """Whether a document meets the question's filters; needed for passages given by id."""
     collections, documents = limits.collections, limits.document_ids
     return (not collections or document.collection in collections) and (
         not documents or document.id in documents
@@ -142,45 +149,49 @@ def _inside(document: DocumentFacts, limits: Filters) -> bool:
 
 
 def titles_named(state: RunState, analysis: Analysis) -> tuple[list[str], int]:
-    """At most four titles of other documents that the best passages of the first ones name.
+    """At most four titles of other documents that the first documents' best passages mention.
 
-    They are searched for together with what that passage leaves open, all of one passage at a time.
+    One search per passage: its names together with the topic words that it does not contain.
 
     Returns:
-        The titles, the most promising first, and how many searches were made.
+        The titles, most promising first, and the number of searches made.
     """
-    asked = analysis.parsed.stem_set
+    question_stems = analysis.parsed.stem_set
     worth: dict[str, tuple[float, str]] = {}
     searches = 0
-    left = state.limits.searches - state.searches
+    searches_left = state.limits.searches - state.searches
     for hit in state.pool.first_documents(ANCHORS):
         passage = hit.passage
-        names = [name for name in parse(passage.text).names if not parse(name).stem_set <= asked]
-        if not names or searches >= left:
+        names = [
+            name for name in parse(passage.text).names if not parse(name).stem_set <= question_stems
+        ]
+        if not names or searches >= searches_left:
             continue
-        told = parse(f"{hit.document.title}\n{passage.text}").stem_set
+        passage_stems = parse(f"{hit.document.title}\n{passage.text}").stem_set
         topic = parse(topic_of(analysis)).words
-        open_words = " ".join(word for word in topic if not parse(word).stem_set <= told)
-        query = f"{'; '.join(names[:MOST_NAMES])} {open_words}"
+        open_words = " ".join(word for word in topic if not parse(word).stem_set <= passage_stems)
+        query = f"{'; '.join(names[:MAX_NAMES])} {open_words}"
         searches += 1
-        near = look(state.kb, query, state.filters, purpose=hit.document.title, limit=DEPTH).hits
-        text, missing = f" {name_key(passage.text)} ", asked - told
-        for other in near:
+        hits = search_with_trace(
+            state.kb, query, state.filters, purpose=hit.document.title, limit=DEPTH
+        ).hits
+        text, missing = f" {name_key(passage.text)} ", question_stems - passage_stems
+        for other in hits:
             title = other.document.title.partition(" (")[0]
             key = name_key(title)
-            own = other.document.id == hit.document.id
-            if own or not key or f" {key} " not in text:
+            same_document = other.document.id == hit.document.id
+            if same_document or not key or f" {key} " not in text:
                 continue
             stems = parse(f"{other.document.title}\n{other.passage.text}").stem_set
             value = other.score * (0.5 + len(stems & missing) / max(1, len(missing)))
             if value > worth.get(key, (0.0, ""))[0]:
                 worth[key] = (value, title)
-    for hit in state.pool.first_documents(BEHIND):
+    for hit in state.pool.first_documents(MAX_DIRECT_DOCUMENTS):
         worth.pop(name_key(hit.document.title.partition(" (")[0]), None)
     order = sorted(worth, key=lambda key: (-worth[key][0], key))
-    return [worth[key][1] for key in order[:MOST]], searches
+    return [worth[key][1] for key in order[:MAX_TITLES]], searches
 
 
 def name_key(text: str) -> str:
-    """A name without what spellings of it differ in: case, accents, hyphens, punctuation."""
+    """A name normalized for comparison: without case, accents, hyphens and punctuation."""
     return " ".join(token.plain for token in tokens_of(text.replace("-", " ")))

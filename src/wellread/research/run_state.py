@@ -1,8 +1,8 @@
-"""A run of research at work: its journal, its limits, and the passages that it has read.
+"""The state of a running research run: its journal, limits and collected passages.
 
-Every search and every call of a model is a step whose outcome is kept under a key. A run that was
-killed and goes on finds it there and does not do it again, so it takes the way of the first one:
-everything between the steps hangs on their outcomes alone.
+The outcome of every search and model call is stored under a key. A restarted run reads it from the
+journal and does not repeat the call. It takes the same course as before, because everything between
+the steps depends only on their outcomes.
 """
 
 from __future__ import annotations
@@ -25,26 +25,26 @@ from wellread.values.answers import Evidence
 from wellread.values.locators import Marks
 from wellread.values.reports import Facet, Limits, StopReason
 
-RUNS_FOLDER = "research"  # of the home; locked files of each run at work or in a queue
+RUNS_FOLDER = "research"  # in the knowledge base folder; lock files of running and queued runs
 _WORK, _QUEUE = ".lock", ".queue.lock"
-LOCK_SECONDS = 1.0  # who only looks whether somebody works on a run is quicker than that
-STOPPED = "stopped"  # how the keys of the places begin where a limit was reached
-WORDS = 0.65  # of how near a passage is to a text; the rest is the cosine
-BEHIND = 6  # documents of the question's own search that stand before what they lead on to
+LOCK_SECONDS = 1.0  # longer than a check takes whether a run is locked
+STOPPED = "stopped"  # prefix of journal keys for reached limits
+WORD_WEIGHT = 0.65  # weight of word overlap in similarity; the rest is the cosine
+MAX_DIRECT_DOCUMENTS = 6  # of the question's search, ranked before those found through them
 
 RoundsEnd = StopReason | Literal["failed"]
-"""Why the rounds of a model ended; ``failed``: the model did, and the run goes on without it."""
+"""Why model-led rounds ended. After ``failed``, the run continues without the model."""
 
 
 @dataclass(slots=True)
 class Pool:
-    """Passages by id, each with the facets that it was found for and its rank there, from 1."""
+    """Passages by id, with their rank (from 1) in the search for each facet."""
 
     hits: dict[str, Hit] = field(default_factory=dict)
     ranks: dict[str, dict[str, int]] = field(default_factory=dict)
 
     def add(self, facet: str, hits: Sequence[Hit]) -> int:
-        """Put the hits of one search in, best first; how many were not there yet."""
+        """Add the hits of one search, best first, and return how many are new."""
         before = len(self.hits)
         for rank, hit in enumerate(hits, 1):
             old = self.hits.get(hit.passage.id)
@@ -55,9 +55,9 @@ class Pool:
         return len(self.hits) - before
 
     def of(self, facet: str) -> list[Hit]:
-        """The passages that were found for a facet, the best first."""
-        own = [(places[facet], name) for name, places in self.ranks.items() if facet in places]
-        return [self.hits[name] for _, name in sorted(own, key=lambda each: each[0])]
+        """The passages found for a facet, best first."""
+        ranked = [(places[facet], key) for key, places in self.ranks.items() if facet in places]
+        return [self.hits[passage_id] for _, passage_id in sorted(ranked, key=lambda each: each[0])]
 
     def first_documents(self, most: int) -> list[Hit]:
         """The best passage of each of the first documents of the question's own search."""
@@ -68,43 +68,45 @@ class Pool:
         return list(best.values())[:most]
 
     def documents(self, led: Collection[str]) -> list[str]:
-        """The ids of the documents: by their place in the searches for them.
+        """Document ids, ordered by their rank in the searches.
 
         Args:
-            led: facets that the evidence led on to; their documents come behind the first six.
+            led: facets found through the evidence; their documents rank after the first six.
         """
         facets = dict.fromkeys(facet for places in self.ranks.values() for facet in places)
         best: dict[str, float] = {}
         for number, facet in enumerate(facets):
-            behind = BEHIND - 0.5 if facet in led else BEHIND + 1 if number else 0
+            later = MAX_DIRECT_DOCUMENTS + 1 if number else 0
+            behind = MAX_DIRECT_DOCUMENTS - 0.5 if facet in led else later
             own = dict.fromkeys(hit.document.id for hit in self.of(facet))
             for place, document in enumerate(own, 0):
                 best[document] = min(place + behind, best.get(document, place + behind))
         return sorted(best, key=lambda document: best[document])
 
     def nearness(self, kb: KnowledgeBase, text: str, facet: str) -> dict[str, float]:
-        """How near the passages of a facet are to ``text``, 0-1: by words and by their cosine."""
+        """Similarity (0-1) of a facet's passages to ``text``, from words and cosine."""
         hits = [hit for name, hit in self.hits.items() if facet in self.ranks[name]]
-        read = [Excerpt(text=hit.passage.text, title=hit.passage.context) for hit in hits]
-        close = kb.lexical.relevance(text, read).tolist()
+        excerpts = [Excerpt(text=hit.passage.text, title=hit.passage.context) for hit in hits]
+        word_scores = kb.lexical.relevance(text, excerpts).tolist()
         return {
-            hit.passage.id: WORDS * words + (1 - WORDS) * max(0.0, hit.similarity or 0.0)
-            for hit, words in zip(hits, close, strict=True)
+            hit.passage.id: WORD_WEIGHT * words
+            + (1 - WORD_WEIGHT) * max(0.0, hit.similarity or 0.0)
+            for hit, words in zip(hits, word_scores, strict=True)
         }
 
 
 @dataclass(slots=True)
 class RunState:
-    """One run at work.
+    """One running research run.
 
     Attributes:
-        filters: the limits of the question, a hard border.
-        journal: key to outcome of every step so far, those before a restart included.
-        searches, calls, dollars, tokens: made, spent, read and written; before a restart too.
-        facets: all so far, in order.
-        rounds: how many rounds of searching there were.
-        stopped: why there is no further one; None while they run. ``failure``: of a model that
-            was to lead them, in words.
+        filters: the limits of the question, which no search may exceed.
+        journal: the outcome of every step by key, including steps before a restart.
+        searches, calls, dollars, tokens: usage so far, including before a restart.
+        facets: all facets so far, in order.
+        rounds: number of search rounds so far.
+        stopped: why searching ended; None while it continues.
+        failure: why the model that led the rounds failed, as text.
         read: ids of the documents read.
     """
 
@@ -134,13 +136,13 @@ class RunState:
 
     @property
     def seconds(self) -> float:
-        """How long the run has worked, before a restart included."""
+        """Total working time of the run, including before a restart."""
         return self.before + time.monotonic() - self.began
 
     def stop(self) -> StopReason | None:
-        """Why nothing more may be done; asked before every search and every call of a model.
+        """The limit that ends the run now, if any. Checked before every search and model call.
 
-        Where the run stopped before a restart, it stops again; where it went on, it goes on.
+        After a restart, the run stops or continues at the same steps as before.
         """
         place = f"{STOPPED}:{len(self._seen)}"
         if place in self.journal:
@@ -163,14 +165,14 @@ class RunState:
         return "budget" if spent or self.searches >= self.limits.searches else None
 
     async def once(self, key: str, make: Callable[[], Awaitable[Any]]) -> Any:
-        """What ``make`` gave the first time that this step was done, as plain values."""
+        """Return the journaled outcome of a step, as plain values; run ``make`` the first time."""
         if key not in self.journal:
             await self.keep(key, await make())
         self._seen.add(key)
         return self.journal[key]
 
     async def keep(self, key: str, result: Any) -> None:
-        """Write the outcome of a step down."""
+        """Write the outcome of a step to the journal."""
         async with self._lock:
             await to_thread.run_sync(self._write, key, result, sorted(self.read))
         self.journal[key] = result
@@ -182,61 +184,61 @@ class RunState:
         except StoreError:
             if research.cancelled(self.id):
                 raise RequestError(
-                    "a source that this research had read was removed, and the run with it",
-                    hint="ask again; what is there now will be searched",
+                    "a source that this research run had read was removed, and the run with it",
+                    hint="start the research again; it will search the current material",
                 ) from None
             raise
 
     def add(self, facet: str, hits: Sequence[Hit]) -> int:
-        """Put passages into what was read; how many were new."""
+        """Add passages to the pool and return how many are new."""
         self.read.update(hit.document.id for hit in hits)
         return self.pool.add(facet, hits)
 
     def spend(self, usage: ModelUsage) -> None:
-        """Count one call of a model, whether it failed or not."""
+        """Add the usage of one model call, whether it failed or not."""
         self.calls += 1
         self.dollars += usage.cost
         read, written = self.tokens
         self.tokens = (read + usage.input_tokens, written + usage.output_tokens)
 
 
-# --- who works on a run --------------------------------------------------------------------------
+# --- locks of a run ------------------------------------------------------------------------------
 
 
-def here() -> tuple[str, int]:
-    """This machine and this process."""
+def this_process() -> tuple[str, int]:
+    """The names of this machine and this process."""
     return platform.node(), os.getpid()
 
 
-def held(kb: KnowledgeBase, run_id: str) -> AbstractContextManager[None]:
-    """Keep a run to oneself while working on it. The system lets go when the process dies."""
-    return _alone(kb, f"{run_id}{_WORK}")
+def lock_run(kb: KnowledgeBase, run_id: str) -> AbstractContextManager[None]:
+    """Lock a run while working on it. The system releases the lock when the process dies."""
+    return _hold_lock(kb, f"{run_id}{_WORK}")
 
 
 def queued(kb: KnowledgeBase, run_id: str) -> AbstractContextManager[None]:
-    """Have a run wait for its turn in this process, which is to work on it inside."""
-    return _alone(kb, f"{run_id}{_QUEUE}")
+    """Mark a run as waiting in this process while the context is open."""
+    return _hold_lock(kb, f"{run_id}{_QUEUE}")
 
 
-def worked_on(kb: KnowledgeBase, run_id: str, host: str) -> bool:
-    """Whether a process works on a run that is noted as running on ``host``."""
+def is_running(kb: KnowledgeBase, run_id: str, host: str) -> bool:
+    """Whether a process works on a run that is recorded as running on ``host``."""
     if host != platform.node() and not kb.locks.everywhere:
-        return True  # another machine's; its lock says nothing here
+        return True  # locks of another machine cannot be checked here
     return kb.locks.taken(f"{RUNS_FOLDER}/{run_id}{_WORK}")
 
 
-def waits(kb: KnowledgeBase, run_id: str) -> bool:
-    """Whether a process of this machine has the run wait for its turn."""
+def is_queued(kb: KnowledgeBase, run_id: str) -> bool:
+    """Whether the run is queued in a process of this machine."""
     return kb.locks.taken(f"{RUNS_FOLDER}/{run_id}{_QUEUE}")
 
 
 @contextmanager
-def _alone(kb: KnowledgeBase, name: str) -> Iterator[None]:
-    with kb.locks.hold(f"{RUNS_FOLDER}/{name}", LOCK_SECONDS) as ours:
-        if not ours:
+def _hold_lock(kb: KnowledgeBase, name: str) -> Iterator[None]:
+    with kb.locks.hold(f"{RUNS_FOLDER}/{name}", LOCK_SECONDS) as acquired:
+        if not acquired:
             raise RequestError(
-                f"research {name.partition('.')[0]} is being worked on",
-                hint="follow it, or cancel it",
+                f"research {name.partition('.')[0]} is already running",
+                hint="follow or cancel it",
             )
         try:
             yield
@@ -244,22 +246,22 @@ def _alone(kb: KnowledgeBase, name: str) -> Iterator[None]:
             kb.locks.forget(f"{RUNS_FOLDER}/{name}")
 
 
-# --- passages in the journal (their ids and scores, no words), and as evidence -------------------
+# --- passages in the journal (ids and scores, without text), and as evidence ---------------------
 
 
 def hits_to_plain(hits: Iterable[Hit]) -> list[list[Any]]:
-    """Ids and scores of passages, as they are journaled."""
+    """Ids and scores of passages for the journal."""
     return [[hit.passage.id, hit.document.id, round(hit.score, 6), hit.similarity] for hit in hits]
 
 
 def hits_from_plain(kb: KnowledgeBase, plain: Iterable[Sequence[Any]]) -> list[Hit]:
-    """The passages again; those that are not live any more are left out."""
+    """The passages of journal rows; passages that are no longer live are skipped."""
     rows = list(plain)
     passages = kb.catalogue.live_passages([str(row[0]) for row in rows])
     facts = kb.catalogue.facts({passage.document_id for passage in passages.values()})
     hits = []
-    for name, _, score, similarity in rows:
-        passage = passages.get(name)
+    for passage_id, _, score, similarity in rows:
+        passage = passages.get(passage_id)
         document = facts.get(passage.document_id) if passage else None
         if passage and document and document.version == passage.version:
             hits.append(
@@ -269,13 +271,13 @@ def hits_from_plain(kb: KnowledgeBase, plain: Iterable[Sequence[Any]]) -> list[H
 
 
 def evidence_of(kb: KnowledgeBase, hits: Sequence[Hit]) -> list[Evidence]:
-    """Whole passages as evidence, ``e1``, ``e2``, ... in their order."""
+    """Whole passages as evidence with the keys ``e1``, ``e2``, ... in order."""
     places = [(hit.passage.document_id, hit.passage.span) for hit in hits]
     evidence = []
-    for number, (hit, held_marks) in enumerate(
+    for number, (hit, passage_marks) in enumerate(
         zip(hits, kb.catalogue.marks_over(places), strict=True), 1
     ):
-        marks = Marks(held_marks)
+        marks = Marks(passage_marks)
         evidence.append(
             Evidence(
                 key=f"e{number}",

@@ -1,1 +1,1 @@
-"""The serve layer."""
+"""The interfaces: command line, HTTP, web pages, MCP and OpenAI-compatible routes."""

@@ -1,4 +1,4 @@
-"""How an error looks outside: one table for the HTTP interface and the command line."""
+"""Maps exceptions to the error name, HTTP status and JSON body that clients see."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ class Problem:
     """An error as a caller sees it.
 
     Attributes:
-        error: a short name to program against (``unknown_topic``).
-        detail: what happened, in words.
+        error: a stable short name for programs (``unknown_topic``).
+        detail: what happened, for people.
         hint: what to do about it; may be empty.
         status: the HTTP status.
-        param: the field of the request that is wrong; empty when it is none.
-        wait: seconds after which it may be otherwise (``Retry-After``); 0: not known.
+        param: the wrong field of the request; may be empty.
+        wait: seconds after which a retry may succeed (``Retry-After``); 0: unknown.
     """
 
     error: str
@@ -31,7 +31,7 @@ class Problem:
     wait: int = 0
 
     def __post_init__(self) -> None:
-        """An error quotes names of files and what was asked: nothing of that drives a screen."""
+        """Strip control characters: file names and user text could carry terminal escapes."""
         for name in ("detail", "hint"):
             object.__setattr__(self, name, harmless(getattr(self, name)))
 
@@ -41,15 +41,15 @@ class Problem:
 
 
 class ProblemError(Exception):
-    """Ends a request with this problem."""
+    """Raised to end a request with this problem."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem.detail)
         self.problem = problem
 
 
-# The first class that fits wins, so the finer classes come first.
-_TABLE: tuple[tuple[type[errors.WellreadError], str, HTTPStatus], ...] = (
+# The first matching class wins, so subclasses come first.
+_BY_CLASS: tuple[tuple[type[errors.WellreadError], str, HTTPStatus], ...] = (
     (errors.UnknownCollectionError, "unknown_topic", HTTPStatus.NOT_FOUND),
     (errors.UnknownNameError, "not_found", HTTPStatus.NOT_FOUND),
     (errors.RequestError, "bad_request", HTTPStatus.BAD_REQUEST),
@@ -75,16 +75,16 @@ _STATUS_NAMES = {
 
 
 def problem_of(error: errors.WellreadError) -> Problem:
-    """The problem that a raised error stands for."""
-    name, status = next((name, status) for kind, name, status in _TABLE if isinstance(error, kind))
+    """Return the problem for a raised error."""
+    name, status = next((n, s) for kind, n, s in _BY_CLASS if isinstance(error, kind))
     detail = str(error.args[0]) if error.args else type(error).__name__
     return Problem(error=name, detail=detail, hint=error.hint, status=status)
 
 
 def problem_of_status(status: int, detail: str, hint: str = "", param: str = "") -> Problem:
-    """The problem for a bare HTTP status, named after it."""
-    known = HTTPStatus(status)
-    name = _STATUS_NAMES.get(known, known.phrase.lower().replace(" ", "_"))
+    """Return the problem for an HTTP status, named after it."""
+    status_code = HTTPStatus(status)
+    name = _STATUS_NAMES.get(status_code, status_code.phrase.lower().replace(" ", "_"))
     return Problem(error=name, detail=detail, hint=hint, status=status, param=param)
 
 
@@ -93,22 +93,22 @@ _OPENAI_TYPES = {
     HTTPStatus.FORBIDDEN: "permission_error",
     HTTPStatus.TOO_MANY_REQUESTS: "rate_limit_error",
 }
-SPENT = "insufficient_quota"
+QUOTA_SPENT = "insufficient_quota"
 
 
 def body_at(path: str, problem: Problem) -> Mapping[str, object]:
-    """The JSON body of an error for whoever called ``path``: OpenAI's form below ``/v1/``."""
+    """The JSON body of an error for callers of ``path``: OpenAI's format below ``/v1/``."""
     return openai_error(problem) if path.startswith(OPENAI_PATH) else problem.body()
 
 
 def openai_error(problem: Problem) -> dict[str, dict[str, str | None]]:
-    """The JSON body that programs for OpenAI read: ``{error: {message, type, param, code}}``."""
+    """The JSON body in OpenAI's format: ``{error: {message, type, param, code}}``."""
     fault = "server_error" if problem.status >= 500 else "invalid_request_error"
     kind = _OPENAI_TYPES.get(HTTPStatus(problem.status), fault)
     return {
         "error": {
             "message": " ".join(filter(None, (problem.detail, problem.hint))),
-            "type": SPENT if problem.error == "budget" else kind,
+            "type": QUOTA_SPENT if problem.error == "budget" else kind,
             "param": problem.param or None,
             "code": problem.error,
         }
@@ -118,7 +118,7 @@ def openai_error(problem: Problem) -> dict[str, dict[str, str | None]]:
 QA_SWITCHED_OFF = Problem(
     error="qa_disabled",
     detail="Answering questions is switched off (qa.enabled is false).",
-    hint="Set qa.enabled to true in wellread.yaml, or WELLREAD_QA_ENABLED=true, and start again.",
+    hint="Set qa.enabled to true in wellread.yaml, or WELLREAD_QA_ENABLED=true, and restart.",
     status=HTTPStatus.FORBIDDEN,
 )
 INTERNAL = Problem(

@@ -1,4 +1,4 @@
-"""How far something long is: a bar on a terminal, a line now and then elsewhere."""
+"""Progress display of long commands: a bar on a terminal, otherwise an occasional line."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from rich.progress import Progress as Bar
 from wellread.serve.terminal import Terminal
 from wellread.text.words import harmless, harmless_line
 
-if TYPE_CHECKING:  # a question must not load what reads sources
+if TYPE_CHECKING:  # questions must not load the ingest code
     from wellread.ingest.pipeline.job_log import Progress
 
 SECONDS_BETWEEN_LINES = 2.0
-LONGEST_NAME = 40
+MAX_NAME_CHARS = 40
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class State:
-    """How far something is.
+class ProgressState:
+    """The progress of a task.
 
     Attributes:
-        done, total: of the work, in whatever takes the time; a total of 0 is not known yet.
-        head, body: what is told before and behind the bar.
-        current: what is being worked on.
+        done, total: amounts of work in any unit; a total of 0 is not known yet.
+        head, body: texts before and after the bar.
+        current: the name of the current item.
     """
 
     done: float
@@ -42,21 +42,21 @@ class State:
     current: str = ""
 
     def left(self, seconds: float) -> str:
-        """About how long the rest takes, after ``seconds``; empty where nobody can tell."""
+        """The estimated remaining time after ``seconds`` of work; empty when it is unknown."""
         if not 0 < self.done < self.total:
             return ""
-        rest = (self.total - self.done) * seconds / self.done
-        return f"about {timedelta(seconds=round(rest))} left"
+        seconds_left = (self.total - self.done) * seconds / self.done
+        return f"about {timedelta(seconds=round(seconds_left))} left"
 
 
 @contextmanager
-def counted(
-    terminal: Terminal, state_of: Callable[[T, float], State]
+def progress_display(
+    terminal: Terminal, state_of: Callable[[T, float], ProgressState]
 ) -> Iterator[Callable[[T], None]]:
-    """A callback that shows the progress it is given, on standard error.
+    """Yield a callback that shows progress on standard error.
 
     Args:
-        state_of: reads a progress, told the seconds since the start.
+        state_of: converts a progress value and the seconds since the start.
     """
     started = time.monotonic()
     if terminal.json:
@@ -66,7 +66,7 @@ def counted(
         task = bar.add_task("", total=None, head="", body="", left="", current="")
 
         def update(progress: T) -> None:
-            bar.start()  # with the first progress: before it, a person may be asked something
+            bar.start()  # not before the first progress: a prompt may come first
             seconds = time.monotonic() - started
             state = state_of(progress, seconds)
             bar.update(
@@ -84,12 +84,12 @@ def counted(
         finally:
             bar.stop()
     else:
-        yield _lines(terminal, state_of, started)
+        yield _line_printer(terminal, state_of, started)
 
 
 @contextmanager
 def status_line(terminal: Terminal) -> Iterator[Callable[[str], None]]:
-    """A callback that shows one changing line while a question is worked on."""
+    """Yield a callback that shows one changing line while a question is being answered."""
     if terminal.json or not terminal.err.is_terminal:
         yield lambda _text: None
         return
@@ -97,27 +97,27 @@ def status_line(terminal: Terminal) -> Iterator[Callable[[str], None]]:
         yield lambda text: status.update(f"{harmless(text)} …")
 
 
-def shown(terminal: Terminal) -> AbstractContextManager[Callable[[Progress], None]]:
-    """``counted`` for runs of ``add`` and ``sync``."""
-    return counted(terminal, _added)
+def ingest_progress(terminal: Terminal) -> AbstractContextManager[Callable[[Progress], None]]:
+    """Yield the progress callback for runs of ``add`` and ``sync``."""
+    return progress_display(terminal, _ingest_state)
 
 
-def _lines(
-    terminal: Terminal, state_of: Callable[[T, float], State], started: float
+def _line_printer(
+    terminal: Terminal, state_of: Callable[[T, float], ProgressState], started: float
 ) -> Callable[[T], None]:
-    """Prints a line every two seconds at most, and none when nothing has changed."""
-    last, before = started, ("", "")
+    """Print a line at most every two seconds, and only when something has changed."""
+    last, last_counts = started, ("", "")
 
     def line(progress: T) -> None:
-        nonlocal last, before
+        nonlocal last, last_counts
         now = time.monotonic()
         state = state_of(progress, now - started)
         counts = (state.head, state.body.partition(" (")[0])  # without the rate
-        if now - last < SECONDS_BETWEEN_LINES or counts == before:
+        if now - last < SECONDS_BETWEEN_LINES or counts == last_counts:
             return
-        last, before = now, counts
-        told = (state.head, state.body, state.left(now - started), state.current)
-        terminal.err.print(" · ".join(filter(None, told)), soft_wrap=True)
+        last, last_counts = now, counts
+        parts = (state.head, state.body, state.left(now - started), state.current)
+        terminal.err.print(" · ".join(filter(None, parts)), soft_wrap=True)
 
     return line
 
@@ -135,20 +135,20 @@ def _bar(terminal: Terminal) -> Bar:
     )
 
 
-def _added(progress: Progress, seconds: float) -> State:
-    """Work is passages to embed, which takes most of the time; without any it is files.
+def _ingest_state(progress: Progress, seconds: float) -> ProgressState:
+    """Measure progress in embedded passages, which take most of the time, or else in files.
 
-    Files that were not read yet are taken to hold as many passages as those that were.
+    Unread files are assumed to hold as many passages as the files read so far.
     """
-    read, files = progress.sources_done, progress.sources_total
+    read_files, files = progress.sources_done, progress.sources_total
     done, written = progress.passages_done, max(progress.passages_written, progress.passages_done)
     rate = done / seconds if seconds > 0 else 0.0
-    # The end of the source's name, in as many characters as the line has room for.
+    # The last part of the source's address.
     name = harmless_line(unquote(progress.current.rstrip("/").rpartition("/")[2]))
-    return State(
-        done=done if written else read,
-        total=(written * max(files / read, 1.0) if read else 0.0) if written else files,
-        head=f"{read:,} of {files:,} files read",
+    return ProgressState(
+        done=done if written else read_files,
+        total=(written * max(files / read_files, 1.0) if read_files else 0.0) if written else files,
+        head=f"{read_files:,} of {files:,} files read",
         body=f"{done:,} of {written:,} passages embedded ({rate:,.0f}/s)" if written else "",
-        current=name if len(name) <= LONGEST_NAME else f"…{name[1 - LONGEST_NAME :]}",
+        current=name if len(name) <= MAX_NAME_CHARS else f"…{name[1 - MAX_NAME_CHARS :]}",
     )

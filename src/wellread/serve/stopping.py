@@ -1,7 +1,7 @@
-"""Ctrl-C while a command starts: one line and exit status 130, whatever is just being loaded.
+"""Handles Ctrl-C while a command is still loading: one line and exit status 130.
 
-A library that is interrupted while it loads may make any other error of it, or print it. Until a
-command begins nothing is half done, so the process simply ends. Importing this module begins it.
+A library that is interrupted during its import may raise any other error or print it. No work has
+begun by then, so the process simply exits. Importing this module installs the handler.
 """
 
 from __future__ import annotations
@@ -13,24 +13,24 @@ import threading
 from contextlib import suppress
 from typing import NoReturn
 
-INTERRUPTED = 130  # 128 + SIGINT, as shells have it
+INTERRUPTED = 130  # exit status: 128 + SIGINT, as in shells
 
 
 def begin() -> None:
-    """From here on an interruption ends the process at once; one that is ignored stays so."""
-    main = threading.current_thread() is threading.main_thread()
-    if main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, _at_once)
+    """Make SIGINT end the process at once, unless it is ignored or has another handler."""
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    if in_main_thread and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _exit_at_once)
 
 
 def end() -> None:
-    """From here on it is raised as ``KeyboardInterrupt``, as a command that works wants it."""
-    if signal.getsignal(signal.SIGINT) is _at_once:
+    """Restore the default handler, which raises ``KeyboardInterrupt`` in a running command."""
+    if signal.getsignal(signal.SIGINT) is _exit_at_once:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def is_behind(error: BaseException | None) -> bool:
-    """Whether ``error`` is what a library made of an interruption."""
+def caused(error: BaseException | None) -> bool:
+    """Whether ``error`` was caused by a ``KeyboardInterrupt``."""
     seen: set[int] = set()
     while error is not None and id(error) not in seen:
         if isinstance(error, KeyboardInterrupt):
@@ -40,17 +40,17 @@ def is_behind(error: BaseException | None) -> bool:
     return False
 
 
-def leave() -> NoReturn:
-    """End without waiting for threads that load something, which a second Ctrl-C would show."""
+def exit_now() -> NoReturn:
+    """Exit without waiting for loading threads, whose traceback a second Ctrl-C would print."""
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):
             stream.flush()
     os._exit(INTERRUPTED)
 
 
-def _at_once(*_: object) -> None:
+def _exit_at_once(*_: object) -> None:
     with suppress(OSError, ValueError):
-        os.write(sys.stderr.fileno(), b"Interrupted.\n")  # print() may be at work already
+        os.write(sys.stderr.fileno(), b"Interrupted.\n")  # print() is not reentrant
     os._exit(INTERRUPTED)
 
 

@@ -1,8 +1,8 @@
-"""What faces show of values: the table of it, addresses of the built-in viewer, shapes of replies.
+"""Defines how values appear in JSON replies and templates, and builds viewer URLs.
 
-A reply is a value, or a ``Shape`` that puts values together. ``FACES`` names which values go out
-and what is different of each outside: what is left out (owners), what has another name, what is
-added (links). Names are in camelCase, below a ``PlainShape`` as they are.
+A reply is a value or a ``Shape`` that combines values. ``FACES`` lists the values that may be
+shown, with the fields that are omitted (owners), renamed or added (links). Field names are in
+camelCase, except in a ``PlainShape``.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ PLAIN = View(camel=False, lines=_LINES)
 
 @dataclass_transform(kw_only_default=True, frozen_default=True)
 class Shape:
-    """The base of replies that put values together; each is a frozen value itself."""
+    """The base class of replies that combine values; each is a frozen dataclass."""
 
     def __init_subclass__(cls, *, line: str = "*", **computed: Computed) -> None:
         super().__init_subclass__()
@@ -46,23 +46,23 @@ class Shape:
 
     @classmethod
     def of(cls, *values: object, **named: object) -> Self:
-        """The shape of ``values``.
+        """Build the shape from ``values``.
 
-        A field is the one ``named``, else the attribute of its name of the first value with one,
-        else its default.
+        Each field is taken from ``named``, else from the first value with an attribute of that
+        name, else it has its default.
         """
-        found = dict(named)
+        fields = dict(named)
         for name in cls.__dataclass_fields__:
-            holder = next((each for each in values if hasattr(each, name)), None)
-            if name not in found and holder is not None:
-                found[name] = getattr(holder, name)
-        return cls(**found)
+            source = next((value for value in values if hasattr(value, name)), None)
+            if name not in fields and source is not None:
+                fields[name] = getattr(source, name)
+        return cls(**fields)
 
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
 
 class PlainShape(Shape):
-    """The same, its names outside as they are here."""
+    """A reply shape whose JSON keys equal its field names."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -72,13 +72,13 @@ _PLAIN: set[type] = set()
 
 
 def show_plain(kind: type, line: str = "*", **computed: Computed) -> None:
-    """Let values out that are a reply by themselves, their names outside as they are here."""
+    """Register values of ``kind`` as replies whose JSON keys equal their field names."""
     FACES.show(kind, line, **computed)
     _PLAIN.add(kind)
 
 
 def view_of(kind: Any) -> View:
-    """The view by which a kind of reply goes out."""
+    """The view that serialises this kind of reply."""
     plain = kind in _PLAIN or (isinstance(kind, type) and issubclass(kind, PlainShape))
     return PLAIN if plain else FACES
 
@@ -89,43 +89,43 @@ def json_of(value: object) -> Any:
 
 
 def look_at(value: object) -> Any:
-    """A reply as templates see it."""
+    """Return a reply as templates see it."""
     return FACES.look(value)
 
 
-# --- where things are opened -----------------------------------------------------------------
+# --- URLs of documents and places ------------------------------------------------------------
 
 
 def view_url(document_id: str, version: str, span: Span) -> str:
-    """Where the built-in viewer shows ``span`` of that version of the document."""
+    """The viewer URL of ``span`` in this version of the document."""
     query = urlencode({"start": span.start, "end": span.end, "version": version})
     return f"{document_view(document_id)}?{query}#cited"
 
 
 def document_view(document_id: str) -> str:
-    """Where the built-in viewer shows the document."""
+    """The viewer URL of the document."""
     return f"/view/{quote(document_id, safe='')}"
 
 
-def opened_at(document: DocumentFacts, span: Span) -> str:
-    """Where the built-in viewer shows ``span`` of the document."""
+def view_url_of_span(document: DocumentFacts, span: Span) -> str:
+    """The viewer URL of ``span`` in the current version of the document."""
     return view_url(document.id, document.version, span)
 
 
-def cited_at(citation: Citation) -> str:
-    """Where the built-in viewer shows what is cited; empty where it is of no stored document."""
+def view_url_of_citation(citation: Citation) -> str:
+    """The viewer URL of the cited place; empty when it is not in a stored document."""
     if not citation.document_id:
         return ""
     return view_url(citation.document_id, citation.version, citation.source_span)
 
 
 def source_link(document: DocumentFacts, locator: Locator, text: str) -> str:
-    """Where the source itself is opened at ``locator``."""
+    """The URL of the source itself, at ``locator``."""
     return link_to(address_of(document), locator, text, media_url=document.media_url)
 
 
 def address_of(document: DocumentFacts) -> str:
-    """Where a reader opens the document."""
+    """The URL or file address at which a reader opens the document."""
     return document.url or document.uri
 
 
@@ -135,21 +135,21 @@ QUOTED = """document_id={0}.id title={0}.title url link view_url kind={0}.kind
 
 
 def show_quoted(kind: type, path: str, more: str = "", **computed: Computed) -> None:
-    """Let out values that are ``text`` at ``span`` and ``locator`` of the document at ``path``."""
+    """Register values that quote ``text`` at ``span`` of the document at attribute ``path``."""
     document = attrgetter(path)
     FACES.show(
         kind,
         f"{QUOTED.format(path)} {more}",
         url=(str, lambda value: address_of(document(value))),
         link=(str, lambda value: source_link(document(value), value.locator, value.text)),
-        view_url=(str, lambda value: opened_at(document(value), value.span)),
+        view_url=(str, lambda value: view_url_of_span(document(value), value.span)),
         **computed,
     )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Quoted:
-    """A quoted place of a document. ``link`` opens the source, ``viewUrl`` the built-in viewer."""
+    """A quoted place in a document. ``link`` opens the source, ``viewUrl`` the built-in viewer."""
 
     document: DocumentFacts
     span: Span
@@ -194,7 +194,7 @@ FACES.show(
     Citation,
     """document_id title url link view_url kind source_type published_at locator=locator.label
     place=locator quote source_span""",
-    view_url=(str, lambda cited: cited_at(cited)),
+    view_url=(str, lambda cited: view_url_of_citation(cited)),
 )
 
 

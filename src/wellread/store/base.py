@@ -1,7 +1,7 @@
-"""The index seam. The docstrings here are the specification that back ends are tested against.
+"""The interface of index back ends; its docstrings are the specification they are tested against.
 
-Nothing outside ``store/`` may know which back end is in use. ``testing.IndexContract`` holds the
-tests that every back end inherits.
+Code outside ``store/`` must not depend on the back end in use. ``testing.IndexContract`` holds
+the tests that every back end inherits.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from wellread.types import Candidate, Filters, Kind, Span
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexRow:
-    """One passage as the index keeps it: what is searched and what is filtered by.
+    """One passage as it is written to the index: searched text and filterable fields.
 
     Attributes:
         text: the passage's own text.
@@ -47,7 +47,7 @@ class IndexRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexKey:
-    """Which passage of which version of which document a row belongs to."""
+    """The passage, document and version that a row belongs to."""
 
     passage_id: str
     document_id: str
@@ -56,12 +56,12 @@ class IndexKey:
 
 @dataclass(frozen=True, slots=True)
 class HeldRow:
-    """A row as an index holds it, to be compared with what it should hold.
+    """A stored row read back from an index, to be compared with the catalogue.
 
     Attributes:
-        text: what is searched by words: the context, a line break, and the passage's own text;
-            without a context the text alone.
-        vector: whether the row has one that can be used; one of another length than 1 (or 0) is
+        text: the text of full-text search: the context, a line break and the passage's own text,
+            or that text alone without a context.
+        vector: whether the row has a usable vector; a vector whose length is neither 1 nor 0 is
             damaged.
     """
 
@@ -77,10 +77,10 @@ class HeldRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fingerprint:
-    """What shaped an index. Two indexes with the same fingerprint are interchangeable.
+    """Everything that determines an index: equal fingerprints mean interchangeable indexes.
 
     Attributes:
-        backend: the name of the back end that holds it (``IndexBackend``).
+        backend: the name of its back end (``IndexBackend``).
     """
 
     embedder: str
@@ -92,14 +92,14 @@ class Fingerprint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceAddress:
-    """Where a server keeps the indexes of one base.
+    """The address of one knowledge base's indexes on a server.
 
     Attributes:
-        url: as in the setting ``index.url``; its scheme begins with the name of the back end, and
-            it holds no password.
-        base: the id of that base, which the names of all that it keeps there hold, so that
-            several share a server.
-        password: of the user that the URL names; empty for none.
+        url: the setting ``index.url``; its scheme begins with the name of the back end, and it
+            contains no password.
+        base: the id of the knowledge base, part of every name on the server, so that several
+            bases can share it.
+        password: the password of the URL's user; empty for none.
     """
 
     url: str
@@ -108,10 +108,10 @@ class ServiceAddress:
 
 
 class Index(Protocol):
-    """Full text (BM25) and vectors over passages, with filters: what asking and adding need.
+    """Full-text (BM25) and vector search over passages with filters, as asking and adding need it.
 
-    The index is never the truth: it may hold rows of versions that are no longer live, and the
-    caller checks each candidate's version against the catalogue.
+    The catalogue is authoritative, not the index: the index may hold rows of versions that are no
+    longer live, and the caller checks each candidate's version against the catalogue.
     """
 
     def write(self, rows: Sequence[IndexRow], vectors: NDArray[np.float32] | None) -> None:
@@ -121,21 +121,21 @@ class Index(Protocol):
         survive a kill, and both searches find them, with or without ``optimize``. Without
         vectors (None) only ``search_text`` finds them until ``set_vectors``.
 
-        What cannot be right (shapes, numbers that are not finite) is refused before the first
-        row is written. A call that fails later, or is killed, may leave some of the rows behind:
+        Invalid input (wrong shapes, numbers that are not finite) is refused before the first row
+        is written. A call that fails later, or is killed, may leave some of the rows behind:
         the caller notes beforehand which documents it writes (``Catalogue.intend``), and removes
         their rows again.
 
         Raises:
             StoreError: the rows could not be written (disk full, damaged files, no answer);
-                ``retryable`` where the same call may go through later.
+                ``retryable`` when the same call may succeed later.
         """
         ...
 
     def set_vectors(self, passage_ids: Sequence[str], vectors: NDArray[np.float32]) -> None:
-        """Give rows their vectors, of shape ``(len(passage_ids), dimensions)``.
+        """Set the vectors of rows, of shape ``(len(passage_ids), dimensions)``.
 
-        Ids that are not there are no error: their passage was removed meanwhile.
+        Unknown ids are ignored: their passage was removed meanwhile.
 
         Raises:
             StoreError: as ``write``.
@@ -143,117 +143,117 @@ class Index(Protocol):
         ...
 
     def remove(self, keys: Sequence[tuple[str, str]]) -> int:
-        """Remove all rows of the (document_id, version) pairs; how many rows went.
+        """Remove all rows of the (document_id, version) pairs, and return how many went.
 
-        Pairs that are not there are no error.
+        Unknown pairs are ignored.
         """
         ...
 
     def search_text(
         self, query: str, filters: Filters, limit: int, *, differences: int = 0
     ) -> list[Candidate]:
-        """The best ``limit`` rows by BM25 over context and text, best first.
+        """Return the best ``limit`` rows by BM25 over context and text, best first.
 
         With ``differences`` (1 or 2) the query is one word's stem, and words whose stem differs
-        from it in so many letters count as well; the first letter has to be the same. Rows that
-        are not yet folded in (``optimize``) may be missed.
+        from it by up to that many letters match as well; the first letter must be the same. Rows
+        that ``optimize`` has not merged yet may be missed.
 
-        ``query`` is a person's words: no character in it is an operator, and a query without
-        a searchable word finds nothing. Ties are in a repeatable order.
+        ``query`` is plain text: no character in it is an operator, and a query without a
+        searchable word finds nothing. Ties are in a repeatable order.
         """
         ...
 
     def search_vector(
         self, vector: NDArray[np.float32], filters: Filters, limit: int
     ) -> list[Candidate]:
-        """The best ``limit`` rows by cosine similarity (the score, -1 to 1), best first."""
+        """Return the best ``limit`` rows by cosine similarity (score -1 to 1), best first."""
         ...
 
     def rows(self) -> int:
-        """How many rows there are; as quick as a search."""
+        """The number of rows; as fast as a search."""
         ...
 
 
 class Maintenance(Protocol):
-    """What keeps an index whole: reading all of it back, folding, making anew, purging."""
+    """Maintenance of an index: reading it back, merging, rebuilding and purging."""
 
     def keys(self) -> Iterator[IndexKey]:
-        """Every row's key, in no particular order, without loading the table at once."""
+        """Yield every row's key in no particular order, without loading the whole table."""
         ...
 
     def held(self) -> Iterator[HeldRow]:
-        """Every row, in no particular order, without loading the table at once."""
+        """Yield every row in no particular order, without loading the whole table."""
         ...
 
     def optimize(self) -> None:
-        """Fold new rows into the search structures and free the space of removed ones.
+        """Merge new rows into the search structures and free the space of removed ones.
 
         Safe to skip, to repeat and to kill; results are the same before and after.
         """
         ...
 
     def rebuild(self) -> None:
-        """Make the search structures anew from the rows, also where their files are damaged.
+        """Rebuild the search structures from the rows, even when their files are damaged.
 
         Raises:
-            StoreError: as ``write``; the rows stay.
+            StoreError: as ``write``; the rows are kept.
         """
         ...
 
     def purge(self) -> None:
-        """Take the bytes of removed and replaced rows off the disk, search structures included.
+        """Erase the bytes of removed and replaced rows from disk, search structures included.
 
-        Searches go on meanwhile, and find the same. Safe to repeat and to kill; costs nothing
-        when nothing was removed or replaced since the last time, else as much as rewriting the
-        index.
+        Searches continue meanwhile with the same results. Safe to repeat and to kill. Costs
+        nothing when nothing was removed or replaced since the last purge, otherwise as much as
+        rewriting the index.
         """
         ...
 
     def purged(self) -> bool:
-        """Whether no byte of removed or replaced rows can be on the disk."""
+        """Whether the disk is certain to hold no byte of removed or replaced rows."""
         ...
 
 
 class KeptIndex(Index, Maintenance, Protocol):
-    """One index with both faces, as a back end opens it."""
+    """An index with both interfaces, as a back end opens it."""
 
 
-Place = TypeVar("Place", Path, ServiceAddress, contravariant=True)
+Location = TypeVar("Location", Path, ServiceAddress, contravariant=True)
 
 
-class IndexBackend(Protocol[Place]):
-    """What opens indexes, one for each fingerprint, where this back end keeps those of one base.
+class IndexBackend(Protocol[Location]):
+    """Opens the indexes of one knowledge base, one for each fingerprint.
 
-    ``place`` is a folder of the back end's own, which need not be there, or the address of a
-    server where ``index.url`` names one.
+    ``place`` is a folder owned by the back end, which need not exist yet, or the address of the
+    server that ``index.url`` names.
     """
 
-    def open(self, place: Place, fingerprint: Fingerprint, /) -> KeptIndex:
-        """The index of ``fingerprint`` in ``place``; made when it is not there.
+    def open(self, place: Location, fingerprint: Fingerprint, /) -> KeptIndex:
+        """Open the index of ``fingerprint`` in ``place``, and create it when it is missing.
 
         Raises:
             SettingsError: the address cannot be used.
-            StoreError: the place cannot be used, or another process holds it for too long.
+            StoreError: the place cannot be used, or another process locks it for too long.
         """
         ...
 
-    def others(self, place: Place, /, *keep: Fingerprint) -> list[str]:
-        """The names of the indexes in ``place`` that are of none of these fingerprints."""
+    def others(self, place: Location, /, *keep: Fingerprint) -> list[str]:
+        """The names of the indexes in ``place`` whose fingerprint is not in ``keep``."""
         ...
 
-    def set_aside(self, place: Place, fingerprint: Fingerprint, /) -> None:
-        """Put what is in the way of making the index of ``fingerprint`` anew under another name.
+    def set_aside(self, place: Location, fingerprint: Fingerprint, /) -> None:
+        """Rename whatever prevents rebuilding the index of ``fingerprint``.
 
-        For what is damaged so that the index cannot be opened. ``others`` tells of it then, and
-        ``drop_others`` drops it. Nobody may hold the index open.
+        For an index too damaged to be opened. ``others`` then lists the renamed files, and
+        ``drop_others`` drops them. The index must not be open anywhere.
 
         Raises:
-            StoreError: it cannot be moved, or is being written.
+            StoreError: the files cannot be moved, or are being written.
         """
         ...
 
-    def drop_others(self, place: Place, /, *keep: Fingerprint) -> list[str]:
-        """Drop every index in ``place`` but those of ``keep``; the names of those that went.
+    def drop_others(self, place: Location, /, *keep: Fingerprint) -> list[str]:
+        """Drop every index in ``place`` except those of ``keep``, and return the dropped names.
 
         Raises:
             StoreError: an index could not be dropped, or is being written.

@@ -1,8 +1,8 @@
-"""Locks between the writers of one base: files where the catalogue is one, else on its server.
+"""Locks between the writers of one knowledge base: lock files, or advisory locks in PostgreSQL.
 
-A name is the lock's file in the home (``ingest.lock``, ``jobs/job_….lock``), or the name that its
-number on the server is made of. The system frees a lock when its process dies: that of the machine,
-or the server's when the connection breaks.
+A name is the lock's file in the home (``ingest.lock``, ``jobs/job_….lock``), or is hashed to the
+lock's number on the server. A lock is freed when its process dies: by the operating system, or by
+the server when the connection breaks.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ from wellread.store.schema import postgresql
 
 logger = logging.getLogger(__name__)
 
-HINT = "a home that is read-only can be asked and searched; to add or remove, work on a copy of it"
+HINT = "a read-only home can be asked and searched; to add or remove material, use a copy of it"
 
 
 class Locks(Protocol):
-    """The locks of one base. Each use holds a lock of its own, also within one process."""
+    """The named locks of one knowledge base; they also exclude threads of the same process."""
 
     everywhere: bool
 
     def hold(self, name: str, seconds: float = 0.0) -> AbstractContextManager[bool]:
-        """Hold a lock while inside, and whether it was free within ``seconds``."""
+        """Hold a lock inside the context, which yields whether it was free within ``seconds``."""
 
     def taken(self, name: str) -> bool:
-        """Whether somebody holds the lock."""
+        """Whether any process holds the lock."""
 
     def forget(self, name: str) -> None:
-        """Leave nothing of a lock that nobody holds."""
+        """Remove what is left of a lock that nobody holds."""
 
 
 class FileLocks:
-    """Locks are files in a folder, held by processes of this machine."""
+    """Locks as files in a folder, between processes of this machine."""
 
     everywhere = False
 
@@ -72,8 +72,8 @@ class FileLocks:
         """See ``Locks.taken``."""
         if not (self._folder / name).exists():
             return False
-        with self.hold(name) as ours:
-            return not ours
+        with self.hold(name) as acquired:
+            return not acquired
 
     def forget(self, name: str) -> None:
         """See ``Locks.forget``."""
@@ -91,9 +91,9 @@ _HELD = text(
 
 
 class AdvisoryLocks:
-    """Locks are kept by the server for a session, so they hold between all machines.
+    """Session locks of a PostgreSQL server, which work between machines.
 
-    Each is held on a connection of its own, which is taken and given back.
+    Each lock uses its own pooled connection while it is held.
     """
 
     everywhere = True
@@ -106,70 +106,70 @@ class AdvisoryLocks:
     def hold(self, name: str, seconds: float = 0.0) -> Iterator[bool]:
         """See ``Locks.hold``."""
         key = postgresql.lock_key(self._schema, name)
-        with _told(name):
+        with _store_errors(name):
             connection = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
         with connection:
-            with _told(name):
-                ours = _take(connection, key, seconds)
-            if not ours:
+            with _store_errors(name):
+                acquired = _acquire(connection, key, seconds)
+            if not acquired:
                 yield False
                 return
             try:
                 yield True
             except BaseException:
-                _give_back(connection, key)
+                _release(connection, key)
                 raise
-            if not _give_back(connection, key):
+            if not _release(connection, key):
                 raise StoreError(
                     f"the lock {name} was lost: the connection to the database broke",
-                    hint="run it again; 'wellread verify' tells whether the stores agree",
+                    hint="run it again; 'wellread verify' checks whether the stores agree",
                 )
 
     def taken(self, name: str) -> bool:
         """See ``Locks.taken``."""
         key = postgresql.lock_key(self._schema, name) & 0xFFFF_FFFF_FFFF_FFFF
         parts = {"high": key >> 32, "low": key & 0xFFFF_FFFF}
-        with _told(name), self._engine.connect() as connection:
+        with _store_errors(name), self._engine.connect() as connection:
             return bool(connection.execute(_HELD, parts).scalar())
 
     def forget(self, _name: str) -> None:
-        """Nothing is left of such a lock."""
+        """Do nothing: an advisory lock leaves nothing behind."""
 
     def close(self) -> None:
-        """Give all connections back."""
+        """Close all connections."""
         self._engine.dispose()
 
 
-def _take(connection: Connection, key: int, seconds: float) -> bool:
+def _acquire(connection: Connection, key: int, seconds: float) -> bool:
     if not seconds:
         return bool(connection.execute(_TRY, {"key": key}).scalar())
     connection.execute(text(f"SET lock_timeout = {max(1, int(seconds * 1000))}"))
     try:
         connection.execute(_TAKE, {"key": key})
     except DBAPIError as error:
-        if not postgresql.not_free(error):
+        if not postgresql.is_lock_timeout(error):
             raise
         return False
     return True
 
 
-def _give_back(connection: Connection, key: int) -> bool:
-    """Whether it was still ours. A connection that may still hold it is closed."""
+def _release(connection: Connection, key: int) -> bool:
+    """Release the lock and return whether it was still held; close the connection if not."""
     try:
         if connection.execute(_FREE, {"key": key}).scalar():
             return True
     except SQLAlchemyError as error:
-        logger.warning("a lock could not be given back: %s", error.args[0])
+        logger.warning("a lock could not be released: %s", error.args[0])
     connection.invalidate()
     return False
 
 
 @contextmanager
-def _told(name: str) -> Iterator[None]:
+def _store_errors(name: str) -> Iterator[None]:
     try:
         yield
     except SQLAlchemyError as error:
         raise StoreError(
-            f"the lock {name} cannot be had: {getattr(error, 'orig', None) or error}",
+            f"the lock {name} cannot be acquired: {getattr(error, 'orig', None) or error}",
             hint="check that the database is reachable",
         ) from error

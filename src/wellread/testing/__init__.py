@@ -1,1 +1,1 @@
-"""Contract tests and doubles for the seams, shipped so that plug-ins can use them."""
+"""Contract tests and test doubles for plug-in interfaces, shipped for use by plug-in authors."""

@@ -1,4 +1,4 @@
-"""The embedder seam: its contract as tests, and a double that needs no model."""
+"""Contract tests for embedders, and an embedder for tests that needs no model."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ ENDINGS = ("ations", "ation", "ings", "ing", "ies", "ed", "es", "ly", "s", "y", 
 
 
 class ReadableEmbedder:
-    """A deterministic embedder: texts that share words are near, others far (cosine around 0).
+    """A deterministic embedder: texts that share words are similar, others not (cosine near 0).
 
-    Each word without its ending, and each trigram of its letters, adds to or takes from one of the
-    dimensions, chosen by CRC-32; stop words count nothing.
+    Each word without its ending, and each of its letter trigrams, adds to or subtracts from one
+    dimension, chosen by CRC-32; stop words are ignored.
     """
 
     def __init__(self, dimensions: int = DIMENSIONS) -> None:
-        """Give vectors of ``dimensions`` numbers (fewer than 64 make chance meetings likely)."""
+        """Return vectors of ``dimensions`` numbers (below 64, chance collisions are likely)."""
         self._dimensions = dimensions
 
     @property
     def identity(self) -> str:
-        """Names the method and the dimensions."""
+        """The name of the method with the number of dimensions."""
         return f"readable/{self._dimensions}"
 
     @property
     def dimensions(self) -> int:
-        """Length of a vector."""
+        """The length of a vector."""
         return self._dimensions
 
     def embed(self, texts: Sequence[str], purpose: Purpose) -> NDArray[np.float32]:  # noqa: ARG002
-        """Unit vectors of ``texts``, in order, shape ``(len(texts), dimensions)``."""
+        """Embed ``texts`` as unit vectors, in order, shape ``(len(texts), dimensions)``."""
         vectors = np.zeros((len(texts), self._dimensions), dtype=np.float32)
         for vector, text in zip(vectors, texts, strict=True):
             for feature, weight in _features(text).items():
@@ -78,7 +78,7 @@ def _stem(word: str) -> str:
 
 
 class EmbedderContract:
-    """What every embedder must do. Inherit it and give a fixture ``embedder``::
+    """Tests that every embedder must pass. Inherit the class and define a fixture ``embedder``::
 
     class TestMine(EmbedderContract):
         @pytest.fixture
@@ -114,13 +114,13 @@ class EmbedderContract:
             assert vectors.dtype == np.float32
 
     def test_order(self, embedder: Embedder) -> None:
-        """Turning the texts around turns the vectors around."""
+        """Reversed texts give reversed vectors."""
         forward = embedder.embed(self.TEXTS, "passage")
         backward = embedder.embed(self.TEXTS[::-1], "passage")
         self._assert_same(forward, backward[::-1])
 
     def test_batch_independence(self, embedder: Embedder) -> None:
-        """A text's vector is the same alone and among 40 others of all lengths."""
+        """A text has the same vector alone and among 40 texts of various lengths."""
         filler = [
             f"{'Filler that makes the batch long. ' * (n % 20)}Number {n}." for n in range(40)
         ]
@@ -135,7 +135,7 @@ class EmbedderContract:
         self._assert_same(vectors[:1], vectors[2:])
 
     def test_any_text(self, embedder: Embedder) -> None:
-        """Texts without a word, of any characters and of any length give unit vectors too."""
+        """Texts without words, with any characters and of any length give unit vectors."""
         odd = [
             "",
             " \n\t  \r\n",
@@ -154,7 +154,7 @@ class EmbedderContract:
             np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1.0, atol=1e-4)
 
     def test_identity(self, embedder: Embedder) -> None:
-        """Identity and dimensions stay what they were before the first call."""
+        """Identity and dimensions do not change with calls."""
         identity, dimensions = embedder.identity, embedder.dimensions
         embedder.embed(self.TEXTS, "passage")
         embedder.embed(self.TEXTS, "query")

@@ -1,5 +1,5 @@
-# ruff: noqa: D102 - the name of a test says what it holds
-"""What every ``store.base.KeptIndex`` must do. A back end's test class inherits ``IndexContract``.
+# ruff: noqa: D102 - the names of tests are descriptions
+"""Contract tests for index back ends (``store.base.KeptIndex``): inherit ``IndexContract``.
 
 ::
 
@@ -36,7 +36,7 @@ from wellread.types import Filters, Span
 
 
 class IndexUpkeepContract(IndexTests):
-    """Rows that get their vectors later, reading everything back, purging."""
+    """Tests of rows without vectors, of reading all rows, and of purging."""
 
     # --- vectors that come later ---
 
@@ -122,11 +122,11 @@ class IndexUpkeepContract(IndexTests):
     @pytest.mark.parametrize("optimized", [False, True])
     def test_a_purge_changes_no_result(self, index: KeptIndex, rows: int, optimized: bool) -> None:
         vectors = random_vectors(rows)
-        made = [
+        index_rows = [
             make_row(f"p{n:03}", f"ferry word{n % 7}", authors=(f"Ann {n % 3}",))
             for n in range(rows)
         ]
-        index.write(made, vectors)
+        index.write(index_rows, vectors)
         if optimized:
             index.optimize()
         index.remove([("doc-p001", "v1")])
@@ -154,7 +154,7 @@ class IndexUpkeepContract(IndexTests):
 
 
 class IndexContract(IndexSearchContract, IndexUpkeepContract):
-    """Inherit it and provide the fixture ``open_index``."""
+    """All tests for an index back end. Inherit the class and define the fixture ``open_index``."""
 
     # --- write ---
 
@@ -162,10 +162,7 @@ class IndexContract(IndexSearchContract, IndexUpkeepContract):
         row = make_row("a", "The ferry leaves at noon", span=Span(start=7, end=31), version="v9")
         index.write([row], axes(0))
         expected = (row.passage_id, row.document_id, row.version, row.span)
-        for found in (
-            index.search_text("ferry", ANY, 5),
-            index.search_vector(axes(0)[0], ANY, 5),
-        ):
+        for found in (index.search_text("ferry", ANY, 5), index.search_vector(axes(0)[0], ANY, 5)):
             (hit,) = found
             assert (hit.passage_id, hit.document_id, hit.version, hit.span) == expected
 

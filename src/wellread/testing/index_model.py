@@ -1,4 +1,4 @@
-"""What the parts of an index's contract share: rows, and a dictionary to compare it with."""
+"""Helpers of the index contract tests: example rows, and a model index to compare with."""
 
 from __future__ import annotations
 
@@ -11,12 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import (
-    RuleBasedStateMachine,
-    invariant,
-    rule,
-    run_state_machine_as_test,
-)
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 from numpy.typing import NDArray
 
 from wellread.store.base import IndexRow, KeptIndex
@@ -29,10 +24,10 @@ DATES = (None, datetime(1950, 1, 1, tzinfo=UTC), datetime(2024, 5, 6, 7, tzinfo=
 EXAMPLES = 12
 STEPS = 14
 ANY = Filters()
-MANY = 700  # rows: more than back ends are told to search one by one in some tests
+MANY = 700  # rows; above the limit for exhaustive search that some tests set
 
 
-# Opens the index of that name: the same name opens the same rows again.
+# Opens the index with a name; the same name opens the same rows again.
 OpenIndex = Callable[[str], KeptIndex]
 
 
@@ -42,18 +37,18 @@ def axes(*numbers: int) -> NDArray[np.float32]:
 
 
 def random_vectors(rows: int) -> NDArray[np.float32]:
-    """The same ones every time."""
+    """Random vectors that are the same in every run."""
     return np.random.default_rng(11).standard_normal((rows, DIMENSIONS)).astype(np.float32)
 
 
 def write(index: KeptIndex, rows: Sequence[IndexRow]) -> None:
-    """Write rows whose vectors do not matter, each along an axis of its own, repeating."""
+    """Write rows with unit vectors, for tests in which the vectors do not matter."""
     index.write(rows, axes(*(number % DIMENSIONS for number in range(len(rows)))))
 
 
-def ids(found: Iterable[Candidate]) -> list[str]:
-    """The passage ids, in order."""
-    return [candidate.passage_id for candidate in found]
+def ids(candidates: Iterable[Candidate]) -> list[str]:
+    """The passage ids of the candidates, in order."""
+    return [candidate.passage_id for candidate in candidates]
 
 
 def held(index: KeptIndex) -> list[str]:
@@ -62,7 +57,7 @@ def held(index: KeptIndex) -> list[str]:
 
 
 def make_row(passage_id: str, text: str, **fields: Any) -> IndexRow:
-    """A row with plain values for all that is not given; its document is ``doc-<id>``."""
+    """A row with default values for missing fields; its document is ``doc-<id>``."""
     values: dict[str, Any] = {
         "document_id": f"doc-{passage_id}",
         "version": "v1",
@@ -75,14 +70,14 @@ def make_row(passage_id: str, text: str, **fields: Any) -> IndexRow:
 
 
 def bad_vectors() -> list[NDArray[np.float32]]:
-    """What no index takes for two rows: a number that is none, too few, too long."""
+    """Invalid vectors for two rows: NaN, infinite, too few, too long."""
     nan, infinite = axes(0, 1), axes(0, 1)
     nan[1, 3], infinite[1, 2] = np.nan, np.inf
     return [nan, infinite, axes(0), np.ones((2, DIMENSIONS + 1), dtype=np.float32)]
 
 
 class IndexTests:
-    """The fixtures of every part of the contract."""
+    """The fixtures of all contract tests."""
 
     @pytest.fixture
     def open_index(self) -> OpenIndex:
@@ -96,7 +91,7 @@ class IndexTests:
 
 
 def matches(row: IndexRow, filters: Filters) -> bool:
-    """Whether ``filters`` lets ``row`` through: the meaning of ``types.Filters`` in plain code."""
+    """Whether ``row`` passes ``filters``; defines the meaning of ``types.Filters``."""
     plain = (
         (filters.collections, row.collection),
         (filters.kinds, row.kind),
@@ -104,20 +99,20 @@ def matches(row: IndexRow, filters: Filters) -> bool:
         (filters.source_types, row.source_type),
         (filters.languages, row.language),
     )
-    named: dict[str, set[str]] = {}
+    by_dimension: dict[str, set[str]] = {}
     for dimension, value in filters.taxonomy:
-        named.setdefault(dimension, set()).add(f"{dimension}={value}")
+        by_dimension.setdefault(dimension, set()).add(f"{dimension}={value}")
     return (
         all(not allowed or value in allowed for allowed, value in plain)
         and _share(filters.authors, row.authors)
         and _share(filters.speakers, row.speakers)
         and _between(row.published_at, filters.published_from, filters.published_to)
-        and all(wanted.intersection(row.taxonomy) for wanted in named.values())
+        and all(wanted.intersection(row.taxonomy) for wanted in by_dimension.values())
     )
 
 
 def check_against_model(open_index: OpenIndex) -> None:
-    """Run random calls on the index and on a dictionary; they must agree after each."""
+    """Check that the index agrees with a dictionary after each of many random calls."""
 
     class Machine(IndexMachine):
         numbers = count()
@@ -135,8 +130,8 @@ def check_against_model(open_index: OpenIndex) -> None:
     )
 
 
-def _share(wanted: tuple[str, ...], there: tuple[str, ...]) -> bool:
-    folded = {name.casefold() for name in there}
+def _share(wanted: tuple[str, ...], values: tuple[str, ...]) -> bool:
+    folded = {name.casefold() for name in values}
     return not wanted or any(name.casefold() in folded for name in wanted)
 
 
@@ -192,7 +187,7 @@ _vectors = st.lists(
 
 
 class IndexMachine(RuleBasedStateMachine):
-    """Writes, removes, optimizes, reopens and searches, beside a dictionary."""
+    """A state machine that applies random calls to an index and to a dictionary."""
 
     open_index: OpenIndex
     numbers: Iterator[int]
@@ -216,18 +211,18 @@ class IndexMachine(RuleBasedStateMachine):
 
     @rule(rows=st.lists(_rows(), max_size=6))
     def write_words(self, rows: list[IndexRow]) -> None:
-        """Add and replace rows that have no vector yet."""
+        """Add and replace rows without vectors."""
         self._index.write(rows, None)
         for row in rows:
             self._model[row.passage_id] = (row, None)
 
     @rule(given=st.lists(st.tuples(st.integers(0, 11), _vectors), max_size=6))
     def set_vectors(self, given: list[tuple[int, list[float]]]) -> None:
-        """Give rows vectors, also rows that are not there."""
+        """Set vectors, including those of missing rows."""
         numbers = np.array([vector for _, vector in given], dtype=np.float32)
-        known = [f"p{number}" for number, _ in given]
-        self._index.set_vectors(known, numbers.reshape(-1, DIMENSIONS))
-        for passage_id, (_, vector) in zip(known, given, strict=True):
+        passage_ids = [f"p{number}" for number, _ in given]
+        self._index.set_vectors(passage_ids, numbers.reshape(-1, DIMENSIONS))
+        for passage_id, (_, vector) in zip(passage_ids, given, strict=True):
             if passage_id in self._model:
                 self._model[passage_id] = (self._model[passage_id][0], np.array(vector))
 
@@ -235,36 +230,36 @@ class IndexMachine(RuleBasedStateMachine):
     def remove(self, keys: list[tuple[str, str]]) -> None:
         """Remove versions of documents."""
         gone = [
-            known
-            for known, (row, _) in self._model.items()
+            passage_id
+            for passage_id, (row, _) in self._model.items()
             if (row.document_id, row.version) in keys
         ]
         assert self._index.remove(keys) == len(gone)
-        for known in gone:
-            del self._model[known]
+        for passage_id in gone:
+            del self._model[passage_id]
 
     @rule()
     def optimize(self) -> None:
-        """Fold in."""
+        """Optimize the index."""
         self._index.optimize()
 
     @rule()
     def purge(self) -> None:
-        """Take removed rows off the disk."""
+        """Delete removed rows from the disk."""
         self._index.purge()
         assert self._index.purged()
 
     @rule()
     def reopen(self) -> None:
-        """Open it anew."""
+        """Open the index again."""
         self._index = self._open()
 
     @rule(word=st.sampled_from(WORDS), filters=_filters)
     def search_text(self, word: str, filters: Filters) -> None:
-        """Exactly the rows with the word are found."""
+        """A word search finds exactly the rows with the word."""
         expected = {
-            known
-            for known, (row, _) in self._model.items()
+            passage_id
+            for passage_id, (row, _) in self._model.items()
             if word in row.text.split() and matches(row, filters)
         }
         found = self._index.search_text(word, filters, 50)
@@ -273,11 +268,11 @@ class IndexMachine(RuleBasedStateMachine):
 
     @rule(numbers=_vectors, filters=_filters)
     def search_vector(self, numbers: list[float], filters: Filters) -> None:
-        """All rows are found with their cosines, best first."""
+        """A vector search finds all rows with their cosines, best first."""
         query = np.array(numbers)
         expected = {
-            known: _cosine(query, vector)
-            for known, (row, vector) in self._model.items()
+            passage_id: _cosine(query, vector)
+            for passage_id, (row, vector) in self._model.items()
             if vector is not None and matches(row, filters)
         }
         found = self._index.search_vector(query.astype(np.float32), filters, 50)
@@ -289,16 +284,17 @@ class IndexMachine(RuleBasedStateMachine):
 
     @invariant()
     def keys_agree(self) -> None:
-        """The index holds the rows of the dictionary."""
+        """The index contains the rows of the dictionary."""
         rows = list(self._index.keys())
-        there = sorted((key.passage_id, key.document_id, key.version) for key in rows)
+        actual = sorted((key.passage_id, key.document_id, key.version) for key in rows)
         expected = sorted(
-            (known, row.document_id, row.version) for known, (row, _) in self._model.items()
+            (passage_id, row.document_id, row.version)
+            for passage_id, (row, _) in self._model.items()
         )
-        assert there == expected
+        assert actual == expected
         assert self._index.rows() == len(rows)
 
 
-def _cosine(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
-    lengths = float(np.linalg.norm(one) * np.linalg.norm(other))
-    return float(one @ other) / lengths if lengths else 0.0
+def _cosine(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
+    lengths = float(np.linalg.norm(first) * np.linalg.norm(second))
+    return float(first @ second) / lengths if lengths else 0.0

@@ -1,5 +1,5 @@
-# ruff: noqa: D102 - the name of a test says what it holds
-"""What both searches of an index must do; part of ``testing.index.IndexContract``."""
+# ruff: noqa: D102 - the names of tests are descriptions
+"""Contract tests for the two searches of an index; part of ``testing.index.IndexContract``."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ HOSTILE = (
 
 
 class IndexSearchContract(IndexTests):
-    """The searches. Inherit ``IndexContract``, which adds writing and the rest."""
+    """Tests of both searches. Back ends inherit ``IndexContract``, which has all tests."""
 
     # --- search_text ---
 
@@ -175,7 +175,7 @@ class IndexSearchContract(IndexTests):
 
     @pytest.fixture
     def varied(self, index: KeptIndex) -> list[IndexRow]:
-        """Rows that differ in every field that can be filtered by."""
+        """Rows that differ in every field of a filter."""
         day = datetime(2025, 3, 1, 12, tzinfo=UTC)
         rows = [
             make_row("a", "ferry", collection="news", kind="article", source_type="rss"),
@@ -236,8 +236,8 @@ class IndexSearchContract(IndexTests):
         fields |= dict.fromkeys(("authors", "speakers"), (value,))
         mine = make_row("mine", "ferry", taxonomy=(f"{value}={value}",), **fields)
         names = ("collections", "document_ids", "source_types", "languages", "authors", "speakers")
-        given: list[dict[str, Any]] = [{name: (value,)} for name in names]
-        limits = [Filters(**each) for each in [*given, {"taxonomy": ((value, value),)}]]
+        arguments: list[dict[str, Any]] = [{name: (value,)} for name in names]
+        limits = [Filters(**each) for each in [*arguments, {"taxonomy": ((value, value),)}]]
         write(index, [other])
         for filters in limits:
             assert index.search_text("ferry", filters, 5) == [], filters

@@ -1,4 +1,4 @@
-"""A language model that says what it is told to, and the contract every language model keeps."""
+"""Contract tests for language models, and a scripted language model for tests."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Broken:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calling:
-    """A reply that calls tools: pairs of a name and the arguments as JSON, after ``text``."""
+    """A reply that calls tools after ``text``; each call is a name and its arguments as JSON."""
 
     calls: tuple[tuple[str, str], ...]
     text: str = ""
@@ -48,13 +48,13 @@ _SENTENCE = re.compile(r"^(\d+)\. \[(\w+)\]", re.MULTILINE)
 def judging(
     *entries: Mapping[str, object], conflicts: Sequence[Mapping[str, object]] = ()
 ) -> Judge:
-    """A judge that replies with those verdicts: objects as ``judge.SCHEMA`` has them."""
+    """A judge that always replies with these verdicts (objects as in ``judge.SCHEMA``)."""
     reply = json.dumps({"sentences": entries, "conflicts": conflicts})
     return lambda _: reply
 
 
 def agreeing(prompt: Prompt) -> str:
-    """The reply of a judge to whom every cited sentence is supported by what it cites first."""
+    """A judge's reply that every cited sentence is supported by its first citation."""
     entries = []
     for number, key in _SENTENCE.findall(prompt.user[prompt.shared :]):
         passage = prompt.user.partition(f'key="{key}"')[2].partition("text:\n")[2]
@@ -64,22 +64,22 @@ def agreeing(prompt: Prompt) -> str:
 
 
 def planning(*questions: Mapping[str, object]) -> Planner:
-    """A planner that reads every question so: objects as ``planning_call.PlannedQuestion``."""
+    """A planner that always replies with these objects (``planning_call.PlannedQuestion``)."""
     reply = json.dumps({"questions": questions})
     return lambda _: reply
 
 
 class ScriptedModel:
-    """Gives the replies of a script, one per call, in pieces of ``chunk`` characters.
+    """Returns the replies of a script, one per call, in pieces of ``chunk`` characters.
 
-    Calls that ask for a schema take none of them: ``judge`` answers those of a judge, and without
-    one no sentence gets a verdict; ``planner`` answers those that read a question, and without one
-    it is read by patterns. Token counts are numbers of words.
+    Calls with a schema do not use the script: ``judge`` answers calls for verdicts (by default
+    without any verdict), ``planner`` answers calls that analyse a question (by default with no
+    plan, so that patterns are used). Token counts are numbers of words.
 
     Attributes:
-        prompts: what it was asked, in order, a judge's apart in ``judged``, a planner's in
-            ``planned``.
-        takes_tools: whether it says that it calls tools.
+        prompts: the prompts received, in order; ``judged`` and ``planned`` have those of the
+            judge and of the planner.
+        takes_tools: whether the model declares support for tools.
     """
 
     def __init__(
@@ -106,15 +106,15 @@ class ScriptedModel:
 
     @property
     def identity(self) -> str:
-        """As given."""
+        """The identity passed to the constructor."""
         return self._identity
 
     async def stream(self, prompt: Prompt) -> AsyncGenerator[Piece, None]:
-        """The next reply of the script.
+        """Stream the next reply of the script.
 
         Raises:
-            LookupError: the script has no reply left. Not an error of the model, so that the
-                fallbacks of the code under test do not hide it.
+            LookupError: the script has no reply left. It is not a ``ModelError``, so that
+                fallbacks in the tested code do not hide it.
         """
         place = len(self.prompts)
         reply: str | Exception | Broken | Calling
@@ -127,14 +127,14 @@ class ScriptedModel:
         else:
             self.prompts.append(prompt)
             if place >= len(self._replies):
-                told = f"call {place + 1}, but the script has {len(self._replies)} replies"
-                raise LookupError(told)
+                message = f"call {place + 1}, but the script has {len(self._replies)} replies"
+                raise LookupError(message)
             reply = self._replies[place]
         if isinstance(reply, Exception):
             raise reply
         text = reply if isinstance(reply, str) else reply.text
         for start in range(0, len(text), self._chunk):
-            # A real model is waited for; a reader that counts on getting all at once shows here.
+            # Yields control like a real model, so that code which expects all at once fails.
             await asyncio.sleep(0)
             yield TextDelta(text=text[start : start + self._chunk])
         if isinstance(reply, Broken):
@@ -150,7 +150,7 @@ class ScriptedModel:
 
 
 async def collect(model: LanguageModel, prompt: Prompt) -> tuple[str, list[Piece]]:
-    """The whole text of one reply, and the pieces it came in."""
+    """The complete text of one reply, and its pieces."""
     pieces: list[Piece] = []
     stream = model.stream(prompt)
     if isinstance(stream, AsyncGenerator):
@@ -162,9 +162,9 @@ async def collect(model: LanguageModel, prompt: Prompt) -> tuple[str, list[Piece
 
 
 class LanguageModelContract:
-    """What every language model keeps. Inherit it and give the two fixtures.
+    """Tests that every language model must pass. Inherit the class and define both fixtures.
 
-    ``model`` answers any prompt with some text, twice at least; ``failing_model`` fails.
+    ``model`` answers any prompt with text, at least twice; ``failing_model`` fails.
     """
 
     PROMPT = Prompt(system="Answer in one word.", user="Which colour has the sky?")
@@ -176,11 +176,11 @@ class LanguageModelContract:
 
     @pytest.fixture
     def failing_model(self) -> LanguageModel:
-        """A model that refuses or cannot be reached."""
+        """A model that returns errors or cannot be reached."""
         raise LookupError("override the fixture 'failing_model'")
 
     def test_text_comes_first_then_one_usage(self, model: LanguageModel) -> None:
-        """Any number of pieces of text, one usage at the very end; an unknown count is 0."""
+        """A reply is any number of text pieces and then one usage; unknown counts are 0."""
         text, pieces = asyncio.run(collect(model, self.PROMPT))
         usage = pieces[-1]
         assert text.strip()
@@ -191,14 +191,14 @@ class LanguageModelContract:
         assert all(isinstance(piece, TextDelta) and piece.text for piece in pieces[:-1])
 
     def test_it_can_be_asked_again_in_another_event_loop(self, model: LanguageModel) -> None:
-        """No connection is tied to the loop of the first call."""
+        """Connections are not tied to the event loop of the first call."""
         first, _ = asyncio.run(collect(model, self.PROMPT))
         second, _ = asyncio.run(collect(model, self.PROMPT))
         assert first.strip()
         assert second.strip()
 
     def test_a_reader_may_stop_early(self, model: LanguageModel) -> None:
-        """Leaving after the first piece neither hangs nor raises."""
+        """Stopping after the first piece neither hangs nor raises."""
 
         async def first_piece() -> Piece | None:
             stream = model.stream(self.PROMPT)
@@ -210,7 +210,7 @@ class LanguageModelContract:
         assert isinstance(asyncio.run(first_piece()), TextDelta)
 
     def test_a_conversation_goes_on(self, model: LanguageModel) -> None:
-        """With tools and what they gave it is answered as well, whether it takes tools or not."""
+        """A prompt with tools and their results is answered, with or without tool support."""
         call = ToolCall(id="call_1", name="look", arguments='{"at": "the sky"}')
         looked = Exchange(text="I look.", calls=(call,), results=("It is blue.",), told="And now?")
         said = Exchange(text="Blue, I think.", told="Are you sure?")
@@ -223,6 +223,6 @@ class LanguageModelContract:
         assert not any(isinstance(piece, ModelUsage) for piece in pieces[:-1])
 
     def test_failures_are_model_errors(self, failing_model: LanguageModel) -> None:
-        """The library underneath does not shine through."""
+        """Errors of the underlying library are converted to ``ModelError``."""
         with pytest.raises(ModelError):
             asyncio.run(collect(failing_model, self.PROMPT))

@@ -1,4 +1,4 @@
-"""What every loader must do: ``LoaderContract``, inherited by the tests of each loader.
+"""Contract tests for loaders: the tests of every loader inherit ``LoaderContract``.
 
 ::
 
@@ -8,7 +8,7 @@
         quotes = (("the tide turns at noon", {"speaker": "Ida", "begin": 12.0}),)
         broken = (source_of("cut.mine", b"..."),)
 
-Needs pytest and hypothesis. Override ``load`` to test a loader that is not in the table of
+Requires pytest and hypothesis. Override ``load`` to test a loader that is not in the table of
 ``ingest.pipeline.kinds``.
 """
 
@@ -35,18 +35,18 @@ EXAMPLES = 60
 REASON_CHARACTERS = 300
 
 Quote = tuple[str, Mapping[str, object]]
-"""A quotation, and fields of the ``Locator`` that its first character must have."""
+"""A quotation, and the ``Locator`` fields that its first character must have."""
 
 
 def source_of(name: str, content: str | bytes) -> Source:
-    """A source called ``name`` that holds ``content``."""
+    """A source with this name and content."""
     data = content.encode() if isinstance(content, str) else content
     return Source(uri=f"file:///shelf/{name}", name=name, data=data, collection=COLLECTION)
 
 
 @st.composite
 def damaged(draw: st.DrawFn, data: bytes) -> bytes:
-    """``data`` with one stretch removed, repeated, overwritten, or with everything after it cut."""
+    """``data`` with one range removed, repeated or overwritten, or cut off after it."""
     start = draw(st.integers(0, max(len(data) - 1, 0)))
     end = draw(st.integers(start, min(len(data), start + 200)))
     head, middle, tail = data[:start], data[start:end], data[end:]
@@ -57,7 +57,7 @@ def damaged(draw: st.DrawFn, data: bytes) -> bytes:
 
 
 def check_document(document: Document, source: Source) -> None:
-    """What holds for every document that a loader yields."""
+    """Check the rules for every document that a loader yields."""
     assert document.text.strip(), "a blank document"
     assert document.uri
     assert document.collection == source.collection
@@ -75,12 +75,12 @@ def check_document(document: Document, source: Source) -> None:
 
 
 class LoaderContract:
-    """Inherit it and give the attributes.
+    """Tests that every loader must pass. Inherit the class and set the attributes.
 
     Attributes:
         good: a source that loads.
-        expected_kind: the kind of each of its documents.
-        quotes: what its text holds, and where; looked for in all documents in turn.
+        expected_kind: the kind of all its documents.
+        quotes: quotations that a document must contain, with expected locator fields.
         broken: sources that must be refused.
     """
 
@@ -90,11 +90,11 @@ class LoaderContract:
     broken: ClassVar[Sequence[Source]]
 
     def load(self, source: Source) -> list[Document]:
-        """Every document of ``source``."""
+        """Load all documents of ``source``."""
         return kinds.load(source, LoaderLimits())
 
     def test_documents_are_whole(self) -> None:
-        """There is a document; each has words, a title, and sorted marks inside its text."""
+        """The source has documents, each with text, a title and sorted marks inside the text."""
         documents = self.load(self.good)
         assert documents
         for document in documents:
@@ -104,7 +104,7 @@ class LoaderContract:
         assert len(set(uris)) == len(uris), "two documents of one source share a uri"
 
     def test_the_same_bytes_give_the_same_documents(self) -> None:
-        """Text, marks and facts are repeatable."""
+        """Loading twice gives the same text, marks and facts."""
         first, second = self.load(self.good), self.load(self.good)
         assert [version_of(d.text, d.marks) for d in first] == [
             version_of(d.text, d.marks) for d in second
@@ -112,7 +112,7 @@ class LoaderContract:
         assert [(d.uri, facts_of(d)) for d in first] == [(d.uri, facts_of(d)) for d in second]
 
     def test_quotations_stand_where_they_should(self) -> None:
-        """Each quotation is in the text, and its first character has the facts promised."""
+        """Each quotation is in the text, and its first character has the expected fields."""
         documents = self.load(self.good)
         assert self.quotes
         for quote, facts in self.quotes:
@@ -124,7 +124,7 @@ class LoaderContract:
             assert found == dict(facts), quote
 
     def test_broken_sources_are_refused(self) -> None:
-        """The error names the source; the reason is one line and no parser's stray exception."""
+        """The error names the source; the reason is one line and not a raw parser error."""
         assert self.broken
         for source in self.broken:
             with pytest.raises(SourceError) as caught:
@@ -142,15 +142,15 @@ class LoaderContract:
         self._load_or_refuse(replace(self.good, data=b" \n\n\t\n"))
 
     def test_any_bytes(self) -> None:
-        """Whatever the bytes are, they load or are refused."""
+        """Any bytes load or are refused."""
         self._try_many(st.binary(max_size=500))
 
     def test_damaged_bytes(self) -> None:
-        """A good source with a stretch removed, repeated or overwritten loads or is refused."""
+        """A damaged source loads or is refused."""
         self._try_many(damaged(self.good.data))
 
     def _try_many(self, contents: st.SearchStrategy[bytes]) -> None:
-        # Built here, not as a decorated method, because subclasses share this class.
+        # Built here instead of as a decorated method, because subclasses share this class.
         def check(data: bytes) -> None:
             self._load_or_refuse(replace(self.good, data=data))
 

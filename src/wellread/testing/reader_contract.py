@@ -1,4 +1,4 @@
-"""The reader seam: its contract as tests, and a double that needs no model."""
+"""Contract tests for readers, and a reader for tests that needs no model."""
 
 from __future__ import annotations
 
@@ -8,16 +8,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pytest
 
-from wellread.models.base import (
-    Excerpt,
-    Ranking,
-    Scores,
-    excerpts,
-)
+from wellread.models.base import Excerpt, Ranking, Scores, excerpts
 
 
 class ReadableReader:
-    """Scores a text by the share of the question's words that it holds."""
+    """Scores a text by the share of the question's words that it contains."""
 
     reranks = True
 
@@ -26,14 +21,14 @@ class ReadableReader:
 
     @property
     def identity(self) -> str:
-        """Names the method."""
+        """The name of the method."""
         return "readable"
 
     def relevance(self, question: str, texts: Sequence[Excerpt]) -> Scores:
-        """The shares, 0 to 1; 0 for a question without a word."""
-        shown = tuple(each.shown for each in texts)
-        self.asked.append((question, shown))
-        return np.asarray([_share(question, text) for text in shown], dtype=np.float64)
+        """The share of words for each text, 0 to 1; 0 for a question without words."""
+        visible = tuple(each.shown for each in texts)
+        self.asked.append((question, visible))
+        return np.asarray([_share(question, text) for text in visible], dtype=np.float64)
 
 
 def words_of(text: str) -> set[str]:
@@ -62,7 +57,7 @@ ODD = (
 
 
 class ReaderContract:
-    """What every reader does with a question and texts. Inherit it and give ``reader``::
+    """Tests that every reader must pass. Inherit the class and define the fixture ``reader``::
 
     class TestMine(ReaderContract):
         @pytest.fixture
@@ -70,7 +65,7 @@ class ReaderContract:
             return MyReader()
 
     Attributes:
-        ALONE: whether a text's score is the same alone and among others.
+        ALONE: whether a text has the same score alone and among others.
     """
 
     TEXTS = (
@@ -88,7 +83,7 @@ class ReaderContract:
 
     @pytest.fixture
     def scores(self, reader: Ranking) -> Callable[[str, Sequence[str]], Scores]:
-        """Its relevance of plain texts."""
+        """A function that returns the scores of plain texts."""
 
         def asked(question: str, texts: Sequence[str]) -> Scores:
             found = reader.relevance(question, excerpts(*texts))
@@ -106,18 +101,18 @@ class ReaderContract:
     def test_the_text_that_answers_is_first(
         self, scores: Callable[[str, Sequence[str]], Scores]
     ) -> None:
-        """Larger is better."""
+        """Larger scores are better."""
         found = [int(scores(query, self.TEXTS).argmax()) for query in self.QUERIES]
         assert found == [0, 1, 2]
 
     def test_order(self, scores: Callable[[str, Sequence[str]], Scores]) -> None:
-        """Turning the texts around turns the scores around."""
+        """Reversed texts give reversed scores."""
         forward = scores(self.QUERIES[1], self.TEXTS)
         backward = scores(self.QUERIES[1], self.TEXTS[::-1])
         np.testing.assert_allclose(forward, backward[::-1], atol=self.NEAR)
 
     def test_many_texts(self, scores: Callable[[str, Sequence[str]], Scores]) -> None:
-        """A text of 150 of all lengths gets the score that it gets alone."""
+        """A text gets the same score alone and among 149 texts of various lengths."""
         filler = [f"{'Filler makes a text long. ' * (n % 20)}Number {n}." for n in range(149)]
         crowded = scores(self.QUERIES[0], [*filler[:75], self.TEXTS[0], *filler[75:]])
         alone = scores(self.QUERIES[0], self.TEXTS[:1])
@@ -126,12 +121,12 @@ class ReaderContract:
             np.testing.assert_allclose(crowded[75], alone[0], atol=self.NEAR)
 
     def test_any_text(self, scores: Callable[[str, Sequence[str]], Scores]) -> None:
-        """Empty, odd and very long texts get scores too, and odd questions give some."""
+        """Empty, odd and very long texts and questions get scores too."""
         for query in (self.QUERIES[0], "", "\ud83d", "ferry " * 20_000):
             scores(query, ODD)
 
     def test_identity(self, reader: Ranking) -> None:
-        """It has a name, and keeps it."""
+        """The identity is not empty and does not change."""
         identity = reader.identity
         reader.relevance(self.QUERIES[0], excerpts(*self.TEXTS))
         assert identity.strip() == reader.identity == identity

@@ -1,7 +1,8 @@
-"""Every list of English words that Wellread knows; no other module holds one.
+"""Core lists of English words: closed classes, numbers, units and others.
 
-A list is named for what its words have in common in the grammar or in use, never for a question
-that it is good for. Words are in lower case. Another language is another module with these names.
+All word lists of Wellread are in the ``english*`` modules. A list is named for what its words share
+in grammar or use, never for a question that it helps. Words are in lower case. Another language is
+another module with these names.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ WEEKDAYS = tuple(_LOCALE.days["format"]["wide"][day].lower() for day in range(7)
 
 # --- closed classes --------------------------------------------------------------------------
 
-# Articles, prepositions, pronouns, auxiliaries and question words that tell no two texts apart.
+# Articles, prepositions, pronouns, auxiliaries and question words, found in every text.
 FUNCTION_WORDS = frozenset(
     """
     a about an and are as at be been but by can could did do does for from had has have he her his
@@ -26,8 +27,7 @@ FUNCTION_WORDS = frozenset(
     these they this to was we were what when where which who why will with would you your
     """.split()
 )
-# The same and all their kin, with the words in which questions are asked: they say nothing about
-# the topic of a question.
+# Function words and the words in which questions are phrased, which say nothing about the topic.
 STOP_WORDS = FUNCTION_WORDS | frozenset(
     """
     above after again against all also am any aren't because before being below between both
@@ -46,10 +46,10 @@ NEGATIONS = frozenset(
     "unable denied denies rejected refused hardly barely".split()
 )
 
-# Words of number that count nothing exactly, or are parts of other words of number.
+# Number words that do not count exactly, or are parts of other number words.
 LOOSE_NUMBERS = frozenset("one first second third hundred thousand million twice zero".split())
 
-# Verbs by which somebody's words are told.
+# Verbs that report speech.
 SAYING = """
     said says say saying stated states argued argues argue explained explains explain noted notes
     claimed claims claim suggested suggests suggest mentioned mentions mention believes believed
@@ -62,20 +62,20 @@ SAYING = """
     objected objects wondered wonders clarified clarifies predicted predicts estimates estimated
 """.split()
 
-# Offices that one person holds at a time.
+# Offices held by one person at a time.
 OFFICES = (
     *("mayor", "chair", "chairman", "chairwoman", "chairperson", "president", "director", "ceo"),
     *("founder", "captain", "coordinator", "secretary", "treasurer", "prime minister", "king"),
     *("queen", "emperor"),
 )
 
-# Words before a number that make it a rough one or a bound, as patterns.
+# Patterns of words that make the next number approximate or a bound.
 ROUGHLY = (
     *("about", "around", "approximately", "roughly", "nearly", "almost", "over", r"more\s+than"),
     *("circa", r"at\s+least", r"up\s+to"),
 )
 
-# Words that point at something said elsewhere.
+# Words that refer to earlier text.
 POINTING = (
     "it its this that these those they their them he she his her him here there above below"
 ).split()
@@ -85,12 +85,12 @@ POINTING = (
 
 # --- asking ----------------------------------------------------------------------------------
 
-# Verbs with which a request begins; no part of a name after them ("Compare the Kittiwake ...").
+# Verbs that begin a request and are not part of a name ("Compare the Kittiwake ...").
 REQUESTS = frozenset(
     "compare contrast define describe discuss explain find give list name outline show summarise "
     "summarize tell".split()
 )
-# What is asked about a subject, whatever the subject is ("the latest news on ...").
+# Words of asking that fit any subject ("the latest news on ...").
 ASKING = (
     "compare comparison contrast current details difference differ explanation happening "
     "information latest list newest news overview recent recently status summarise summarize "
@@ -114,8 +114,7 @@ NUMBER_WORDS = {
     )
 )
 SCALES = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
-# Units to the patterns of how they are written. Single letters are left out: "m" and "g" mean too
-# many things.
+# Units with patterns of their spellings. Single letters are left out: "m" and "g" are ambiguous.
 UNITS = {
     "per cent": r"%|per\s?cent(?:age\s+points?)?",
     "dollar": r"dollars?|usd",
@@ -147,7 +146,7 @@ UNITS = {
     "megawatt": r"mw|megawatts?",
     "gigawatt": r"gw|gigawatts?",
     "horsepower": r"b?hp|horse[\s-]?power",
-    "year": r"years?(?!-olds?\b)",  # an age belongs to whom it tells of, not to the fact
+    "year": r"years?(?!-olds?\b)",  # an age is not a duration
     "month": r"months?",
     "week": r"weeks?",
     "day": r"days?",
@@ -169,7 +168,7 @@ PREPOSITIONS = frozenset(
     under until via with within without
     """.split()
 )
-# Participles that end a phrase like those in -ed do.
+# Irregular participles and verbs that end a phrase, as words in -ed do.
 PARTICIPLES = frozenset(
     """
     begun bought born broken brought built chosen done drawn drunk driven eaten fallen found founded
@@ -178,7 +177,7 @@ PARTICIPLES = frozenset(
     worn written became began came fell gave grew knew took went wrote happen happened work works
     """.split()
 )
-# Heads that name no thing of their own.
+# Heads too general to name anything.
 EMPTY_HEADS = frozenset(
     """
     anyone anything article aspect case detail example fact information kind lot number one part
@@ -188,5 +187,5 @@ EMPTY_HEADS = frozenset(
     """.split()
 )
 
-# A thing that was just spoken of, at the end of a question: "who suggested that figure?".
+# A reference to something just mentioned, at the end of a question: "who suggested that figure?".
 POINTED_AT = r"\b(?:that|this|these|those)\s+[a-z]{3,}\W*$"

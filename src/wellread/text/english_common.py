@@ -1,6 +1,6 @@
-"""Everyday English words: as a name, one of these says nothing unless its spelling does.
+"""English words and patterns: everyday words, synonyms, expected answers, comparisons.
 
-At the end those by which two questions that look alike ask different things.
+An everyday word counts as a name only if its spelling shows that it is one.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from functools import partial
 
 from wellread.text.english import OFFICES
 
-# Never names, however they are written (an acronym in capitals is another word).
+# Never names in any spelling, except as an acronym in capitals.
 STOP_WORDS = frozenset(
     """
     a about above across after again against all almost alone along already also although always am
@@ -105,7 +105,7 @@ COMMON_WORDS = STOP_WORDS | frozenset(
     """.split()
 )
 
-# Of stories: closed-class words, and verbs that go with any subject.
+# Stop words in comparing news stories: closed classes, and verbs that fit any subject.
 STORY_STOP_WORDS = frozenset(
     """
     a about above after again against all also am an and any are as at be because been before being
@@ -130,15 +130,15 @@ NUMBERS_AND_TIMES = frozenset(
 
 # --- questions that mean the same -----------------------------------------------------------------
 
-# Beside prepositions, what stands between two sides or behind a verb ("turn it off").
+# Besides prepositions, words between two sides or after a verb ("turn it off").
 BETWEEN_SIDES = frozenset("than to of versus on off up down out".split())
-# Words whose meaning is another one tomorrow.
+# Words whose meaning depends on the day.
 OF_THE_MOMENT = frozenset(
     """
     today tonight tomorrow yesterday recently lately latest newest recent next coming upcoming
     """.split()
 )
-# What a question may have more or less of and ask the same.
+# Words that do not change what a question asks.
 AROUND_A_QUESTION = frozenset(
     """
     answer anybody anyone available best certain easily easy easier easiest exactly existing good
@@ -149,7 +149,7 @@ AROUND_A_QUESTION = frozenset(
     actual really whole perhaps maybe now current currently presently nowadays
     """.split()
 )
-# Words that stand for each other in a question, whatever it is about.
+# Words that are interchangeable in questions on any topic.
 SYNONYMS = tuple(
     tuple(line.split())
     for line in """
@@ -218,7 +218,7 @@ SYNONYMS = tuple(
     """.strip().splitlines()
 )
 
-# What stands before a name and is no part of it ("Captain Stroud", "Dr Greve").
+# Words before a name that are not part of it ("Captain Stroud", "Dr Greve").
 FORMS_OF_ADDRESS = frozenset(
     {
         *OFFICES,
@@ -240,15 +240,15 @@ FORMS_OF_ADDRESS = frozenset(
     }
 )
 
-# What stands between a thing and its name: "a mill called Old Tom".
+# Words between a thing and its name: "a mill called Old Tom".
 GIVEN_NAME = r"(?:named|called|dubbed|termed|titled|known as)"
 
 
 # --- facts about a document --------------------------------------------------------------------
-# Before a name they only point at it.
+# Words before a noun that only point at it.
 DETERMINERS = frozenset("the a an this that these those our my your".split())
 SUMMING_UP = frozenset("summarize summarized sum outline recap describe digest".split())
-# Any of them may be called so, whatever its kind.
+# Nouns that people use for any document, whatever its kind.
 DOCUMENT_NOUNS = frozenset(
     """
     paper article study preprint publication report thesis document text page post talk lecture
@@ -257,7 +257,7 @@ DOCUMENT_NOUNS = frozenset(
     pattern entry conversation discussion presentation piece
     """.split()
 )
-# What a question calls all there is: "what do the sources say about ...".
+# Nouns for the whole material: "what do the sources say about ...".
 ALL_THERE_IS = frozenset("source sources material materials".split())
 SPOKEN_NOUNS = frozenset(
     "talk lecture interview session meeting call webinar panel conversation discussion "
@@ -267,7 +267,7 @@ SPOKEN_NOUNS = frozenset(
 
 _form = partial(re.compile, flags=re.IGNORECASE)
 
-# --- what is asked to be told, and what tells it --------------------------------------------------
+# --- what a question asks for, and the forms of an answer -----------------------------------------
 
 ASKS_WHAT = _form(
     r"^\W*(?:(?:what|who)(?: (?:is|are|was|were)|['’]s)"
@@ -285,12 +285,12 @@ SAYS_WHAT = (
     r"(?:(?:is|are|was|were) (?:an?|the|one|any|some)\b|refers? to|means?\b|describes?\b"
     r"|are (?:[\w-]+ ){0,2}[\w-]+s (?:that|which|who|used|for|of|in)\b)"
 )
-# Before a word that asks; elsewhere it only leads on: "those who", "what happens when".
+# Context before an interrogative; elsewhere it is a relative pronoun ("those who").
 _ASKING = (
     r"(?:^\W*|[,;:]\s*|\b(?:and|or|but|by|to|of|with|for|from|on|about|since|until|till|tell|me|us"
     r"|know|say|show|find out|remember)\s+)"
 )
-ASKS_FOR = {  # the first form that fits counts
+ASKS_FOR = {  # the earliest match in the question wins
     "person": _form(rf"{_ASKING}(?:who|whom|whose)\b"),
     "date": _form(
         rf"{_ASKING}when\b"
@@ -321,7 +321,7 @@ _WATTS = (f"{many}watt{held}" for many in ("kilo", "mega", "giga") for held in (
 _POWERS = {"horsepower", *_WATTS}
 _WEIGHTS = {"kilogram", "gram", "milligram", "tonne", "pound"}
 _LENGTHS = {"kilometre", "metre", "centimetre", "millimetre", "nautical mile", "mile", "foot"}
-# How an amount is asked for, and its units.
+# Patterns that ask for an amount, and its units.
 UNITS_ASKED: tuple[tuple[re.Pattern[str], frozenset[str]], ...] = tuple(
     (_form(form), frozenset(units))
     for form, units in (
@@ -341,9 +341,8 @@ UNITS_ASKED: tuple[tuple[re.Pattern[str], frozenset[str]], ...] = tuple(
     )
 )
 HOW_MANY = _form(r"\bhow many\s+(?P<what>(?:[\w'’-]+\s+){0,3}[\w'’-]+)")
-# Openings of a question that say what to do with a thing, not which thing; and verbs for that.
 
-# --- what is answered from many sources ----------------------------------------------------------
+# --- questions that need many sources ------------------------------------------------------------
 
 CAUSES = _form(
     r"\b(?:why|how\s+come|reasons?\s+(?:for|behind|why)|(?:what|which)\s+(?:\w+\s+)?caused?s?|causes?\s+of"
@@ -374,7 +373,7 @@ SIDES = tuple(
         r"^(?P<one>[^?,:]+?)\s+or\s+(?P<other>[^?,:]+?)(?:\?|\s*[,:–-]\s*which\b.*)$",
     )
 )
-# "the size of A" beside "B": what is asked about of both.
+# A shared aspect of both sides: "compare the size of A and B".
 COMPARING = r"\b(?:compare|contrast)\s"
 ASPECT = _form(r"^(?:the\s+)?(?P<aspect>[\w\s-]+?)\s+of\s+(?:the\s+)?(?P<side>.+)$")
 SIDE_LEADING = _form(

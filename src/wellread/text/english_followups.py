@@ -1,5 +1,4 @@
-"""The English forms of questions that lean on what was said before, of limits to a time, and of
-orders to whoever answers.
+"""English patterns of follow-up questions, time limits, courtesies and prompt injection.
 
 Patterns are for ``re.IGNORECASE``. Another language is another module with these names.
 """
@@ -11,7 +10,7 @@ from functools import partial
 
 _form = partial(re.compile, flags=re.IGNORECASE)
 
-# --- questions that leave words out ---------------------------------------------------------------
+# --- elliptic questions ---------------------------------------------------------------------------
 
 ALSO = _form(
     r"^(?:and|or|but|also|then|so)(?:\s+(?:also|then|what|how\s+about))?[,\s]+(?P<part>.+?)[?.!\s]*$"
@@ -20,7 +19,7 @@ ONLY_QUESTION_WORD = _form(
     r"^(?:(?:and|but|so|ok|okay|then)[,\s]+)?(?P<wh>why(?:\s+not)?|how|when|where|(?:by|for|with|to"
     r"|from)\s+whom|since\s+when)[?.!\s]*$"
 )
-# A question for yes or no, or with a question word before the same ("when was ...").
+# A yes-no question, or the same after a question word ("when was ...").
 POLAR = re.compile(
     r"^(?P<wh>(?:when|where|why|how)\s+)?(?P<rest>(?:is|are|was|were|do|does|did|has|have|had|can|could"
     r"|will|would|should|must|may|might)\b.*)$",
@@ -37,14 +36,14 @@ WHICH_ONES = _form(
     r"|which(?:\s+ones?|\s+of\s+them)?(?:\s+(?:are|were)\s+(?:they|these|those))?)[?.!\s]*$"
 )
 
-# What a thing has and is not: "and the cost?" after a question about a ferry asks of the ferry.
+# Aspects of a thing: "and the cost?" after a question about a ferry means the cost of the ferry.
 ASPECTS = frozenset(
     "address advantage age aim author cause color colour cost date deadline difference duration "
     "fee height impact length location name number owner price purpose reason result risk role "
     "size speed status time weight year".split()
 )
 
-# --- words that point back ------------------------------------------------------------------------
+# --- references to earlier text -------------------------------------------------------------------
 
 EMPTY_IT = _form(
     r"\b(?:is|was|isn['’]?t|wasn['’]?t|would|will|be)\s+it\s+(?:be\s+)?(?:\w+ly\s+)?\w+\s+(?:to|that|for|if)\b"
@@ -63,7 +62,7 @@ BEFORE_TIME = _form(
     r"|over|across|for|of|on|from|by|around|as\s+of|at|to|and|through)\s+)?"
     r"(?:the\s+|a\s+)?(?:(?:calendar\s+)?year\s+)?$"
 )
-# What may follow a date without making it part of a name.
+# Words after a date that do not make it part of a name.
 AFTER_TIME = _form(
     r"^\s*(?:$|[?.!,;:)\-–]|(?:about|above|across|after|against|already|also|and|are|as|at|be|been"
     r"|before|by|can|concern\w*|cover\w*|deal\w*|did|discuss\w*|do|does|during|for|from|had|has"
@@ -95,7 +94,7 @@ LISTING_ASKED = _form(
 )
 ABOUT = r"(?:about|on|that|which|where|with|mention\w*|discuss\w*|cover\w*|from)"
 
-# --- turns that ask for nothing -------------------------------------------------------------------
+# --- turns without a question ---------------------------------------------------------------------
 
 THANKS = frozenset("thank thanks thx cheers ty".split())
 GREETINGS = frozenset("hello hi hey hiya morning evening afternoon greetings howdy".split())
@@ -112,9 +111,9 @@ BESIDE_A_COURTESY = frozenset(
     """.split()
 )
 
-# --- orders to whoever answers from a text ------------------------------------------------------
+# --- prompt injection: orders to whoever answers ------------------------------------------------
 
-# What answers: programs that read and tell, and the labels under which they are spoken to.
+# Names of answering programs, and labels under which they are addressed.
 _ANSWERERS = (
     r"(?:(?:large |small )?language|ai|chat) (?:model|assistant|system|agent|bot|tool|reader)s?"
     r"|a\.?i\.?s?|artificial intelligences?|llms?|\w*gpt\w*|chat-?bots?|bots?"
@@ -122,7 +121,7 @@ _ANSWERERS = (
     r"(?:assistant|system|engine|model|agent|tool|reader)s?|assistants?|the models?|summari[sz]ers?"
 )
 _LABELS = "system override instruction instructions prompt assistant directive command"
-# Verbs of giving an answer, in their bare form, and what makes somebody do so.
+# Verbs of answering in their base form, and expressions of obligation.
 _ANSWERING = (
     "answer reply respond say state claim assert insist maintain declare confirm affirm repeat "
     "report mention tell inform output print write conclude announce assure pretend"
@@ -134,7 +133,7 @@ _OBLIGING = (
     r"|(?:may|can) only|(?:is|are) (?:required|instructed|asked|told|expected|obliged|requested"
     r"|ordered|advised) to|(?:have|make|let|get) (?:it|them|him|her)(?: to)?"
 )
-# Who asks, when nobody in particular does, and what is asked.
+# Unspecific askers, and words for questions and answers.
 _ASKERS = (
     r"any(?:one|body)|some(?:one|body)|people|they|one|(?:an?|the|your) (?:user|reader|human|person"
     r"|asker|questioner)|users|readers"
@@ -142,7 +141,7 @@ _ASKERS = (
 _ASKED_BY = rf"you(?:'re| are| get)?|{_ASKERS}"
 _QUESTIONS = r"questions?|quer(?:y|ies)|inquir(?:y|ies)|enquir(?:y|ies)|prompts?"
 _REPLIES = r"answers?|repl(?:y|ies)|responses?|summar(?:y|ies)"
-# What such an order is set above, and what it calls itself.
+# What an injection overrides, and what it calls itself.
 _FORGETTING = "ignore disregard forget override overrule discard neglect bypass"
 _ABOVE = r"previous|prior|earlier|above|preceding|foregoing|other|your|system|former"
 _RULES = (
@@ -163,11 +162,11 @@ def _any(words: str) -> str:
 
 
 def _sign(pattern: str, *words: str) -> Sign:
-    """A pattern, and the words without any of which it is not looked for (none: always)."""
-    return _form(pattern), frozenset(each for one in words for each in one.split())
+    """A pattern, and words of which one must occur before it is tried (empty: always tried)."""
+    return _form(pattern), frozenset(each for word in words for each in word.split())
 
 
-# Where an order may begin: a sentence, a clause, a cell; and what may stand before its verb.
+# Where an order may begin (sentence, clause, cell), and words allowed before its verb.
 _BEGIN = (
     r"(?:^|[.:;,|!]\s+|\bplease,?\s+)[\"“‘(\[*_>\-\s]*"
     r"(?:(?:please|always|only|never|just|simply|instead|then|so|do not|don['’]t|you)\s+)*"
@@ -280,9 +279,9 @@ POINTING_BACK = _form(
     rf"(?:only|sole|correct|right|true)\s(?:{_REPLIES})\b"
 )
 
-# --- orders in sources to whoever searches: calls of tools, orders to look something up ----------
+# --- prompt injection: tool calls and orders to search -------------------------------------------
 
-# What a line that holds a call looks like, in this program's syntax or in that of models.
+# A tool call in this program's syntax or in the syntax of models.
 CALL_SYNTAX = (
     r"(?<![a-z])CALL\s*:|\bcall\s*:\s*(?:curl|get|post|/|https?:)|\bcurl\b|/api/"
     r"|\btool_?(?:call|use)s?\b|\bfunction_?calls?\b"

@@ -1,7 +1,7 @@
-"""The English words and forms in which people ask: of sources, people, names and things.
+"""English words and patterns of questions: sources, people, names and other things.
 
-Beside ``english.py``, which holds the words of the language at large. Patterns are for
-``re.IGNORECASE``; words are in lower case. Another language is another module with these names.
+Patterns are for ``re.IGNORECASE``; words are in lower case. Another language is another module with
+these names. General word lists are in ``english.py``.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from wellread.types import Kind
 
 _form = partial(re.compile, flags=re.IGNORECASE)
 
-# --- what questions are made of -------------------------------------------------------------------
+# --- everyday words -------------------------------------------------------------------------------
 
-# As the name of an entity, one of these alone says nothing: questions are made of them. Unlike the
-# words that texts are made of, these are few: over a base with an entity "Circle", it means that.
+# Everyday words of questions, which name an entity only if used as a name. The list is short, so
+# that most words do name an entity ("circle", if there is an entity "Circle").
 EVERYDAY = frozenset(
     """
     account action activity address advice aim alternative amount annual answer approach
@@ -49,7 +49,7 @@ EVERYDAY = frozenset(
     acknowledgment appendix disclaimer links values terms
     """.split()
 )
-# Words after or before which an everyday word stands as a name: "what is a role?".
+# Words after or before which an everyday word is used as a name: "what is a role?".
 BEFORE_NAME = frozenset(
     """
     a about an and are between called concept define describe do does explain from is mean means
@@ -80,7 +80,7 @@ ANY_SOURCE = (
     "documents?|sources?|entries|items|materials?|texts?|posts?|publications?|reports?|notices?|"
     "records?|issues|editions|meetings?|minutes(?=\\s+(?:of|from)\\b)"
 )
-# Kind of source to what it is called.
+# Nouns for each kind of source.
 SOURCE_NOUNS: dict[Kind, list[str]] = {
     "article": [
         *"article news press".split(),
@@ -94,8 +94,8 @@ SOURCE_NOUNS: dict[Kind, list[str]] = {
     "page": ["web page"],
     "qa": ["past question", "earlier question", "previous question"],
 }
-MASSES = frozenset({"news", "press"})  # without another plural
-# What may stand before a noun for sources that means sources at large.
+MASSES = frozenset({"news", "press"})  # mass nouns, without a plural
+# Words before a noun for sources that means sources in general.
 BEFORE_SOURCES = frozenset(
     f"""
     a about all among an and any are by can could did do does each every few find from give had has
@@ -107,9 +107,9 @@ BEFORE_SOURCES = frozenset(
     {" ".join(MONTHS)}
     """.split()
 )
-# Words with which one single recording is named: "in the recording that Ada made".
+# Words that single out one recording: "in the recording that Ada made".
 NAMED = r"(?:that|which|made|called|named)"
-# Words before a value of the taxonomy under which something stands.
+# Words before a taxonomy value under which something is filed.
 LABELLED = frozenset("labelled labeled marked tagged".split())
 FILED = frozenset("filed listed classed grouped".split())
 ENTRIES = frozenset(
@@ -130,7 +130,7 @@ SAYING = (
     r"|admitted|warn|warns|warned|stress|stressed|note|notes|noted|remark|remarks|remarked|predict"
     r"|predicts|predicted|brings?\s+up|brought\s+up|criticise|criticised|criticize|criticized|raise|raised|complain|complained)"
 )
-# Right before a name: by whom it was said, and which recordings are theirs.
+# Directly before a name: the speaker of a statement, or the person in a recording.
 ACCORDING_TO = _form(
     r"\b(?:according\s+to|going\s+by|as\s+told\s+by|in\s+the\s+words\s+of|per)\s+$"
 )
@@ -153,9 +153,9 @@ OPINIONS = (
     r"|statements?|answers?|reply|objections?|concerns?|criticism|advice|thoughts)"
 )
 
-# --- what names stand for -------------------------------------------------------------------------
+# --- kinds of names -------------------------------------------------------------------------------
 
-# Last words of names that are not persons.
+# Last words of names that are not people.
 NO_PERSONS = frozenset(
     """
     academy act agency agreement airport album alliance archive army association authority award
@@ -177,11 +177,11 @@ GROUPS = frozenset(
     ministry orchestra party people police society staff team tribe union members
     """.split()
 )
-# Words for a place in an order.
+# Ordinal words.
 ORDINALS = frozenset(
     "first second third fourth fifth sixth seventh eighth ninth tenth last next".split()
 )
-# Pronoun to the one that stands for its sort.
+# Pronoun to the main pronoun of its sort.
 PRONOUNS = {
     word: sort
     for sort, words in {
@@ -193,7 +193,7 @@ PRONOUNS = {
     }.items()
     for word in words.split()
 }
-# Parts of patterns.
+# Pattern parts: verbs and nouns of reporting.
 TOLD_THEN = r"""
     report(?:ed|s)? publish(?:ed)? wr(?:ote|itten|ites?) posted appeared said say says told
     talk(?:s|ed)? discuss(?:es|ed|ions?)? mention(?:s|ed)? cover(?:s|ed|age) issued news headlines?
@@ -206,7 +206,7 @@ NEWS_ASKED = (
 ASKING_ON = """
     who whom whose what when where why which how is are was were does do did can has have
     """.split()
-# Where another question begins that could be asked by itself ("and how much does it cost").
+# The start of another question that could be asked by itself ("and how much does it cost").
 _MODAL = r"(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|may|might|must)"
 _NOBODY_ASKED = r"(?!(?:they|he|she|it|we|you|i|the|this|that|their|his|her|its|to)\b)"
 ANOTHER_QUESTION = _form(
@@ -222,16 +222,16 @@ OPENS_A_QUESTION = _form(
 )
 CLAUSES = "that which who how why when where what if whether this it".split()
 
-# What a short form stands for.
+# Asks for the meaning of an abbreviation.
 STANDS_FOR = _form(
     r"\bwhat (?:do|does|did|is|are) (?:the )?(?:(?:letters|acronym|abbreviation|initials) )?\W?"
     r"(?P<short>[\w-]{2,})\W? (?:stand for|short for|mean)\b",
 )
 
 
-# --- what a text says of itself -----------------------------------------------------------------
+# --- what a text says about itself --------------------------------------------------------------
 
-# With these verbs a text says what it brings, and what came of it.
+# Verbs by which a text announces its content, and its results.
 PRESENTING = (
     r"(?<!as )\b(?:we|this (?:paper|article|report|study|work|talk|guide)|the (?:paper|authors?))"
     r"(?: \w+ly| also| first| then| here| therefore){0,2} "
@@ -243,16 +243,16 @@ RESULTING = (
     r"|achieved|improv(?:es?|ed|ing)|reduc(?:es?|ed)|exceeds?|exceeded|state-of-the-art|concludes?"
     r"|suggests?|increased|survived|cost|failed|raised)\b"
 )
-# Parts of a text that say nothing of what it is about.
+# Parts of a text that say nothing about its topic.
 BACK_MATTER = frozenset(
     """
     abstract acknowledgements acknowledgments acknowledgement acknowledgment appendix appendices toc
     bibliography changelog contents introduction license licence references transcript footnotes
     """.split()
 )
-# Before a name that is told beside it: "we present Skiff, a boat".
+# Before a name with an apposition: "we present Skiff, a boat".
 PRESENTED = r"\b(?:present|introduc|propos|describ|develop|releas|call|nam)(?:e|es|s|ed)?\s+"
-# What an entry of a bibliography holds.
+# Marks of a bibliography entry.
 REFERENCE = _form(
     r"\barxiv\s+preprint\b|\bin\s+proceedings\s+of\b|\bpages\s+\d+\s*[–-]\s*\d+"
     r"|\bcorr,\s*abs/|\bdoi:\s*10\."

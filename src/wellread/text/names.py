@@ -1,8 +1,8 @@
-"""Names as they are compared: what two spellings of one name have in common.
+"""Keys for comparing names and web addresses, and English plurals and acronyms.
 
-``key_of`` is strict (case, Unicode forms, white space and a leading article do not count);
-``loose_key`` also takes hyphens, compounds and plurals of the last word as the same. Addresses
-are compared without scheme, ``www.`` and trailing slash.
+``key_of`` is strict (it ignores case, Unicode forms, white space and a leading article);
+``loose_key`` also ignores hyphens, spaces and a plural of the last word. Addresses are compared
+without scheme, ``www.`` and trailing slash.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ _PAGE = re.compile(r"/(?:index\.(?:html?|md))?$")
 
 
 def key_of(name: str) -> str:
-    """``name`` without what does not count when two names are compared."""
-    plain = name.lower() if name.isascii() else _folded(name)
+    """The strict key of ``name``; see the module."""
+    plain = name.lower() if name.isascii() else _casefolded(name)
     plain = " ".join(plain.split())
     for article in _ARTICLES:
         if plain.startswith(article):
@@ -33,7 +33,7 @@ def key_of(name: str) -> str:
 
 
 def loose_key(name: str) -> str:
-    """``key_of`` with hyphens, spaces between words and a plural at the end left out."""
+    """The loose key of ``name``; see the module."""
     words = _WORD.findall(key_of(name).replace("'s ", " ").removesuffix("'s"))
     if not words:
         return ""
@@ -41,7 +41,7 @@ def loose_key(name: str) -> str:
 
 
 def singular(word: str) -> str:
-    """The singular of what looks like an English plural; empty when it does not."""
+    """The singular of an apparent English plural; empty if ``word`` does not look like one."""
     if len(word) < 4 or not word.endswith("s") or word.endswith(("ss", "us", "is")):
         return ""
     if word.endswith("ies") and len(word) > 4:
@@ -59,52 +59,52 @@ def plural(word: str) -> str:
 
 
 def is_acronym(name: str) -> bool:
-    """Whether ``name`` is 2 to 6 capitals or digits, a plural ``s`` after them included."""
+    """Whether ``name`` is 2 to 6 capitals or digits, optionally with a plural ``s``."""
     return _ACRONYM.fullmatch(name) is not None
 
 
 def bracketed_forms(name: str) -> Iterator[str]:
-    """The names in ``Name (ABC)``: what is outside, and what is inside when it is short for it.
+    """The names in ``Name (ABC)``: the part outside, and the part inside if it abbreviates it.
 
-    ``Gossip (LN)`` is not called LN: that only says which gossip.
+    LN is not a name of ``Gossip (LN)``: it only says which gossip.
     """
-    found = _BRACKETED.fullmatch(name.strip())
-    if found:
-        yield found["outside"]
-        short = found["inside"].strip()
-        if is_acronym(short) and _is_short_for(short.removesuffix("s"), found["outside"]):
+    match = _BRACKETED.fullmatch(name.strip())
+    if match:
+        yield match["outside"]
+        short = match["inside"].strip()
+        if is_acronym(short) and _is_short_for(short.removesuffix("s"), match["outside"]):
             yield short
 
 
 def looks_like_address(name: str) -> bool:
-    """Whether ``name`` is a web address, a path or the name of a page's file."""
+    """Whether ``name`` is a web address, a path or a file name."""
     return " " not in name and ("/" in name or _FILE.search(name) is not None)
 
 
 def address_keys(address: str) -> tuple[str, ...]:
-    """Keys under which a document with this address is found: with its host, and its path alone."""
+    """The look-up keys of an address: with its host, and its path alone."""
     if not address:
         return ()
-    whole = address_key(address)
-    host, slash, path = whole.partition("/")
-    return (whole, slash + path) if host and path and _SCHEME.match(address) else (whole,)
+    full_key = address_key(address)
+    host, slash, path = full_key.partition("/")
+    return (full_key, slash + path) if host and path and _SCHEME.match(address) else (full_key,)
 
 
 def address_key(address: str) -> str:
-    """An address without scheme, ``www.``, the name of an index page and the slash at the end."""
+    """``address`` without scheme, ``www.``, index page and trailing slash."""
     bare, mark, place = unquote(_SCHEME.sub("", address.strip(), count=1)).partition("#")
     bare = _PAGE.sub("", bare.casefold().removeprefix("www."))
     return f"{bare}{mark}{place}"
 
 
 def _is_short_for(acronym: str, name: str) -> bool:
-    """Whether the letters stand in ``name`` in this order, the first one as its initial."""
+    """Whether ``name`` contains the letters in this order and begins with the first one."""
     letters = iter(name.casefold())
     return name[:1].casefold() == acronym[:1].casefold() and all(
         letter in letters for letter in acronym.casefold()
     )
 
 
-def _folded(name: str) -> str:
+def _casefolded(name: str) -> str:
     composed = unicodedata.normalize("NFKC", name).translate(_QUOTES)
     return unicodedata.normalize("NFKC", composed.casefold())

@@ -1,7 +1,7 @@
-"""A text, read once: its words, stems, sentences, names, numbers and quantities.
+"""Cached analysis of a text: its words, stems, sentences, names, numbers and quantities.
 
-``parse`` gives the same :class:`Text` for the same content, so that a question or a passage is
-read once, whoever looks at it and however often. A part is worked out when it is first asked for.
+``parse`` returns the same :class:`Text` for the same content, so a question or passage is analysed
+only once. Each property is computed on first use.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from wellread.text.tokens import Phrase, Token, phrases_of, tokens_of
 from wellread.text.words import (
     Quantity,
     amounts_in,
+    lowercase,
     names_in,
     negations_in,
     numbers_in,
-    plain,
     quantities_in,
     stem,
     stems_in,
@@ -26,12 +26,12 @@ from wellread.text.words import (
 )
 from wellread.types import Span
 
-MOST_KEPT = 4_000  # texts that are remembered; a question looks at some hundred
-LONGEST_KEPT = 20_000  # characters of one
+MOST_KEPT = 4_000  # cached texts; a question needs a few hundred
+LONGEST_KEPT = 20_000  # characters of a cached text
 
 
 class Text:
-    """One text with what is read of it; texts with the same content are equal."""
+    """A text with its analysis; texts with the same content are equal."""
 
     def __init__(self, content: str) -> None:
         self.content = content
@@ -52,7 +52,7 @@ class Text:
 
     @cached_property
     def tokens(self) -> tuple[Token, ...]:
-        """The words with their places, and as they are compared."""
+        """The words with their offsets and normalised forms."""
         return tuple(tokens_of(self.content))
 
     @cached_property
@@ -63,8 +63,8 @@ class Text:
     @cached_property
     def terms(self) -> tuple[str, ...]:
         """The content words in lower case, in order, without repeats."""
-        found = dict.fromkeys(map(plain, self.words))
-        return tuple(word for word in found if word not in STOP_WORDS)
+        unique_words = dict.fromkeys(map(lowercase, self.words))
+        return tuple(word for word in unique_words if word not in STOP_WORDS)
 
     @cached_property
     def stems(self) -> tuple[str, ...]:
@@ -78,12 +78,12 @@ class Text:
 
     @cached_property
     def topic_stems(self) -> tuple[str, ...]:
-        """The stems without those of asking ("the latest news on ..."), or all if these are all."""
-        return tuple(one for one in self.stems if one not in _asking()) or self.stems
+        """The stems without words of asking ("the latest news on ..."), or all if none are left."""
+        return tuple(stem for stem in self.stems if stem not in _asking()) or self.stems
 
     @cached_property
     def sentences(self) -> tuple[Sentence, ...]:
-        """The sentences in order; they do not overlap and hold every letter."""
+        """The sentences in order; they do not overlap and cover every letter."""
         spans = sentence_spans(self.content)
         return tuple(Sentence(span=span, text=parse(span.of(self.content))) for span in spans)
 
@@ -94,40 +94,40 @@ class Text:
 
     @cached_property
     def numbers(self) -> frozenset[str]:
-        """The numbers in one form; see ``words.numbers_in``."""
+        """The numbers in normal form; see ``words.numbers_in``."""
         return numbers_in(self.content)
 
     @cached_property
     def amounts(self) -> frozenset[str]:
-        """The numbers that are no part of a name; see ``words.amounts_in``."""
+        """The numbers that are not part of a name; see ``words.amounts_in``."""
         return amounts_in(self.content)
 
     @cached_property
     def quantities(self) -> tuple[Quantity, ...]:
-        """The numbers in order, with their units where these are known."""
+        """The numbers in order, with their units if known."""
         return tuple(quantities_in(self.content))
 
     @cached_property
     def negations(self) -> int:
-        """How many words deny."""
+        """The number of negations."""
         return negations_in(self.content)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sentence:
-    """A sentence of a text: where it stands in it, and itself as a text."""
+    """A sentence of a text: its span, and its own analysis."""
 
     span: Span
     text: Text
 
 
 def parse(content: str) -> Text:
-    """``content`` as a text; the same object as the last time, as long as it is remembered."""
-    return _kept(content) if len(content) <= LONGEST_KEPT else Text(content)
+    """The analysis of ``content``, cached unless it is very long."""
+    return _cached(content) if len(content) <= LONGEST_KEPT else Text(content)
 
 
 @lru_cache(maxsize=MOST_KEPT)
-def _kept(content: str) -> Text:
+def _cached(content: str) -> Text:
     return Text(content)
 
 

@@ -1,7 +1,7 @@
-"""Stretches of time in words: years, months, quarters, "late 2024", "the past 30 days".
+"""Parses expressions of time: years, months, quarters, "late 2024", "the past 30 days".
 
-A small grammar of its own: a date library takes longer to load than a question may take, and
-reads "may" and "second" as dates.
+This is a small grammar of its own, since a date library loads too slowly for one question and reads
+"may" and "second" as dates.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Literal
 from wellread.errors import RequestError
 from wellread.text.english import MONTHS, NUMBER_WORDS
 
-# Forms that hang on the day on which they are said.
+# Forms that are relative to the current day.
 RELATIVE = frozenset({"past", "past_one", "calendar", "named", "yesterday"})
 Grain = Literal["day", "week", "month", "quarter", "year", "recent"]
 
@@ -40,11 +40,11 @@ _TH = r"(?:st|nd|rd|th)?"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Period:
-    """Days ``first`` to ``last``, both included.
+    """The days from ``first`` to ``last``, both included.
 
     Attributes:
-        grain: of what size; ``recent`` reaches back from today.
-        month: set for a month without a year, whose year depends on what stands beside it.
+        grain: the size; ``recent`` reaches back from today.
+        month: set for a month without a year, whose year depends on the context.
     """
 
     first: date
@@ -55,7 +55,7 @@ class Period:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expression:
-    """A stretch of time as it stands in a text; ``form`` is how it is put."""
+    """An expression of time in a text; ``form`` is the name of its pattern."""
 
     start: int
     end: int
@@ -67,8 +67,8 @@ Reader = Callable[[Mapping[str, str], date], Period | None]
 
 
 def expressions_of(text: str, today: date) -> list[Expression]:
-    """The times in ``text`` in order, the longest reading of each; impossible dates are none."""
-    found = []
+    """The expressions of time in ``text``, in order; impossible dates are skipped."""
+    times = []
     for match in _EXPRESSION.finditer(text):
         form = match.lastgroup or ""
         pattern, reader = _FORMS[form]
@@ -76,27 +76,27 @@ def expressions_of(text: str, today: date) -> list[Expression]:
         parts = {k: v.lower() for k, v in inside.groupdict().items() if v} if inside else {}
         period = reader(parts, today)
         if period is not None:
-            found.append(Expression(start=match.start(), end=match.end(), form=form, period=period))
-    return found
+            times.append(Expression(start=match.start(), end=match.end(), form=form, period=period))
+    return times
 
 
 _SAYS_A_YEAR = re.compile(r"(?:19|20)\d\d")
 _YEARLESS = frozenset("month quarter days day_month month_day".split())
 
 
-def lacks_year(text: str, one: Expression) -> bool:
-    """Whether it names a month, a quarter or a day, and not of which year."""
-    return one.form in _YEARLESS and not _SAYS_A_YEAR.search(text, one.start, one.end)
+def lacks_year(text: str, time: Expression) -> bool:
+    """Whether it names a month, a quarter or a day without its year."""
+    return time.form in _YEARLESS and not _SAYS_A_YEAR.search(text, time.start, time.end)
 
 
 def month_of(year: int, month: int) -> Period:
-    """A whole month."""
+    """The period of a whole month."""
     last = date(year, month, monthrange(year, month)[1])
     return Period(first=date(year, month, 1), last=last, grain="month")
 
 
 def _months(year: int, month: int, count: int, grain: Grain) -> Period:
-    """``count`` whole months from ``month`` (which may lie beyond the year) on."""
+    """The period of ``count`` months from ``month``, which may be greater than 12."""
     year, month = year + (month - 1) // 12, (month - 1) % 12 + 1
     end = month + count - 1
     until = month_of(year + (end - 1) // 12, (end - 1) % 12 + 1)
@@ -128,18 +128,18 @@ def _days(parts: Mapping[str, str], today: date) -> Period | None:
 
 
 def _month_year(parts: Mapping[str, str], _today: date) -> Period:
-    whole = month_of(int(parts["year"]), _number(parts["month"]))
+    month = month_of(int(parts["year"]), _number(parts["month"]))
     if "part" not in parts:
-        return whole
+        return month
     third = _THIRDS[parts["part"]]
-    last = whole.last if third == 2 else whole.first + timedelta(10 * third + 9)
-    return Period(first=whole.first + timedelta(10 * third), last=last, grain="month")
+    last = month.last if third == 2 else month.first + timedelta(10 * third + 9)
+    return Period(first=month.first + timedelta(10 * third), last=last, grain="month")
 
 
 def _bare_month(parts: Mapping[str, str], today: date) -> Period:
     month = _number(parts["month"])
-    whole = month_of(today.year if month <= today.month else today.year - 1, month)
-    return Period(first=whole.first, last=whole.last, grain="month", month=month)
+    period = month_of(today.year if month <= today.month else today.year - 1, month)
+    return Period(first=period.first, last=period.last, grain="month", month=month)
 
 
 def _quarter(parts: Mapping[str, str], today: date) -> Period:
@@ -159,7 +159,6 @@ def _years(parts: Mapping[str, str], _today: date) -> Period | None:
 
 
 def _past(parts: Mapping[str, str], today: date) -> Period | None:
-    """The last so many units, up to today."""
     word = parts.get("count", "1")
     count = int(word) if word.isdigit() else _COUNTS[word]
     unit = parts["unit"]
@@ -179,7 +178,6 @@ def _back(today: date, months: int) -> date:
 
 
 def _calendar(parts: Mapping[str, str], today: date) -> Period:
-    """This or the last calendar week, month, quarter, year."""
     before = 0 if parts["which"] in ("this", "current") else 1
     unit = parts["unit"]
     if unit == "week":
@@ -192,17 +190,16 @@ def _calendar(parts: Mapping[str, str], today: date) -> Period:
     return _months(today.year, here, size, "month" if size == 1 else "quarter")
 
 
-def _named(parts: Mapping[str, str], today: date) -> Period:
-    """This or the last summer, March, ..."""
+def _named_period(parts: Mapping[str, str], today: date) -> Period:
     name = parts["name"]
     season = name in _SEASONS
     month = _SEASONS[name] if season else _number(name)
     size: int = 3 if season else 1
     grain: Grain = "quarter" if season else "month"
-    found = _months(today.year, month, size, grain)
+    period = _months(today.year, month, size, grain)
     if parts["which"] in ("this", "current"):
-        return found
-    return found if found.last < today else _months(today.year - 1, month, size, grain)
+        return period
+    return period if period.last < today else _months(today.year - 1, month, size, grain)
 
 
 def _yesterday(_parts: Mapping[str, str], today: date) -> Period:
@@ -217,8 +214,8 @@ _COUNT = rf"(?P<count>\d{{1,4}}|{'|'.join(_COUNTS)})"
 _Y = rf"(?P<year>{_YEAR})"
 _YR = rf"(?P<year>{_ANY_YEAR})(?!\d)"
 
-# ruff: noqa: E501 - one form a line reads better than broken ones
-# The first form that fits where it stands is taken, so the longer ones come first.
+# ruff: noqa: E501 - one form per line is easier to read
+# The first matching form is taken, so longer ones come first.
 _SOURCES: tuple[tuple[str, str, Reader], ...] = (
     ("iso_day", r"(?<!\d)(?P<year>\d{4})-(?P<month>\d\d)-(?P<day>\d\d)(?!\d)", _day),
     ("dotted_day", r"(?<![\d.])(?P<day>\d{1,2})\.(?P<month>\d{1,2})\.(?P<year>\d{4})(?!\d)", _day),
@@ -238,7 +235,7 @@ _SOURCES: tuple[tuple[str, str, Reader], ...] = (
     ("past", rf"\b(?:last|past|previous|preceding)\s+{_COUNT}\s+(?P<unit>{_UNIT})s?\b", _past),
     ("past_one", rf"\bpast\s+(?P<unit>{_UNIT})\b", _past),
     ("calendar", r"\b(?P<which>this|last|previous|current)\s+(?P<unit>week|month|quarter|year)\b", _calendar),
-    ("named", rf"\b(?P<which>this|last|previous)\s+(?P<name>{_SEASON}|{_WHOLE_MONTH})", _named),
+    ("named", rf"\b(?P<which>this|last|previous)\s+(?P<name>{_SEASON}|{_WHOLE_MONTH})", _named_period),
     ("yesterday", r"\byesterday\b", _yesterday),
     ("quarter", r"\bq(?P<number>[1-4])\b", _quarter),
     ("year", _Y, lambda p, _: _months(int(p["year"]), 1, 12, "year")),
@@ -262,22 +259,22 @@ _CLOCK = re.compile(r"(?:(\d+):)?(\d{1,3}):([0-5]\d(?:\.\d+)?)")
 
 
 def first_moment(text: str) -> datetime:
-    """The first moment of the year, month or day; a full time stands for itself."""
+    """The first moment of a year, month or day; a full time is returned unchanged."""
     return _bounds(text)[0]
 
 
 def last_moment(text: str) -> datetime:
-    """The last moment of the year, month or day; a full time stands for itself."""
+    """The last moment of a year, month or day; a full time is returned unchanged."""
     return _bounds(text)[1]
 
 
 def window_of(
     since: str | None, until: str | None, *, hint: str, empty: str = ""
 ) -> tuple[datetime | None, datetime | None]:
-    """The first moment of ``since`` and the last of ``until``; None for what is not given.
+    """Return the first moment of ``since`` and the last of ``until``, or None for a missing one.
 
     Args:
-        empty: what to say of a window that ends before it begins, where not the usual.
+        empty: a message for a window that ends before it begins, in place of the usual one.
     """
     start = first_moment(since) if since else None
     end = last_moment(until) if until else None
@@ -288,7 +285,7 @@ def window_of(
 
 
 def seconds_of(text: str) -> float:
-    """The seconds that a place in a recording stands for."""
+    """Parse a time in a recording to seconds."""
     plain = text.strip()
     if _SECONDS.fullmatch(plain):
         return float(plain)
@@ -301,14 +298,16 @@ def seconds_of(text: str) -> float:
 
 
 def _bounds(text: str) -> tuple[datetime, datetime]:
-    """First and last moment; a time without a zone is taken as UTC."""
+    """First and last moment; a time without a zone counts as UTC."""
     text = text.strip()
     partial = _PARTIAL.fullmatch(text)
     try:
         if partial is None:
             moment = datetime.fromisoformat(text)
             aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-            aware.astimezone(UTC)  # what its offset takes out of time would fail in every reader
+            aware.astimezone(
+                UTC
+            )  # reject times that overflow when converted, as all readers would fail
             return aware, aware
         year, month, day = (int(part) if part else None for part in partial.groups())
         start = datetime(year or 0, month or 1, day or 1, tzinfo=UTC)

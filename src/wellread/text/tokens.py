@@ -1,6 +1,7 @@
-"""The words of a question with their places, the key under which spellings are compared, and
-noun phrases, told by the closed-class words around them: a run of content words after an article,
-a preposition, a form of "be", or an auxiliary, less the verb that follows an auxiliary's subject.
+"""Tokens of a question, keys for comparing spellings, and noun phrases.
+
+A noun phrase is a run of content words after an article, a preposition, a form of "be" or an
+auxiliary, without the verb that follows an auxiliary's subject.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from wellread.types import Span
 _WORD = re.compile(r"[^\W_]+(?:['’ʼ][^\W_]+)*[+#]*")
 _POSSESSIVE = re.compile(r"['’ʼ]s$", re.IGNORECASE)
 _APOSTROPHE = re.compile(r"['’ʼ]")
-# What may stand between two words of one name: "co-create", "OP_CAT", "newsletter #80".
+# Allowed between two words of a name: "co-create", "OP_CAT", "newsletter #80".
 _INSIDE = re.compile(r"[\s\-‐‑–_#/&:.()'’\"“”]{0,3}")
 _SENTENCE_END = re.compile(r"[.:]\s")
 _BRITISH = re.compile(r"(?<=\w{3})is(e[drs]?|ers|ing|ations?)$")
@@ -34,40 +35,40 @@ ARTICLES = frozenset({"the", "a", "an"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Token:
-    """A word as written; ``plain`` is what it is compared by (no accents, no possessive)."""
+    """A word as written; ``plain`` is its form for comparison (no accents, no possessive)."""
 
     start: int
     end: int
     written: str
     plain: str
-    joined: bool  # whether nothing but a space or a hyphen divides it from the word before
+    joined: bool  # only spaces or punctuation inside names separate it from the previous word
 
 
 def tokens_of(text: str) -> list[Token]:
     """The words of ``text`` in order."""
-    found: list[Token] = []
+    tokens: list[Token] = []
     for match in _WORD.finditer(text):
         written = _POSSESSIVE.sub("", match.group())
-        gap = text[found[-1].end : match.start()] if found else "?"
-        found.append(
+        gap = text[tokens[-1].end : match.start()] if tokens else "?"
+        tokens.append(
             Token(
                 start=match.start(),
                 end=match.end(),
                 written=written,
-                plain=plain(written),
+                plain=normalise(written),
                 joined=_INSIDE.fullmatch(gap) is not None and not _SENTENCE_END.search(gap),
             )
         )
-    return found
+    return tokens
 
 
 def plain_at(tokens: Sequence[Token], place: int) -> str:
-    """The plain word at ``place``; empty before the first and after the last."""
+    """The plain word at ``place``; empty outside the text."""
     return tokens[place].plain if 0 <= place < len(tokens) else ""
 
 
-def plain(word: str) -> str:
-    """``word`` in lower case without accents and apostrophes; "organise" is "organize"."""
+def normalise(word: str) -> str:
+    """``word`` in lower case without accents and apostrophes; "organise" becomes "organize"."""
     if word.isascii():
         bare = word.lower()
     else:
@@ -77,7 +78,7 @@ def plain(word: str) -> str:
 
 
 def key_of(name: str) -> str:
-    """What two spellings of a name have in common: no case, accents, gaps, article, plural."""
+    """A key for comparing names: without case, accents, gaps, leading article and plural."""
     words = [token.plain for token in tokens_of(name)]
     if len(words) > 1 and words[0] in ARTICLES:
         words = words[1:]
@@ -85,19 +86,19 @@ def key_of(name: str) -> str:
 
 
 def key_of_words(words: list[str]) -> str:
-    """``key_of`` for words that are plain already; the article is not looked for."""
+    """``key_of`` for words that are plain already and have no article."""
     return "".join([*words[:-1], singular(words[-1]) or words[-1]]) if words else ""
 
 
 # --- noun phrases ---
 
-LONGEST = 5  # words of a phrase
+LONGEST = 5  # words in a phrase
 _ADVERB = re.compile(r"\w{3,}ly$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Phrase:
-    """A noun phrase; ``span`` holds its article, ``bare`` does not."""
+    """A noun phrase; ``span`` includes its article, ``bare`` does not."""
 
     span: Span
     bare: Span
@@ -106,26 +107,26 @@ class Phrase:
 
 
 def phrases_of(tokens: Sequence[Token]) -> list[Phrase]:
-    """The noun phrases of a text in reading order; they do not overlap."""
-    found: list[Phrase] = []
+    """The noun phrases of a text in reading order, without overlaps."""
+    phrases: list[Phrase] = []
     place = 0
     while place < len(tokens):
         end, phrase = _phrase(tokens, place)
         if phrase is not None:
-            found.append(phrase)
+            phrases.append(phrase)
         place = max(end, place + 1)
-    return found
+    return phrases
 
 
 def _phrase(tokens: Sequence[Token], place: int) -> tuple[int, Phrase | None]:
-    """The phrase that the word at ``place`` leads to, and the word after it."""
+    """The next place to look at, and the phrase introduced by the word at ``place``, if any."""
     word = tokens[place].plain
     start = place + 1
     if word in DETERMINERS:
         led = tokens[place - 1].plain if place else ""
     elif word in PREPOSITIONS or word in BE or word in AUXILIARIES or word in ("what", "which"):
         if start < len(tokens) and tokens[start].plain in DETERMINERS:
-            return place + 1, None  # the article leads to it
+            return place + 1, None  # the article will introduce it
         led = word
     else:
         return place + 1, None
@@ -133,7 +134,7 @@ def _phrase(tokens: Sequence[Token], place: int) -> tuple[int, Phrase | None]:
     following = tokens[start + len(run)].plain if start + len(run) < len(tokens) else ""
     if run and _holds_verb(tokens, led, len(run), following, opens=place <= 1):
         objects = tokens[run[-1]].plain.endswith("s") and len(run) > 2 and led in AUXILIARIES
-        run = run[: -2 if objects else -1]  # "identify bots" goes, so does "identify"
+        run = run[: -2 if objects else -1]  # drop "identify bots" or "identify"
     if word in ("what", "which") and len(run) > 1:  # "which libraries lend tools"
         many = [n for n, at in enumerate(run) if tokens[at].plain.endswith("s")]
         run = run[: many[0] + 1] if many else run
@@ -168,7 +169,7 @@ def _run(tokens: Sequence[Token], start: int) -> Iterator[int]:
 def _holds_verb(
     tokens: Sequence[Token], led: str, length: int, following: str, *, opens: bool
 ) -> bool:
-    """Whether the last word of a run is the verb that its auxiliary asks for."""
+    """Whether the last word of a run is the main verb of its auxiliary."""
     if led in AUXILIARIES:
         if following in PARTICIPLES or following.endswith("ed"):
             return False

@@ -1,7 +1,7 @@
-"""The text of an answer read as Markdown once: blocks, with its sentences in them.
+"""Parses an answer's text as Markdown into blocks with marked sentences, for pages and terminals.
 
-Each face draws these blocks: pages as HTML, a terminal by Rich. No HTML of a text is kept
-as such, no link and no image is followed, whoever wrote them: they are shown letter by letter.
+Pages render the blocks as HTML, the terminal with Rich. HTML, links and images in the text are
+never interpreted: they are shown as plain characters.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from wellread.values.answer_text import (
 )
 from wellread.values.answers import Answer, Citation, Sentence
 
-# Where a sentence begins and ends is written into the Markdown, with its number, and read again
-# from what becomes of it. To Markdown these are punctuation, so that emphasis works beside them; no
-# text uses them (they belong to the writing of signs), and they are taken out of the answer.
+# Marks with the sentence's number are inserted into the Markdown where a sentence starts and ends,
+# and found again in the result. Markdown treats these SignWriting characters as punctuation, so
+# emphasis works next to them; real texts do not use them, and they are removed from the answer.
 OPEN, CLOSE = "\U0001da8b", "\U0001da88"
 MARK = re.compile(f"{OPEN}\\d+{OPEN}|{CLOSE}\\d+{CLOSE}")
 _NO_MARKS = str.maketrans(dict.fromkeys((OPEN, CLOSE), "\ufffd"))
@@ -42,7 +42,7 @@ _PARSER = (
 INLINE = {"em", "strong", "code", "s"}
 _TEXTS = {"p", "li", "h2", "h3", "h4", "th", "td"}
 _BLOCKS = {"ul", "ol", "blockquote", "pre", "hr", "br", "table", "thead", "tbody", "tr"}
-_TOP, _DEEPEST = 2, 4  # the page's own heading is the question
+_TOP, _DEEPEST = 2, 4  # heading levels; level 1 is the question
 _PIECE = re.compile(rf"(<[^>]+>|{MARK.pattern})")
 _TAG = re.compile(r"<(/?)(\w+)[^>]*>")
 _TABLE = '<div class="table-wrap" tabindex="0" role="group" aria-label="Table"><table>'
@@ -50,11 +50,11 @@ _TABLE = '<div class="table-wrap" tabindex="0" role="group" aria-label="Table"><
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SentencePart:
-    """A sentence of the answer, or one cell's part of it; ``html`` is safe to insert.
+    """A sentence, or its part in one table cell; ``html`` is safe to insert.
 
     Attributes:
-        number: of the sentence, from 1.
-        last: whether it is the end of the sentence, where its citations and its verdict stand.
+        number: the sentence's number, from 1.
+        last: whether this is the end of the sentence, where citations and verdict are shown.
     """
 
     number: int
@@ -65,17 +65,17 @@ class SentencePart:
 
 
 def tokens_of(answer: Answer) -> list[Token]:
-    """The answer's blocks, the markers of its citations in them, for a terminal."""
-    return _parsed(_marked(answer, markers=True))
+    """The answer's Markdown tokens with citation markers, for a terminal."""
+    return _parse_markdown(_with_marks(answer, markers=True))
 
 
 def html_parts(answer: Answer) -> list[Markup | SentencePart]:
-    """The answer's blocks as HTML in which its sentences stand, without their markers."""
+    """The answer as HTML blocks and sentences, without citation markers."""
     by_id = {citation.id: citation for citation in answer.citations}
     runs = [
         (number, Markup("".join(html for _, html in group)))  # noqa: S704 - sanitised by _html
         for number, group in groupby(
-            _runs(_html(_marked(answer, markers=False))), key=lambda run: run[0]
+            _sentence_runs(_html(_with_marks(answer, markers=False))), key=lambda run: run[0]
         )
     ]
     ends = {number: place for place, (number, _) in enumerate(runs)}
@@ -85,7 +85,9 @@ def html_parts(answer: Answer) -> list[Markup | SentencePart]:
             parts.append(html)
             continue
         sentence = answer.sentences[number - 1]
-        cited = tuple(by_id[known] for known in sentence.citations if known in by_id)
+        cited = tuple(
+            by_id[citation_id] for citation_id in sentence.citations if citation_id in by_id
+        )
         cited = () if sentence.within else cited
         last = ends[number] == place
         parts.append(
@@ -95,13 +97,12 @@ def html_parts(answer: Answer) -> list[Markup | SentencePart]:
 
 
 def draft_html(text: str) -> Markup:
-    """A text on its way, of which no sentence is checked yet, as HTML."""
+    """An unchecked draft as HTML."""
     html = _html(harmless(text).translate(_NO_MARKS))
-    return Markup("".join(html for _, html in _runs(html)))  # noqa: S704 - sanitised by _html
+    return Markup("".join(html for _, html in _sentence_runs(html)))  # noqa: S704 - sanitised by _html
 
 
-def _marked(answer: Answer, *, markers: bool) -> str:
-    """The answer's text as Markdown, with the marks of its sentences."""
+def _with_marks(answer: Answer, *, markers: bool) -> str:
     text = harmless(answer.text).translate(_NO_MARKS)
     between = escaped_within if is_plain_reply(answer) else str
     pieces: list[str] = []
@@ -110,11 +111,11 @@ def _marked(answer: Answer, *, markers: bool) -> str:
         enumerate(answer.sentences, 1), key=lambda both: both[1].span.start
     ):
         after = markers_after(text, sentence)
-        said = sentence.span.of(text)
+        sentence_text = sentence.span.of(text)
         pieces += [
             between(text[place : sentence.span.start]),
             f"{OPEN}{number}{OPEN}",
-            _lines(said, text) if answer.answered_by in PLAIN else said,
+            _escaped_lines(sentence_text, text) if answer.answered_by in PLAIN else sentence_text,
             escaped(after.of(text)) if markers else "",
             f"{CLOSE}{number}{CLOSE}",
         ]
@@ -122,13 +123,13 @@ def _marked(answer: Answer, *, markers: bool) -> str:
     return "".join([*pieces, between(text[place:])])
 
 
-def _lines(said: str, text: str) -> str:
-    """A sentence letter by letter; what stands on lines of its own stays so."""
-    lines = (line.strip() for line in said.split("\n"))
+def _escaped_lines(sentence_text: str, text: str) -> str:
+    """A sentence with Markdown escaped and its line breaks kept."""
+    lines = (line.strip() for line in sentence_text.split("\n"))
     return "\\\n".join(escaped_row(line, text) for line in lines if line)
 
 
-def _parsed(markdown: str) -> list[Token]:
+def _parse_markdown(markdown: str) -> list[Token]:
     tokens = _PARSER.parse(markdown)
     for token in tokens:
         if token.type.startswith("heading"):
@@ -137,15 +138,15 @@ def _parsed(markdown: str) -> list[Token]:
 
 
 def _html(markdown: str) -> str:
-    html = _PARSER.renderer.render(_parsed(markdown), _PARSER.options, {})
+    html = _PARSER.renderer.render(_parse_markdown(markdown), _PARSER.options, {})
     return nh3.clean(html, tags=INLINE | _TEXTS | _BLOCKS, attributes={"ol": {"start"}})
 
 
-def _runs(html: str) -> Iterator[tuple[int, str]]:
-    """Pieces of the HTML, each with the number of the sentence that it is of; 0 of none.
+def _sentence_runs(html: str) -> Iterator[tuple[int, str]]:
+    """Pieces of HTML with the number of their sentence; 0 for none.
 
-    A sentence may end inside bold words or go on in the next cell: each piece of text has its own
-    emphasis, and what makes a block is of no sentence.
+    A sentence may end inside bold text or continue in the next cell, so each piece of text gets its
+    own emphasis tags, and block tags belong to no sentence.
     """
     styles: list[str] = []
     number = last = 0
@@ -161,11 +162,11 @@ def _runs(html: str) -> Iterator[tuple[int, str]]:
             last, piece = 0, _block(piece, tag)
         elif tag is None:
             last = number if piece.strip() else last
-            piece = _styled(piece, styles if piece.strip() else [])
+            piece = _with_emphasis(piece, styles if piece.strip() else [])
         yield last, piece
 
 
-def _styled(text: str, styles: list[str]) -> str:
+def _with_emphasis(text: str, styles: list[str]) -> str:
     ends = "".join(f"</{name}>" for name in reversed(styles))
     return f"{''.join(f'<{name}>' for name in styles)}{text}{ends}"
 

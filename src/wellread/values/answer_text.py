@@ -1,4 +1,4 @@
-"""The text of an answer: its citation markers found and taken out, and pieces of Markdown."""
+"""Helpers for an answer's text: locating and removing citation markers, and Markdown escaping."""
 
 from __future__ import annotations
 
@@ -21,50 +21,50 @@ from wellread.values.answers import (
     Table,
 )
 
-# Whose sentences are no Markdown: what means something there is to be read as it stands.
+# Answerers whose sentences are plain text, so that Markdown characters in them are escaped.
 PLAIN = (EXTRACTIVE, CATALOGUE, BEFORE, NOBODY)
-RULE = "--- | ---"  # below the first row of a table
+TABLE_RULE = "--- | ---"  # the line below the header of a table
 _MARKER = re.compile(r"[ ]?\[[^\[\]\n]*\]")
 
 
 def markers_after(text: str, sentence: Sentence) -> Span:
-    """Where the markers of ``sentence`` stand in the answer's ``text``: right after it."""
+    """The span of the citation markers that follow ``sentence`` in ``text``."""
     end = sentence.span.end
     for _ in sentence.citations:
-        found = _MARKER.match(text, end)
-        if found is None:
+        match = _MARKER.match(text, end)
+        if match is None:
             break
-        end = found.end()
+        end = match.end()
     return Span(start=sentence.span.end, end=end)
 
 
 def with_markers(
     answer: Answer,
-    shown: Callable[[Citation], str],
+    marker_for: Callable[[Citation], str],
     *,
-    said: Callable[[str], str] = lambda text: text,
+    convert: Callable[[str], str] = lambda text: text,
 ) -> str:
-    """The answer's text with ``shown`` in place of each marker; an empty one leaves no space.
+    """The answer's text with ``marker_for`` in place of each marker.
 
     Args:
-        said: what becomes of the text between the markers.
+        convert: converts the text between markers. An empty marker leaves no space.
     """
     by_id = {citation.id: citation for citation in answer.citations}
     pieces: list[str] = []
     place = 0
-    for sentence in sorted(answer.sentences, key=lambda one: one.span.start):
+    for sentence in sorted(answer.sentences, key=lambda marker: marker.span.start):
         after = markers_after(answer.text, sentence)
-        pieces.append(said(answer.text[place : after.start]))
+        pieces.append(convert(answer.text[place : after.start]))
         cited = () if sentence.within else sentence.citations
-        put = [shown(by_id[known]) for known in cited if known in by_id]
-        pieces += [f" {one}" for one in put if one]
+        markers = [marker_for(by_id[citation_id]) for citation_id in cited if citation_id in by_id]
+        pieces += [f" {marker}" for marker in markers if marker]
         place = max(place, after.end)
-    pieces.append(said(answer.text[place:]))
+    pieces.append(convert(answer.text[place:]))
     return "".join(pieces)
 
 
 def as_rendered(answer: Answer, settings: CitationSettings) -> Answer:
-    """The answer as it is rendered: without addresses where ``citations.include_links`` is off."""
+    """The answer as shown: without links if ``citations.include_links`` is off."""
     if settings.include_links:
         return answer
     bare = tuple(replace(citation, url="", link="") for citation in answer.citations)
@@ -80,53 +80,52 @@ def plain_text(answer: Answer) -> str:
 
 _INLINE = re.compile(r"[\\`*\[\]<>|~]|(?<!\w)_|_(?!\w)|&(?=#?\w+;)")
 _LEADING = re.compile(r"^([#>+=-]|\d+(?=[.)]))")
-# What begins an image, ends the words of a link, begins its definition, or begins a tag.
-# At the end or the beginning of a piece, the other half may stand in the next one.
+# Starts of images, tags and link definitions, and ends of link texts. At the border of a piece, the
+# other half of such syntax may be in the next piece.
 _ACTIVE = re.compile(r"!(?=\[)|\](?=[(\[:]|\Z)|<(?=[A-Za-z/!?]|\Z)|\A\[")
 
 
-def escaped_row(said: str, text: str) -> str:
-    """A sentence of an answer's ``text`` letter by letter, but for what parts a table's cells."""
-    table = RULE in text and " | " in said
-    return " | ".join(map(escaped, said.split(" | "))) if table else escaped(said)
+def escaped_row(row_text: str, text: str) -> str:
+    """A sentence with Markdown escaped, except for the cell separators of a table row."""
+    table = TABLE_RULE in text and " | " in row_text
+    return " | ".join(map(escaped, row_text.split(" | "))) if table else escaped(row_text)
 
 
 def escaped(text: str) -> str:
-    """``text`` as Markdown shows it letter by letter."""
+    """``text`` with all Markdown syntax escaped."""
     return _LEADING.sub(lambda found: _leading(found.group()), escaped_within(text))
 
 
 def escaped_within(text: str) -> str:
-    """``text`` with what means something in a line of Markdown escaped; its lists stay lists."""
+    """``text`` with inline Markdown syntax escaped; lists and headings still work."""
     return _INLINE.sub(lambda found: f"\\{found.group()}", text)
 
 
 def is_plain_reply(answer: Answer) -> bool:
-    """Whether it is a reply that only names titles and words of the question, and quotes nothing.
+    """Whether the reply only names titles and the question's words, without quotations.
 
-    They mean nothing but themselves. Between the sentences of other texts stand labels, lists and
-    headings, our own or a model's.
+    Such replies contain no Markdown. Other texts have labels, lists and headings between their
+    sentences, from this program or a model.
     """
     return answer.answered_by == NOBODY and answer.mode != "deep" and not answer.citations
 
 
 def without_links(text: str) -> str:
-    """Markdown with its images, links and tags made plain words; emphasis, lists and code stay.
+    """Markdown with images, links and tags as plain words; other formatting is kept.
 
-    An image that a planted instruction has a model write would tell another host what was asked,
-    as soon as it is shown. A character reference means nothing to Markdown but itself, whatever
-    stands before it.
+    An image written by a model through prompt injection would send the question to another host as
+    soon as it is displayed. Character references are used because Markdown never interprets them.
     """
     return _ACTIVE.sub(lambda found: f"&#{ord(found.group())};", text)
 
 
 def target(link: str) -> str:
-    """``link`` as the target of a Markdown link: no space, no bracket that would end it."""
+    """``link`` escaped as the target of a Markdown link."""
     return quote(link, safe="%/:=&?~#+!$,;'@*_-.")
 
 
 def table_lines(table: Table) -> Iterator[str]:
-    """A table, and how it was worked out."""
+    """The Markdown lines of a table and of its method."""
     yield f"| {' | '.join(_cell(name) for name in table.columns)} |"
     yield f"|{'---|' * len(table.columns)}"
     for row in table.rows:
@@ -137,18 +136,17 @@ def table_lines(table: Table) -> Iterator[str]:
 
 
 def disagreement(conflict: Conflict) -> str:
-    """Where sources disagree, in one line, with the numbers of the citations; not escaped."""
+    """A conflict in one line, with citation numbers; not escaped."""
     views = "; ".join(
-        " ".join([f"“{view.text}”", *(f"[{known}]" for known in view.citations)])
+        " ".join([f"“{view.text}”", *(f"[{number}]" for number in view.citations)])
         for view in conflict.views
     )
-    said = f"{conflict.about}: {views}" if views else conflict.about
-    return f"{said} ({conflict.reason})" if conflict.reason else said
+    description = f"{conflict.about}: {views}" if views else conflict.about
+    return f"{description} ({conflict.reason})" if conflict.reason else description
 
 
-def _leading(mark: str) -> str:
-    """What begins a line and would make a list or a heading of it."""
-    return f"\\{mark}" if not mark.isdigit() else f"{mark}\\"
+def _leading(start: str) -> str:
+    return f"\\{start}" if not start.isdigit() else f"{start}\\"
 
 
 def _cell(text: str) -> str:

@@ -1,4 +1,4 @@
-"""The values of asking and answering: question, evidence, verdicts, citations, answer, events."""
+"""Value types of asking and answering: question, evidence, verdicts, citations, answer, events."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from wellread.text.parsed import Text, parse
 from wellread.types import AppliedLimit, EarlierTurn, Filters, Hit, Kind, Locator, Mode, Span, Turn
 
 CATALOGUE, EXTRACTIVE, NOBODY, BEFORE = "catalogue", "extractive", "none", "past answer"
-"""By whom: an exhaustive result, chosen sentences, a refusal, one that an expert rated well."""
-NOTHING = "nothing"  # the method of a verdict on a sentence that states nothing
-LIMITED = "Based on limited information: "  # with what an answer begins that is not sure
-_NO_LINK = re.compile(r"[<>\s]")  # what ends an address in Markdown
+"""Values of ``answered_by``: a catalogue result, extracts, a refusal, a well-rated past answer."""
+NOTHING = "nothing"  # the verdict's method for a sentence that states nothing
+LIMITED_PREFIX = "Based on limited information: "  # prefix of an uncertain answer
+_NO_LINK = re.compile(r"[<>\s]")  # characters that end an address in Markdown
 _MARKUP = re.compile(r"([\[\]\\`*_<])")
-RELAXED = 0.6  # the most that an answer is sure that does not keep to a limit of its question
+RELAXED_CONFIDENCE = 0.6  # maximum confidence of an answer that ignores a limit of its question
 
 
 class VerdictName(StrEnum):
-    """How a sentence stands to its sources, best first; JSON holds the first string of each.
+    """How well its sources support a sentence, best first; JSON has the first string of each.
 
-    ``quoted``: it stands word for word in what it cites, which says nothing on whether that is
-    right; ``supported`` to ``unsupported`` were judged. ``label`` is the verdict in words;
-    ``symbol`` and ``style`` are how a terminal shows it.
+    ``quoted``: it is a verbatim quotation, which does not mean that the source is right;
+    ``supported`` to ``unsupported`` were judged. ``label`` is the verdict as text; ``symbol`` and
+    ``style`` are its form on a terminal.
     """
 
     label: str
@@ -34,7 +34,7 @@ class VerdictName(StrEnum):
     style: str
 
     def __new__(cls, value: str, label: str = "", symbol: str = "", style: str = "") -> VerdictName:
-        """A verdict with its words, its symbol and its colour."""
+        """Create a verdict with its label, symbol and style."""
         member = str.__new__(cls, value)
         member._value_, member.label, member.symbol, member.style = value, label, symbol, style
         return member
@@ -48,23 +48,23 @@ class VerdictName(StrEnum):
 
     @property
     def rank(self) -> int:
-        """Its place in the order, 0 for the best."""
+        """The position in the order, 0 for the best."""
         return list(VerdictName).index(self)
 
     @property
     def supports(self) -> bool:
-        """Whether the source bears out the sentence, be it in part."""
+        """Whether the source supports the sentence at least partly."""
         return self.rank <= VerdictName.PARTIAL.rank
 
     @property
     def whole(self) -> bool:
-        """Whether the source bears out all of the sentence: it is quoted, or supported."""
+        """Whether the source supports the whole sentence: quoted or supported."""
         return self.rank <= VerdictName.SUPPORTED.rank
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """A passage given to the answerer under a short key (``e1``), and who says what of it."""
+    """A passage given to the answerer under a short key (``e1``), with its speaker turns."""
 
     key: str
     hit: Hit
@@ -75,21 +75,21 @@ class Evidence:
 
     @property
     def parsed(self) -> Text:
-        """The passage as it is read."""
+        """The parsed text of the passage."""
         return parse(self.text)
 
     @property
     def heading(self) -> Text:
-        """What stands above the passage: its document's title and the headings."""
+        """The parsed title and headings above the passage."""
         return parse(f"{self.hit.document.title} {' '.join(self.locator.heading)}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """One sentence of a draft with the evidence keys it cites.
+    """A sentence of a draft with the evidence keys that it cites.
 
-    ``text`` is free of markers; ``source``: the span of its document that it is, word for word.
-    ``lead``: what it is read with: the head of its table, the line that announces its list.
+    ``text`` has no markers. ``source``: the document span quoted verbatim. ``lead``: context needed
+    to understand it, such as the header of its table or the line before its list.
     """
 
     text: str
@@ -100,15 +100,15 @@ class Claim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """Whether one claim is borne out by what it cites.
+    """Whether the cited evidence supports a claim.
 
     Attributes:
-        method: what decided: ``verbatim``, ``judge``, ``number``, ``nearest`` (nothing did, it is
-            the nearest sentence that is shown), ``nothing`` (it states nothing), ...
-        key: the evidence that bears it out, or comes nearest; empty when none does.
-        source: the span of it in that evidence's document.
-        score: support, 0-1.
-        reason: in words, for a reader ("the number 310 is not in the passage").
+        method: how it was decided: ``verbatim``, ``judge``, ``number``, ``nearest`` (undecided;
+            the most similar sentence is shown), ``nothing`` (it states nothing), ...
+        key: the evidence that supports it or is most similar; empty if there is none.
+        source: the span in that evidence's document.
+        score: degree of support, 0-1.
+        reason: explanation for readers ("the number 310 is not in the passage").
     """
 
     name: VerdictName
@@ -120,7 +120,7 @@ class Verdict:
 
     @property
     def states_nothing(self) -> bool:
-        """Whether the sentence says nothing that could be checked: a courtesy, a lead-in."""
+        """Whether the sentence has nothing to check, such as a greeting or a lead-in."""
         return self.method == NOTHING
 
 
@@ -128,7 +128,7 @@ class Verdict:
 class Checked:
     """A claim of a draft with its verdict.
 
-    ``repaired``: whether its citations are others than those that it came with.
+    ``repaired``: whether its citations were changed.
     """
 
     claim: Claim
@@ -140,7 +140,7 @@ class Checked:
 class Citation:
     """Answer span -> source span, with the quote, the place, a link and the verdict.
 
-    ``why``: in a sentence of the model that wrote, why the source matters; empty where none said.
+    ``why``: the model's sentence on why the source matters; may be empty.
     """
 
     id: int
@@ -163,11 +163,11 @@ class Citation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sentence:
-    """One sentence of the delivered answer (``span`` of the answer's text) and its verdict.
+    """A sentence of the delivered answer, at ``span`` of its text, with its verdict.
 
     Attributes:
-        marked: of a quoted stretch, the part that answers.
-        within: the stretch goes on in the next sentence; what it cites is told behind the last.
+        marked: the part of a quoted extract that answers the question.
+        within: the extract continues in the next sentence; citations follow its last sentence.
     """
 
     text: str
@@ -180,7 +180,7 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Confidence:
-    """How sure: ``score`` 0-1, band, and why."""
+    """Confidence of an answer: ``score`` 0-1, band, and the reason."""
 
     score: float
     band: Literal["high", "medium", "low", "none"]
@@ -190,7 +190,7 @@ class Confidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """What an answer cost."""
+    """The cost of an answer."""
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -198,7 +198,7 @@ class Usage:
     clusters: int = 0
 
     def __add__(self, other: Usage) -> Usage:
-        """The cost of both."""
+        """The sum of both."""
         return Usage(
             input_tokens=self.input_tokens + other.input_tokens,
             output_tokens=self.output_tokens + other.output_tokens,
@@ -209,7 +209,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One step of answering: how long it took and how many things it found."""
+    """One step of answering, with its duration and the number of things found."""
 
     name: str
     seconds: float
@@ -218,11 +218,11 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """An exhaustive result: every row, however many the text names.
+    """An exhaustive result with every row, even if the text names only some.
 
     Attributes:
-        documents: for each row the ids of the documents that it rests on.
-        method: how it was worked out, so that it can be checked.
+        documents: for each row, the ids of the documents it is derived from.
+        method: how it was computed, so that it can be checked.
     """
 
     columns: tuple[str, ...]
@@ -233,7 +233,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """One side of a disagreement: what is said, and the ids of the citations that say it."""
+    """One side of a disagreement: its statement and the ids of the citations that support it."""
 
     text: str
     citations: tuple[int, ...] = ()
@@ -241,12 +241,12 @@ class View:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conflict:
-    """Where sources disagree.
+    """A disagreement between sources.
 
     Attributes:
-        about: what on, in words.
-        views: each side with its sources; empty when only a model says that they disagree.
-        reason: why they may differ (date, scope), in words; may be empty.
+        about: the subject of the disagreement.
+        views: each side with its sources; empty if only a model claims that they disagree.
+        reason: why they may differ (date, scope); may be empty.
     """
 
     about: str
@@ -256,11 +256,11 @@ class Conflict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Related:
-    """Something to explore next.
+    """A document, entity or story to explore next.
 
     Attributes:
-        id: the document's, entity's or story's id.
-        reason: why it is named, in words ("linked: extends", "also about taproot").
+        id: the id of the document, entity or story.
+        reason: why it is suggested ("linked: extends", "also about taproot").
     """
 
     kind: Literal["document", "entity", "story"]
@@ -273,21 +273,21 @@ class Related:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """A delivered answer: the text with rendered citation markers, and the proof of it.
+    """A delivered answer: text with rendered citation markers, and the proof of each sentence.
 
     Attributes:
         answered_by: the model's name, or ``extractive``, ``catalogue``, ``past answer``, ``none``.
-        type: what kind of question it was taken for (``questions.QuestionType``).
-        standalone: the question as it was understood, where a follow-up was rewritten.
-        fallback: why another answerer than the configured one wrote it; empty when none did.
-        suggestions: questions that the material asks itself, or that were asked before.
-        relaxed: the question's limits that were left out; ``limits`` has all, the asker's too.
-        failures: steps that failed and were done without, in words.
-        rewritten: whether the question was read with the turns before it.
-        cached: whether an answer given before was given again.
-        hallucinated_citations: how many unknown evidence keys were removed from the draft.
-        repaired_citations: how many sentences got a better citation, or lost a wrong one.
-        dropped_sentences: how many sentences ``strict`` took out, or are none of an answer.
+        type: the detected question type (``question.QuestionType``).
+        standalone: the question as understood, if a follow-up was rewritten.
+        fallback: why the configured answerer did not write it; empty if it did.
+        suggestions: questions found in the material or asked before.
+        relaxed: ignored limits of the question; ``limits`` has all, including the user's filters.
+        failures: steps that failed and were skipped, as text.
+        rewritten: whether the question was resolved with earlier turns.
+        cached: whether a stored answer was returned again.
+        hallucinated_citations: number of unknown evidence keys removed from the draft.
+        repaired_citations: number of sentences with a better citation or a wrong one removed.
+        dropped_sentences: number of sentences removed by ``strict`` or as not part of an answer.
     """
 
     id: str
@@ -321,32 +321,36 @@ class Answer:
     steps: tuple[Step, ...] = ()
 
     def __str__(self) -> str:
-        """The text, and how sure it is."""
+        """The text and the confidence."""
         return f"{self.text}\n({self.confidence.band} confidence, {len(self.citations)} citations)"
 
     def _repr_markdown_(self) -> str:
-        """The text with its sources, as a notebook shows it."""
+        """The text with its sources, as shown in a notebook."""
         lines = [self.text, ""]
-        for one in self.citations:
-            title = _MARKUP.sub(r"\\\1", " ".join(one.title.split()))
-            web = one.url.startswith(("https://", "http://"))
-            named = f"[{title}](<{one.url}>)" if web and not _NO_LINK.search(one.url) else title
-            place = f", {one.locator.label}" if one.locator.label else ""
-            lines.append(f"- \\[{one.id}\\] {named}{place}")
+        for citation in self.citations:
+            title = _MARKUP.sub(r"\\\1", " ".join(citation.title.split()))
+            web = citation.url.startswith(("https://", "http://"))
+            linked_title = (
+                f"[{title}](<{citation.url}>)"
+                if web and not _NO_LINK.search(citation.url)
+                else title
+            )
+            place = f", {citation.locator.label}" if citation.locator.label else ""
+            lines.append(f"- \\[{citation.id}\\] {linked_title}{place}")
         return "\n".join((*lines, "", f"*{self.confidence.band} confidence*"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What is asked, of which part of the material, and how.
+    """A question, the part of the material to answer it from, and how.
 
     Attributes:
-        filters: limits that the asker set; those found in the question's words are added.
-        strict: drop unsupported sentences; None takes the setting.
-        max_clusters: most stories that news is told from; None takes the setting.
-        owner: whose question it is; sessions and their answers are private to their owner.
-        fresh: write anew, whatever answer is kept. ``recorded``: keep this one.
-        models: whether language models may write. ``history``: turns in place of the session's.
+        filters: limits set by the user; limits found in the question's words are added.
+        strict: drop unsupported sentences; None uses the setting.
+        max_clusters: maximum number of news stories used; None uses the setting.
+        owner: the user; sessions and their answers are private to their owner.
+        fresh: ignore stored answers. ``recorded``: store this answer.
+        models: whether language models may write. ``history``: replaces the session's turns.
     """
 
     text: str
@@ -368,28 +372,28 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepEvent:
-    """A step of answering has ended."""
+    """A step of answering was completed."""
 
     step: Step
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenEvent:
-    """The next piece of the draft, as it is written. What counts is the final answer."""
+    """The next piece of the draft while it is written; only the final answer is authoritative."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SentenceEvent:
-    """A sentence of the delivered answer has its verdict."""
+    """A sentence of the delivered answer with its verdict."""
 
     sentence: Sentence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinalEvent:
-    """The answer as it is delivered and recorded; always the last event, and there is one."""
+    """The delivered and stored answer; always the last event."""
 
     answer: Answer
 

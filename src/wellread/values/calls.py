@@ -1,10 +1,10 @@
-"""A call of a model as it is recorded: no words of questions, sources or keys are in it."""
+"""The record of a model call; it contains no text of questions or sources, and no keys."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-# What calls are for. The words are those that a report shows.
+# Purposes of calls, as shown in reports.
 ANSWER = "answer"
 PLAN = "plan"
 JUDGE = "judge"
@@ -12,19 +12,19 @@ RESEARCH = "research"
 EMBED_QUERY = "embed query"
 EMBED_PASSAGE = "embed passage"
 
-# Why a call failed, as long as it runs; for good when its process dies.
+# Error of a call that is still running; it stays if the process dies.
 RUNNING = "did not end"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """One call of a model, its further tries included.
+    """One model call, including retries.
 
     Attributes:
-        purpose: what it was for (``answer``, ``embed query``, ...).
-        model: the name that the provider knows it by.
-        cost: US dollars; 0 when the price is unknown.
-        error: why it failed, in a few fixed words; empty when it did not.
+        purpose: ``answer``, ``embed query``, ...
+        model: the provider's name of the model.
+        cost: US dollars; 0 if the price is unknown.
+        error: why it failed, as one of a few fixed texts; empty if it succeeded.
     """
 
     purpose: str

@@ -1,7 +1,7 @@
-"""Where a span stands: page, time, speaker, heading or line, looked up from a document's marks.
+"""Locates a span by page, time, speaker, heading or line, using the document's marks.
 
-One piece of code for every kind of source. ``Marks`` is built once per document and answers many
-look-ups in logarithmic time.
+The same code serves every kind of source. ``Marks`` is built once per document and answers each
+lookup in logarithmic time.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ M = TypeVar("M", bound=Mark)
 
 
 class Marks:
-    """The marks of one document, ready for look-ups."""
+    """The marks of one document, indexed for lookups."""
 
     def __init__(self, marks: Iterable[Mark]) -> None:
         marks = tuple(marks)
-        self._pages = _Lane([mark for mark in marks if isinstance(mark, PageMark)])
-        self._times = _Lane([mark for mark in marks if isinstance(mark, TimeMark)])
-        self._speakers = _Lane([mark for mark in marks if isinstance(mark, SpeakerMark)])
-        self._headings = _Lane([mark for mark in marks if isinstance(mark, HeadingMark)])
-        self._lines = _Lane([mark for mark in marks if isinstance(mark, LineMark)])
+        self._pages = _MarkIndex([mark for mark in marks if isinstance(mark, PageMark)])
+        self._times = _MarkIndex([mark for mark in marks if isinstance(mark, TimeMark)])
+        self._speakers = _MarkIndex([mark for mark in marks if isinstance(mark, SpeakerMark)])
+        self._headings = _MarkIndex([mark for mark in marks if isinstance(mark, HeadingMark)])
+        self._lines = _MarkIndex([mark for mark in marks if isinstance(mark, LineMark)])
 
     def locate(self, span: Span) -> Locator:
-        """The place of ``span``'s first character, with every fact that the marks give."""
+        """The place of the first character of ``span``, with all facts from the marks."""
         page = self._pages.at(span.start)
         time = self._times.at(span.start)
         speaker = self._speakers.at(span.start)
@@ -60,7 +60,7 @@ class Marks:
         return replace(place, label=_label(place))
 
     def _box(self, span: Span, page: PageMark) -> Box | None:
-        """What holds all boxes of ``span`` on the page where it begins."""
+        """The box around all boxes of ``span`` on the page where it starts."""
         boxes = [mark.box for mark in self._pages.over(span) if mark.box and mark.page == page.page]
         if not boxes:
             return None
@@ -72,22 +72,22 @@ class Marks:
         )
 
     def pages_over(self, span: Span) -> list[PageMark]:
-        """The marks of pages that ``span`` touches, in order."""
+        """The page marks that ``span`` touches, in order."""
         return self._pages.over(span)
 
     def speakers(self, span: Span) -> tuple[str, ...]:
-        """Who speaks in ``span``, in order, without repeats."""
+        """The speakers in ``span``, in order, without repeats."""
         return tuple(dict.fromkeys(mark.speaker for mark in self._speakers.over(span)))
 
     def turns(self, span: Span) -> tuple[Turn, ...]:
-        """Who says which part of ``span``, in order; what nobody is marked for is left out."""
-        found: list[Turn] = []
+        """The speaker turns within ``span``, in order; text without a speaker mark is skipped."""
+        turns: list[Turn] = []
         for mark in self._speakers.over(span):
             start, end = max(mark.start, span.start), min(mark.end, span.end)
-            if found and found[-1].speaker == mark.speaker:
-                start = found.pop().span.start
-            found.append(Turn(speaker=mark.speaker, span=Span(start=start, end=end)))
-        return tuple(found)
+            if turns and turns[-1].speaker == mark.speaker:
+                start = turns.pop().span.start
+            turns.append(Turn(speaker=mark.speaker, span=Span(start=start, end=end)))
+        return tuple(turns)
 
     def heading(self, span: Span) -> tuple[str, ...]:
         """The heading path over the first character of ``span``."""
@@ -95,13 +95,13 @@ class Marks:
         return mark.path if mark else ()
 
 
-class _Lane(Generic[M]):
-    """Marks of one sort, by start. Where several cover a place, the latest start wins."""
+class _MarkIndex(Generic[M]):
+    """Marks of one type, sorted by start. If several cover a place, the latest start wins."""
 
     def __init__(self, marks: list[M]) -> None:
         self._marks = sorted(marks, key=lambda mark: (mark.start, -mark.end))
         self._starts = [mark.start for mark in self._marks]
-        self._reach: list[int] = []  # the largest end so far: where a walk to the left may stop
+        self._reach: list[int] = []  # the largest end so far: where a search to the left may stop
         reach = -1
         for mark in self._marks:
             reach = max(reach, mark.end)
@@ -126,23 +126,23 @@ class _Lane(Generic[M]):
 
 
 RECORDINGS = (".mp3", ".m4a", ".ogg", ".oga", ".opus", ".wav", ".flac", ".mp4", ".m4v", ".webm")
-SLIDES = (".pptx", ".pptm", ".ppsx", ".ppsm")  # programs that open them know no page in a link
+SLIDES = (".pptx", ".pptm", ".ppsx", ".ppsm")  # their programs do not support page links
 
 
 def format_time(seconds: float) -> str:
-    """``MM:SS``, or ``H:MM:SS`` from an hour on."""
-    whole = int(seconds)
-    hours, rest = divmod(whole, 3600)
-    minutes, left = divmod(rest, 60)
-    return f"{hours}:{minutes:02}:{left:02}" if hours else f"{minutes:02}:{left:02}"
+    """``MM:SS``, or ``H:MM:SS`` from one hour on."""
+    total = int(seconds)
+    hours, remainder = divmod(total, 3600)
+    minutes, seconds_left = divmod(remainder, 60)
+    return f"{hours}:{minutes:02}:{seconds_left:02}" if hours else f"{minutes:02}:{seconds_left:02}"
 
 
 def link_to(url: str, locator: Locator, quoted: str, *, media_url: str = "") -> str:
     """A link that opens the source at the place.
 
     ``t=`` for a page with a recording, ``#t=`` for the recording's own file (W3C Media Fragments),
-    ``#page=`` for a PDF, a text fragment for a web or local HTML page; other files are linked as
-    they are, since the line is in the locator.
+    ``#page=`` for a PDF, a text fragment for a web or local HTML page; other files are linked
+    without a position.
     """
     if locator.begin is not None and media_url:
         if urlsplit(media_url).path.lower().endswith(RECORDINGS):
@@ -161,7 +161,6 @@ def link_to(url: str, locator: Locator, quoted: str, *, media_url: str = "") -> 
 
 
 def _fragment(quoted: str) -> str:
-    """First and last words of the quotation, as a text fragment (WICG Text Fragments)."""
     words = quoted.split()
     if len(words) <= 2 * FRAGMENT_WORDS:
         return _escape(" ".join(words))

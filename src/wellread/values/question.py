@@ -1,7 +1,4 @@
-"""What a question asks for, as read from its words, and what its asker prefers.
-
-The values that retrieval works from.
-"""
+"""The analysis of a question and the user's preferences, as used by retrieval."""
 
 from __future__ import annotations
 
@@ -40,12 +37,12 @@ ConstraintKind = Literal[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Constraint:
-    """A limit that the question's own words set ("in Q4 2025", "at municipal scale").
+    """A limit found in the question's own words ("in Q4 2025", "at municipal scale").
 
     Attributes:
-        span: where it stands in the question.
-        value: what it was read as, for a person ("2025-10-01 to 2025-12-31", "scales: municipal").
-        filters: the same as filters; only the fields of this constraint are set.
+        span: its position in the question.
+        value: its meaning for readers ("2025-10-01 to 2025-12-31", "scales: municipal").
+        filters: the constraint as filters; other fields are empty.
     """
 
     kind: ConstraintKind
@@ -56,11 +53,11 @@ class Constraint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedEntity:
-    """An entity of the knowledge graph that the question names.
+    """An entity of the knowledge graph that is mentioned in the question.
 
     Attributes:
-        span: where the name stands in the question.
-        title: what the entity is called itself, when the question used an alias.
+        span: position of the name in the question.
+        title: the entity's own title, even if the question uses an alias.
         type: its type in the graph ("topic", "pattern", "organisation"); may be empty.
     """
 
@@ -71,7 +68,7 @@ class NamedEntity:
     type: str = ""
 
 
-# --- what the asker prefers ---
+# --- the user's preferences ---
 
 RuleKind = Literal["document", "collection", "source_type", "site"]
 Length = Literal["", "short", "normal", "long"]
@@ -81,35 +78,35 @@ LENGTHS: dict[Length, float] = {"short": 0.5, "normal": 1.0, "long": 2.0}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceRule:
-    """Sources: one document (its id), a collection, a source type, or a site (its host)."""
+    """A rule for sources: a document (by id), a collection, a source type, or a site (by host)."""
 
     kind: RuleKind
     value: str
 
     def fits(self, document: DocumentFacts) -> bool:
-        """Whether the document is one of them."""
+        """Whether the rule applies to the document."""
         if self.kind == "site":
             host = (urlsplit(document.url).hostname or "").casefold()
-            wanted = self.value.casefold()
-            return host == wanted or host.endswith(f".{wanted}")
-        held = {
+            site = self.value.casefold()
+            return host == site or host.endswith(f".{site}")
+        values = {
             "document": document.id,
             "collection": document.collection,
             "source_type": document.source_type,
         }
-        return held[self.kind].casefold() == self.value.casefold()
+        return values[self.kind].casefold() == self.value.casefold()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preferences:
-    """What one person set, and nothing for who set nothing.
+    """The preferences of one user; empty by default.
 
     Attributes:
-        preferred: sources that rank a little higher; ``lowered``: a little lower.
-        muted: sources that are not used unless they are asked for.
-        persona: the name of a file in the home's folder ``personas``.
-        collection: what is asked where no collection is named.
-        wish: what a model is told of the persona; filled in when a question is read.
+        preferred: sources ranked slightly higher; ``lowered``: slightly lower.
+        muted: sources used only if a question asks for them.
+        persona: name of a file in the folder ``personas`` of the knowledge base.
+        collection: the default collection for questions.
+        wish: the persona's instruction to a model; filled in when a question is analysed.
     """
 
     preferred: tuple[SourceRule, ...] = ()
@@ -122,13 +119,13 @@ class Preferences:
     wish: str = ""
 
     def sentences(self, usual: int) -> int:
-        """How many sentences an answer is to have at most, where ``usual`` is the setting."""
+        """The maximum number of sentences in an answer; ``usual`` is the setting."""
         return max(1, round(usual * LENGTHS.get(self.length, 1.0)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LearnedPreference:
-    """What feedback suggests, and why; ``revoked``: the person does not want it."""
+    """A preference learned from feedback; ``revoked``: the user has rejected it."""
 
     rule: SourceRule
     effect: Literal["preferred", "lowered"]
@@ -136,29 +133,29 @@ class LearnedPreference:
     revoked: bool = False
 
 
-def fitting(rules: Sequence[SourceRule], document: DocumentFacts) -> SourceRule | None:
-    """The first rule that fits the document."""
+def first_fitting_rule(rules: Sequence[SourceRule], document: DocumentFacts) -> SourceRule | None:
+    """The first rule that applies to the document."""
     return next((rule for rule in rules if rule.fits(document)), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Analysis:
-    """What a question asks for, read from its words alone.
+    """What a question asks for, derived from its words alone.
 
     Attributes:
-        terms: the content words of the subject, lower case, in order, without repeats.
-        names: its capitalised or quoted names, and numbers, as written.
-        filters: the limits that the asker set; those of ``constraints`` are not among them.
-        subject: the question without the words of its constraints: what is searched for.
-        own_words: the question in the asker's language, where it is searched in another.
-        context: an earlier question of the conversation, searched with this one; may be empty.
-        sides: of a comparison, what each side is called; empty otherwise.
-        reasons: why this type and this mode, in words.
-        respelt: which words were read in another spelling, in words.
-        max_clusters: most stories that news is told from; None takes the setting.
-        persona: whose views are asked for, as the material writes them, where they speak in it.
-        relaxed: those of its constraints within which nothing was found.
-        liking: what the asker prefers; it shapes ranking, length and prompt.
+        terms: content words of the subject, in lower case and order, without repeats.
+        names: capitalised or quoted names, and numbers, as written.
+        filters: limits set by the user, without those of ``constraints``.
+        subject: the question without the words of its constraints; used for searching.
+        own_words: the question in the user's language, if searched in another.
+        context: an earlier question of the conversation to search with; may be empty.
+        sides: names of the sides of a comparison; otherwise empty.
+        reasons: why this type and mode were chosen, as text.
+        respelt: spelling corrections, as text.
+        max_clusters: maximum number of news stories used; None uses the setting.
+        persona: people whose views are requested, as spelled in the material where they speak.
+        relaxed: constraints within which nothing was found.
+        liking: the user's preferences on ranking, length and prompt.
     """
 
     question: str
@@ -182,36 +179,41 @@ class Analysis:
 
     @property
     def asked(self) -> str:
-        """The question as an answer is written to it."""
+        """The question in the user's own words, which the answer replies to."""
         return self.own_words or self.question
 
     @property
     def voices(self) -> tuple[str, ...]:
-        """Whose words alone may be given, by the asker's limit or the question's; empty: all."""
-        asked = [one.filters.speakers for one in self.constraints if one.filters.speakers]
-        chosen = [self.filters.speakers] if self.filters.speakers else []
-        named, *others = [*chosen, *asked, *([self.persona] if self.persona else [])] or [()]
-        kept = {name.casefold() for name in named}
+        """Speakers to whom answers are limited, by filter or question; empty: no limit."""
+        limits = [one.filters.speakers for one in self.constraints if one.filters.speakers]
+        user_limits = [self.filters.speakers] if self.filters.speakers else []
+        first_limit, *others = [
+            *user_limits,
+            *limits,
+            *([self.persona] if self.persona else []),
+        ] or [()]
+        allowed = {name.casefold() for name in first_limit}
         for other in others:
-            kept &= {name.casefold() for name in other}
-        return tuple(name for name in named if name.casefold() in kept) or named
+            allowed &= {name.casefold() for name in other}
+        return tuple(name for name in first_limit if name.casefold() in allowed) or first_limit
 
     @property
     def parsed(self) -> Text:
-        """The question as its passages are read for."""
+        """The parsed question for matching passages."""
         return parse(self.wanted)
 
     @property
     def wanted(self) -> str:
-        """The question without the words of limits that held, which no passage has to say again.
+        """The question without the words of limits that were applied, which passages need not
+        repeat.
 
-        Nobody names themselves in what they say, and minutes of a day seldom name it.
+        Speakers do not name themselves, and minutes of a day seldom mention its date.
         """
         limited = self.voices or (self.constraints and not self.relaxed)
         return self.subject if limited and self.subject else self.question
 
     @property
     def searched(self) -> str:
-        """What a search for the question as a whole looks for."""
+        """The query for the question as a whole."""
         text = self.subject or self.question
         return f"{text}\n{self.context}" if self.context else text

@@ -1,4 +1,4 @@
-"""The values of deep research: its limits, plan and facets, its events, and the report."""
+"""Value types of deep research: limits, plan, facets, events and the report."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ StopReason = Literal[
     "complete", "no_new_evidence", "round_limit", "time_limit", "budget", "cancelled"
 ]
 RunState = Literal["planned", "running", "done", "failed", "cancelled"]
-MOST_FACETS = 24  # of one run, those that came up on the way aside
+MAX_FACETS = 24  # per plan; facets found during the run are not counted
 WARNINGS: dict[StopReason, str] = {
-    "round_limit": "stopped after the last round allowed; more may be there to find",
-    "time_limit": "stopped when its time was used up; this is what was found until then",
-    "budget": "stopped when its budget was used up; this is what was found until then",
-    "cancelled": "stopped when it was cancelled; this is what was found until then",
+    "round_limit": "stopped after the last round allowed; there may be more to find",
+    "time_limit": "stopped at the time limit; this is what was found until then",
+    "budget": "stopped when the budget was used up; this is what was found until then",
+    "cancelled": "stopped because it was cancelled; this is what was found until then",
 }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What one run may take; each is checked before the next search or call of a model.
+    """The limits of a run; each is checked before the next search or model call.
 
     Attributes:
-        rounds: of searching, 10 at most.
-        seconds: of the run as a whole, those before it was resumed included.
-        searches: all rounds together.
-        dollars: of language models; None: what the budget of the settings leaves.
+        rounds: search rounds, at most 10.
+        seconds: working time of the whole run, including before it was resumed.
+        searches: searches in all rounds together.
+        dollars: cost of language models; None: limited only by the budget in the settings.
     """
 
     rounds: int = 4
@@ -51,15 +51,15 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facet:
-    """One part of the question that is looked for by itself, and becomes a section.
+    """A part of the question that is searched separately and becomes a section.
 
     Attributes:
-        id: ``f1``, ``f2``, … in the order in which they were made.
-        query: what is searched for.
-        filters: the limits of its search, those of the question included.
-        why: where it comes from, in words ("11 of the documents found are from 2023").
-        round: in which it came up; 1 for those of the plan.
-        passages: ids of passages that are read in place of a search (a section of a document).
+        id: ``f1``, ``f2``, … in order of creation.
+        query: the search query.
+        filters: the limits of its search, including the question's.
+        why: why it was created ("11 of the documents found are from 2023").
+        round: the round in which it was created; 1 for facets of the plan.
+        passages: ids of passages to read instead of a search (a section of a document).
     """
 
     id: str
@@ -74,13 +74,13 @@ class Facet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResearchPlan:
-    """What a run means to look for, and what that takes at most.
+    """What a run will search for, with an estimate of its maximum cost.
 
     Attributes:
-        question: as it was understood, a follow-up written out.
-        documents: that a first look found.
-        model: who writes; empty when sentences are extracted.
-        tokens, cost: of the model, at most; 0 without one. ``priced``: whether a price is known.
+        question: the question as understood, with follow-ups resolved.
+        documents: number of documents found by the first search.
+        model: the model that writes; empty if sentences are extracted.
+        tokens, cost: the model's maximum; 0 without a model. ``priced``: whether a price is known.
     """
 
     question: str
@@ -99,8 +99,8 @@ class ResearchRequest:
     """A question to research.
 
     Attributes:
-        limits: what it may take.
-        facets: of a plan that was shown and edited; None takes those that a first look proposes.
+        limits: the limits of the run.
+        facets: facets of an edited plan; None uses those of the first search.
     """
 
     question: Question
@@ -110,11 +110,11 @@ class ResearchRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportSection:
-    """A facet's part of the report.
+    """The section of a report on one facet.
 
     Attributes:
-        span: of the report's text, its heading included.
-        found: whether a sentence of it is delivered; its text says "not found" otherwise.
+        span: in the report's text, including the heading.
+        found: whether it has any sentence; otherwise its text is "Nothing was found."
     """
 
     facet: str
@@ -128,7 +128,7 @@ class ReadDocument:
     """A document that a run read.
 
     Attributes:
-        passages: how many of its passages were read.
+        passages: number of its passages that were read.
         cited: whether the report cites it.
     """
 
@@ -140,16 +140,16 @@ class ReadDocument:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """The outcome of a run.
+    """The result of a run.
 
     Attributes:
-        id: of the run.
-        answer: the report as Markdown, with sentences, verdicts and one bibliography; its ``id``
-            is that of a stored answer like any other.
+        id: the id of the run.
+        answer: the report as Markdown, with sentences, verdicts and one bibliography; it is stored
+            like any other answer.
         summary: the span of the summary in the answer's text.
-        documents: all that were read, the best first.
-        stopped: why the run ended; ``warning`` says so in words where something is cut.
-        seconds, searches, calls: what it took.
+        documents: all documents read, best first.
+        stopped: why the run ended; ``warning`` is the message if it was cut short.
+        seconds, searches, calls: resources used.
     """
 
     id: str
@@ -168,20 +168,20 @@ class Report:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanEvent:
-    """What the run is going to look for."""
+    """The plan of the run."""
 
     plan: ResearchPlan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProgressEvent:
-    """Something was looked for, found, or written.
+    """Progress of a run: something was searched, found or written.
 
     Attributes:
         stage: ``look``, ``search``, ``bridge``, ``model``, ``write``, ``verify``.
-        text: in words, for a person.
-        facet: which one it is about; empty for all.
-        found: passages, sentences or facets, by the stage.
+        text: description for readers.
+        facet: the facet concerned; empty for all.
+        found: number of passages, sentences or facets, depending on the stage.
     """
 
     round: int
@@ -193,7 +193,7 @@ class ProgressEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportEvent:
-    """The report; always the last event, and there is one."""
+    """The report; always the last event."""
 
     report: Report
 
@@ -203,7 +203,7 @@ ResearchEvent = PlanEvent | ProgressEvent | ReportEvent
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NumberedEvent:
-    """An event of a run with its number, from 1, by which it can be read again."""
+    """An event of a run with its number, from 1, by which clients can resume reading."""
 
     number: int
     event: ResearchEvent

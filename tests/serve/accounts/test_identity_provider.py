@@ -174,7 +174,7 @@ async def test_who_comes_from_the_provider_has_an_account_and_its_groups(
     assert accounts.users.named("ann").id == ann.id  # known by the subject, not by the name
     assert {one.name for one in accounts.groups.of(ann.id)} == {"crew", "own"}
     assert provider.asked.count("/jwks_uri") == 1
-    assert accounts.users.opened_by("ann", "") is None
+    assert accounts.users.authenticate("ann", "") is None
 
 
 async def test_a_local_account_is_not_taken_over_by_its_name(
@@ -208,7 +208,7 @@ async def test_what_is_not_to_be_believed_signs_nobody_in(
         back = await through(client)
         assert back.status_code == 401
         assert "wellread_session" not in client.cookies
-        assert len(accounts.users.every()) == 3
+        assert len(accounts.users.list_all()) == 3
         provider.claims = {"aud": [CLIENT, "another"], "azp": CLIENT}
         assert (await through(client)).status_code == 303
 
@@ -236,7 +236,7 @@ async def test_a_visit_counts_once_and_in_the_browser_that_began_it(visitor: Vis
 async def test_strangers_may_be_kept_out(visitor: Visitor, accounts: Accounts) -> None:
     async with visitor() as client:
         assert (await through(client)).status_code == 403
-    assert len(accounts.users.every()) == 3
+    assert len(accounts.users.list_all()) == 3
 
 
 FACTS, KEYS, TOKEN = "/.well-known/openid-configuration", "/jwks_uri", "/token_endpoint"

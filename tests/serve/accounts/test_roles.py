@@ -21,13 +21,13 @@ from wellread.ask.retrieve.past_questions import verified_similar
 from wellread.ingest.remove import forget_user
 from wellread.ingest.sources.discover import local_path
 from wellread.kb import KnowledgeBase
-from wellread.kb.seen_by import seen_by
+from wellread.kb.seen_by import view_for
 from wellread.learning.feedback_giving import give_feedback
 from wellread.serve.guards.route_rules import rules
 from wellread.serve.web.document_layout import PageImages
 from wellread.serve.web.pages import document_pages
 from wellread.serve.web.runs import _ingest
-from wellread.store.catalogue.accounts.sign_in_records import Accounts, Deed
+from wellread.store.catalogue.accounts.sign_in_records import Accounts, NewEntry
 from wellread.store.schema.stored_values import User
 from wellread.store.schema.tables import metadata
 from wellread.types import Filters
@@ -151,7 +151,7 @@ async def test_what_others_asked_is_given_where_the_collection_is_named(
         hidden = {"question": ASKED, "topic": "town"}
         assert (await client.get("/api/similar", params=hidden)).status_code == 404
     accounts.grants.give("town", "reader", user_id=rea.id)
-    theirs = seen_by(kb, accounts.rights.asker_of(rea))
+    theirs = view_for(kb, accounts.rights.asker_of(rea))
     assert "register" in verified_similar(theirs, ASKED, ("town",))
 
 
@@ -181,10 +181,10 @@ async def test_a_flag_holds_where_its_giver_may_edit(
         accounts.grants.give(edits, "editor", user_id=ed.id)
 
     async def said(user: User) -> str:
-        view = seen_by(kb, accounts.rights.asker_of(user))
+        view = view_for(kb, accounts.rights.asker_of(user))
         return (await final(answer(view, Question(text=asked, owner=user.id)))).text
 
-    view = seen_by(kb, accounts.rights.asker_of(ed))
+    view = view_for(kb, accounts.rights.asker_of(ed))
     within = Filters(collections=(collection,))
     given = await final(answer(view, Question(text=asked, owner=ed.id, filters=within)))
     flagged = given.sentences[0].text
@@ -307,7 +307,7 @@ def days_off(days: float) -> Iterator[None]:
 def test_old_entries_go_as_the_setting_says(accounts: Accounts) -> None:
     for day in (-400, -399.5, -390, -2, 0):
         with days_off(day):
-            accounts.audit.write(Deed(action="changed", target=str(day)))
+            accounts.audit.write(NewEntry(action="changed", target=str(day)))
     assert accounts.audit.trim(0) == 0
     assert [accounts.audit.trim(365) for _ in range(3)] == [2, 1, 0]
     with days_off(3_650):  # a clock that is wrong costs a day's worth
@@ -323,7 +323,7 @@ def test_a_wrong_clock_signs_few_out(accounts: Accounts) -> None:
             secrets.append(accounts.sessions.begin(rea, lasting))
     with days_off(3_650):
         accounts.sessions.begin(rea, lasting)
-    signed_in = [accounts.sessions.opened_by(secret) is not None for secret in secrets]
+    signed_in = [accounts.sessions.authenticate(secret) is not None for secret in secrets]
     assert signed_in == [False, False, True, True]  # those of two days ago and later
 
 
@@ -362,7 +362,7 @@ async def test_somebody_has_themselves_forgotten(visitor: Visitor, accounts: Acc
         done = await client.post("/account/forget", data={"confirmed": "Rea"})
         assert done.status_code == 303
         assert (await client.get("/library")).status_code == 303
-    assert [one.name for one in accounts.users.every()] == ["ed", "root"]
+    assert [one.name for one in accounts.users.list_all()] == ["ed", "root"]
     assert rea.id not in repr(accounts.audit.newest())
 
 
@@ -406,7 +406,7 @@ async def test_everybody_changes_and_removes_what_is_their_own(
 ) -> None:
     user = accounts.users.named(name)
     needs = {f"{method} {path}": access for method, path, access in rules()}
-    kb.catalogue.notices.tell(user.id, "gap_closed", "x", "told")
+    kb.catalogue.notices.add(user.id, "gap_closed", "x", "told")
     ids = {"gap_id": kb.catalogue.record_gap("Who flew?", "nothing", owner=user.id)}
     async with visitor(name) as client:
         plan = {"question": "Compare the ferry and the pier", "planOnly": True}

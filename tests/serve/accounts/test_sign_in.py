@@ -19,8 +19,8 @@ from tests.serve.conftest import client_of
 from wellread.identity import EVERYTHING, LOCAL
 from wellread.kb import KnowledgeBase
 from wellread.serve.guards.route_rules import rules
-from wellread.serve.guards.sign_in import COOKIE, HASHED, SignIn
-from wellread.serve.guards.work_limits import WAITING
+from wellread.serve.guards.sign_in import COOKIE, MAX_HASHES, SignIn
+from wellread.serve.guards.work_limits import MAX_WAITING
 from wellread.serve.server.app import create_app
 from wellread.store.catalogue.accounts import user_records
 from wellread.store.catalogue.accounts.sign_in_records import Accounts
@@ -116,11 +116,11 @@ class SlowHasher:
     """Stands in for the hasher: counts, and lets nothing through until it is let."""
 
     def __init__(self) -> None:
-        self.hashed = 0
+        self.run_hashing = 0
         self.open = threading.Event()
 
     def verify(self, _kept: str, password: str) -> None:
-        self.hashed += 1
+        self.run_hashing += 1
         assert self.open.wait(30)
         if password != SECRET:
             raise VerifyMismatchError
@@ -132,13 +132,13 @@ class SlowHasher:
 @pytest.fixture
 def slow(monkeypatch: pytest.MonkeyPatch, accounts: Accounts) -> Iterator[SlowHasher]:
     made = SlowHasher()
-    accounts.users.opened_by("", "")  # makes the hash of nobody's password
+    accounts.users.authenticate("", "")  # makes the hash of nobody's password
     monkeypatch.setattr(user_records, "_HASHER", made)
     yield made
     made.open.set()
 
 
-QUEUE = HASHED + WAITING
+QUEUE = MAX_HASHES + MAX_WAITING
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ async def test_of_many_guesses_at_once_no_more_are_looked_at_than_one_after_the_
             slow.open.set()
         if allowed == QUEUE:
             await tries("ed", "10.1.0.1", SECRET)
-    assert slow.hashed == allowed + 1
+    assert slow.run_hashing == allowed + 1
     assert {one: told.count(one) for one in told} == {429: 60 - allowed, 401: allowed, 303: 1}
 
 
@@ -269,7 +269,7 @@ async def state_of(app: FastAPI, bearer: str = "", path: str = "/api/documents")
     headers = [(b"authorization", bearer.encode())] if bearer else []
     scope = {"type": "http", "method": "GET", "path": path, "query_string": b"", "app": app}
     unused: Any = None
-    guard = SignIn(ends, app.state.door, unused)
+    guard = SignIn(ends, app.state.authenticator, unused)
     await guard({**scope, "headers": headers}, unused, unused)
     return seen[0]
 

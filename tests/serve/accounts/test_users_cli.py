@@ -87,7 +87,7 @@ def test_an_address_for_others_demands_an_admin(kb: KnowledgeBase) -> None:
         with pytest.raises(RequestError, match="users add NAME --role admin"):
             address_to_serve(host, has_admin=has_admin)
     assert address_to_serve("localhost", has_admin=has_admin).is_loopback
-    with pytest.raises(RequestError, match="it is no address"):
+    with pytest.raises(RequestError, match="it is not an IP address"):
         address_to_serve("box.example", has_admin=has_admin)
     root = kb.catalogue.accounts.users.add("root", "admin", SECRET)
     assert str(address_to_serve("0.0.0.0", has_admin=has_admin)) == "0.0.0.0"

@@ -56,7 +56,7 @@ async def until(said: Any) -> None:
 async def test_much_work_leaves_room_for_everything_else(
     client: httpx.AsyncClient, gate: Gate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(work_limits, "WAITING", 3)
+    monkeypatch.setattr(work_limits, "MAX_WAITING", 3)
     async with anyio.create_task_group() as group:
         replies: list[httpx.Response] = []
 
@@ -80,7 +80,7 @@ async def test_health_answers_though_every_thread_is_taken(
     client: httpx.AsyncClient, kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     let_go = threading.Event()
-    monkeypatch.setattr(type(kb.catalogue.vectors), "passages_owed", lambda _: let_go.wait(30))
+    monkeypatch.setattr(type(kb.catalogue.vectors), "passages_pending", lambda _: let_go.wait(30))
     async with anyio.create_task_group() as group:
         for _ in range(50):
             group.start_soon(client.get, "/api/jobs")
@@ -173,7 +173,7 @@ async def test_who_waits_and_leaves_makes_room(
     tasks = [one.start() for one in callers[:3]]
     await until(lambda: gate.entered == 2)  # which ones is open
     tasks.append(callers[3].start())
-    await until(lambda: queue._inside == 4)
+    await until(lambda: queue._count == 4)
     callers[3].hangs_up.set()
     with anyio.fail_after(20):
         await tasks[3]
@@ -197,7 +197,7 @@ async def test_who_waits_when_the_server_stops_is_told_to_come_back(
     await until(lambda: gate.entered == 2)
     tasks.append(callers[2].start())
     state = callers[0].app.state
-    await until(lambda: queue._inside == 3)
+    await until(lambda: queue._count == 3)
     state.stopping = True
     state.queue.stop()
     tasks.append(callers[3].start())  # its connection was open

@@ -25,7 +25,7 @@ def told(home: Path, tmp_path: Path) -> Path:
     (tmp_path / "note.md").write_text("# Note\n\nKayaks are lent.\n", encoding="utf-8")
     with open_kb(home, embedder=ReadableEmbedder()) as kb:
         add(kb, [str(tmp_path / "note.md")], collection="boats")
-        kb.catalogue.notices.tell("mara", "correction_expired", "fbk_1", TEXT)
+        kb.catalogue.notices.add("mara", "correction_expired", "fbk_1", TEXT)
     return home
 
 

@@ -13,7 +13,7 @@ from mcp.types import CallToolResult, TextContent
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.serve.mcp.mcp_server import mcp_server
-from wellread.serve.mcp.tool_calls import Served
+from wellread.serve.mcp.tool_calls import ServedLibrary
 from wellread.testing.embedding import ReadableEmbedder
 
 MODES = ("legacy", "2026-07-28")
@@ -49,7 +49,7 @@ def mode() -> str:
 @pytest.fixture
 def client(kb: KnowledgeBase, mode: str) -> Client:
     """A client of the server over the small town, not connected yet."""
-    return Client(mcp_server(Served(kb=kb)), mode=mode)
+    return Client(mcp_server(ServedLibrary(kb=kb)), mode=mode)
 
 
 @pytest.fixture
@@ -86,4 +86,4 @@ def long_kb(long_home: Path, tmp_path: Path) -> Iterator[KnowledgeBase]:
 @pytest.fixture
 def long_client(long_kb: KnowledgeBase, mode: str) -> Client:
     """A client of the server over the long document."""
-    return Client(mcp_server(Served(kb=long_kb)), mode=mode)
+    return Client(mcp_server(ServedLibrary(kb=long_kb)), mode=mode)

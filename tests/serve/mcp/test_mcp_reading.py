@@ -15,7 +15,7 @@ from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.serve.mcp.mcp_server import mcp_server
 from wellread.serve.mcp.reading_tools import page_end, page_start
-from wellread.serve.mcp.tool_calls import MOST_TOKENS, Served, tokens_of
+from wellread.serve.mcp.tool_calls import MAX_TOKENS, ServedLibrary, tokens_of
 from wellread.testing.embedding import ReadableEmbedder
 
 
@@ -23,7 +23,7 @@ async def call(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
     """The structure of a result that is no error and not too long."""
     result = await client.call_tool(tool, arguments)
     assert not result.is_error, text_of(result)
-    assert tokens_of(result) <= MOST_TOKENS
+    assert tokens_of(result) <= MAX_TOKENS
     facts: dict[str, Any] = result.structured_content
     return facts
 
@@ -149,10 +149,10 @@ async def test_documents_are_listed_with_their_collections(client: Client) -> No
 
 
 async def test_only_the_collections_served_are_read(kb: KnowledgeBase, mode: str) -> None:
-    async with Client(mcp_server(Served(kb=kb)), mode=mode) as client:
+    async with Client(mcp_server(ServedLibrary(kb=kb)), mode=mode) as client:
         ferry = (await call(client, "fetch", id="The ferry"))["metadata"]["documentId"]
         passage = (await call(client, "search", query="ferry Osprey"))["results"][0]["id"]
-    server = mcp_server(Served(kb=kb, collections=("nature",)))
+    server = mcp_server(ServedLibrary(kb=kb, collections=("nature",)))
     async with Client(server, mode=mode) as client:
         listed = await call(client, "list_documents")
         assert listed["collections"] == [{"name": "nature", "documents": 1}]
@@ -193,7 +193,7 @@ async def test_an_order_in_a_source_asks_nothing_of_the_client(
 
     asked_for: Any = hear
 
-    server = mcp_server(Served(kb=planted))
+    server = mcp_server(ServedLibrary(kb=planted))
     async with Client(
         server,
         mode=mode,

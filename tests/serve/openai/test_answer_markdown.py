@@ -15,9 +15,9 @@ from markdown_it import MarkdownIt
 from wellread.ask.deliver.cite import marker
 from wellread.config import Style
 from wellread.serve.openai.answer_markdown import (
-    MOST_ROWS,
+    MAX_ROWS,
     AnswerMarkdown,
-    address,
+    citation_url,
     earlier_turn,
 )
 from wellread.text.words import harmless
@@ -138,11 +138,11 @@ def test_every_annotation_cuts_exactly_its_marker(answer: Answer) -> None:
     by_id = {one.id: one for one in answer.citations}
     assert [number for _, number in cut] == list(markers_of(answer))
     for text, number in cut:
-        assert text == f"[\\[{number}\\]]({address(by_id[number], BASE)})"
+        assert text == f"[\\[{number}\\]]({citation_url(by_id[number], BASE)})"
 
 
 def ours(answer: Answer) -> set[str]:
-    return {address(one, BASE) for one in answer.citations} | {f"{BASE}/answers/{answer.id}"}
+    return {citation_url(one, BASE) for one in answer.citations} | {f"{BASE}/answers/{answer.id}"}
 
 
 def same(links: Any) -> set[str]:
@@ -240,7 +240,7 @@ def test_a_whole_text() -> None:
 
 
 def test_what_was_counted_is_not_flagged_but_a_table_that_is_longer_is_shown() -> None:
-    rows = tuple((str(number), "x|y") for number in range(MOST_ROWS + 2))
+    rows = tuple((str(number), "x|y") for number in range(MAX_ROWS + 2))
     table = Table(columns=("no", "of"), rows=rows, documents=((),) * len(rows), method="counted")
     unread = Verdict(name=VerdictName.NOT_CHECKED, method="catalogue", score=1.0)
     base = simple()
@@ -252,9 +252,9 @@ def test_what_was_counted_is_not_flagged_but_a_table_that_is_longer_is_shown() -
     )
     text = AnswerMarkdown(counted, BASE).text
     assert "*(not checked)*" not in text
-    assert f"| {MOST_ROWS - 1} | x\\|y |" in text
-    assert f"| {MOST_ROWS} |" not in text
-    assert "2 rows more are in `wellread.table`" in text
+    assert f"| {MAX_ROWS - 1} | x\\|y |" in text
+    assert f"| {MAX_ROWS} |" not in text
+    assert "2 more rows are in `wellread.table`" in text
     assert (
         "| 0 |"
         not in AnswerMarkdown(replace(counted, table=replace(table, rows=rows[:1])), BASE).text

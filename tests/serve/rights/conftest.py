@@ -28,10 +28,10 @@ from wellread.ask.answer import answer, final
 from wellread.identity import EVERYTHING, NOBODY, Asker
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.kb.seen_by import seen_by
+from wellread.kb.seen_by import view_for
 from wellread.learning.feedback_giving import give_feedback
-from wellread.research.research import begin, plan_research, usual_limits
-from wellread.serve.guards.sign_in import Door
+from wellread.research.research import begin, default_limits, plan_research
+from wellread.serve.guards.sign_in import Authenticator
 from wellread.serve.server.app import create_app
 from wellread.store.schema.stored_values import SCOPES_OF, Rights, User
 from wellread.testing.embedding import ReadableEmbedder
@@ -225,7 +225,7 @@ def _use(whole: KnowledgeBase) -> None:
 
 async def _ask_for_others(whole: KnowledgeBase) -> None:
     for asker in (RIVAL, Asker(owner="", reads=EVERYTHING)):
-        kb = seen_by(whole, asker)
+        kb = view_for(whole, asker)
         given = await final(
             answer(kb, Question(text="What is quixomel, plinkerby?", session_id=f"s-{asker.owner}"))
         )
@@ -236,9 +236,9 @@ async def _ask_for_others(whole: KnowledgeBase) -> None:
         await anyio.to_thread.run_sync(rate)
         await final(answer(kb, Question(text="Where is the yobbleton of the Marquemoth?")))
         asked = Question(text="Compare quixomel and the ferry, yobbleton", mode="deep")
-        plan = await plan_research(kb, ResearchRequest(question=asked, limits=usual_limits(kb)))
-        await begin(kb, ResearchRequest(question=asked, limits=usual_limits(kb)), plan)
-        kb.catalogue.notices.tell(asker.owner, "gap_closed", given.id, "snorvexed notice")
+        plan = await plan_research(kb, ResearchRequest(question=asked, limits=default_limits(kb)))
+        await begin(kb, ResearchRequest(question=asked, limits=default_limits(kb)), plan)
+        kb.catalogue.notices.add(asker.owner, "gap_closed", given.id, "snorvexed notice")
 
 
 ASKING: ContextVar[Asker] = ContextVar("asking", default=NOBODY)
@@ -305,7 +305,7 @@ async def served_at(home: Path) -> AsyncIterator[Place]:
         app = create_app(kb)
         served = As(app, STRANGER)
         with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(Door, "known", lambda *_: rights_of(ASKING.get()))
+            patched.setattr(Authenticator, "authenticate", lambda *_: rights_of(ASKING.get()))
             async with app.router.lifespan_context(app), client_of(served) as client:
                 yield Place(kb=kb, app=app, served=served, client=client)
 

@@ -9,7 +9,7 @@ from tests.serve.rights.conftest import OWN, STRANGER
 from tests.serve.rights.kept_on_a_cluster import opened
 
 from wellread.kb import KnowledgeBase, index_parts
-from wellread.kb.seen_by import seen_by
+from wellread.kb.seen_by import view_for
 from wellread.types import Candidate, Filters
 
 QUERIES = ("the engine of the ferry Osprey", "a tug towed the ferry", "nobody hurt", "quixomel")
@@ -36,7 +36,7 @@ def test_foreign_words_do_not_move_what_is_found(
     said = []
     for home in rights_homes:
         with opened(home) as kb:
-            view = seen_by(kb, STRANGER)
+            view = view_for(kb, STRANGER)
             said.append(found(view, Filters(), limit))
             assert found(view, OWN_ONLY, limit) == said[-1]
             assert found(view, Filters(collections=("obsidianvault",)), limit) == [[]] * 10

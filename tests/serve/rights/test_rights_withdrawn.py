@@ -31,11 +31,11 @@ from wellread.errors import RequestError, StoreError, UnknownNameError
 from wellread.identity import EVERYTHING, LOCAL, Asker
 from wellread.kb import KnowledgeBase
 from wellread.kb import seen_by as views
-from wellread.kb.seen_by import now, seen_by
+from wellread.kb.seen_by import view_for, with_current_rights
 from wellread.learning import asking_again
-from wellread.learning.asking_again import could_answer
+from wellread.learning.asking_again import screen_gaps
 from wellread.learning.feedback_giving import give_feedback
-from wellread.research.research import begin, research, usual_limits
+from wellread.research.research import begin, default_limits, research
 from wellread.store.rights import RULES
 from wellread.store.schema import tables
 from wellread.types import Filters
@@ -64,7 +64,7 @@ def test_every_table_has_a_rule() -> None:
 
 
 def test_no_query_of_a_restricted_asker_reads_or_writes_past_the_views(kb: KnowledgeBase) -> None:
-    mine = seen_by(kb, STRANGER).catalogue
+    mine = view_for(kb, STRANGER).catalogue
     with mine._database.read() as connection:
         for table in tables.metadata.tables:
             rows = connection.execute(text(f"SELECT * FROM {table}")).all()
@@ -79,7 +79,7 @@ def test_no_query_of_a_restricted_asker_reads_or_writes_past_the_views(kb: Knowl
 
 def test_askers_take_turns_on_the_same_connections(kb: KnowledgeBase) -> None:
     wide, narrow, none = (
-        seen_by(kb, Asker(owner="a", reads=reads))
+        view_for(kb, Asker(owner="a", reads=reads))
         for reads in (RIVAL.reads, LEFT.reads, frozenset[str]())
     )
     for _ in range(2):
@@ -94,16 +94,16 @@ def test_askers_take_turns_on_the_same_connections(kb: KnowledgeBase) -> None:
 def test_a_view_is_the_same_as_long_as_it_is_used_and_shares_only_what_may_be(
     kb: KnowledgeBase,
 ) -> None:
-    one, other = seen_by(kb, LEFT), seen_by(kb, Asker(owner="other", reads=LEFT.reads))
-    assert seen_by(kb, LOCAL) is kb
-    assert seen_by(one, LEFT) is one
-    assert one.common is other.common is not seen_by(kb, RIVAL).common
+    one, other = view_for(kb, LEFT), view_for(kb, Asker(owner="other", reads=LEFT.reads))
+    assert view_for(kb, LOCAL) is kb
+    assert view_for(one, LEFT) is one
+    assert one.cache_key is other.cache_key is not view_for(kb, RIVAL).cache_key
     assert one.live().index is other.live().index is not kb.live().index
     assert one.embedder is kb.embedder
 
 
 def test_the_material_is_not_changed_in_the_name_of_a_reader(kb: KnowledgeBase) -> None:
-    mine = seen_by(kb, LEFT)
+    mine = view_for(kb, LEFT)
     with pytest.raises(RequestError):
         mine.catalogue.remove_documents(["doc_1"])
     with pytest.raises(RequestError):
@@ -116,7 +116,7 @@ def test_the_material_is_not_changed_in_the_name_of_a_reader(kb: KnowledgeBase) 
 
 async def test_a_kept_answer_is_gone_with_the_rights_and_back_with_them(kb: KnowledgeBase) -> None:
     names = foreign_names(kb)
-    before, after = seen_by(kb, RIVAL).catalogue, seen_by(kb, LEFT).catalogue
+    before, after = view_for(kb, RIVAL).catalogue, view_for(kb, LEFT).catalogue
     assert before.sessions.answer(names["answer"], RIVAL.owner) is not None
     assert after.sessions.answer(names["answer"], RIVAL.owner) is None
     assert before.research.get(names["run"], RIVAL.owner) is not None
@@ -124,11 +124,11 @@ async def test_a_kept_answer_is_gone_with_the_rights_and_back_with_them(kb: Know
     assert after.notices.of(RIVAL.owner) == []
     assert [gap for gap in after.gaps() if "yobbleton" in gap.question] == []
     assert before.gaps() != []
-    assert seen_by(kb, RIVAL).catalogue.sessions.answer(names["answer"], RIVAL.owner) is not None
+    assert view_for(kb, RIVAL).catalogue.sessions.answer(names["answer"], RIVAL.owner) is not None
 
 
 async def test_an_answer_is_gone_with_all_that_it_could_be_drawn_from(kb: KnowledgeBase) -> None:
-    before, after = seen_by(kb, RIVAL), seen_by(kb, LEFT)
+    before, after = view_for(kb, RIVAL), view_for(kb, LEFT)
     question = "When does the ferry leave on Sundays?"
     wide = await asked(before, question)
     narrow = await asked(before, question, filters=Filters(collections=(OWN,)))
@@ -140,7 +140,7 @@ async def test_an_answer_is_gone_with_all_that_it_could_be_drawn_from(kb: Knowle
 
 
 async def test_what_another_asked_is_not_given_to_who_may_read_the_same(kb: KnowledgeBase) -> None:
-    other = seen_by(kb, Asker(owner="other", reads=RIVAL.reads))
+    other = view_for(kb, Asker(owner="other", reads=RIVAL.reads))
     given = await asked(other, SOLD)
     assert not given.cached
     assert given.owner == "other"
@@ -148,7 +148,7 @@ async def test_what_another_asked_is_not_given_to_who_may_read_the_same(kb: Know
     assert other.catalogue.answer(names["answer"]) is None
     assert other.catalogue.sessions.of("other") != []
     assert await asked(other, "And?", session_id=names["session"]) is not None
-    theirs = seen_by(kb, RIVAL).catalogue.sessions.turns(names["session"], RIVAL.owner, 10)
+    theirs = view_for(kb, RIVAL).catalogue.sessions.turns(names["session"], RIVAL.owner, 10)
     assert "And?" not in [one.question for one in theirs]
 
 
@@ -156,14 +156,14 @@ async def test_what_was_flagged_as_harmful_is_given_to_nobody(kb: KnowledgeBase)
     given = await asked(kb, "When does the ferry leave on Sundays?")
     flag = {"sentences": [{"sentence": 0, "harmful": True}]}
     give_feedback(kb, given.id, flag, author="")
-    mine = await asked(seen_by(kb, STRANGER), "When does the ferry leave on Sundays?")
+    mine = await asked(view_for(kb, STRANGER), "When does the ferry leave on Sundays?")
     assert given.sentences[0].text not in mine.text
-    theirs = seen_by(kb, STRANGER).catalogue.feedback.harmful_by().values()
+    theirs = view_for(kb, STRANGER).catalogue.feedback.harmful_by().values()
     assert any("" in one.values() for one in theirs)
 
 
 async def test_nobody_asks_in_the_name_of_another(kb: KnowledgeBase) -> None:
-    given = await asked(seen_by(kb, LEFT), "When does the ferry leave?", owner="somebody")
+    given = await asked(view_for(kb, LEFT), "When does the ferry leave?", owner="somebody")
     assert given.owner == LEFT.owner
 
 
@@ -177,7 +177,7 @@ async def test_an_answer_on_its_way_ends_with_the_rights(
 ) -> None:
     rights = {RIVAL.owner: RIVAL.reads}
     let_in(monkeypatch, lambda asker: Asker(owner=asker.owner, reads=rights[asker.owner]))
-    events = answer(seen_by(kb, RIVAL), Question(text=SOLD, fresh=True))
+    events = answer(view_for(kb, RIVAL), Question(text=SOLD, fresh=True))
     await anext(events)
     rights[RIVAL.owner] = LEFT.reads
     with pytest.raises(UnknownNameError):
@@ -190,9 +190,9 @@ async def test_research_on_its_way_ends_with_the_rights(
 ) -> None:
     rights = {RIVAL.owner: RIVAL.reads}
     let_in(monkeypatch, lambda asker: Asker(owner=asker.owner, reads=rights[asker.owner]))
-    view = seen_by(kb, RIVAL)
+    view = view_for(kb, RIVAL)
     question = Question(text="Compare the ferry and quixomel", mode="deep")
-    request = ResearchRequest(question=question, limits=usual_limits(kb))
+    request = ResearchRequest(question=question, limits=default_limits(kb))
     run_id = await begin(view, request)
     events = research(view, request, run_id=run_id)
     await anext(events)
@@ -203,7 +203,7 @@ async def test_research_on_its_way_ends_with_the_rights(
     run = view.catalogue.research.get(run_id, RIVAL.owner)
     assert run is not None
     assert run.state == "failed"
-    assert seen_by(kb, LEFT).catalogue.research.get(run_id, RIVAL.owner) is None
+    assert view_for(kb, LEFT).catalogue.research.get(run_id, RIVAL.owner) is None
 
 
 async def test_an_open_page_ends_with_the_rights(rights_homes: tuple[Path, Path]) -> None:
@@ -263,20 +263,20 @@ def test_what_arrives_for_others_asks_no_question_again(
     for owner, found in ((STRANGER.owner, 0), ("", 1)):
         gap_id = kb.catalogue.record_gap("Vandrokh quixomel midnight?", "none", owner=owner)
         gaps = kb.catalogue.gap_ledger.of([gap_id])
-        assert len(could_answer(kb, gaps, arrived, 5).wanted) == found
+        assert len(screen_gaps(kb, gaps, arrived, 5).wanted) == found
 
 
 def test_who_is_no_user_any_more_reads_nothing(
     kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     let_in(monkeypatch, lambda asker: Asker(owner=asker.owner, reads=frozenset()))
-    assert now(kb, "gone").catalogue.collection_names() == []
-    assert now(kb, "") is kb
+    assert with_current_rights(kb, "gone").catalogue.collection_names() == []
+    assert with_current_rights(kb, "") is kb
 
 
 def test_who_may_read_everything_has_the_library_and_their_own_conversations(
     kb: KnowledgeBase,
 ) -> None:
-    admin = seen_by(kb, Asker(owner="admin", reads=EVERYTHING))
+    admin = view_for(kb, Asker(owner="admin", reads=EVERYTHING))
     assert admin.catalogue is kb.catalogue
     assert admin.asker.owner == "admin"

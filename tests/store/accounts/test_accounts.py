@@ -41,10 +41,10 @@ def ana(accounts: Accounts, admin: User) -> User:
 
 
 def test_a_password_opens_its_account_and_no_other(accounts: Accounts, ana: User) -> None:
-    assert accounts.users.opened_by("Ana ", SECRET) == ana
-    assert accounts.users.opened_by("ana", SECRET + "x") is None
-    assert accounts.users.opened_by("nobody", SECRET) is None
-    assert accounts.users.opened_by("", "") is None
+    assert accounts.users.authenticate("Ana ", SECRET) == ana
+    assert accounts.users.authenticate("ana", SECRET + "x") is None
+    assert accounts.users.authenticate("nobody", SECRET) is None
+    assert accounts.users.authenticate("", "") is None
 
 
 @pytest.mark.sqlite_only
@@ -64,18 +64,18 @@ def test_a_hash_with_weaker_parameters_is_made_anew_at_the_next_sign_in(
     stronger = PasswordHasher(time_cost=2, memory_cost=16, parallelism=1)
     monkeypatch.setattr(user_records, "_HASHER", stronger)
     seen: list[bool] = []
-    real = user_records.outdated
+    real = user_records.needs_rehash
 
     def looked(kept: str) -> bool:
         seen.append(real(kept))
         return seen[-1]
 
     monkeypatch.setattr(
-        "wellread.store.catalogue.accounts.user_records.outdated",
+        "wellread.store.catalogue.accounts.user_records.needs_rehash",
         looked,
     )
     for _ in range(2):
-        assert accounts.users.opened_by("ana", SECRET) == ana
+        assert accounts.users.authenticate("ana", SECRET) == ana
     assert seen == [True, False]
 
 
@@ -90,9 +90,9 @@ def test_as_much_work_is_done_for_a_name_that_nobody_has(
             return super().verify(hash, password)
 
     monkeypatch.setattr(user_records, "_HASHER", Counting.from_parameters(CHEAPEST))
-    monkeypatch.setattr(user_records, "_nobody", {})
+    monkeypatch.setattr(user_records, "_unknown_user", {})
     for name in ("ana", "nobody"):
-        accounts.users.opened_by(name, "wrong " + SECRET)
+        accounts.users.authenticate(name, "wrong " + SECRET)
     assert len(verified) == 2
     assert all(one.startswith("$argon2id$") for one in verified)
 
@@ -140,28 +140,28 @@ def test_sessions_end_with_a_new_password_and_when_the_user_is_kept_out(
     accounts: Accounts, ana: User
 ) -> None:
     first = accounts.sessions.begin(ana.id, timedelta(days=1), "Browser 1")
-    opened = accounts.sessions.opened_by(first)
+    opened = accounts.sessions.authenticate(first)
     assert opened is not None
     assert (opened.user_id, opened.agent) == (ana.id, "Browser 1")
     accounts.users.set_password(ana.id, ana.name, "another " + SECRET)
-    assert accounts.sessions.opened_by(first) is None
-    assert accounts.users.opened_by("ana", SECRET) is None
+    assert accounts.sessions.authenticate(first) is None
+    assert accounts.users.authenticate("ana", SECRET) is None
     second = accounts.sessions.begin(ana.id, timedelta(days=1))
     _, key = accounts.keys.new(ana.id, "script", ("read",))
     accounts.users.set_disabled(ana.id, True)
-    assert accounts.sessions.opened_by(second) is None
-    assert accounts.keys.opened_by(key) is None
-    assert accounts.users.opened_by("ana", "another " + SECRET) is None
+    assert accounts.sessions.authenticate(second) is None
+    assert accounts.keys.authenticate(key) is None
+    assert accounts.users.authenticate("ana", "another " + SECRET) is None
     accounts.users.set_disabled(ana.id, False)
-    assert accounts.sessions.opened_by(second) is None  # it does not come back
-    assert accounts.keys.opened_by(key) is not None
+    assert accounts.sessions.authenticate(second) is None  # it does not come back
+    assert accounts.keys.authenticate(key) is not None
 
 
 def test_a_session_and_a_key_end_when_their_time_is_over(accounts: Accounts, ana: User) -> None:
     over = datetime.now(UTC) - timedelta(seconds=1)
-    assert accounts.sessions.opened_by(accounts.sessions.begin(ana.id, timedelta(0))) is None
+    assert accounts.sessions.authenticate(accounts.sessions.begin(ana.id, timedelta(0))) is None
     _, key = accounts.keys.new(ana.id, "old", ("read",), expires_at=over)
-    assert accounts.keys.opened_by(key) is None
+    assert accounts.keys.authenticate(key) is None
 
 
 def test_a_key_is_listed_without_itself_and_revoked_by_its_owner_only(
@@ -170,13 +170,13 @@ def test_a_key_is_listed_without_itself_and_revoked_by_its_owner_only(
     made, key = accounts.keys.new(ana.id, "script", ("read", "ask"), ["town"])
     assert key.startswith("wr_")
     assert made.start == key[:10]
-    assert accounts.keys.opened_by(key) == made
+    assert accounts.keys.authenticate(key) == made
     (listed,) = accounts.keys.of(ana.id)
     assert listed.used_at is not None
     assert key not in repr(listed)
     assert not accounts.keys.revoke(made.id, admin.id)
     assert accounts.keys.revoke(made.id, ana.id)
-    assert accounts.keys.opened_by(key) is None
+    assert accounts.keys.authenticate(key) is None
 
 
 # --- rights ---

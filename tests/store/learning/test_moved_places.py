@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from wellread.identity import words_hash
-from wellread.store.catalogue.feedback_records import moved
+from wellread.store.catalogue.feedback_records import find_words
 from wellread.store.schema.stored_values import BetterCitation
 from wellread.types import Span
 
@@ -26,11 +26,11 @@ def place(words: str) -> BetterCitation:
     [BEFORE, f"A new line.\n\n{BEFORE}"],
 )
 def test_they_are_found_wherever_they_stand(words: str, text: str) -> None:
-    found = moved(text, place(words))
+    found = find_words(text, place(words))
     assert found is not None
     assert found.of(text).split() == words.split()
 
 
 @pytest.mark.parametrize("text", ["", "Tide.", BEFORE.replace("high", "low"), "is high at"])
 def test_words_that_changed_are_nowhere(text: str) -> None:
-    assert moved(text, place("is high at   noon")) is None
+    assert find_words(text, place("is high at   noon")) is None

@@ -1,4 +1,4 @@
-"""Counts and lists, exact and whole: of documents, entities and values."""
+"""Exact counts and complete lists of documents, entities and field values."""
 
 from __future__ import annotations
 
@@ -44,10 +44,7 @@ Groups = Mapping[str, Sequence[str]]  # each value of a dimension to the documen
 
 
 def coverage(scope: Scope, query: CatalogueQuery) -> AggregateResult | None:
-    """How the documents divide over collections, kinds, years and the taxonomy.
-
-    None when no document is about the topic.
-    """
+    """The documents by collection, kind, year and taxonomy value; None without any."""
     if query.by:
         return _of_dimensions(scope, query.by)
     if query.about is None:
@@ -58,8 +55,8 @@ def coverage(scope: Scope, query: CatalogueQuery) -> AggregateResult | None:
     return _overview(scope.only(list(held.counts)), f" {query.about.said}", f": {held.method}")
 
 
-def divided(scope: Scope, by: str) -> dict[str, list[str]]:
-    """Each value of ``by`` to the documents of the scope that have it."""
+def group_by(scope: Scope, by: str) -> dict[str, list[str]]:
+    """Map each value of ``by`` to the documents of the scope that have it."""
     found: dict[str, list[str]] = {}
     if by in DATES:
         for entry in scope.entries():
@@ -67,7 +64,7 @@ def divided(scope: Scope, by: str) -> dict[str, list[str]]:
             period = f"{at:%Y}" if at and by == "year" else f"{at:%Y-%m}" if at else UNDATED
             found.setdefault(period, []).append(entry.id)
     elif by in FIELDS:
-        found = scope.kb.catalogue.censuses.values(FIELDS[FIELDS.index(by)], scope.limits)
+        found = scope.kb.catalogue.counts.values(FIELDS[FIELDS.index(by)], scope.limits)
     elif by == "entity_types":
         nodes = scope.kb.catalogue.graph.entities(scope.collections) if scope.collections else []
         inside = {entry.id for entry in scope.entries()} if nodes else set()
@@ -82,26 +79,26 @@ def divided(scope: Scope, by: str) -> dict[str, list[str]]:
 
 
 def empty_cells(scope: Scope) -> list[tuple[tuple[str, str], tuple[str, str]]]:
-    """Pairs of values of two dimensions that no document has, with the names of the dimensions."""
+    """Pairs of values from two dimensions that no document has, with the dimension names."""
     taxonomy = _taxonomy(scope)
     found = []
     for pair in combinations(sorted({name for name, _ in taxonomy}), 2):
-        cells = crossed(*(_of(taxonomy, name) for name in pair))
+        cells = cross_tabulate(*(_of(taxonomy, name) for name in pair))
         if len(cells) <= MOST_CELLS:
             found += [(pair, values) for values, ids in cells.items() if not ids]
     return found
 
 
 def _taxonomy(scope: Scope) -> Taxonomy:
-    return scope.kb.catalogue.censuses.taxonomy(scope.limits)
+    return scope.kb.catalogue.counts.taxonomy(scope.limits)
 
 
 def _of(taxonomy: Taxonomy, dimension: str) -> dict[str, list[str]]:
     return {value: ids for (name, value), ids in taxonomy.items() if name == dimension}
 
 
-def crossed(rows: Groups, columns: Groups) -> dict[tuple[str, str], list[str]]:
-    """Each pair of a value of ``rows`` and one of ``columns`` to the documents that have both."""
+def cross_tabulate(rows: Groups, columns: Groups) -> dict[tuple[str, str], list[str]]:
+    """Map each pair of ``rows`` and ``columns`` values to the documents that have both."""
     of_document: dict[str, list[str]] = {}
     for value, ids in columns.items():
         for known in ids:
@@ -116,7 +113,7 @@ def crossed(rows: Groups, columns: Groups) -> dict[tuple[str, str], list[str]]:
 
 def _of_dimensions(scope: Scope, asked: Sequence[str]) -> AggregateResult:
     limits = "".join(f", {part}" for part in scope.said)
-    groups = [divided(scope, name) for name in asked]
+    groups = [group_by(scope, name) for name in asked]
     placed = {known for group in groups for ids in group.values() for known in ids}
     where = f"in {scope.where}{limits}"
     if len(asked) == 1:
@@ -141,7 +138,7 @@ def _of_dimensions(scope: Scope, asked: Sequence[str]) -> AggregateResult:
             method=f"documents by their values of the dimension '{asked[0]}', {where}; a document "
             "with several values counts for each",
         )
-    cells = crossed(groups[0], groups[1])
+    cells = cross_tabulate(groups[0], groups[1])
     empty = [" · ".join(values) for values, ids in cells.items() if not ids]
     filled = len(cells) - len(empty)
     missing = f"; empty are {_some(empty)}" if empty else ""
@@ -168,7 +165,7 @@ def _of_dimensions(scope: Scope, asked: Sequence[str]) -> AggregateResult:
 
 
 def _overview(scope: Scope, about: str, method: str) -> AggregateResult:
-    totals = scope.kb.catalogue.censuses.totals(scope.limits)
+    totals = scope.kb.catalogue.counts.totals(scope.limits)
     parts = _parts(scope, with_documents=totals.documents <= MOST_LISTED)
     rows = tuple(
         Row(
@@ -206,18 +203,18 @@ Sizes = dict[str, tuple[int, tuple[str, ...]]]  # value to its number of documen
 
 
 def _parts(scope: Scope, *, with_documents: bool) -> dict[str, Sizes]:
-    """The documents divided in each way; their ids only where that is not too many."""
-    censuses = scope.kb.catalogue.censuses
+    """The groups of each division, with document ids unless there are too many."""
+    censuses = scope.kb.catalogue.counts
     found: dict[str, Sizes] = {}
     fields: tuple[Part, ...] = ("collection", "kind", "source_type", "language", "year")
     for field in fields:
-        held = divided(scope, field) if with_documents else {}
+        held = group_by(scope, field) if with_documents else {}
         found[field.replace("_", " ")] = {
             value or UNDATED: (size, tuple(held.get(value or UNDATED, ())))
             for (value,), size in censuses.sizes((field,), scope.limits).items()
             if value or field == "year"
         }
-    of_types = divided(scope, "entity_types")
+    of_types = group_by(scope, "entity_types")
     found["entity type"] = {name: (len(ids), tuple(ids)) for name, ids in of_types.items()}
     taxonomy = censuses.taxonomy(scope.limits) if with_documents else {}
     for (name, value), size in censuses.taxonomy_sizes(scope.limits).items():
@@ -243,7 +240,7 @@ def _some(names: Sequence[str]) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """The rows of a count. ``number`` is set when it is not that of the rows."""
+    """The rows of a count; ``number`` is set when it differs from the number of rows."""
 
     columns: tuple[str, ...]
     rows: tuple[Row, ...]
@@ -253,7 +250,7 @@ class Result:
 
 
 def count_entities(count: Request) -> Result:
-    """Entities of a type or of all, within the limits, about the topic, related as asked."""
+    """Entities of a type, or all, that meet the limits, topic and relations."""
     graph = count.scope.kb.catalogue.graph
     nodes = graph.entities(count.scope.collections) if count.scope.collections else []
     names = count.query.of.names
@@ -274,18 +271,18 @@ def count_entities(count: Request) -> Result:
 
 
 def count_values(count: Request) -> Result:
-    """The values of a field, or of a dimension of the taxonomy, in the documents that are meant."""
+    """The values of a field or taxonomy dimension in the matching documents."""
     scope, of = count.narrowed(), count.query.of
     if of.what == "dimensions":
         values: dict[str, list[str]] = {}
-        for (name, _), ids in scope.kb.catalogue.censuses.taxonomy(scope.limits).items():
+        for (name, _), ids in scope.kb.catalogue.counts.taxonomy(scope.limits).items():
             values.setdefault(name, []).extend(known for known in ids if known not in values[name])
         method = "dimensions of the taxonomy"
     elif of.what == "values":
-        values = divided(scope, of.names[0])
+        values = group_by(scope, of.names[0])
         method = f"values of the dimension '{of.names[0]}'"
     else:
-        values = divided(scope, of.what)
+        values = group_by(scope, of.what)
         types = of.what == "entity_types"
         method = f"every {of.one} that a document of the catalogue has"
         method = "types of the entities in the graph" if types else method
@@ -300,8 +297,8 @@ STRATEGY = "counted in the catalogue"
 MOST_ROWS = 20_000  # of a count; a list has all
 
 
-def counted(scope: Scope, query: CatalogueQuery) -> AggregateResult:
-    """The exact count or the whole list."""
+def count_result(scope: Scope, query: CatalogueQuery) -> AggregateResult:
+    """The exact count or the complete list."""
     count = Request(query=query, scope=scope)
     result = _COUNTERS[query.of.what](count)
     number = len(result.rows) if result.number is None else result.number
@@ -318,9 +315,9 @@ def counted(scope: Scope, query: CatalogueQuery) -> AggregateResult:
 
 
 def _count_documents(count: Request) -> Result:
-    """Documents within the limits, about the topic, related as asked."""
+    """Documents that meet the limits, topic and relations."""
     if count.query.about is None and not count.query.by and count.query.form == "count":
-        totals = count.scope.kb.catalogue.censuses.totals(count.scope.limits)
+        totals = count.scope.kb.catalogue.counts.totals(count.scope.limits)
         if totals.documents > MOST_ROWS:
             return _very_many(count, totals.documents)
     entries, held = count.entries()
@@ -347,8 +344,8 @@ def _shown(count: Request, topic: Topic, entries: Sequence[Entry]) -> Mapping[st
 
 
 def _very_many(count: Request, number: int) -> Result:
-    """So many that a row for each would help nobody: a row for each kind, source type and year."""
-    censuses = count.scope.kb.catalogue.censuses
+    """Rows by kind, source type and year, for results too long to list by document."""
+    censuses = count.scope.kb.catalogue.counts
     sizes = censuses.sizes(("kind", "source_type", "year"), count.scope.limits)
     kinds: dict[str, int] = {}
     for (kind, _, _), size in sizes.items():
@@ -377,7 +374,7 @@ def _kinds(entries: Sequence[Entry]) -> dict[str, int]:
 
 
 def _by_kind(count: Request, kinds: Mapping[str, int]) -> str:
-    """The sentence for documents of several kinds, which says how many of each; else empty."""
+    """A sentence with the count of each kind; empty unless there are several."""
     if len(kinds) < 2:
         return ""
     number = sum(kinds.values())
@@ -387,9 +384,9 @@ def _by_kind(count: Request, kinds: Mapping[str, int]) -> str:
 
 
 def _divided(count: Request, entries: Sequence[Entry]) -> Result:
-    """The count for each value of what it is divided by."""
+    """The count for each group."""
     by = count.query.by[0]
-    groups = divided(count.scope.only([entry.id for entry in entries]), by)
+    groups = group_by(count.scope.only([entry.id for entry in entries]), by)
     noun = count.query.of
     rows = tuple(
         Row(cells=(value, amount(len(ids), noun.one, noun.many)), document_ids=tuple(ids))
@@ -407,7 +404,7 @@ def _divided(count: Request, entries: Sequence[Entry]) -> Result:
 
 
 def _count_mentions(count: Request) -> Result:
-    """Places that name the topic."""
+    """The passages that name the topic."""
     topic = count.query.about
     if topic is None:
         raise QueryError("about: mentions of what?")

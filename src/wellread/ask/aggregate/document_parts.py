@@ -1,4 +1,4 @@
-"""The parts of one document: its headings, its lists, its beginning, its front, its abstract."""
+"""Finds the parts of one document: headings, lists, opening, front matter and abstract."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 
 from wellread.text.english_questions import BACK_MATTER, PRESENTING, RESULTING
-from wellread.text.sentences import lead_of, sentence_spans, shortened
+from wellread.text.sentences import sentence_spans, short_title, shorten
 from wellread.text.tokens import tokens_of
 from wellread.types import Document, HeadingMark, Span
 
@@ -22,7 +22,7 @@ _NUMBERED = re.compile(r"^(?:\d+(?:\.\d+)*|[A-Z])[.)]?\s+(?=\w)")
 
 
 class Parts:
-    """Where things stand in ``document``."""
+    """The positions of the parts of ``document``."""
 
     def __init__(self, document: Document) -> None:
         self._document = document
@@ -100,7 +100,7 @@ class Parts:
         return sorted(chosen or sentences[:most], key=lambda one: one.start)
 
     def abstract(self) -> Span | None:
-        """Where the summary stands in the text; None when it is not a part of it."""
+        """The span of the abstract; None when the text has no such part."""
         summary, text = self._document.summary.strip(), self._document.text
         start = text.find(summary) if summary else -1
         return Span(start=start, end=start + len(summary)) if start >= 0 else None
@@ -129,7 +129,7 @@ def items_in(text: str, body: Span | None = None) -> list[Span]:
 
 
 def prose(text: str) -> bool:
-    """Whether it is a sentence, and no heading or label."""
+    """Whether the text is a sentence rather than a heading or label."""
     return len(text.split()) >= PROSE and text.rstrip("\"'”’)").endswith((".", "!", "…"))
 
 
@@ -140,7 +140,7 @@ def bare(heading: str) -> str:
 
 def lead_of_item(item: str) -> str:
     """What an item is called."""
-    lead = lead_of(item)
+    lead = short_title(item)
     return f"{lead}?" if item[len(lead) : len(lead) + 1] == "?" else lead
 
 
@@ -153,7 +153,7 @@ def first_of(item: str) -> str:
 
 def one_line(text: str) -> str:
     """The text on one line, cut at the end of a word."""
-    return shortened(" ".join(text.split()), LONGEST)
+    return shorten(" ".join(text.split()), LONGEST)
 
 
 def joined(names: Sequence[str]) -> str:

@@ -1,8 +1,8 @@
-"""Lists entities by how well they fit, in groups, each with a line about it.
+"""Lists entities by relevance, in groups, each with a line of description.
 
-Three things speak for an entity: that its own text is found for the words, that the passages found
-for them name it, and that it has the type or the taxonomy values that are asked for. Where nothing
-but types and values are asked for, every entity that has them is listed.
+Three signals rank an entity: its own text matches the words, matching passages name it, and it has
+the requested type or taxonomy values. When only types and values are requested, every entity that
+has them is listed.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Pair = tuple[str, str]  # dimension and value
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Candidate:
-    """An entity with what speaks for it."""
+    """An entity with its ranking signals."""
 
     node: EntityNode
     score: float
@@ -97,7 +97,7 @@ def _allowed(scope: Scope, query: CatalogueQuery) -> list[EntityNode]:
     soft = [constraint.filters for constraint in query.soft]
     for limits in ([*scope.limits, *soft], scope.limits):
         wanted = [*limits, Filters(kinds=("entity",))]
-        known = {entry.id for entry in scope.kb.catalogue.censuses.entries(wanted)}
+        known = {entry.id for entry in scope.kb.catalogue.counts.entries(wanted)}
         found = [node for node in nodes if known & set(node.documents)]
         if found:
             return found
@@ -109,7 +109,7 @@ def _assigned(kb: KnowledgeBase, nodes: Sequence[EntityNode]) -> Mapping[EntityK
     scope = tuple(dict.fromkeys(node.collection for node in nodes))
     of_document: dict[str, list[Pair]] = {}
     if scope:
-        for pair, held in kb.catalogue.censuses.taxonomy([Filters(collections=scope)]).items():
+        for pair, held in kb.catalogue.counts.taxonomy([Filters(collections=scope)]).items():
             for known in held:
                 of_document.setdefault(known, []).append(pair)
     return {
@@ -135,7 +135,7 @@ def _ranked(
         node = by_document.get(hit.document.id)
         if node is not None:
             best.setdefault(_key(node), hit)
-    named = _named(kb, everywhere.hits)
+    named = _naming_scores(kb, everywhere.hits)
     most_found = max((hit.score for hit in best.values()), default=0.0) or 1.0
     most_named = max(named.values(), default=0.0) or 1.0
     found = []
@@ -154,7 +154,7 @@ def _ranked(
     return found, (own, everywhere), naming
 
 
-def _named(kb: KnowledgeBase, hits: Iterable[Hit]) -> dict[EntityKey, float]:
+def _naming_scores(kb: KnowledgeBase, hits: Iterable[Hit]) -> dict[EntityKey, float]:
     """How much the documents of the hits speak for each entity that they name.
 
     That is how many of them name it, times the share that they are of all documents that do: what
@@ -170,7 +170,7 @@ def _named(kb: KnowledgeBase, hits: Iterable[Hit]) -> dict[EntityKey, float]:
     return {
         (collection, known): count * count / totals[collection, known].documents
         for collection, ids in documents.items()
-        for known, count in kb.catalogue.censuses.named_in(collection, ids).items()
+        for known, count in kb.catalogue.counts.named_in(collection, ids).items()
         if (collection, known) in totals
     }
 
@@ -185,7 +185,7 @@ def _grouped(
     """By type when there are several; else by the dimension that divides them best."""
     types = {one.node.type for one in listed}
     if len(types) > 1:
-        return _by(listed, lambda one: one.node.type or "without a type")
+        return _group_by_value(listed, lambda one: one.node.type or "without a type")
     counts: dict[str, set[str]] = {}
     for one in listed:
         for dimension, value in assigned.get(_key(one.node), ()):
@@ -203,13 +203,13 @@ def _grouped(
         pairs = assigned.get(_key(one.node), ())
         return next((value for dimension, value in pairs if dimension == chosen), "other")
 
-    return _by(listed, value_of)
+    return _group_by_value(listed, value_of)
 
 
-def _by(
+def _group_by_value(
     listed: Sequence[_Candidate], group_of: Callable[[_Candidate], str]
 ) -> dict[str, list[_Candidate]]:
-    """Group to its entities; the group of the best entity first. An entity is in one group."""
+    """Map each group to its entities, the best entity's group first; groups are disjoint."""
     found: dict[str, list[_Candidate]] = {}
     for one in listed:
         found.setdefault(group_of(one), []).append(one)
@@ -267,7 +267,7 @@ def _method(query: CatalogueQuery, values: Sequence[Pair], *, exhaustive: bool) 
 
 
 def _about(kb: KnowledgeBase, nodes: Sequence[EntityNode]) -> dict[str, str]:
-    """Document id to one line about the entity: its first sentence, not counting headings."""
+    """Map each document id to the first sentence about the entity, ignoring headings."""
     found: dict[str, str] = {}
     for passage in kb.catalogue.passages_of([node.document_id for node in nodes]):
         if passage.document_id not in found:

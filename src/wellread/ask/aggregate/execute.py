@@ -1,8 +1,8 @@
-"""Works out a catalogue query, the one way from its fields to rows; also from plain words.
+"""Executes a catalogue query, also one described by names in plain words.
 
-A form, a program or a language model writes words (``QueryFields``). Names of things, relations
-and fields are looked up in what the collections hold; one that is not there is refused with those
-that are.
+Forms, programs and language models describe a query with ``CatalogueRequest``. Its names of things,
+relations and fields are looked up in the collections; an unknown name raises an error that lists
+the known ones.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from pydantic.alias_generators import to_camel
 
-from wellread.ask.aggregate.counts import DATES, OTHER_PARTS, counted, coverage
+from wellread.ask.aggregate.counts import DATES, OTHER_PARTS, count_result, coverage
 from wellread.ask.aggregate.entity_lists import entity_list
-from wellread.ask.aggregate.gaps import exists, missing
+from wellread.ask.aggregate.gaps import existence_result, missing
 from wellread.ask.aggregate.read.query import (
     PERIODS,
     CatalogueQuery,
@@ -34,7 +34,7 @@ from wellread.ask.aggregate.read.query import (
 )
 from wellread.ask.aggregate.read.result import AggregateResult, Scope, scope_of
 from wellread.ask.aggregate.trends import newest, trends
-from wellread.ask.aggregate.walk_result import walked
+from wellread.ask.aggregate.walk_result import traverse
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.kb import KnowledgeBase
 from wellread.store.catalogue.documents.listings import FIELDS
@@ -50,8 +50,8 @@ Named = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, ma
 Names = Annotated[tuple[Named, ...], Field(max_length=MOST_NAMES)]
 
 
-class Given(BaseModel):
-    """Fields by their names or in camel case; an unknown one is an error."""
+class RequestPart(BaseModel):
+    """Base of request bodies; accepts snake or camel case and rejects unknown fields."""
 
     # A misspelt limit must not be taken for none.
     model_config = ConfigDict(
@@ -59,7 +59,7 @@ class Given(BaseModel):
     )
 
 
-class AboutBody(Given):
+class AboutBody(RequestPart):
     """What documents have to be about."""
 
     names: Annotated[tuple[Named, ...], Field(min_length=1, max_length=MOST_NAMES)]
@@ -67,7 +67,7 @@ class AboutBody(Given):
     either: bool = Field(default=False, description="one of the names is enough")
 
 
-class HopBody(Given):
+class HopBody(RequestPart):
     """One step through the graph; without relations, over any relation."""
 
     relations: Names = ()
@@ -82,7 +82,7 @@ class HopBody(Given):
         )
 
 
-class RelatedBody(Given):
+class RelatedBody(RequestPart):
     """From where to go through the graph, and over what."""
 
     names: Annotated[tuple[Named, ...], Field(min_length=1, max_length=MOST_NAMES)]
@@ -90,7 +90,7 @@ class RelatedBody(Given):
     every: bool = Field(default=False, description="reached from every name, not from one")
 
 
-class WhereBody(Given):
+class WhereBody(RequestPart):
     """Limits: the values of one are alternatives, all limits must be met."""
 
     topics: Names = Field(default=(), description="names of collections")
@@ -124,8 +124,8 @@ class WhereBody(Given):
         )
 
 
-class CatalogueRequest(Given):
-    """What to work out from everything there is; nothing is ranked or left out."""
+class CatalogueRequest(RequestPart):
+    """A request over the whole catalogue, unranked and complete."""
 
     form: Form
     of: Named = Field(default="documents", description="papers, authors, a type of entity, …")
@@ -141,20 +141,20 @@ DATE = "Date"  # the column of documents that has it
 BY_THE_WORD = 0.75  # that the first text with a word is the first that is about the thing
 
 _FORMS = {
-    "count": counted,
-    "exists": exists,
+    "count": count_result,
+    "exists": existence_result,
     "missing": missing,
     "coverage": coverage,
     "trend": trends,
-    "walk": walked,
-    "path": walked,
+    "walk": traverse,
+    "path": traverse,
 }
 
 
 def execute(
     kb: KnowledgeBase, query: CatalogueQuery, asked: Analysis | None = None
 ) -> AggregateResult | None:
-    """The result of ``query``; None where the catalogue has nothing to tell of it."""
+    """The result of ``query``; None when the catalogue cannot answer it."""
     if query.order == "newest" and query.about:
         query = replace(query, order="latest")  # of those, and not of all there are
     dated = query.order == "newest"
@@ -172,10 +172,10 @@ def execute(
     )
     if query.order == "newest":
         return result
-    return _edge(_cut(_ordered(result, query.order), query.limit), query)
+    return _limit_rows(_cut(_ordered(result, query.order), query.limit), query)
 
 
-def _edge(result: AggregateResult, query: CatalogueQuery) -> AggregateResult | None:
+def _limit_rows(result: AggregateResult, query: CatalogueQuery) -> AggregateResult | None:
     """The result with the word for the rows that are left of those in the order of dates.
 
     None where these have no date: nobody knows which are the first.
@@ -204,11 +204,11 @@ def _worked_out(
         return newest(scope, query)
     if query.order == "relevance" and asked:
         return entity_list(scope, query, asked)
-    return counted(scope, query)
+    return count_result(scope, query)
 
 
 def _ordered(result: AggregateResult, order: Order) -> AggregateResult:
-    """The rows in the asked order; they come in the natural one, of documents the oldest first."""
+    """The rows in the requested order; documents arrive oldest first."""
     rows = list(result.rows)
     if order == "name":
         rows.sort(key=lambda row: row.cells[0].casefold())
@@ -265,7 +265,7 @@ def query_of(
     )
 
 
-def worked_out(
+def execute_request(
     kb: KnowledgeBase, asked: CatalogueRequest, where: Filters | None = None
 ) -> AggregateResult:
     """The result of the query that the fields describe.
@@ -306,7 +306,7 @@ def _noun(word: str, known: dict[str, Noun]) -> Noun:
 
 
 def _check(name: str, given: Iterable[str], allowed: Iterable[str]) -> None:
-    """Refuse what is not allowed."""
+    """Raise an error for a query that the settings do not allow."""
     there = list(allowed)
     for one in given:
         if one not in there:

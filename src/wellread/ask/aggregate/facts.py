@@ -1,4 +1,4 @@
-"""Tells what the catalogue knows of documents, each fact cited where it stands in the document."""
+"""Answers questions for catalogue facts of documents, each cited where the document states it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from wellread.ask.understand.question_parts import defines
 from wellread.kb import KnowledgeBase
 from wellread.store.catalogue.documents.listings import Entry
 from wellread.text.parsed import parse
-from wellread.text.sentences import sentence_spans, shortened
+from wellread.text.sentences import sentence_spans, shorten
 from wellread.text.tokens import ARTICLES, key_of
 from wellread.types import Document, Span
 from wellread.values.locators import Marks
@@ -46,7 +46,7 @@ MOST_ITEMS = 14  # that are told by a sentence each; of more only their names
 
 
 def facts(kb: KnowledgeBase, analysis: Analysis) -> AggregateResult | None:
-    """The answer to a question for a fact of the catalogue; None for any other question."""
+    """The answer to a question for a catalogue fact; None for any other question."""
     asked = read_fact(kb, analysis)
     if asked is None or (asked.fact == "definition" and kb.model is not None):
         return None  # a model defines from several passages
@@ -57,7 +57,7 @@ def facts(kb: KnowledgeBase, analysis: Analysis) -> AggregateResult | None:
     if len(entries) > 1:
         return _of_several(analysis, asked, tellers)
     rows, listed = tellers[0].whole(asked.fact) if tellers else ([], False)
-    return _told(asked, rows, _heading(asked.meant.entries, 1) if listed else "")
+    return _rows_result(asked, rows, _heading(asked.meant.entries, 1) if listed else "")
 
 
 def said_by(kb: KnowledgeBase, analysis: Analysis) -> AggregateResult | None:
@@ -70,7 +70,7 @@ def said_by(kb: KnowledgeBase, analysis: Analysis) -> AggregateResult | None:
     if not voices or set(parse(analysis.question).topic_stems) - limits:
         return None
     scope = scope_of(kb, limits_of(analysis))
-    tellers = _tellers(kb, (scope.dated(MOST_HEARD) or scope.some(MOST_HEARD))[::-1])
+    tellers = _tellers(kb, (scope.dated(MOST_HEARD) or scope.first_entries(MOST_HEARD))[::-1])
     rows = [row for one in tellers for row in one.turns(voices)]
     if not rows:
         return None
@@ -86,32 +86,37 @@ def said_by(kb: KnowledgeBase, analysis: Analysis) -> AggregateResult | None:
     )
 
 
-def _defined(asked: FactAsked, tellers: Sequence[_Teller]) -> AggregateResult | None:
+def _defined(asked: FactAsked, tellers: Sequence[_FactReader]) -> AggregateResult | None:
     """What a thing is, as the first of its namesakes has it that says "X is a ..."."""
     question = f"What is {asked.name}?"
     entities = [one for one in tellers if one.document.kind == "entity"]
     told = [rows for one in entities or tellers if (rows := one.defining(asked.name))]
-    told.sort(key=lambda rows: (not defines(question, rows[0].line), not _named(rows[0].line)))
+    told.sort(
+        key=lambda rows: (
+            not defines(question, rows[0].line),
+            not _starts_with_description(rows[0].line),
+        )
+    )
     if len(tellers) > 1:
         asked = replace(asked, meant=replace(asked.meant, certainty=LIKELY))
-    return _told(asked, told[0] if told else [])
+    return _rows_result(asked, told[0] if told else [])
 
 
 def _of_several(
-    analysis: Analysis, asked: FactAsked, tellers: Sequence[_Teller]
+    analysis: Analysis, asked: FactAsked, tellers: Sequence[_FactReader]
 ) -> AggregateResult | None:
     """A line of each document."""
     rows = [row for one in tellers for row in one.brief(asked.fact)]
     entries = asked.meant.entries
     heading = _heading(entries, len(rows)) if asked.several else "The question can mean:"
     doubt = f"“{analysis.question}” fits {len(entries)} documents"
-    return _told(asked, rows, heading, () if asked.several else (doubt,))
+    return _rows_result(asked, rows, heading, () if asked.several else (doubt,))
 
 
-def _told(
+def _rows_result(
     asked: FactAsked, rows: Sequence[Row], heading: str = "", notes: tuple[str, ...] = ()
 ) -> AggregateResult | None:
-    """The rows as a result: a list under its heading, else sentences. None without any."""
+    """The rows as a result: a list under its heading, or sentences; None without rows."""
     if not rows:
         return None
     entries = asked.meant.entries
@@ -139,8 +144,8 @@ def _heading(entries: Sequence[Entry], shown: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Teller:
-    """Tells the facts of one document."""
+class _FactReader:
+    """Reads the facts of one document."""
 
     kb: KnowledgeBase
     document: Document
@@ -175,9 +180,7 @@ class _Teller:
         said = Marks(self.document.marks).turns(Span(start=0, end=len(text)))
         own = [turn.span for turn in said if turn.speaker.casefold() in voices]
         longest = sorted(sorted(own, key=len, reverse=True)[:MOST_TURNS], key=lambda one: one.start)
-        return [
-            self._row(shortened(one_line(span.of(text)), LONGEST_TURN), span) for span in longest
-        ]
+        return [self._row(shorten(one_line(span.of(text)), LONGEST_TURN), span) for span in longest]
 
     # --- facts in few words ---
 
@@ -206,7 +209,7 @@ class _Teller:
         return [replace(self._row(line, shown), shown=shown is not None)]
 
     def _speakers(self) -> tuple[str, ...]:
-        """Who speaks, by the whole name where the file says it."""
+        """The speakers, by full name where the file gives it."""
         heard = self.kb.catalogue.listings.speakers_of([self.entry.id]).get(self.entry.id, ())
         authors = self.document.authors if self.document.kind == "transcript" else ()
 
@@ -298,16 +301,16 @@ class _Teller:
         )
 
 
-def _named(line: str) -> bool:
-    """Whether it begins with what the thing is ("A team of ..."), and not with what to do."""
+def _starts_with_description(line: str) -> bool:
+    """Whether the text begins with a description ("A team of ..."), not an instruction."""
     return line.split(maxsplit=1)[0].casefold() in ARTICLES
 
 
-def _tellers(kb: KnowledgeBase, entries: Sequence[Entry]) -> list[_Teller]:
+def _tellers(kb: KnowledgeBase, entries: Sequence[Entry]) -> list[_FactReader]:
     live = kb.catalogue.facts([entry.id for entry in entries])
     documents = [kb.catalogue.document(entry.id) for entry in entries]
     return [
-        _Teller(kb, document, entry, live[entry.id].version, Parts(document))
+        _FactReader(kb, document, entry, live[entry.id].version, Parts(document))
         for entry, document in zip(entries, documents, strict=True)
         if document is not None and entry.id in live
     ]

@@ -1,4 +1,4 @@
-"""Whether there is anything on a topic, what is near when there is not, and what is missing."""
+"""Answers whether material on a topic exists, what comes close, and which parts are missing."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rapidfuzz import fuzz, process, utils
 
 from wellread.ask.aggregate.counts import coverage, empty_cells
-from wellread.ask.aggregate.read.holding import documents_about, holding, places_naming
+from wellread.ask.aggregate.read.holding import documents_about, documents_containing, places_naming
 from wellread.ask.aggregate.read.query import CatalogueQuery, Noun, Topic
 from wellread.ask.aggregate.read.result import (
     DOCUMENTS,
@@ -32,16 +32,20 @@ SHORTEST_WORD = 4
 SAME_START = 2  # letters that a misspelt word begins with all the same
 
 
-def exists(scope: Scope, query: CatalogueQuery) -> AggregateResult:
-    """What there is on the topic or within the limits; of nothing, what is near to it."""
-    return _there_is(scope, query.about, query.of) if query.about else _there_is_within(scope)
+def existence_result(scope: Scope, query: CatalogueQuery) -> AggregateResult:
+    """Answer an existence question: matching documents or the nearest alternatives."""
+    return (
+        _topic_existence(scope, query.about, query.of)
+        if query.about
+        else _existence_within_limits(scope)
+    )
 
 
 # --- is there anything -----------------------------------------------------------------------
 
 
-def _there_is_within(scope: Scope) -> AggregateResult:
-    """Whether any document meets the limits of the question, which has no other topic."""
+def _existence_within_limits(scope: Scope) -> AggregateResult:
+    """Answer an existence question that has limits but no topic."""
     entries = scope.entries()
     limits = ", ".join(scope.said)
     number = amount(len(entries), "document", "documents")
@@ -58,13 +62,13 @@ def _there_is_within(scope: Scope) -> AggregateResult:
     )
 
 
-def _there_is(scope: Scope, topic: Topic, noun: Noun) -> AggregateResult:
-    held = documents_about(scope, topic)
-    counts = {**dict.fromkeys(_by_people(scope, topic), 0), **held.counts}
+def _topic_existence(scope: Scope, topic: Topic, noun: Noun) -> AggregateResult:
+    matches = documents_about(scope, topic)
+    counts = {**dict.fromkeys(_documents_by_people(scope, topic), 0), **matches.counts}
     entries = scope.only(sorted(counts)).entries()
     names = topic.quoted
     limits = "".join(f", {part}" for part in scope.said)
-    method = f"{held.method}, or that a person of this name wrote or speaks in; in {scope.where}"
+    method = f"{matches.method}, or that a person of this name wrote or speaks in; in {scope.where}"
     if entries:
         number = amount(len(entries), f"{noun.one} is", f"{noun.many} are")
         return AggregateResult(
@@ -79,12 +83,12 @@ def _there_is(scope: Scope, topic: Topic, noun: Noun) -> AggregateResult:
             method=method,
         )
     near = _outside(scope, topic)
-    near += [row for name in topic.names for row in _nearby(scope, name.phrase, held.apart)]
-    known = " What is near to it:" if near else " Nothing near to it was found either."
+    near += [row for name in topic.names for row in _nearby(scope, name.phrase, matches.apart)]
+    nearby_note = " What is near to it:" if near else " Nothing near to it was found either."
     return AggregateResult(
         strategy=STRATEGY,
         kind="gap",
-        sentence=f"Not found: in {scope.where} no {noun.one} names {names}{limits}.{known}",
+        sentence=f"Not found: in {scope.where} no {noun.one} names {names}{limits}.{nearby_note}",
         number=0,
         absent=True,
         gap=f"nothing found about {names}{limits}",
@@ -95,34 +99,34 @@ def _there_is(scope: Scope, topic: Topic, noun: Noun) -> AggregateResult:
 
 
 def _outside(scope: Scope, topic: Topic) -> list[Row]:
-    """What there is on the topic beyond the limits of the question; collections are kept to."""
+    """A row for documents on the topic outside the question's limits, in the same collections."""
     if not scope.limited:
         return []
     wide = scope.unlimited()
-    held = documents_about(wide, topic)
-    if not held.counts:
+    matches = documents_about(wide, topic)
+    if not matches.counts:
         return []
-    where = f"beyond these limits, in {amount(len(held.counts), 'document', 'documents')}"
+    where = f"beyond these limits, in {amount(len(matches.counts), 'document', 'documents')}"
     names = topic.quoted
-    return [Row(cells=(names, where), document_ids=tuple(held.counts))]
+    return [Row(cells=(names, where), document_ids=tuple(matches.counts))]
 
 
-def _by_people(scope: Scope, topic: Topic) -> list[str]:
-    """The documents that somebody called like the topic wrote or speaks in."""
+def _documents_by_people(scope: Scope, topic: Topic) -> list[str]:
+    """Documents in which a person with the topic's name is an author or speaker."""
     vocabulary = vocabulary_of(scope.kb, scope.collections)
-    found: list[str] = []
+    document_ids: list[str] = []
     for name in topic.names:
         key = key_of(name.phrase)
-        authors = _called(vocabulary.authors.get(key, ()), name.phrase)
-        speakers = _called(vocabulary.speakers.get(key, ()), name.phrase)
+        authors = _with_full_name(vocabulary.authors.get(key, ()), name.phrase)
+        speakers = _with_full_name(vocabulary.speakers.get(key, ()), name.phrase)
         limits = [Filters(authors=authors)] if authors else []
         limits += [Filters(speakers=speakers)] if speakers else []
-        found += [entry.id for limit in limits for entry in scope.within(limit).entries()]
-    return found
+        document_ids += [entry.id for limit in limits for entry in scope.within(limit).entries()]
+    return document_ids
 
 
-def _called(people: Sequence[str], phrase: str) -> tuple[str, ...]:
-    """Those of the people whose whole name this is."""
+def _with_full_name(people: Sequence[str], phrase: str) -> tuple[str, ...]:
+    """The people whose full name equals ``phrase``, ignoring case."""
     return tuple(sorted(name for name in people if name.casefold() == phrase.casefold()))
 
 
@@ -130,8 +134,8 @@ def _called(people: Sequence[str], phrase: str) -> tuple[str, ...]:
 
 
 def _nearby(scope: Scope, phrase: str, apart: tuple[str, ...] = ()) -> list[Row]:
-    """Rows of what is near to ``phrase``."""
-    rows = _alike_names(scope, phrase)
+    """Rows for names and single words similar to ``phrase``."""
+    rows = _similar_names(scope, phrase)
     if apart:
         rows.append(
             Row(
@@ -140,26 +144,28 @@ def _nearby(scope: Scope, phrase: str, apart: tuple[str, ...] = ()) -> list[Row]
             )
         )
     terms = [term for term in parse(phrase).terms if len(term) >= SHORTEST_WORD]
-    held = {term: holding(scope, term).counts for term in terms} if len(terms) > 1 else {}
+    counts_by_term = (
+        {term: documents_containing(scope, term).counts for term in terms} if len(terms) > 1 else {}
+    )
     rows += [
         Row(
             cells=(term, f"a word of it, in {_documents(len(counts))}"),
             document_ids=tuple(counts),
         )
-        for term, counts in held.items()
+        for term, counts in counts_by_term.items()
         if counts
     ]
     return list({row.cells[0].casefold(): row for row in reversed(rows)}.values())[::-1]
 
 
-def _alike_names(scope: Scope, phrase: str) -> list[Row]:
-    """Entities with a name that looks like it, inside the limits."""
-    found = _called_like(scope, (WORD, ALIAS_WORD), parse(phrase).terms)
-    nodes = scope.kb.catalogue.graph.described_by([entry.id for entry in found])
+def _similar_names(scope: Scope, phrase: str) -> list[Row]:
+    """Rows for entities within the limits whose name resembles ``phrase``."""
+    entries = _documents_named_like(scope, (WORD, ALIAS_WORD), parse(phrase).terms)
+    nodes = scope.kb.catalogue.graph.described_by([entry.id for entry in entries])
     likeness = [
         max(
-            fuzz.token_sort_ratio(phrase, one, processor=utils.default_process)
-            for one in (node.title, *node.aliases)
+            fuzz.token_sort_ratio(phrase, name, processor=utils.default_process)
+            for name in (node.title, *node.aliases)
         )
         for node in nodes
     ]
@@ -174,8 +180,8 @@ def _alike_names(scope: Scope, phrase: str) -> list[Row]:
     ]
 
 
-def _called_like(scope: Scope, sorts: Sequence[str], terms: Sequence[str]) -> list[Entry]:
-    """Documents with a key of these sorts that looks like one of ``terms`` and begins like it."""
+def _documents_named_like(scope: Scope, sorts: Sequence[str], terms: Sequence[str]) -> list[Entry]:
+    """Documents with a key of these types that resembles one of ``terms``."""
     names = scope.kb.catalogue.names
     keys = [
         key
@@ -183,7 +189,7 @@ def _called_like(scope: Scope, sorts: Sequence[str], terms: Sequence[str]) -> li
         for term in terms
         for key, _, _ in process.extract(
             term,
-            names.beginning(scope.collections, sort, term[:SAME_START]),
+            names.with_prefix(scope.collections, sort, term[:SAME_START]),
             scorer=fuzz.ratio,
             limit=MOST_ALIKE,
             score_cutoff=LEAST_ALIKE_NAME,
@@ -201,9 +207,9 @@ def _documents(number: int) -> str:
 
 
 def missing(scope: Scope, query: CatalogueQuery) -> AggregateResult | None:
-    """Cells of the taxonomy without a document, and names in relations without an entry.
+    """List empty taxonomy cells and relation targets that have no entry.
 
-    On a topic, how what there is of it divides.
+    With a topic, return its coverage instead.
     """
     if query.about:
         return coverage(scope, query)
@@ -212,13 +218,13 @@ def missing(scope: Scope, query: CatalogueQuery) -> AggregateResult | None:
         Row(cells=(" · ".join(values), f"no document has both ({' × '.join(names)})"))
         for names, values in empty_cells(scope)
     ]
-    whole = bool(scope.collections) and not scope.limited
+    unrestricted = bool(scope.collections) and not scope.limited
     nodes = {
         (node.collection, node.id): node
-        for node in (graph.entities(scope.collections) if whole else ())
+        for node in (graph.entities(scope.collections) if unrestricted else ())
     }
     wanted: dict[str, list[str]] = {}
-    for edge in graph.edges(scope.collections) if whole else ():
+    for edge in graph.edges(scope.collections) if unrestricted else ():
         for mine, other in ((edge.source, edge.target), (edge.target, edge.source)):
             node = nodes.get((edge.collection, mine))
             if not edge.known and node:

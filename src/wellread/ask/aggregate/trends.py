@@ -1,8 +1,7 @@
-"""Trends: how many documents name a topic in each period, and how their share changed.
+"""Reports trends: how many documents name a topic per period, and how their share changed.
 
-Shares, not counts, are compared: an archive that grows names everything more often. No tone is
-told: the small sentiment libraries in use are word lists for English reviews and posts, and are
-kept up no more.
+Shares are compared, not counts, because a growing archive names everything more often. Sentiment is
+not reported: the small sentiment libraries are unmaintained English word lists.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from wellread.ask.retrieve.relax import SOURCE_KINDS
 from wellread.store.catalogue.documents.listings import Entry
 from wellread.store.catalogue.documents.story_records import Story, StoryItem
 from wellread.text.parsed import parse
-from wellread.text.sentences import QUOTED, first_sentence, shortened
+from wellread.text.sentences import QUOTED, first_sentence, shorten
 from wellread.text.words import visible
 from wellread.types import Filters, Span
 
@@ -180,7 +179,7 @@ def _sentence(
 
 
 def _beside(scope: Scope, topic: Topic, on_topic: Sequence[Entry]) -> str:
-    """What is named together with the topic, and the stories that tell of it, in words."""
+    """Describe the entities named together with the topic, and the stories about it."""
     nodes = [node for name in topic.names for node in nodes_of(scope, name)]
     names = {known for node in nodes for known in (node.title, *node.aliases)}
     together = _together(scope, {(node.collection, node.id) for node in nodes}, on_topic)
@@ -198,7 +197,7 @@ def _together(scope: Scope, own: set[tuple[str, str]], on_topic: Sequence[Entry]
         ids.setdefault(entry.collection, []).append(entry.id)
     weights: dict[str, float] = {}
     for collection, known in ids.items():
-        for entity, number in catalogue.censuses.named_in(collection, known).items():
+        for entity, number in catalogue.counts.named_in(collection, known).items():
             node = catalogue.graph.entity(collection, entity)
             total = totals.get((collection, entity))
             if node and total and (collection, entity) not in own and number >= LEAST_DOCUMENTS:
@@ -214,7 +213,7 @@ def _stories(scope: Scope, names: set[str], on_topic: Sequence[Entry]) -> list[s
     wanted = [set(parse(name).stems) for name in names if parse(name).stems]
     told = [
         one
-        for one in stories.told(list(counts))
+        for one in stories.with_text(list(counts))
         if any(stems <= set(parse(one.title).stems) for stems in wanted)
     ]
     told.sort(key=lambda one: (-counts[one.id], one.title))
@@ -271,7 +270,7 @@ def newest(scope: Scope, query: CatalogueQuery) -> AggregateResult | None:
 
 
 def _time_of(where: Sequence[Filters]) -> Filters:
-    """The time that all of the limits leave."""
+    """The period that all limits leave."""
     since = [one.published_from for one in where if one.published_from]
     until = [one.published_to for one in where if one.published_to]
     return Filters(published_from=max(since, default=None), published_to=min(until, default=None))
@@ -319,7 +318,7 @@ def _spread(dated: Sequence[_Told], most: int) -> list[_Told]:
 
 
 def _documents(scope: Scope, time: Filters, most: int) -> _Dated:
-    """The documents of the scope that were published last in ``time``; of all sources."""
+    """The most recently published documents of the scope in ``time``, from all sources."""
     inside = scope.within(time) if time != Filters() else scope
     if not any(limit.kinds for limit in scope.limits):
         inside = inside.within(Filters(kinds=SOURCE_KINDS))
@@ -368,7 +367,7 @@ def _told(scope: Scope, time: Filters, most: int) -> list[_Told]:
             kept.setdefault(place.story_id, set()).add(known)
     return [
         (max(published[known] for known in kept[one.id]), one, frozenset(kept[one.id]))
-        for one in stories.told(list(kept))
+        for one in stories.with_text(list(kept))
         if one.collection in scope.collections
     ]
 
@@ -396,7 +395,7 @@ def _story_row(scope: Scope, story: Story, items: Sequence[StoryItem]) -> Row:
 
 def _row(cells: tuple[str, str, str, str], ids: tuple[str, ...], place: Place) -> Row:
     title, dated, beside, told = (" ".join(visible(cell).split()) for cell in cells)
-    told = shortened(told, LONGEST_SENTENCE)
+    told = shorten(told, LONGEST_SENTENCE)
     line = f"{title} ({dated}; {beside})"
     return Row(
         cells=(title, dated, beside, told),

@@ -1,4 +1,4 @@
-"""The results of walks through the graph: every answer with its way, in words and rows."""
+"""Runs graph traversals and words their results: each answer with its path, in text and rows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from wellread.ask.aggregate.read.holding import nodes_of
 from wellread.ask.aggregate.read.query import CatalogueQuery, EntityKey, Hop, Walk
 from wellread.ask.aggregate.read.read_walks import related_both_ways
 from wellread.ask.aggregate.read.result import AggregateResult, Row, Scope
-from wellread.store.catalogue.documents.entity_graph import MOST_HOPS, Graph
+from wellread.store.catalogue.documents.entity_graph import MAX_HOPS, Graph
 from wellread.store.catalogue.documents.entity_nodes import EntityNode
 from wellread.store.catalogue.documents.relation_network import Direction, Neighbour, Path
 from wellread.text.english import PARTICIPLES, PREPOSITIONS
@@ -26,7 +26,7 @@ _SIDES: tuple[Direction, ...] = ("out", "in")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reached:
-    """An answer: an entity, or the name of one that is not there yet, and the ways to it."""
+    """An answer, as an entity or a name without an entry, with the paths to it."""
 
     collection: str
     name: str
@@ -40,8 +40,8 @@ class Reached:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Walked:
-    """Where a plan led.
+class TraversalResult:
+    """The answers and paths that a traversal found.
 
     Attributes:
         starts: for each name of the question the entities from which something was reached; all
@@ -66,7 +66,7 @@ class _Front:
     cut: bool = False
 
 
-def walk(graph: Graph, asked: Walk, starts: Sequence[Sequence[EntityNode]]) -> Walked:
+def walk(graph: Graph, asked: Walk, starts: Sequence[Sequence[EntityNode]]) -> TraversalResult:
     """Follow the hops from the entities that each name may mean."""
     fronts = [[_from(graph, node, asked.hops) for node in group] for group in starts]
     useful = tuple(
@@ -78,22 +78,22 @@ def walk(graph: Graph, asked: Walk, starts: Sequence[Sequence[EntityNode]]) -> W
     merged = _intersection(per_name) if asked.all_of else _union(per_name)
     again = len(asked.hops) > 1 or asked.all_of
     found = [one for key, one in merged.items() if not (again and key in named)]
-    return Walked(
+    return TraversalResult(
         starts=useful,
         reached=tuple(sorted(found, key=lambda one: (one.node is None, one.name.casefold()))),
         cut=any(front.cut for row in fronts for front in row),
     )
 
 
-def connect(graph: Graph, asked: Walk, starts: Sequence[Sequence[EntityNode]]) -> Walked:
+def connect(graph: Graph, asked: Walk, starts: Sequence[Sequence[EntityNode]]) -> TraversalResult:
     """The shortest ways between the names, or the relation that the one hop asks for."""
     for one in starts[0] if asked.hops else ():
         for step in _steps(graph, one, asked.hops[0]):
             if step.node is not None and any(_same(step.node, other) for other in starts[1]):
                 path = Path(start=one, steps=(step,))
-                return Walked(starts=_ends(starts, [path]), paths=(path,), direct=True)
+                return TraversalResult(starts=_ends(starts, [path]), paths=(path,), direct=True)
     paths = _between(graph, starts)
-    return Walked(starts=_ends(starts, paths), paths=paths)
+    return TraversalResult(starts=_ends(starts, paths), paths=paths)
 
 
 def _ends(
@@ -123,7 +123,7 @@ def _between(graph: Graph, starts: Sequence[Sequence[EntityNode]]) -> tuple[Path
             for other in others
             if one.collection == other.collection and one.id != other.id
             for path in graph.paths(
-                [one.collection], one.id, other.id, hops=MOST_HOPS, limit=LOOKED_AT
+                [one.collection], one.id, other.id, hops=MAX_HOPS, limit=LOOKED_AT
             )
         ]
         # Of equally short ways, one over a hub (an index page) says the least.
@@ -134,7 +134,7 @@ def _between(graph: Graph, starts: Sequence[Sequence[EntityNode]]) -> tuple[Path
 
 
 def _degree(path: Path, degrees: Mapping[EntityKey, int]) -> int:
-    """How many edges the entities on the way have."""
+    """The number of edges of the entities on the path."""
     return sum(
         degrees.get((step.node.collection, step.node.id), 0)
         for step in path.steps[:-1]
@@ -220,7 +220,7 @@ _STATES = frozenset("part member component home".split())
 
 
 def path_text(path: Path) -> str:
-    """The way in one line: ``X —uses→ Y ←part of— Z``."""
+    """The path on one line: ``X —uses→ Y ←part of— Z``."""
     return path.start.title + "".join(f" {_arrow(step)} {step.name}" for step in path.steps)
 
 
@@ -280,29 +280,29 @@ def _over(asked: Walk) -> str:
     return f" over {', then '.join(said)}" if said else ""
 
 
-def existence_sentence(asked: Walk, walked: Walked) -> str:
+def existence_sentence(asked: Walk, traversal: TraversalResult) -> str:
     """Yes with the edge, or no with the nearest way."""
-    one, other = (_names(group) for group in walked.starts[:2])
+    one, other = (_names(group) for group in traversal.starts[:2])
     hop = asked.hops[0]
     said = hop.words or " or ".join(sense.type for sense in hop.senses) or "a relation"
-    if walked.direct:
-        return f"Yes: {path_text(walked.paths[0])}."
+    if traversal.direct:
+        return f"Yes: {path_text(traversal.paths[0])}."
     no = f"No direct relation “{said}” from {one} to {other} is in the knowledge graph"
-    if walked.paths:
-        return f"{no}; the nearest way is {path_text(walked.paths[0])}."
+    if traversal.paths:
+        return f"{no}; the nearest way is {path_text(traversal.paths[0])}."
     return f"{no}, and no way of four steps or less connects them."
 
 
-def connection_sentence(walked: Walked) -> str:
-    """How far apart the names are, and the shortest way."""
-    names = listing([_names(group) for group in walked.starts])
-    if not walked.paths:
+def connection_sentence(traversal: TraversalResult) -> str:
+    """The distance between the names and the shortest path."""
+    names = listing([_names(group) for group in traversal.starts])
+    if not traversal.paths:
         return f"No way of four steps or less connects {names} in the knowledge graph."
-    steps = len(walked.paths[0].steps)
+    steps = len(traversal.paths[0].steps)
     far = "directly" if steps == 1 else f"in {steps} steps"
-    others = len(walked.paths) - 1
+    others = len(traversal.paths) - 1
     more = f" ({others} more of that length)" if others else ""
-    return f"{names} are connected {far}: {path_text(walked.paths[0])}{more}."
+    return f"{names} are connected {far}: {path_text(traversal.paths[0])}{more}."
 
 
 def listing(names: Sequence[str]) -> str:
@@ -348,8 +348,8 @@ MOST_PATHS = 200  # kept with an answer; its rows hold every answer whatever the
 Nodes = Sequence[Sequence[EntityNode]]  # for each name what it may mean
 
 
-def walked(scope: Scope, query: CatalogueQuery) -> AggregateResult | None:
-    """What the walk or the path of the query leads to; None when a name is in no graph."""
+def traverse(scope: Scope, query: CatalogueQuery) -> AggregateResult | None:
+    """The result of the query's traversal or path search; None for names not in the graph."""
     asked = query.related
     starts = [nodes_of(scope, name) for name in asked.starts] if asked else []
     if asked is None or not any(starts):
@@ -364,7 +364,7 @@ def walked(scope: Scope, query: CatalogueQuery) -> AggregateResult | None:
 
 
 def _connected(scope: Scope, asked: Walk, starts: Nodes) -> AggregateResult:
-    """Whether and how two entities are connected."""
+    """The result that says whether and how two entities are connected."""
     made = connect(scope.kb.catalogue.graph, asked, starts)
     far = "the shortest ways of at most four steps"
     if asked.hops:
@@ -394,8 +394,8 @@ def _connected(scope: Scope, asked: Walk, starts: Nodes) -> AggregateResult:
     )
 
 
-def _answers(asked: Walk, made: Walked, reached: Sequence[Reached]) -> AggregateResult:
-    """Everything that the hops led to."""
+def _answers(asked: Walk, made: TraversalResult, reached: Sequence[Reached]) -> AggregateResult:
+    """The result with everything that the traversal reached."""
     notes = []
     unknown = [one.name for one in reached if one.node is None]
     if unknown:
@@ -428,7 +428,7 @@ def _answers(asked: Walk, made: Walked, reached: Sequence[Reached]) -> Aggregate
 
 
 def _nothing(asked: Walk, starts: Nodes) -> AggregateResult:
-    """That the hops lead to nothing."""
+    """The result that reports that the traversal reached nothing."""
     subjects = tuple(node for group in starts for node in group)
     names = listing([node.title for node in subjects])
     over = hop_words(asked.hops)
@@ -450,11 +450,11 @@ def _tellers(one: Reached) -> tuple[str, ...]:
     return tuple(dict.fromkeys(known for node in last if node for known in node.documents))
 
 
-def _several_meanings(walked: Walked) -> list[str]:
+def _several_meanings(traversal: TraversalResult) -> list[str]:
     return [
         f"“{group[0].title}” is the name of {listing([_sort(node) for node in group])}; "
         "all were followed"
-        for group in walked.starts
+        for group in traversal.starts
         if len(group) > 1
     ]
 
@@ -483,7 +483,7 @@ def _within_limits(
 def _meeting(scope: Scope, reached: Sequence[Reached], more: Sequence[Filters]) -> list[Reached]:
     ids = sorted({known for one in reached if one.node for known in one.node.documents})
     limits = [*scope.only(ids).limits, *more]
-    allowed = {entry.id for entry in scope.kb.catalogue.censuses.entries(limits)}
+    allowed = {entry.id for entry in scope.kb.catalogue.counts.entries(limits)}
     return [one for one in reached if one.node and allowed & set(one.node.documents)]
 
 

@@ -1,8 +1,8 @@
-"""Answers that may be given again: same question, scope and settings, on unchanged material.
+"""The answer cache: reuses an answer for the same question, scope and settings.
 
-An answer is looked for under a key that hangs on everything it was made from; whatever changes,
-the key is another one, and the old answer is not found any more. The key is made before anything
-is retrieved, so that an answer during whose making the material changed is never given again.
+The cache key covers everything that an answer depends on, the state of the material included, so
+after any change the old answer is no longer found. The key is computed before retrieval: an answer
+is never reused if the material changed while it was being written.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from datetime import UTC, date, datetime
 from functools import cache, lru_cache
 from importlib.metadata import version
 
-from wellread.ask.retrieve.rated_questions import reach_of_flags
-from wellread.ask.understand.conversation import Opened
+from wellread.ask.retrieve.rated_questions import flag_rights_stamp
+from wellread.ask.understand.conversation import SessionQuestion
 from wellread.codec import to_plain
 from wellread.config import Settings
 from wellread.identity import random_id, tagged_hash
 from wellread.kb import KnowledgeBase
 from wellread.values.answers import Answer, Question
 
-# Sections of the settings that shape no answer; what they do to the material shows in its stamp.
+# Sections of the settings that affect answers only through the material, which has its own stamp.
 SHAPELESS = {
     *("sources", "web", "serve", "budget", "cache", "embedding", "chunking", "research"),
     *("coverage", "gaps", "users", "oidc", "catalogue"),
@@ -32,13 +32,13 @@ MARKS = " .?!…¿¡"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """Where the answer to a question may be kept.
+class CacheEntry:
+    """The cache entry of a question.
 
     Attributes:
-        key: of everything that the answer hangs on; empty when it is not to be kept.
-        failures: how many calls of models had failed before this question was answered.
-        answer: the answer to give again; None when it has to be written.
+        key: the cache key; empty when the answer must not be cached.
+        failures: the count of failed model calls before this question.
+        answer: the cached answer; None when it has to be written.
     """
 
     key: str = ""
@@ -46,78 +46,77 @@ class Place:
     answer: Answer | None = None
 
 
-def look(kb: KnowledgeBase, turn: Opened, *, again: bool = True) -> Place:
-    """The place of the answer to ``turn``, with the answer that is kept there.
+def find_cached(kb: KnowledgeBase, turn: SessionQuestion, *, use_cache: bool = True) -> CacheEntry:
+    """The cache entry for ``turn``, with the cached answer unless ``use_cache`` is false.
 
-    That answer is made one to this question: it has an id of its own and costs nothing. It is not
-    recorded yet.
+    The cached answer gets a new id and no cost. It is not recorded yet.
     """
     if not kb.settings.cache.answers:
-        return Place()
-    place = Place(key=_key(kb, turn), failures=kb.ledger.failures)
-    if not again or turn.question.fresh:
-        return place
-    known = kb.catalogue.answer_cache.find(place.key)
-    return replace(place, answer=_as_answer_to(turn, known)) if known else place
+        return CacheEntry()
+    entry = CacheEntry(key=_cache_key(kb, turn), failures=kb.ledger.failures)
+    if not use_cache or turn.question.fresh:
+        return entry
+    cached_answer = kb.catalogue.answer_cache.find(entry.key)
+    return replace(entry, answer=_as_answer_to(turn, cached_answer)) if cached_answer else entry
 
 
-def record(kb: KnowledgeBase, place: Place, answer: Answer, read: Sequence[str]) -> None:
-    """Record an answer, to be given again where it may.
+def record(kb: KnowledgeBase, entry: CacheEntry, answer: Answer, read: Sequence[str]) -> None:
+    """Record an answer, and cache it if it may be reused.
 
-    Not given again is what a fallback wrote or what a failure had a part in, since the next try may
-    do better; and what was read with the turns before it, as its notes tell of them.
+    Answers by a fallback or after a failed call are not cached, since the next try may do better;
+    nor are answers to rewritten follow-ups, whose notes mention the conversation.
     """
-    failed = kb.ledger.failures != place.failures or answer.failures
+    failed = kb.ledger.failures != entry.failures or answer.failures
     read_with_others = answer.standalone or answer.rewritten
-    if not place.key or answer.cached or answer.fallback or failed or read_with_others:
+    if not entry.key or answer.cached or answer.fallback or failed or read_with_others:
         kb.catalogue.record_answer(answer, read)
     else:
-        kb.catalogue.answer_cache.record(answer, place.key, read)
+        kb.catalogue.answer_cache.record(answer, entry.key, read)
 
 
-def _key(kb: KnowledgeBase, turn: Opened) -> str:
+def _cache_key(kb: KnowledgeBase, turn: SessionQuestion) -> str:
     question = turn.question
     stamps = kb.catalogue.vocabulary.stamps(question.filters.collections)
     return tagged_hash(
         "ask",
         normalised(question.text),
         turn.context,
-        _asked(question),
+        _question_options(question),
         json.dumps(to_plain(turn.liking), sort_keys=True),
-        _shape(kb.settings),
+        _settings_json(kb.settings),
         json.dumps(kb.stand_ins, sort_keys=True),
         _release(),
-        # Of the asker's words ("last week"), and of what counts as news.
+        # The local date (for "last week") and the UTC date (for news).
         f"{date.today()} {datetime.now(UTC).date()}",
         *(f"{name} {stamp}" for name, stamp in stamps.items()),
         kb.catalogue.answer_cache.stamp(list(stamps)),
         kb.catalogue.feedback.stamp(),
-        reach_of_flags(kb),
+        flag_rights_stamp(kb),
     )
 
 
-def _as_answer_to(turn: Opened, known: Answer) -> Answer:
+def _as_answer_to(turn: SessionQuestion, cached_answer: Answer) -> Answer:
     question = turn.question
     return replace(
-        known,
+        cached_answer,
         id=random_id("ans"),
         question=" ".join(turn.asked.split()),
         standalone=question.text if question.text != turn.asked else "",
         owner=question.owner,
         session_id=question.session_id,
-        notes=(*turn.notes, *known.notes),
+        notes=(*turn.notes, *cached_answer.notes),
         failures=turn.failures,
         rewritten=turn.rewritten,
         cached=True,
-        usage=replace(turn.usage, clusters=known.usage.clusters),
+        usage=replace(turn.usage, clusters=cached_answer.usage.clusters),
         steps=(),
     )
 
 
 def normalised(text: str) -> str:
-    """A question without what does not change its meaning: case, white space, the final mark.
+    """A question without differences that do not matter: case, white space, the final mark.
 
-    Words in capitals keep them, unless all are: "US" is not "us".
+    Words in capitals keep them unless all words have them: "US" is not "us".
     """
     written = unicodedata.normalize("NFKC", text)
     words = [
@@ -127,8 +126,8 @@ def normalised(text: str) -> str:
     return " ".join(words).strip(MARKS)
 
 
-def _asked(question: Question) -> str:
-    """Everything of a question but its words and its session."""
+def _question_options(question: Question) -> str:
+    """All fields of a question except its text and session, as JSON."""
     return json.dumps(
         {
             "filters": to_plain(question.filters),
@@ -142,8 +141,8 @@ def _asked(question: Question) -> str:
 
 
 @lru_cache(maxsize=16)
-def _shape(settings: Settings) -> str:
-    """All settings that shape answers."""
+def _settings_json(settings: Settings) -> str:
+    """All settings that shape answers, as JSON."""
     return json.dumps(settings.model_dump(mode="json", exclude=SHAPELESS), sort_keys=True)
 
 

@@ -1,4 +1,4 @@
-"""What of a draft is delivered: sentences are dropped with what leads to them alone."""
+"""Removes rejected sentences from a draft, with headings and lead-ins that only led to them."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _ITEM = re.compile(r"\s*(?:[-*+•‣▪]|\d{1,3}[.)])\s|\s*\|")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deliverable:
-    """Which sentences of a draft may go out; those that state nothing always may.
+    """Which sentences of a draft may be delivered; sentences that state nothing always may.
 
     Attributes:
-        strict: none that was found to be unsupported, and none without a citation.
-        required: none without a citation.
-        voices: none that was found not to be in the words that are asked for.
+        strict: reject unsupported sentences and sentences without a citation.
+        required: reject sentences without a citation.
+        voices: reject sentences that the requested speakers did not say.
     """
 
     strict: bool
@@ -30,7 +30,7 @@ class Deliverable:
     voices: bool
 
     def holds(self, item: Checked) -> bool:
-        """Whether the sentence may go out."""
+        """Whether the sentence may be delivered."""
         verdict = item.verdict
         if verdict.states_nothing:
             return True
@@ -39,17 +39,17 @@ class Deliverable:
         return verdict.name != VerdictName.UNSUPPORTED or not (self.strict or self.voices)
 
 
-def unflagged(
+def drop_flagged(
     kb: KnowledgeBase,
     items: Sequence[Checked],
     evidence: Sequence[Evidence],
     own: Collection[str] = (),
 ) -> list[Checked]:
-    """Those that say nothing that an expert flagged as harmful, alone or with their neighbours.
+    """The sentences that repeat nothing an expert flagged as harmful, alone or with neighbours.
 
     Args:
-        evidence: what they cite; one that cites nothing rests on all of it.
-        own: sentences by which an expert puts right what they flagged themselves.
+        evidence: the cited pieces; a sentence without citations counts as citing all of them.
+        own: sentences by which an expert corrects what they flagged themselves.
     """
     place = {piece.key: piece.hit.document.collection for piece in evidence}
     texts = [item.claim.text for item in items]
@@ -66,32 +66,32 @@ def unflagged(
     ]
 
 
-def pruned(
+def prune(
     text: str, checked: Sequence[Checked], kept: Sequence[Checked]
 ) -> tuple[str, list[Checked]]:
-    """``text`` with the claims ``kept`` alone, and those of them that still stand in it.
+    """Reduce ``text`` to the claims ``kept``; also return the claims still in it.
 
-    A claim that leads in a list ("Two things changed:") goes when no item of the list is left.
+    A claim that introduces a list ("Two things changed:") goes when no item of the list is left.
     """
     if len(kept) == len(checked):
         return text, list(kept)
     lines, owners = _without_dropped(text, checked, kept)
     emptied = [bool(old) and not new for old, new in lines]
-    wanted = [new for _, new in lines]
+    new_lines = [new for _, new in lines]
     gone: list[int] = []
     for place, (old, _) in enumerate(lines):
         if emptied[place]:
-            wanted[place] = ""
+            new_lines[place] = ""
         elif _leads_in(old) and _lost_its_list(lines, place):
-            wanted[place] = ""
+            new_lines[place] = ""
             gone += owners[place]
-    _drop_headings(lines, wanted)
-    left = [
+    _drop_headings(lines, new_lines)
+    remaining = [
         line
-        for line, (old, _) in zip(wanted, lines, strict=True)
-        if line or not old.strip()  # blank lines of the draft stay
+        for line, (old, _) in zip(new_lines, lines, strict=True)
+        if line or not old.strip()  # keep the draft's own blank lines
     ]
-    body = re.sub(r"\n{3,}", "\n\n", "\n".join(left)).strip()
+    body = re.sub(r"\n{3,}", "\n\n", "\n".join(remaining)).strip()
     lost = {id(checked[number]) for number in gone}
     return body, [item for item in kept if id(item) not in lost]
 
@@ -99,7 +99,7 @@ def pruned(
 def _without_dropped(
     text: str, checked: Sequence[Checked], kept: Sequence[Checked]
 ) -> tuple[list[tuple[str, str]], list[list[int]]]:
-    """Each line before and after (empty: nothing is left of it), and the claims kept in it."""
+    """Each line before and after removal (empty: nothing left), and the claims kept in it."""
     keeping = {id(item) for item in kept}
     cuts: list[tuple[int, int]] = []
     places: dict[int, int] = {}
@@ -119,21 +119,21 @@ def _without_dropped(
     for line in text.split("\n"):
         finish = begin + len(line)
         inside = [(a - begin, b - begin) for a, b in cuts if begin <= a and b <= finish]
-        lines.append((line, _cut(line, inside)))
+        lines.append((line, _cut_line(line, inside)))
         owners.append([number for number, at in places.items() if begin <= at < max(finish, 1)])
         begin = finish + 1
     return lines, owners
 
 
-def _cut(line: str, cuts: Sequence[tuple[int, int]]) -> str:
+def _cut_line(line: str, cuts: Sequence[tuple[int, int]]) -> str:
     if not cuts:
         return line
-    left, place = "", 0
+    remaining, place = "", 0
     for start, end in cuts:
-        left += line[place:start]
+        remaining += line[place:start]
         place = end + (len(line) - end - len(line[end:].lstrip(" ")))
-    left = (left + line[place:]).rstrip()
-    return "" if _MARKS.fullmatch(left) else left
+    remaining = (remaining + line[place:]).rstrip()
+    return "" if _MARKS.fullmatch(remaining) else remaining
 
 
 def _leads_in(line: str) -> bool:
@@ -141,7 +141,7 @@ def _leads_in(line: str) -> bool:
 
 
 def _lost_its_list(lines: Sequence[tuple[str, str]], place: int) -> bool:
-    """Whether items follow the line at ``place``, and none of them is left."""
+    """Whether list items follow the line at ``place`` and all of them were removed."""
     items: list[str] = []
     for old, new in lines[place + 1 :]:
         if not old.strip():
@@ -154,26 +154,26 @@ def _lost_its_list(lines: Sequence[tuple[str, str]], place: int) -> bool:
     return bool(items) and not any(items)
 
 
-def _drop_headings(lines: Sequence[tuple[str, str]], wanted: list[str]) -> None:
-    """Empty the headings under which something went and nothing is left."""
+def _drop_headings(lines: Sequence[tuple[str, str]], new_lines: list[str]) -> None:
+    """Empty each heading whose whole section was removed."""
     for place in range(len(lines) - 1, -1, -1):
-        level = _level(wanted[place])
+        level = _level(new_lines[place])
         if level is None:
             continue
         under = []
         for other in range(place + 1, len(lines)):
-            below = _level(wanted[other])
+            below = _level(new_lines[other])
             if below is not None and below <= level:
                 break
             under.append(other)
-        lost = any(lines[other][0].strip() and not wanted[other] for other in under)
-        if lost and not any(wanted[other].strip() for other in under):
-            wanted[place] = ""
+        lost = any(lines[other][0].strip() and not new_lines[other] for other in under)
+        if lost and not any(new_lines[other].strip() for other in under):
+            new_lines[place] = ""
 
 
 def _level(line: str) -> int | None:
-    """How deep a heading is, 1-7 (a bold line is the deepest); None when it is no heading."""
-    found = _HEADING.match(line)
-    if found is None:
+    """The level of a heading, 1-7 (a bold line is 7); None when the line is not a heading."""
+    heading = _HEADING.match(line)
+    if heading is None:
         return None
-    return len(found.group(1)) if found.group(1) else 7
+    return len(heading.group(1)) if heading.group(1) else 7

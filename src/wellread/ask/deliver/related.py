@@ -1,11 +1,9 @@
-"""What stands beside an answer: related material, and questions of the material itself; and the
-replies to what is no question.
+"""Suggestions shown beside an answer, and replies to input that is not a question.
 
-All of it comes from what the question's own search found and from the graph around it, so that it
-costs a few small reads and no vector. A source cannot get in by its words: an entity has to be
-linked to one that the question names or the answer cites, a story has to hold a cited item, a
-document has to be found for the question. No question is made up: one stands in a heading, or was
-asked before.
+Suggestions come from the hits of the question's own search and from the graph around them, which
+costs a few small reads and no embedding. A source cannot place itself by its wording: an entity
+must be linked to one that the question names or the answer cites, a story must contain a cited
+item, a document must be among the hits. Suggested questions are headings or past questions.
 """
 
 from __future__ import annotations
@@ -39,42 +37,45 @@ from wellread.values.answers import NOBODY, Answer, Confidence, Question, Relate
 from wellread.values.question import Analysis
 
 SUBJECTS = 3  # entities whose links are followed
-LOOKED_AT = 12  # links of an entity; a hub's are not read to their end
+LOOKED_AT = 12  # links considered per subject; a hub may have hundreds
 TOLD_FROM = 3  # cited items whose stories are looked up
-WELL_RATED = 70  # of 100, from which a past question is worth asking again
-MOST = 3  # questions
-WORDS = range(4, 21)  # of a question that can be asked as it is
-SAME = 0.75  # share of the shorter one's stems in common from which two questions are one
+WELL_RATED = 70  # of 100: the rating from which a past question is suggested
+MOST = 3  # suggested questions
+WORDS = range(4, 21)  # length of a suggested question
+SAME = 0.75  # share of the shorter question's stems from which two questions count as the same
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Linked:
-    """An entity with its link to a subject, in words."""
+class EntityLink:
+    """An entity with a description of its link to a subject."""
 
     node: EntityNode
     reads: str
 
 
-def beside(kb: KnowledgeBase, analysis: Analysis, hits: Sequence[Hit], reply: Reply) -> Reply:
-    """``reply`` with up to five things to explore, and questions that the material can answer.
+def suggest_related(
+    kb: KnowledgeBase, analysis: Analysis, hits: Sequence[Hit], reply: Reply
+) -> Reply:
+    """Add up to five related items and suggested questions to ``reply``.
 
-    Nothing of that when ``features.suggest_related`` is off; without ``features.graph_aware`` no
-    entity and nothing that leads over one.
+    Both are empty when ``features.suggest_related`` is off; without ``features.graph_aware`` no
+    entities are suggested.
     """
     if not kb.settings.features.suggest_related:
         return replace(reply, related=())
     cited = _cited(kb, hits, reply)
-    near = _near(hits, cited)
+    near = _near_hits(hits, cited)
     aware = kb.settings.features.graph_aware
     subjects = _subjects(kb, analysis, list(cited.values())) if aware else []
     links = _links(kb, analysis, hits, subjects)
     entities = _entities(links, subjects, cited)
     stories = _stories(kb, reply)
     documents = [*reply.related, *map(_document, near)]
-    # The first of each, then the second of each: one sort does not push out the others.
+    # The three kinds take turns, so that none displaces the others.
     mixed = chain.from_iterable(zip_longest(entities, stories, documents))
     related = _distinct(
-        (one for one in mixed if one is not None), {known.title for known in cited.values()}
+        (item for item in mixed if item is not None),
+        {document.title for document in cited.values()},
     )
     return replace(
         reply,
@@ -83,24 +84,22 @@ def beside(kb: KnowledgeBase, analysis: Analysis, hits: Sequence[Hit], reply: Re
     )
 
 
-# --- what is around --------------------------------------------------------------------------
+# --- surroundings of an answer ---------------------------------------------------------------
 
 
 def _cited(kb: KnowledgeBase, hits: Sequence[Hit], reply: Reply) -> dict[str, DocumentFacts]:
-    """The documents that the answer cites; nearly all of them are among the hits."""
     ids = dict.fromkeys(citation.document_id for citation in reply.citations)
-    found = {hit.document.id: hit.document for hit in hits if hit.document.id in ids}
-    missing = ids.keys() - found.keys()
-    return found | (kb.catalogue.facts(missing) if missing else {})
+    documents = {hit.document.id: hit.document for hit in hits if hit.document.id in ids}
+    missing = ids.keys() - documents.keys()
+    return documents | (kb.catalogue.facts(missing) if missing else {})
 
 
-def _near(hits: Sequence[Hit], cited: Mapping[str, DocumentFacts]) -> list[Hit]:
-    """The best passage of each document that was found near the question and is not cited."""
-    found: dict[str, Hit] = {}
+def _near_hits(hits: Sequence[Hit], cited: Mapping[str, DocumentFacts]) -> list[Hit]:
+    best_hits: dict[str, Hit] = {}
     for hit in hits:
         if hit.document.id not in cited and (hit.similarity or 0.0) >= RELATED_SIMILARITY:
-            found.setdefault(hit.document.id, hit)
-    return list(found.values())
+            best_hits.setdefault(hit.document.id, hit)
+    return list(best_hits.values())
 
 
 def _subjects(
@@ -108,90 +107,90 @@ def _subjects(
 ) -> list[EntityNode]:
     """The entities that the question names, then those that the answer cites."""
     graph = kb.catalogue.graph
-    found: dict[tuple[str, str], EntityNode] = {}
+    entities: dict[tuple[str, str], EntityNode] = {}
     for entity in analysis.entities:
         node = graph.entity(entity.collection, entity.entity_id)
         if node is not None:
-            found.setdefault((node.collection, node.id), node)
-    # Not the items that a graph links as well: who cites a newsletter asks for no other ones.
-    for document in (one for one in cited if one.kind == "entity"):
-        if len(found) >= SUBJECTS:
+            entities.setdefault((node.collection, node.id), node)
+    # Only entity documents: an answer that cites a newsletter does not call for other newsletters.
+    for document in (source for source in cited if source.kind == "entity"):
+        if len(entities) >= SUBJECTS:
             break
         for node in graph.resolve([document.collection], document.title):
             if document.id in node.documents:
-                found.setdefault((node.collection, node.id), node)
-    return list(found.values())[:SUBJECTS]
+                entities.setdefault((node.collection, node.id), node)
+    return list(entities.values())[:SUBJECTS]
 
 
 def _links(
     kb: KnowledgeBase, analysis: Analysis, hits: Sequence[Hit], subjects: Sequence[EntityNode]
-) -> list[Linked]:
-    """What the subjects are linked to and that is there, the most telling links first.
+) -> list[EntityLink]:
+    """The existing entities linked to the subjects, the most informative links first.
 
-    A relation with few links says more than one with hundreds; within one, what the search found
-    as well comes first. Where the question is limited, only that is taken, since it keeps the
-    limits.
+    A relation with few links says more than one with hundreds; within a relation, entities among
+    the hits come first. If the question has limits, only entities among the hits are taken, since
+    the hits obey the limits.
     """
     seen = {hit.document.id for hit in hits}
     limited = replace(analysis.filters, collections=()) != Filters() or analysis.constraints
-    found: list[Linked] = []
+    links: list[EntityLink] = []
     for subject in subjects:
         groups: dict[tuple[str, str], list[tuple[EntityNode, Neighbour]]] = {}
-        for one in kb.catalogue.graph.neighbours([subject.collection], subject.id):
-            node = one.node
+        for neighbour in kb.catalogue.graph.neighbours([subject.collection], subject.id):
+            node = neighbour.node
             if node is None or node in subjects:
                 continue
             if not (limited and seen.isdisjoint(node.documents)):
-                groups.setdefault((one.relation, one.direction), []).append((node, one))
+                groups.setdefault((neighbour.relation, neighbour.direction), []).append(
+                    (node, neighbour)
+                )
         for group in groups.values():
             group.sort(key=lambda link: seen.isdisjoint(link[0].documents))
         by_size = sorted(groups.values(), key=len)
         turns = chain.from_iterable(zip_longest(*(group[:LOOKED_AT] for group in by_size)))
         for node, one in islice(filter(None, turns), LOOKED_AT):
-            found.append(Linked(node=node, reads=_reads(subject, one)))
-    return found
+            links.append(EntityLink(node=node, reads=_describe_link(subject, one)))
+    return links
 
 
-def _reads(subject: EntityNode, one: Neighbour) -> str:
-    """A link in words, from the side that has a name for it."""
-    relation = one.relation.replace("_", " ")
+def _describe_link(subject: EntityNode, neighbour: Neighbour) -> str:
+    """Describe a link in the direction for which the relation has a name."""
+    relation = neighbour.relation.replace("_", " ")
     if relation.startswith("← "):
-        return f"{one.name} {relation.removeprefix('← ')} {subject.title}"
-    return f"{subject.title} {relation} {one.name}"
+        return f"{neighbour.name} {relation.removeprefix('← ')} {subject.title}"
+    return f"{subject.title} {relation} {neighbour.name}"
 
 
-def _past(kb: KnowledgeBase, near: Sequence[Hit]) -> Mapping[str, str]:
-    """Of the documents found, those that are past questions: id to the question, if it is a
-    good one to ask again (well rated, and not a follow-up).
-    """
-    asked = [hit.document.id for hit in near if hit.document.kind == "qa"]
-    if not asked:
+def _past_questions(kb: KnowledgeBase, near: Sequence[Hit]) -> Mapping[str, str]:
+    """Past questions among the hits that are worth suggesting, by id: well rated, no follow-up."""
+    document_ids = [hit.document.id for hit in near if hit.document.kind == "qa"]
+    if not document_ids:
         return {}
-    stored = kb.catalogue.past_questions.of(asked)
+    stored = kb.catalogue.past_questions.of(document_ids)
     return {
-        known: one.past.question
-        for known, one in stored.items()
-        if not one.past.flow and (one.past.score is None or one.past.score >= WELL_RATED)
+        document_id: entry.past.question
+        for document_id, entry in stored.items()
+        if not entry.past.flow and (entry.past.score is None or entry.past.score >= WELL_RATED)
     }
 
 
-def _suggestions(kb: KnowledgeBase, asked: str, near: Sequence[Hit]) -> tuple[str, ...]:
-    """Past questions and headings of what is near that are questions, none the same as another."""
-    past = _past(kb, near)
-    taken = [parse(asked).stem_set]
-    found: list[str] = []
+def _suggestions(kb: KnowledgeBase, question_text: str, near: Sequence[Hit]) -> tuple[str, ...]:
+    """Questions among the past questions and headings of the nearest hits, without near-repeats."""
+    past = _past_questions(kb, near)
+    seen = [parse(question_text).stem_set]
+    suggestions: list[str] = []
     for hit in near:
         for question in (past.get(hit.document.id, ""), *reversed(_headings(hit))):
             stems = parse(question).stem_set
-            new = all(len(stems & other) < SAME * min(len(stems), len(other)) for other in taken)
-            if new and _is_question(question) and len(found) < MOST:
-                taken.append(stems)
-                found.append(_flat(question))
-    return tuple(found)
+            new = all(len(stems & other) < SAME * min(len(stems), len(other)) for other in seen)
+            if new and _is_question(question) and len(suggestions) < MOST:
+                seen.append(stems)
+                suggestions.append(_one_line(question))
+    return tuple(suggestions)
 
 
 def _is_question(text: str) -> bool:
-    """Whether it can be asked as it is: a whole question that points at nothing before it."""
+    """Whether ``text`` is a complete question without words that refer to earlier text."""
     words = text.casefold().rstrip("?").split()
     return text.endswith("?") and len(words) in WORDS and not {*words} & {*POINTING}
 
@@ -200,52 +199,52 @@ def _headings(hit: Hit) -> list[str]:
     """The heading path of the passage, without the title."""
     first = hit.passage.context.partition("\n")[0]
     path = first.removeprefix(hit.document.title).removeprefix(" — ")
-    return [_flat(line) for line in path.split(" › ") if line.strip()]
+    return [_one_line(line) for line in path.split(" › ") if line.strip()]
 
 
 # --- related ---------------------------------------------------------------------------------
 
 
 def _entities(
-    links: Sequence[Linked], subjects: Sequence[EntityNode], cited: Mapping[str, DocumentFacts]
+    links: Sequence[EntityLink], subjects: Sequence[EntityNode], cited: Mapping[str, DocumentFacts]
 ) -> Iterator[Related]:
-    named = {(node.collection, node.id) for node in subjects}
+    subject_ids = {(node.collection, node.id) for node in subjects}
     for link in links:
         node = link.node
-        if (node.collection, node.id) not in named and not set(node.documents) & set(cited):
+        if (node.collection, node.id) not in subject_ids and not set(node.documents) & set(cited):
             yield Related(
                 kind="entity",
-                title=_flat(node.title),
+                title=_one_line(node.title),
                 id=node.id,
                 collection=node.collection,
                 url=node.url,
-                reason=f"linked: {_flat(link.reads)}",
+                reason=f"linked: {_one_line(link.reads)}",
             )
 
 
 def _stories(kb: KnowledgeBase, reply: Reply) -> Iterator[Related]:
-    """The stories of the cited items, where they have more to tell than what is cited."""
+    """The stories of the cited items that have more items than are cited."""
     spans = [
         (citation.document_id, citation.source_span)
         for citation in reply.citations
         if citation.kind == "article"
     ][:TOLD_FROM]
-    places = kb.catalogue.stories.places({known for known, _ in spans}) if spans else {}
+    places = kb.catalogue.stories.places({document_id for document_id, _ in spans}) if spans else {}
     ids = dict.fromkeys(
         place.story_id
-        for known, span in spans
-        for place in places.get(known, ())
+        for document_id, span in spans
+        for place in places.get(document_id, ())
         if place.span.overlaps(span)
     )
-    cited = len({known for known, _ in spans})
-    for story in kb.catalogue.stories.told(list(ids)) if ids else ():
+    cited = len({document_id for document_id, _ in spans})
+    for story in kb.catalogue.stories.with_text(list(ids)) if ids else ():
         if story.title and story.items > cited:
             yield Related(
                 kind="story",
-                title=_flat(story.title),
+                title=_one_line(story.title),
                 id=story.id,
                 collection=story.collection,
-                reason=f"the story that the answer tells from, {story.items} items",
+                reason=f"the story that the cited items belong to, {story.items} items",
             )
 
 
@@ -253,7 +252,7 @@ def _document(hit: Hit) -> Related:
     document, heading = hit.document, " › ".join(_headings(hit))
     return Related(
         kind="document",
-        title=_flat(document.title),
+        title=_one_line(document.title),
         id=document.id,
         collection=document.collection,
         url=document.url or document.uri,
@@ -262,33 +261,33 @@ def _document(hit: Hit) -> Related:
 
 
 def _distinct(related: Iterator[Related], cited: set[str]) -> list[Related]:
-    """One of each title, and none that the answer cites by the same name."""
+    """The first item per title, without titles that the answer cites."""
     seen = {title.casefold() for title in cited}
-    found: list[Related] = []
-    for one in related:
-        if one.title.casefold() not in seen:
-            seen.add(one.title.casefold())
-            found.append(one)
-    return found
+    items: list[Related] = []
+    for item in related:
+        if item.title.casefold() not in seen:
+            seen.add(item.title.casefold())
+            items.append(item)
+    return items
 
 
-def _flat(text: str) -> str:
-    """A title on one line, without hidden characters, and never an image or a link."""
+def _one_line(text: str) -> str:
+    """A title on one line, without hidden characters or Markdown images and links."""
     return " ".join(visible(text).split()).replace("![", "[").replace("](", "] (")
 
 
 GREETED = "Hello. What would you like to know from the sources?"
 
 
-def to_no_question(question: Question, *, programs: bool = False) -> Answer | None:
-    """The reply to a courtesy; None to a question. It has no id, since it is kept nowhere."""
-    said = _courtesy(question.text) or (_program(question.text) if programs else "")
-    if not said:
+def small_talk_reply(question: Question, *, programs: bool = False) -> Answer | None:
+    """The reply to a greeting or thanks; None for a question. It is not stored and has no id."""
+    reply = _courtesy_reply(question.text) or (_program_reply(question.text) if programs else "")
+    if not reply:
         return None
     return Answer(
         id="",
         question=" ".join(question.text.split()),
-        text=said,
+        text=reply,
         citations=(),
         sentences=(),
         confidence=Confidence(score=0.0, band="none", reasoning="nothing was asked"),
@@ -299,21 +298,21 @@ def to_no_question(question: Question, *, programs: bool = False) -> Answer | No
 
 
 @cache
-def _known() -> dict[str, Any]:
+def _fixed_replies() -> dict[str, Any]:
     text = (files(__package__) / "no_questions.json").read_text(encoding="utf-8")
-    known: dict[str, Any] = json.loads(text)
-    return known
+    replies: dict[str, Any] = json.loads(text)
+    return replies
 
 
-def _program(text: str) -> str:
-    """What the program gets whose prompt begins so; empty for a question."""
+def _program_reply(text: str) -> str:
+    """The fixed reply to a known automatic prompt of a chat client; empty for a question."""
     begins = " ".join(text.split()).casefold()
-    replies: dict[str, str] = _known()["programs"]
-    return next((said for known, said in replies.items() if begins.startswith(known)), "")
+    replies: dict[str, str] = _fixed_replies()["programs"]
+    return next((reply for beginning, reply in replies.items() if begins.startswith(beginning)), "")
 
 
-def _courtesy(text: str) -> str:
-    if " ".join(text.split()).casefold().strip(" !.,?！。") in _known()["greetings"]:
+def _courtesy_reply(text: str) -> str:
+    if " ".join(text.split()).casefold().strip(" !.,?！。") in _fixed_replies()["greetings"]:
         return GREETED
     words = {token.plain for token in tokens_of(text)}
     if not words <= THANKS | GREETINGS | PARTINGS | PLEASED | BESIDE_A_COURTESY:

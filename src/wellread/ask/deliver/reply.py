@@ -1,6 +1,6 @@
-"""What is delivered: the cited text, the same with a warning in front, or the no-data reply.
+"""Builds the reply: the cited text, the same with a warning in front, or a refusal.
 
-Beside it what the material lacks for the question, in words a person would use, and what to add.
+Also describes what the material lacks for the question, and files open questions as gaps.
 """
 
 from __future__ import annotations
@@ -10,14 +10,19 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import chain
 
-from wellread.ask.deliver.cite import CitedText, cite_extracts, styled
+from wellread.ask.deliver.cite import CitedText, cite_extracts, styled_marker
 from wellread.ask.retrieve.ranking import Found
 from wellread.ask.retrieve.rated_questions import flagged_of_documents
 from wellread.ask.understand.question_parts import parts_of
 from wellread.ask.understand.vocabulary import is_everyday
-from wellread.ask.verify.confidence import DISPUTED, LIMIT_LEFT_OUT, declined, of_extracts
-from wellread.ask.verify.conflicts import Disagreement, conflict_of, told
-from wellread.ask.write.drafting import Written
+from wellread.ask.verify.confidence import (
+    DISPUTED,
+    LIMIT_LEFT_OUT,
+    as_declined,
+    confidence_of_extracts,
+)
+from wellread.ask.verify.conflicts import Disagreement, conflict_of, dispute_heading
+from wellread.ask.write.drafting import RawDraft
 from wellread.ask.write.extracts import Extract, Extracts
 from wellread.codec import to_plain
 from wellread.kb import KnowledgeBase
@@ -28,7 +33,7 @@ from wellread.types import AppliedLimit, Filters, Span
 from wellread.values.answers import (
     CATALOGUE,
     EXTRACTIVE,
-    LIMITED,
+    LIMITED_PREFIX,
     NOBODY,
     Answer,
     Citation,
@@ -43,17 +48,17 @@ from wellread.values.answers import (
 )
 from wellread.values.question import Analysis, Constraint, ConstraintKind
 
-HELD = 0.5  # of a part's own words, from which a passage counts as about it
-MOST_TERMS = 3  # by which a question without a name is called
+HELD = 0.5  # share of a part's own words from which a passage counts as about it
+MOST_TERMS = 3  # terms that name the subject of a question without a name
 
 NO_ANSWER = "I don't have enough information in these sources to answer this."
 NEAR_ONES = "\n\nThe nearest passages, which may not answer it:\n\n"
-NEAREST = 2  # extracts that a refusal quotes
+NEAREST = 2  # extracts quoted in a refusal
 GAP = "This might be a gap worth filling"
 MORE = "Consider adding more content about {about}."
 RELATED = 5
 RELATED_SIMILARITY = 0.2
-NOT_SURE = Confidence(score=0.0, band="none", reasoning="nothing was judged")
+NOT_SURE = Confidence(score=0.0, band="none", reasoning="nothing was assessed")
 _LEFT_OUT: dict[ConstraintKind, str] = {
     "time": "nothing was found from {value}, so all dates were searched",
     "speaker": "nothing was found that {value} said, so all speakers were searched",
@@ -64,18 +69,18 @@ _LEFT_OUT_OTHERWISE = "nothing was found within {value}, so this limit was left 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """The text that goes out, with its proof and what is said beside it."""
+    """The delivered text with its citations, confidence, notes and suggestions."""
 
     text: str
     sure: Confidence = NOT_SURE
     by: str = NOBODY
-    written: Written | None = None
+    written: RawDraft | None = None
     sentences: tuple[Sentence, ...] = ()
     citations: tuple[Citation, ...] = ()
     data_gaps: tuple[str, ...] = ()
     conflicts: tuple[Conflict, ...] = ()
     suggestions: tuple[str, ...] = ()  # questions to ask next
-    notes: tuple[str, ...] = ()  # what became of it on the way out
+    notes: tuple[str, ...] = ()  # on how the reply was made
     failures: tuple[str, ...] = ()
     related: tuple[Related, ...] = ()
     table: Table | None = None
@@ -84,26 +89,30 @@ class Reply:
 
 
 def notes_of(analysis: Analysis, found: Found) -> tuple[str, ...]:
-    """What a reader has to know of how the question was read and what was found, in words."""
+    """Notes on how the question was read and searched: corrections, relaxed limits, failures."""
     left_out = (
-        _LEFT_OUT.get(one.kind, _LEFT_OUT_OTHERWISE).format(value=one.value)
-        for one in found.relaxed
+        _LEFT_OUT.get(limit.kind, _LEFT_OUT_OTHERWISE).format(value=limit.value)
+        for limit in found.relaxed
     )
     return tuple(dict.fromkeys((*analysis.respelt, *left_out, *found.failures, *found.notes)))
 
 
 def limits_of(analysis: Analysis, relaxed: Collection[Constraint]) -> tuple[AppliedLimit, ...]:
-    """Every limit in words; one that matched nothing and was left out is marked so."""
+    """All limits of the question; those that matched nothing are marked as relaxed."""
     read = (
-        AppliedLimit(kind=one.kind, value=one.value, origin="question", relaxed=one in relaxed)
-        for one in analysis.constraints
+        AppliedLimit(
+            kind=constraint.kind,
+            value=constraint.value,
+            origin="question",
+            relaxed=constraint in relaxed,
+        )
+        for constraint in analysis.constraints
     )
-    return (*_given(analysis.filters), *read)
+    return (*_filter_limits(analysis.filters), *read)
 
 
-def _given(filters: Filters) -> Iterator[AppliedLimit]:
-    """What the asker set beside the question."""
-    named = {
+def _filter_limits(filters: Filters) -> Iterator[AppliedLimit]:
+    values_by_kind = {
         "collection": filters.collections,
         "kind": filters.kinds,
         "source_type": filters.source_types,
@@ -112,7 +121,7 @@ def _given(filters: Filters) -> Iterator[AppliedLimit]:
         "speaker": filters.speakers,
         "taxonomy": tuple(f"{name}: {value}" for name, value in filters.taxonomy),
     }
-    for kind, values in named.items():
+    for kind, values in values_by_kind.items():
         for value in values:
             yield AppliedLimit(kind=kind, value=value, origin="asker")
     if filters.published_from or filters.published_to:
@@ -125,7 +134,7 @@ def _day(moment: datetime | None) -> str:
 
 
 def flagged_note(count: int) -> tuple[str, ...]:
-    """The note on sentences that were left out; none where nothing was."""
+    """The note on ``count`` sentences left out as harmful; empty when ``count`` is 0."""
     if not count:
         return ()
     which = "1 sentence was" if count == 1 else f"{count} sentences were"
@@ -133,14 +142,14 @@ def flagged_note(count: int) -> tuple[str, ...]:
     return (f"{which} left out: an expert flagged {what} as harmful",)
 
 
-def beside_unflagged(kb: KnowledgeBase, reply: Reply) -> Reply:
-    """The reply with nothing beside its text that says what an expert flagged as harmful."""
-    table, cited = reply.table, {one.id: one.document_id for one in reply.citations}
+def remove_flagged(kb: KnowledgeBase, reply: Reply) -> Reply:
+    """Remove statements flagged as harmful from everything in the reply except its text."""
+    table, cited = reply.table, {citation.id: citation.document_id for citation in reply.citations}
     documents = table.documents if table else ()
     rows = table.rows if table else ()
-    every = {*cited.values(), *chain(*documents)}
+    cited_ids = {*cited.values(), *chain(*documents)}
     beside = (documents[place] if place < len(documents) else () for place in range(len(rows)))
-    flagged, *of_rows = flagged_of_documents(kb, [every, *beside])
+    flagged, *of_rows = flagged_of_documents(kb, [cited_ids, *beside])
     if table is not None:
         fine = [at for at, row in enumerate(rows) if not any(map(of_rows[at].holds, row))]
         table = replace(
@@ -148,16 +157,19 @@ def beside_unflagged(kb: KnowledgeBase, reply: Reply) -> Reply:
             rows=tuple(table.rows[place] for place in fine),
             documents=tuple(documents[place] for place in fine if place < len(documents)),
         )
-    views = [view for one in reply.conflicts for view in one.views]
-    sides = [[cited[known] for known in view.citations if known in cited] for view in views]
-    of_views = flagged_of_documents(kb, [side or every for side in sides])
-    held = {id(view): one.holds(view.text) for view, one in zip(views, of_views, strict=True)}
+    views = [view for conflict in reply.conflicts for view in conflict.views]
+    sides = [[cited[number] for number in view.citations if number in cited] for view in views]
+    of_views = flagged_of_documents(kb, [side or cited_ids for side in sides])
+    is_harmful = {id(view): one.holds(view.text) for view, one in zip(views, of_views, strict=True)}
     conflicts = [
-        replace(one, views=tuple(view for view in one.views if not held[id(view)]))
-        for one in reply.conflicts
-        if not flagged.holds(one.about)
+        replace(conflict, views=tuple(view for view in conflict.views if not is_harmful[id(view)]))
+        for conflict in reply.conflicts
+        if not flagged.holds(conflict.about)
     ]
-    citations = [replace(one, why="") if flagged.holds(one.why) else one for one in reply.citations]
+    citations = [
+        replace(citation, why="") if flagged.holds(citation.why) else citation
+        for citation in reply.citations
+    ]
     return replace(
         reply,
         table=table,
@@ -170,18 +182,18 @@ def beside_unflagged(kb: KnowledgeBase, reply: Reply) -> Reply:
 
 def deliver(
     cited: CitedText,
-    written: Written,
+    written: RawDraft,
     analysis: Analysis,
     evidence: Sequence[Evidence],
     sure: Confidence,
 ) -> Reply:
-    """The cited text; one that is not sure opens by saying so, and names what is missing."""
+    """Build the reply of a written answer; with low confidence it opens with a warning."""
     text, sentences, citations = cited.text, tuple(cited.sentences), tuple(cited.citations)
     gaps, wish = written.data_gaps, ""
     if sure.band == "low":
         admits = cited.kb.settings.features.admit_uncertainty
-        opening = LIMITED if admits else ""
-        wish = f"\n\n{MORE.format(about=about(analysis))}" if admits else ""
+        opening = LIMITED_PREFIX if admits else ""
+        wish = f"\n\n{MORE.format(about=subject_phrase(analysis))}" if admits else ""
         if text.startswith(("- ", "**")):
             opening = f"{opening.rstrip()}\n\n" if opening else ""
         sentences = tuple(
@@ -191,8 +203,8 @@ def deliver(
             replace(citation, answer_span=citation.answer_span.moved(len(opening)))
             for citation in citations
         )
-        text, gaps = opening + text, (*gaps, *missing(analysis, evidence))
-    gaps = tuple(dict.fromkeys((*gaps, *unanswered(analysis, evidence))))
+        text, gaps = opening + text, (*gaps, *missing_subjects(analysis, evidence))
+    gaps = tuple(dict.fromkeys((*gaps, *unanswered_parts(analysis, evidence))))
     return Reply(
         text=text + wish,
         by=written.by,
@@ -208,56 +220,58 @@ def deliver_extracts(
     kb: KnowledgeBase,
     analysis: Analysis,
     evidence: Sequence[Evidence],
-    found: Extracts,
+    extracts: Extracts,
     dispute: Disagreement | None = None,
 ) -> Reply:
-    """The extracts in order; below the threshold the reply that the material does not answer."""
-    fit, lost = unflagged_extracts(kb, found.shown)
+    """Build the reply of extracts, or a refusal when the confidence is below the threshold."""
+    fit, lost = remove_flagged_sentences(kb, extracts.shown)
     caps = [LIMIT_LEFT_OUT] if analysis.relaxed else []
-    sure = of_extracts(kb, found, [*caps, DISPUTED] if dispute else caps)
+    sure = confidence_of_extracts(kb, extracts, [*caps, DISPUTED] if dispute else caps)
     if sure.band == "none" or not fit:
-        reply = no_data(kb, analysis, evidence, fit if found.near else ())
-        return replace(reply, sure=declined(sure), notes=flagged_note(lost))
+        reply = refuse_to_answer(kb, analysis, evidence, fit if extracts.near else ())
+        return replace(reply, sure=as_declined(sure), notes=flagged_note(lost))
     low = sure.band == "low" and kb.settings.features.admit_uncertainty
-    lead = f"{LIMITED.rstrip()}\n\n" if low else ""
-    cited = cite_extracts(kb, fit, lead + (told(dispute, evidence) if dispute else ""))
-    gaps = missing(analysis, evidence) if sure.band == "low" else ()
-    wish = f"\n\n{MORE.format(about=about(analysis))}" if low else ""
+    lead = f"{LIMITED_PREFIX.rstrip()}\n\n" if low else ""
+    cited = cite_extracts(kb, fit, lead + (dispute_heading(dispute, evidence) if dispute else ""))
+    gaps = missing_subjects(analysis, evidence) if sure.band == "low" else ()
+    wish = f"\n\n{MORE.format(about=subject_phrase(analysis))}" if low else ""
     return Reply(
         text=cited.text + wish,
         by=EXTRACTIVE,
         sentences=tuple(cited.sentences),
         citations=tuple(cited.citations),
-        data_gaps=tuple(dict.fromkeys((*gaps, *unanswered(analysis, evidence)))),
+        data_gaps=tuple(dict.fromkeys((*gaps, *unanswered_parts(analysis, evidence)))),
         conflicts=conflict_of(dispute, evidence, cited.sentences) if dispute else (),
         sure=sure,
         notes=flagged_note(lost),
     )
 
 
-def unflagged_extracts(kb: KnowledgeBase, extracts: Sequence[Extract]) -> tuple[list[Extract], int]:
-    """The extracts without sentences that an expert flagged as harmful, and how many those are.
+def remove_flagged_sentences(
+    kb: KnowledgeBase, extracts: Sequence[Extract]
+) -> tuple[list[Extract], int]:
+    """Remove sentences that an expert flagged as harmful; also return how many there were.
 
-    An extract of which no marked sentence is left goes.
+    An extract without any marked sentence left is dropped.
     """
-    flagged = flagged_of_documents(kb, [{one.piece.hit.document.id} for one in extracts])
-    kept: list[Extract] = []
+    flagged = flagged_of_documents(kb, [{extract.piece.hit.document.id} for extract in extracts])
+    remaining: list[Extract] = []
     lost = 0
     for extract, harmful in zip(extracts, flagged, strict=True):
         places = harmful.places([extract.of(span) for span in extract.sentences])
         lost += len(places)
-        left = extract.without([extract.sentences[at] for at in sorted(places)])
-        kept += [left] if left.marked else []
-    return kept, lost
+        cleaned = extract.without([extract.sentences[at] for at in sorted(places)])
+        remaining += [cleaned] if cleaned.marked else []
+    return remaining, lost
 
 
-def no_data(
+def refuse_to_answer(
     kb: KnowledgeBase,
     analysis: Analysis,
     evidence: Sequence[Evidence],
     extracts: Sequence[Extract] = (),
 ) -> Reply:
-    """Says that the material does not answer, and what it has that is near."""
+    """Build a refusal that names the nearest material."""
     near = [piece for piece in evidence if (piece.hit.similarity or 0.0) >= RELATED_SIMILARITY]
     documents = {piece.hit.document.id: piece.hit.document for piece in near}
     related = tuple(
@@ -271,13 +285,13 @@ def no_data(
         )
         for document in list(documents.values())[:RELATED]
     )
-    titles = "; ".join(dict.fromkeys(one.title for one in related))
+    titles = "; ".join(dict.fromkeys(item.title for item in related))
     text = NO_ANSWER
     text += f" The nearest material is: {titles}." if related else " Nothing in them is about it."
-    text += f" {GAP}: there should be more about {about(analysis)}."
+    text += f" {GAP}: there should be more about {subject_phrase(analysis)}."
     quoted = extracts[:NEAREST] if related else ()
     cited = cite_extracts(kb, quoted, f"{text}{NEAR_ONES}" if quoted else text, "> ")
-    gaps = (*missing(analysis, evidence), *unanswered(analysis, evidence))
+    gaps = (*missing_subjects(analysis, evidence), *unanswered_parts(analysis, evidence))
     return Reply(
         text=cited.text,
         sentences=tuple(cited.sentences),
@@ -287,43 +301,50 @@ def no_data(
     )
 
 
-def missing(analysis: Analysis, evidence: Sequence[Evidence]) -> tuple[str, ...]:
-    """What the question is about that no piece of evidence names."""
-    held = {
+def missing_subjects(analysis: Analysis, evidence: Sequence[Evidence]) -> tuple[str, ...]:
+    """Notes on the question's subjects that no piece of evidence mentions."""
+    evidence_stems = {
         stem
         for piece in evidence
         for stem in parse(f"{piece.hit.document.title} {piece.text}").stems
     }
-    absent = (one for one in _subjects(analysis) if not held.issuperset(parse(one).stems))
+    absent = (
+        subject
+        for subject in _subjects(analysis)
+        if not evidence_stems.issuperset(parse(subject).stems)
+    )
     return tuple(f"nothing found about “{one}”" for one in absent)
 
 
-def unanswered(analysis: Analysis, evidence: Sequence[Evidence]) -> tuple[str, ...]:
-    """The parts of a question with several of which no piece of evidence holds the words."""
+def unanswered_parts(analysis: Analysis, evidence: Sequence[Evidence]) -> tuple[str, ...]:
+    """Notes on the parts of a multi-part question whose words no piece of evidence contains."""
     parts = parts_of(analysis.question)
     if len(parts) < 2:
         return ()
-    asked = [parse(part).stem_set for part in parts]
-    pieces = [parse(f"{one.hit.document.title} {one.text}").stem_set for one in evidence]
-    found = []
-    for place, (part, stems) in enumerate(zip(parts, asked, strict=True)):
-        own = stems.difference(*(other for at, other in enumerate(asked) if at != place))
-        best = max((len(own & piece) for piece in pieces), default=0)
-        if own and best < HELD * len(own):
-            found.append(f"no source answers the part “{part}”")
-    return tuple(found)
+    part_stems = [parse(part).stem_set for part in parts]
+    pieces = [parse(f"{piece.hit.document.title} {piece.text}").stem_set for piece in evidence]
+    notes = []
+    for place, (part, stems) in enumerate(zip(parts, part_stems, strict=True)):
+        own_stems = stems.difference(*(other for at, other in enumerate(part_stems) if at != place))
+        best = max((len(own_stems & piece) for piece in pieces), default=0)
+        if own_stems and best < HELD * len(own_stems):
+            notes.append(f"no source answers the part “{part}”")
+    return tuple(notes)
 
 
-def about(analysis: Analysis) -> str:
-    """What the question is about, in quotation marks."""
-    return ", ".join(f"“{one}”" for one in _subjects(analysis)) or "the subject of the question"
+def subject_phrase(analysis: Analysis) -> str:
+    """The subjects of the question, in quotation marks."""
+    return (
+        ", ".join(f"“{subject}”" for subject in _subjects(analysis))
+        or "the subject of the question"
+    )
 
 
 def _subjects(analysis: Analysis) -> list[str]:
-    """The names of the question, else the rare words of its noun phrases, else all rare words."""
-    named = [name for name in analysis.names if not name[:1].isdigit()]
-    if named:
-        return list(dict.fromkeys(named))
+    """The names in the question, else the rare words of its noun phrases, else all rare words."""
+    names = [name for name in analysis.names if not name[:1].isdigit()]
+    if names:
+        return list(dict.fromkeys(names))
     read = parse(analysis.subject or analysis.question)
     topic = frozenset(read.topic_stems)
     rare = [
@@ -342,12 +363,12 @@ def _subjects(analysis: Analysis) -> list[str]:
     return list(dict.fromkeys(" ".join(one.written for one in run) for run in runs))[:MOST_TERMS]
 
 
-# --- a question that was not answered, or not surely, is filed as a gap --------------------------
-# Only of answers that are recorded: what must not be kept leaves no question behind either.
+# --- gaps: questions without an answer, or with an uncertain one ---------------------------------
+# Only recorded answers leave a gap; what must not be stored leaves no question behind either.
 
 
-def file_gap(kb: KnowledgeBase, done: Answer, asked: Question) -> None:
-    """File the question of ``done`` as a gap where the material did not answer it."""
+def file_gap(kb: KnowledgeBase, done: Answer, question: Question) -> None:
+    """File the question of ``done`` as a gap if the material did not answer it."""
     kind = gap_kind(done)
     if kind is None:
         return
@@ -355,19 +376,19 @@ def file_gap(kb: KnowledgeBase, done: Answer, asked: Question) -> None:
         done.standalone or done.question,
         "; ".join(done.data_gaps) or done.confidence.reasoning,
         kind=kind,
-        scope=asked.filters.collections,
-        limits=limits_of_gap(asked.filters),
+        scope=question.filters.collections,
+        limits=limits_of_gap(question.filters),
         answer_id=done.id,
         owner=done.owner,
     )
 
 
 def gap_kind(done: Answer) -> GapKind | None:
-    """In which way an answer leaves its question open; None when it does not.
+    """How an answer leaves its question open; None when it does not.
 
-    ``unanswered``: nothing near was found, or a count of the whole material found nothing.
-    ``declined``: what was found does not answer. ``hedged``: it was answered, and not surely, or
-    not in all its parts. A courtesy lacks nothing.
+    ``unanswered_parts``: no related material was found, or a catalogue query had no result.
+    ``as_declined``: the material found does not answer. ``hedged``: the answer is uncertain or
+    incomplete. A greeting leaves no gap.
     """
     if done.answered_by == NOBODY:
         if not done.data_gaps:
@@ -379,27 +400,27 @@ def gap_kind(done: Answer) -> GapKind | None:
 
 
 def limits_of_gap(filters: Filters) -> dict[str, object]:
-    """The limits beside the collections, plain; those that limit nothing are left out."""
+    """The non-empty filters except the collections, as plain values."""
     plain = to_plain(replace(filters, collections=()))
     return {name: value for name, value in plain.items() if value}
 
 
-# --- the replies to the parts of a question as one -----------------------------------------------
+# --- merging the replies to the parts of a question ----------------------------------------------
 
-INCOMPLETE = 0.45  # how sure an answer is at most of which a part is wanting
+INCOMPLETE = 0.45  # highest confidence of an answer that lacks a part
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """One question of several that were asked in one: as it was read, what was found, the reply."""
+    """One of several questions asked in one text: its analysis, search result and reply."""
 
     analysis: Analysis
     found: Found
     reply: Reply
 
 
-def as_one(kb: KnowledgeBase, parts: Sequence[Part]) -> Part:
-    """The whole that the parts make; one that stands alone stays as it is."""
+def merge_replies(kb: KnowledgeBase, parts: Sequence[Part]) -> Part:
+    """Merge the replies to the parts of a question; a single part is returned unchanged."""
     if len(parts) == 1:
         return parts[0]
     page = CitedText(kb)
@@ -408,38 +429,38 @@ def as_one(kb: KnowledgeBase, parts: Sequence[Part]) -> Part:
         page.text += f"{between}**{part.analysis.asked}**\n\n"
         _append(page, part.reply)
     replies = [part.reply for part in parts]
-    wanting = [part for part in parts if part.reply.by == NOBODY]
-    told = [reply for reply in replies if reply.by != NOBODY] or replies
-    lacking = [f"no source answers the part “{part.analysis.asked}”" for part in wanting]
-    whole = replace(
-        told[0],
+    unanswered = [part for part in parts if part.reply.by == NOBODY]
+    answered = [reply for reply in replies if reply.by != NOBODY] or replies
+    lacking = [f"no source answers the part “{part.analysis.asked}”" for part in unanswered]
+    merged = replace(
+        answered[0],
         text=page.text,
         sentences=tuple(page.sentences),
         citations=tuple(page.citations),
-        sure=_sure([reply.sure for reply in told], complete=not wanting),
-        written=_written([reply.written for reply in replies if reply.written]),
-        data_gaps=_all(lacking, *(reply.data_gaps for reply in replies)),
-        conflicts=tuple(one for reply in replies for one in reply.conflicts),
-        notes=_all(*(reply.notes for reply in replies)),
+        sure=_merged_confidence([reply.sure for reply in answered], complete=not unanswered),
+        written=_merged_draft([reply.written for reply in replies if reply.written]),
+        data_gaps=_distinct(lacking, *(reply.data_gaps for reply in replies)),
+        conflicts=tuple(conflict for reply in replies for conflict in reply.conflicts),
+        notes=_distinct(*(reply.notes for reply in replies)),
         table=next((reply.table for reply in replies if reply.table), None),
         repaired_citations=sum(reply.repaired_citations for reply in replies),
         dropped_sentences=sum(reply.dropped_sentences for reply in replies),
     )
     found = Found(
         hits=tuple(hit for part in parts for hit in part.found.hits),
-        relaxed=tuple(one for part in parts for one in part.found.relaxed),
-        failures=_all(*(part.found.failures for part in parts)),
-        notes=_all(*(part.found.notes for part in parts)),
+        relaxed=tuple(limit for part in parts for limit in part.found.relaxed),
+        failures=_distinct(*(part.found.failures for part in parts)),
+        notes=_distinct(*(part.found.notes for part in parts)),
         clusters=sum(part.found.clusters for part in parts),
     )
-    respelt = _all(*(part.analysis.respelt for part in parts))
-    return Part(analysis=replace(parts[0].analysis, respelt=respelt), found=found, reply=whole)
+    respelt = _distinct(*(part.analysis.respelt for part in parts))
+    return Part(analysis=replace(parts[0].analysis, respelt=respelt), found=found, reply=merged)
 
 
 def _append(page: CitedText, reply: Reply) -> None:
-    """Add the text of a reply, its markers with the numbers that they have on this page."""
+    """Add the text of a reply, with its markers renumbered for this page."""
     style = page.kb.settings.citations.style
-    own = {one.id: one for one in reply.citations}
+    citations = {citation.id: citation for citation in reply.citations}
     done = 0
     for sentence in reply.sentences:
         page.text += reply.text[done : sentence.span.start]
@@ -448,32 +469,31 @@ def _append(page: CitedText, reply: Reply) -> None:
         done = sentence.span.end
         numbers = []
         for number in sentence.citations:
-            marker = f" {styled(page.kb, own[number], style)}"
-            cited = page.numbered(replace(own[number], answer_span=span))
+            marker = f" {styled_marker(page.kb, citations[number], style)}"
+            cited = page.numbered(replace(citations[number], answer_span=span))
             if not sentence.within:
                 done += len(marker) if reply.text.startswith(marker, done) else 0
-                page.text += f" {styled(page.kb, cited, style)}"
+                page.text += f" {styled_marker(page.kb, cited, style)}"
             numbers.append(cited.id)
         page.sentences.append(replace(sentence, span=span, citations=tuple(numbers)))
     page.text += reply.text[done:]
 
 
-def _sure(told: Sequence[Confidence], *, complete: bool) -> Confidence:
-    """As sure as its least sure part; where one is wanting, the whole is not what was asked for."""
-    least = min(told, key=lambda sure: sure.score)
+def _merged_confidence(confidences: Sequence[Confidence], *, complete: bool) -> Confidence:
+    """The confidence of the least certain part, capped when a part is unanswered."""
+    least = min(confidences, key=lambda sure: sure.score)
     if complete or least.band == "none":
         return least
     why = f"{least.reasoning}; but a part of the question is not answered"
     return replace(least, score=min(least.score, INCOMPLETE), band="low", reasoning=why)
 
 
-def _written(drafts: Sequence[Written]) -> Written | None:
-    """The first draft, with what all of them cost."""
+def _merged_draft(drafts: Sequence[RawDraft]) -> RawDraft | None:
     if not drafts:
         return None
     usage = sum((draft.usage for draft in drafts), Usage())
     return replace(drafts[0], usage=usage)
 
 
-def _all(*groups: Sequence[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(one for group in groups for one in group))
+def _distinct(*groups: Sequence[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(item for group in groups for item in group))

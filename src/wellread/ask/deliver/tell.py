@@ -1,4 +1,4 @@
-"""A result of the catalogue as a reply: its sentence, a cited line for each row, and the table."""
+"""Renders a catalogue result as a reply: its sentence, a cited line for each row, and a table."""
 
 from __future__ import annotations
 
@@ -19,47 +19,52 @@ from wellread.types import DocumentFacts, Span
 from wellread.values.answers import CATALOGUE, Table, Verdict, VerdictName
 from wellread.values.locators import Marks
 
-SHOWN_ROWS = 25  # in the text; the table has all
-CITED_DOCUMENTS = 3  # of one row
-FROM_METADATA = "counted from metadata, the quotation does not say it"
-TRIES = 3  # of reading what is cited, while documents go
+SHOWN_ROWS = 25  # rows in the text; the table has all
+CITED_DOCUMENTS = 3  # cited per row
+FROM_METADATA = "counted from metadata; the quotation does not say it"
+TRIES = 3  # attempts at reading the cited texts, since documents may be removed meanwhile
 
 _NUMBER = re.compile(r"[\d.,]+(?: ?%)?")
-Cited = tuple[str, Place | None]  # a document, and what to quote of it
+Cited = tuple[str, Place | None]  # a document id, and the place to quote from it
 
 
-def tell(kb: KnowledgeBase, result: AggregateResult) -> Reply:
-    """The reply that delivers ``result``.
+def aggregate_reply(kb: KnowledgeBase, result: AggregateResult) -> Reply:
+    """Build the reply for a catalogue result.
 
-    The verdict of its sentences is by the method ``catalogue``: they were counted, not read. A row
-    whose quotations do not say it is not called supported by them; a
-    sentence that they hold word for word is quoted.
+    Its sentences have verdicts with the method ``catalogue``, as they were counted, not read. A row
+    that its quotations do not show is ``not_checked``; a sentence quoted verbatim is ``quoted``.
     """
     rows = result.rows[:SHOWN_ROWS]
     lines = [_line(row, result.columns) for row in rows]
-    every = {known for row in result.rows for known in row.document_ids}
-    of_all, *flagged = flagged_of_documents(kb, [every, *(row.document_ids for row in rows)])
-    shown = [row for at, row in enumerate(rows) if at not in flagged[at].places(lines)]
-    sources = _sources(kb, shown, result)
+    ids = {document_id for row in result.rows for document_id in row.document_ids}
+    all_flagged, *flagged = flagged_of_documents(kb, [ids, *(row.document_ids for row in rows)])
+    allowed = [row for at, row in enumerate(rows) if at not in flagged[at].places(lines)]
+    sources = _load_sources(kb, allowed, result)
     verdict = Verdict(name=VerdictName.SUPPORTED, method=CATALOGUE, score=1.0, reason=result.method)
     quoted = replace(verdict, name=VerdictName.QUOTED)
     unread = replace(
         verdict, name=VerdictName.NOT_CHECKED, reason=f"{FROM_METADATA}: {result.method}"
     )
     page = CitedText(kb)
-    summed_up = result.sentence and not of_all.holds(result.sentence)
-    if summed_up:
+    has_sentence = result.sentence and not all_flagged.holds(result.sentence)
+    if has_sentence:
         page.say(result.sentence, verdict, ())
     between = " " if result.kind == "text" else "\n- "
-    for row in shown:
+    for row in allowed:
         page.text += between if page.text else between.strip("\n ")
-        cited = [sources[known] for known in _cited(row) if known in sources]
-        says = row.shown and (result.kind == "text" or not cited or _says(row, cited, result.kind))
+        cited = [sources[place] for place in _cited_places(row) if place in sources]
+        supported = row.shown and (
+            result.kind == "text" or not cited or _is_supported(row, cited, result.kind)
+        )
         line = _line(row, result.columns)
-        if says and is_sentence(line) and any(is_quotation(line, one.quote) for one in cited):
+        if (
+            supported
+            and is_sentence(line)
+            and any(is_quotation(line, source.quote) for source in cited)
+        ):
             page.say(line, quoted, cited)
         else:
-            page.say(line, verdict if says else unread, cited)
+            page.say(line, verdict if supported else unread, cited)
     if len(result.rows) > SHOWN_ROWS:
         page.text += f"\n\n{len(result.rows) - SHOWN_ROWS:,} more are in the table."
     return Reply(
@@ -69,22 +74,23 @@ def tell(kb: KnowledgeBase, result: AggregateResult) -> Reply:
         citations=tuple(page.citations),
         data_gaps=(result.gap or result.sentence,) if result.absent else (),
         table=_table(result) if result.kind != "text" else None,
-        notes=flagged_note(len(rows) - len(shown) + (bool(result.sentence) and not summed_up)),
+        notes=flagged_note(len(rows) - len(allowed) + (bool(result.sentence) and not has_sentence)),
     )
 
 
-def _says(row: Row, cited: Sequence[Source], kind: AggregateKind) -> bool:
-    """Whether the quotations of a row show what it says.
+def _is_supported(row: Row, cited: Sequence[Source], kind: AggregateKind) -> bool:
+    """Whether the quotations of a row support it.
 
-    They do where its own places are quoted, or else where they name what it is of; of a relation,
-    both that it holds between.
+    True when the row's own passages are quoted, or when the quotations name its subject; a
+    relation needs both of its ends named.
     """
     if row.places:
         return True
-    named = row.cells if kind == "relation" else row.cells[:1]
-    wanted = [parse(name).stem_set for cell in named for name in parse(cell).names or (cell,)]
+    cells = row.cells if kind == "relation" else row.cells[:1]
+    name_stems = [parse(name).stem_set for cell in cells for name in parse(cell).names or (cell,)]
     return any(
-        all(stems <= parse(source.quote).stem_set for stems in wanted if stems) for source in cited
+        all(stems <= parse(source.quote).stem_set for stems in name_stems if stems)
+        for source in cited
     )
 
 
@@ -98,68 +104,70 @@ def _table(result: AggregateResult) -> Table:
 
 
 def _line(row: Row, columns: Sequence[str]) -> str:
-    """A row as a line: as it says itself, else its first cell, then the others with a value.
+    """A row as a line of text: its own line, else its first cell with the others in brackets.
 
-    A number alone says nothing, so it is told what it counts.
+    A bare number is preceded by the name of its column.
     """
     first, *others = row.cells
     names = [*columns[1:], *[""] * len(others)]
-    said = [
+    described = [
         f"{name.lower()}: {cell}" if name and _NUMBER.fullmatch(cell) else cell
         for name, cell in zip(names, others, strict=False)
         if cell
     ]
-    return row.line or (f"{first} ({'; '.join(said)})" if said else first)
+    return row.line or (f"{first} ({'; '.join(described)})" if described else first)
 
 
-def _sources(
+def _load_sources(
     kb: KnowledgeBase, rows: Sequence[Row], result: AggregateResult
 ) -> dict[Cited, Source]:
-    """What can be cited of the rows' documents: the passage that was found, else the beginning."""
-    wanted = dict.fromkeys(cited for row in rows for cited in _cited(row))
-    facts, places, texts = _texts(kb, tuple(wanted), result)
+    """A quotation for each cited document: from the passage found, else from its beginning."""
+    cited_places = dict.fromkeys(cited for row in rows for cited in _cited_places(row))
+    facts, places, texts = _load_texts(kb, tuple(cited_places), result)
     quoted = [
-        (known, first_sentence(text, span))
-        for ((known, _), span), text in zip(places.items(), texts, strict=True)
+        (document_id, first_sentence(text, span))
+        for ((document_id, _), span), text in zip(places.items(), texts, strict=True)
     ]
     marks = kb.catalogue.marks_over(quoted)
     return {
         cited: Source(
-            facts=facts[known],
+            facts=facts[document_id],
             quote=text[span.start - whole.start : span.end - whole.start],
             span=span,
-            marks=Marks(held),
+            marks=Marks(document_marks),
         )
-        for (cited, whole), (known, span), text, held in zip(
+        for (cited, whole), (document_id, span), text, document_marks in zip(
             places.items(), quoted, texts, marks, strict=True
         )
     }
 
 
-def _texts(
-    kb: KnowledgeBase, wanted: Sequence[Cited], result: AggregateResult, tries: int = TRIES
+def _load_texts(
+    kb: KnowledgeBase, cited_places: Sequence[Cited], result: AggregateResult, tries: int = TRIES
 ) -> tuple[dict[str, DocumentFacts], dict[Cited, Span], list[str]]:
-    """The facts of those documents that are there, and of those with a text its cited part."""
+    """The facts of the existing documents, and the places and texts to quote from them."""
     passages = {hit.document.id: hit.passage for hit in reversed(result.hits)}
-    facts = kb.catalogue.facts({known for known, _ in wanted})
+    facts = kb.catalogue.facts({document_id for document_id, _ in cited_places})
     places: dict[Cited, Span] = {}
-    for known, place in wanted:
-        there, part = facts.get(known), place or passages.get(known)
-        if there is not None and part is not None and part.version == there.version:
-            places[known, place] = part.span
-        elif there is not None and there.characters:
-            places[known, place] = Span(start=0, end=min(QUOTED, there.characters))
+    for document_id, place in cited_places:
+        document, part = facts.get(document_id), place or passages.get(document_id)
+        if document is not None and part is not None and part.version == document.version:
+            places[document_id, place] = part.span
+        elif document is not None and document.characters:
+            places[document_id, place] = Span(start=0, end=min(QUOTED, document.characters))
     try:
-        texts = kb.catalogue.texts([(known, span) for (known, _), span in places.items()])
-    except StoreError:  # one went between the two looks
+        texts = kb.catalogue.texts(
+            [(document_id, span) for (document_id, _), span in places.items()]
+        )
+    except StoreError:  # a document was removed between the two reads
         if tries == 1:
             raise
-        return _texts(kb, wanted, result, tries - 1)
+        return _load_texts(kb, cited_places, result, tries - 1)
     return facts, places, texts
 
 
-def _cited(row: Row) -> tuple[Cited, ...]:
+def _cited_places(row: Row) -> tuple[Cited, ...]:
     """The documents of a row that its line cites."""
     places = {place.document_id: place for place in row.places}
     documents = tuple(dict.fromkeys(row.document_ids))[:CITED_DOCUMENTS]
-    return tuple((known, places.get(known)) for known in documents)
+    return tuple((document_id, places.get(document_id)) for document_id in documents)

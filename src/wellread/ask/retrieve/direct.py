@@ -1,8 +1,8 @@
-"""Searches for passages: the whole question, a persona's words, each side, what a passage leads to.
+"""Retrieval strategies for passages: whole question, persona, comparison sides, references.
 
 "Who directed the film in which she made her debut?" needs two passages: the one about her names the
-film and says no word of a director. The names in it that are titles of other documents are searched
-for together with what is still asked; that is one more search.
+film but no director. When a hit names the title of another document, a second search looks for that
+title together with the rest of the question.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from wellread.ask.retrieve.ranking import Found, SearchTrace, merged, varied
 from wellread.ask.retrieve.relax import search_within
-from wellread.ask.retrieve.search import look
+from wellread.ask.retrieve.search import search_with_trace
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.kb import KnowledgeBase
 from wellread.text.parsed import parse
@@ -37,9 +37,9 @@ def direct(kb: KnowledgeBase, analysis: Analysis) -> Found:
     found = search_within(kb, analysis, text, DEEP if analysis.voices else 2 * settings.top_k)
     candidates = _own_first(kb, analysis, found.hits)
     hits = varied(candidates, settings.top_k, settings.diversity)
-    further = LedOn(hits=hits)
+    further = ExpandedHits(hits=hits)
     if analysis.type in ONE_THING:
-        further = led_on(kb, text, found.filters, hits)
+        further = expand_by_references(kb, text, found.filters, hits)
     return Found(
         strategy="direct retrieval",
         hits=tuple(further.hits if analysis.voices else with_openings(kb, further.hits)),
@@ -50,9 +50,9 @@ def direct(kb: KnowledgeBase, analysis: Analysis) -> Found:
 
 
 def with_openings(kb: KnowledgeBase, hits: Sequence[Hit]) -> list[Hit]:
-    """The hits, and behind them the first passage of each of the best documents.
+    """The hits, followed by the first passage of each of the best documents.
 
-    What a thing is as a whole, what a paper contributes and who wrote it stands at the beginning.
+    Openings state what a thing is, what a paper contributes and who wrote it.
     """
     first = {hit.document.id: hit for hit in reversed(hits)}
     best = list(dict.fromkeys(hit.document.id for hit in hits))[:OPENED]
@@ -158,9 +158,9 @@ _COMPARING = frozenset(
 
 
 def compare(kb: KnowledgeBase, analysis: Analysis) -> Found | None:
-    """Passages about each side of a comparison in turns, then about all of them together.
+    """Passages about each side of a comparison in turn, then about all sides together.
 
-    None when the question names no two sides. A side that nothing is about is named in a note.
+    None when the question does not name two sides. A note names a side without passages.
     """
     if len(analysis.sides) < 2:
         return None
@@ -190,12 +190,12 @@ def compare(kb: KnowledgeBase, analysis: Analysis) -> Found | None:
         relaxed=_all(each.relaxed for each in [*searched, together]),
         failures=_all(each.failures for each in [*searched, together]),
         notes=tuple(missing),
-        traces=tuple(look for each in [*searched, together] for look in each.traces),
+        traces=tuple(trace for each in [*searched, together] for trace in each.traces),
     )
 
 
 def synthesis(kb: KnowledgeBase, analysis: Analysis) -> Found | None:
-    """Passages of several sources that differ from each other; None when nothing is found."""
+    """Diverse passages from several sources; None when nothing is found."""
     settings = kb.settings.retrieval
     text = analysis.searched
     found = search_within(kb, analysis, text, DEPTH * settings.top_k)
@@ -258,27 +258,29 @@ BEHIND = 6  # hits that stay before them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LedOn:
-    """The hits with what the best of them leads on to, and the search that was made for it."""
+class ExpandedHits:
+    """Hits extended by documents that the best hit refers to, with the extra search's trace."""
 
     hits: list[Hit]
     traces: tuple[SearchTrace, ...] = ()
 
 
-def led_on(kb: KnowledgeBase, text: str, filters: Filters, hits: Sequence[Hit]) -> LedOn:
-    """``hits``, best first, with up to two that the thing named in the question leads to."""
+def expand_by_references(
+    kb: KnowledgeBase, text: str, filters: Filters, hits: Sequence[Hit]
+) -> ExpandedHits:
+    """``hits``, best first, with up to two from documents that they refer to."""
     asked = frozenset(parse(text).topic_stems)
     anchor = next((hit for hit in hits[:ANCHORS] if _is_about(hit, asked)), None)
     if anchor is None:
-        return LedOn(hits=list(hits))
+        return ExpandedHits(hits=list(hits))
     about = [hit.passage.text for hit in hits if hit.document.id == anchor.document.id]
     left_open = asked - parse("\n".join((anchor.document.title, *about))).stem_set
     found_names = parse(anchor.passage.text).names
     names = [name for name in found_names if not asked.issuperset(map(stem, name.split()))]
     if not left_open or not names:
-        return LedOn(hits=list(hits))
+        return ExpandedHits(hits=list(hits))
     words = " ".join(word for word in parse(text).words if stem(word) in left_open)
-    found = look(
+    found = search_with_trace(
         kb,
         f"{'; '.join(names[:MOST_NAMES])} {words}",
         filters,
@@ -292,7 +294,7 @@ def led_on(kb: KnowledgeBase, text: str, filters: Filters, hits: Sequence[Hit]) 
         title = _key(_bare(hit.document.title))
         if hit.document.id not in known and title and f" {title} " in told:
             added.setdefault(hit.document.id, hit)
-    return LedOn(hits=_with(hits, list(added.values())[:ADDED]), traces=(found.look,))
+    return ExpandedHits(hits=_with(hits, list(added.values())[:ADDED]), traces=(found.trace,))
 
 
 def _is_about(hit: Hit, asked: Iterable[str]) -> bool:
@@ -302,7 +304,7 @@ def _is_about(hit: Hit, asked: Iterable[str]) -> bool:
 
 
 def _with(hits: Sequence[Hit], added: Sequence[Hit]) -> list[Hit]:
-    """``hits`` with the added ones behind the first few, none twice, scores still falling."""
+    """``hits`` with ``added`` after the first few, without duplicates, scores still descending."""
     new = {hit.passage.id for hit in added}
     first = [hit for hit in hits[:BEHIND] if hit.passage.id not in new]
     rest = [hit for hit in hits[BEHIND:] if hit.passage.id not in new]
@@ -310,7 +312,7 @@ def _with(hits: Sequence[Hit], added: Sequence[Hit]) -> list[Hit]:
 
 
 def _bare(title: str) -> str:
-    """A title without what tells it from others of its name ("Charmed (series)")."""
+    """A title without its disambiguation, such as "Charmed (series)"."""
     return title.partition(" (")[0]
 
 

@@ -28,8 +28,8 @@ from wellread.ask.retrieve.rated_questions import (
     rated_answers,
 )
 from wellread.ask.retrieve.search import search
-from wellread.ask.understand.question_parts import expected_of
-from wellread.ask.understand.rewrite import Turn, standalone
+from wellread.ask.understand.question_parts import expected_answer
+from wellread.ask.understand.rewrite import Turn, make_standalone
 from wellread.ask.understand.vocabulary import Vocabulary, vocabulary_of
 from wellread.kb import KnowledgeBase
 from wellread.store.catalogue.documents.collection_records import StoredPastQuestion
@@ -61,11 +61,11 @@ _OPENERS = QUESTION_WORDS | AUXILIARIES | BE
 _SOME_DAY = date(2001, 5, 16)
 
 
-def same(asked: str, past: str, similarity: float) -> bool:
-    """Whether the two questions mean the same; ``similarity`` is the cosine of their vectors.
+def is_same_question(asked: str, past: str, similarity: float) -> bool:
+    """Whether the two questions mean the same; ``similarity`` is their cosine.
 
-    Single words that lie near each other may be opposites, or two of a kind (red and blue), so
-    that a word stands for another is known from a list, and never guessed from vectors.
+    Embeddings of single words do not separate synonyms from opposites or siblings (red and blue),
+    so synonyms come from a word list.
     """
     if similarity < LEAST:
         return False
@@ -83,7 +83,7 @@ def same(asked: str, past: str, similarity: float) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """What is compared of a question.
+    """The features of a question that are compared.
 
     Attributes:
         kind: what kind of thing answers it.
@@ -115,7 +115,7 @@ def _read(question: str) -> _Reading:
         words.append((_meaning("cost"), ""))
     moving = any(one.form in RELATIVE for one in expressions_of(question, _SOME_DAY))
     return _Reading(
-        kind=expected_of(_asking(question)),
+        kind=expected_answer(_asking(question)),
         asking=_ASKING & frozenset(said),
         polar=bool(said) and said[0] in BE | AUXILIARIES | {"has", "have", "had"},
         words=tuple(words),
@@ -171,7 +171,7 @@ def _asking(question: str) -> str:
 
 
 def _meaning(word: str) -> str:
-    """The word that stands for all that mean the same as ``word``."""
+    """The representative of the synonyms of ``word``."""
     found = stem(word)
     return _synonyms().get(found, found)
 
@@ -201,8 +201,8 @@ CANDIDATES = 64  # past questions, nearest by passage, that are compared word fo
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Like:
-    """Which past questions are wanted.
+class SimilarityCriteria:
+    """The criteria that past questions must meet.
 
     Attributes:
         threshold: least cosine of the two questions.
@@ -223,7 +223,7 @@ class Like:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimilarQuestion:
-    """A past question like the new one.
+    """A past question similar to the new one.
 
     Attributes:
         similarity: cosine of the two questions.
@@ -259,7 +259,7 @@ class SimilarQuestion:
 
     @property
     def correction(self) -> str:
-        """What the expert says that the answer, or sentences of it, should say instead."""
+        """The expert's replacement for the answer or for sentences of it."""
         given = self.rated.given if self.rated else None
         if given is None:
             return ""
@@ -268,20 +268,25 @@ class SimilarQuestion:
         )
 
 
-def like(kb: KnowledgeBase, collections: tuple[str, ...] = ()) -> Like:
-    """What the settings ask for."""
+def default_criteria(kb: KnowledgeBase, collections: tuple[str, ...] = ()) -> SimilarityCriteria:
+    """The criteria that the settings define."""
     threshold = kb.settings.features.similar_threshold
-    return Like(threshold=threshold, collections=collections)
+    return SimilarityCriteria(threshold=threshold, collections=collections)
 
 
-def similar_questions(kb: KnowledgeBase, question: str, wanted: Like) -> list[SimilarQuestion]:
+def similar_questions(
+    kb: KnowledgeBase, question: str, wanted: SimilarityCriteria
+) -> list[SimilarQuestion]:
     """The past questions that have an answer and feedback, the most similar first.
 
     Those that are expired come on top of ``wanted.most``.
     """
     if wanted.most == 0 or not question.strip():
         return []
-    near = [*_compared(kb, question, _near(kb, question, wanted)), *_own(kb, question, wanted)]
+    near = [
+        *_compared(kb, question, _near(kb, question, wanted)),
+        *_asked_here(kb, question, wanted),
+    ]
     found: list[SimilarQuestion] = []
     room = wanted.most
     for one in sorted(near, key=lambda each: (-each.similarity, each.id)):
@@ -303,20 +308,21 @@ def asked_before(
         return []
     near = [
         one
-        for one in _near(kb, question, Like(collections=collections))
+        for one in _near(kb, question, SimilarityCriteria(collections=collections))
         if (one.stored.past.score or 0) >= rating
     ]
     asked = {one.document.id: one.alone for one in near}
     found = [
         one
         for one in _compared(kb, question, near)
-        if same(question, asked[one.id], one.similarity)
+        if is_same_question(question, asked[one.id], one.similarity)
     ]
-    own = _own(kb, question, Like(threshold=LEAST, collections=collections))
+    own = _asked_here(kb, question, SimilarityCriteria(threshold=LEAST, collections=collections))
     found += [
         one
         for one in own
-        if same(question, one.past.question, one.similarity) and _rated_well(kb, one, rating)
+        if is_same_question(question, one.past.question, one.similarity)
+        and _rated_well(kb, one, rating)
     ]
     return sorted(found, key=lambda one: (-one.similarity, one.id))
 
@@ -333,7 +339,7 @@ def corrections(
         for rated in rated_answers(kb, question, LEAST, collections)
         if corrects(rated.given)
         and not rated.given.expired
-        and same(question, rated.given.question, rated.similarity)
+        and is_same_question(question, rated.given.question, rated.similarity)
     ]
     return sorted(found, key=lambda one: (one.given.updated_at, one.given.id), reverse=True)
 
@@ -347,8 +353,8 @@ class _Near:
     alone: str
 
 
-def _near(kb: KnowledgeBase, question: str, wanted: Like) -> list[_Near]:
-    """Those that have an answer and the wanted rating, by the nearest passages."""
+def _near(kb: KnowledgeBase, question: str, wanted: SimilarityCriteria) -> list[_Near]:
+    """Past questions with an answer and the required rating, from the nearest passages."""
     limits = Filters(
         collections=wanted.collections,
         kinds=("qa",),
@@ -360,7 +366,7 @@ def _near(kb: KnowledgeBase, question: str, wanted: Like) -> list[_Near]:
     stored = {
         known: one
         for known, one in kb.catalogue.past_questions.of(facts).items()
-        if _usable(one.past) and _rated(one.past, wanted)
+        if _has_expert_verdict(one.past) and _rated(one.past, wanted)
     }
     words = vocabulary_of(kb, wanted.collections) if stored else None
     return [
@@ -370,13 +376,15 @@ def _near(kb: KnowledgeBase, question: str, wanted: Like) -> list[_Near]:
     ]
 
 
-def _own(kb: KnowledgeBase, question: str, wanted: Like) -> Iterator[SimilarQuestion]:
-    """Those that were asked here, the most similar first."""
+def _asked_here(
+    kb: KnowledgeBase, question: str, wanted: SimilarityCriteria
+) -> Iterator[SimilarQuestion]:
+    """Past questions that were asked here, the most similar first."""
     for rated in rated_answers(kb, question, wanted.threshold, wanted.collections):
         if wanted.owner not in (None, rated.answer.owner):
             continue
         past = past_question(rated)
-        told = corrects(rated.given) or _usable(past)
+        told = corrects(rated.given) or _has_expert_verdict(past)
         spoken = {one.language for one in rated.documents}
         if told and _rated(past, wanted) and (not wanted.language or wanted.language in spoken):
             yield SimilarQuestion(
@@ -389,7 +397,7 @@ def _own(kb: KnowledgeBase, question: str, wanted: Like) -> Iterator[SimilarQues
 
 
 def _rated_well(kb: KnowledgeBase, one: SimilarQuestion, rating: int) -> bool:
-    """Whether everybody who rated the answer found it good, and nobody put it right."""
+    """Whether every rating of the answer is good and nobody corrected it."""
     known = one.rated.given.answer_id if one.rated else ""
     judged = [each for each in kb.catalogue.feedback.of_answers([known])[known] if not each.expired]
     scores = [each.score for each in judged if each.score is not None]
@@ -404,7 +412,7 @@ def _compared(kb: KnowledgeBase, question: str, near: Sequence[_Near]) -> Iterat
     cosines = (vectors[1:] @ vectors[0]).tolist()
     scored = zip(cosines, near, strict=True)
     for similarity, one in sorted(scored, key=lambda each: (-each[0], each[1].document.id)):
-        expired, sources = _standing(kb, one.document.collection, one.stored)
+        expired, sources = _source_state(kb, one.document.collection, one.stored)
         yield SimilarQuestion(
             document=one.document,
             past=one.stored.past,
@@ -416,10 +424,10 @@ def _compared(kb: KnowledgeBase, question: str, near: Sequence[_Near]) -> Iterat
 
 
 def verified_similar(kb: KnowledgeBase, question: str, collections: tuple[str, ...]) -> str:
-    """What a prompt shows of past questions like this one; empty when there is none."""
+    """Prompt text about similar past questions; empty when there are none."""
     if not kb.settings.features.similar_questions:
         return ""
-    found = similar_questions(kb, question, like(kb, collections))
+    found = similar_questions(kb, question, default_criteria(kb, collections))
     return formatted(found, partial(flagged_sentences, kb))
 
 
@@ -427,7 +435,7 @@ def formatted(
     found: Iterable[SimilarQuestion],
     flagged: Callable[[Iterable[str]], FlaggedSentences] = lambda _: NOTHING_FLAGGED,
 ) -> str:
-    """The past questions as a prompt shows them; expired ones are left out. No hits: empty."""
+    """Prompt text about these past questions, without expired ones."""
     return "\n\n".join(
         "\n".join(question_lines(one.past, one.correction, flagged(one.collections)))
         for one in found
@@ -435,13 +443,13 @@ def formatted(
     )
 
 
-def _usable(past: PastQuestion) -> bool:
-    """Whether there is an answer, and an expert's word on it."""
+def _has_expert_verdict(past: PastQuestion) -> bool:
+    """Whether the question has an answer and an expert's verdict on it."""
     judged = past.score is not None or any(judgement(sentence) for sentence in past.sentences)
     return bool(past.answer.strip()) and judged
 
 
-def _rated(past: PastQuestion, wanted: Like) -> bool:
+def _rated(past: PastQuestion, wanted: SimilarityCriteria) -> bool:
     if wanted.rating is None:
         return True
     if past.score is None:
@@ -452,18 +460,19 @@ def _rated(past: PastQuestion, wanted: Like) -> bool:
 
 
 def _alone(past: PastQuestion, known: Vocabulary) -> str:
-    """The past question in words that need no earlier turn."""
+    """The past question as a standalone question."""
     turns: Sequence[Turn] = [Turn(question=turn) for turn in past.flow]
-    return standalone(past.question, turns, known, date.today()).text if turns else past.question
+    return (
+        make_standalone(past.question, turns, known, date.today()).text if turns else past.question
+    )
 
 
-def _standing(
+def _source_state(
     kb: KnowledgeBase, collection: str, stored: StoredPastQuestion
 ) -> tuple[str, tuple[str, ...]]:
-    """Which source of the answer or of its correction has changed since the feedback came, and
-    all that are there.
+    """The source that changed since the feedback, and all sources that still exist.
 
-    A source that came later, or that is not in the collection, tells nothing.
+    Sources that came later or lie outside the collection are ignored.
     """
     links = dict.fromkeys((stored.past.expert_citation_url, stored.past.citation_url))
     sources = [

@@ -1,4 +1,4 @@
-"""From ranked lists to the evidence: fusion, near-duplicates and diversity, and what fits."""
+"""Turns ranked lists into evidence: fusion, deduplication, diversification and packing."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from wellread.values.question import Constraint
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchTrace:
-    """One search that was made: why ("the question", "side: heat pumps"), and within what."""
+    """One executed search: its purpose ("the question", "side: heat pumps") and filters."""
 
     purpose: str
     query: str
@@ -33,7 +33,7 @@ class SearchTrace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """What was found for a question, and how.
+    """The evidence found for a question, and how it was found.
 
     Attributes:
         strategy: which way it was found, in words.
@@ -63,7 +63,7 @@ RRF_K = 60  # Cormack, Clarke, Büttcher (SIGIR 2009), "Reciprocal Rank Fusion"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fused:
-    """A candidate with its joined score (0-1 for ``weighted``) and its place in every list."""
+    """A candidate with its fused score (0-1 for ``weighted``) and its rank in every list."""
 
     candidate: Candidate
     score: float
@@ -197,7 +197,7 @@ def varied(hits: Sequence[Hit], limit: int, relevance: float) -> list[Hit]:
 
 
 def merged(lists: Sequence[Sequence[Hit]], limit: int) -> list[Hit]:
-    """The hits of several searches in turns, best of each first, none twice."""
+    """The hits of several searches interleaved, best first, without duplicates."""
     chosen: dict[str, Hit] = {}
     for depth in range(max((len(hits) for hits in lists), default=0)):
         for hits in lists:
@@ -352,7 +352,7 @@ def reranked(
 
 
 def _shown(hit: Hit) -> Excerpt:
-    """What the reader reads of a hit: title and headings, then the text."""
+    """The text that the reader scores for a hit: title, headings and passage."""
     passage = hit.passage
     # The context of a passage begins with its title wherever it has one.
     heading = passage.context or hit.document.title
@@ -361,7 +361,7 @@ def _shown(hit: Hit) -> Excerpt:
 
 
 def _checked(scores: Scores, count: int, identity: str) -> NDArray[np.float64]:
-    """The scores, once they are one finite number for each hit."""
+    """The scores, after checking that there is one finite number per hit."""
     if scores.shape != (count,) or not np.isfinite(scores).all():
         raise ModelError(
             f"{identity} gave scores of shape {scores.shape} for {count} passages, or one that is "
@@ -371,7 +371,7 @@ def _checked(scores: Scores, count: int, identity: str) -> NDArray[np.float64]:
 
 
 def _scaled(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """``values`` from 0 to 1; equal ones are all 1."""
+    """``values`` scaled to 0-1; equal values all become 1."""
     low, high = values.min(), values.max()
     if not high > low:
         return np.ones_like(values)

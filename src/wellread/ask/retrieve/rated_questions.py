@@ -1,7 +1,7 @@
-"""Questions that were asked here and judged by experts: found by meaning, shown in prompts.
+"""Past questions that experts rated here: found by similarity and formatted for prompts.
 
-All vectors are held in one array, so a question is compared with every one of them. A question is
-embedded once and its vector kept; another embedder makes all of them anew.
+All question vectors share one array, so that a new question is compared with every one of them.
+Each question is embedded once; a change of embedder recomputes all vectors.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from wellread.identity import Everything, sentence_hash, sentence_words
 from wellread.kb import KnowledgeBase
 from wellread.kb.seen_by import edited_by
-from wellread.store.catalogue.feedback_records import places_quoted, rests_on
+from wellread.store.catalogue.feedback_records import places_quoted, supporting_places
 from wellread.store.schema.stored_values import BetterCitation, Feedback
 from wellread.text.sentences import sentence_spans
 from wellread.types import DocumentFacts, PastQuestion, SentenceFeedback
@@ -52,7 +52,7 @@ class RatedAnswer:
     @property
     def places(self) -> list[BetterCitation]:
         """The places that the expert's word rests on."""
-        return rests_on(self.given, self.answer)
+        return supporting_places(self.given, self.answer)
 
     def inside(self, collections: Sequence[str]) -> bool:
         """Whether all that it says and rests on is known to be in one of ``collections``."""
@@ -97,7 +97,7 @@ def rated_answers(
 
 
 def past_question(rated: RatedAnswer) -> PastQuestion:
-    """The answer and what the expert said of it, as a past question that came with the sources."""
+    """The rated answer in the form of a past question that came with the sources."""
     given, answer = rated.given, rated.answer
     judged = {one.sentence: one for one in given.sentences}
     feedback = tuple(
@@ -124,7 +124,7 @@ def past_question(rated: RatedAnswer) -> PastQuestion:
 
 
 def _made(kb: KnowledgeBase, given: Feedback, answer: Answer, similarity: float) -> RatedAnswer:
-    named = [one.document_id for one in (*places_quoted(answer), *rests_on(given, answer))]
+    named = [one.document_id for one in (*places_quoted(answer), *supporting_places(given, answer))]
     named += [known for row in (answer.table.documents if answer.table else ()) for known in row]
     wanted = list(dict.fromkeys(named))
     facts = kb.catalogue.facts(wanted)
@@ -150,7 +150,7 @@ def _read(kb: KnowledgeBase) -> _Vectors:
             one.feedback_id: row.astype(np.float32).tobytes()
             for one, row in zip(missing, made, strict=True)
         }
-        kb.catalogue.feedback.embedded(fresh, embedder.identity)
+        kb.catalogue.feedback.store_vectors(fresh, embedder.identity)
     rows = [
         np.frombuffer(fresh.get(one.feedback_id, one.vector), dtype=np.float32) for one in questions
     ]
@@ -192,7 +192,7 @@ def question_lines(past: PastQuestion, correction: str, flagged: FlaggedSentence
 
 
 def judgement(sentence: SentenceFeedback) -> str:
-    """What was said of a sentence, flags only where they are set; empty when nothing was."""
+    """The expert's verdict on a sentence, with its flags; empty without a verdict."""
     parts = [f"{sentence.score}/100"] if sentence.score is not None else []
     parts += [_flat(sentence.explanation)] if sentence.explanation.strip() else []
     parts += ["harmful: true"] if sentence.harmful else []
@@ -203,7 +203,7 @@ def judgement(sentence: SentenceFeedback) -> str:
 def shown_text(
     text: str, flagged: FlaggedSentences, judged: Sequence[SentenceFeedback] = ()
 ) -> str:
-    """``text`` on one line, cut at about 400 characters, without what is flagged."""
+    """``text`` on one line, cut at about 400 characters, without flagged sentences."""
     return _cut(_flat(without_flagged(text, flagged, judged)))
 
 
@@ -237,8 +237,8 @@ Words = tuple[str, ...]
 T = TypeVar("T")
 
 
-class Held(Generic[T]):
-    """One value per knowledge base and what may be read of it, held as long as the feedback stays.
+class FeedbackCache(Generic[T]):
+    """A cache per knowledge base and read scope, valid until the feedback changes.
 
     Args:
         make: reads the value from the catalogue.
@@ -256,21 +256,21 @@ class Held(Generic[T]):
         self._lock = threading.Lock()
 
     def of(self, kb: KnowledgeBase) -> T:
-        """The value as the feedback stands; one small query while nothing has changed."""
+        """The cached value, recomputed when the feedback has changed."""
         # The stamp is read first: a change in between makes the value be read again, never late.
         stamp = f"{kb.catalogue.feedback.stamp()} {self._hangs_on(kb)}"
-        known = self._values.get(kb.common)
+        known = self._values.get(kb.cache_key)
         if known is not None and known[0] == stamp:
             return known[1]
         with self._lock:
             made = self._make(kb)
-            self._values[kb.common] = (stamp, made)
+            self._values[kb.cache_key] = (stamp, made)
             return made
 
 
 @dataclass(frozen=True, slots=True)
 class FlaggedSentences:
-    """All of them, to be looked up by the words of what is about to be delivered."""
+    """Flagged sentences, to compare with the sentences of an answer before delivery."""
 
     hashes: frozenset[str] = frozenset()
     inside: Mapping[str, tuple[Words, ...]] = field(default_factory=dict)
@@ -279,7 +279,7 @@ class FlaggedSentences:
         return bool(self.hashes)
 
     def holds(self, text: str) -> bool:
-        """Whether ``text``, a sentence or several, says one of them."""
+        """Whether ``text`` contains a flagged sentence."""
         return bool(self.places([text]))
 
     def places(self, texts: Sequence[str]) -> frozenset[int]:
@@ -296,7 +296,7 @@ class FlaggedSentences:
         return frozenset(found)
 
     def without(self, hashes: Collection[str]) -> FlaggedSentences:
-        """All but these."""
+        """The flagged sentences except these."""
         left = {
             word: tuple(one for one in some if sentence_hash(" ".join(one)) not in hashes)
             for word, some in self.inside.items()
@@ -304,7 +304,7 @@ class FlaggedSentences:
         return FlaggedSentences(hashes=self.hashes.difference(hashes), inside=left)
 
     def free(self, texts: Iterable[str]) -> tuple[str, ...]:
-        """Those of ``texts`` that say none of them."""
+        """The ``texts`` that contain no flagged sentence."""
         return tuple(text for text in texts if not self.holds(text))
 
     def _candidates(self, words: Words) -> list[Words]:
@@ -314,13 +314,13 @@ class FlaggedSentences:
 
 
 def _runs(flagged: Words, said: Words) -> list[int]:
-    """Where ``flagged`` stands word for word."""
+    """The spans of ``text`` that repeat ``flagged`` word for word."""
     size = len(flagged)
     return [start for start in range(len(said) - size + 1) if said[start : start + size] == flagged]
 
 
 def flagged_from(sentences: Mapping[str, str]) -> FlaggedSentences:
-    """The sentences, each by its hash; the words may be empty."""
+    """Flagged sentences by hash; their words may be empty."""
     long = {words for words in map(sentence_words, sentences.values()) if len(words) >= SHORTEST}
     often = Counter(word for words in long for word in set(words))
     inside: dict[str, list[Words]] = defaultdict(list)
@@ -352,13 +352,13 @@ class _Flags:
         return made
 
 
-_held = Held(lambda kb: _Flags(kb.catalogue.feedback.harmful_by()))
+_held = FeedbackCache(lambda kb: _Flags(kb.catalogue.feedback.harmful_by()))
 
 
 def flagged_sentences(kb: KnowledgeBase, collections: Iterable[str]) -> FlaggedSentences:
-    """What must not be said of these collections: what was flagged by who may edit all of them.
+    """Sentences flagged by users who may edit all of these collections.
 
-    Of what rests on no collection that is known, only who may edit everything can say it.
+    Flags on answers without a known collection count only from users who may edit everything.
     """
     flags, names = _held.of(kb), frozenset(collections)
     givers = (giver for giver in flags.by if _covers(edited_by(kb, giver), names))
@@ -379,8 +379,8 @@ def flagged_of_documents(
     return [found[names] for names in within]
 
 
-def reach_of_flags(kb: KnowledgeBase) -> str:
-    """Another one when those who flagged something may edit other collections; mostly empty."""
+def flag_rights_stamp(kb: KnowledgeBase) -> str:
+    """A stamp that changes when the edit rights of flagging users change; usually empty."""
     reaches = ((giver, edited_by(kb, giver)) for giver in sorted(_held.of(kb).by))
     return "; ".join(
         f"{giver}: {'*' if isinstance(reach, Everything) else sorted(reach)}"
@@ -392,4 +392,4 @@ def _covers(edits: frozenset[str] | Everything, names: frozenset[str]) -> bool:
     return isinstance(edits, Everything) or (bool(names) and names <= edits)
 
 
-_vectors = Held(_read, lambda kb: kb.embedder.identity)
+_vectors = FeedbackCache(_read, lambda kb: kb.embedder.identity)

@@ -1,7 +1,7 @@
-"""Searches within the limits that a question sets, and lets go of one that matches nothing.
+"""Searches within the filters that a question sets and relaxes a filter that matches nothing.
 
-The asker's own filters are never let go of; those read from the question's words are, one at a
-time, and the answer says so. Collections are among the asker's filters: a hard border.
+Filters that the user set, collections among them, are never relaxed. Those read from the question
+are relaxed one at a time, and the answer says so.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import Any
 
 from wellread.ask.retrieve.ranking import SearchTrace, reranked
-from wellread.ask.retrieve.search import Searched, by_preference, look
+from wellread.ask.retrieve.search import SearchResult, by_preference, search_with_trace
 from wellread.ask.understand.question_parts import WRITTEN
 from wellread.kb import KnowledgeBase
 from wellread.text.english import SAYING
@@ -56,7 +56,7 @@ def naming(hits: Sequence[Hit], named: re.Pattern[str]) -> list[Hit]:
 
 
 def _months(since: datetime, until: datetime) -> list[tuple[int, int]]:
-    """The months from ``since`` to ``until``; none when one of them is not whole, or too many."""
+    """The months from ``since`` to ``until``; none for partial months or too long a period."""
     last = calendar.monthrange(until.year, until.month)[1]
     count = 12 * (until.year - since.year) + until.month - since.month + 1
     if since.day != 1 or until.day != last or not 0 < count <= LONGEST:
@@ -99,7 +99,7 @@ LET_GO: tuple[ConstraintKind, ...] = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Within:
-    """What was found within the limits that could be kept.
+    """The hits found within the filters that could be kept.
 
     Attributes:
         filters: those that were searched with.
@@ -115,10 +115,10 @@ class Within:
 
 
 def narrowed(filters: Filters, constraints: Sequence[Constraint]) -> Filters | None:
-    """``filters`` with every constraint added; None when two of them exclude each other."""
+    """``filters`` combined with every constraint; None when two exclude each other."""
     joined: Filters | None = filters
     for constraint in constraints:
-        joined = None if joined is None else both(joined, constraint.filters)
+        joined = None if joined is None else intersect_filters(joined, constraint.filters)
     return joined
 
 
@@ -144,7 +144,7 @@ def search_within(
         found = [] if filters is None else [_sources(kb, text, filters, limit, purpose)]
         found += _naming(kb, analysis, kept, limit)
         found += _reporting(kb, analysis, kept, limit)
-        traces += [searched.look for searched in found]
+        traces += [searched.trace for searched in found]
         hits = _joined(found, limit)
         if hits or not kept:
             break
@@ -164,7 +164,7 @@ def search_within(
 
 def _naming(
     kb: KnowledgeBase, analysis: Analysis, kept: Sequence[Constraint], limit: int
-) -> list[Searched]:
+) -> list[SearchResult]:
     """What names the asked time itself; nothing where no time is asked for."""
     timed = next((constraint for constraint in kept if constraint.kind == "time"), None)
     named = period_named(analysis.question, timed.filters) if timed is not None else None
@@ -179,22 +179,24 @@ def _naming(
 
 def _reporting(
     kb: KnowledgeBase, analysis: Analysis, kept: Sequence[Constraint], limit: int
-) -> list[Searched]:
+) -> list[SearchResult]:
     """What texts in which nobody speaks report of the speaker; nothing where none is asked for."""
     said = next((constraint for constraint in kept if constraint.kind == "speaker"), None)
     rest = narrowed(analysis.filters, [one for one in kept if one is not said])
     if said is None or rest is None:
         return []
-    within = both(rest, Filters(kinds=WRITTEN))
+    within = intersect_filters(rest, Filters(kinds=WRITTEN))
     if within is None:
         return []
     found = _sources(kb, analysis.question, within, limit, f"what is reported of {said.value}")
-    told = [hit for hit in found.hits if told_of(hit.passage.text, said.filters.speakers)]
+    told = [
+        hit for hit in found.hits if attributes_speech_to(hit.passage.text, said.filters.speakers)
+    ]
     return [replace(found, hits=told)]
 
 
-def _joined(found: Sequence[Searched], limit: int) -> list[Hit]:
-    """The hits of all searches, best first, none twice."""
+def _joined(found: Sequence[SearchResult], limit: int) -> list[Hit]:
+    """The hits of all searches, best first, without duplicates."""
     if len(found) == 1:
         return found[0].hits
     best: dict[str, Hit] = {}
@@ -206,24 +208,28 @@ def _joined(found: Sequence[Searched], limit: int) -> list[Hit]:
 
 
 def _second_look(kb: KnowledgeBase, text: str, hits: list[Hit]) -> tuple[list[Hit], str]:
-    """The hits in the reader's order, where it knows more than words, and what went wrong."""
+    """The hits reranked by the reader where it helps, and an error message."""
     if not kb.reader.reranks:
         return hits, ""
     settings = kb.settings.reader
     return reranked(kb.reader, text, hits, settings.depth, settings.weight)
 
 
-def _sources(kb: KnowledgeBase, text: str, filters: Filters, limit: int, purpose: str) -> Searched:
-    found = look(kb, text, filters, limit=limit, purpose=purpose)
+def _sources(
+    kb: KnowledgeBase, text: str, filters: Filters, limit: int, purpose: str
+) -> SearchResult:
+    found = search_with_trace(kb, text, filters, limit=limit, purpose=purpose)
     if not filters.kinds and any(hit.document.kind == "qa" for hit in found.hits):
-        found = look(kb, text, replace(filters, kinds=SOURCE_KINDS), limit=limit, purpose=purpose)
+        found = search_with_trace(
+            kb, text, replace(filters, kinds=SOURCE_KINDS), limit=limit, purpose=purpose
+        )
     return found
 
 
 def _unmet(
     kb: KnowledgeBase, analysis: Analysis, text: str, kept: Sequence[Constraint]
 ) -> list[Constraint]:
-    """The constraints to let go of first: those that match nothing by themselves, else one."""
+    """The constraints to relax first: those without any match, else one of the rest."""
     if len(kept) == 1:
         return list(kept)
     alone = [
@@ -239,8 +245,8 @@ def _least_sure(kept: Sequence[Constraint]) -> list[Constraint]:
     return [min(kept, key=lambda constraint: LET_GO.index(constraint.kind))]
 
 
-def both(one: Filters, other: Filters) -> Filters | None:
-    """What both let through; None when that is nothing."""
+def intersect_filters(one: Filters, other: Filters) -> Filters | None:
+    """The intersection of two filters; None when nothing can match."""
     joined: dict[str, Any] = {}
     for field in fields(Filters):
         mine, theirs = getattr(one, field.name), getattr(other, field.name)
@@ -248,17 +254,17 @@ def both(one: Filters, other: Filters) -> Filters | None:
             joined[field.name] = mine or theirs
             continue
         if field.name == "taxonomy":  # dimensions add up, values of one are alternatives
-            both = _taxonomy(mine, theirs)
+            shared = _taxonomy(mine, theirs)
         elif isinstance(mine, datetime):
-            both = max(mine, theirs) if field.name == "published_from" else min(mine, theirs)
+            shared = max(mine, theirs) if field.name == "published_from" else min(mine, theirs)
         elif field.name in ("authors", "speakers"):  # as the index does, names without case
             names = {name.casefold() for name in theirs}
-            both = tuple(name for name in mine if name.casefold() in names)
+            shared = tuple(name for name in mine if name.casefold() in names)
         else:
-            both = tuple(value for value in mine if value in theirs)
-        if not both:
+            shared = tuple(value for value in mine if value in theirs)
+        if not shared:
             return None
-        joined[field.name] = both
+        joined[field.name] = shared
     made = Filters(**joined)
     since, until = made.published_from, made.published_to
     return None if since and until and since > until else made
@@ -273,10 +279,10 @@ def _taxonomy(mine: Pairs, theirs: Pairs) -> Pairs | None:
         wanted = [pair for pair in theirs if pair[0] == dimension]
         there = [pair for pair in mine if pair[0] == dimension]
         if there:
-            both = [pair for pair in there if pair in wanted]
-            if not both:
+            shared = [pair for pair in there if pair in wanted]
+            if not shared:
                 return None
-            kept = [pair for pair in kept if pair[0] != dimension or pair in both]
+            kept = [pair for pair in kept if pair[0] != dimension or pair in shared]
         else:
             kept += wanted
     return tuple(kept)
@@ -289,11 +295,11 @@ SHORTEST_PART = 3  # letters of a first or last name by which a person is called
 _SAYING = "|".join(sorted(SAYING, key=len, reverse=True))
 
 
-def is_theirs(piece: Evidence, speaker: str, text: str, voices: Iterable[str]) -> bool:
-    """Whether ``text`` is said by one of ``voices`` or, where nobody speaks, reported of them."""
+def is_said_by(piece: Evidence, speaker: str, text: str, voices: Iterable[str]) -> bool:
+    """Whether one of ``voices`` says ``text`` or is reported as saying it."""
     if piece.turns:
         return speaker.casefold() in {voice.casefold() for voice in voices}
-    return told_of(text, voices)
+    return attributes_speech_to(text, voices)
 
 
 def text_of(piece: Evidence, span: Span) -> str:
@@ -302,7 +308,7 @@ def text_of(piece: Evidence, span: Span) -> str:
 
 
 def sentences_of(piece: Evidence) -> Iterator[tuple[str, Span]]:
-    """Each sentence of the piece's text with its speaker; none goes on from one to another."""
+    """The sentences of the piece with their speakers, split at speaker changes."""
     first = piece.span.start
     turns = [(each.speaker, each.span.start - first, each.span.end - first) for each in piece.turns]
     for speaker, start, end in turns or [("", 0, len(piece.text))]:
@@ -310,8 +316,8 @@ def sentences_of(piece: Evidence) -> Iterator[tuple[str, Span]]:
             yield speaker, Span(start=start + span.start, end=start + span.end)
 
 
-def told_of(sentence: str, speakers: Iterable[str]) -> bool:
-    """Whether ``sentence`` reports the words of one of ``speakers`` by name."""
+def attributes_speech_to(sentence: str, speakers: Iterable[str]) -> bool:
+    """Whether ``sentence`` attributes speech to one of ``speakers`` by name."""
     called = _called(speakers)
     return any(name in sentence for name in called) and bool(_pattern(called).search(sentence))
 

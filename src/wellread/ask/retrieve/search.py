@@ -1,6 +1,6 @@
-"""From words to ranked passages: candidates of each list, fusion, the live-version check.
+"""Runs one hybrid search: candidates per list, score fusion, and a check for live versions.
 
-This is one search. What a question needs of searches is for ``limits.py`` and the strategies.
+The searches of a whole question are composed in ``relax.py`` and the strategies.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from wellread.ask.retrieve.ranking import Fused, SearchTrace
 from wellread.config import RetrievalSettings
 from wellread.errors import DamageError, StoreError, UnknownCollectionError
 from wellread.kb import KnowledgeBase, Parts
-from wellread.kb.seen_by import whole_of
+from wellread.kb.seen_by import base_of
 from wellread.models.base import Excerpt, Ranking
-from wellread.models.open_reader import room_for_words
+from wellread.models.open_reader import closeness_weight
 from wellread.types import Candidate, DocumentFacts, Filters, Hit, ListRank, Passage
-from wellread.values.question import Analysis, SourceRule, fitting
+from wellread.values.question import Analysis, SourceRule, first_fitting_rule
 
 logger = logging.getLogger(__name__)
 
@@ -36,11 +36,11 @@ _lists = ThreadPoolExecutor(max_workers=4, thread_name_prefix="wellread-list")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Searched:
-    """The hits of one search, best first, and how they came about."""
+class SearchResult:
+    """The hits of one search, best first, with its trace."""
 
     hits: list[Hit]
-    look: SearchTrace
+    trace: SearchTrace
 
 
 def search(
@@ -51,11 +51,11 @@ def search(
     mode: SearchMode = "hybrid",
     limit: int = 10,
 ) -> list[Hit]:
-    """The best ``limit`` passages for ``text``, best first, with their place in every list."""
-    return look(kb, text, filters, mode=mode, limit=limit).hits
+    """The best ``limit`` passages for ``text``, best first, with their rank in every list."""
+    return search_with_trace(kb, text, filters, mode=mode, limit=limit).hits
 
 
-def look(
+def search_with_trace(
     kb: KnowledgeBase,
     text: str,
     filters: Filters,
@@ -63,8 +63,8 @@ def look(
     purpose: str = "the question",
     mode: SearchMode = "hybrid",
     limit: int = 10,
-) -> Searched:
-    """``search``, with what it was made for."""
+) -> SearchResult:
+    """``search``, with a trace that records its purpose."""
     check_collections(kb, filters)
     settings = kb.settings.retrieval
     for _ in range(TRIES):
@@ -86,14 +86,14 @@ def look(
                 if not any(lists.values()):
                     check_index(kb)
                 made = SearchTrace(purpose=purpose, query=text, filters=filters)
-                return Searched(hits=hits, look=made)
+                return SearchResult(hits=hits, trace=made)
         logger.info("searching again, because the index was switched")
     raise StoreError("the index was switched again and again during a search", hint="try again")
 
 
 def check_index(kb: KnowledgeBase) -> None:
-    """Refuse to look into an index that lost all: finding nothing there says nothing of sources."""
-    whole = whole_of(kb)
+    """Raise an error when the index has lost its data, so an empty result is not trusted."""
+    whole = base_of(kb)
     if whole.index.rows() == 0 and any(each.passages for each in whole.catalogue.stats()):
         raise DamageError(
             "the index is gone or empty, and the catalogue is not",
@@ -102,7 +102,7 @@ def check_index(kb: KnowledgeBase) -> None:
 
 
 def check_collections(kb: KnowledgeBase, filters: Filters) -> None:
-    """Refuse a collection that does not exist."""
+    """Raise an error when a collection does not exist."""
     if not filters.collections:
         return
     known = kb.catalogue.collection_names()
@@ -144,13 +144,13 @@ def _vector_share(settings: RetrievalSettings, mode: SearchMode) -> float:
 
 
 def _closer_share(settings: RetrievalSettings, mode: SearchMode) -> float:
-    """The share of closeness; none beside reciprocal ranks, which are no scores from 0 to 1."""
+    """The weight of word proximity; zero for reciprocal ranks, which are not 0-1 scores."""
     return settings.closeness if mode == "hybrid" and settings.fusion != "rrf" else 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Closer:
-    """How close the words of ``text`` stand in a passage, and its share of the score."""
+    """Scores how close together the words of ``text`` occur in a passage."""
 
     text: str
     share: float
@@ -158,7 +158,7 @@ class _Closer:
 
 
 def _hits(kb: KnowledgeBase, fused: Sequence[Fused], limit: int, closer: _Closer) -> list[Hit]:
-    """The best ``limit`` candidates that are live, with text and facts."""
+    """The best ``limit`` candidates that are live, with text and metadata."""
     hits: list[Hit] = []
     # Nearly all candidates are live, so a second look beyond the first few is rare.
     step = max(limit, CLOSER_LOOKED) if closer.share else limit
@@ -190,7 +190,7 @@ def _closest_first(
     held = [passages[item.candidate.passage_id] for item in looked]
     read = [Excerpt(text=passage.text, title=passage.context) for passage in held]
     close = closer.reader.relevance(closer.text, read).tolist()
-    share = closer.share * room_for_words(closer.text, [passage.text for passage in held])
+    share = closer.share * closeness_weight(closer.text, [passage.text for passage in held])
     order = sorted(range(len(close)), key=lambda place: -close[place])
     places = {place: rank for rank, place in enumerate(order, 1)}
     scored = [
@@ -234,7 +234,7 @@ BEST = 5  # hits among which a muted source would have mattered
 
 
 def by_preference(analysis: Analysis, hits: Sequence[Hit]) -> list[Hit]:
-    """The hits, best first, without muted ones, once liked ones have gained and others lost."""
+    """The hits reordered by the user's source preferences, without muted sources."""
     liked = analysis.liking
     if not (liked.preferred or liked.lowered or liked.muted):
         return list(hits)
@@ -243,13 +243,13 @@ def by_preference(analysis: Analysis, hits: Sequence[Hit]) -> list[Hit]:
 
 
 def muted(analysis: Analysis, hit: Hit) -> bool:
-    """Whether the asker muted the hit's source, and did not ask for it in this question."""
+    """Whether the user muted the hit's source and did not ask for it in this question."""
     rules = [rule for rule in analysis.liking.muted if not _asked_for(analysis, rule)]
-    return fitting(rules, hit.document) is not None
+    return first_fitting_rule(rules, hit.document) is not None
 
 
 def muted_words(analysis: Analysis, best: Sequence[Hit]) -> str:
-    """What muting kept out of the ``best`` hits of a search without it; empty when nothing."""
+    """A note on what muting removed from the ``best`` hits; empty when nothing."""
     titles = dict.fromkeys(hit.document.title for hit in best if muted(analysis, hit))
     named = ", ".join(f"“{title}”" for title in titles)
     return f"muted by you and not used, though among the best: {named}" if named else ""
@@ -261,14 +261,14 @@ def _weighed(analysis: Analysis, hit: Hit) -> Hit:
         (liked.preferred, HIGHER, PREFERRED),
         (liked.lowered, LOWER, LOWERED),
     ):
-        if fitting(rules, hit.document):
+        if first_fitting_rule(rules, hit.document):
             rank = ListRank(name=name, rank=1, score=factor)
             return replace(hit, score=min(1.0, hit.score * factor), ranks=(*hit.ranks, rank))
     return hit
 
 
 def _asked_for(analysis: Analysis, rule: SourceRule) -> bool:
-    """Whether the asker's limits or the question's words name what the rule is about."""
+    """Whether the user's filters or the question name the subject of the rule."""
     limits = [analysis.filters, *(one.filters for one in analysis.constraints)]
     return any(rule.value.casefold() in _values(one, rule) for one in limits)
 

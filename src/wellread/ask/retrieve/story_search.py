@@ -1,9 +1,8 @@
-"""Finds the stories that a question is about, or those of a time, and the best items of each.
+"""Finds the news stories on a topic or of a period, with the best items of each.
 
-A story is found by its passages: the best of them in the search that questions use (words and
-meaning) says more of what a story holds than one vector for all of it (the figures are in
-docs/decisions/008-stories.md). Fitting decides most; among stories that fit about as well, the
-recent, the widely told and those with something new go first.
+A story is found by its passages: the best of them in the ordinary hybrid search describe it better
+than one vector for the whole story (figures in docs/decisions/008-stories.md). Relevance decides
+most; among equally relevant stories, recent, widely reported and novel ones come first.
 """
 
 from __future__ import annotations
@@ -16,11 +15,11 @@ from datetime import UTC, datetime, timedelta
 
 from wellread.ask.retrieve.ranking import Found, SearchTrace, varied
 from wellread.ask.retrieve.relax import Within, search_within
-from wellread.ask.retrieve.search import look, search
+from wellread.ask.retrieve.search import search, search_with_trace
 from wellread.kb import KnowledgeBase
 from wellread.store.catalogue.documents.story_records import ItemKey, ItemPlace, Story
 from wellread.text.english_questions import NEWS_ASKED
-from wellread.text.sentences import HEAD, headline
+from wellread.text.sentences import HEAD, part_title
 from wellread.types import DocumentFacts, Filters, Hit, Span
 from wellread.values.question import Analysis
 
@@ -40,7 +39,7 @@ MANY_SOURCES = 8  # from which on more of them make no difference
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoryQuery:
-    """Which stories are wanted.
+    """The criteria of a story search.
 
     Attributes:
         collections: none: all.
@@ -70,7 +69,7 @@ class FoundItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundStory:
-    """A story that a question is about, with its best items, best first."""
+    """A story on the topic with its best items, best first."""
 
     story: Story
     score: float
@@ -80,7 +79,7 @@ class FoundStory:
 
 
 def rank(fit: float, age_days: float, sources: int, novelty: float) -> float:
-    """How far up a story belongs; larger is better.
+    """The ranking score of a story; larger is better.
 
     Args:
         fit: of question and story, 0-1.
@@ -116,8 +115,8 @@ def find_stories(
         published_to=until,
     )
     hits = search(kb, query.text, filters, limit=PASSAGES)
-    meant = _meant(kb, hits)
-    stories = {story.id: story for story in kb.catalogue.stories.told(list(meant))}
+    meant = _hits_by_story(kb, hits)
+    stories = {story.id: story for story in kb.catalogue.stories.with_text(list(meant))}
     known = any(hit.similarity is not None for hit in hits)
     found = [
         (stories[name], places)
@@ -150,8 +149,8 @@ class _Place:
     share: float
 
 
-def _meant(kb: KnowledgeBase, hits: Sequence[Hit]) -> dict[str, list[_Place]]:
-    """Story id to the hits in its items, best first."""
+def _hits_by_story(kb: KnowledgeBase, hits: Sequence[Hit]) -> dict[str, list[_Place]]:
+    """Map each story id to the hits in its items, best first."""
     items = kb.catalogue.stories.places({hit.document.id for hit in hits})
     meant: dict[str, list[_Place]] = {}
     for hit in hits:
@@ -185,7 +184,7 @@ def _scored(story: Story, places: Sequence[_Place], at: datetime) -> float:
 
 
 def _best_items(kb: KnowledgeBase, places: Sequence[_Place], limit: int) -> tuple[FoundItem, ...]:
-    """The items with the best hits; of near-duplicates the better one."""
+    """The items with the best hits; the best of each group of near-duplicates."""
     scores: dict[ItemKey, tuple[float, _Place]] = {}
     for place in places:
         original = place.item.repeats or place.item.key
@@ -202,7 +201,7 @@ def _best_items(kb: KnowledgeBase, places: Sequence[_Place], limit: int) -> tupl
         FoundItem(
             document=place.hit.document,
             span=span,
-            title=headline(
+            title=part_title(
                 place.item.span,
                 text[:HEAD],
                 place.hit.document.title,
@@ -304,7 +303,7 @@ def _passages(
     if filters.document_ids:
         documents = tuple(known for known in documents if known in filters.document_ids) or ("",)
     filters = replace(filters, document_ids=documents)
-    searched = look(
+    searched = search_with_trace(
         kb,
         text,
         filters,
@@ -324,4 +323,4 @@ def _passages(
             )
             if best is not None:
                 chosen.setdefault(best.passage.id, best)
-    return list(chosen.values()), searched.look
+    return list(chosen.values()), searched.trace

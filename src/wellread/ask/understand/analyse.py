@@ -1,7 +1,7 @@
-"""From a question to what it asks for: names, limits, type, subject, mode. No language model.
+"""Analyses a question without a language model: names, limits, type, subject and mode.
 
-Everything that depends on the material comes in through the vocabulary, so the same question
-over the same vocabulary on the same day is always understood the same way.
+All knowledge of the material comes from the vocabulary, so the same question over the same
+vocabulary on the same day always gives the same analysis.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from wellread.ask.understand.mentions import (
     Mention,
     entities_of,
     people_in,
-    people_of,
-    published_of,
+    people_limits,
+    publisher_limits,
 )
-from wellread.ask.understand.question_parts import Limit, asked_part, sides_of, without
-from wellread.ask.understand.question_type import Named, masked_question, type_of
+from wellread.ask.understand.question_parts import Limit, asking_sentences, remove_spans, sides_of
+from wellread.ask.understand.question_type import KnownSpans, classify_question, mask_question
 from wellread.ask.understand.source_limits import sources_of, taxonomy_of
-from wellread.ask.understand.time_windows import Times, windows_of
+from wellread.ask.understand.time_windows import TimeContext, windows_of
 from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.errors import RequestError
 from wellread.models.base import Embedder
@@ -30,8 +30,8 @@ from wellread.types import Mode, Span
 from wellread.values.answers import Question
 from wellread.values.question import Analysis, NamedEntity, QuestionType
 
-LONGEST_QUESTION = 4_000
-TELLING = 1_000  # characters that its type is told by
+MAX_QUESTION_CHARS = 4_000
+MAX_TYPE_CHARS = 1_000  # characters of the question that its type is predicted from
 _DEEP_TYPES: dict[QuestionType, str] = {
     "comparative": "it compares",
     "trend": "it asks how something changed",
@@ -47,31 +47,31 @@ def analyse(
     *,
     days: Collection[date] = (),
 ) -> Analysis:
-    """What ``question`` asks for.
+    """Analyse ``question``.
 
     Args:
-        vocabulary: of the collections that the question is scoped to.
-        today: what "last week" is counted from.
-        embedder: its vector helps where the words leave the type open.
-        days: those that the question names on which something was published.
+        vocabulary: the names of the collections that the question is scoped to.
+        today: the day from which "last week" is counted.
+        embedder: breaks the tie when the words leave the type open.
+        days: the days named in the question on which something was published.
     """
     text = _in_one_line(question.text)
-    named = named_in(text, vocabulary, today, days)
-    asking, entities = asked_part(text), named.entities
-    limits = _inside(named.limits, asking)
-    known = Named(
+    names = find_names(text, vocabulary, today, days)
+    asking, entities = asking_sentences(text), names.entities
+    limits = _asked_limits(names.limits, asking)
+    spans = KnownSpans(
         entities=entities,
-        people=[one.span for one in named.people],
-        constraints=[one.constraint for one in limits],
+        people=[person.span for person in names.people],
+        constraints=[limit.constraint for limit in limits],
     )
-    words = masked_question(text[:TELLING], vocabulary, known, today)
-    sort, told = type_of(words, _subject(text, [one.cut for one in limits]), embedder)
-    people = _inside(people_of(text, named.people), asking)
-    whose = _whose(named.people) if sort == "persona" else None
-    cuts = [one.cut for one in people] or [whose.span] if whose else []
-    limits += people if sort != "persona" else ()  # views need not be in their own words
-    limits.sort(key=lambda one: one.constraint.span.start)
-    subject = _subject(text, [*cuts, *(one.cut for one in limits)])
+    words = mask_question(text[:MAX_TYPE_CHARS], vocabulary, spans, today)
+    sort, cue = classify_question(words, _subject(text, [limit.cut for limit in limits]), embedder)
+    people = _asked_limits(people_limits(text, names.people), asking)
+    persona = _first_speaker(names.people) if sort == "persona" else None
+    cuts = [person.cut for person in people] or [persona.span] if persona else []
+    limits += people if sort != "persona" else ()  # others may report a person's views
+    limits.sort(key=lambda limit: limit.constraint.span.start)
+    subject = _subject(text, [*cuts, *(limit.cut for limit in limits)])
     mode, why = _mode_of(text, sort, question.mode)
     return Analysis(
         question=text,
@@ -82,11 +82,11 @@ def analyse(
         mode=mode,
         subject=subject,
         max_clusters=question.max_clusters,
-        constraints=tuple(one.constraint for one in limits),
+        constraints=tuple(limit.constraint for limit in limits),
         entities=entities,
         sides=sides_of(text, entities) if sort == "comparative" else (),
-        reasons=(f"{sort}: “{told}”" if told else f"{sort}: no word tells another type", why),
-        persona=whose.speakers if whose else (),
+        reasons=(f"{sort}: “{cue}”" if cue else f"{sort}: no word suggests another type", why),
+        persona=persona.speakers if persona else (),
     )
 
 
@@ -94,56 +94,56 @@ def _in_one_line(question: str) -> str:
     text = " ".join(question.split())
     if not text:
         raise RequestError("the question is empty", hint="write a question")
-    if len(text) > LONGEST_QUESTION:
+    if len(text) > MAX_QUESTION_CHARS:
         raise RequestError(
-            f"the question has {len(text):,} characters, the limit is {LONGEST_QUESTION:,}",
+            f"the question has {len(text):,} characters, the limit is {MAX_QUESTION_CHARS:,}",
             hint="shorten it, or add the long text as a document",
         )
     return text
 
 
 @dataclass(frozen=True, slots=True)
-class NamedIn:
-    """Who and what a text names, and the limits that it sets but for those on people."""
+class FoundNames:
+    """The people and entities that a text names, and its limits except those on people."""
 
     people: list[Mention]
     entities: tuple[NamedEntity, ...]
     limits: list[Limit]
 
 
-def named_in(
+def find_names(
     text: str, vocabulary: Vocabulary, today: date, days: Collection[date] = ()
-) -> NamedIn:
-    """What ``text`` names and is limited to."""
+) -> FoundNames:
+    """Find the people, entities and limits in ``text``."""
     people = people_in(text, vocabulary)
-    entities = entities_of(text, vocabulary, [one.span for one in people])
+    entities = entities_of(text, vocabulary, [person.span for person in people])
     sources = list(sources_of(text, vocabulary))
-    times = Times(today=today, days=days, of_sources=bool(sources))
+    times = TimeContext(today=today, days=days, of_sources=bool(sources))
     windows = windows_of(text, entities, vocabulary, times)
-    published = published_of(text, vocabulary, [one.span for one in people])
+    published = publisher_limits(text, vocabulary, [person.span for person in people])
     limits = [*windows, *sources, *taxonomy_of(text, vocabulary), *published]
-    return NamedIn(people, entities, limits)
+    return FoundNames(people, entities, limits)
 
 
-def _inside(limits: Iterable[Limit], asking: Sequence[Span]) -> list[Limit]:
-    """The limits that stand in the sentences that ask."""
-    return [one for one in limits if any(one.constraint.span.overlaps(span) for span in asking)]
+def _asked_limits(limits: Iterable[Limit], asking: Sequence[Span]) -> list[Limit]:
+    return [
+        limit for limit in limits if any(limit.constraint.span.overlaps(span) for span in asking)
+    ]
 
 
-def _whose(people: Sequence[Mention]) -> Mention | None:
-    """The first of ``people`` who speaks in the material."""
-    return next((one for one in people if one.speakers), None)
+def _first_speaker(people: Sequence[Mention]) -> Mention | None:
+    return next((person for person in people if person.speakers), None)
 
 
 def _subject(text: str, cuts: Sequence[Span | None]) -> str:
-    """What is searched for; the whole question when the limits leave no word of a topic."""
-    subject = without(text, [cut for cut in cuts if cut is not None])
+    """The search text: the question without its limits, or all of it when no topic word is left."""
+    subject = remove_spans(text, [cut for cut in cuts if cut is not None])
     return subject if parse(subject).terms else text
 
 
-def _mode_of(text: str, sort: QuestionType, asked: Mode) -> tuple[Mode, str]:
-    if asked != "auto":
-        return asked, f"{asked}: as asked"
+def _mode_of(text: str, sort: QuestionType, requested_mode: Mode) -> tuple[Mode, str]:
+    if requested_mode != "auto":
+        return requested_mode, f"{requested_mode}: as asked"
     causes = CAUSES.search(text)
     if causes:
         return "deep", f"deep: it asks for causes (“{causes.group()}”)"

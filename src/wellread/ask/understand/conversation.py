@@ -1,9 +1,9 @@
-"""A question as it is meant after the earlier turns of its session.
+"""Sessions: rewrites a follow-up with the earlier turns and applies the owner's preferences.
 
-A session is known by its id and its owner; its turns are the answers recorded in it. What was
-taken out of an answer since, because its source was removed, is no part of its turn. The limits
-that an asker sets (collections, kinds, dates) are those of the request: they are never taken over
-from an earlier turn. Limits that stand in an earlier question's words are (``followups``).
+A session is identified by its id and its owner; its turns are the answers recorded in it. Text
+removed from an answer together with its source is not part of the turn. The filters of a request
+(collections, kinds, dates) never come from an earlier turn, but limits in the words of an earlier
+question do (``rewrite.py``).
 """
 
 from __future__ import annotations
@@ -17,39 +17,39 @@ import yaml
 from anyio import to_thread
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from wellread.ask.understand.planted_orders import planted_in
-from wellread.ask.understand.rewrite import Turn, standalone
+from wellread.ask.understand.planted_orders import find_prompt_injection
+from wellread.ask.understand.rewrite import Turn, make_standalone
 from wellread.ask.understand.vocabulary import MOST_TITLE_WORDS, Vocabulary, vocabulary_of
 from wellread.errors import SettingsError
 from wellread.identity import random_id
 from wellread.kb import KnowledgeBase
-from wellread.kb.seen_by import whole_of
+from wellread.kb.seen_by import base_of
 from wellread.store.catalogue.asking.answer_rows import BLANK
 from wellread.store.schema.stored_values import REMOVED
 from wellread.text.sentences import sentence_spans
 from wellread.values.answer_text import plain_text
-from wellread.values.answers import LIMITED, NOBODY, Answer, Question, Usage
+from wellread.values.answers import LIMITED_PREFIX, NOBODY, Answer, Question, Usage
 from wellread.values.question import Analysis, Length, Preferences
 
-MOST_TURNS = 8  # the first one of a session, and the newest
-# What a session may be called by who asks: it stands in addresses.
+MOST_TURNS = 8  # the first turn of a session, and the newest ones
+# Session ids that clients may choose; they are used in web addresses.
 NAME = re.compile(r"\w[\w .:@+~-]{0,199}")
-LONGEST_GIVEN = 4_000  # characters of a question or an answer that came with a question
+LONGEST_GIVEN = 4_000  # characters of a question or an answer in a supplied history
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Opened:
-    """A question as it is understood within its session.
+class SessionQuestion:
+    """A question within its session, rewritten so that it stands alone.
 
     Attributes:
-        question: with ``text`` in words that need no earlier turn, and the session's id.
-        asked: as it was asked.
-        reasons: what was put in for what, in words; empty when nothing was.
-        failures: a model that failed to read it, in words.
-        context: an earlier question that is searched with this one; it is part of nothing else.
-        earlier: the turns that it may lean on, oldest first.
-        usage: what it cost to have a model read it.
-        liking: what its owner prefers.
+        question: the rewritten question, with the session's id.
+        asked: the original wording.
+        reasons: descriptions of the replacements; empty when nothing was replaced.
+        failures: descriptions of failed model calls.
+        context: an earlier question that is added to the search only.
+        earlier: the turns that it may refer to, oldest first.
+        usage: the cost of having a model read the question.
+        liking: the preferences of its owner.
     """
 
     question: Question
@@ -62,7 +62,7 @@ class Opened:
     liking: Preferences = field(default_factory=Preferences)
 
     def read_as(self, analysis: Analysis, respelt: tuple[str, ...]) -> Analysis:
-        """The analysis of its question, with what is known of the conversation and the asker."""
+        """Add the conversation's context and the owner's preferences to ``analysis``."""
         return replace(
             analysis,
             respelt=respelt,
@@ -72,41 +72,43 @@ class Opened:
 
     @property
     def rewritten(self) -> bool:
-        """Whether it was read with the turns before it."""
+        """Whether the question was rewritten with earlier turns."""
         return bool(self.reasons)
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What an answer says of it."""
+        """Notes for the answer on how the question was rewritten and scoped."""
         read = (f"follow-up: {'; '.join(self.reasons)}",) if self.reasons else ()
         usual = self.liking.collection
         placed = usual and self.question.filters.collections == (usual,)
         return (*read, *self.failures, *((f"asked of your collection {usual}",) if placed else ()))
 
 
-async def begun(kb: KnowledgeBase, question: Question) -> tuple[Opened, Vocabulary]:
-    """``opened`` with the preferences of its owner, and the words of where it is asked."""
-    liked = await to_thread.run_sync(preferences_for, kb, question.owner)
-    asked = in_default_collection(question, liked)
-    known = await to_thread.run_sync(vocabulary_of, kb, asked.filters.collections)
-    return replace(await opened(kb, asked, known), liking=liked), known
+async def open_session(kb: KnowledgeBase, question: Question) -> tuple[SessionQuestion, Vocabulary]:
+    """Resolve ``question`` with its owner's preferences; also return the scope's vocabulary."""
+    preferences = await to_thread.run_sync(preferences_for, kb, question.owner)
+    scoped = in_default_collection(question, preferences)
+    vocabulary = await to_thread.run_sync(vocabulary_of, kb, scoped.filters.collections)
+    return replace(await resolve_follow_up(kb, scoped, vocabulary), liking=preferences), vocabulary
 
 
-async def opened(kb: KnowledgeBase, question: Question, known: Vocabulary) -> Opened:
-    """``question`` as rules read it after the earlier turns of its session, or those given with it.
+async def resolve_follow_up(
+    kb: KnowledgeBase, question: Question, vocabulary: Vocabulary
+) -> SessionQuestion:
+    """Rewrite ``question`` by rules with the turns of its session or of a sent history.
 
-    An id that is unknown, or somebody else's, starts a new session of the asker by that name; one
-    that is no name (``NAME``) a session with a new id.
+    An unknown id, or one of another owner, starts a new session with that id; an id that is not
+    a valid name (``NAME``) starts one with a random id.
     """
-    session, earlier = await to_thread.run_sync(_session, kb, question, known)
-    asked = question.text
+    session, earlier = await to_thread.run_sync(_session, kb, question, vocabulary)
+    original = question.text
     placed = replace(question, session_id=session)
     if not earlier or not kb.settings.features.follow_up:
-        return Opened(question=placed, asked=asked)
-    rewritten = standalone(asked, earlier, known, date.today())
-    return Opened(
+        return SessionQuestion(question=placed, asked=original)
+    rewritten = make_standalone(original, earlier, vocabulary, date.today())
+    return SessionQuestion(
         question=replace(placed, text=rewritten.text),
-        asked=asked,
+        asked=original,
         reasons=rewritten.reasons,
         context=rewritten.context,
         earlier=tuple(earlier),
@@ -117,108 +119,114 @@ def _session(
     kb: KnowledgeBase, question: Question, vocabulary: Vocabulary
 ) -> tuple[str, list[Turn]]:
     """The session's id and the turns so far, oldest first; those that came with the question."""
-    wanted, owner = question.session_id, question.owner
-    given = _given(kb, question, vocabulary)
-    if wanted and kb.catalogue.sessions.known(wanted, owner):
-        if given:
-            return wanted, given
-        answers = kb.catalogue.sessions.turns(wanted, owner, MOST_TURNS)
-        return wanted, [turn_of(answer) for answer in answers]
-    # A key that is limited to collections does not see all of its owner's: none of them is gone on.
-    hidden = kb.asker.limited and whole_of(kb).catalogue.sessions.known(wanted, owner)
-    named = NAME.fullmatch(wanted) and not hidden
-    return wanted if named else random_id("ses"), given
+    session_id, owner = question.session_id, question.owner
+    supplied = _supplied_turns(kb, question, vocabulary)
+    if session_id and kb.catalogue.sessions.known(session_id, owner):
+        if supplied:
+            return session_id, supplied
+        answers = kb.catalogue.sessions.turns(session_id, owner, MOST_TURNS)
+        return session_id, [turn_of(answer) for answer in answers]
+    # A key limited to collections cannot see all of its owner's sessions, nor continue hidden ones.
+    hidden = kb.asker.limited and base_of(kb).catalogue.sessions.known(session_id, owner)
+    is_valid = NAME.fullmatch(session_id) and not hidden
+    return session_id if is_valid else random_id("ses"), supplied
 
 
-def _given(kb: KnowledgeBase, question: Question, vocabulary: Vocabulary) -> list[Turn]:
-    """The turns that came with the question, each read with those before it.
+def _supplied_turns(kb: KnowledgeBase, question: Question, vocabulary: Vocabulary) -> list[Turn]:
+    """The turns of the history sent with the question, each rewritten with the turns before it.
 
-    One whose answer is stored is that of the session, so that what was forgotten since stays so.
+    A stored answer replaces the text that was sent, so that forgotten material stays forgotten.
     """
     history = [*question.history[:1], *question.history[1:][-(MOST_TURNS - 1) :]]
     turns: list[Turn] = []
-    for one in history:
-        known = _stored(kb, one.answer_id, question.owner)
-        if known is not None:
-            turns.append(turn_of(known))
+    for turn in history:
+        stored = _stored_answer(kb, turn.answer_id, question.owner)
+        if stored is not None:
+            turns.append(turn_of(stored))
             continue
-        asked = one.question[:LONGEST_GIVEN]
-        whole = standalone(asked, turns, vocabulary, date.today()).text if turns else asked
-        turns.append(Turn(question=whole, answer=one.answer[:LONGEST_GIVEN]))
+        original = turn.question[:LONGEST_GIVEN]
+        text = (
+            make_standalone(original, turns, vocabulary, date.today()).text if turns else original
+        )
+        turns.append(Turn(question=text, answer=turn.answer[:LONGEST_GIVEN]))
     return turns
 
 
-def _stored(kb: KnowledgeBase, answer_id: str, owner: str) -> Answer | None:
-    found = kb.catalogue.sessions.answer(answer_id, owner) if answer_id else None
-    return found[1] if found else None
+def _stored_answer(kb: KnowledgeBase, answer_id: str, owner: str) -> Answer | None:
+    entry = kb.catalogue.sessions.answer(answer_id, owner) if answer_id else None
+    return entry[1] if entry else None
 
 
 MOST_ITEMS = 50
-NAMES = ("name", "title", "document", "entity")  # of columns that say what a row is called
-# Kinds whose title is the name of what they are about; news and talks are titled otherwise.
+NAMES = ("name", "title", "document", "entity")  # columns that hold the name of a row
+# Kinds whose title names their subject, unlike the titles of news and talks.
 NAMING = ("entity", "page", "paper")
 
 
 def turn_of(answer: Answer) -> Turn:
-    """The turn that ``answer`` was.
+    """Build the turn of a recorded ``answer``.
 
-    The no-data reply says nothing of the question, but what it shows as near can be pointed at.
+    A refusal's text says nothing about the topic, but a follow-up may refer to its related titles.
     """
     question = answer.question
     if answer.standalone and BLANK not in answer.standalone:
         question = answer.standalone
     if answer.answered_by == NOBODY:
-        return Turn(question=question, items=_there(one.title for one in answer.related))
+        return Turn(question=question, items=_referable(item.title for item in answer.related))
     return Turn(
         question=question,
-        answer=_whole(plain_text(answer).removeprefix(LIMITED)),
-        names=_there(one.title for one in answer.citations if one.kind in NAMING),
-        items=_items(answer),
+        answer=_without_removed(plain_text(answer).removeprefix(LIMITED_PREFIX)),
+        names=_referable(
+            citation.title for citation in answer.citations if citation.kind in NAMING
+        ),
+        items=_row_names(answer),
     )
 
 
-def _items(answer: Answer) -> tuple[str, ...]:
-    """What the rows of a list are called: a column of names, or one that tells them apart."""
+def _row_names(answer: Answer) -> tuple[str, ...]:
+    """The names of a table's rows: a column of names, else a column of distinct texts."""
     if answer.table is None or not answer.table.rows:
         return ()
     columns = list(zip(*answer.table.rows[:MOST_ITEMS], strict=False))
-    named = zip(answer.table.columns, columns, strict=False)
-    ranked = [column for name, column in named if name.casefold() in NAMES]
-    ranked += [column for column in columns if _tells_apart(column)]
-    return _there(ranked[0]) if ranked else ()
+    named_columns = zip(answer.table.columns, columns, strict=False)
+    ranked = [column for name, column in named_columns if name.casefold() in NAMES]
+    ranked += [column for column in columns if _are_distinct(column)]
+    return _referable(ranked[0]) if ranked else ()
 
 
-def _tells_apart(cells: Sequence[str]) -> bool:
-    said = [cell for cell in cells if cell != REMOVED]
-    return len(set(said)) == len(said) and any(map(str.isalpha, "".join(said)))
+def _are_distinct(cells: Sequence[str]) -> bool:
+    texts = [cell for cell in cells if cell != REMOVED]
+    return len(set(texts)) == len(texts) and any(map(str.isalpha, "".join(texts)))
 
 
-def _there(titles: Iterable[str]) -> tuple[str, ...]:
-    """The titles that a question can point at: short, still there, no order to who answers."""
-    kept = (
+def _referable(titles: Iterable[str]) -> tuple[str, ...]:
+    """The titles a follow-up may refer to: short, not removed, and free of prompt injection."""
+    referable = (
         title
         for title in titles
-        if 0 < len(title.split()) <= MOST_TITLE_WORDS and title != REMOVED and not planted_in(title)
+        if 0 < len(title.split()) <= MOST_TITLE_WORDS
+        and title != REMOVED
+        and not find_prompt_injection(title)
     )
-    return tuple(dict.fromkeys(title for title in kept if BLANK not in title))
+    return tuple(dict.fromkeys(title for title in referable if BLANK not in title))
 
 
-def _whole(text: str) -> str:
-    """``text`` without the sentences that words were taken out of."""
+def _without_removed(text: str) -> str:
+    """``text`` without the sentences from which words were removed."""
     if BLANK not in text:
         return text
     spans = sentence_spans(text)
-    return " ".join(said for span in spans if BLANK not in (said := span.of(text)))
+    return " ".join(sentence for span in spans if BLANK not in (sentence := span.of(text)))
 
 
-# --- the preferences that hold for a question ----------------------------------------------------
+# --- preferences and personas --------------------------------------------------------------------
 
 FOLDER = "personas"
 PERSONA_NAME = re.compile(r"[\w-]{1,60}")
 
 
 class Persona(BaseModel):
-    """For whom answers are written: a file ``personas/NAME.yaml`` in the home."""
+    """An audience for answers, from ``personas/NAME.yaml`` in the knowledge base folder."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -228,32 +236,34 @@ class Persona(BaseModel):
 
 
 def personas(kb: KnowledgeBase) -> dict[str, Persona]:
-    """Every persona of the home by the name of its file."""
+    """All personas of the knowledge base, by file name."""
     files = sorted((kb.home / FOLDER).glob("*.yaml"))
-    return {path.stem: _read(kb, path.stem) for path in files if PERSONA_NAME.fullmatch(path.stem)}
+    return {
+        path.stem: _persona(kb, path.stem) for path in files if PERSONA_NAME.fullmatch(path.stem)
+    }
 
 
 def preferences_for(kb: KnowledgeBase, owner: str) -> Preferences:
-    """What holds for the questions of ``owner``, with the persona's wish and length."""
-    liked = kb.catalogue.preferences.of(owner).in_force
-    if not liked.persona:
-        return liked
-    persona = _read(kb, liked.persona)
-    return replace(liked, wish=persona.prompt, length=liked.length or persona.length)
+    """The preferences of ``owner``, completed with the persona's wish and length."""
+    preferences = kb.catalogue.preferences.of(owner).effective
+    if not preferences.persona:
+        return preferences
+    persona = _persona(kb, preferences.persona)
+    return replace(preferences, wish=persona.prompt, length=preferences.length or persona.length)
 
 
-def in_default_collection(question: Question, liked: Preferences) -> Question:
-    """The question, limited to the default collection where it names none and no document."""
+def in_default_collection(question: Question, preferences: Preferences) -> Question:
+    """Limit the question to the default collection unless it names a collection or document."""
     limits = question.filters
-    if not liked.collection or limits.collections or limits.document_ids:
+    if not preferences.collection or limits.collections or limits.document_ids:
         return question
-    return replace(question, filters=replace(limits, collections=(liked.collection,)))
+    return replace(question, filters=replace(limits, collections=(preferences.collection,)))
 
 
-def _read(kb: KnowledgeBase, name: str) -> Persona:
-    hint = f"put right {FOLDER}/{name}.yaml in the home, or choose another persona"
+def _persona(kb: KnowledgeBase, name: str) -> Persona:
+    hint = f"correct {FOLDER}/{name}.yaml in the knowledge base folder, or choose another persona"
     if not PERSONA_NAME.fullmatch(name):
-        raise SettingsError(f"{name!r} is no name of a persona", hint=hint)
+        raise SettingsError(f"{name!r} is not a valid persona name", hint=hint)
     try:
         text = (kb.home / FOLDER / f"{name}.yaml").read_text(encoding="utf-8")
         return Persona.model_validate(yaml.safe_load(text) or {})

@@ -1,7 +1,7 @@
-"""Who and what a question names: entities of the graph, speakers and authors.
+"""Finds the entities, speakers, authors, publishers and documents that a question names.
 
-An entity is named by title, alias, id or part of the title; the longest name counts. Naming a
-person is no limit ("Who is Ada?"); asking for what the person said or wrote is one.
+An entity is named by title, alias, id or part of the title; the longest name wins. Naming a person
+is not a limit ("Who is Ada?"), but asking what the person said or wrote is.
 """
 
 from __future__ import annotations
@@ -12,9 +12,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 from wellread.ask.understand.question_parts import Limit, limit
-from wellread.ask.understand.vocabulary import SHORT, Named, Vocabulary, is_everyday, runs_in
+from wellread.ask.understand.vocabulary import SHORT, NameForm, Vocabulary, is_everyday, word_runs
 from wellread.store.catalogue.documents.listings import Entry
-from wellread.store.catalogue.documents.name_records import file_key, initials, one_of, title_keys
+from wellread.store.catalogue.documents.name_records import (
+    file_key,
+    initials,
+    singular_form,
+    title_keys,
+)
 from wellread.text.english import STOP_WORDS
 from wellread.text.english_common import FORMS_OF_ADDRESS
 from wellread.text.english_questions import (
@@ -30,7 +35,7 @@ from wellread.text.english_questions import (
 )
 from wellread.text.names import singular
 from wellread.text.parsed import parse
-from wellread.text.tokens import ARTICLES, Token, key_of, key_of_words, plain, plain_at
+from wellread.text.tokens import ARTICLES, Token, key_of, key_of_words, normalise, plain_at
 from wellread.types import Filters, Span
 from wellread.values.question import ConstraintKind, NamedEntity
 
@@ -40,17 +45,17 @@ _PLURAL = re.compile(r"(?<=[A-Z0-9])s$")
 
 
 def entities_of(
-    text: str, vocabulary: Vocabulary, taken: Sequence[Span] = ()
+    text: str, vocabulary: Vocabulary, excluded: Sequence[Span] = ()
 ) -> tuple[NamedEntity, ...]:
-    """The entities that ``text`` names, in reading order. Namesakes share a span."""
+    """The entities named in ``text``, in reading order. Namesakes share a span."""
     vocabulary.learn(text)
     tokens = parse(text).tokens
-    found: list[tuple[Span, list[Named]]] = []
+    matches: list[tuple[Span, list[NameForm]]] = []
     for start, end, forms in _candidates(tokens, vocabulary):
-        span = _over(tokens, start, end)
-        if any(span.overlaps(other) for other, _ in found):
+        span = _span_of(tokens, start, end)
+        if any(span.overlaps(other) for other, _ in matches):
             continue
-        if any(span.overlaps(other) and len(span) <= len(other) for other in taken):
+        if any(span.overlaps(other) and len(span) <= len(other) for other in excluded):
             continue
         fitting = [
             form
@@ -58,7 +63,7 @@ def entities_of(
             if form.words > 1 or end - start > 1 or _fits(form, text, tokens, start)
         ]
         if fitting:
-            found.append((span, _best(span.of(text), fitting)))
+            matches.append((span, _most_reliable(span.of(text), fitting)))
     return tuple(
         NamedEntity(
             span=span,
@@ -67,51 +72,49 @@ def entities_of(
             title=form.node.title,
             type=form.node.type,
         )
-        for span, forms in sorted(found, key=lambda pair: pair[0].start)
+        for span, forms in sorted(matches, key=lambda pair: pair[0].start)
         for form in forms
     )
 
 
-def _over(tokens: Sequence[Token], start: int, end: int) -> Span:
-    """Where these words stand, without a possessive behind."""
+def _span_of(tokens: Sequence[Token], start: int, end: int) -> Span:
     last = tokens[end - 1]
     return Span(start=tokens[start].start, end=last.start + len(last.written))
 
 
 def _is_sloppy(text: str) -> bool:
-    """Whether it is written without any capitals."""
     return not any(char.isupper() for char in text[1:])
 
 
 def _candidates(
     tokens: Sequence[Token], vocabulary: Vocabulary
-) -> list[tuple[int, int, tuple[Named, ...]]]:
-    """Runs of words that are a spelling of something, the longest runs first."""
+) -> list[tuple[int, int, tuple[NameForm, ...]]]:
+    """Runs of words that spell an entity's name, longest first."""
     plain = [token.plain for token in tokens]
-    found = []
-    for start, end in runs_in(tokens, vocabulary.longest):
+    runs = []
+    for start, end in word_runs(tokens, vocabulary.longest):
         if plain[start] in ARTICLES:
             continue
         forms = vocabulary.names.get(key_of_words(plain[start:end]), ())
         if forms:
-            found.append((start, end, forms))
-    return sorted(found, key=lambda one: (one[0] - one[1], one[0]))
+            runs.append((start, end, forms))
+    return sorted(runs, key=lambda run: (run[0] - run[1], run[0]))
 
 
-def _fits(form: Named, text: str, tokens: Sequence[Token], place: int) -> bool:
-    """Whether one word is meant for a name of one word."""
+def _fits(form: NameForm, text: str, tokens: Sequence[Token], place: int) -> bool:
+    """Whether the word at ``place`` matches a one-word name."""
     token = tokens[place]
-    if form.strict and _joined(token.written) != _joined(form.written):
+    if form.strict and _squeezed(token.written) != _squeezed(form.written):
         return False
-    if form.exact and not _written_so(form.written, token.written, sloppy=_is_sloppy(text)):
+    if form.exact and not _has_same_capitals(form.written, token.written, sloppy=_is_sloppy(text)):
         return False
-    return not form.everyday or _stands_as_name(text, tokens, place)
+    return not form.everyday or _is_used_as_name(text, tokens, place)
 
 
-def _written_so(name: str, written: str, *, sloppy: bool) -> bool:
-    """Whether a short name is written as the entity writes it, or louder.
+def _has_same_capitals(name: str, written: str, *, sloppy: bool) -> bool:
+    """Whether a short name has the entity's capitals, or is all in capitals.
 
-    In a question without any capitals, lower case will do.
+    In a question without capitals, lower case is accepted.
     """
     bare = _PLURAL.sub("", written)
     if bare in (name, name.upper()) or _PLURAL.sub("", name) == bare:
@@ -119,8 +122,8 @@ def _written_so(name: str, written: str, *, sloppy: bool) -> bool:
     return sloppy and written.islower() and len(written) > SHORT
 
 
-def _stands_as_name(text: str, tokens: Sequence[Token], place: int) -> bool:
-    """Whether an everyday word is meant as a name there: by capital, quotes or neighbours."""
+def _is_used_as_name(text: str, tokens: Sequence[Token], place: int) -> bool:
+    """Whether an everyday word is used as a name, by its capital, quotes or neighbours."""
     token = tokens[place]
     before, after = text[: token.start].rstrip(" "), text[token.end :].lstrip(" ")
     if before[-1:] in _QUOTES and before and after[:1] in _QUOTES and after:
@@ -132,20 +135,20 @@ def _stands_as_name(text: str, tokens: Sequence[Token], place: int) -> bool:
     return previous in BEFORE_NAME and (ends or following in AFTER_NAME)
 
 
-def _best(written: str, forms: Sequence[Named]) -> list[Named]:
-    """Those with the best claim; of these, those that are spelled just so where there are any."""
+def _most_reliable(written: str, forms: Sequence[NameForm]) -> list[NameForm]:
+    """The most reliable forms; among them, exact spellings if there are any."""
     best = [form for form in forms if form.rank == forms[0].rank]
-    just = [form for form in best if _joined(form.written) == _joined(written)]
+    just = [form for form in best if _squeezed(form.written) == _squeezed(written)]
     return (just or best)[:MOST_NAMESAKES]
 
 
-def _joined(name: str) -> str:
-    """The words of a name without gaps and article, in the number that they are written in."""
+def _squeezed(name: str) -> str:
+    """The words of a name without gaps and article; plural endings are kept."""
     words = [token.plain for token in parse(name).tokens]
     return "".join(words[1:] if len(words) > 1 and words[0] in ARTICLES else words)
 
 
-LONGEST_NAME = 5  # words
+LONGEST_NAME = 5  # words in a person's name
 _ASKED = re.compile(rf"\b(?:{'|'.join(ASKED_OF)})\s+(?:the\s+)?$", re.I)
 _BY = re.compile(
     rf"\b(?:{WORKS}|written|published|authored|reported)\s+(?:[\w-]+\s+){{0,3}}?(?:by|from)\s+(?:the\s+)?$",
@@ -170,38 +173,44 @@ class Mention:
 
 
 def people_in(text: str, vocabulary: Vocabulary) -> list[Mention]:
-    """The speakers and authors that ``text`` names, those side by side together."""
+    """The speakers and authors named in ``text``; adjacent ones are merged."""
     vocabulary.learn(text)
     tokens = parse(text).tokens
-    found: list[Mention] = []
+    mentions: list[Mention] = []
     place = 0
     while place < len(tokens):
-        place, mention = _person(text, tokens, place, vocabulary)
+        place, mention = _person_at(text, tokens, place, vocabulary)
         if mention is None:
             continue
-        if found and _BETWEEN.fullmatch(text[found[-1].span.end : mention.span.start]):
-            found[-1] = _together(found[-1], mention)
+        if mentions and _BETWEEN.fullmatch(text[mentions[-1].span.end : mention.span.start]):
+            mentions[-1] = _merge_mentions(mentions[-1], mention)
         else:
-            found.append(mention)
-    return found
+            mentions.append(mention)
+    return mentions
 
 
-def people_of(text: str, mentions: Sequence[Mention]) -> Iterator[Limit]:
+def people_limits(text: str, mentions: Sequence[Mention]) -> Iterator[Limit]:
     """The limits on speaker and author that the question sets."""
-    for one in mentions:
-        kind, cut = _meant(text, one)
+    for mention in mentions:
+        kind, cut = _asked_activity(text, mention)
         if kind == "speaker":
-            filters = Filters(speakers=one.speakers)
-            yield limit(kind, one.span, ", ".join(one.speakers), filters, cut)
+            filters = Filters(speakers=mention.speakers)
+            yield limit(kind, mention.span, ", ".join(mention.speakers), filters, cut)
         elif kind == "author":
-            yield limit(kind, one.span, ", ".join(one.authors), Filters(authors=one.authors), cut)
+            yield limit(
+                kind,
+                mention.span,
+                ", ".join(mention.authors),
+                Filters(authors=mention.authors),
+                cut,
+            )
 
 
-def _meant(text: str, mention: Mention) -> tuple[ConstraintKind | Literal[""], Span]:
-    """Whether the people's speech or writing is asked for, and which words say so."""
+def _asked_activity(text: str, mention: Mention) -> tuple[ConstraintKind | Literal[""], Span]:
+    """Whether the people's speech or writing is asked for, and the span that says so."""
     before, after = text[: mention.span.start], text[mention.span.end :]
     lead = _ASKED.search(before) or ACCORDING_TO.search(before) or _BY_NAME.search(before)
-    said, wrote = _SAYING.search(after), _WRITING.search(after)
+    speaking, writing = _SAYING.search(after), _WRITING.search(after)
     works = _BY.search(before) or _THEIR_WORK.search(after) or _IN_PAPER.search(text)
     opinion = _THEIR_OPINION.search(after)
     further = re.match(r"\s+(\w+)", after)
@@ -210,58 +219,58 @@ def _meant(text: str, mention: Mention) -> tuple[ConstraintKind | Literal[""], S
         written.islower()
         and further
         and further[1].lower() not in STOP_WORDS
-        and not (said or wrote)
+        and not (speaking or writing)
     ):
-        return "", mention.span  # "the user interface guidelines" are nobody's words
+        return "", mention.span  # "the user interface guidelines"
     heard = ACCORDING_TO.search(before) or opinion or HEARD.search(before)
     start, end = lead.start() if lead else mention.span.start, mention.span.end
     kind: ConstraintKind
-    if said:
-        kind, end = "speaker", end + said.end()
-    elif wrote and mention.authors:
-        kind, end = "author", end + wrote.end()
+    if speaking:
+        kind, end = "speaker", end + speaking.end()
+    elif writing and mention.authors:
+        kind, end = "author", end + writing.end()
     elif (mention.authors and works) or heard:
         kind = "author" if mention.authors and works else "speaker"
         end += opinion.end() if opinion else 0
     else:
         return "", mention.span
     if kind == "speaker" and not mention.speakers:
-        kind = "author"  # who is only known to write says it in writing
+        kind = "author"  # not known as a speaker
     return kind, Span(start=start, end=end)
 
 
-def _person(
+def _person_at(
     text: str, tokens: Sequence[Token], start: int, vocabulary: Vocabulary
 ) -> tuple[int, Mention | None]:
-    """The longest name that begins at ``start``, if any, and the token to go on from."""
+    """The next token to look at, and the longest name that begins at ``start``, if any."""
     for end in range(min(len(tokens), start + LONGEST_NAME), start, -1):
         if not all(token.joined for token in tokens[start + 1 : end]):
             continue
         key = key_of_words([token.plain for token in tokens[start:end]])
         speakers, authors = vocabulary.speakers.get(key, ()), vocabulary.authors.get(key, ())
-        alone = end - start == 1 and not _stands_alone(tokens, start, sloppy=_is_sloppy(text))
+        alone = end - start == 1 and not _is_whole_name(tokens, start, sloppy=_is_sloppy(text))
         if (speakers or authors) and not alone:
             first = start - 1 if _is_addressed(text, tokens, start) else start
-            span = _over(tokens, first, end)
+            span = _span_of(tokens, first, end)
             return end, Mention(span=span, speakers=speakers, authors=authors)
     return start + 1, None
 
 
 def _is_addressed(text: str, tokens: Sequence[Token], place: int) -> bool:
-    """Whether a form of address stands before a name: it belongs to the mention."""
+    """Whether a form of address ("Captain") precedes the name."""
     if not place or tokens[place - 1].plain not in FORMS_OF_ADDRESS:
         return False
     return not text[tokens[place - 1].end : tokens[place].start].strip(" .")
 
 
-def _stands_alone(tokens: Sequence[Token], place: int, *, sloppy: bool) -> bool:
-    """Whether one word is meant as a whole name: not part of a longer one, no ordinary word."""
+def _is_whole_name(tokens: Sequence[Token], place: int, *, sloppy: bool) -> bool:
+    """Whether one word is a whole name: not part of a longer one, and not an ordinary word."""
     token = tokens[place]
     if token.plain in STOP_WORDS or is_everyday(token.plain) or len(token.plain) < 3:
         return False
     before = tokens[place - 1].plain if place and token.joined else ""
     if not token.written[:1].isupper() and before and before not in STOP_WORDS | FORMS_OF_ADDRESS:
-        return False  # "the user interface designer" is no part of "Industrial Designer"
+        return False  # "the user interface designer" is not "Industrial Designer"
     if sloppy:
         return True
     if not token.written[:1].isupper() or token.written.isupper():  # MATT is not Matt
@@ -274,26 +283,26 @@ def _stands_alone(tokens: Sequence[Token], place: int, *, sloppy: bool) -> bool:
     )
 
 
-def _together(one: Mention, other: Mention) -> Mention:
+def _merge_mentions(first: Mention, second: Mention) -> Mention:
     return Mention(
-        span=Span(start=one.span.start, end=other.span.end),
-        speakers=tuple(dict.fromkeys((*one.speakers, *other.speakers))),
-        authors=tuple(dict.fromkeys((*one.authors, *other.authors))),
+        span=Span(start=first.span.start, end=second.span.end),
+        speakers=tuple(dict.fromkeys((*first.speakers, *second.speakers))),
+        authors=tuple(dict.fromkeys((*first.authors, *second.authors))),
     )
 
 
-EXACT, SHORT_NAME, WORDS = 3.0, 2.5, 1.0  # a whole title, the short name of one, words of one
-KIND_FITS = 0.6  # for a document that is of the kind that the question says
-KIND_MISSING = 1.2  # against one of another
-NEAR = 0.2  # documents that fit so nearly as well as the best are meant as well
+EXACT, SHORT_NAME, WORDS = 3.0, 2.5, 1.0  # scores: whole title, short name, words of the title
+KIND_FITS = 0.6  # bonus for a document of the named kind
+KIND_MISSING = 1.2  # penalty per noun that does not fit
+NEAR = 0.2  # documents within this distance of the best score match too
 MOST = 3  # documents that one name may mean
-LEAST_SHARE = 0.3  # of a title's words, for a name without a number or a kind
+LEAST_SHARE = 0.3  # of a title's words, in a name without a number or a kind
 SURE, LIKELY, DOUBTFUL = 0.93, 0.85, 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Meant:
-    """The documents that a name means, best first, and how sure that is."""
+class DocumentMatch:
+    """The documents that match a name, best first, and the certainty."""
 
     entries: tuple[Entry, ...] = ()
     certainty: float = 0.0
@@ -302,7 +311,7 @@ class Meant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Name:
-    """What a question calls a document."""
+    """The words by which a question names a document."""
 
     words: tuple[str, ...]
     nouns: tuple[str, ...] = ()
@@ -311,59 +320,62 @@ class Name:
 IsKind = Callable[[Entry, str], bool]
 
 
-def meant_by(
+def resolve_document_name(
     name: Name, entries: Iterable[Entry], aliased: Iterable[str], files: dict[str, str], of: IsKind
-) -> Meant:
-    """The documents that ``name`` means, of ``entries`` that may be meant.
+) -> DocumentMatch:
+    """Match ``name`` against the documents ``entries``.
 
     Args:
-        aliased: ids of documents that bear the name as entities.
-        files: id of a document to its address, whose last part is a name as well.
-        of: whether a document is of the kind that a noun says.
+        aliased: ids of documents whose entity has the name.
+        files: document id to its address, whose last part also counts as a name.
+        of: whether a document is of the kind that a noun names.
     """
-    known = frozenset(aliased)
+    alias_ids = frozenset(aliased)
     scored: list[tuple[float, float, Entry]] = []
     for entry in entries:
-        fit = _fit(name, entry, known, files.get(entry.id, ""), of)
-        score = fit + _kinds(name, entry, of) if fit else 0.0
+        fit = _score_title(name, entry, alias_ids, files.get(entry.id, ""), of)
+        score = fit + _score_kinds(name, entry, of) if fit else 0.0
         if score >= WORDS:
             scored.append((score, fit, entry))
-    scored.sort(key=lambda one: -one[0])
-    best = [one for one in scored if one[0] >= scored[0][0] - NEAR]
+    scored.sort(key=lambda candidate: -candidate[0])
+    best = [candidate for candidate in scored if candidate[0] >= scored[0][0] - NEAR]
     if not best or len(best) > MOST:
-        return Meant()
-    found = tuple(entry for _, _, entry in best)
+        return DocumentMatch()
+    matches = tuple(entry for _, _, entry in best)
     exact = best[0][1] >= SHORT_NAME
     if len(best) > 1:
-        return Meant(entries=found, certainty=DOUBTFUL, exact=exact)
+        return DocumentMatch(entries=matches, certainty=DOUBTFUL, exact=exact)
     sure = exact or any(word.isdigit() for word in name.words)
-    return Meant(entries=found, certainty=SURE if sure else LIKELY, exact=exact)
+    return DocumentMatch(entries=matches, certainty=SURE if sure else LIKELY, exact=exact)
 
 
-def _fit(name: Name, entry: Entry, aliased: frozenset[str], address: str, of: IsKind) -> float:
-    """How well a title fits a name; 0 when it does not."""
-    asked = key_of_words(list(name.words))
-    whole, main, words = title_keys(entry.title)
-    if asked == whole:
+def _score_title(
+    name: Name, entry: Entry, aliased: frozenset[str], address: str, of: IsKind
+) -> float:
+    name_key = key_of_words(list(name.words))
+    title_key, main, words = title_keys(entry.title)
+    if name_key == title_key:
         return EXACT
-    if asked in (main, file_key(address)) or entry.id in aliased:
+    if name_key in (main, file_key(address)) or entry.id in aliased:
         return SHORT_NAME
-    if len(name.words) == 1 and asked == initials(entry.title):
+    if len(name.words) == 1 and name_key == initials(entry.title):
         return SHORT_NAME
-    held = {*map(one_of, name.words)}
-    if not held or not held <= words:
+    name_words = {*map(singular_form, name.words)}
+    if not name_words or not name_words <= words:
         return 0.0
-    share = len((held | {*map(one_of, name.nouns)}) & words) / len(words)
+    share = len((name_words | {*map(singular_form, name.nouns)}) & words) / len(words)
     numbered = any(word.isdigit() for word in name.words)
-    told = numbered or share >= LEAST_SHARE or any(of(entry, noun) for noun in name.nouns)
-    return WORDS + share if told else 0.0
+    is_specific = numbered or share >= LEAST_SHARE or any(of(entry, noun) for noun in name.nouns)
+    return WORDS + share if is_specific else 0.0
 
 
-def _kinds(name: Name, entry: Entry, of: IsKind) -> float:
-    """What the nouns add: each has to be said by the title or by the kind."""
+def _score_kinds(name: Name, entry: Entry, of: IsKind) -> float:
+    """Score the nouns: each must occur in the title or name the document's kind."""
     words = title_keys(entry.title)[2]
     fitting = [noun for noun in name.nouns if of(entry, noun)]
-    missing = [noun for noun in name.nouns if noun not in fitting and one_of(noun) not in words]
+    missing = [
+        noun for noun in name.nouns if noun not in fitting and singular_form(noun) not in words
+    ]
     return KIND_FITS * bool(fitting) - KIND_MISSING * len(missing)
 
 
@@ -382,26 +394,28 @@ _PUBLISHED = (
 _PUBLISHES = re.compile(rf"{WRITING}$", re.IGNORECASE)
 
 
-def published_of(text: str, vocabulary: Vocabulary, taken: Sequence[Span]) -> Iterator[Limit]:
-    """The limit to what one site published: "What did the Herald report", "council notices"."""
+def publisher_limits(
+    text: str, vocabulary: Vocabulary, excluded: Sequence[Span]
+) -> Iterator[Limit]:
+    """The limit to one site's publications: "What did the Herald report", "council notices"."""
     for pattern in _PUBLISHED:
         for match in pattern.finditer(text):
-            found, site = _publisher(text, match, vocabulary)
-            if not site or any(found.overlaps(other) for other in taken):
+            span, site = _publisher(text, match, vocabulary)
+            if not site or any(span.overlaps(other) for other in excluded):
                 continue
             groups = match.groupdict()
-            start = match.start() if groups.get("led") else found.start
-            end = match.end("verb") if groups.get("verb") else found.end
+            start = match.start() if groups.get("led") else span.start
+            end = match.end("verb") if groups.get("verb") else span.end
             filters = Filters(document_ids=vocabulary.published_by(site))
-            yield limit("author", found, found.of(text), filters, Span(start=start, end=end))
+            yield limit("author", span, span.of(text), filters, Span(start=start, end=end))
             return
 
 
 def _publisher(text: str, match: re.Match[str], vocabulary: Vocabulary) -> tuple[Span, str]:
-    """Where the longest end of the matched name stands that is what a site is called, and its key.
+    """The span and key of the longest suffix of the matched name that is a site's name.
 
-    "the Coast Current" is current.example: capitals before it belong to the name. In lower case an
-    everyday word is meant only where it publishes ("did the council report", "council notices").
+    Preceding capitalised words belong to the name ("the Coast Current" is current.example). An
+    everyday word in lower case counts only if it publishes ("did the council report").
     """
     start, end = match.span("name")
     words = list(re.finditer(r"[\w’'-]+", text[start:end]))
@@ -410,7 +424,7 @@ def _publisher(text: str, match: re.Match[str], vocabulary: Vocabulary) -> tuple
         if site not in vocabulary.publishers:
             continue
         verb = (match.groupdict().get("verb") or "").strip()
-        publishes = bool(_PUBLISHES.match(verb)) or _typed(text[match.end() :], vocabulary)
+        publishes = bool(_PUBLISHES.match(verb)) or _names_type(text[match.end() :], vocabulary)
         if not (word.group()[:1].isupper() or publishes or not is_everyday(site)):
             continue
         first = number
@@ -420,8 +434,8 @@ def _publisher(text: str, match: re.Match[str], vocabulary: Vocabulary) -> tuple
     return Span(start=start, end=end), ""
 
 
-def _typed(after: str, vocabulary: Vocabulary) -> bool:
-    """Whether the next word is what the sources of a type are called: "notices" of public ones."""
-    noun = plain(after.split()[0].strip("?.,;!")) if after.strip() else ""
-    types = {plain(re.split(r"[\s_-]+", name)[-1]) for name in vocabulary.source_types}
+def _names_type(after: str, vocabulary: Vocabulary) -> bool:
+    """Whether the next word names a source type by its last word ("notices": public notices)."""
+    noun = normalise(after.split()[0].strip("?.,;!")) if after.strip() else ""
+    types = {normalise(re.split(r"[\s_-]+", name)[-1]) for name in vocabulary.source_types}
     return (singular(noun) or noun) in types

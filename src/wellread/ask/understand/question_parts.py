@@ -1,4 +1,4 @@
-"""Parts of a question: the words that limit it, the sentences that ask, the sides it compares."""
+"""Splits a question into parts: limits, asking sentences, compared sides, expected answer."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ _PARTS = re.compile(
     rf"(?:[,;]?\s+and\s+(?=(?:also\s+)?(?:{'|'.join(ASKING_ON)})\b)|\?\s+)", re.IGNORECASE
 )
 _ELLIPTIC = 1  # topic words of a question that leaves out what it is about: "how much dearer?"
-MOST_QUESTIONS = 3  # that are answered one by one
+MOST_QUESTIONS = 3  # in one text that are answered one by one
 _EDGE = re.compile(r"^[\s,;:.]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limit:
-    """A constraint; ``cut`` are the words that do not belong to what is searched for."""
+    """A constraint; ``cut`` is the span that is removed from the search text."""
 
     constraint: Constraint
     cut: Span | None
@@ -58,13 +58,13 @@ class Limit:
 def limit(
     kind: ConstraintKind, span: Span, value: str, filters: Filters, cut: Span | None = None
 ) -> Limit:
-    """A limit whose own words are cut, unless ``cut`` says which are."""
+    """Build a limit; ``cut`` defaults to ``span``."""
     constraint = Constraint(kind=kind, span=span, value=value, filters=filters)
     return Limit(constraint=constraint, cut=cut if cut is not None else span)
 
 
-def asked_part(text: str) -> tuple[Span, ...]:
-    """The sentences that ask, where others tell ("I moved here in 2019. What ...?"); else all."""
+def asking_sentences(text: str) -> tuple[Span, ...]:
+    """The sentences that end in "?" ("I moved here in 2019. What ...?"), else the whole text."""
     spans = [
         Span(start=match.start(), end=match.end())
         for match in _SENTENCE.finditer(text)
@@ -75,78 +75,78 @@ def asked_part(text: str) -> tuple[Span, ...]:
 
 
 def parts_of(question: str) -> list[str]:
-    """The questions that are asked in one."""
+    """The parts that "and" or "?" separates in a question, however elliptic."""
     parts = [part.strip(" ?.,;") for part in _PARTS.split(question)]
     return [part for part in parts if parse(part).stems]
 
 
-def questions_in(text: str) -> tuple[str, ...]:
-    """The questions that ``text`` consists of; the whole of it where a part could not stand alone.
+def split_questions(text: str) -> tuple[str, ...]:
+    """Split ``text`` into questions, or return it whole when a part could not stand alone.
 
-    "How and why" is one question, and so is "and why?" behind another one.
+    "How and why" stays one question, and so does a question followed by "and why?".
     """
     parts = [part.strip(" ,;?") for part in ANOTHER_QUESTION.split(text)]
-    own = [parse(part).topic_stems if parse(part).terms else () for part in parts]
-    several = 1 < len(parts) <= MOST_QUESTIONS and all(own)
+    topics = [parse(part).topic_stems if parse(part).terms else () for part in parts]
+    several = 1 < len(parts) <= MOST_QUESTIONS and all(topics)
     if several and all(map(OPENS_A_QUESTION.match, parts)):
         return tuple(f"{part[:1].upper()}{part[1:]}?" for part in parts)
     return (text,)
 
 
-def goes_on(part: str, before: str) -> bool:
-    """Whether ``part`` speaks of the things of the question ``before`` it and of no own ones.
+def depends_on_previous(part: str, before: str) -> bool:
+    """Whether ``part`` depends on the preceding question ``before`` for what it refers to.
 
-    "And how much slower do letters travel?" behind a question about letters, not "who owns the
-    ferry?".
+    True for "And how much slower do letters travel?" after a question about letters; false for
+    "who owns the ferry?".
     """
-    read = parse(part)
-    own = any(phrase.definite for phrase in read.phrases)
-    points = any(PRONOUNS.get(token.plain) in ("it", "they") for token in read.tokens)
+    parsed = parse(part)
+    has_own = any(phrase.definite for phrase in parsed.phrases)
+    points = any(PRONOUNS.get(token.plain) in ("it", "they") for token in parsed.tokens)
     points = points or re.search(POINTED_AT, part, re.IGNORECASE) is not None
-    points = points or not (read.phrases or read.names or len(read.topic_stems) > _ELLIPTIC)
-    return not own and (points or not read.stem_set.isdisjoint(parse(before).stem_set))
+    points = points or not (parsed.phrases or parsed.names or len(parsed.topic_stems) > _ELLIPTIC)
+    return not has_own and (points or not parsed.stem_set.isdisjoint(parse(before).stem_set))
 
 
-def without(text: str, cuts: Sequence[Span]) -> str:
-    """``text`` without the cut words and what they leave behind."""
-    kept, place = [], 0
+def remove_spans(text: str, cuts: Sequence[Span]) -> str:
+    """``text`` without the spans ``cuts``, with the punctuation around them tidied."""
+    pieces, place = [], 0
     for cut in sorted(cuts, key=lambda span: span.start):
         if cut.end > place:
-            kept.append(text[place : max(place, cut.start)])
+            pieces.append(text[place : max(place, cut.start)])
             place = cut.end
-    rest = " ".join(" ".join([*kept, text[place:]]).split())
-    return _EDGE.sub("", _REPEATED.sub("", _DANGLING.sub(r"\1", rest)))
+    joined = " ".join(" ".join([*pieces, text[place:]]).split())
+    return _EDGE.sub("", _REPEATED.sub("", _DANGLING.sub(r"\1", joined)))
 
 
-LONGEST = 1_000  # characters of a question that are looked at
-_MOST = 8  # words of a side
+LONGEST = 1_000  # characters of a question that are searched for sides
+_MOST = 8  # words in a side
 _ENDING = re.compile(r"[\s?.!,;:]+$")
 
 
 def sides_of(text: str, entities: Sequence[NamedEntity] = ()) -> tuple[str, ...]:
-    """What each of the two sides is called; empty when they cannot be told apart."""
+    """The names of the two compared sides; empty when they cannot be separated."""
     for pattern in SIDES:
         match = pattern.search(text[:LONGEST])
         if match is None:
             continue
-        sides = (_without_aspect(_trimmed(match["one"]), match), _trimmed(match["other"]))
+        sides = (_drop_aspect(_trim_side(match["one"]), match), _trim_side(match["other"]))
         if all(sides) and sides[0].casefold() != sides[1].casefold():
             return sides
-    spans = list(dict.fromkeys((one.span.start, one.span.end) for one in entities))
+    spans = list(dict.fromkeys((entity.span.start, entity.span.end) for entity in entities))
     if len(spans) == 2:
         return tuple(text[start:end] for start, end in spans)
     return ()
 
 
-def _without_aspect(side: str, match: re.Match[str]) -> str:
-    """The first side, where only it is led by what is asked of both ("the size of A and B")."""
+def _drop_aspect(side: str, match: re.Match[str]) -> str:
+    """Drop the shared aspect from the first side ("the size of A and B")."""
     aspect = ASPECT.match(side)
     alone = aspect is not None and " of " not in match["other"]
     return aspect["side"] if aspect and alone and match.re.pattern.startswith(COMPARING) else side
 
 
-def _trimmed(side: str) -> str:
-    """A side without articles before it and without what is asked about it behind."""
+def _trim_side(side: str) -> str:
+    """Remove leading articles from a side, and trailing words that say what is asked about it."""
     side = _ENDING.sub("", side)
     shorter = SIDE_TRAILING.sub("", side)
     side = shorter if shorter.strip() else side
@@ -155,77 +155,79 @@ def _trimmed(side: str) -> str:
     return side.strip() if len(side.split()) <= _MOST else ""
 
 
-Expected = Literal["person", "date", "number", "place", "reason", "way", "definition", "other"]
+AnswerKind = Literal["person", "date", "number", "place", "reason", "way", "definition", "other"]
 
-WRITTEN: tuple[Kind, ...] = ("article", "page", "paper", "entity")  # nobody speaks in these
+WRITTEN: tuple[Kind, ...] = ("article", "page", "paper", "entity")  # kinds without speakers
 _LETTERS = re.compile(r"[^\W\d_]+")
 _SPOKEN = {"2": "t", "4": "f"}
 
 
-def expected_of(question: str) -> Expected:
-    """The kind of thing that answers ``question``: the first that its words ask for.
+def expected_answer(question: str) -> AnswerKind:
+    """The kind of answer that ``question`` expects: the first that its words ask for.
 
     "Why must nobody say whom they prefer?" asks for a reason.
     """
-    kinds: tuple[Expected, ...] = get_args(Expected)
-    asked = {kind: ASKS_FOR[kind].search(question) for kind in kinds[:-1]}
-    places = {kind: one.start() for kind, one in asked.items() if one and kind != "definition"}
+    kinds: tuple[AnswerKind, ...] = get_args(AnswerKind)
+    matches = {kind: ASKS_FOR[kind].search(question) for kind in kinds[:-1]}
+    places = {
+        kind: match.start() for kind, match in matches.items() if match and kind != "definition"
+    }
     if places:
         return min(places, key=lambda kind: places[kind])
-    return "definition" if asked["definition"] else "other"
+    return "definition" if matches["definition"] else "other"
 
 
-def subject_of(question: str) -> str:
-    """The thing that ``question`` asks to be told what it is; empty where it asks for no such."""
-    asked = ASKS_WHAT.search(question)
-    return asked["what"].strip() if asked else ""
+def term_to_define(question: str) -> str:
+    """The term that ``question`` asks to have defined; empty when it asks for no definition."""
+    match = ASKS_WHAT.search(question)
+    return match["what"].strip() if match else ""
 
 
 def defines(question: str, sentence: str) -> bool:
-    """Whether ``sentence`` says of what ``question`` asks to have defined what it is.
+    """Whether ``sentence`` defines the term that ``question`` asks about.
 
-    Of a short form: whether it gives the words that the letters stand for.
+    For an acronym: whether it spells out the words that the letters stand for.
     """
     short = STANDS_FOR.search(question)
     if short is not None and is_acronym(short["short"]):
-        return spells(short["short"], sentence)
-    subject = subject_of(question)
-    return bool(subject) and says_what(subject, sentence)
+        return spells_out(short["short"], sentence)
+    subject = term_to_define(question)
+    return bool(subject) and is_definition_of(subject, sentence)
 
 
-def says_what(subject: str, sentence: str) -> bool:
-    """Whether ``sentence`` says what ``subject`` is."""
+def is_definition_of(subject: str, sentence: str) -> bool:
+    """Whether ``sentence`` defines ``subject``."""
     name = r"\W+".join(re.escape(word) for word in parse(subject).words).removesuffix("s")
     if not name:
         return False
     letters = subject.strip("\"'“”‘’?!. ")
-    if is_acronym(letters) and f"({letters})" in sentence and spells(letters, sentence):
+    if is_acronym(letters) and f"({letters})" in sentence and spells_out(letters, sentence):
         return True
-    called = rf"(?:{name}s?(?:\s*\([^)]*\))?|[^.,;:()]{{1,60}}\({name}s?\))"
-    said = rf"^\W*{OPENING_A_SENTENCE}(?:(?:the|an?)\s+)?{called}(?:,[^,]{{1,60}},)?\s+{SAYS_WHAT}"
-    beside = rf"{PRESENTED}{called},\s+an?\s"
-    given = rf"\b(?:an?|the)\s+[^.,;:()]{{3,80}}?\s{GIVEN_NAME}\s+[\"“'‘]?(?:the\s+)?{name}\b"
-    return re.search(rf"{said}|{beside}|{given}", sentence, re.IGNORECASE) is not None
+    form = rf"(?:{name}s?(?:\s*\([^)]*\))?|[^.,;:()]{{1,60}}\({name}s?\))"
+    first = rf"^\W*{OPENING_A_SENTENCE}(?:(?:the|an?)\s+)?{form}(?:,[^,]{{1,60}},)?\s+{SAYS_WHAT}"
+    apposition = rf"{PRESENTED}{form},\s+an?\s"
+    naming = rf"\b(?:an?|the)\s+[^.,;:()]{{3,80}}?\s{GIVEN_NAME}\s+[\"“'‘]?(?:the\s+)?{name}\b"
+    return re.search(rf"{first}|{apposition}|{naming}", sentence, re.IGNORECASE) is not None
 
 
-def spells(short: str, text: str) -> bool:
-    """Whether words that follow each other in ``text`` begin with the letters of ``short``.
+def spells_out(short: str, text: str) -> bool:
+    """Whether consecutive words in ``text`` begin with the letters of ``short``.
 
-    Small words among them ("of the") need not count. 2 and 4 are read as words ("P2P").
+    Small words among them ("of the") may be skipped. 2 and 4 are read as words ("P2P").
     """
     letters = "".join(_SPOKEN.get(sign, sign) for sign in short.casefold() if sign.isalnum())
     words = [word.casefold() for word in _LETTERS.findall(text)]
-    telling = [word for word in words if word not in INSIDE_A_NAME]
-    initials = ("".join(word[0] for word in some) for some in (words, telling))
+    long_words = [word for word in words if word not in INSIDE_A_NAME]
+    initials = ("".join(word[0] for word in some) for some in (words, long_words))
     return len(letters) > 1 and any(letters in each for each in initials)
 
 
 def asks_amount(question: str) -> bool:
     """Whether ``question``, or a part of it, asks how much or how long something is."""
-    found = ASKS_FOR["number"].search(question)
-    return bool(found and found.group().lower().startswith("how")) and not HOW_MANY.search(question)
+    match = ASKS_FOR["number"].search(question)
+    return bool(match and match.group().lower().startswith("how")) and not HOW_MANY.search(question)
 
 
 def units_asked(question: str) -> frozenset[str]:
-    """The units of the amount that ``question`` asks for; none where they are not known."""
+    """The units of the amount that ``question`` asks for; empty when unknown."""
     return next((units for form, units in UNITS_ASKED if form.search(question)), frozenset())

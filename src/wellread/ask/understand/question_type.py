@@ -1,10 +1,10 @@
-"""Which of the eleven types a question has, learned from examples alone.
+"""Classifies a question into one of eleven types with a model trained on examples.
 
-What the base knows of the words becomes slots ("How many {nouns} mention {entity}?"), a word that
-no example has is a part of a topic, and a linear model over the words, pairs and triples of words
-gives each type a score. Where these leave it open, the question's vector is asked too, if the
-embedder is the one that was learned from. ``benchmarks/train_question_type.py`` writes the numbers,
-from examples that stand there as plain lines.
+Words that the vocabulary knows become slots ("How many {nouns} mention {entity}?"), a word that
+occurs in no example counts as part of a topic, and a linear model over words, word pairs and
+triples scores each type. When the two best scores are close, the question's vector decides too,
+provided that the embedder is the one used in training. ``benchmarks/train_question_type.py``
+writes the weights.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wellread.ask.understand.source_limits import dimension_words, source_noun
-from wellread.ask.understand.vocabulary import Vocabulary, runs_in
+from wellread.ask.understand.vocabulary import Vocabulary, word_runs
 from wellread.models.base import Embedder
 from wellread.text.english import PREPOSITIONS, STOP_WORDS, UNITS
 from wellread.text.names import singular
 from wellread.text.periods import expressions_of
-from wellread.text.tokens import ARTICLES, Token, key_of, key_of_words, plain, tokens_of
+from wellread.text.tokens import ARTICLES, Token, key_of, key_of_words, normalise, tokens_of
 from wellread.text.words import stem
 from wellread.types import Span
 from wellread.values.question import Constraint, NamedEntity, QuestionType
@@ -37,10 +37,11 @@ TOPIC, TOPICS, NUMBER, UNIT = "{topic}", "{topics}", "{number}", "{unit}"
 ENTITY, PERSON, WHEN, VALUE, DOCUMENT = "{entity}", "{person}", "{when}", "{value}", "{document}"
 NOUN, NOUNS, BY, BYS = "{noun}", "{nouns}", "{by}", "{bys}"
 FIRST, LAST = "^", "$"
-STEPS = 64  # that a weight of one is kept as; none is as much as two
-UNSURE = 0.2  # the least by which the words of the best type are ahead of the next one
+STEPS = 64  # the stored integer for a weight of 1.0; all weights are below 2.0
+UNSURE = 0.2  # a lead of the best type below which the vector is used too
 UNASKED, LISTED = "no question mark", "colon"
-# What goes before a slot: words of the same topic, an article, "the pattern" of "the pattern Role".
+# Words that merge into the slot after them: the same topic's words, articles, "the pattern" in
+# "the pattern Role".
 _JOINED: Mapping[str, Collection[str]] = {
     **dict.fromkeys((PERSON, VALUE, DOCUMENT), ARTICLES),
     **dict.fromkeys((TOPIC, TOPICS), ARTICLES | {TOPIC, TOPICS}),
@@ -53,8 +54,8 @@ Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Named:
-    """What is known of the words of a question before its type."""
+class KnownSpans:
+    """The names and limits found in a question before its type is known."""
 
     entities: Sequence[NamedEntity] = ()
     people: Sequence[Span] = ()
@@ -63,13 +64,13 @@ class Named:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TypeModel:
-    """What was learned.
+    """The trained weights.
 
     Attributes:
-        words: those that several examples have.
-        weights: a row for each feature, a column for each type.
-        embedder: the name of the model whose vectors were learned from.
-        turning: what each number of such a vector adds to the types, and a bias.
+        words: the words that occur in several examples.
+        weights: a row per feature, a column per type.
+        embedder: the name of the embedding model used in training.
+        turning: a row of type weights per vector dimension, and a bias row.
     """
 
     types: tuple[QuestionType, ...]
@@ -79,57 +80,59 @@ class TypeModel:
     turning: Floats
 
     def scores(self, masked: Sequence[str]) -> Floats:
-        """How well each type fits the words."""
+        """The score of each type for the masked words."""
         names = [name for name in features(masked) if name in self.weights]
         rows = [self.weights[name] for name in names] or [np.zeros(len(self.types), np.float32)]
         total: Floats = np.sum(rows, axis=0) / np.float32(np.sqrt(len(rows)))
         return total
 
-    def told(self, sort: QuestionType, masked: Sequence[str]) -> str:
-        """The words that speak most for a type."""
+    def deciding_words(self, sort: QuestionType, masked: Sequence[str]) -> str:
+        """The feature with the highest weight for a type, as words."""
         at = self.types.index(sort)
-        told = {name: _SLOT.sub("…", name).strip(f"{FIRST}{LAST}~ ") for name in features(masked)}
-        names = [name for name in self.weights.keys() & told if told[name].strip("… ")]
+        words = {name: _SLOT.sub("…", name).strip(f"{FIRST}{LAST}~ ") for name in features(masked)}
+        names = [name for name in self.weights.keys() & words if words[name].strip("… ")]
         best = max(names, key=lambda name: (self.weights[name][at], name), default="")
-        return told.get(best, "")
+        return words.get(best, "")
 
 
-def type_of(
+def classify_question(
     masked: Sequence[str], subject: str, embedder: Embedder | None = None
 ) -> tuple[QuestionType, str]:
-    """The type of a question, and the words that tell it."""
-    model = learned()
+    """Return the type of a question, and the words that decided it."""
+    model = load_model()
     scores = model.scores(masked)
     second, first = np.sort(scores)[-2:]
-    known = embedder is not None and model_name(embedder) == model.embedder
-    if embedder is not None and known and first - second < UNSURE:
+    is_fitted = embedder is not None and model_name(embedder) == model.embedder
+    if embedder is not None and is_fitted and first - second < UNSURE:
         scores = scores + with_bias(embedder.embed([subject], "query"))[0] @ model.turning
     sort = model.types[int(scores.argmax())]
-    return sort, model.told(sort, masked)
+    return sort, model.deciding_words(sort, masked)
 
 
 def model_name(embedder: Embedder) -> str:
-    """What its variants (precision, longest text) have in common."""
+    """The embedding model's name without variant suffixes (precision, maximum length)."""
     return embedder.identity.partition("/")[0]
 
 
 def with_bias(vectors: Floats) -> Floats:
-    """Vectors with a column of ones behind."""
+    """Append a column of ones to ``vectors``."""
     return np.hstack([vectors, np.ones((len(vectors), 1), np.float32)])
 
 
-def masked_question(text: str, vocabulary: Vocabulary, named: Named, today: date) -> list[str]:
-    """The words of a question with slots for what is known of them, and its marks."""
-    return masked(slotted(text, vocabulary, named, today), marks_of(text), learned().words)
+def mask_question(text: str, vocabulary: Vocabulary, spans: KnownSpans, today: date) -> list[str]:
+    """The model's input: the question's words and slots, then its punctuation marks."""
+    return mask(fill_slots(text, vocabulary, spans, today), marks_of(text), load_model().words)
 
 
-def slotted(text: str, vocabulary: Vocabulary, named: Named, today: date) -> list[str]:
-    """The words of a question with slots for what the base knows of them."""
+def fill_slots(text: str, vocabulary: Vocabulary, spans: KnownSpans, today: date) -> list[str]:
+    """The words of a question, with slots in place of known names, times and kinds."""
     tokens = tokens_of(text)
-    slots: dict[int, str] = {}  # empty for further words of one
-    for span, slot in _places(text, tokens, vocabulary, named, today):
+    slots: dict[int, str] = {}  # "" for the later words of a slot
+    for span, slot in _places(text, tokens, vocabulary, spans, today):
         inside = [
-            at for at, one in enumerate(tokens) if one.start < span.end and span.start < one.end
+            at
+            for at, token in enumerate(tokens)
+            if token.start < span.end and span.start < token.end
         ]
         if inside and slots.keys().isdisjoint(inside):
             slots |= dict.fromkeys(inside, "") | {inside[0]: slot}
@@ -137,55 +140,55 @@ def slotted(text: str, vocabulary: Vocabulary, named: Named, today: date) -> lis
     return [word for word in words if word]
 
 
-def masked(slotted: Iterable[str], marks: Iterable[str], words: Collection[str]) -> list[str]:
-    """Words and slots as the model knows them, and the marks of the question.
+def mask(slotted: Iterable[str], marks: Iterable[str], words: Collection[str]) -> list[str]:
+    """Replace words outside the model's vocabulary, and append the question's marks.
 
-    Neighbouring words of a topic are one, and names have no articles.
+    Neighbouring topic words become one slot, and articles before names are dropped.
     """
-    found: list[str] = []
-    for one in slotted:
-        word = one if one.startswith("{") else worded(one, words)
+    words_and_slots: list[str] = []
+    for token in slotted:
+        word = token if token.startswith("{") else word_or_slot(token, words)
         ahead = _JOINED.get(word, frozenset())
-        while found and found[-1] in ahead:
-            found.pop()
-        found.append(word)
-    return [*found, *marks]
+        while words_and_slots and words_and_slots[-1] in ahead:
+            words_and_slots.pop()
+        words_and_slots.append(word)
+    return [*words_and_slots, *marks]
 
 
 def _places(
-    text: str, tokens: Sequence[Token], vocabulary: Vocabulary, named: Named, today: date
+    text: str, tokens: Sequence[Token], vocabulary: Vocabulary, spans: KnownSpans, today: date
 ) -> Iterator[tuple[Span, str]]:
-    """Where something known stands, the surest first."""
-    for limit in named.constraints:
+    """The spans that become slots, most certain first."""
+    for limit in spans.constraints:
         if limit.kind == "taxonomy":
             yield limit.span, VALUE
-    for one in named.people:
-        yield one, PERSON
-    for entity in named.entities:
+    for person in spans.people:
+        yield person, PERSON
+    for entity in spans.entities:
         yield entity.span, ENTITY
     for time in expressions_of(text, today):
         before = "".join(text[: time.start].split()[-1:])
-        # "may" alone is a month behind "in" or "since" only
-        if time.form != "month" or time.end - time.start > 3 or plain(before) in PREPOSITIONS:
+        # a bare "may" is a month only after "in", "since" and the like
+        if time.form != "month" or time.end - time.start > 3 or normalise(before) in PREPOSITIONS:
             yield Span(start=time.start, end=time.end), WHEN
     yield from _kinds_in(text, tokens, vocabulary)
 
 
 def names_kinds(text: str, vocabulary: Vocabulary) -> bool:
-    """Whether ``text`` has a word for a kind of source or entity, or for a dimension."""
+    """Whether ``text`` names a kind of source, a type of entity or a dimension."""
     return any(_kinds_in(text, tokens_of(text), vocabulary))
 
 
 def _kinds_in(
     text: str, tokens: Sequence[Token], vocabulary: Vocabulary
 ) -> Iterator[tuple[Span, str]]:
-    """Where a kind of source or entity is named, or a dimension."""
+    """The spans that name a kind of source, a type of entity or a dimension, with their slots."""
     for match in source_noun(vocabulary).finditer(text):
         many = singular(match.group().split()[-1].lower())
         yield Span(start=match.start(), end=match.end()), NOUNS if many else NOUN
     kinds, dimensions = _keys(vocabulary.entity_types), dimension_words(vocabulary.dimensions)
-    for start, end in runs_in(tokens, 3):
-        words = [one.plain for one in tokens[start:end]]
+    for start, end in word_runs(tokens, 3):
+        words = [token.plain for token in tokens[start:end]]
         one, many = (NOUN, NOUNS) if key_of_words(words) in kinds else (BY, BYS)
         if one == NOUN or (len(words) == 1 and words[0] in dimensions):
             span = Span(start=tokens[start].start, end=tokens[end - 1].end)
@@ -198,9 +201,9 @@ def _keys(types: frozenset[str]) -> frozenset[str]:
     return frozenset(key_of(name.replace("_", " ")) for name in types)
 
 
-def worded(word: str, known: Collection[str]) -> str:
-    """A word as the model knows it, or what stands for it."""
-    if word in known:
+def word_or_slot(word: str, model_words: Collection[str]) -> str:
+    """The word itself if the model knows it, else the slot that replaces it."""
+    if word in model_words:
         return word
     if word.isdigit():
         return NUMBER
@@ -212,7 +215,7 @@ def worded(word: str, known: Collection[str]) -> str:
 
 
 def marks_of(text: str) -> list[str]:
-    """What its marks tell: that it does not end as a question, that it lists."""
+    """Features of the punctuation: no question mark at the end, a colon."""
     unasked = [] if text.rstrip(" \"'”’)").endswith("?") else [UNASKED]
     return [*unasked, *([LISTED] if ":" in text else [])]
 
@@ -225,21 +228,21 @@ def features(masked: Sequence[str]) -> list[str]:
 
 
 def pairs_and_triples(words: Sequence[str]) -> Iterator[str]:
-    """Neighbouring words, the two ends of the question among them."""
+    """Word pairs and triples, with markers for both ends of the question."""
     ends = [FIRST, *words, LAST]
     yield from map(" ".join, pairwise(ends))
     yield from map(" ".join, zip(ends, ends[1:], ends[2:], strict=False))
 
 
 @cache
-def learned() -> TypeModel:
-    """The model that ships."""
-    with (resources.files(__package__) / FILE).open("rb") as file, np.load(file) as kept:
-        weights = kept["weights"].astype(np.float32) / STEPS
+def load_model() -> TypeModel:
+    """The model that ships with the package."""
+    with (resources.files(__package__) / FILE).open("rb") as file, np.load(file) as arrays:
+        weights = arrays["weights"].astype(np.float32) / STEPS
         return TypeModel(
-            types=cast("tuple[QuestionType, ...]", tuple(map(str, kept["types"]))),
-            words=frozenset(map(str, kept["words"])),
-            embedder=str(kept["embedder"]),
-            turning=kept["turning"].astype(np.float32),
-            weights=dict(zip(map(str, kept["features"]), weights, strict=True)),
+            types=cast("tuple[QuestionType, ...]", tuple(map(str, arrays["types"]))),
+            words=frozenset(map(str, arrays["words"])),
+            embedder=str(arrays["embedder"]),
+            turning=arrays["turning"].astype(np.float32),
+            weights=dict(zip(map(str, arrays["features"]), weights, strict=True)),
         )

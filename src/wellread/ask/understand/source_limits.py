@@ -1,9 +1,9 @@
-"""Which sources a question wants to hear: kinds, source types, languages, taxonomy.
+"""Finds a question's limits on sources: kinds, source types, languages, taxonomy values.
 
-A noun for sources limits the question when it stands for sources at large ("in the papers",
-"which newsletters mention", "a podcast about"); "the paper" is one of them, and "paper wallets"
-are none. A value of the taxonomy alone is a topic like any other ("energy"); it limits beside the
-name of its dimension ("at municipal scale"), or before a word for entries ("municipal projects").
+A noun for sources is a limit when it means sources in general ("in the papers", "which newsletters
+mention", "a podcast about"), unlike "the paper" or "paper wallets". A taxonomy value alone is a
+topic like any other ("energy"); it is a limit next to its dimension's name ("at municipal scale")
+or before a word for entries ("municipal projects").
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from wellread.text.english_questions import (
 )
 from wellread.text.names import plural, singular
 from wellread.text.parsed import parse
-from wellread.text.tokens import Token, key_of, key_of_words, plain, plain_at
+from wellread.text.tokens import Token, key_of, key_of_words, normalise, plain_at
 from wellread.types import Filters, Kind, Span
 from wellread.values.question import ConstraintKind
 
 _KINDS: dict[str, Kind] = {noun: kind for kind, nouns in SOURCE_NOUNS.items() for noun in nouns}
-# Names of file formats are no words for what people read, unless "files" stands behind them.
+# Names of file formats, which do not count as source nouns.
 _FORMATS = frozenset(
     """
     html markdown md text txt pdf vtt srt sbv json jsonl csv docx pptx xlsx rst rss atom qa entries
@@ -53,40 +53,40 @@ def sources_of(text: str, vocabulary: Vocabulary) -> Iterator[Limit]:
 
 
 def source_noun(vocabulary: Vocabulary) -> re.Pattern[str]:
-    """Words for sources that the material has, in the singular or plural."""
+    """The pattern of nouns for the sources in the material, singular or plural."""
     return _nouns(vocabulary.kinds, vocabulary.source_types)
 
 
 def _kinds(text: str, vocabulary: Vocabulary) -> Iterator[Limit]:
-    """The limits on kinds; of nouns side by side ("papers and transcripts") any will do."""
-    found = list(_named_kinds(text, vocabulary))
-    while found:
-        first, *found = found
+    """The limits on kinds; adjacent nouns ("papers and transcripts") are alternatives."""
+    kind_limits = list(_named_kinds(text, vocabulary))
+    while kind_limits:
+        first, *kind_limits = kind_limits
         limits = [first]
-        while found and _BESIDE.fullmatch(text[_end(limits[-1]) : _start(found[0])]):
-            limits.append(found.pop(0))
-        yield first if len(limits) == 1 else _any_of(limits, vocabulary)
+        while kind_limits and _BESIDE.fullmatch(text[_end(limits[-1]) : _start(kind_limits[0])]):
+            limits.append(kind_limits.pop(0))
+        yield first if len(limits) == 1 else _combine(limits, vocabulary)
 
 
 _BESIDE = re.compile(r"\s*(?:,|/|,?\s*\b(?:and|or|and/or)\b)\s*(?:(?:all|the)\s+)*", re.IGNORECASE)
 
 
-def _start(one: Limit) -> int:
-    return one.constraint.span.start
+def _start(item: Limit) -> int:
+    return item.constraint.span.start
 
 
 def _end(one: Limit) -> int:
     return one.constraint.span.end
 
 
-def _any_of(limits: Sequence[Limit], vocabulary: Vocabulary) -> Limit:
-    """The limit that each of ``limits`` meets.
+def _combine(limits: Sequence[Limit], vocabulary: Vocabulary) -> Limit:
+    """Combine ``limits`` as alternatives.
 
-    Where kinds stand beside source types, both are named: the kinds of all, and their types.
+    A mix of kinds and source types becomes all pairs that match either of them.
     """
-    asked = [one.constraint.filters for one in limits]
-    kinds = {kind for one in asked for kind in one.kinds}
-    types = {name for one in asked for name in one.source_types}
+    all_filters = [limit.constraint.filters for limit in limits]
+    kinds = {kind for each in all_filters for kind in each.kinds}
+    types = {name for each in all_filters for name in each.source_types}
     mixed = bool(kinds and types)
     if mixed:
         sorts = [pair for pair in vocabulary.sorts if pair[0] in kinds or pair[1] in types]
@@ -94,19 +94,19 @@ def _any_of(limits: Sequence[Limit], vocabulary: Vocabulary) -> Limit:
     first, last = limits[0], limits[-1]
     span = Span(start=_start(first), end=_end(last))
     filters = Filters(kinds=tuple(sorted(kinds)), source_types=tuple(sorted(types)))
-    value = " or ".join(dict.fromkeys(one.constraint.value for one in limits))
-    led = first.cut if first.cut and len(first.cut) else None
-    cut = Span(start=led.start if led else span.end, end=span.end)
+    value = " or ".join(dict.fromkeys(limit.constraint.value for limit in limits))
+    lead = first.cut if first.cut and len(first.cut) else None
+    cut = Span(start=lead.start if lead else span.end, end=span.end)
     return limit("source_type" if types and not mixed else "kind", span, value, filters, cut)
 
 
 def _named_kinds(text: str, vocabulary: Vocabulary) -> Iterator[Limit]:
-    """Each noun for a kind or a source type, in the order of the text."""
+    """A limit for each noun that names a kind or source type, in the order of the text."""
     types = _types(vocabulary.source_types)
     patterns = _patterns(vocabulary.kinds, vocabulary.source_types)
-    found = [match for pattern in patterns for match in pattern.finditer(text)]
+    matches = [match for pattern in patterns for match in pattern.finditer(text)]
     seen = set()
-    for match in sorted(found, key=lambda match: match.start("noun")):
+    for match in sorted(matches, key=lambda match: match.start("noun")):
         noun = match["noun"].lower()
         name = noun if noun in MASSES else singular(noun) or noun
         value = types.get(name) or _KINDS[name]
@@ -116,9 +116,9 @@ def _named_kinds(text: str, vocabulary: Vocabulary) -> Iterator[Limit]:
         if value in seen or not (match["before"] or published or _begins_phrase(before)):
             continue
         seen.add(value)
-        # As the head of the question ("which papers say") the noun is needed to read it.
-        led = _LED.match(match["before"] or "")
-        cut = Span(start=match.start("before") if led else end, end=end)
+        # As the head of the question ("which papers say") the noun stays in the search text.
+        preposition = _LED.match(match["before"] or "")
+        cut = Span(start=match.start("before") if preposition else end, end=end)
         filters = (
             Filters(source_types=(value,)) if name in types else Filters(kinds=(_KINDS[name],))
         )
@@ -127,7 +127,7 @@ def _named_kinds(text: str, vocabulary: Vocabulary) -> Iterator[Limit]:
 
 
 def _begins_phrase(before: str) -> bool:
-    """Whether a noun after ``before`` stands by itself: not "viral studies" or "Science News"."""
+    """Whether a noun after ``before`` begins a phrase, unlike in "viral studies"."""
     last = before.split()[-1].lower() if before.strip() else ""
     if _KIND_OF.search(before):
         return False
@@ -148,7 +148,7 @@ def _languages(text: str, vocabulary: Vocabulary) -> Iterator[Limit]:
         code = LANGUAGES[(match["tongue"] or match["said"]).lower()]
         if not noun.fullmatch(about) and about.lower() not in ("questions", "question"):
             continue
-        # "Danish studies" are from Denmark; "in Danish" and "Danish-language" leave no doubt.
+        # "Danish studies" may be from Denmark; "in Danish" and "Danish-language" are clear.
         if match["tongue"] and not match["marked"] and code not in vocabulary.languages:
             continue
         start, end = match.span("of" if match["tongue"] else "in")
@@ -157,24 +157,24 @@ def _languages(text: str, vocabulary: Vocabulary) -> Iterator[Limit]:
 
 @lru_cache(maxsize=64)
 def _patterns(kinds: frozenset[str], source_types: frozenset[str]) -> tuple[re.Pattern[str], ...]:
-    """Where a noun stands for many sources; or for any one of them."""
-    known = _known(kinds, source_types)
-    if not known:
+    """Patterns in which a noun means many sources, or any one of them."""
+    nouns = _source_words(kinds, source_types)
+    if not nouns:
         return ()
-    # A source may call its type anything.
-    many = "|".join(re.escape(_plural(noun)) for noun in known)
-    one = "|".join(re.escape(noun) for noun in known if noun not in MASSES)
-    talks = [noun for noun in known if _KINDS.get(noun) == "transcript"]
-    heard = "|".join(map(re.escape, talks)) or "(?!)"  # of talks, "the podcast" is all of them
+    # Source types are free text, so they are escaped.
+    plurals = "|".join(re.escape(_plural(noun)) for noun in nouns)
+    singulars = "|".join(re.escape(noun) for noun in nouns if noun not in MASSES)
+    talks = [noun for noun in nouns if _KINDS.get(noun) == "transcript"]
+    heard = "|".join(map(re.escape, talks)) or "(?!)"  # "in the podcast": in any of its recordings
     return tuple(
         re.compile(pattern, re.IGNORECASE)
         for pattern in (
             rf"(?P<before>\b(?:in|from|across|within|according\s+to)\s+"
-            rf"(?:all\s+)?(?:(?:the|our|these)\s+)?)?(?<![\w-])(?P<noun>{many})\b(?![-'’])",
-            rf"(?P<before>\b(?:an?|any|every|each)\s+)(?P<noun>{one})(?=\s+{ABOUT}\b)",
-            rf"(?P<before>\bthe\s+)(?P<noun>{one})(?=\s+by\b)",
-            rf"(?P<before>\bon\s+the\s+)(?P<noun>{one})(?=\s*(?:$|[?.,;]))",
-            rf"(?P<before>\bin\s+an?\s+)(?P<noun>{one})(?=\s*(?:$|[?.,;]|at\s+all\b))",
+            rf"(?:all\s+)?(?:(?:the|our|these)\s+)?)?(?<![\w-])(?P<noun>{plurals})\b(?![-'’])",
+            rf"(?P<before>\b(?:an?|any|every|each)\s+)(?P<noun>{singulars})(?=\s+{ABOUT}\b)",
+            rf"(?P<before>\bthe\s+)(?P<noun>{singulars})(?=\s+by\b)",
+            rf"(?P<before>\bon\s+the\s+)(?P<noun>{singulars})(?=\s*(?:$|[?.,;]))",
+            rf"(?P<before>\bin\s+an?\s+)(?P<noun>{singulars})(?=\s*(?:$|[?.,;]|at\s+all\b))",
             rf"(?P<before>\b(?:in|on)\s+the\s+)(?P<noun>{heard})\b(?![-'’]|\s+{NAMED}\b)",
         )
     )
@@ -182,25 +182,25 @@ def _patterns(kinds: frozenset[str], source_types: frozenset[str]) -> tuple[re.P
 
 @lru_cache(maxsize=64)
 def _nouns(kinds: frozenset[str], source_types: frozenset[str]) -> re.Pattern[str]:
-    known = _known(kinds, source_types)
-    named = [*(_plural(noun) for noun in known), *known]
-    words = "|".join([*map(re.escape, named), ANY_SOURCE])
+    nouns = _source_words(kinds, source_types)
+    forms = [*(_plural(noun) for noun in nouns), *nouns]
+    words = "|".join([*map(re.escape, forms), ANY_SOURCE])
     return re.compile(rf"\b(?:{words})\b", re.IGNORECASE)
 
 
 @lru_cache(maxsize=64)
-def _known(kinds: frozenset[str], source_types: frozenset[str]) -> list[str]:
-    """The nouns for what the material has, the longest first."""
+def _source_words(kinds: frozenset[str], source_types: frozenset[str]) -> list[str]:
+    """The nouns for kinds and types in the material, longest first."""
     nouns = {noun for noun, kind in _KINDS.items() if kind in kinds} | set(_types(source_types))
     return sorted(nouns, key=lambda noun: (-len(noun), noun))
 
 
 @lru_cache(maxsize=64)
 def _types(source_types: frozenset[str]) -> dict[str, str]:
-    """Source types in words, to source types as the documents have them.
+    """Map the wording of source types to the types in the documents.
 
-    One of several words is called by the last of them too ("notices" for public notices), where
-    that is one's alone and no everyday word.
+    The last word of a longer type counts too ("notices" for public notices), if it is unique and
+    not an everyday word.
     """
     names = {name.replace("_", " ").replace("-", " ").lower(): name for name in source_types}
     names = {words: name for words, name in names.items() if words.strip()}
@@ -210,8 +210,8 @@ def _types(source_types: frozenset[str]) -> dict[str, str]:
         for words, name in names.items()
         if heads[words.split()[-1]] == 1 and not is_everyday(words.split()[-1])
     }
-    known = {head: name for head, name in short.items() if head not in _KINDS} | names
-    return {words: name for words, name in known.items() if words not in _FORMATS}
+    type_names = {head: name for head, name in short.items() if head not in _KINDS} | names
+    return {words: name for words, name in type_names.items() if words not in _FORMATS}
 
 
 def _plural(noun: str) -> str:
@@ -219,7 +219,7 @@ def _plural(noun: str) -> str:
 
 
 LONGEST_VALUE = 8  # words
-# Other words for dimensions that taxonomies often have.
+# Synonyms of common taxonomy dimensions.
 _LIKE = {
     "scale": ("level",),
     "sector": ("field", "area"),
@@ -231,14 +231,14 @@ _IN = re.compile(r"\W*(?:in|among|of|from)\s+(?:the\s+)?|\W*", re.IGNORECASE)
 
 
 def taxonomy_of(text: str, vocabulary: Vocabulary) -> Iterator[Limit]:
-    """The limits by taxonomy that the question sets."""
+    """The taxonomy limits in the question."""
     tokens = parse(text).tokens
     names = dimension_words(vocabulary.dimensions)
-    entries = ENTRIES | {plain(singular(name) or name) for name in vocabulary.entity_types}
+    entries = ENTRIES | {normalise(singular(name) or name) for name in vocabulary.entity_types}
     place = 0
     while place < len(tokens):
         first = start = place
-        place, pairs = _value(tokens, start, vocabulary)
+        place, pairs = _value_at(tokens, start, vocabulary)
         if not pairs:
             continue
         end = last = place
@@ -253,7 +253,7 @@ def taxonomy_of(text: str, vocabulary: Vocabulary) -> Iterator[Limit]:
         elif before in LABELLED or (before == "under" and further in FILED):
             fitting, first = list(pairs), start - (1 if before in LABELLED else 2)
         else:
-            fitting = list(pairs) if _lists(text, (start, end), entries, after) else []
+            fitting = list(pairs) if _limits_list(text, (start, end), entries, after) else []
         if len({dimension for dimension, _ in fitting}) != 1:
             continue
         span = Span(start=tokens[start].start, end=tokens[end - 1].end)
@@ -261,13 +261,13 @@ def taxonomy_of(text: str, vocabulary: Vocabulary) -> Iterator[Limit]:
             tokens[first - 1].plain in BEFORE_VALUE or tokens[first - 1].plain == "the"
         ):
             first -= 1
-        said = f"{fitting[0][0]}: {', '.join(value for _, value in fitting)}"
+        description = f"{fitting[0][0]}: {', '.join(value for _, value in fitting)}"
         cut = Span(start=tokens[first].start, end=tokens[last - 1].end)
-        yield limit("taxonomy", span, said, Filters(taxonomy=tuple(fitting)), cut)
+        yield limit("taxonomy", span, description, Filters(taxonomy=tuple(fitting)), cut)
 
 
-def _lists(text: str, place: tuple[int, int], entries: frozenset[str], after: str) -> bool:
-    """Whether entries are asked for: "municipal projects", "patterns in Meeting Practices"."""
+def _limits_list(text: str, place: tuple[int, int], entries: frozenset[str], after: str) -> bool:
+    """Whether the value limits a list: "municipal projects", "patterns in Meeting Practices"."""
     tokens, (start, end) = parse(text).tokens, place
     if not LISTING.search(text):
         return False
@@ -281,24 +281,26 @@ def _lists(text: str, place: tuple[int, int], entries: frozenset[str], after: st
     return any((singular(token.plain) or "") in entries for token in tokens[:start])
 
 
-def _value(
+def _value_at(
     tokens: Sequence[Token], start: int, vocabulary: Vocabulary
 ) -> tuple[int, tuple[tuple[str, str], ...]]:
-    """The longest value of the taxonomy that begins at ``start``, and the token to go on from."""
+    """The next token to look at, and the longest taxonomy value that begins at ``start``."""
     for end in range(min(len(tokens), start + LONGEST_VALUE), start, -1):
-        pairs = vocabulary.taxonomy.get(key_of_words([one.plain for one in tokens[start:end]]), ())
+        pairs = vocabulary.taxonomy.get(
+            key_of_words([token.plain for token in tokens[start:end]]), ()
+        )
         if pairs and all(token.joined for token in tokens[start + 1 : end]):
             return end, pairs
     return start + 1, ()
 
 
 def dimension_words(dimensions: frozenset[str]) -> dict[str, frozenset[str]]:
-    """Words for a dimension (in either number) to the dimensions that they may mean."""
-    found: dict[str, set[str]] = {}
+    """Map words for dimensions, singular and plural, to the dimensions that they may mean."""
+    dimensions_by_word: dict[str, set[str]] = {}
     for dimension in dimensions:
-        name = plain(dimension.replace("_", " ").split()[-1]) if dimension.strip() else ""
-        one = singular(name) or name
-        for word in (one, *_LIKE.get(one, ())):
+        name = normalise(dimension.replace("_", " ").split()[-1]) if dimension.strip() else ""
+        singular_name = singular(name) or name
+        for word in (singular_name, *_LIKE.get(singular_name, ())):
             for form in (word, plural(word)):
-                found.setdefault(form, set()).add(dimension)
-    return {word: frozenset(those) for word, those in found.items()}
+                dimensions_by_word.setdefault(form, set()).add(dimension)
+    return {word: frozenset(those) for word, those in dimensions_by_word.items()}

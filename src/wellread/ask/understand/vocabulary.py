@@ -1,11 +1,10 @@
-"""The words that a question is understood by: names, people, kinds and taxonomy of the material.
+"""The vocabulary of the material (names, people, kinds, taxonomy), and spelling correction.
 
 Names are looked up by the question's own words (``store/catalogue/documents/name_records.py``), so
-that it costs the same however many there are; of what there are few (kinds, types, dimensions) all
-are known. Both are held for as long as the collections do not change. People write names in
-questions as they remember them: without capitals, hyphens and accents, by number ("newsletter 80")
-or by the proper name at the end of a title ("the Kittiwake"); so an entity is known under several
-spellings, each with how strictly it is compared.
+the cost does not depend on their number; kinds, types and dimensions are few and loaded in full.
+Both are cached until the collections change. People write names from memory: without capitals,
+hyphens and accents, by number ("newsletter 80") or by the proper name at the end of a title ("the
+Kittiwake"). So an entity has several spellings, each with its own strictness of comparison.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ from wellread.store.catalogue.documents.name_records import (
     SPELLING,
     UNTYPED,
     VALUE,
-    Called,
+    KeyTarget,
     slug_words,
     title_parts,
 )
@@ -54,48 +53,48 @@ from wellread.text.words import stem
 from wellread.types import KINDS, Filters, Kind
 from wellread.values.answers import Question
 
-MOST_TITLE_WORDS = 8  # of a document that a question may refer to
-MOST_WORDS = 12  # of a name
-MOST_LEARNED = 20_000  # keys that are held
+MOST_TITLE_WORDS = 8  # in a title that a follow-up may refer to
+MOST_WORDS = 12  # in a name
+MOST_LEARNED = 20_000  # cached keys
 
 V = TypeVar("V")
 _Pairs = tuple[tuple[str, str], ...]
 
 
-class ByKey(Protocol[V]):
-    """What a mapping needs to be for a question: looked up, and never gone through."""
+class KeyLookup(Protocol[V]):
+    """A mapping that supports lookup by key but not iteration."""
 
     def get(self, key: str, default: V, /) -> V:
-        """What the key stands for."""
+        """The value of ``key``, else ``default``."""
         ...
 
     def __contains__(self, key: object, /) -> bool: ...
 
 
-class Looked(Generic[V]):
-    """What keys stand for, looked up as they are asked for and held. From any thread."""
+class LookupCache(Generic[V]):
+    """A thread-safe cache that looks keys up on first use."""
 
     def __init__(self, look: Callable[[Sequence[str]], Mapping[str, V]]) -> None:
         self._look = look
         self._known: dict[str, V | None] = {}
 
     def learn(self, keys: Iterable[str]) -> None:
-        """Look all of the keys up at once."""
+        """Look up and cache all of the keys at once."""
         self.all_of(list(keys))
 
     def all_of(self, keys: Sequence[str]) -> dict[str, V]:
-        """What these keys stand for; those that stand for nothing are left out."""
-        known = self._known
-        new = [key for key in dict.fromkeys(keys) if key not in known]
+        """The values of ``keys``, without keys that have none."""
+        cached = self._known
+        new = [key for key in dict.fromkeys(keys) if key not in cached]
         if new:
-            if len(known) > MOST_LEARNED:
-                known = self._known = {}
-            found = self._look(new)
-            known.update((key, found.get(key)) for key in new)
-        return {key: value for key in keys if (value := known.get(key)) is not None}
+            if len(cached) > MOST_LEARNED:
+                cached = self._known = {}
+            values = self._look(new)
+            cached.update((key, values.get(key)) for key in new)
+        return {key: value for key in keys if (value := cached.get(key)) is not None}
 
     def get(self, key: str, default: V, /) -> V:
-        """What the key stands for."""
+        """The value of ``key``, looked up on first use, else ``default``."""
         return self.all_of([key]).get(key, default)
 
     def __contains__(self, key: object, /) -> bool:
@@ -108,33 +107,33 @@ def _nobody(_: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Vocabulary:
-    """What the questions of some collections can name. An empty one knows no name.
+    """The names that questions over some collections may use. Empty by default.
 
     Attributes:
-        names: key of a spelling (``forms.key_of``) to the entities that are called so.
-        longest: of all spellings, the most words.
-        speakers, authors: key of a full name, or of a part that only one person has, to names as
-            the documents have them.
-        source_types: as the documents have them.
-        sorts: pairs of a kind and a source type that a document has.
+        names: key of a spelling (``tokens.key_of``) to the entities with that spelling.
+        longest: the largest number of words in a spelling.
+        speakers, authors: key of a full name, or of a part that only one person has, to the names
+            in the documents.
+        source_types: the source types of the documents.
+        sorts: the pairs of kind and source type of the documents.
         taxonomy: key of a value to the pairs of dimension and value that it may mean.
-        dimensions: as the documents have them.
-        entity_types: as the graph has them; ``untyped``: there are entities without one.
-        publishers: keys of what sites are called ("herald" for www.herald.example).
-        published_by: the documents that were published at such a site.
+        dimensions: the taxonomy dimensions of the documents.
+        entity_types: the types in the graph; ``untyped``: some entities have no type.
+        publishers: keys of site names ("herald" for www.herald.example).
+        published_by: maps a site key to the ids of the documents published there.
         published: the first and the last day of publication; None when nothing is dated.
     """
 
-    names: ByKey[tuple[Named, ...]] = field(default_factory=dict)
+    names: KeyLookup[tuple[NameForm, ...]] = field(default_factory=dict)
     longest: int = 0
     collections: tuple[str, ...] = ()
     kinds: frozenset[str] = frozenset()
     source_types: frozenset[str] = frozenset()
     sorts: frozenset[tuple[Kind, str]] = frozenset()
     languages: frozenset[str] = frozenset()
-    speakers: ByKey[tuple[str, ...]] = field(default_factory=dict)
-    authors: ByKey[tuple[str, ...]] = field(default_factory=dict)
-    taxonomy: ByKey[_Pairs] = field(default_factory=dict)
+    speakers: KeyLookup[tuple[str, ...]] = field(default_factory=dict)
+    authors: KeyLookup[tuple[str, ...]] = field(default_factory=dict)
+    taxonomy: KeyLookup[_Pairs] = field(default_factory=dict)
     dimensions: frozenset[str] = frozenset()
     entity_types: frozenset[str] = frozenset()
     untyped: bool = False
@@ -143,22 +142,22 @@ class Vocabulary:
     published: tuple[date, date] | None = None
 
     def learn(self, text: str) -> None:
-        """Look up at once what the words of ``text`` may name."""
-        looked = [
-            one
-            for one in (self.names, self.speakers, self.authors, self.taxonomy, self.publishers)
-            if isinstance(one, Looked)
+        """Look up all names that the words of ``text`` may form, in one query per table."""
+        caches = [
+            cache
+            for cache in (self.names, self.speakers, self.authors, self.taxonomy, self.publishers)
+            if isinstance(cache, LookupCache)
         ]
-        if looked:
+        if caches:
             tokens = parse(text).tokens
             plain = [token.plain for token in tokens]
-            keys = [key_of_words(plain[start:end]) for start, end in runs_in(tokens)]
-            for one in looked:
-                one.learn([*keys, *plain])
+            keys = [key_of_words(plain[start:end]) for start, end in word_runs(tokens)]
+            for cache in caches:
+                cache.learn([*keys, *plain])
 
 
-def runs_in(tokens: Sequence[Token], longest: int = MOST_WORDS) -> Iterator[tuple[int, int]]:
-    """Where a name of at most so many words may begin and end: it goes over no comma."""
+def word_runs(tokens: Sequence[Token], longest: int = MOST_WORDS) -> Iterator[tuple[int, int]]:
+    """Start and end of each run of up to ``longest`` words without a comma inside."""
     for start in range(len(tokens)):
         for end in range(start + 1, min(len(tokens), start + longest) + 1):
             if end - start > 1 and not tokens[end - 1].joined:
@@ -167,154 +166,150 @@ def runs_in(tokens: Sequence[Token], longest: int = MOST_WORDS) -> Iterator[tupl
 
 
 _Stamps = tuple[str, ...]
-_held: WeakKeyDictionary[object, dict[_Stamps, Vocabulary]] = WeakKeyDictionary()
+_vocabularies: WeakKeyDictionary[object, dict[_Stamps, Vocabulary]] = WeakKeyDictionary()
 _lock = threading.Lock()
-MOST_HELD = 16  # scopes of one knowledge base
+MOST_HELD = 16  # cached scopes per knowledge base
 
 
 def vocabulary_of(kb: KnowledgeBase, collections: Sequence[str] = ()) -> Vocabulary:
-    """The words of the collections (none: of all); the same object until something changes."""
+    """The vocabulary of ``collections`` (empty: all), cached until one of them changes."""
     stamped = kb.catalogue.vocabulary.stamps(collections)
     stamps = tuple(f"{name} {stamp}" for name, stamp in stamped.items())
     with _lock:
-        held = _held.setdefault(kb.common, {})
-        known = held.get(stamps)
-    if known is None:
-        known = make_vocabulary(kb.catalogue, list(stamped))
+        by_stamps = _vocabularies.setdefault(kb.cache_key, {})
+        vocabulary = by_stamps.get(stamps)
+    if vocabulary is None:
+        vocabulary = build_vocabulary(kb.catalogue, list(stamped))
         with _lock:
-            while len(held) >= MOST_HELD:
-                held.pop(next(iter(held)))
-            held[stamps] = known
-    return known
+            while len(by_stamps) >= MOST_HELD:
+                by_stamps.pop(next(iter(by_stamps)))
+            by_stamps[stamps] = vocabulary
+    return vocabulary
 
 
-def make_vocabulary(catalogue: Catalogue, scope: Sequence[str]) -> Vocabulary:
-    """The words of some collections and of their entities."""
-    words = _Words(catalogue, scope)
-    sorts = [one.partition("/") for one in catalogue.names.sorts(scope, SORT)]
-    pairs = {(kind, name) for known, _, name in sorts for kind in KINDS if kind == known}
-    types = frozenset(catalogue.names.sorts(scope, ENTITY_TYPE))
+def build_vocabulary(catalogue: Catalogue, scope: Sequence[str]) -> Vocabulary:
+    """Build the vocabulary of the collections ``scope``."""
+    words = _NameLookup(catalogue, scope)
+    sorts = [sort.partition("/") for sort in catalogue.names.distinct_keys(scope, SORT)]
+    pairs = {(kind, name) for own_kind, _, name in sorts for kind in KINDS if kind == own_kind}
+    types = frozenset(catalogue.names.distinct_keys(scope, ENTITY_TYPE))
     return Vocabulary(
-        names=Looked(words.forms),
+        names=LookupCache(words.forms),
         longest=MOST_WORDS,
         collections=tuple(scope),
         kinds=frozenset(kind for kind, _ in pairs),
         source_types=frozenset(name for _, name in pairs if name),
         sorts=frozenset(pairs),
-        languages=frozenset(catalogue.names.sorts(scope, LANGUAGE)),
-        speakers=Looked(words.speakers),
-        authors=Looked(words.authors),
-        taxonomy=Looked(words.taxonomy),
-        dimensions=frozenset(catalogue.names.sorts(scope, DIMENSION)),
+        languages=frozenset(catalogue.names.distinct_keys(scope, LANGUAGE)),
+        speakers=LookupCache(words.speakers),
+        authors=LookupCache(words.authors),
+        taxonomy=LookupCache(words.taxonomy),
+        dimensions=frozenset(catalogue.names.distinct_keys(scope, DIMENSION)),
         entity_types=types - {UNTYPED},
         untyped=UNTYPED in types,
-        publishers=Looked(words.publishers),
+        publishers=LookupCache(words.publishers),
         published_by=words.published_by,
-        published=catalogue.censuses.published(scope),
+        published=catalogue.counts.published(scope),
     )
 
 
-class _Words:
-    """What is called by keys in some collections of a catalogue."""
+class _NameLookup:
+    """Cached name look-ups within some collections of a catalogue."""
 
     _SORTS = (SPELLING, SPEAKER, SPEAKER_PART, AUTHOR, AUTHOR_PART, VALUE, SITE)
 
     def __init__(self, catalogue: Catalogue, scope: Sequence[str]) -> None:
         self._names, self._graph, self._scope = catalogue.names, catalogue.graph, list(scope)
-        self._rows: Looked[dict[str, list[Called]]] = Looked(self._called)
+        self._rows: LookupCache[dict[str, list[KeyTarget]]] = LookupCache(self._look_up)
 
-    def _called(self, keys: Sequence[str]) -> dict[str, dict[str, list[Called]]]:
-        found: dict[str, dict[str, list[Called]]] = {}
-        for (sort, key), those in self._names.called(self._scope, self._SORTS, keys).items():
-            found.setdefault(key, {})[sort] = those
-        return found
+    def _look_up(self, keys: Sequence[str]) -> dict[str, dict[str, list[KeyTarget]]]:
+        by_key: dict[str, dict[str, list[KeyTarget]]] = {}
+        for (sort, key), records in self._names.look_up(self._scope, self._SORTS, keys).items():
+            by_key.setdefault(key, {})[sort] = records
+        return by_key
 
-    def _of(self, sorts: Sequence[str], keys: Sequence[str]) -> dict[str, list[Called]]:
-        """Key to what it stands for as one of the sorts."""
+    def _records(self, sorts: Sequence[str], keys: Sequence[str]) -> dict[str, list[KeyTarget]]:
+        """For each key, its name records of the given sorts."""
         return {
-            key: those
+            key: records
             for key, by_sort in self._rows.all_of(keys).items()
-            if (those := [one for sort in sorts for one in by_sort.get(sort, ())])
+            if (records := [record for sort in sorts for record in by_sort.get(sort, ())])
         }
 
-    def forms(self, keys: Sequence[str]) -> dict[str, tuple[Named, ...]]:
-        """The entities that are called so."""
-        found = self._of((SPELLING,), keys)
-        wanted = dict.fromkeys(
-            (one.collection, one.value) for those in found.values() for one in those
+    def forms(self, keys: Sequence[str]) -> dict[str, tuple[NameForm, ...]]:
+        records_by_key = self._records((SPELLING,), keys)
+        node_ids = dict.fromkeys(
+            (record.collection, record.value)
+            for records in records_by_key.values()
+            for record in records
         )
-        forms = forms_of(self._graph.nodes(list(wanted)))
-        return {key: forms[key] for key in found if key in forms}
+        forms = forms_of(self._graph.nodes(list(node_ids)))
+        return {key: forms[key] for key in records_by_key if key in forms}
 
     def speakers(self, keys: Sequence[str]) -> dict[str, tuple[str, ...]]:
-        """The people who speak that are called so."""
         return self._people((SPEAKER, SPEAKER_PART), keys)
 
     def authors(self, keys: Sequence[str]) -> dict[str, tuple[str, ...]]:
-        """The people who write that are called so."""
         return self._people((AUTHOR, AUTHOR_PART), keys)
 
     def _people(self, sorts: Sequence[str], keys: Sequence[str]) -> dict[str, tuple[str, ...]]:
-        found = {
-            key: people(dict.fromkeys(one.value for one in those)).get(key, ())
-            for key, those in self._of(sorts, keys).items()
+        names_by_key = {
+            key: people_by_key(dict.fromkeys(record.value for record in records)).get(key, ())
+            for key, records in self._records(sorts, keys).items()
         }
-        return {key: names for key, names in found.items() if names}
+        return {key: names for key, names in names_by_key.items() if names}
 
     def taxonomy(self, keys: Sequence[str]) -> dict[str, _Pairs]:
-        """The values of the taxonomy that are called so."""
         return {
-            key: pairs_of(one.value for one in those)
-            for key, those in self._of((VALUE,), keys).items()
+            key: decode_pairs(record.value for record in records)
+            for key, records in self._records((VALUE,), keys).items()
         }
 
     def publishers(self, keys: Sequence[str]) -> dict[str, bool]:
-        """Which keys sites are called by."""
-        return dict.fromkeys(self._of((SITE,), keys), True)
+        return dict.fromkeys(self._records((SITE,), keys), True)
 
     def published_by(self, site: str) -> tuple[str, ...]:
-        """The ids of the documents of a site."""
-        return self._names.every(self._scope, SITE, site)
+        """The ids of the documents published at ``site``."""
+        return self._names.documents_with(self._scope, SITE, site)
 
 
-def pairs_of(kept: Iterable[str]) -> _Pairs:
-    """Dimensions and values, each once, as they are kept."""
-    return tuple((dimension, value) for dimension, value in map(json.loads, dict.fromkeys(kept)))
+def decode_pairs(encoded: Iterable[str]) -> _Pairs:
+    """Decode stored pairs of dimension and value, without repeats."""
+    return tuple((dimension, value) for dimension, value in map(json.loads, dict.fromkeys(encoded)))
 
 
-def people(names: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Key of each full name, and of first and last names that are one person's, to the names."""
-    whole: dict[str, dict[str, None]] = {}
+def people_by_key(names: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Map the key of each full name, and of each unambiguous first or last name, to the names."""
+    full_names: dict[str, dict[str, None]] = {}
     parts: dict[str, set[str]] = {}
     for name in names:
-        whole.setdefault(key_of(name), {})[name] = None
+        full_names.setdefault(key_of(name), {})[name] = None
         words = name.split()
         if 2 <= len(words) <= 4 and words[0][:1].isupper() and words[-1][:1].isupper():
             for part in (words[0], words[-1]):
                 parts.setdefault(key_of(part), set()).add(key_of(name))
-    found = {key: tuple(those) for key, those in whole.items() if key}
-    return found | {
-        part: found[next(iter(those))]
-        for part, those in parts.items()
-        if len(those) == 1 and part not in found
+    names_by_key = {key: tuple(owners) for key, owners in full_names.items() if key}
+    return names_by_key | {
+        part: names_by_key[next(iter(owners))]
+        for part, owners in parts.items()
+        if len(owners) == 1 and part not in names_by_key
     }
 
 
-SHORT = 3  # letters up to which a single word has to be written as the entity writes it
-TITLED, ALIASED, IDENTITY, PART = range(4)  # the better claims to a spelling come first
+SHORT = 3  # letters up to which a one-word name must match the entity's spelling exactly
+TITLED, ALIASED, IDENTITY, PART = range(4)  # sources of a spelling, most reliable first
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Named:
-    """One spelling of one entity's name.
+class NameForm:
+    """A spelling of an entity's name.
 
     Attributes:
-        written: the spelling.
-        exact: it counts only as it is written, capitals included.
-        strict: it counts in this number only ("the turbines" are not a turbine).
-        everyday: it counts only where it stands as a name.
-        rank: how good the entity's claim to it is; smaller is better.
-        words: how many it has.
+        exact: capitals must match.
+        strict: singular or plural must match ("the turbines" are not a turbine).
+        everyday: an everyday word, which must be used as a name.
+        rank: the source of the spelling; smaller is more reliable.
+        words: the number of words.
     """
 
     node: EntityNode
@@ -326,23 +321,23 @@ class Named:
     words: int
 
 
-def forms_of(nodes: Iterable[EntityNode]) -> dict[str, tuple[Named, ...]]:
-    """Key of each spelling to those who are called so, the better claims first.
+def forms_of(nodes: Iterable[EntityNode]) -> dict[str, tuple[NameForm, ...]]:
+    """Map the key of each spelling to its entities, most reliable first.
 
-    A part of a name belongs to nobody when two entities have it.
+    A part of a name that two entities share is dropped.
     """
-    found: dict[str, dict[tuple[str, str], Named]] = {}
+    forms_by_key: dict[str, dict[tuple[str, str], NameForm]] = {}
     for node in nodes:
         entity = node.collection, node.id
         for written, rank in _spellings(node):
-            named = _named(node, written, rank)
-            those = found.setdefault(key_of(written), {})
-            if named is not None and (entity not in those or rank < those[entity].rank):
-                those[entity] = named
+            form = _name_form(node, written, rank)
+            forms = forms_by_key.setdefault(key_of(written), {})
+            if form is not None and (entity not in forms or rank < forms[entity].rank):
+                forms[entity] = form
     return {
-        key: tuple(sorted(those.values(), key=lambda one: (one.rank, one.node.id)))
-        for key, those in found.items()
-        if len(those) == 1 or any(one.rank < PART for one in those.values())
+        key: tuple(sorted(forms.values(), key=lambda record: (record.rank, record.node.id)))
+        for key, forms in forms_by_key.items()
+        if len(forms) == 1 or any(record.rank < PART for record in forms.values())
     }
 
 
@@ -360,7 +355,7 @@ def _spellings(node: EntityNode) -> Iterator[tuple[str, int]]:
 
 
 def _shared_endings(names: Sequence[str]) -> Iterator[str]:
-    """ "tool library" of "Netloft Tool Library" that is also "the Merrow tool library"."""
+    """Two-word endings that several names share ("tool library")."""
     first: dict[str, str] = {}
     seen: set[str] = set()
     for name in names:
@@ -375,7 +370,7 @@ def _shared_endings(names: Sequence[str]) -> Iterator[str]:
         first.setdefault(key, ending)
 
 
-def _named(node: EntityNode, written: str, rank: int) -> Named | None:
+def _name_form(node: EntityNode, written: str, rank: int) -> NameForm | None:
     words = [token.plain for token in tokens_of(written)]
     article = len(words) > 1 and words[0] in ARTICLES
     words = words[1:] if article else words
@@ -386,7 +381,7 @@ def _named(node: EntityNode, written: str, rank: int) -> Named | None:
     single = len(words) == 1
     if single and key in STOP_WORDS:
         return None
-    return Named(
+    return NameForm(
         node=node,
         written=written,
         exact=single and not written.islower() and (is_acronym(written) or len(written) <= SHORT),
@@ -398,45 +393,45 @@ def _named(node: EntityNode, written: str, rank: int) -> Named | None:
 
 
 def is_everyday(word: str) -> bool:
-    """Whether ``word`` (plain) is one that questions are made of, in either number."""
+    """Whether ``word`` (plain) is an everyday word of questions, in singular or plural."""
     return word in EVERYDAY or singular(word) in EVERYDAY or plural(word) in EVERYDAY
 
 
-# --- misspelt words put right --------------------------------------------------------------------
-# Only a word without a single passage is taken for misspelt, and only a word that the material has
-# takes its place, where one letter in five differs at most (two that changed places count as one).
-# Where most words of a question stand nowhere, it is in another language: nothing is misspelt.
+# --- spelling correction -------------------------------------------------------------------------
+# Only a word that occurs in no passage counts as misspelt, and only a word of the material replaces
+# it, if at most one letter in five differs (two swapped letters count as one difference). If most
+# words of a question occur nowhere, it is in another language and nothing is corrected.
 
-SHORTEST, LONGEST = 5, 40  # letters of a word that can be told misspelt
-LETTERS = 5  # of which one may differ; two differences are the most
-MOST_RESPELT = 12  # of a question, that are looked up
-LOOKED_AT = 20  # passages in which the nearest word is looked for
-MOST_KNOWN = 20_000  # words of a knowledge base that are remembered as being there
+SHORTEST, LONGEST = 5, 40  # letters of a word that may be corrected
+LETTERS = 5  # letters per allowed difference; at most two differences
+MOST_RESPELT = 12  # words of a question that are looked up
+LOOKED_AT = 20  # passages that are searched for the nearest word
+MOST_KNOWN = 20_000  # words per knowledge base that are cached as present
 
 _LETTERS = re.compile(r"[^\W\d_]+")
-_known: WeakKeyDictionary[object, set[str]] = WeakKeyDictionary()
+_known_words: WeakKeyDictionary[object, set[str]] = WeakKeyDictionary()
 _known_lock = threading.Lock()
 
 
-def respelt(
+def correct_spelling(
     kb: KnowledgeBase, question: Question, vocabulary: Vocabulary
 ) -> tuple[Question, tuple[str, ...]]:
-    """``question`` with its misspelt words put right, and what was changed, in words."""
+    """Correct misspelt words in ``question``; also return notes on the changes."""
     index = kb.live().index
     within = Filters(collections=question.filters.collections)
     text = question.text
     changed: dict[str, str] = {}
     missing: set[str] = set()
-    for word in _doubtful(question.text, vocabulary):
+    for word in _possibly_misspelt(question.text, vocabulary):
         if _is_known(kb, index, word, within):
             continue
         missing.add(word.lower())
-        near = _nearest(kb, index, word, within)
+        near = _nearest_word(kb, index, word, within)
         if near:
             changed[word] = near
     if not changed:
         return question, ()
-    # Where more than half of the words stand in no passage, the question is in another language.
+    # If more than half of the words occur in no passage, the question is in another language.
     words = list(dict.fromkeys(word.lower() for word in _LETTERS.findall(text)))[:MOST_RESPELT]
     others = (word for word in words if word not in missing | STOP_WORDS)
     missing |= {word for word in others if not _is_known(kb, index, word, within)}
@@ -444,57 +439,57 @@ def respelt(
         return question, ()
     for word, near in changed.items():
         text = re.sub(rf"(?<!\w){re.escape(word)}(?!\w)", near, text)
-    notes = (f"“{one}” stands nowhere; “{near}” was searched for" for one, near in changed.items())
+    notes = (f"“{typo}” was not found; searched for “{near}”" for typo, near in changed.items())
     return replace(question, text=text), tuple(notes)
 
 
-def _doubtful(text: str, vocabulary: Vocabulary) -> list[str]:
-    """The words of ``text`` that may be misspelt: long enough, plain, and no name."""
+def _possibly_misspelt(text: str, vocabulary: Vocabulary) -> list[str]:
+    """The words of ``text`` that may be misspelt: long enough, letters only, and not a name."""
     names = (vocabulary.names, vocabulary.speakers, vocabulary.authors)
-    found = dict.fromkeys(
+    candidates = dict.fromkeys(
         word
         for word in _LETTERS.findall(text)
         if SHORTEST <= len(word) <= LONGEST
         and word.lower() not in STOP_WORDS
-        and count_tokens(word.lower()) > 1  # a piece of its own is a common word, rightly spelt
-        and not any(word.casefold() in known for known in names)
+        and count_tokens(word.lower()) > 1  # a single token is a common word, spelt correctly
+        and not any(word.casefold() in name_keys for name_keys in names)
     )
-    return list(found)[:MOST_RESPELT]
+    return list(candidates)[:MOST_RESPELT]
 
 
 def _is_known(kb: KnowledgeBase, index: Index, word: str, within: Filters) -> bool:
-    """Whether a passage holds the word, in any of its forms."""
+    """Whether a passage contains the word in any of its forms."""
     key = f"{'|'.join(within.collections)}:{stem(word)}"
     with _known_lock:
-        known = _known.setdefault(kb.common, set())
-        if len(known) > MOST_KNOWN:
-            known.clear()
-        if key in known:
+        words_present = _known_words.setdefault(kb.cache_key, set())
+        if len(words_present) > MOST_KNOWN:
+            words_present.clear()
+        if key in words_present:
             return True
     if not index.search_text(word, within, 1):
         return False
-    known.add(key)  # it may be forgotten again at once, by a thread that makes room
+    words_present.add(key)  # another thread may clear it: that costs only a repeated search
     return True
 
 
-def _nearest(kb: KnowledgeBase, index: Index, word: str, within: Filters) -> str:
-    """The word of the material that differs least, the most frequent of several; or none."""
+def _nearest_word(kb: KnowledgeBase, index: Index, word: str, within: Filters) -> str:
+    """The word of the material that differs least, most frequent first; empty without one."""
     allowed = min(2, len(word) // LETTERS)
-    # Letters that changed places are two differences to the index, and one below.
-    found = index.search_text(stem(word), within, LOOKED_AT, differences=2)
-    passages = kb.catalogue.live_passages([candidate.passage_id for candidate in found])
-    held = Counter(
+    # Swapped letters are two differences for the index, but one for ``_closest_word``.
+    candidates = index.search_text(stem(word), within, LOOKED_AT, differences=2)
+    passages = kb.catalogue.live_passages([candidate.passage_id for candidate in candidates])
+    word_counts = Counter(
         match.lower()
         for passage in passages.values()
         for match in _LETTERS.findall(f"{passage.context} {passage.text}")
     )
-    return _best(word.lower(), held, allowed)
+    return _closest_word(word.lower(), word_counts, allowed)
 
 
-def _best(word: str, held: Counter[str], allowed: int) -> str:
+def _closest_word(word: str, word_counts: Counter[str], allowed: int) -> str:
     near = [
         (distance, -times, other)
-        for other, times in held.items()
+        for other, times in word_counts.items()
         if other[0] == word[0]
         and abs(len(other) - len(word)) <= allowed
         and 0 < (distance := OSA.distance(word, other, score_cutoff=allowed)) <= allowed

@@ -1,14 +1,13 @@
-"""What an expert judged is given to the same question again: a good answer, or a correction.
+"""Reuses an expert's work on the same question: a well-rated past answer, or a correction.
 
-An answer that was rated well is given while its source still says so: each sentence is looked for
-in the documents that its citations name. While these have not changed since the expert read them,
-what stands there in other words is shown as partly supported, on the expert's word; once one has
-changed, or is not there, each sentence has to stand there word for word.
+A well-rated answer is reused while its sources still say so: each sentence is looked for in the
+cited documents. As long as these are unchanged since the rating, a sentence that they paraphrase
+counts as partly supported, on the expert's word; once one has changed or is missing, every sentence
+must occur verbatim.
 
-What an expert put right comes before anything is searched or written, so no model can contradict
-it: sentence by sentence, each on the place that it rests on; where single sentences were put right,
-those of the answer that the expert had nothing against follow. What it rests on has to be inside
-the limits of the question.
+A correction is looked up before any search or writing, so no model can contradict it. Each of its
+sentences is cited to its own place; if only single sentences were corrected, the answer's other
+sentences that the expert accepted follow. All places must be within the question's limits.
 """
 
 from __future__ import annotations
@@ -21,9 +20,9 @@ from wellread.ask.retrieve.ranking import pack
 from wellread.ask.retrieve.rated_questions import RatedAnswer, flagged_sentences
 from wellread.ask.retrieve.relax import SOURCE_KINDS
 from wellread.ask.retrieve.search import search
-from wellread.ask.verify.check_claims import NUMBER, checked, missing_amounts, told
-from wellread.ask.verify.confidence import of_expert
-from wellread.ask.write.drafting import Written
+from wellread.ask.verify.check_claims import NUMBER, check_claims, full_text, missing_amounts
+from wellread.ask.verify.confidence import confidence_of_expert
+from wellread.ask.write.drafting import RawDraft
 from wellread.identity import sentence_hash
 from wellread.kb import KnowledgeBase
 from wellread.store.catalogue.asking.answer_rows import BLANK
@@ -43,19 +42,19 @@ from wellread.values.answers import (
 from wellread.values.locators import Marks
 from wellread.values.question import Analysis
 
-PASSAGES = 8  # of its sources that are read
+PASSAGES = 8  # of the past answer's sources
 METHOD = "expert"
 RECORD = "past"  # the key of the past question itself
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Before:
-    """The past answer, checked, with the evidence that it rests on and what to say of it.
+class PastAnswer:
+    """A past answer or correction, checked, with its evidence and a note for the reader.
 
-    ``own``: sentences by which an expert puts right what they flagged as harmful themselves.
+    ``own``: sentences by which an expert corrects what they flagged as harmful themselves.
     """
 
-    written: Written
+    written: RawDraft
     checked: Sequence[Checked]
     evidence: list[Evidence]
     sure: Confidence
@@ -63,75 +62,75 @@ class Before:
     own: frozenset[str] = frozenset()
 
 
-def answered_before(kb: KnowledgeBase, analysis: Analysis) -> Before | None:
-    """The best rated past answer to the same question that still holds; None without one.
+def find_past_answer(kb: KnowledgeBase, analysis: Analysis) -> PastAnswer | None:
+    """The best-rated past answer to the same question that is still supported, if any.
 
-    Where a model writes, it is told of past answers instead.
+    Always None when a model writes: its prompt includes past answers instead.
     """
     least = kb.settings.features.verified_rating
     if kb.model is not None:
         return None
-    found = asked_before(kb, analysis.question, analysis.filters.collections, least)
-    for similar in sorted(found, key=lambda one: -(one.past.score or 0)):
-        sentences = sentences_of(similar.past, least)
+    similar_questions = asked_before(kb, analysis.question, analysis.filters.collections, least)
+    for similar in sorted(similar_questions, key=lambda question: -(question.past.score or 0)):
+        sentences = accepted_sentences(similar.past, least)
         evidence = _evidence(kb, analysis.filters, similar) if sentences else []
-        held = _held(similar, sentences, evidence) if evidence else []
-        if held:
-            return _before(kb, similar, held, evidence)
+        supported = _supported_sentences(similar, sentences, evidence) if evidence else []
+        if supported:
+            return _past_answer(kb, similar, supported, evidence)
     return None
 
 
-def sentences_of(past: PastQuestion, least: int) -> list[str]:
-    """The sentences of the past answer that the expert has nothing against.
+def accepted_sentences(past: PastQuestion, least: int) -> list[str]:
+    """The sentences of the past answer that the expert accepted.
 
-    None are left when one is harmful or the first one, which the others follow, is wrong.
+    Empty when one is harmful, or when the first one, which introduces the others, is wrong.
     """
     if any(sentence.harmful for sentence in past.sentences):
         return []
-    told = [sentence.text.content for sentence in parse(past.answer).sentences]
+    sentences = [sentence.text.content for sentence in parse(past.answer).sentences]
     good = [
         not judged.content_issue and (judged.score is None or judged.score >= least)
         for judged in past.sentences
     ]
-    good += [True] * (len(told) - len(good))
-    kept = [text for text, fine in zip(told, good, strict=False) if fine]
-    return kept if good[:1] == [True] else []
+    good += [True] * (len(sentences) - len(good))
+    accepted = [text for text, fine in zip(sentences, good, strict=False) if fine]
+    return accepted if good[:1] == [True] else []
 
 
 def _evidence(kb: KnowledgeBase, filters: Filters, similar: SimilarQuestion) -> list[Evidence]:
-    """What the sources of the past answer say that is nearest to it."""
-    named = similar.sources
-    if similar.rated is not None and not named:
+    """The passages of the past answer's sources that are most similar to it."""
+    sources = similar.sources
+    if similar.rated is not None and not sources:
         return []
     if filters.document_ids:
-        named = tuple(known for known in named if known in filters.document_ids)
-        if not named and similar.sources:
+        sources = tuple(source for source in sources if source in filters.document_ids)
+        if not sources and similar.sources:
             return []
     limits = replace(
         filters,
         collections=filters.collections or similar.collections,
-        document_ids=named or filters.document_ids,
+        document_ids=sources or filters.document_ids,
         kinds=tuple(kind for kind in filters.kinds if kind != "qa") or SOURCE_KINDS,
     )
     text = f"{similar.past.question}\n{similar.past.answer}"
     return pack(kb, search(kb, text, limits, limit=PASSAGES))
 
 
-def _held(
+def _supported_sentences(
     similar: SimilarQuestion,
     sentences: Sequence[str],
     evidence: Sequence[Evidence],
 ) -> list[Checked]:
-    """The sentences that hold; none where all have to and one does not."""
-    found = checked([Claim(text=text, keys=()) for text in sentences], evidence)
+    """The sentences still supported; empty when all must be and one is not."""
+    results = check_claims([Claim(text=text, keys=()) for text in sentences], evidence)
     if similar.expired or not similar.sources:
-        return list(found) if all(one.verdict.name.whole for one in found) else []
-    # Where a number stands nowhere, the expert read another source than this.
-    texts = [told(piece) for piece in evidence]
+        return list(results) if all(item.verdict.name.whole for item in results) else []
+    # If a number is missing, the expert read another source.
+    texts = [full_text(piece) for piece in evidence]
     return [
-        one if one.verdict.name.whole else _on_the_experts_word(one, evidence)
-        for one in found
-        if one.verdict.name.whole or not missing_amounts(one.claim.text, texts)
+        item if item.verdict.name.whole else _on_the_experts_word(item, evidence)
+        for item in results
+        if item.verdict.name.whole or not missing_amounts(item.claim.text, texts)
     ]
 
 
@@ -144,39 +143,39 @@ def _on_the_experts_word(item: Checked, evidence: Sequence[Evidence]) -> Checked
         score=item.verdict.score,
         key=nearest.key,
         source=nearest.span,
-        reason="an expert found it right, and the source has not changed since",
+        reason="an expert rated it as correct, and the source has not changed since",
     )
     return replace(item, claim=replace(item.claim, keys=(nearest.key,)), verdict=verdict)
 
 
-def _before(
+def _past_answer(
     kb: KnowledgeBase,
     similar: SimilarQuestion,
-    held: Sequence[Checked],
+    supported: Sequence[Checked],
     evidence: Sequence[Evidence],
-) -> Before:
+) -> PastAnswer:
     past = similar.past
     rating = past.score or 0
-    record = _record(kb, similar)
-    *others, last = held
+    record = _question_as_evidence(kb, similar)
+    *others, last = supported
     keys = (*last.claim.keys, *(piece.key for piece in record))
-    held = [*others, replace(last, claim=replace(last.claim, keys=keys))]
-    claims = tuple(one.claim for one in held)
-    return Before(
-        written=Written(text=" ".join(claim.text for claim in claims), claims=claims, by=BEFORE),
-        checked=held,
+    supported = [*others, replace(last, claim=replace(last.claim, keys=keys))]
+    claims = tuple(item.claim for item in supported)
+    return PastAnswer(
+        written=RawDraft(text=" ".join(claim.text for claim in claims), claims=claims, by=BEFORE),
+        checked=supported,
         evidence=[*evidence, *record],
-        sure=of_expert(
+        sure=confidence_of_expert(
             rating,
-            whole=all(one.verdict.name.whole for one in held),
+            fully_supported=all(item.verdict.name.whole for item in supported),
             threshold=kb.settings.qa.confidence_threshold,
         ),
         note=f"answered before, rated {rating} of 100 by an expert: “{_line(past.question)}”",
     )
 
 
-def _record(kb: KnowledgeBase, similar: SimilarQuestion) -> list[Evidence]:
-    """The past question itself, where it is a document that can be cited."""
+def _question_as_evidence(kb: KnowledgeBase, similar: SimilarQuestion) -> list[Evidence]:
+    """The past question itself as evidence, if it is a document that can be cited."""
     document = similar.document
     if document is None:
         return []
@@ -189,112 +188,120 @@ def _line(text: str) -> str:
     return " ".join(text.split())
 
 
-# --- what an expert put right --------------------------------------------------------------------
+# --- corrections ---------------------------------------------------------------------------------
 
-CORRECTION = "what an expert put right of the answer to the same question"
-GOOD = 50  # of 100, from which a rated sentence of the answer stays beside the corrected ones
+CORRECTION = "an expert's correction of the answer to the same question"
+GOOD = 50  # of 100: the rating from which a sentence stays beside the corrected ones
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Said:
-    """A sentence to be said, and the places that it rests on; ``own``: the expert's words."""
+class _CitedSentence:
+    """A sentence of a correction with the places that support it; ``own``: the expert's words."""
 
     text: str
     places: tuple[BetterCitation, ...]
     own: bool = True
 
 
-def corrected(kb: KnowledgeBase, analysis: Analysis, asked: str = "") -> Before | None:
-    """The last word of an expert on the same question that still holds; None without one."""
+def find_correction(
+    kb: KnowledgeBase, analysis: Analysis, original_text: str = ""
+) -> PastAnswer | None:
+    """The latest correction for the same question that is still supported, if any."""
     if not kb.settings.features.corrections:
         return None
-    for question in dict.fromkeys((analysis.question, asked or analysis.question)):
+    for question in dict.fromkeys((analysis.question, original_text or analysis.question)):
         for rated in corrections(kb, question, analysis.filters.collections):
-            made = _made(kb, analysis, rated)
-            if made is not None:
-                return made
+            answer = _correction_answer(kb, analysis, rated)
+            if answer is not None:
+                return answer
     return None
 
 
-def _made(kb: KnowledgeBase, analysis: Analysis, rated: RatedAnswer) -> Before | None:
-    said = [*_put_right(rated), *_kept(rated)]
-    evidence = _as_evidence(kb, analysis, [place for one in said for place in one.places])
-    fit = [one for one in said if any(place in evidence for place in one.places)]
-    if not any(one.own for one in fit):
+def _correction_answer(
+    kb: KnowledgeBase, analysis: Analysis, rated: RatedAnswer
+) -> PastAnswer | None:
+    sentences = [*_corrected_sentences(rated), *_accepted_sentences(rated)]
+    evidence = _as_evidence(kb, analysis, [place for one in sentences for place in one.places])
+    fit = [one for one in sentences if any(place in evidence for place in one.places)]
+    if not any(thing.own for thing in fit):
         return None
     claims = [
         Claim(
-            text=one.text,
+            text=thing.text,
             keys=tuple(
-                dict.fromkeys(evidence[place].key for place in one.places if place in evidence)
+                dict.fromkeys(evidence[place].key for place in thing.places if place in evidence)
             ),
         )
-        for one in fit
+        for thing in fit
     ]
     pieces = list({piece.key: piece for piece in evidence.values()}.values())
-    found = checked(claims, pieces)
-    held = [_on_its_place(claim, item, pieces) for claim, item in zip(claims, found, strict=True)]
-    return Before(
-        written=Written(
-            text=" ".join(item.claim.text for item in held),
-            claims=tuple(item.claim for item in held),
+    items = check_claims(claims, pieces)
+    cited = [
+        _cite_own_place(claim, item, pieces) for claim, item in zip(claims, items, strict=True)
+    ]
+    return PastAnswer(
+        written=RawDraft(
+            text=" ".join(item.claim.text for item in cited),
+            claims=tuple(item.claim for item in cited),
             by=BEFORE,
         ),
-        checked=held,
+        checked=cited,
         evidence=pieces,
-        sure=of_expert(
+        sure=confidence_of_expert(
             None,
-            whole=all(item.verdict.name.whole for item in held),
+            fully_supported=all(item.verdict.name.whole for item in cited),
             threshold=kb.settings.qa.confidence_threshold,
         ),
         note=_note(rated),
-        own=_own_words(kb, rated, [one.text for one in fit if one.own]),
+        own=_own_words(kb, rated, [thing.text for thing in fit if thing.own]),
     )
 
 
-def _put_right(rated: RatedAnswer) -> list[_Said]:
-    """The expert's sentences: those for the whole answer, else those for single sentences of it."""
-    given, answer = rated.given, rated.answer
-    usual = given.citations or tuple(places_quoted(answer))
-    if given.correction:
-        return [_Said(text=text, places=usual) for text in _sentences(given.correction)]
-    said = []
-    for one in given.sentences:
-        if not one.correction:
+def _corrected_sentences(rated: RatedAnswer) -> list[_CitedSentence]:
+    """The expert's sentences: the correction of the whole answer, else of single sentences."""
+    feedback, answer = rated.given, rated.answer
+    usual = feedback.citations or tuple(places_quoted(answer))
+    if feedback.correction:
+        return [_CitedSentence(text=text, places=usual) for text in _sentences(feedback.correction)]
+    corrected = []
+    for sentence in feedback.sentences:
+        if not sentence.correction:
             continue
         numbers = (
-            answer.sentences[one.sentence].citations if one.sentence < len(answer.sentences) else ()
+            answer.sentences[sentence.sentence].citations
+            if sentence.sentence < len(answer.sentences)
+            else ()
         )
-        places = given.citations or tuple(places_quoted(answer, numbers)) or usual
-        if one.citation is not None:
-            places = (one.citation,)
-        said += [_Said(text=text, places=places) for text in _sentences(one.correction)]
-    return said
+        places = feedback.citations or tuple(places_quoted(answer, numbers)) or usual
+        if sentence.citation is not None:
+            places = (sentence.citation,)
+        corrected += [
+            _CitedSentence(text=text, places=places) for text in _sentences(sentence.correction)
+        ]
+    return corrected
 
 
-def _kept(rated: RatedAnswer) -> list[_Said]:
-    """The sentences of the answer that the expert has nothing against, where others were put
-    right.
-    """
-    given, answer = rated.given, rated.answer
-    if given.correction:
+def _accepted_sentences(rated: RatedAnswer) -> list[_CitedSentence]:
+    """The sentences of the answer that the expert accepted, if only others were corrected."""
+    feedback, answer = rated.given, rated.answer
+    if feedback.correction:
         return []
-    against = {
-        one.sentence
-        for one in given.sentences
-        if one.correction
-        or one.harmful
-        or one.content_issue
-        or (one.score is not None and one.score < GOOD)
+    rejected = {
+        sentence.sentence
+        for sentence in feedback.sentences
+        if sentence.correction
+        or sentence.harmful
+        or sentence.content_issue
+        or (sentence.score is not None and sentence.score < GOOD)
     }
     return [
-        _Said(
+        _CitedSentence(
             text=" ".join(sentence.text.split()),
             places=tuple(places_quoted(answer, sentence.citations)),
             own=False,
         )
         for place, sentence in enumerate(answer.sentences)
-        if place not in against
+        if place not in rejected
         and sentence.verdict.name != VerdictName.UNSUPPORTED
         and sentence.citations
         and BLANK not in sentence.text
@@ -302,24 +309,24 @@ def _kept(rated: RatedAnswer) -> list[_Said]:
 
 
 def _sentences(text: str) -> list[str]:
-    """The sentences of a correction, without those of which words were removed with a source."""
-    told = (" ".join(one.text.content.split()) for one in parse(text).sentences)
-    return [one for one in told if BLANK not in one]
+    """The sentences of a correction, without those that lost words with a removed source."""
+    sentences = (" ".join(sentence.text.content.split()) for sentence in parse(text).sentences)
+    return [one for one in sentences if BLANK not in one]
 
 
 def _as_evidence(
     kb: KnowledgeBase, analysis: Analysis, places: Sequence[BetterCitation]
 ) -> dict[BetterCitation, Evidence]:
-    """Each place as a piece of evidence: those that are there, inside the question's limits."""
-    asked = list(dict.fromkeys(places))
+    """Turn the places that still exist within the question's limits into pieces of evidence."""
+    unique_places = list(dict.fromkeys(places))
     now = {
         place: found
-        for place, found in zip(asked, kb.catalogue.expiry.now(asked), strict=True)
+        for place, found in zip(unique_places, kb.catalogue.expiry.now(unique_places), strict=True)
         if found is not None
     }
-    inside = _inside(kb, analysis.filters, {one.document_id for one in now.values()})
-    held = {old: new for old, new in now.items() if new.document_id in inside}
-    spots = list(dict.fromkeys((new.document_id, new.span) for new in held.values()))
+    inside = _within_limits(kb, analysis.filters, {one.document_id for one in now.values()})
+    allowed = {old: new for old, new in now.items() if new.document_id in inside}
+    spots = list(dict.fromkeys((new.document_id, new.span) for new in allowed.values()))
     ids = kb.catalogue.listings.covering([(known, span.start) for known, span in spots])
     passages = kb.catalogue.live_passages(filter(None, ids))
     facts = kb.catalogue.facts({known for known, _ in spots})
@@ -347,28 +354,27 @@ def _as_evidence(
         )
     return {
         old: piece
-        for old, new in held.items()
+        for old, new in allowed.items()
         if (piece := pieces.get((new.document_id, new.span))) is not None
     }
 
 
-def _inside(kb: KnowledgeBase, filters: Filters, documents: set[str]) -> set[str]:
-    """Those of the documents that meet the limits that the asker set."""
-    wanted = sorted(documents & set(filters.document_ids) if filters.document_ids else documents)
-    if not wanted:
+def _within_limits(kb: KnowledgeBase, filters: Filters, documents: set[str]) -> set[str]:
+    ids = sorted(documents & set(filters.document_ids) if filters.document_ids else documents)
+    if not ids:
         return set()
-    limits = replace(filters, document_ids=tuple(wanted))
-    page = kb.catalogue.listings.documents(limits, len(wanted))
-    return {one.facts.id for one in page.documents}
+    limits = replace(filters, document_ids=tuple(ids))
+    page = kb.catalogue.listings.documents(limits, len(ids))
+    return {document.facts.id for document in page.documents}
 
 
-def _on_its_place(claim: Claim, item: Checked, evidence: Sequence[Evidence]) -> Checked:
-    """The sentence, cited to the place that the expert gave, whatever was found elsewhere."""
-    own = [piece for piece in evidence if piece.key in claim.keys]
-    borne_out = item.verdict.name.whole and item.verdict.key in claim.keys
-    piece = next((one for one in own if one.key == item.verdict.key), own[0])
+def _cite_own_place(claim: Claim, item: Checked, evidence: Sequence[Evidence]) -> Checked:
+    """Cite the sentence to the place that the expert gave, whatever was found elsewhere."""
+    pieces = [piece for piece in evidence if piece.key in claim.keys]
+    is_supported = item.verdict.name.whole and item.verdict.key in claim.keys
+    piece = next((each for each in pieces if each.key == item.verdict.key), pieces[0])
     verdict = item.verdict
-    if not borne_out:
+    if not is_supported:
         verdict = Verdict(
             name=VerdictName.PARTIAL,
             method=METHOD,
@@ -381,19 +387,21 @@ def _on_its_place(claim: Claim, item: Checked, evidence: Sequence[Evidence]) -> 
 
 
 def _reason(verdict: Verdict) -> str:
-    said = "an expert put it so, and the place that they gave has not changed since"
+    statement = "an expert wrote it so, and the place that they cited has not changed since"
     why = verdict.reason if verdict.method == NUMBER else ""
-    return f"{said}; {why}" if why else said
+    return f"{statement}; {why}" if why else statement
 
 
 def _own_words(kb: KnowledgeBase, rated: RatedAnswer, texts: Sequence[str]) -> frozenset[str]:
-    """Those of the expert's sentences that nobody flagged.
+    """The expert's sentences that nobody flagged.
 
-    What puts a sentence right often says it again, with more. So those that the same expert flagged
-    count only where they are the same; what others flagged counts inside too.
+    A correction often repeats the flagged sentence with additions. So flags by the same expert
+    apply only to identical sentences; flags by others also apply to sentences that contain them.
     """
     flagged = flagged_sentences(kb, rated.collections)
-    others = flagged.without({one.content for one in rated.given.sentences if one.harmful})
+    others = flagged.without(
+        {sentence.content for sentence in rated.given.sentences if sentence.harmful}
+    )
     return frozenset(
         text
         for text in texts
@@ -402,8 +410,8 @@ def _own_words(kb: KnowledgeBase, rated: RatedAnswer, texts: Sequence[str]) -> f
 
 
 def _note(rated: RatedAnswer) -> str:
-    given = rated.given
-    who = f"an expert ({given.author})" if given.author else "an expert"
-    rating = f", rated {given.score:g} of 100" if given.score is not None else ""
-    asked = " ".join(given.question.split())
-    return f"{who} corrected the answer to “{asked}”{rating}, {given.updated_at:%Y-%m-%d}"
+    feedback = rated.given
+    who = f"an expert ({feedback.author})" if feedback.author else "an expert"
+    rating = f", rated {feedback.score:g} of 100" if feedback.score is not None else ""
+    question = " ".join(feedback.question.split())
+    return f"{who} corrected the answer to “{question}”{rating}, {feedback.updated_at:%Y-%m-%d}"

@@ -1,13 +1,13 @@
-"""Finds where two documents answer one question differently.
+"""Finds documents that answer a question differently.
 
-Two sentences are at odds when
+Two sentences conflict when
 
-- they are the same but for a number or a name, or one of them is negated;
-- both speak of what the question names, and give another date, person or amount for it.
+- they are the same except for a number, a name or a negation; or
+- both are about what the question names, and give different dates, people or amounts for it.
 
-They have to speak of one thing and one time: what is numbered ("Article 9", "Room 1.12", "version
-3.1"), what is of another month, quarter or year, and what is told of two bearers of one name does
-not differ.
+They must be about the same thing at the same time: differently numbered things ("Article 9", "Room
+1.12", "version 3.1"), different months, quarters or years, and two bearers of one name are no
+conflict.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from difflib import SequenceMatcher
 
-from wellread.ask.understand.question_parts import Expected, expected_of, units_asked
-from wellread.ask.write.extract_score import tells, told_in
+from wellread.ask.understand.question_parts import AnswerKind, expected_answer, units_asked
+from wellread.ask.write.extract_score import is_prose, readable_sentences
 from wellread.text.english import (
     AUXILIARIES,
     BE,
@@ -37,15 +37,15 @@ from wellread.values.answers import Conflict, Evidence, Sentence, View
 from wellread.values.question import Analysis
 
 MOST_VIEWS = 5
-ON_TOPIC = 0.3  # of the question's words, that a sentence has which repeats another but for a value
-DIRECT = 0.6  # of what is asked about the names, that a sentence has whose value counts
-AMOUNTS = 2.0  # times: accounts of one amount in other words differ by less
-PARALLEL = 0.72  # share of words in common and in order, from which two sentences say one thing
-LONGEST_SWAP = 5  # words that stand in one of them in place of others
-NEXT_TO = 2  # words after a number, among which what it counts stands
-LONG = 18  # words of a sentence that tells of other dates and people, too
-OPENING = 160  # characters of a passage within which it says what it is about
-TOGETHER = timedelta(days=14)  # between two reports of what is counted in other words
+ON_TOPIC = 0.3  # least share of the question's words in sentences that differ in one value
+DIRECT = 0.6  # least share of what is asked about the names in a sentence whose value counts
+AMOUNTS = 2.0  # ratio below which differently worded amounts may describe the same thing
+PARALLEL = 0.72  # share of common words in order from which two sentences are parallel
+LONGEST_SWAP = 5  # words that may be replaced by others
+NEXT_TO = 2  # words after a number that may name what it counts
+LONG = 18  # words from which a sentence is likely to mention other dates and people too
+OPENING = 160  # characters at the start of a passage that say what it is about
+TOGETHER = timedelta(days=14)  # between two reports that may be about the same event
 
 _TOKEN = re.compile(r"\d[\d,]*(?:\.\d+)?|[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _YEAR = re.compile(r"\b(?:1\d|20)\d\d\b")
@@ -62,7 +62,7 @@ _TIMES = _MONTHS | _WEEKDAYS
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """A sentence: the number of its piece of evidence, its span of the document, its text."""
+    """A sentence with the index of its piece of evidence and its span in the document."""
 
     evidence: int
     span: Span
@@ -70,13 +70,13 @@ class Statement:
 
     @property
     def stems(self) -> frozenset[str]:
-        """Its words as stems."""
+        """The stems of its words."""
         return parse(self.text).stem_set
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Disagreement:
-    """Documents that answer differently: sentences that agree stand together, best first."""
+    """Documents that answer differently: each view groups sentences that agree, best first."""
 
     about: str
     views: tuple[tuple[Statement, ...], ...]
@@ -84,14 +84,14 @@ class Disagreement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Side:
-    """A sentence, and what it says of the question.
+    """A sentence, with what it says about the question.
 
     Attributes:
-        focus: share of what is asked about the names that it has.
-        values: dates, names or amounts of the kind that is asked for.
-        numbered: the numbered things and places in an order that it speaks of.
-        rest: its numbers that are none of ``values``.
-        times: the months and weekdays that it names.
+        focus: the share of the question's words, except names, that it contains.
+        values: its dates, names or amounts of the kind that is asked for.
+        numbered: its numbered things and ordinals.
+        rest: its numbers that are not in ``values``.
+        times: its months and weekdays.
     """
 
     statement: Statement
@@ -109,29 +109,29 @@ class _Side:
         return self.piece.hit.document.id
 
 
-def disagreement(
+def find_disagreement(
     analysis: Analysis,
     evidence: Sequence[Evidence],
     statements: Sequence[Statement],
 ) -> Disagreement | None:
-    """What the evidence disagrees on; None when it speaks with one voice or none can tell."""
-    kind = expected_of(analysis.question)
+    """Find a disagreement in the evidence; None when it agrees or nothing can be compared."""
+    kind = expected_answer(analysis.question)
     sides = list(_sides(analysis, evidence, statements, kind))
-    sides.sort(key=lambda one: (-one.focus, one.statement.evidence, one.statement.span.start))
+    sides.sort(key=lambda side: (-side.focus, side.statement.evidence, side.statement.span.start))
     for number, first in enumerate(sides):
         views, seen = [[first]], {first.document}
         for other in sides[number + 1 :]:
             if other.document in seen:
                 continue
-            if all(_at_odds(view[0], other, kind, analysis.question) for view in views):
+            if all(_do_conflict(view[0], other, kind, analysis.question) for view in views):
                 views.append([other])
                 seen.add(other.document)
             elif fitting := [view for view in views if view[0].values & other.values]:
                 fitting[0].append(other)
                 seen.add(other.document)
         if len(views) > 1:
-            told = tuple(tuple(one.statement for one in view[:2]) for view in views[:MOST_VIEWS])
-            return Disagreement(about=analysis.question, views=told)
+            best = tuple(tuple(side.statement for side in view[:2]) for view in views[:MOST_VIEWS])
+            return Disagreement(about=analysis.question, views=best)
     return None
 
 
@@ -139,26 +139,26 @@ def _sides(
     analysis: Analysis,
     evidence: Sequence[Evidence],
     statements: Sequence[Statement],
-    kind: Expected,
+    kind: AnswerKind,
 ) -> Iterator[_Side]:
     question = analysis.question
-    asked = parse(question).stem_set or frozenset([""])
-    named = [name for name in analysis.names if not name[:1].isdigit()]
-    names = frozenset(each for name in named for each in parse(name).stems)
-    matter = (asked - names) or asked
+    wanted = parse(question).stem_set or frozenset([""])
+    names_written = [name for name in analysis.names if not name[:1].isdigit()]
+    names = frozenset(each for name in names_written for each in parse(name).stems)
+    matter = (wanted - names) or wanted
     for statement in statements:
         piece = evidence[statement.evidence]
         above = f"{piece.hit.document.title}\n{piece.text[:OPENING]}"
         stems = statement.stems
-        held = stems | parse(above).stem_set
-        focus, topic = len(matter & stems) / len(matter), len(asked & held) / len(asked)
-        if not names <= held or (topic < ON_TOPIC and not focus):
-            continue  # nothing that it says could be at odds with another
+        present = stems | parse(above).stem_set
+        focus, topic = len(matter & stems) / len(matter), len(wanted & present) / len(wanted)
+        if not names <= present or (topic < ON_TOPIC and not focus):
+            continue  # too far from the question to conflict with anything
         values = values_of(kind, statement.text, question)
-        said = {value.partition(" ")[0] for value in values} | parse(question).numbers
+        value_numbers = {value.partition(" ")[0] for value in values} | parse(question).numbers
         for amount in parse(statement.text).quantities:
             if f"{amount.value:g} {amount.unit}" in values:
-                said |= parse(amount.said).numbers
+                value_numbers |= parse(amount.said).numbers
         yield _Side(
             statement=statement,
             piece=piece,
@@ -166,27 +166,26 @@ def _sides(
             topic=topic,
             values=values,
             numbered=_numbered(statement.text),
-            rest=parse(statement.text).numbers - said - {*_YEAR.findall(statement.text)},
-            bearer=_bearer(max(named, key=len, default=""), above),
+            rest=parse(statement.text).numbers - value_numbers - {*_YEAR.findall(statement.text)},
+            bearer=_bearer(max(names_written, key=len, default=""), above),
             times=frozenset(map(str.lower, _TOKEN.findall(statement.text))) & _TIMES,
         )
 
 
 def _bearer(name: str, above: str) -> str:
-    """Which bearer of ``name`` a text is about: "Merrow County" of "X, Merrow County is ..."."""
+    """The words that distinguish a bearer of ``name``: "Merrow County" in "X, Merrow County is"."""
     if not name:
         return ""
-    told = re.search(
+    match = re.search(
         rf"\b{re.escape(name)}(?:,\s+([A-Z][^\n,.;]*?)\s+(?:is|was)\b|\s+\((.+?)\))", above
     )
-    return next((part for part in told.groups() if part), "") if told else ""
+    return next((part for part in match.groups() if part), "") if match else ""
 
 
-# --- one thing, one time ---------------------------------------------------------------------
+# --- same thing, same time -------------------------------------------------------------------
 
 
-def _same_thing(one: _Side, other: _Side, kind: Expected, question: str) -> bool:
-    """Whether the two may speak of one thing at one time."""
+def _same_thing(one: _Side, other: _Side, kind: AnswerKind, question: str) -> bool:
     if one.numbered != other.numbered or (one.rest and other.rest and one.rest != other.rest):
         return False
     if one.bearer and other.bearer and one.bearer != other.bearer:
@@ -200,35 +199,35 @@ def _same_thing(one: _Side, other: _Side, kind: Expected, question: str) -> bool
 
 
 def _at_other(one: _Side, other: _Side, times: frozenset[str]) -> bool:
-    """Whether both name some of ``times``, and none in common."""
-    mine, theirs = one.times & times, other.times & times
-    return bool(mine and theirs) and not mine & theirs
+    """Whether both mention some of ``times``, but none in common."""
+    own_times, other_times = one.times & times, other.times & times
+    return bool(own_times and other_times) and not own_times & other_times
 
 
 def _years(side: _Side, question: str) -> frozenset[str]:
-    """The years that a sentence names, but for its document's own and those of the question."""
+    """The years in a sentence, except its document's own and the question's."""
     published = side.piece.hit.document.published_at
     own = {str(published.year)} if published else set()
     return frozenset({*_YEAR.findall(side.statement.text)} - {*_YEAR.findall(question)} - own)
 
 
 def _numbered(text: str) -> frozenset[str]:
-    """The numbered things of a text ("article 9", "room b3"), and its words for an order."""
-    found = {word for word in map(str.lower, _TOKEN.findall(text)) if word in ORDINALS}
+    """The numbered things of a text ("article 9", "room b3"), and its ordinals."""
+    numbered = {word for word in map(str.lower, _TOKEN.findall(text)) if word in ORDINALS}
     for match in _NUMBERED.finditer(text):
         what, code, after = match["what"].lower(), match["code"], match["after"]
         follows = after.strip().lower()
         ends = not follows or not after[:1].isspace() or follows in _OPEN
         counts = what in _OPEN | _MONTHS and not what.endswith(".") and what != "no"
         if not counts and not _YEAR.fullmatch(code) and (ends or not code.isdigit()):
-            found.add(f"{what} {code.lower()}")
-    return frozenset(found)
+            numbered.add(f"{what} {code.lower()}")
+    return frozenset(numbered)
 
 
 # --- values ----------------------------------------------------------------------------------
 
 
-def values_of(kind: Expected, sentence: str, question: str) -> frozenset[str]:
+def values_of(kind: AnswerKind, sentence: str, question: str) -> frozenset[str]:
     """The dates, names or amounts ("310 home") of ``sentence`` that could answer ``question``."""
     if kind == "date":
         years = frozenset(_YEAR.findall(sentence)) - frozenset(_YEAR.findall(question))
@@ -237,31 +236,31 @@ def values_of(kind: Expected, sentence: str, question: str) -> frozenset[str]:
     if kind == "number":
         return frozenset(_amounts(sentence, question))
     if kind == "person":
-        asked = question.lower()
-        return frozenset(one.lower() for one in parse(sentence).names if one.lower() not in asked)
+        text = question.lower()
+        return frozenset(name.lower() for name in parse(sentence).names if name.lower() not in text)
     return frozenset()
 
 
 def _amounts(sentence: str, question: str) -> Iterator[str]:
-    """The amounts in the unit, or of the noun, that is asked for; else of whatever follows them."""
+    """The amounts with the unit or noun that is asked for, else with the noun after them."""
     counted, units = _COUNTED.search(question), units_asked(question)
     noun = stem(counted["noun"]) if counted and counted["noun"].lower() not in _OPEN else ""
-    wanted = frozenset(map(stem, TIMES)) if _LASTING.search(question) else frozenset({noun} - {""})
-    if not wanted and (known := [one for one in parse(sentence).quantities if one.unit in units]):
-        yield from (f"{one.value:g} {one.unit}" for one in known)
+    nouns = frozenset(map(stem, TIMES)) if _LASTING.search(question) else frozenset({noun} - {""})
+    if not nouns and (known := [each for each in parse(sentence).quantities if each.unit in units]):
+        yield from (f"{each.value:g} {each.unit}" for each in known)
         return
     for match in re.finditer(r"(?<![\w.,])(\w[\w.,]*)\s+(?=\w)", sentence):
         numbers = parse(match[1]).numbers
         after = [stem(word) for word in _TOKEN.findall(sentence[match.end() :])[: NEXT_TO + 1]]
         scale = f"{after.pop(0)} " if after and parse(after[0]).numbers else ""
-        near = after[:NEXT_TO] if wanted else after[:1]
-        unit = next((one for one in near if not wanted or one in wanted), "")
+        near = after[:NEXT_TO] if nouns else after[:1]
+        unit = next((one for one in near if not nouns or one in nouns), "")
         if len(numbers) == 1 and unit and not _YEAR.fullmatch(match[1]):
             yield f"{next(iter(numbers))} {scale}{unit}"
 
 
-def _apart(one: _Side, other: _Side) -> float:
-    """The larger amount in times of the smaller one; far where units or numbers are unclear."""
+def _amount_ratio(one: _Side, other: _Side) -> float:
+    """The ratio of the larger to the smaller amount; ``AMOUNTS`` when they cannot be compared."""
     (first,), (second,) = one.values, other.values
     (a, _, unit), (b, _, same) = first.partition(" "), second.partition(" ")
     try:
@@ -271,17 +270,17 @@ def _apart(one: _Side, other: _Side) -> float:
     return large / small if unit == same and small > 0 else AMOUNTS
 
 
-# --- at odds ---------------------------------------------------------------------------------
+# --- conflicts -------------------------------------------------------------------------------
 
 
-def _at_odds(one: _Side, other: _Side, kind: Expected, question: str) -> bool:
+def _do_conflict(one: _Side, other: _Side, kind: AnswerKind, question: str) -> bool:
     if not _same_thing(one, other, kind, question):
         return False
     first, second = one.statement.text, other.statement.text
     if min(one.topic, other.topic) >= ON_TOPIC:
-        # Another number or name in two sentences that are otherwise alike is no other reason.
-        told = kind not in ("reason", "way") and swapped(first, second) is not None
-        if told or opposed(first, second):
+        # A different number or name does not make a different reason or way.
+        differs = kind not in ("reason", "way") and swapped_words(first, second) is not None
+        if differs or is_negation_of(first, second):
             return True
     single = len(one.values) == len(other.values) == 1 and one.values != other.values
     direct = min(one.focus, other.focus) >= DIRECT
@@ -292,24 +291,24 @@ def _at_odds(one: _Side, other: _Side, kind: Expected, question: str) -> bool:
         return direct and short and _comparable(one.values, other.values)
     units = {value.partition(" ")[2] for value in one.values | other.values}
     near = min(one.focus, other.focus) > 0
-    return len(units) == 1 and (direct or (near and _together(one, other)))
+    return len(units) == 1 and (direct or (near and _may_be_same_event(one, other)))
 
 
-def _together(one: _Side, other: _Side) -> bool:
-    """Whether two amounts told in other words may be of one thing: near in size and in time.
+def _may_be_same_event(one: _Side, other: _Side) -> bool:
+    """Whether two differently worded amounts may describe one thing: close in size and time.
 
-    Texts say at their beginning of which day they tell.
+    Texts usually name the day that they report on in their opening.
     """
-    told = [side.piece.hit.document.published_at for side in (one, other)]
+    dates = [side.piece.hit.document.published_at for side in (one, other)]
     days = [{*map(str.lower, _DAY.findall(side.piece.text[:OPENING]))} for side in (one, other)]
-    if bool(told[0]) != bool(told[1]) or (all(days) and not days[0] & days[1]):
+    if bool(dates[0]) != bool(dates[1]) or (all(days) and not days[0] & days[1]):
         return False
-    apart = told[0] and told[1] and abs(told[0] - told[1]) > TOGETHER
-    return _apart(one, other) < AMOUNTS and not apart
+    apart = dates[0] and dates[1] and abs(dates[0] - dates[1]) > TOGETHER
+    return _amount_ratio(one, other) < AMOUNTS and not apart
 
 
 def _comparable(one: frozenset[str], other: frozenset[str]) -> bool:
-    """Whether two values answer one question: a year and a weekday do not, nor two weekdays."""
+    """Whether two values can be compared: not a year with a month, and never weekdays."""
     sorts = [
         "year" if _YEAR.fullmatch(value) else "month" if value in _MONTHS else "name"
         for value in (*one, *other)
@@ -318,13 +317,13 @@ def _comparable(one: frozenset[str], other: frozenset[str]) -> bool:
     return len(sorts) == 2 and sorts[0] == sorts[1]
 
 
-def swapped(one: str, other: str) -> tuple[str, str] | None:
-    """What differs between two sentences that are otherwise the same, as written in each.
+def swapped_words(one: str, other: str) -> tuple[str, str] | None:
+    """The differing words of two otherwise equal sentences, as written in each.
 
-    None when they are the same, or differ by more than a value.
+    None when they are equal, or differ in more than a value.
     """
-    if other < one:  # a diff depends on which side it starts from
-        back = swapped(other, one)
+    if other < one:  # the diff is not symmetric
+        back = swapped_words(other, one)
         return (back[1], back[0]) if back else None
     first, second = _TOKEN.findall(one), _TOKEN.findall(other)
     if min(len(first), len(second)) < 5:
@@ -338,13 +337,13 @@ def swapped(one: str, other: str) -> tuple[str, str] | None:
         if tag != "replace" or b - a > LONGEST_SWAP or d - c > LONGEST_SWAP:
             continue
         before, after = " ".join(first[a:b]), " ".join(second[c:d])
-        if _telling(before) and _telling(after) and not _same_stems(before, after):
+        if _is_value(before) and _is_value(after) and not _same_stems(before, after):
             return before, after
     return None
 
 
-def _telling(text: str) -> bool:
-    """A number or a name: what facts are swapped by, and paraphrases are not."""
+def _is_value(text: str) -> bool:
+    """Whether ``text`` has a number or a name, in which facts differ but paraphrases do not."""
     return any(part[0].isdigit() or part[0].isupper() for part in text.split()) or bool(
         parse(text).numbers
     )
@@ -355,50 +354,50 @@ def _same_stems(one: str, other: str) -> bool:
     return not a or not b or a <= b or b <= a
 
 
-def opposed(one: str, other: str) -> bool:
-    """Whether of two sentences with nearly the same words one is negated."""
+def is_negation_of(one: str, other: str) -> bool:
+    """Whether two sentences have nearly the same words, but one of them is negated."""
     a, b = parse(one).stem_set, parse(other).stem_set
     if len(a) < 4 or len(b) < 4 or len(a & b) / len(a | b) < PARALLEL:
         return False
     return parse(one).negations % 2 != parse(other).negations % 2
 
 
-# --- told with their citations -------------------------------------------------------------------
+# --- presentation with citations -----------------------------------------------------------------
 
 _ORDINALS = ("first", "second", "third", "fourth", "fifth")
 _RECENT_YEAR = re.compile(r"\b(?:1[5-9]|20)\d\d\b")
 
 
-def disputed(analysis: Analysis, evidence: Sequence[Evidence]) -> Disagreement | None:
-    """What the evidence disagrees on, where the question asks for one thing."""
+def find_dispute(analysis: Analysis, evidence: Sequence[Evidence]) -> Disagreement | None:
+    """Find a disagreement in the evidence, if the question asks for a single fact."""
     if analysis.type not in ("factual", "temporal", "counting"):
         return None
     statements = [
         Statement(evidence=number, span=span.moved(piece.span.start), text=text)
         for number, piece in enumerate(evidence)
-        for _, span, text in told_in(piece, analysis.voices)
-        if tells(piece.text, span, text) and not text.endswith("?")
+        for _, span, text in readable_sentences(piece, analysis.voices)
+        if is_prose(piece.text, span, text) and not text.endswith("?")
     ]
-    return disagreement(analysis, evidence, statements)
+    return find_disagreement(analysis, evidence, statements)
 
 
-def stated_of(found: Disagreement | None) -> list[tuple[int, Span]]:
-    """The sentences that state the views: the number of the piece and the span of the document."""
-    return [(view[0].evidence, view[0].span) for view in found.views] if found else []
+def leading_sentences(dispute: Disagreement | None) -> list[tuple[int, Span]]:
+    """The leading sentence of each view: index of its piece and span in the document."""
+    return [(view[0].evidence, view[0].span) for view in dispute.views] if dispute else []
 
 
-def told(found: Disagreement, evidence: Sequence[Evidence]) -> str:
-    """The line above the extracts that state the views."""
-    why = reason(found, evidence)
+def dispute_heading(dispute: Disagreement, evidence: Sequence[Evidence]) -> str:
+    """The heading above the extracts that state the views."""
+    why = explain(dispute, evidence)
     return f"The sources differ{f' ({why})' if why else ''}:\n\n"
 
 
 def conflict_of(
-    found: Disagreement, evidence: Sequence[Evidence], sentences: Sequence[Sentence]
+    dispute: Disagreement, evidence: Sequence[Evidence], sentences: Sequence[Sentence]
 ) -> tuple[Conflict, ...]:
-    """The views with the citations of the sentences that state them; none where one is left."""
+    """The views as a conflict, with the citations of their sentences; needs two views."""
     views = []
-    for lead, *_ in found.views:
+    for lead, *_ in dispute.views:
         key = evidence[lead.evidence].key
         for sentence in sentences:
             source = sentence.verdict.source
@@ -407,28 +406,28 @@ def conflict_of(
                 break
     if len(views) < 2:
         return ()
-    return (Conflict(about=found.about, views=tuple(views), reason=reason(found, evidence)),)
+    return (Conflict(about=dispute.about, views=tuple(views), reason=explain(dispute, evidence)),)
 
 
-def reason(found: Disagreement, evidence: Sequence[Evidence]) -> str:
-    """In words; empty when nothing tells."""
-    leads = [view[0] for view in found.views]
-    return "; ".join(filter(None, (_dates(leads, evidence), _years_told(leads))))
+def explain(dispute: Disagreement, evidence: Sequence[Evidence]) -> str:
+    """A possible explanation of the disagreement by dates or years; empty without one."""
+    leads = [view[0] for view in dispute.views]
+    return "; ".join(filter(None, (_dates_note(leads, evidence), _years_note(leads))))
 
 
-def _dates(leads: Sequence[Statement], evidence: Sequence[Evidence]) -> str:
+def _dates_note(leads: Sequence[Statement], evidence: Sequence[Evidence]) -> str:
     dates = [evidence[statement.evidence].hit.document.published_at for statement in leads]
     days = [date.date() for date in dates if date is not None]
     if len(days) < len(leads) or len(set(days)) == 1:
         return ""
     return "the " + ", the ".join(
-        f"{ordinal} is of {day:%-d %B %Y}".replace("%-d", str(day.day))
+        f"{ordinal} is from {day:%-d %B %Y}".replace("%-d", str(day.day))
         for ordinal, day in zip(_ORDINALS, days, strict=False)
     )
 
 
-def _years_told(leads: Sequence[Statement]) -> str:
+def _years_note(leads: Sequence[Statement]) -> str:
     years = [sorted(set(_RECENT_YEAR.findall(statement.text))) for statement in leads]
     if not all(len(each) == 1 for each in years) or len({each[0] for each in years}) == 1:
         return ""
-    return "they speak of different years: " + ", ".join(each[0] for each in years)
+    return "they are about different years: " + ", ".join(each[0] for each in years)

@@ -1,11 +1,10 @@
-"""A second look at an answer: one call of a model judges every sentence by the evidence.
+"""Has a model judge every sentence of an answer against the evidence, in one call.
 
-The judge sees all passages that the writer saw, also those that were not cited, and all sentences
-at once. For each it says supported, partial, unsupported, or that it states nothing, and copies the
-stretch that shows it. A verdict counts only when that stretch stands in a passage, character for
-character: a model that makes quotations up changes nothing. It is asked last and dropped first:
-when money is short, when it fails, or when its reply cannot be read, the sentences stay as they
-were, and a note says why.
+The judge sees all sentences and all passages that the writer saw, cited or not. For each sentence
+it says supported, partial, unsupported or states nothing, and quotes the text that shows it. A
+verdict counts only if its quotation occurs verbatim in a passage, so invented quotations have no
+effect. Judging is optional: when the budget is short, the call fails or the reply cannot be read,
+the sentences keep their verdicts, and a note says why.
 """
 
 from __future__ import annotations
@@ -17,15 +16,15 @@ from typing import Any
 
 from anyio import to_thread
 
-from wellread.ask.understand.planted_orders import without_orders
-from wellread.ask.verify.check_claims import SPEAKER, VERBATIM, verbatim
+from wellread.ask.understand.planted_orders import blank_prompt_injection
+from wellread.ask.verify.check_claims import SPEAKER, VERBATIM, find_verbatim
 from wellread.ask.write.drafting import usage_of
 from wellread.ask.write.parse_draft import load_object
-from wellread.ask.write.prompts import facts_of, guard_of, judge_prompt, source_facts
+from wellread.ask.write.prompts import guard_of, judge_prompt, piece_facts, source_facts
 from wellread.config import Role
 from wellread.errors import ModelError, SettingsError
 from wellread.kb import KnowledgeBase
-from wellread.models.base import ModelUsage, replied
+from wellread.models.base import ModelUsage, complete_reply
 from wellread.types import Filters, Span
 from wellread.values.answers import (
     NOTHING,
@@ -42,7 +41,7 @@ logger = logging.getLogger(__name__)
 
 METHOD = "judge"
 NOT_DONE = "the sentences were not judged"
-STATES_NOTHING = "it states nothing that could be checked"
+STATES_NOTHING = "states nothing that could be checked"
 NO_QUESTION = Analysis(question="", type="factual", terms=(), names=(), filters=Filters())
 _SCORES = {
     VerdictName.SUPPORTED: 1.0,
@@ -84,7 +83,7 @@ SCHEMA: Mapping[str, object] = _object_of(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rival:
-    """A passage that gives another value than a sentence of the answer."""
+    """A passage that contradicts a sentence of the answer."""
 
     about: str
     reason: str
@@ -94,7 +93,7 @@ class Rival:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ruling:
-    """What came of judging."""
+    """The result of judging: the sentences with their verdicts, and contradicting passages."""
 
     checked: Sequence[Checked]
     rivals: tuple[Rival, ...] = ()
@@ -104,7 +103,7 @@ class Ruling:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opinion:
-    """A judge's reply as it came; empty where none was asked."""
+    """A judge's raw reply; empty when no judge was called."""
 
     reply: str = ""
     by: str = ""
@@ -112,7 +111,7 @@ class Opinion:
     failure: str = ""
 
 
-async def judged(
+async def judge_sentences(
     kb: KnowledgeBase,
     analysis: Analysis,
     evidence: Sequence[Evidence],
@@ -120,12 +119,12 @@ async def judged(
     *,
     by: str = "",
 ) -> Ruling:
-    """``checked`` after the judge has seen it, if one is to be had; never raises for a model."""
-    opinion = await opinion_on(kb, analysis, evidence, checked, by=by)
-    return ruling_by(opinion, analysis, evidence, checked)
+    """Add the judge's verdicts to ``checked``; unchanged without a judge or when its call fails."""
+    opinion = await ask_judge(kb, analysis, evidence, checked, by=by)
+    return apply_opinion(opinion, analysis, evidence, checked)
 
 
-async def opinion_on(
+async def ask_judge(
     kb: KnowledgeBase,
     analysis: Analysis,
     evidence: Sequence[Evidence],
@@ -133,7 +132,7 @@ async def opinion_on(
     *,
     by: str = "",
 ) -> Opinion:
-    """What the judge replies; see ``judged``."""
+    """Call the judge; see ``judge_sentences``."""
     role = _role(kb, by)
     if role is None or not (checked and evidence):
         return Opinion()
@@ -147,7 +146,7 @@ async def opinion_on(
         about = await to_thread.run_sync(source_facts, kb, evidence)
         claims = [item.claim for item in checked]
         prompt = judge_prompt(analysis, evidence, claims, about=about, schema=SCHEMA)
-        reply, usage = await replied(model, prompt)
+        reply, usage = await complete_reply(model, prompt)
     except (ModelError, SettingsError) as error:
         logger.warning("%s: %s", NOT_DONE, error)
         cost = error.cost if isinstance(error, ModelError) else 0.0
@@ -155,13 +154,13 @@ async def opinion_on(
     return Opinion(reply=reply, by=model.identity, usage=usage)
 
 
-def ruling_by(
+def apply_opinion(
     opinion: Opinion,
     analysis: Analysis,
     evidence: Sequence[Evidence],
     checked: Sequence[Checked],
 ) -> Ruling:
-    """The sentences with the verdicts of a judge's reply, where it can be read."""
+    """Apply a judge's reply to the sentences, if it can be read."""
     usage = usage_of(opinion.usage)
     untouched = Ruling(checked=checked, usage=usage, failure=opinion.failure)
     if not opinion.by:
@@ -170,12 +169,12 @@ def ruling_by(
     read, _ = load_object(reply[reply.find("{") :]) if "{" in reply else (None, True)
     if read is None or not isinstance(read.get("sentences"), list):
         return replace(untouched, failure=f"{NOT_DONE}: the reply of {opinion.by} cannot be read")
-    sources = _Sources(evidence=evidence, clean=guard_of(analysis, evidence).lines)
+    sources = _VerdictReader(evidence=evidence, clean=guard_of(analysis, evidence).lines)
     return replace(sources.ruling(checked, read), usage=usage)
 
 
 def judge_of(kb: KnowledgeBase) -> str:
-    """The name of the model that judges; empty where none does."""
+    """The name of the model that judges; empty without one."""
     role = _role(kb, "")
     return kb.models.names()[role] if role else ""
 
@@ -190,21 +189,21 @@ def _role(kb: KnowledgeBase, by: str) -> Role | None:
     return next(wrote, "model" if "model" in names else None)
 
 
-# --- what was said ---------------------------------------------------------------------------
+# --- reading the reply -----------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Sources:
-    """The evidence that verdicts rest on; ``clean`` takes out of a model's words what is unfit."""
+class _VerdictReader:
+    """Applies verdicts by the evidence; ``clean`` removes unsafe text from the model's words."""
 
     evidence: Sequence[Evidence]
     clean: Callable[[Sequence[str]], Sequence[str]]
 
     def ruling(self, checked: Sequence[Checked], read: Mapping[str, Any]) -> Ruling:
-        """The sentences with the verdicts of a reply, and the conflicts that it names."""
+        """Apply the verdicts of a parsed reply, and collect its conflicts."""
         settled = list(checked)
         for entry, place in self._numbered(read.get("sentences"), len(checked)):
-            settled[place] = self._settled(checked[place], entry)
+            settled[place] = self._with_verdict(checked[place], entry)
         rivals = []
         for entry, place in self._numbered(read.get("conflicts"), len(checked)):
             rival = self._rival(settled[place], entry)
@@ -213,7 +212,7 @@ class _Sources:
         return Ruling(checked=settled, rivals=tuple(rivals))
 
     def _numbered(self, entries: object, most: int) -> list[tuple[Mapping[str, Any], int]]:
-        """The entries that name one of the sentences, with its place."""
+        """The entries with a valid sentence number, each with the sentence's index."""
         listed = entries if isinstance(entries, list) else []
         return [
             (entry, entry["number"] - 1)
@@ -223,17 +222,17 @@ class _Sources:
             and 0 < entry["number"] <= most
         ]
 
-    def _settled(self, item: Checked, entry: Mapping[str, Any]) -> Checked:
-        said = str(entry.get("verdict", "")).strip().casefold()
+    def _with_verdict(self, item: Checked, entry: Mapping[str, Any]) -> Checked:
+        stated = str(entry.get("verdict", "")).strip().casefold()
         if item.verdict.method in (VERBATIM, SPEAKER):
             return item
-        if said == NOTHING:
+        if stated == NOTHING:
             verdict = Verdict(
                 name=VerdictName.NOT_CHECKED, method=NOTHING, score=0.0, reason=STATES_NOTHING
             )
             return replace(item, verdict=verdict)
-        name = next((one for one in _SCORES if one == said), None)
-        place = self._located(entry, item.claim.keys) if name else None
+        name = next((name for name in _SCORES if name == stated), None)
+        place = self._find_quote(entry, item.claim.keys) if name else None
         if name is None or place is None:
             return item
         if name == VerdictName.UNSUPPORTED and item.verdict.name == VerdictName.UNCITED:
@@ -253,44 +252,44 @@ class _Sources:
         return Checked(claim=claim, verdict=verdict, repaired=True)
 
     def _rival(self, item: Checked, entry: Mapping[str, Any]) -> Rival | None:
-        own = item.verdict
-        if own.source is None:
+        verdict = item.verdict
+        if verdict.source is None:
             return None
-        other = self._located(entry, (), but=own.key)
+        other = self._find_quote(entry, (), but=verdict.key)
         if other is None:
             return None
         about = self._words(entry, "about") or " ".join(item.claim.text.split())
         reason = self._words(entry, "reason")
-        return Rival(about=about, reason=reason, own=(own.key, own.source), other=other)
+        return Rival(about=about, reason=reason, own=(verdict.key, verdict.source), other=other)
 
     def _words(self, entry: Mapping[str, Any], name: str) -> str:
-        said = entry.get(name)
-        return next(iter(self.clean([said])), "") if isinstance(said, str) else ""
+        value = entry.get(name)
+        return next(iter(self.clean([value])), "") if isinstance(value, str) else ""
 
-    def _located(
+    def _find_quote(
         self, entry: Mapping[str, Any], cited: Sequence[str], but: str = ""
     ) -> tuple[str, Span] | None:
-        """Where the quotation of an entry stands: in the passage that it names, or in another."""
-        said, named = entry.get("quote"), str(entry.get("key", "")).strip(" []").casefold()
-        quote = said.strip(_MARKS) if isinstance(said, str) else ""
-        # One word stands anywhere by chance.
+        """Find an entry's quotation: in the passage that it names, else in the others."""
+        raw_quote, hint = entry.get("quote"), str(entry.get("key", "")).strip(" []").casefold()
+        quote = raw_quote.strip(_MARKS) if isinstance(raw_quote, str) else ""
+        # A single word can occur anywhere by chance.
         if len(quote.split()) < 2 and not any(map(str.isdigit, quote)):
             return None
-        order = sorted(self.evidence, key=lambda one: (one.key != named, one.key not in cited))
+        order = sorted(self.evidence, key=lambda piece: (piece.key != hint, piece.key not in cited))
         pieces = [piece for piece in order if piece.key != but]
         spans = ((piece.key, _span_in(piece, quote)) for piece in pieces)
         return next(((key, span) for key, span in spans if span is not None), None)
 
 
 def _span_in(piece: Evidence, quote: str) -> Span | None:
-    """Where ``quote`` stands in the document; all of the piece for what is told beside its text."""
-    text = without_orders(piece.text)
-    span = verbatim(quote, text)
-    if span is None:  # a turn is shown behind the name of its speaker
-        speaker, named, said = quote.partition(": ")
-        known = {turn.speaker.casefold() for turn in piece.turns}
-        span = verbatim(said, text) if named and speaker.casefold() in known else None
+    """Find ``quote`` in the piece; a quotation of its metadata gives the whole piece."""
+    text = blank_prompt_injection(piece.text)
+    span = find_verbatim(quote, text)
+    if span is None:  # the prompt shows a turn after its speaker's name
+        speaker, colon, words = quote.partition(": ")
+        speakers = {turn.speaker.casefold() for turn in piece.turns}
+        span = find_verbatim(words, text) if colon and speaker.casefold() in speakers else None
     if span is not None:
         return Span(start=piece.span.start + span.start, end=piece.span.start + span.end)
-    told = (f"{name}: {value}" for name, value in facts_of(piece))
-    return piece.span if any(verbatim(quote, line) for line in told) else None
+    metadata = (f"{name}: {value}" for name, value in piece_facts(piece))
+    return piece.span if any(find_verbatim(quote, line) for line in metadata) else None

@@ -1,6 +1,6 @@
-"""The draft of an answer by a language model, where one may write and the budget allows.
+"""Has a language model draft the answer, if one is configured and the budget allows.
 
-``write`` yields the draft's text as it comes and leaves the draft itself with a :class:`Drafting`.
+``write`` streams the draft's text and stores the finished draft in a :class:`Drafting`.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Written:
-    """A draft by whoever wrote it, before it is checked.
+class RawDraft:
+    """A draft before it is checked.
 
     Attributes:
-        fallback: why another writer than the configured one wrote it; empty when none did.
-        unknown_keys: evidence keys that the model made up; they are already removed.
-        withheld: sentences that must not be shown (``guard.py``); they are already removed.
+        fallback: why a writer other than the configured one wrote it; empty otherwise.
+        unknown_keys: how many evidence keys the model invented; already removed.
+        withheld: how many sentences must not be shown (``prompts.Guard``); already removed.
         model_claim: the model's own confidence, 0-1.
-        answered: whether the evidence answers the question, by the model; None: it does not say.
-        relevance: why a passage matters to the question, by its key, by the model.
+        answered: whether the evidence answers the question, according to the model, if it says so.
+        relevance: the model's reasons why passages matter to the question, by evidence key.
     """
 
     text: str
@@ -54,16 +54,16 @@ class Written:
 
 
 @dataclass(slots=True)
-class Drafting:
-    """Where a draft is left once all its text has come."""
+class DraftSink:
+    """Receives the finished draft, or the reasons why there is none."""
 
-    written: Written | None = None
+    written: RawDraft | None = None
     fallback: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Writers:
-    """Who may write, and what a model is told."""
+    """Whether models may write, and the past answers added to their prompt."""
 
     similar_questions: str = ""
     models: bool = True
@@ -73,16 +73,16 @@ async def write(
     kb: KnowledgeBase,
     analysis: Analysis,
     evidence: Sequence[Evidence],
-    drafting: Drafting,
-    how: Writers,
+    drafting: DraftSink,
+    writers: Writers,
 ) -> AsyncIterator[TokenEvent]:
-    """The draft's text as it comes; the draft is left with ``drafting``.
+    """Stream the draft's text; the finished draft is stored in ``drafting``.
 
-    Asked are the model, or the cheap one while the budget is low, then the fallback model. There is
-    no draft when all fail, the budget is spent or no model is configured; ``drafting`` says why.
-    What a model wrote before it failed is void.
+    Tries the model, or the cheap one while the budget is low, then the fallback model. There is no
+    draft when all fail, the budget is spent or no model is configured; ``drafting`` gives the
+    reason. Text that a model wrote before it failed is void.
     """
-    planned = await to_thread.run_sync(plan, kb) if how.models else Plan()
+    planned = await to_thread.run_sync(plan_writers, kb) if writers.models else WriterPlan()
     reasons = [planned.reason] if planned.reason else []
     waiting = list(planned.writers)
     while waiting:
@@ -94,13 +94,13 @@ async def write(
                 continue
             name = model.identity
             about = await to_thread.run_sync(source_facts, kb, evidence)
-            flagged = await to_thread.run_sync(_flagged_in, kb, evidence)
-            asked = _Asked(analysis, evidence, how.similar_questions, about, flagged)
-            async for event in _by_model(model, asked, drafting):
+            flagged = await to_thread.run_sync(_flagged_sentences, kb, evidence)
+            parts = _PromptInput(analysis, evidence, writers.similar_questions, about, flagged)
+            async for event in _by_model(model, parts, drafting):
                 yield event
             break
         except BudgetError as error:
-            reasons.append(f"{name} was not asked: {error.args[0]}")
+            reasons.append(f"{name} was not called: {error.args[0]}")
             waiting = (
                 [planned.cheaper, *waiting] if planned.cheaper and role == "model" else waiting
             )
@@ -113,8 +113,8 @@ async def write(
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
-    """What a model is asked to write from."""
+class _PromptInput:
+    """The material for one prompt."""
 
     analysis: Analysis
     evidence: Sequence[Evidence]
@@ -123,44 +123,44 @@ class _Asked:
     flagged: Sequence[FlaggedSentences]
 
     def withholds(self, text: str) -> bool:
-        """Whether it is kept back while it is written; what is delivered is looked at again."""
-        return any(one.holds(text) for one in self.flagged)
+        """Whether ``text`` is kept out of the stream; the finished draft is checked again."""
+        return any(sentences.holds(text) for sentences in self.flagged)
 
 
-def _flagged_in(kb: KnowledgeBase, evidence: Sequence[Evidence]) -> list[FlaggedSentences]:
-    """What was flagged of each collection that the evidence is from."""
+def _flagged_sentences(kb: KnowledgeBase, evidence: Sequence[Evidence]) -> list[FlaggedSentences]:
+    """The flagged sentences of each collection that the evidence comes from."""
     names = sorted({piece.hit.document.collection for piece in evidence})
     return [flagged_sentences(kb, within) for within in ([name] for name in names)]
 
 
 async def _by_model(
-    model: RecordedModel, asked: _Asked, drafting: Drafting
+    model: RecordedModel, parts: _PromptInput, drafting: DraftSink
 ) -> AsyncIterator[TokenEvent]:
-    analysis, evidence, similar, about = asked.analysis, asked.evidence, asked.similar, asked.about
+    analysis, evidence, similar, about = parts.analysis, parts.evidence, parts.similar, parts.about
     prompt = build_prompt(analysis, evidence, similar_questions=similar, about=about)
     guard = guard_of(analysis, evidence, similar_questions=similar, about=about)
-    # The draft itself keeps what is flagged, so that what is left out can be counted and told.
-    visible = VisibleStream(guard.also(asked.withholds))
+    # The draft itself keeps flagged sentences, so that omitted ones can be counted and reported.
+    visible = VisibleStream(guard.with_flagged(parts.withholds))
     reply: list[str] = []
     usage = ModelUsage(model=model.identity)
     async with aclosing(model.stream(prompt)) as pieces:
         async for event in pieces:
             if isinstance(event, TextDelta):
                 reply.append(event.text)
-                shown = visible.feed(event.text)
-                if shown:
-                    yield TokenEvent(text=shown)
+                text = visible.feed(event.text)
+                if text:
+                    yield TokenEvent(text=text)
             elif isinstance(event, ModelUsage):
                 usage = event
     rest = visible.finish()
     if rest:
         yield TokenEvent(text=rest)
-    keys = {piece.key for piece in asked.evidence}
-    draft = parse_draft("".join(reply), keys, guard, evidence=asked.evidence)
+    keys = {piece.key for piece in parts.evidence}
+    draft = parse_draft("".join(reply), keys, guard, evidence=parts.evidence)
     tail = draft.tail
     if not draft.claims:
         raise ModelError(f"{model.identity} gave an empty reply", retryable=True)
-    drafting.written = Written(
+    drafting.written = RawDraft(
         text=draft.text,
         claims=draft.claims,
         by=model.identity,
@@ -175,41 +175,45 @@ async def _by_model(
     )
 
 
-def usage_of(told: ModelUsage | None) -> Usage:
-    """What a call of a model cost, as a part of what the answer did."""
-    if told is None:
+def usage_of(usage: ModelUsage | None) -> Usage:
+    """Convert the usage of a model call to a part of the answer's usage."""
+    if usage is None:
         return Usage()
-    return Usage(input_tokens=told.input_tokens, output_tokens=told.output_tokens, cost=told.cost)
+    return Usage(
+        input_tokens=usage.input_tokens, output_tokens=usage.output_tokens, cost=usage.cost
+    )
 
 
-# --- who may write, and what it costs --------------------------------------------------------
+# --- choice of the writer --------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
-    """Who is asked to write, one after the other; when all fail, extracts are shown."""
+class WriterPlan:
+    """The model roles to try, in order; when all fail, extracts are shown."""
 
     writers: tuple[Role, ...] = ()
     reason: str = ""
     cheaper: Role | None = None
 
 
-def plan(kb: KnowledgeBase) -> Plan:
-    """Who writes the next answer. Asks the catalogue only where there is a budget."""
+def plan_writers(kb: KnowledgeBase) -> WriterPlan:
+    """Choose the writers of the next answer. Reads the catalogue only if there is a budget."""
     names = kb.models.names()
     if "model" not in names:
-        return Plan()
+        return WriterPlan()
     usual: tuple[Role, ...] = ("model", "fallback_model")
     if not kb.ledger.limited:
-        return Plan(writers=_there(usual, names))
+        return WriterPlan(writers=_configured(usual, names))
     standing = kb.ledger.standing()
     if standing.level == "spent":
-        return Plan(reason=standing.told)
+        return WriterPlan(reason=standing.summary)
     if standing.level == "low" and "cheap_model" in names:
-        return Plan(writers=_there(("cheap_model", "fallback_model"), names), reason=standing.told)
+        return WriterPlan(
+            writers=_configured(("cheap_model", "fallback_model"), names), reason=standing.summary
+        )
     cheaper: Role | None = "cheap_model" if "cheap_model" in names else None
-    return Plan(writers=_there(usual, names), cheaper=cheaper)
+    return WriterPlan(writers=_configured(usual, names), cheaper=cheaper)
 
 
-def _there(roles: Sequence[Role], names: dict[Role, str]) -> tuple[Role, ...]:
+def _configured(roles: Sequence[Role], names: dict[Role, str]) -> tuple[Role, ...]:
     return tuple(role for role in roles if role in names)

@@ -1,10 +1,10 @@
-"""How well windows answer a question: one linear score in three steps, and how sure it is.
+"""Scores windows of sentences by how well they answer a question, and estimates the confidence.
 
-Free numbers (rank of the passage, matched words by their rarity) choose ``READ`` windows, the
-network reads those, cosines of the two sentences that it marks order its best ``NEAREST``; without
-it, cosines of the windows and of all their sentences. The weights, and those of
-the logistic regression that says how likely the shown windows hold the answer, were fitted by
-``benchmarks/train_extracts.py`` leaving whole sets out; they stand in ``extract_weights.json``.
+A linear score in three steps: cheap features (passage rank, matched words weighted by rarity)
+choose ``READ`` windows; the reader network scores them; cosines of the two sentences that it marks
+reorder its best ``NEAREST``. Without the network, cosines of windows and all their sentences count.
+The weights, and those of the logistic regression for the confidence, are in
+``extract_weights.json``; ``benchmarks/train_extracts.py`` fits them with whole data sets held out.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from importlib import resources
 import numpy as np
 from numpy.typing import NDArray
 
-from wellread.ask.retrieve.relax import is_theirs, sentences_of
-from wellread.ask.understand.planted_orders import planted_in
+from wellread.ask.retrieve.relax import is_said_by, sentences_of
+from wellread.ask.understand.planted_orders import find_prompt_injection
 from wellread.models.base import Embedder, PassageReader
 from wellread.text.parsed import parse
 from wellread.text.sentences import sentence_spans
 from wellread.types import Span
 from wellread.values.answers import Evidence
 
-WINDOW = 120  # words; 80 lose .08 of the questions (measured on seven sets)
-AROUND = 3_000  # characters on each side of a stretch in which its list or table is looked for
-FOLLOWING = 50  # words at least that are shown behind the last sentence that answers
-LONGEST_LIST = 260  # words of a list or a table that is shown whole
-LONGEST_LEAD = 60  # words of a line before a list that is shown with it
-LONGEST_HEADING = 12  # words of a line without a stop that is no sentence
+WINDOW = 120  # words; 80 lose 8% of the questions (measured on seven sets)
+AROUND = 3_000  # characters on each side of an extract that are searched for its list or table
+FOLLOWING = 50  # least number of words shown after the last answering sentence
+LONGEST_LIST = 260  # words of a list or table that is shown whole
+LONGEST_LEAD = 60  # words of an introductory line that is shown with its list
+LONGEST_HEADING = 12  # words up to which a line without a final stop counts as a heading
 BETWEEN_CELLS = " | "
 _LINE = re.compile(r"[^\n]+")
 _BULLET = re.compile(r"[ \t]*(?:[-*+•‣▪–]|\(?\d{1,3}[.)])[ \t]+(?=\S)")
@@ -46,13 +46,13 @@ class Window:
     """Neighbouring sentences of one piece of evidence.
 
     Attributes:
-        piece: the number of the piece.
-        sentences: spans of the piece's text, in order.
-        texts: the same, on one line each; the cells of a row with those of its header.
-        above: the title and the headings over the piece, and who speaks.
-        telling: which of them are sentences, items or rows, and no bare lines as headings are.
-        speakers: who says them; empty where nobody speaks.
-        apart: whether what others say between and behind them is left out.
+        piece: the index of the piece.
+        sentences: spans in the piece's text, in order.
+        texts: the sentences on one line each; table cells are prefixed with their column names.
+        above: the title and headings above the piece, and the speakers.
+        telling: for each sentence, whether it is a sentence, item or row, not a bare heading line.
+        speakers: the speakers; empty for text without speakers.
+        apart: whether the words of other speakers in between are left out.
     """
 
     piece: int
@@ -65,64 +65,64 @@ class Window:
 
     @property
     def text(self) -> str:
-        """All of it, on one line."""
+        """All sentences, on one line."""
         return " ".join(self.texts)
 
     @property
     def prose(self) -> float:
-        """The share of its words that stand in sentences, items or rows, not in bare lines."""
+        """The share of words in sentences, items or rows rather than bare lines."""
         sizes = [len(text.split()) for text in self.texts]
-        told = sum(size for size, telling in zip(sizes, self.telling, strict=True) if telling)
-        return told / (sum(sizes) or 1)
+        count = sum(size for size, telling in zip(sizes, self.telling, strict=True) if telling)
+        return count / (sum(sizes) or 1)
 
 
 def windows_of(number: int, piece: Evidence, voices: Sequence[str]) -> list[Window]:
-    """The windows of a piece of evidence; of what ``voices`` say alone, where there are any."""
-    told = told_in(piece, voices)
+    """Split a piece of evidence into overlapping windows; only words of ``voices``, if given."""
+    sentences = readable_sentences(piece, voices)
     above = " › ".join(dict.fromkeys((piece.hit.document.title, *piece.locator.heading)))
-    sizes = [len(text.split()) for _, _, text in told]
+    sizes = [len(text.split()) for _, _, text in sentences]
     windows: list[Window] = []
     start = 0
-    while start < len(told):
+    while start < len(sentences):
         end, size = start, 0
-        while end < len(told) and (end == start or size + sizes[end] <= WINDOW):
+        while end < len(sentences) and (end == start or size + sizes[end] <= WINDOW):
             size += sizes[end]
             end += 1
-        run = told[start:end]
+        run = sentences[start:end]
         speakers = tuple(dict.fromkeys(speaker for speaker, _, _ in run if speaker))
         windows.append(
             Window(
                 piece=number,
                 sentences=tuple(span for _, span, _ in run),
                 texts=tuple(text for _, _, text in run),
-                telling=tuple(tells(piece.text, span, text) for _, span, text in run),
+                telling=tuple(is_prose(piece.text, span, text) for _, span, text in run),
                 above=f"{above}: {', '.join(speakers)}" if speakers else above,
                 speakers=speakers,
                 apart=bool(voices),
             )
         )
-        if end == len(told):
+        if end == len(sentences):
             break
         start += max(1, (end - start) // 2)
     return windows
 
 
-def told_in(piece: Evidence, voices: Sequence[str] = ()) -> list[tuple[str, Span, str]]:
-    """Who says each sentence, its span of the piece's text, and its text as it is read.
+def readable_sentences(piece: Evidence, voices: Sequence[str] = ()) -> list[tuple[str, Span, str]]:
+    """Speaker, span in the piece's text, and display text of each sentence.
 
-    Orders to whoever answers, planted in a source, are left out.
+    Prompt injection is left out, and with ``voices`` everything that other people say.
     """
-    planted = planted_in(piece.text)
+    planted = find_prompt_injection(piece.text)
     return [
         (speaker, span, text)
-        for speaker, span, text in _read_in(piece)
+        for speaker, span, text in _display_sentences(piece)
         if not any(span.overlaps(order) for order in planted)
-        and (not voices or is_theirs(piece, speaker, text, voices))
+        and (not voices or is_said_by(piece, speaker, text, voices))
     ]
 
 
-def _read_in(piece: Evidence) -> Iterator[tuple[str, Span, str]]:
-    """Who says each sentence, its span, and its text as it is read."""
+def _display_sentences(piece: Evidence) -> Iterator[tuple[str, Span, str]]:
+    """Speaker, span and display text of each sentence; table cells get their column names."""
     header: list[str] = []
     for speaker, span in sentences_of(piece):
         text = " ".join(span.of(piece.text).split())
@@ -134,52 +134,52 @@ def _read_in(piece: Evidence) -> Iterator[tuple[str, Span, str]]:
         yield speaker, span, text
 
 
-def tells(text: str, span: Span, line: str) -> bool:
-    """Whether a sentence is more than a short line of its own without a stop."""
+def is_prose(text: str, span: Span, line: str) -> bool:
+    """Whether a sentence is more than a short line of its own without a final stop."""
     before = text[text.rfind("\n", 0, span.start) + 1 : span.start]
     bare = len(line.split()) <= LONGEST_HEADING and not line.rstrip(_CLOSING).endswith(_STOPS)
     return not bare or bool(before.strip()) or is_row(span.of(text))
 
 
 def is_row(line: str) -> bool:
-    """Whether a line is a row of a table, as the loaders write it."""
+    """Whether a line is a table row in the loaders' format."""
     return BETWEEN_CELLS in line.strip()
 
 
-# --- what a stretch needs around it ----------------------------------------------------------
+# --- context around a span -------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A line of the text: its span, and whether it is an item, a row, or neither."""
+    """A line of the text, classified as list item, table row or neither."""
 
     span: Span
     kind: str  # "item", "row" or ""
-    alone: bool  # a blank line stands before it
+    alone: bool  # follows a blank line
     text: str
 
 
-def completed(text: str, stretch: Span, marked: Sequence[Span]) -> list[Span]:
-    """The spans of ``text`` that show ``stretch`` so that it can be read by itself, in order.
+def add_context(text: str, stretch: Span, marked: Sequence[Span]) -> list[Span]:
+    """Extend ``stretch`` so that it can be read by itself; returns spans of ``text`` in order.
 
-    The stretch itself, or the whole list or table in which ``marked`` stands where that is short;
-    before it the line that introduces the list, or the header of the table, which may stand apart.
+    A short list or table that contains ``marked`` is shown whole. The line that introduces a list
+    or the header of a table comes first, as a span of its own if it is not adjacent.
     """
     lines = list(_lines(text))
-    held = [at for at, line in enumerate(lines) if _meet(line.span, stretch)]
-    if not held:
+    covered = [at for at, line in enumerate(lines) if _overlap(line.span, stretch)]
+    if not covered:
         return [stretch]
     start, end = stretch.start, stretch.end
-    if lines[held[-1]].text.endswith(":") and held[-1] + 1 < len(lines):
-        first, last = _run(lines, held[-1] + 1)
-        shown = lines[first : last + 1]
-        if lines[held[-1] + 1].kind and _words(shown) <= LONGEST_LIST:
+    if lines[covered[-1]].text.endswith(":") and covered[-1] + 1 < len(lines):
+        first, last = _block_around(lines, covered[-1] + 1)
+        listed_lines = lines[first : last + 1]
+        if lines[covered[-1] + 1].kind and _words(listed_lines) <= LONGEST_LIST:
             end = max(end, lines[last].span.end)
-    listed = [at for at in held if lines[at].kind and _marked(lines[at].span, marked)]
+    listed = [at for at in covered if lines[at].kind and _is_marked(lines[at].span, marked)]
     before: list[Span] = []
     if listed:
-        first, last = _run(lines, listed[0])
-        lead = _lead(lines, first)
+        first, last = _block_around(lines, listed[0])
+        lead = _lead_in(lines, first)
         if _words(lines[first : last + 1]) <= LONGEST_LIST:
             start, end = min(start, lines[first].span.start), max(end, lines[last].span.end)
         elif lines[first].kind == "row" and lines[first].span.end <= start:
@@ -192,10 +192,10 @@ def completed(text: str, stretch: Span, marked: Sequence[Span]) -> list[Span]:
     return [*before, Span(start=start, end=end)]
 
 
-def carried_on(text: str, stretch: Span, marked: Sequence[Span]) -> Span:
-    """``stretch`` with the sentences behind it, until enough follows the last of ``marked``.
+def extend_forward(text: str, stretch: Span, marked: Sequence[Span]) -> Span:
+    """Extend ``stretch`` by sentences until ``FOLLOWING`` words follow the last of ``marked``.
 
-    A window ends where its room does; what a sentence announces ("There are three ways.") follows.
+    A window may end right after an announcement ("There are three ways.").
     """
     last = max((span.end for span in marked), default=stretch.end)
     end = stretch.end
@@ -220,8 +220,8 @@ def _lines(text: str) -> Iterator[_Line]:
         yield _Line(Span(start=start, end=start + len(line)), kind, alone, line)
 
 
-def _run(lines: Sequence[_Line], at: int) -> tuple[int, int]:
-    """The first and the last line of the list or table around the line ``at``."""
+def _block_around(lines: Sequence[_Line], at: int) -> tuple[int, int]:
+    """Indexes of the first and last line of the list or table around line ``at``."""
     kind = lines[at].kind
     first = last = at
     while (
@@ -235,8 +235,7 @@ def _run(lines: Sequence[_Line], at: int) -> tuple[int, int]:
     return first, last
 
 
-def _lead(lines: Sequence[_Line], first: int) -> int | None:
-    """The line that introduces the list that begins at ``first``; None without one."""
+def _lead_in(lines: Sequence[_Line], first: int) -> int | None:
     if not first or lines[first - 1].kind:
         return None
     line = lines[first - 1]
@@ -247,16 +246,16 @@ def _words(lines: Sequence[_Line]) -> int:
     return sum(len(line.text.split()) for line in lines)
 
 
-def _marked(line: Span, marked: Sequence[Span]) -> bool:
-    return any(_meet(line, span) for span in marked)
+def _is_marked(line: Span, marked: Sequence[Span]) -> bool:
+    return any(_overlap(line, span) for span in marked)
 
 
-def _meet(span: Span, other: Span) -> bool:
+def _overlap(span: Span, other: Span) -> bool:
     return span.start < other.end and other.start < span.end
 
 
 def sentences_in(text: str, spans: Sequence[Span]) -> list[Span]:
-    """The sentences of ``text`` that stand in ``spans``, in order."""
+    """The sentences of ``text`` within ``spans``, in order."""
     return [
         Span(start=span.start + part.start, end=span.start + part.end)
         for span in spans
@@ -266,8 +265,8 @@ def sentences_in(text: str, spans: Sequence[Span]) -> list[Span]:
 
 FILE = "extract_weights.json"
 READ = 8  # windows that the network reads
-NEAREST = 4  # of them, best first, whose vectors are compared
-MARKED = 2  # sentences of a window, best first, that answer
+NEAREST = 4  # best windows that are compared by embedding
+MARKED = 2  # best sentences of a window, marked as the answer
 SENTENCES = 40  # most sentences that are embedded
 MOST_ODDS = 8.0
 FREE = ("rank", "log_rank", "cover", "cover_above", "prose")
@@ -287,16 +286,15 @@ Matrix = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
+class RankedWindows:
     """Windows with their scores, best first.
 
     Attributes:
-        windows: those that went through all steps first, then the others in the order of the
-            step that they left at.
-        shares: how likely each of the first ones is to hold the answer, as the score has it.
-        best: of each window its sentences, most likely to answer first.
-        confidence: how likely the three best of different places hold the answer, 0-1.
-        readings: what that was worked out from, by name.
+        windows: the windows that reached the last step.
+        shares: the softmax of their scores.
+        best: for each window, indexes of its sentences, most likely to answer first.
+        confidence: the probability that the shown windows contain the answer.
+        readings: the features behind the confidence, by name.
     """
 
     windows: tuple[Window, ...]
@@ -308,47 +306,47 @@ class Judged:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Readers:
-    """Who reads windows: a network, the embedder whose cosines the weights know, or nobody."""
+    """The models that score windows; either may be missing."""
 
     network: PassageReader | None
     embedder: Embedder | None
 
     @property
     def mode(self) -> str:
-        """Which weights count: ``full``, ``network``, ``cosines`` or ``free``."""
+        """The set of weights to use: ``full``, ``network``, ``cosines`` or ``free``."""
         if self.network is None:
             return "free" if self.embedder is None else "cosines"
         return "network" if self.embedder is None else "full"
 
 
-def judged(
+def rank_windows(
     question: str,
     windows: Sequence[Window],
     evidence: Sequence[Evidence],
     readers: Readers,
     *,
     most: tuple[int, int] = (READ, NEAREST),
-) -> Judged:
-    """The windows in the order in which they promise to answer ``question``."""
+) -> RankedWindows:
+    """Rank the windows by how likely they answer ``question``."""
     table = free_columns(question, windows, evidence)
-    weights = learned()
-    order = _best(table @ weights.score["free"])[: most[0]]
+    weights = load_weights()
+    order = _descending(table @ weights.score["free"])[: most[0]]
     chosen = {at: _by_words(question, windows[at]) for at in order}
     if readers.network is not None:
-        chosen |= read(question, windows, order, table, readers.network)
-        order = _sorted(order, table @ weights.score["network"])
+        chosen |= add_network_scores(question, windows, order, table, readers.network)
+        order = _by_score(order, table @ weights.score["network"])
     if readers.embedder is not None:
         near = order[: most[1]]
         if readers.network is None:
-            chosen |= compare(question, windows, near, table, readers.embedder)
+            chosen |= add_cosines(question, windows, near, table, readers.embedder)
         else:
             marked = {at: chosen[at][:MARKED] for at in near}
-            compare_marked(question, windows, marked, table, readers.embedder)
-        order = _sorted(near, table @ weights.score[readers.mode])
+            add_marked_cosines(question, windows, marked, table, readers.embedder)
+        order = _by_score(near, table @ weights.score[readers.mode])
     scores = table @ weights.score[readers.mode]
     shares = np.exp(scores[order] - scores[order].max()) if order else np.zeros(0)
-    readings = sure_readings(table[order], scores[order], [windows[at].piece for at in order])
-    return Judged(
+    readings = confidence_features(table[order], scores[order], [windows[at].piece for at in order])
+    return RankedWindows(
         windows=tuple(windows[at] for at in order),
         shares=tuple(float(share) for share in shares / (shares.sum() or 1.0)),
         best=tuple(chosen[at] for at in order),
@@ -358,97 +356,99 @@ def judged(
 
 
 def free_columns(question: str, windows: Sequence[Window], evidence: Sequence[Evidence]) -> Matrix:
-    """A row of ``COLUMNS`` for each window, of which those of models are 0.
+    """A row of ``COLUMNS`` for each window, with the columns of models set to 0.
 
-    Words count by their rarity among the pieces of evidence.
+    Matched words are weighted by their rarity among the pieces of evidence.
     """
-    asked = parse(question).stem_set
-    held = [parse(piece.text).stem_set for piece in evidence]
-    among = {stem: sum(stem in one for one in held) for stem in asked}
-    rarity = {stem: math.log((len(held) + 1) / (1 + among[stem])) + 0.1 for stem in asked}
-    whole = math.fsum(rarity.values()) or 1.0
+    terms = parse(question).stem_set
+    texts = [parse(piece.text).stem_set for piece in evidence]
+    frequency = {stem: sum(stem in item for item in texts) for stem in terms}
+    rarity = {stem: math.log((len(texts) + 1) / (1 + frequency[stem])) + 0.1 for stem in terms}
+    total_rarity = math.fsum(rarity.values()) or 1.0
     table = np.zeros((len(windows), len(COLUMNS)))
     ranks = _ranks(evidence)
     for row, window in zip(table, windows, strict=True):
         piece = evidence[window.piece]
-        own = parse(window.text).stem_set
+        window_stems = parse(window.text).stem_set
         above = piece.heading.stem_set | parse(" ".join(window.speakers)).stem_set
         row[: len(FREE)] = (
             ranks[window.piece],
             math.log1p(ranks[window.piece]),
-            math.fsum(rarity[stem] for stem in asked & own) / whole,
-            math.fsum(rarity[stem] for stem in asked & (own | above)) / whole,
+            math.fsum(rarity[stem] for stem in terms & window_stems) / total_rarity,
+            math.fsum(rarity[stem] for stem in terms & (window_stems | above)) / total_rarity,
             window.prose,
         )
     return table
 
 
 def _ranks(evidence: Sequence[Evidence]) -> list[int]:
-    """The place of each piece; how a document begins stands behind its best passage."""
+    """The rank of each piece; an added document opening ranks just below its best passage."""
     order: list[int] = []
     for at, piece in enumerate(evidence):
-        own = (place for place in order if evidence[place].hit.document.id == piece.hit.document.id)
-        best = next(own, None) if not piece.hit.ranks else None
+        same_document = (
+            place for place in order if evidence[place].hit.document.id == piece.hit.document.id
+        )
+        best = next(same_document, None) if not piece.hit.ranks else None
         order.insert(len(order) if best is None else order.index(best) + 1, at)
     return [order.index(at) for at in range(len(evidence))]
 
 
-def read(
+def add_network_scores(
     question: str, windows: Sequence[Window], places: Sequence[int], table: Matrix,
     network: PassageReader,
 ) -> dict[int, tuple[int, ...]]:  # fmt: skip
-    """Fill in what the network says of the windows at ``places``; their sentences, best first."""
+    """Fill in the network's scores of the windows at ``places``; return their best sentences."""
     texts = [(windows[at].above, *windows[at].texts) for at in places]
     readings = network.read(question, texts)
     odds, peak = COLUMNS.index("odds"), COLUMNS.index("peak")
     best: dict[int, tuple[int, ...]] = {}
     for at, reading in zip(places, readings, strict=True):
         table[at, odds] = min(MOST_ODDS, max(-MOST_ODDS, reading.answers))
-        own = np.asarray(reading.sentences)[1:]
-        table[at, peak] = math.exp(own.max(initial=-MOST_ODDS))
-        best[at] = tuple(_best(own))
+        sentence_scores = np.asarray(reading.sentences)[1:]
+        table[at, peak] = math.exp(sentence_scores.max(initial=-MOST_ODDS))
+        best[at] = tuple(_descending(sentence_scores))
     return best
 
 
-def compare(
+def add_cosines(
     question: str, windows: Sequence[Window], places: Sequence[int], table: Matrix,
     embedder: Embedder,
 ) -> dict[int, tuple[int, ...]]:  # fmt: skip
-    """Fill in the cosines of the windows at ``places``; their sentences, nearest first."""
+    """Fill in the cosines of the windows at ``places``; return their nearest sentences."""
     most = SENTENCES * len(places) // NEAREST
     texts = list(dict.fromkeys(text for at in places for text in windows[at].texts))[:most]
     wholes = [windows[at].text for at in places]
     if not wholes:
         return {}
-    asked = embedder.embed([question], "query")[0]
-    cosines = embedder.embed([*wholes, *texts], "passage") @ asked
+    question_vector = embedder.embed([question], "query")[0]
+    cosines = embedder.embed([*wholes, *texts], "passage") @ question_vector
     of_text = dict(zip(texts, map(float, cosines[len(wholes) :]), strict=True))
-    whole, nearest = COLUMNS.index("cosine"), COLUMNS.index("sentence")
+    window_column, nearest = COLUMNS.index("cosine"), COLUMNS.index("sentence")
     best: dict[int, tuple[int, ...]] = {}
     for at, cosine in zip(places, cosines, strict=False):
-        own = np.array([of_text.get(text, -1.0) for text in windows[at].texts])
-        table[at, whole], table[at, nearest] = 10 * cosine, 10 * own.max()
-        best[at] = tuple(_best(own))
+        sentence_cosines = np.array([of_text.get(text, -1.0) for text in windows[at].texts])
+        table[at, window_column], table[at, nearest] = 10 * cosine, 10 * sentence_cosines.max()
+        best[at] = tuple(_descending(sentence_cosines))
     return best
 
 
-def compare_marked(
+def add_marked_cosines(
     question: str, windows: Sequence[Window], marked: Mapping[int, Sequence[int]], table: Matrix,
     embedder: Embedder,
 ) -> None:  # fmt: skip
-    """Fill in the best cosine of the ``marked`` sentences of some windows."""
-    texts = [windows[at].texts[one] for at, places in marked.items() for one in places]
+    """Fill in, for some windows, the best cosine of their ``marked`` sentences."""
+    texts = [windows[at].texts[place] for at, places in marked.items() for place in places]
     if not texts:
         return
-    asked = embedder.embed([question], "query")[0]
-    cosines = iter((embedder.embed(texts, "passage") @ asked).tolist())
+    question_vector = embedder.embed([question], "query")[0]
+    cosines = iter((embedder.embed(texts, "passage") @ question_vector).tolist())
     column = COLUMNS.index("told")
     for at, places in marked.items():
         table[at, column] = 10 * max(next(cosines) for _ in places)
 
 
-def sure_readings(table: Matrix, scores: Matrix, pieces: Sequence[int]) -> dict[str, float]:
-    """What confidence is worked out from, for windows that are given best first."""
+def confidence_features(table: Matrix, scores: Matrix, pieces: Sequence[int]) -> dict[str, float]:
+    """The features for the confidence, from windows ordered best first."""
     if not len(table):
         return dict.fromkeys(SURE, 0.0)
     column = {name: table[:, at] for at, name in enumerate(COLUMNS)}
@@ -468,17 +468,17 @@ def sure_readings(table: Matrix, scores: Matrix, pieces: Sequence[int]) -> dict[
     }
 
 
-# --- the numbers that come with the package --------------------------------------------------
+# --- fitted weights --------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Weights:
-    """The fitted numbers of each mode.
+    """The fitted weights of each mode.
 
     Attributes:
-        embedder: the embedder with whose cosines they were fitted.
+        embedder: the embedding model used in fitting.
         score: a weight for each of ``COLUMNS``.
-        sure: of the logistic regression the bias, and a weight for each of ``SURE``.
+        sure: bias of the logistic regression, and a weight for each of ``SURE``.
     """
 
     embedder: str
@@ -486,47 +486,48 @@ class Weights:
     sure: Mapping[str, tuple[float, Matrix]]
 
     def confidence(self, mode: str, readings: Mapping[str, float]) -> float:
-        """The probability that the shown windows hold the answer."""
+        """The probability that the shown windows contain the answer."""
         bias, weights = self.sure[mode]
         odds = bias + float(weights @ np.array([readings[name] for name in SURE]))
         return 1 / (1 + math.exp(-min(50.0, max(-50.0, odds))))
 
 
 @cache
-def learned() -> Weights:
-    """The numbers that come with the package."""
+def load_weights() -> Weights:
+    """The weights that ship with the package."""
     text = resources.files("wellread.ask.write").joinpath(FILE).read_text(encoding="utf-8")
-    known = json.loads(text)
+    data = json.loads(text)
     return Weights(
-        embedder=str(known["embedder"]),
+        embedder=str(data["embedder"]),
         score={
-            mode: np.array([float(held.get(name, 0.0)) for name in COLUMNS])
-            for mode, held in known["score"].items()
+            mode: np.array([float(part.get(name, 0.0)) for name in COLUMNS])
+            for mode, part in data["score"].items()
         },
         sure={
-            mode: (float(held["bias"]), np.array([float(held.get(name, 0.0)) for name in SURE]))
-            for mode, held in known["sure"].items()
+            mode: (float(part["bias"]), np.array([float(part.get(name, 0.0)) for name in SURE]))
+            for mode, part in data["sure"].items()
         },
     )
 
 
-def comparable(embedder: Embedder) -> bool:
-    """Whether the cosines of ``embedder`` are those that the weights were fitted with.
+def fits_weights(embedder: Embedder) -> bool:
+    """Whether the weights were fitted with the cosines of ``embedder``.
 
-    A file of another precision has the same cosines, so only the model's name counts.
+    Only the model's name counts, as other precisions have the same cosines.
     """
-    return embedder.identity.partition("/")[0] == learned().embedder
+    return embedder.identity.partition("/")[0] == load_weights().embedder
 
 
 def _by_words(question: str, window: Window) -> tuple[int, ...]:
-    """The window's sentences, those that share most words with the question first."""
-    asked = parse(question).stem_set
-    return tuple(_best(np.array([len(asked & parse(text).stem_set) for text in window.texts])))
+    terms = parse(question).stem_set
+    return tuple(
+        _descending(np.array([len(terms & parse(text).stem_set) for text in window.texts]))
+    )
 
 
-def _best(values: Matrix) -> list[int]:
+def _descending(values: Matrix) -> list[int]:
     return [int(at) for at in np.argsort(-values, kind="stable")]
 
 
-def _sorted(places: Sequence[int], scores: Matrix) -> list[int]:
+def _by_score(places: Sequence[int], scores: Matrix) -> list[int]:
     return sorted(places, key=lambda at: -scores[at])

@@ -1,8 +1,8 @@
-"""Citation markers in a model's reply, in the shapes that models really write.
+"""Finds and removes citation markers in a model's reply, in all forms that models write.
 
 ``[e1]``, ``[e1, e3]``, ``[e1][e2]``, ``[e1–e3]``, ``[E1, p. 5]``, ``[Source: e1]``, ``[[e1]]``,
 ``[^e1]``, ``[e1](#e1)``, ``(e1)``, ``(see e1 and e2)``, ``【e1†source】``, ``**[e1]**``,
-``<sup>[e1]</sup>``. Numbers in brackets (``[12]``) are the source's own and stay.
+``<sup>[e1]</sup>``. Numbers in brackets (``[12]``) belong to the source and are kept.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ _LEAD = (
     r"\s*:?\s*#?\s*){0,2}"
 )
 _OPENER = r"[\[(【]"
-# What a marker looks like before its end has come: "[", "(see e1", "[e1, e".
+# An unfinished marker at the end of a stream: "[", "(see e1", "[e1, e".
 HALF_MARKER = re.compile(
     rf"\\?{_OPENER}{{1,2}}\^?[ \t]*(?:[A-Za-z.]{{0,12}}:?[ \t]*#?[ \t]*){{0,2}}"
     r"(?:(?<![A-Za-z.])[eE](?:\d{1,4}[^\[\]()【】\n]{0,100})?)?\\?\Z"
 )
-# At the end of a reply that was cut off, only what can be nothing else.
+# At the end of a truncated reply, only text that cannot be anything else.
 _CUT_MARKER = re.compile(
     rf"[ \t]*\\?(?:{_OPENER}{{1,2}}\^?[ \t]*{_LEAD}e\d{{1,4}}[^\[\]()【】\n]{{0,100}}"
     r"|\[{1,2}\^?e?)\Z"
@@ -51,14 +51,14 @@ _NAMED = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Marker:
-    """Known keys cited at ``place`` (an offset of the text without markers)."""
+    """The known keys cited at ``place``, an offset in the text without markers."""
 
     place: int
     keys: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stripped:
+class StrippedText:
     """A text without its markers, the markers in order, and how many keys were unknown."""
 
     text: str
@@ -68,7 +68,7 @@ class Stripped:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Cut:
-    """``[start, end)`` is replaced by ``filler``; the marker stands before the filler."""
+    """A replacement of ``[start, end)`` by ``filler``; the marker's place is before the filler."""
 
     start: int
     end: int
@@ -97,15 +97,15 @@ class MarkerReader:
         square = rf"\\?\[{{1,2}}\^?\s*{_LEAD}{any_case}[^\[\]\n\\]{{0,100}}\\?\]{{1,2}}"
         link = r"(?:\((?:#|https?://)[^()\s]{0,300}\))?"
         corner = rf"【\s*{_LEAD}{any_case}[^【】\n]{{0,100}}】"
-        # In round brackets only the bare keys as given: "(E2)" may be a hormone.
+        # In round brackets only bare keys in their exact case count: "(E2)" may be a hormone.
         round_ = (
             rf"\(\s*{_LEAD}{exact}(?:{item_gap}{_LEAD}{exact})*(?:,\s*pp?\.?\s*\d{{1,5}})?\s*\)"
         )
         body = rf"(?:{square}{link}|{corner}|{round_})"
         self._marker = re.compile(rf"(?:<sup>\s*)?{body}(?:\s*</sup>)?")
 
-    def strip(self, text: str) -> Stripped:
-        """``text`` without markers. What removing one marker puts together is removed too."""
+    def strip(self, text: str) -> StrippedText:
+        """Remove all markers, including those that only removing another one joins."""
         markers: list[Marker] = []
         unknown = 0
         half = _CUT_MARKER.search(text)
@@ -117,14 +117,14 @@ class MarkerReader:
                 break
             unknown += unknown_here
             text, markers = _apply(text, cuts, markers)
-        return Stripped(
+        return StrippedText(
             text=text,
             markers=tuple(sorted(markers, key=lambda marker: marker.place)),
             unknown_keys=unknown,
         )
 
     def without_references(self, text: str) -> tuple[str, str]:
-        """``text`` and, taken off its end, the list of sources that some models add."""
+        """Split off the list of sources that some models append."""
         lines = text.split("\n")
         first = len(lines)
         while first > 0 and (not lines[first - 1].strip() or self._lists_source(lines[first - 1])):
@@ -143,16 +143,16 @@ class MarkerReader:
         return self._marker.match(line, head.end() if head else 0) is not None
 
     def _cuts(self, text: str) -> tuple[list[_Cut], int]:
-        """What to cut out, neighbouring markers taken together; and how many keys are unknown."""
+        """The cuts, with neighbouring markers merged, and the number of unknown keys."""
         groups: list[tuple[int, int, list[str]]] = []
         unknown = 0
-        for found in self._marker.finditer(text):
-            keys, strange = self._keys(found.group())
+        for match in self._marker.finditer(text):
+            keys, strange = self._keys(match.group())
             unknown += strange
-            begin, end = _unwrapped(text, found.start(), found.end())
+            begin, end = _with_emphasis(text, match.start(), match.end())
             if groups and _GAP.fullmatch(text, groups[-1][1], begin):
                 begin, _, before = groups.pop()
-                begin, end = _unwrapped(text, begin, end)
+                begin, end = _with_emphasis(text, begin, end)
                 keys = before + keys
             groups.append((begin, end, keys))
         cuts: list[_Cut] = []
@@ -166,19 +166,19 @@ class MarkerReader:
         return cuts, unknown
 
     def _keys(self, marker: str) -> tuple[list[str], int]:
-        """The known keys of a marker, and how many others it names."""
-        named = [found.group().casefold() for found in self._key.finditer(marker)]
+        """The known keys of a marker, and the number of unknown ones."""
+        key_names = [found.group().casefold() for found in self._key.finditer(marker)]
         for span in self._range.finditer(marker):
             first, last = int(span.group(1)), int(span.group(2))
-            # The ends that carry the letter are among the named ones already.
+            # The ends with a letter are in ``named`` already.
             between = range(first + 1, min(last, first + LONGEST_RANGE) + 1)
-            named += [f"e{number}" for number in between if f"e{number}" in self._known]
-        known = [self._known[name] for name in named if name in self._known]
-        return known, len(named) - len(known)
+            key_names += [f"e{number}" for number in between if f"e{number}" in self._known]
+        known_keys = [self._known[name] for name in key_names if name in self._known]
+        return known_keys, len(key_names) - len(known_keys)
 
 
-def _unwrapped(text: str, start: int, end: int) -> tuple[int, int]:
-    """The range with the emphasis or code marks that stand right around it."""
+def _with_emphasis(text: str, start: int, end: int) -> tuple[int, int]:
+    """Widen the range by emphasis or code marks directly around it."""
     for mark in ("**", "*", "`"):
         width = len(mark)
         if text[max(start - width, 0) : start] == mark == text[end : end + width]:
@@ -187,7 +187,7 @@ def _unwrapped(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _cut(text: str, start: int, end: int, keys: tuple[str, ...]) -> _Cut:
-    """What goes with the marker ``[start, end)``: label, brackets around it, needless space."""
+    """Widen the marker ``[start, end)`` by its label, brackets and redundant space."""
     line = text.rfind("\n", 0, start) + 1
     label = _LABEL_BEFORE.search(text, line, start)
     begin = label.start() if label else start
@@ -208,24 +208,23 @@ def _cut(text: str, start: int, end: int, keys: tuple[str, ...]) -> _Cut:
 def _cut_at_line_head(
     text: str, head: tuple[int, int], marker: tuple[int, int], keys: tuple[str, ...]
 ) -> _Cut:
-    """A marker that nothing but a bullet precedes: the line keeps its bullet and indentation."""
+    """Cut a marker at the start of a line, which keeps its bullet and indentation."""
     line, head_end = head
     start, end = marker
     while text[end : end + 1] in (" ", "\t"):
         end += 1
-    if text[end : end + 1] in ("", "\n"):  # nothing else on the line: the line goes
+    if text[end : end + 1] in ("", "\n"):  # remove a line that has nothing else
         return _Cut(start=max(line - 1, 0), end=end, filler="", keys=keys)
     if text[line:head_end].strip() and not text[head_end:start].strip(" \t"):
-        head_end = start  # the space after the bullet stays
+        head_end = start  # keep the space after the bullet
     return _Cut(start=head_end, end=end, filler="", keys=keys)
 
 
 def _apply(text: str, cuts: list[_Cut], markers: list[Marker]) -> tuple[str, list[Marker]]:
-    """The text without ``cuts``; old and new markers at their places in it."""
     pieces: list[str] = []
     length = place = 0
     starts: list[int] = []
-    moved: list[tuple[int, int]] = []  # a cut's new place, and the new place of what follows it
+    moved: list[tuple[int, int]] = []  # a cut's new place, and that of the text after it
     added: list[Marker] = []
     for cut in cuts:
         pieces += [text[place : cut.start], cut.filler]
@@ -245,35 +244,34 @@ def _apply(text: str, cuts: list[_Cut], markers: list[Marker]) -> tuple[str, lis
             return moved[index][0]
         return moved[index][1] + old - cuts[index].end
 
-    kept = [Marker(place=new_place(marker.place), keys=marker.keys) for marker in markers]
-    return "".join(pieces), kept + added
+    moved_markers = [Marker(place=new_place(marker.place), keys=marker.keys) for marker in markers]
+    return "".join(pieces), moved_markers + added
 
 
-def keyed_by_title(evidence: Sequence[Evidence]) -> Callable[[str], str]:
-    """Puts keys in place of markers that name a piece by its title, page, time or id."""
+def title_resolver(evidence: Sequence[Evidence]) -> Callable[[str], str]:
+    """Return a function that replaces markers by title, page, time or id with evidence keys."""
     by_name: dict[str, list[Evidence]] = {}
     for piece in evidence:
         document = piece.hit.document
-        stem = PurePosixPath(document.uri).stem  # as files of entries are called by their ids
+        stem = PurePosixPath(document.uri).stem  # files of entries are named by their ids
         for name in {document.title, document.id, document.uri, stem} - {""}:
             by_name.setdefault(" ".join(name.split()).casefold(), []).append(piece)
 
-    def keyed(found: re.Match[str]) -> str:
-        pieces = by_name.get(" ".join(found["name"].split()).casefold())
+    def keyed(match: re.Match[str]) -> str:
+        pieces = by_name.get(" ".join(match["name"].split()).casefold())
         if not pieces:
-            return found.group()
-        return f"[{min(pieces, key=lambda piece: _away(piece, found)).key}]"
+            return match.group()
+        return f"[{min(pieces, key=lambda piece: _distance(piece, match)).key}]"
 
     return lambda text: _NAMED.sub(keyed, text) if by_name else text
 
 
-def _away(piece: Evidence, found: re.Match[str]) -> float:
-    """How far the piece is from the page or the time that a marker names."""
-    if found["page"]:
-        return abs(int(found["page"]) - (piece.locator.page or 0))
-    if found["time"]:
+def _distance(piece: Evidence, match: re.Match[str]) -> float:
+    if match["page"]:
+        return abs(int(match["page"]) - (piece.locator.page or 0))
+    if match["time"]:
         seconds = 0
-        for part in found["time"].split(":"):
+        for part in match["time"].split(":"):
             seconds = 60 * seconds + int(part)
         return abs(seconds - (piece.locator.begin or 0))
     return 0

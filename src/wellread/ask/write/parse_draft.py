@@ -1,6 +1,6 @@
-"""A model's reply read into text, claims and tail, whatever shape it has.
+"""Parses a model's reply, whatever its shape, into text, claims and a machine-readable tail.
 
-Nothing here raises: a reply is a model's, so every text is a reply.
+Nothing here raises: models may reply with anything.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import Any, Literal, get_args
 
 from pydantic_core import from_json
 
-from wellread.ask.write.markers import HALF_MARKER, Marker, MarkerReader, keyed_by_title
-from wellread.ask.write.prompts import CALL_LINE, Guard, Shown
+from wellread.ask.write.markers import HALF_MARKER, Marker, MarkerReader, title_resolver
+from wellread.ask.write.prompts import CALL_LINE, Guard, GuardedText
 from wellread.text.sentences import sentence_spans
 from wellread.types import Span
 from wellread.values.answers import Claim, Evidence
@@ -29,23 +29,22 @@ _LINE_HEAD = re.compile(
     r"[ \t]*(?:>[ \t]*)*(?:(?:[-*+•‣▪]|\d{1,3}[.)])[ \t]+)?(?:\[[ xX]\][ \t]+)?"
 )
 _ITEM = re.compile(r"[ \t]*(?:[-*+•‣▪]|\d{1,3}[.)])[ \t]")
-_REACH = 1_000  # characters of what was shown, that a run of the prompt's words may begin in
+_REACH = 1_000  # shown characters kept to detect repeated prompt text that began in them
 _LINE_END = re.compile(r"\n")
 _SENTENCE_END = re.compile(r"[.!?…][\"'”’)\]*_`]*\s|\n")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """A reply taken apart.
+    """A parsed reply.
 
     Attributes:
-        claims: the sentences, in order, each with the keys cited for it; every claim's text
-            stands in ``text`` after the one before it. Headings are no claims; a row of a table is
-            one.
+        claims: the sentences with the keys cited for them, in the order in which they occur in
+            ``text``. A table row is a claim; a heading is not.
         text: the Markdown before the tail, without citation markers.
-        tail: what the model says about its answer; ``None`` when it says nothing readable.
-        unknown_keys: how many evidence keys it cites that do not exist.
-        withheld: how many sentences and lines must not be shown; they are already removed.
+        tail: the model's statements about its answer; None when unreadable or missing.
+        unknown_keys: how many cited evidence keys do not exist.
+        withheld: how many sentences and lines must not be shown; already removed.
     """
 
     claims: tuple[Claim, ...]
@@ -62,43 +61,43 @@ def parse_draft(
     *,
     evidence: Sequence[Evidence] = (),
 ) -> Draft:
-    """Read a model's reply; one that is an object as a whole is read as its ``answer``.
+    """Parse a model's reply. If all of it is a JSON object, its ``answer`` is the text.
 
     Args:
-        known_keys: the evidence keys that it was given.
-        guard: takes out what must not be shown; None trusts the reply.
-        evidence: what markers by title, page, time or id stand for.
+        known_keys: the evidence keys in the prompt.
+        guard: removes text that must not be shown; None trusts the reply.
+        evidence: resolves markers by title, page, time or id.
     """
     reply = reply.replace("\r\n", "\n")
     place, state = find_tail(reply)
     tail = read_tail(reply[place:]) if state == "tail" else None
     reader = MarkerReader(known_keys)
-    said = reply[:place].strip() or (tail.answer if tail else "")
-    body, references = reader.without_references(said)
-    shown = guard.shown(body) if guard else Shown(text=body)
-    by_title = keyed_by_title(evidence)
-    stripped = reader.strip(by_title(shown.text.strip()))
+    answer_text = reply[:place].strip() or (tail.answer if tail else "")
+    body, references = reader.without_references(answer_text)
+    guarded = guard.shown(body) if guard else GuardedText(text=body)
+    by_title = title_resolver(evidence)
+    stripped = reader.strip(by_title(guarded.text.strip()))
     claims = _claims(stripped.text, stripped.markers)
     if tail and tail.citations and not any(claim.keys for claim in claims):
-        cited = reader.strip(by_title("".join(f"[{one}]" for one in tail.citations)))
+        cited = reader.strip(by_title("".join(f"[{citation}]" for citation in tail.citations)))
         keys = tuple(dict.fromkeys(key for marker in cited.markers for key in marker.keys))
         claims = tuple(replace(claim, keys=keys) for claim in claims)
-    # A tail's strings are shown to readers, to whom a key says nothing.
+    # The tail's strings are shown to readers, for whom evidence keys have no meaning.
     return Draft(
         claims=claims,
         text=stripped.text,
-        tail=_for_readers(tail, reader, guard) if tail else None,
+        tail=_readable_tail(tail, reader, guard) if tail else None,
         unknown_keys=stripped.unknown_keys + reader.strip(references).unknown_keys,
-        withheld=shown.withheld,
+        withheld=guarded.withheld,
     )
 
 
 class VisibleStream:
-    """What of a streamed reply a reader is shown: the text before the tail, markers as they are.
+    """Filters a streamed reply for display: the text before the tail, with its markers.
 
-    Held back until it is clear what they become: a beginning tail, a half-finished marker, white
-    space at the end. The shown pieces together are the same however the reply was cut.
-    With a guard whole sentences are shown, without what it takes out.
+    A possible start of the tail, an unfinished marker and trailing white space are held back until
+    they are certain, so the shown text does not depend on how the stream was cut. With a guard,
+    text is shown in whole guarded sentences.
     """
 
     def __init__(self, guard: Guard | None = None) -> None:
@@ -109,12 +108,12 @@ class VisibleStream:
         self._ended = False
 
     def feed(self, delta: str) -> str:
-        """The next piece to show, now that ``delta`` has come; often empty."""
+        """Add ``delta`` and return the next text to show, which is often empty."""
         self._text += delta
         return self._guarded(self._advance(final=False), final=False)
 
     def finish(self) -> str:
-        """What is left to show at the reply's end."""
+        """Return the rest of the text at the end of the reply."""
         return self._guarded(self._advance(final=True), final=True)
 
     def _guarded(self, piece: str, *, final: bool) -> str:
@@ -124,10 +123,10 @@ class VisibleStream:
         ready: list[str] = []
         while self._waiting:
             border = _LINE_END if CALL_LINE.match(self._waiting) else _SENTENCE_END
-            found = border.search(self._waiting)
-            if found is None and not final:
+            match = border.search(self._waiting)
+            if match is None and not final:
                 break
-            end = found.end() if found else len(self._waiting)
+            end = match.end() if match else len(self._waiting)
             shown = self._guard.shown(self._waiting[:end], before=self._before)
             ready.append(shown.text)
             self._before = (self._before + shown.text)[-_REACH:]
@@ -147,8 +146,8 @@ class VisibleStream:
         return piece
 
 
-def _for_readers(tail: Tail, reader: MarkerReader, guard: Guard | None) -> Tail:
-    """The tail's strings without markers, and without what must not be shown."""
+def _readable_tail(tail: Tail, reader: MarkerReader, guard: Guard | None) -> Tail:
+    """Remove markers and withheld text from the tail's strings."""
 
     def plain(lines: Iterable[str]) -> tuple[str, ...]:
         allowed = guard.lines(lines) if guard else lines
@@ -160,26 +159,26 @@ def _for_readers(tail: Tail, reader: MarkerReader, guard: Guard | None) -> Tail:
         answer="",
         data_gaps=plain(tail.data_gaps),
         conflicts=plain(tail.conflicts),
-        relevance={key: said for key, text in tail.relevance.items() for said in plain([text])},
+        relevance={key: reason for key, text in tail.relevance.items() for reason in plain([text])},
     )
 
 
 def _claims(text: str, markers: Sequence[Marker]) -> tuple[Claim, ...]:
-    """The sentences of ``text`` with the keys of the markers that belong to them."""
+    """Build the claims of ``text``, each with the keys of its markers."""
     lines = _sentences_by_line(text, markers)
     leads = dict(zip((line.start for line, _ in lines), _leads(text.split("\n")), strict=True))
     spans = [span for _, sentences in lines for span in sentences]
     keys: dict[int, list[str]] = {span.start: [] for span in spans}
-    lead = {span.start: leads[line.start] for line, found in lines for span in found}
+    lead = {span.start: leads[line.start] for line, inside in lines for span in inside}
     for line, sentences in lines:
         here = [marker for marker in markers if line.start <= marker.place <= line.end]
         if not sentences:
-            # A line of markers alone cites what stands above it.
+            # A line of markers alone cites the sentence above it.
             before = [span for span in spans if span.start < line.start]
             sentences = before[-1:] or spans[:1]
         prefixed = _is_prefixed(sentences, here)
         for marker in here:
-            owner = _owner(sentences, marker.place, prefixed=prefixed)
+            owner = _sentence_of_marker(sentences, marker.place, prefixed=prefixed)
             if owner is not None:
                 keys[owner.start] += marker.keys
     return tuple(
@@ -193,7 +192,7 @@ def _claims(text: str, markers: Sequence[Marker]) -> tuple[Claim, ...]:
 
 
 def _leads(lines: Sequence[str]) -> Iterator[str]:
-    """For each line what it is read with: the head of its table, the line above its list."""
+    """For each line its lead: the header of its table, or the line above its list."""
     head = above = ""
     for line, following in pairwise((*lines, "")):
         if line.lstrip().startswith("|"):
@@ -211,35 +210,34 @@ def _leads(lines: Sequence[str]) -> Iterator[str]:
 
 
 def _sentences_by_line(text: str, markers: Sequence[Marker]) -> list[tuple[Span, list[Span]]]:
-    """Every line with the spans of its claims."""
-    found: list[tuple[Span, list[Span]]] = []
+    sentences_by_line: list[tuple[Span, list[Span]]] = []
     lines = text.split("\n")
     start = 0
     for number, line in enumerate(lines):
         span = Span(start=start, end=start + len(line))
         places = [marker.place for marker in markers if span.start <= marker.place <= span.end]
         following = lines[number + 1] if number + 1 < len(lines) else ""
-        found.append((span, _sentences(line, start, places, following)))
+        sentences_by_line.append((span, _sentences(line, start, places, following)))
         start += len(line) + 1
-    return found
+    return sentences_by_line
 
 
 def _sentences(line: str, offset: int, places: Sequence[int], following: str) -> list[Span]:
-    """The spans of a line's claims, in the text's offsets; ``places`` are its markers'."""
+    """The spans of a line's claims, as offsets in the text; ``places`` are its markers."""
     if _HEADING.match(line) or _NOT_PROSE.fullmatch(line):
         return []
     if _BOLD_HEADING.fullmatch(line) and not places:
         return []
     if line.lstrip().startswith("|"):
         if "-" in following and _DIVIDER.fullmatch(following):
-            return []  # the table's head
+            return []  # the table's header
         begin = len(line) - len(line.lstrip(" \t|"))
         spans = [Span(start=begin, end=max(begin, len(line.rstrip(" \t|"))))]
     else:
         head = _LINE_HEAD.match(line)
         begin = head.end() if head else 0
-        # A marker at a full stop ends a sentence, also where the breaker saw an abbreviation or
-        # goes on in lower case.
+        # A marker at a full stop ends a sentence even if the sentence breaker saw an abbreviation
+        # or the text continues in lower case.
         here = [place - offset for place in places if begin < place - offset < len(line)]
         ends = {place for place in here if line[place - 1] in ".!?"}
         ends |= {place + 1 for place in here if line[place] in ".!?" and line[place - 1].isalnum()}
@@ -257,14 +255,13 @@ def _sentences(line: str, offset: int, places: Sequence[int], following: str) ->
 
 
 def _is_prefixed(sentences: Sequence[Span], markers: Sequence[Marker]) -> bool:
-    """Whether the line's markers stand in front of the sentences they belong to."""
     if not sentences or not markers:
         return False
     return markers[0].place <= sentences[0].start and markers[-1].place < sentences[-1].end
 
 
-def _owner(sentences: Sequence[Span], place: int, *, prefixed: bool) -> Span | None:
-    """The sentence that a marker belongs to: the one it ends or stands in."""
+def _sentence_of_marker(sentences: Sequence[Span], place: int, *, prefixed: bool) -> Span | None:
+    """The sentence that a marker belongs to: the one that it ends or is inside of."""
     if prefixed:
         return next((span for span in sentences if span.end > place), None)
     before = [span for span in sentences if span.start < place]
@@ -272,8 +269,8 @@ def _owner(sentences: Sequence[Span], place: int, *, prefixed: bool) -> Span | N
 
 
 # --- the machine-readable tail: a line of dashes, then one JSON object ---------------------------
-# Models leave the dashes out, wrap the object in a code fence, or are cut off in the middle; all of
-# that is read. Dashes alone are a rule between paragraphs: a tail begins where an object follows.
+# Missing dashes, a code fence around the object and a truncated object are accepted. Dashes without
+# an object are a rule between paragraphs.
 
 FIELDS = ("answered", "confidence", "data_gaps", "conflicts", "relevance", "answer")
 Answered = Literal["yes", "partly", "no"]
@@ -295,14 +292,14 @@ _SURELY_MEANT = re.compile(r"[ \t]*-{3}|.*\{|.*json", re.IGNORECASE | re.DOTALL)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tail:
-    """What the model says about its answer. Fields that it left out are empty.
+    """The model's statements about its answer. Missing fields are empty.
 
     Attributes:
         answered: whether the evidence answers the question.
-        confidence: its own claim, 0-1.
-        relevance: why a source matters, by its key.
-        answer: the text, where all of the reply is one object.
-        citations: keys or titles that such an object cites for all of its text.
+        confidence: the model's own claim, 0-1.
+        relevance: why sources matter, by evidence key.
+        answer: the text, if the whole reply is one object.
+        citations: the keys or titles that such an object cites for all of its text.
     """
 
     answered: Answered | None = None
@@ -317,10 +314,10 @@ class Tail:
 def find_tail(
     text: str, start: int = 0, *, final: bool = True
 ) -> tuple[int, Literal["tail", "maybe", "none"]]:
-    """Where the tail begins, looking from ``start`` on.
+    """Find the offset of the tail from ``start`` on.
 
-    ``maybe``: what stands there may become a tail once more text has come; never when ``final``.
-    ``none`` comes with the text's length.
+    ``maybe``: the text there may become a tail when more arrives; never returned when ``final``.
+    With ``none`` the offset is the text's length.
     """
     for candidate in _CANDIDATE.finditer(text, start):
         place = candidate.start()
@@ -335,27 +332,27 @@ def find_tail(
 
 
 def read_tail(section: str) -> Tail | None:
-    """The tail in ``section``; of a broken object the fields that can be read."""
+    """Parse the tail in ``section``; a broken object gives the fields that can be read."""
     start = section.find("{")
     values, _ = load_object(section[start : start + LONGEST_TAIL]) if start >= 0 else (None, True)
     if values is None:
         return None
     answer = values.get("answer")
-    said = str(values.get("answered", "")).strip().casefold()
-    answered = next((one for one in get_args(Answered) if one == said), None)
+    stated = str(values.get("answered", "")).strip().casefold()
+    answered = next((value for value in get_args(Answered) if value == stated), None)
     return Tail(
         answered=answered,
-        confidence=_share(values.get("confidence")),
+        confidence=_parse_share(values.get("confidence")),
         answer=answer.strip() if isinstance(answer, str) else "",
-        citations=_strings(values.get("citations")),
-        data_gaps=_strings(values.get("data_gaps")),
-        conflicts=_strings(values.get("conflicts")),
-        relevance=_by_key(values.get("relevance")),
+        citations=_parse_strings(values.get("citations")),
+        data_gaps=_parse_strings(values.get("data_gaps")),
+        conflicts=_parse_strings(values.get("conflicts")),
+        relevance=_parse_relevance(values.get("relevance")),
     )
 
 
 def _may_become_tail(rest: str) -> bool:
-    """Whether ``rest``, which reaches to the end of the text so far, is the start of a tail."""
+    """Whether ``rest``, the end of the text so far, may be the start of a tail."""
     rest = rest.lstrip(" \t")
     if rest.startswith("-"):
         if _RULE_SO_FAR.fullmatch(rest):
@@ -378,12 +375,12 @@ def _may_become_tail(rest: str) -> bool:
 
 
 def load_object(text: str) -> tuple[dict[str, Any] | None, bool]:
-    """The object at the beginning of ``text``, whole or as far as it goes."""
+    """Parse the JSON object at the start of ``text``; also return whether it is incomplete."""
     try:
         values, _ = json.JSONDecoder().raw_decode(text)
         return values, False
     except (ValueError, RecursionError):
-        pass  # cut off or malformed: what can be read of it is read below
+        pass  # truncated or malformed: parsed in part below
     try:
         partial = from_json(text, allow_partial=True)
     except ValueError:
@@ -391,8 +388,8 @@ def load_object(text: str) -> tuple[dict[str, Any] | None, bool]:
     return (partial, True) if isinstance(partial, dict) else (None, True)
 
 
-def _share(value: object) -> float | None:
-    """A number from 0 to 1, also out of ``"0.8"``, ``80`` and ``"80 %"``."""
+def _parse_share(value: object) -> float | None:
+    """Parse a share from 0 to 1, also from ``"0.8"``, ``80`` and ``"80 %"``."""
     if isinstance(value, str):
         value = value.strip().removesuffix("%").strip()
     elif isinstance(value, bool) or not isinstance(value, int | float):
@@ -406,15 +403,14 @@ def _share(value: object) -> float | None:
     return min(max(number / 100 if number > 1 else number, 0.0), 1.0)
 
 
-def _by_key(value: object) -> dict[str, str]:
-    """The strings of an object, by their names."""
-    said = value.items() if isinstance(value, dict) else ()
-    found = {str(key).strip("[] "): "".join(_strings(text)[:1]) for key, text in said}
-    return {key: text for key, text in found.items() if text}
+def _parse_relevance(value: object) -> dict[str, str]:
+    entries = value.items() if isinstance(value, dict) else ()
+    reasons = {str(key).strip("[] "): "".join(_parse_strings(text)[:1]) for key, text in entries}
+    return {key: text for key, text in reasons.items() if text}
 
 
-def _strings(value: object) -> tuple[str, ...]:
-    """The strings of a list; one string stands for a list of one."""
+def _parse_strings(value: object) -> tuple[str, ...]:
+    """The strings of a list; a single string counts as a list of one."""
     items = [value] if isinstance(value, str) else value if isinstance(value, list) else []
     lines = (" ".join(item.split()) for item in items if isinstance(item, str))
     return tuple(line for line in lines if line)

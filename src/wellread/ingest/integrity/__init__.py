@@ -1,1 +1,1 @@
-"""Whether the stores agree, what was removed is gone, and how damage is mended."""
+"""Integrity checks of the stores, repairs, backups, and removal of deleted text from the disk."""

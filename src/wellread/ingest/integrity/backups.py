@@ -1,8 +1,8 @@
-"""Backups of the catalogue: when one is made, when older ones go, how one is put back.
+"""Makes, rotates, checks and restores backups of the catalogue.
 
-A run makes one where the newest is old; an upgrade (``kb.home_catalogue``) and a purge make one
-first. A copy holds what the catalogue held, so whoever takes removed text off the disk takes the
-older copies along: after a purge the only one is that which was made for it, of what is left.
+A run makes a backup when the newest is old; an upgrade (``kb.home_catalogue``) and a purge make one
+first. Backups contain text that was removed later, so a purge deletes the older ones: afterwards
+only the backup made for the purge is left.
 """
 
 from __future__ import annotations
@@ -36,27 +36,27 @@ SERVER = "back it up with the server's own means, such as pg_dump (docs/team.md)
 
 
 def backups_of(kb: KnowledgeBase) -> Path:
-    """The folder of the home's backups."""
+    """Return the folder of the home's backups."""
     return kb.home / BACKUPS_FOLDER
 
 
 def back_up(kb: KnowledgeBase) -> CatalogueCopy | None:
-    """Make a backup and drop the oldest; None where backups are turned off."""
+    """Make a backup and drop the oldest; None if backups are turned off."""
     if kb.place.url:
         raise StoreError("the catalogue is on a server", hint=SERVER)
     keep = kb.settings.backups.keep
-    made = take_copy(kb.home / CATALOGUE_FILE, backups_of(kb)) if keep else None
+    new_copy = take_copy(kb.home / CATALOGUE_FILE, backups_of(kb)) if keep else None
     drop_copies(backups_of(kb), keep=keep)
-    return made
+    return new_copy
 
 
 def back_up_if_due(kb: KnowledgeBase) -> None:
-    """At the end of a run: make a backup where the newest is old. That it fails fails no run."""
+    """Make a backup if the newest one is old; a failure is logged and does not fail the run."""
     if kb.place.url:
-        return  # the server's own backups are (docs/team.md)
-    found = copies_in(backups_of(kb))
+        return  # a database server makes its own backups (docs/team.md)
+    copies = copies_in(backups_of(kb))
     limit = timedelta(hours=kb.settings.backups.hours)
-    if found and datetime.now(UTC) - found[0].made_at < limit:
+    if copies and datetime.now(UTC) - copies[0].made_at < limit:
         return
     try:
         back_up(kb)
@@ -65,89 +65,89 @@ def back_up_if_due(kb: KnowledgeBase) -> None:
 
 
 def renew_backups(kb: KnowledgeBase) -> None:
-    """Before removed text leaves the disk: a backup of what is left, in place of all others."""
+    """Make a backup of the remaining data and delete all others; a purge starts with this."""
     keeps = kb.settings.backups.keep and not kb.place.url
-    made = take_copy(kb.home / CATALOGUE_FILE, backups_of(kb)) if keeps else None
-    drop_copies(backups_of(kb), keep=0, besides=made)
+    new_copy = take_copy(kb.home / CATALOGUE_FILE, backups_of(kb)) if keeps else None
+    drop_copies(backups_of(kb), keep=0, besides=new_copy)
     drop_set_aside(backups_of(kb))
 
 
 LIST = "'wellread backup restore --list' shows the backups"
 SUBJECT = "catalogue"
-SINCE = "add the sources again for what came since; what was asked and rated since is lost"
+SINCE = "add the sources again for later additions; questions and ratings since then are lost"
 
 
-def copy_named(kb: KnowledgeBase, name: str = "") -> CatalogueCopy:
-    """The backup whose name begins so; without a name, the newest that is not damaged.
+def find_copy(kb: KnowledgeBase, name: str = "") -> CatalogueCopy:
+    """Return the backup with this name prefix; without one, the newest that is not damaged.
 
     Raises:
         StoreError: the catalogue is on a server.
-        UnknownNameError: there is none, or more than one.
-        DamageError: it is damaged.
+        UnknownNameError: no backup matches, or several do.
+        DamageError: the backup is damaged.
     """
     if kb.place.url:
         raise StoreError(
-            "the catalogue is on a server, and backups of files do not fit there", hint=SERVER
+            "the catalogue is on a server, where file backups cannot be restored", hint=SERVER
         )
-    found = copies_in(backups_of(kb))
-    if not found:
+    copies = copies_in(backups_of(kb))
+    if not copies:
         raise UnknownNameError(
             f"there is no backup in {backups_of(kb)}",
-            hint="runs make one by themselves (docs/backups.md); an export is read by 'import'",
+            hint="runs make backups automatically (docs/backups.md); for an export use 'import'",
         )
     if not name:
         newest = newest_sound(backups_of(kb))
         if newest is None:
             raise DamageError("every backup of this home is damaged", hint=LIST)
         return newest
-    wanted = [
+    matches = [
         copy
-        for copy in found
+        for copy in copies
         if copy.name.startswith(name) or copy.name.startswith(f"catalogue-{name}")
     ]
-    if len(wanted) != 1:
+    if len(matches) != 1:
         raise UnknownNameError(
-            f"{len(wanted)} backups have a name that begins so: {name}", hint=LIST
+            f"{len(matches)} backups have a name that begins with {name}", hint=LIST
         )
-    if not wanted[0].sound():
-        raise DamageError(f"the backup {wanted[0].name} is damaged", hint=LIST)
-    return wanted[0]
+    if not matches[0].sound():
+        raise DamageError(f"the backup {matches[0].name} is damaged", hint=LIST)
+    return matches[0]
 
 
 def restore_copy(kb: KnowledgeBase, copy: CatalogueCopy) -> None:
-    """Make ``copy`` the catalogue; the file that was there is set aside among the backups.
+    """Make ``copy`` the catalogue; the old file is moved to the backups' folder.
 
-    The index does not fit it then: ``verify`` with ``repair`` makes it follow.
+    The index does not match it then: ``verify`` with ``repair`` synchronises it.
     """
     with writing(kb):
-        _take(kb, copy)
+        _replace_catalogue(kb, copy)
 
 
 def lost_catalogue(kb: KnowledgeBase, lost: str) -> Problem:
-    """A file that cannot be used as it is, and what can be done: a backup, or adding again."""
+    """Describe a damaged catalogue file and the remedy: a backup, or adding the sources again."""
     copy = newest_sound(backups_of(kb))
     if copy is None:
         return _without_backup(kb, lost)
-    remedy = f"'wellread verify --repair' puts the backup of {_day(copy)} in its place; {SINCE}"
+    remedy = f"'wellread verify --repair' restores the backup of {_time_of(copy)}; {SINCE}"
     return Problem(kind=damage.CATALOGUE, subject=SUBJECT, detail=f"{lost}; {remedy}")
 
 
 def replace_lost(kb: KnowledgeBase, lost: str) -> Problem:
-    """Put the newest backup in the damaged catalogue's place; what was wrong, and what came of it.
+    """Replace the damaged catalogue by the newest backup, and return the problem.
 
-    The caller holds the writers' lock. Without a backup nothing is touched: it is not repaired.
+    The caller holds the writers' lock. Without a backup nothing is changed or repaired.
     """
     copy = newest_sound(backups_of(kb))
     if copy is None:
         return _without_backup(kb, lost)
-    _take(kb, copy)
-    told = f"the backup of {_day(copy)} took its place; {SINCE}"
-    kept = f"the old file is kept in {backups_of(kb).name} until the next purge"
-    detail = f"{lost}; {told}; {kept}"
+    _replace_catalogue(kb, copy)
+    outcome = f"the backup of {_time_of(copy)} replaced it; {SINCE}"
+    location = f"the old file is kept in {backups_of(kb).name} until the next purge"
+    detail = f"{lost}; {outcome}; {location}"
     return Problem(kind=damage.CATALOGUE, subject=SUBJECT, detail=detail, repaired=True)
 
 
-def _take(kb: KnowledgeBase, copy: CatalogueCopy) -> None:
+def _replace_catalogue(kb: KnowledgeBase, copy: CatalogueCopy) -> None:
     kb.forget_catalogue()
     set_file_aside(kb.home / CATALOGUE_FILE, backups_of(kb))
     put_back(copy, kb.home / CATALOGUE_FILE)
@@ -155,30 +155,30 @@ def _take(kb: KnowledgeBase, copy: CatalogueCopy) -> None:
 
 def _without_backup(kb: KnowledgeBase, lost: str) -> Problem:
     parts = (kb.home / CATALOGUE_FILE, kb.home / INDEX_FOLDER, backups_of(kb))
-    there = " and ".join(str(path) for path in parts if path.exists())
+    paths = " and ".join(str(path) for path in parts if path.exists())
     return Problem(
         kind=damage.CATALOGUE,
         subject=SUBJECT,
-        detail=f"{lost}, and there is no backup that 'wellread backup restore' could bring back; "
-        f"nothing was touched. To begin anew, move {there} away and add the sources again",
+        detail=f"{lost}, and there is no backup that 'wellread backup restore' could restore; "
+        f"nothing was changed. To start again, move {paths} away and add the sources again",
     )
 
 
-def _day(copy: CatalogueCopy) -> str:
+def _time_of(copy: CatalogueCopy) -> str:
     return f"{copy.made_at:%Y-%m-%d %H:%M} UTC"
 
 
 def check_backups(kb: KnowledgeBase) -> list[Problem]:
-    """Backups whose bytes are not those that were written; those of a server are its own."""
+    """Report backup files whose bytes have changed since they were written."""
     return [
-        Problem(kind=damage.BACKUP, subject=copy.name, detail="a new one takes its place")
+        Problem(kind=damage.BACKUP, subject=copy.name, detail="a new backup takes its place")
         for copy in copies_in(backups_of(kb))
         if not copy.sound() and copy.path.exists()  # else another process dropped it
     ]
 
 
 def replace_backups(kb: KnowledgeBase, names: Iterable[str]) -> None:
-    """Make a new backup, and drop those of these names."""
+    """Make a new backup and drop the named ones."""
     back_up(kb)
     for name in names:
         (backups_of(kb) / name).unlink(missing_ok=True)

@@ -1,7 +1,7 @@
-"""Checks the catalogue by itself: its file, references, sources, answers, jobs; and every document.
+"""Checks the catalogue: its file, references, sources, answers, jobs, and every document.
 
-A document's text has to be the one of its version, its marks have to lie inside of it, and the
-passages that it is cut into have to cover it.
+A document's text has to match its version, its marks have to be within the text, and its passages
+have to cover it.
 """
 
 from __future__ import annotations
@@ -18,40 +18,46 @@ from wellread.ingest.pipeline.job_log import dead_jobs
 from wellread.ingest.pipeline.parse import split
 from wellread.kb import KnowledgeBase
 from wellread.models.word_pieces import count_tokens
-from wellread.store.catalogue.documents.lookup import Body, StoredPassage
+from wellread.store.catalogue.documents.lookup import StoredDocument, StoredPassage
 from wellread.store.schema.stored_values import DocumentChange, SourceChange
 from wellread.types import Span
 
-SHOWN = 20  # lines of damage in a file that are told
+MAX_LINES = 20  # reported lines of damage in a file
 
 
 def check_catalogue(kb: KnowledgeBase, trees: Sequence[str]) -> list[Problem]:
-    """Everything that does not agree within the catalogue, texts and passages excepted."""
+    """Find inconsistencies within the catalogue, except in texts and passages."""
     integrity, forgetting = kb.catalogue.integrity, kb.catalogue.forgetting
-    outdated = "what it cites is not live any more"
-    found = (
-        (damage.FILE, (("catalogue", line) for line in trees[:SHOWN])),
+    outdated = "a document it cites is no longer live"
+    findings = (
+        (damage.FILE, (("catalogue", line) for line in trees[:MAX_LINES])),
         (
             damage.REFERENCE,
             (
-                (f"{one.table}.{one.column}", f"{one.rows} rows, to {one.parent}")
-                for one in integrity.broken_references()
+                (f"{item.table}.{item.column}", f"{item.rows} rows, to {item.parent}")
+                for item in integrity.broken_references()
             ),
         ),
-        (damage.UNSOURCED, integrity.unsourced()),
-        (damage.EMPTIED, ((uri, f"of the collection {name}") for name, uri in integrity.emptied())),
-        (damage.MISCALLED, _each(kb.catalogue.names.wrong(), "as its title and facts have them")),
-        (damage.MISCOUNTED, _each(integrity.miscounted(), "in the record of the document")),
-        (damage.NOT_STALE, _each(forgetting.fresh_but_outdated(), outdated)),
+        (damage.UNSOURCED, integrity.without_source()),
+        (
+            damage.EMPTIED,
+            ((uri, f"of the collection {name}") for name, uri in integrity.emptied_sources()),
+        ),
+        (
+            damage.MISCALLED,
+            _rows(kb.catalogue.names.with_wrong_keys(), "as its title and facts have them"),
+        ),
+        (damage.MISCOUNTED, _rows(integrity.miscounted(), "in the record of the document")),
+        (damage.NOT_STALE, _rows(forgetting.fresh_but_outdated(), outdated)),
         (
             damage.QUOTING,
-            ((one, ", ".join(sorted(ids))) for one, ids in forgetting.quoting_removed().items()),
+            ((item, ", ".join(sorted(ids))) for item, ids in forgetting.quoting_removed().items()),
         ),
         (
             damage.MENTIONS,
-            _each(integrity.misplaced_mentions(), "are looked for again by the next run"),
+            _rows(integrity.misplaced_mentions(), "the next run searches for them again"),
         ),
-        (damage.ITEMS, _each(integrity.misplaced_items(), "are made again by the next run")),
+        (damage.ITEMS, _rows(integrity.misplaced_items(), "the next run creates them again")),
         (
             damage.DEAD_JOB,
             ((job.id, f"{job.action}, process {job.pid}") for job in dead_jobs(kb)),
@@ -59,23 +65,23 @@ def check_catalogue(kb: KnowledgeBase, trees: Sequence[str]) -> list[Problem]:
     )
     return [
         Problem(kind=kind, subject=subject, detail=detail)
-        for kind, those in found
-        for subject, detail in those
+        for kind, details in findings
+        for subject, detail in details
     ]
 
 
-def _each(subjects: Iterable[str], detail: str) -> Iterator[tuple[str, str]]:
+def _rows(subjects: Iterable[str], detail: str) -> Iterator[tuple[str, str]]:
     return ((subject, detail) for subject in subjects)
 
 
 @dataclass(slots=True)
 class Expected:
-    """What the index should hold, a number for each row's id and for its content.
+    """The expected rows of the index: a hash of each row's id and of its content.
 
-    Numbers, because a home may have more rows than fit into memory as they are.
+    Hashes, because all rows together may not fit into memory.
 
     Attributes:
-        unsure: documents whose text is damaged; their rows are compared without it.
+        unsure: documents whose text is damaged; their rows are compared without the text.
     """
 
     ids: array[int] = field(default_factory=lambda: array("Q"))
@@ -84,8 +90,8 @@ class Expected:
     documents: int = 0
     characters: int = 0
 
-    def add(self, body: Body, *, sound: bool) -> None:
-        """The rows of one document."""
+    def add(self, body: StoredDocument, *, sound: bool) -> None:
+        """Add the rows of one document."""
         self.documents += 1
         self.characters += len(body.text)
         if not sound:
@@ -93,9 +99,9 @@ class Expected:
         for row in body.passages:
             text = body.text[row.start : row.end]
             searched = f"{row.context}\n{text}" if row.context else text
-            self.ids.append(number(row.id))
+            self.ids.append(hash64(row.id))
             self.contents.append(
-                row_number(
+                row_hash(
                     (body.document_id, body.version, body.collection),
                     (row.start, row.end),
                     searched if sound else "",
@@ -103,35 +109,35 @@ class Expected:
             )
 
 
-def row_number(names: tuple[str, str, str], span: tuple[int, int], text: str) -> int:
-    """What stands for the content of a row: document, version, collection, span and text."""
-    return number("\x1f".join((*names, str(span[0]), str(span[1]), text)))
+def row_hash(names: tuple[str, str, str], span: tuple[int, int], text: str) -> int:
+    """Return the hash of a row's content: document, version, collection, span and text."""
+    return hash64("\x1f".join((*names, str(span[0]), str(span[1]), text)))
 
 
-def number(text: str) -> int:
-    """64 bits of a hash of ``text``."""
+def hash64(text: str) -> int:
+    """Return a 64-bit hash of ``text``."""
     digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "big")
 
 
 def check_texts(kb: KnowledgeBase) -> tuple[Expected, list[Problem]]:
-    """Read every document once; what its rows in the index should be, and what is wrong."""
+    """Read every document once; return the expected index rows and the problems found."""
     expected = Expected()
     problems: list[Problem] = []
     for body in kb.catalogue.integrity.bodies():
-        found = list(_problems(body))
-        sound = all(problem.kind != damage.DAMAGED for problem in found)
+        in_body = list(_problems(body))
+        sound = all(problem.kind != damage.DAMAGED for problem in in_body)
         expected.add(body, sound=sound)
-        problems += found
+        problems += in_body
     return expected, problems
 
 
-def cut_again(kb: KnowledgeBase, document_ids: Sequence[str]) -> None:
-    """Cut documents into passages anew; their rows in the index are to be written after that."""
+def cut_documents(kb: KnowledgeBase, document_ids: Sequence[str]) -> None:
+    """Cut documents into passages again. The caller has to rewrite their index rows."""
     tokens = kb.live().tokens
-    for known in document_ids:
-        document = kb.catalogue.document(known)
-        origins = kb.catalogue.integrity.sources_of([known])
+    for document_id in document_ids:
+        document = kb.catalogue.document(document_id)
+        origins = kb.catalogue.integrity.sources_of([document_id])
         if document is None or not origins:
             continue
         collection, uri = origins[0]
@@ -143,31 +149,29 @@ def cut_again(kb: KnowledgeBase, document_ids: Sequence[str]) -> None:
         kb.catalogue.commit([SourceChange(record=record, documents=[change], accumulates=True)])
 
 
-def _problems(body: Body) -> Iterator[Problem]:
-    known = body.document_id
+def _problems(body: StoredDocument) -> Iterator[Problem]:
+    doc_id = body.document_id
     sound = body.computed == body.version
     if not sound:
         reason = body.broken or "its text or marks were changed"
-        advice = (
-            f"{reason}; add {body.uri} again, or bring a backup back ('wellread backup restore')"
-        )
-        yield Problem(kind=damage.DAMAGED, subject=known, detail=advice)
+        advice = f"{reason}; add {body.uri} again, or restore a backup ('wellread backup restore')"
+        yield Problem(kind=damage.DAMAGED, subject=doc_id, detail=advice)
     if body.reach > len(body.text):
-        yield Problem(kind=damage.MARKS, subject=known, detail=f"add {body.uri} again")
+        yield Problem(kind=damage.MARKS, subject=doc_id, detail=f"add {body.uri} again")
     outside = sum(not 0 <= row.start <= row.end <= len(body.text) for row in body.passages)
     if outside:
-        yield Problem(kind=damage.OUTSIDE, subject=known, detail=f"{outside} of {body.uri}")
+        yield Problem(kind=damage.OUTSIDE, subject=doc_id, detail=f"{outside} of {body.uri}")
     if not sound or outside:
         return
     if _out_of_order(body.passages):
-        yield Problem(kind=damage.OVERLAPPING, subject=known, detail=body.uri)
+        yield Problem(kind=damage.OVERLAPPING, subject=doc_id, detail=body.uri)
     elif place := _uncovered(body):
         yield Problem(
-            kind=damage.UNCOVERED, subject=known, detail=f"character {place - 1} of {body.uri}"
+            kind=damage.UNCOVERED, subject=doc_id, detail=f"character {place - 1} of {body.uri}"
         )
-    wrong = sum(not _well_named(body, row) for row in body.passages)
+    wrong = sum(not _has_right_id(body, row) for row in body.passages)
     if wrong:
-        yield Problem(kind=damage.MISNAMED, subject=known, detail=f"{wrong} of {body.uri}")
+        yield Problem(kind=damage.MISNAMED, subject=doc_id, detail=f"{wrong} of {body.uri}")
 
 
 def _out_of_order(rows: Sequence[StoredPassage]) -> bool:
@@ -179,8 +183,8 @@ def _out_of_order(rows: Sequence[StoredPassage]) -> bool:
     return False
 
 
-def _uncovered(body: Body) -> int:
-    """One more than the place of the first letter that is in no passage; 0 when all are."""
+def _uncovered(body: StoredDocument) -> int:
+    """Return 1 + the position of the first letter outside all passages; 0 without such a letter."""
     end = 0
     for start, following in [*((row.start, row.end) for row in body.passages), (None, 0)]:
         for place, character in enumerate(body.text[end:start], end):
@@ -190,7 +194,7 @@ def _uncovered(body: Body) -> int:
     return 0
 
 
-def _well_named(body: Body, row: StoredPassage) -> bool:
+def _has_right_id(body: StoredDocument, row: StoredPassage) -> bool:
     span = Span(start=row.start, end=row.end)
     same = row.version == body.version
     return same and row.id == passage_id(body.document_id, body.version, span)

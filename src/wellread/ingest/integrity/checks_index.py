@@ -1,7 +1,7 @@
-"""Compares the index with the catalogue, row by row, and mends it: the catalogue is the truth.
+"""Compares the index with the catalogue row by row and repairs it from the catalogue.
 
-It is asked small questions as well whose answers are known, as the structures that searches read
-are files of their own beside the rows, and rows that are there may not be found.
+Test searches with known answers are run as well: search structures are files separate from the
+rows, so a search may miss rows that exist.
 """
 
 from __future__ import annotations
@@ -17,53 +17,53 @@ from numpy.typing import NDArray
 
 from wellread.errors import DamageError, StoreError
 from wellread.ingest.integrity import damage
-from wellread.ingest.integrity.checks_catalogue import Expected, number, row_number
+from wellread.ingest.integrity.checks_catalogue import Expected, hash64, row_hash
 from wellread.ingest.integrity.damage import Problem
 from wellread.ingest.pipeline.commit import put_rows
 from wellread.kb import INGEST_LOCK, KnowledgeBase
 from wellread.text.english import STOP_WORDS
 from wellread.types import DocumentFacts, Filters, Passage
 
-INDEX_LOST = "its files are damaged or gone; it is made anew from the catalogue"
+INDEX_LOST = "its files are damaged or missing; it is rebuilt from the catalogue"
 
 
 def check_index(kb: KnowledgeBase, expected: Expected) -> tuple[int, list[Problem]]:
-    """How many rows the index has, and where it differs from what it should hold."""
-    owed = set(kb.catalogue.integrity.owed())
+    """Return the number of rows in the index and its differences from ``expected``."""
+    pending_before = set(kb.catalogue.integrity.pending_vectors())
     try:
-        held = _held(kb, expected)
+        contents = _read_index(kb, expected)
     except StoreError:
         try:
-            held = _held(kb, expected)  # a writer may have replaced files meanwhile
+            contents = _read_index(kb, expected)  # a writer may have replaced files meanwhile
         except StoreError as error:
             if error.retryable:  # a cluster that does not answer is not damaged
                 raise
             return 0, [Problem(kind=damage.UNREADABLE, subject="index", detail=INDEX_LOST)]
-    problems = differences(kb, expected, held)
-    return len(held.ids), [*problems, *_vectors(kb, owed, held.bare)]
+    problems = differences(kb, expected, contents)
+    return len(contents.ids), [*problems, *_vectors(kb, pending_before, contents.bare)]
 
 
-def _held(kb: KnowledgeBase, expected: Expected) -> Held:
-    held = Held()
+def _read_index(kb: KnowledgeBase, expected: Expected) -> IndexContents:
+    contents = IndexContents()
     for row in kb.index.held():
         sure = row.document_id not in expected.unsure
-        held.ids.append(number(row.passage_id))
-        held.contents.append(
-            row_number(
+        contents.ids.append(hash64(row.passage_id))
+        contents.contents.append(
+            row_hash(
                 (row.document_id, row.version, row.collection),
                 (row.start, row.end),
                 row.text if sure else "",
             )
         )
         if not row.vector:
-            held.bare[(row.document_id, row.version)] += 1
-    return held
+            contents.bare[(row.document_id, row.version)] += 1
+    return contents
 
 
 def check_notes(kb: KnowledgeBase, *, alone: bool) -> list[Problem]:
-    """Notes and tables that nobody will come back to.
+    """Find pending notes and tables that an interrupted process left behind.
 
-    ``alone``: no other process is writing; else notes may be those of a writer at work.
+    ``alone``: no other process is writing; otherwise notes may belong to a running writer.
     """
     problems = []
     if alone or _idle(kb):
@@ -87,26 +87,26 @@ def check_notes(kb: KnowledgeBase, *, alone: bool) -> list[Problem]:
             Problem(kind=damage.STAGED, subject="next_documents", detail=f"{staged} rows")
         )
     problems += [
-        Problem(kind=damage.VOID, subject=known, detail="not its live version")
-        for known in kb.catalogue.integrity.void_debts()
+        Problem(kind=damage.VOID, subject=document_id, detail="not its live version")
+        for document_id in kb.catalogue.integrity.outdated_vector_debts()
     ]
     return problems
 
 
 def _next_index(kb: KnowledgeBase) -> list[Problem]:
-    """The index in the making, where it cannot be opened."""
+    """Report the unfinished new index if it cannot be opened."""
     attempt = kb.catalogue.reindexing.attempt()
     if attempt is not None:
         try:
             kb.open_index(attempt).purged()
         except DamageError:
-            lost = "its files are damaged; 'wellread reindex' begins it again"
+            lost = "its files are damaged; 'wellread reindex' starts it again"
             return [Problem(kind=damage.NEXT_LOST, subject="next index", detail=lost)]
     return []
 
 
-def drop_next(kb: KnowledgeBase) -> None:
-    """No index is being made any more."""
+def discard_next_index(kb: KnowledgeBase) -> None:
+    """Discard the unfinished new index and its staged rows."""
     attempt = kb.catalogue.reindexing.attempt()
     kb.catalogue.reindexing.abandon()
     if attempt is not None:
@@ -114,105 +114,105 @@ def drop_next(kb: KnowledgeBase) -> None:
 
 
 def drop_orphans(kb: KnowledgeBase, document_ids: Iterable[str]) -> None:
-    """Drop the rows of documents that are not live; rows of live ones stay as they are."""
-    wanted = set(document_ids)
-    live = kb.catalogue.live_versions(wanted)
-    gone: set[tuple[str, str]] = set()
-    held: dict[str, set[str]] = {}
+    """Drop the index rows of these documents that do not belong to a live version."""
+    wanted_ids = set(document_ids)
+    live = kb.catalogue.live_versions(wanted_ids)
+    stale: set[tuple[str, str]] = set()
+    passage_ids: dict[str, set[str]] = {}
     stored = kb.index.keys()
     for key in stored:
-        if key.document_id in wanted and live.get(key.document_id) != key.version:
-            gone.add((key.document_id, key.version))
-        elif key.document_id in wanted:
-            held.setdefault(key.document_id, set()).add(key.passage_id)
-    kb.index.remove(sorted(gone))
-    # Rows of a live version that are no passages of it go by it, so all its rows are made anew.
-    odd = [
-        known
-        for known, ids in held.items()
-        if not ids <= {row.id for row in kb.catalogue.passages_of([known])}
+        if key.document_id in wanted_ids and live.get(key.document_id) != key.version:
+            stale.add((key.document_id, key.version))
+        elif key.document_id in wanted_ids:
+            passage_ids.setdefault(key.document_id, set()).add(key.passage_id)
+    kb.index.remove(sorted(stale))
+    # Stray rows under a live version cannot be removed alone, so all its rows are rewritten.
+    documents_with_strays = [
+        document_id
+        for document_id, ids in passage_ids.items()
+        if not ids <= {row.id for row in kb.catalogue.passages_of([document_id])}
     ]
-    write_again(kb, odd)
+    rewrite_rows(kb, documents_with_strays)
 
 
-def write_again(kb: KnowledgeBase, document_ids: Iterable[str]) -> None:
-    """Put rows as the catalogue has them in place of all that the index holds of documents.
+def rewrite_rows(kb: KnowledgeBase, document_ids: Iterable[str]) -> None:
+    """Replace all index rows of the documents by the catalogue's passages.
 
-    They are found by words at once; their vectors are noted as owed.
+    Full-text search finds them at once; their vectors are pending.
     """
-    wanted = set(document_ids)
-    if not wanted:
+    wanted_ids = set(document_ids)
+    if not wanted_ids:
         return
     index = kb.index
     stored = index.keys()
     index.remove(
-        sorted({(key.document_id, key.version) for key in stored if key.document_id in wanted})
+        sorted({(key.document_id, key.version) for key in stored if key.document_id in wanted_ids})
     )
-    put_rows(kb, index, sorted(wanted))
+    put_rows(kb, index, sorted(wanted_ids))
 
 
-def fill_again(kb: KnowledgeBase) -> None:
-    """Begin the index anew, with everything that is in the catalogue; then the old one goes."""
+def rebuild_index(kb: KnowledgeBase) -> None:
+    """Rebuild the index from the catalogue, then drop the old one."""
     kb.renewed_index()
-    write_again(kb, kb.catalogue.document_ids())
+    rewrite_rows(kb, kb.catalogue.document_ids())
     kb.drop_other_indexes()
 
 
-def _vectors(kb: KnowledgeBase, owed: set[str], bare: Counter[tuple[str, str]]) -> list[Problem]:
-    """Rows without a vector that nobody owes, and debts that were paid.
+def _vectors(kb: KnowledgeBase, before: set[str], bare: Counter[tuple[str, str]]) -> list[Problem]:
+    """Report rows without a vector that are not pending, and pending ones that have their vectors.
 
-    Debts are read before and after the rows, because they are paid all the time.
+    Pending vectors are read before and after the rows, because they are filled all the time.
     """
-    still = set(kb.catalogue.integrity.owed())
-    live = kb.catalogue.live_versions(known for known, _ in bare)
-    found = [
-        Problem(kind=damage.NO_VECTOR, subject=known, detail=f"{count} rows of {version}")
-        for (known, version), count in sorted(bare.items())
-        if known not in owed and known not in still and live.get(known) == version
+    pending = set(kb.catalogue.integrity.pending_vectors())
+    live = kb.catalogue.live_versions(doc_id for doc_id, _ in bare)
+    problems = [
+        Problem(kind=damage.NO_VECTOR, subject=doc_id, detail=f"{count} rows of {version}")
+        for (doc_id, version), count in sorted(bare.items())
+        if doc_id not in before and doc_id not in pending and live.get(doc_id) == version
     ]
-    paid = (owed & still).difference(known for known, _ in bare)
+    paid = (before & pending).difference(doc_id for doc_id, _ in bare)
     paid &= kb.catalogue.live_versions(paid).keys()
-    return found + [
-        Problem(kind=damage.PAID, subject=known, detail="all its rows have vectors")
-        for known in sorted(paid.difference(kb.catalogue.integrity.void_debts()))
+    return problems + [
+        Problem(kind=damage.PAID, subject=doc_id, detail="all its rows have vectors")
+        for doc_id in sorted(paid.difference(kb.catalogue.integrity.outdated_vector_debts()))
     ]
 
 
 def _idle(kb: KnowledgeBase) -> bool:
-    with kb.locks.hold(INGEST_LOCK) as ours:
-        return ours
+    with kb.locks.hold(INGEST_LOCK) as acquired:
+        return acquired
 
 
 SAMPLE_DOCUMENTS = 16
-SAMPLE_PASSAGES = 8  # of a document
-# Of a word that every way of cutting and stemming texts finds again.
+SAMPLE_PASSAGES = 8  # passages per sample document
+# Plain ASCII words, which every tokenizer and stemmer finds again.
 _WORD = re.compile(r"(?<![^\W_])[A-Za-z]{4,16}(?![^\W_])")
 
 
 def check_search(kb: KnowledgeBase, unsure: Collection[str]) -> list[Problem]:
-    """Searches that fail, or that do not find what is there."""
-    found: dict[str, str] = {}
-    # The same documents every time: those with the smallest ids, which are hashes.
+    """Report kinds of search that fail or miss passages of sample documents."""
+    failures: dict[str, str] = {}
+    # Ids are hashes, so the smallest ones are a random sample that stays the same.
     sample = sorted(kb.catalogue.document_ids())[:SAMPLE_DOCUMENTS]
-    for known in sample:
-        facts = kb.catalogue.facts([known]).get(known)
-        if facts is None or known in unsure:
+    for document_id in sample:
+        facts = kb.catalogue.facts([document_id]).get(document_id)
+        if facts is None or document_id in unsure:
             continue
         for kind, detail in _misses(kb, facts):
-            # Once more, as a writer may have been at work between the looks into the two stores.
-            if kind not in found and (kind, detail) in _misses(kb, facts):
-                found[kind] = detail
+            # Checked twice: a writer may have been active between reading the two stores.
+            if kind not in failures and (kind, detail) in _misses(kb, facts):
+                failures[kind] = detail
     return [
         Problem(kind=damage.UNSEARCHABLE, subject=kind, detail=detail)
-        for kind, detail in found.items()
+        for kind, detail in failures.items()
     ]
 
 
 def _misses(kb: KnowledgeBase, facts: DocumentFacts) -> list[tuple[str, str]]:
-    """Kind of search and what it lacks, for each that does not find the document."""
+    """Return the kind of search and what it misses, for each that does not find the document."""
     passages = kb.catalogue.passages_of([facts.id])[:SAMPLE_PASSAGES]
-    alone = Filters(document_ids=(facts.id,))
-    described = Filters(
+    by_id = Filters(document_ids=(facts.id,))
+    by_facts = Filters(
         collections=(facts.collection,),
         kinds=(facts.kind,),
         document_ids=(facts.id,),
@@ -222,118 +222,120 @@ def _misses(kb: KnowledgeBase, facts: DocumentFacts) -> list[tuple[str, str]]:
         published_from=facts.published_at,
         published_to=facts.published_at,
     )
-    wanted = 0 if facts.id in set(kb.catalogue.integrity.owed()) else len(passages)
+    expected_count = (
+        0 if facts.id in set(kb.catalogue.integrity.pending_vectors()) else len(passages)
+    )
     missed = []
     try:
-        missing = sum(not _by_word(kb, one, alone) for one in passages)
+        missing = sum(not _by_word(kb, passage, by_id) for passage in passages)
         if missing:
             missed.append(("words", f"{missing} of {len(passages)} passages of {facts.id}"))
     except StoreError as error:
         missed.append(("words", str(error)))
     try:
-        by_vector = _by_vector(kb, alone, wanted)
-        if by_vector < wanted:
-            missed.append(("vectors", f"{by_vector} of {wanted} passages of {facts.id}"))
-        described_count = _by_vector(kb, described, wanted)
+        by_vector = _by_vector(kb, by_id, expected_count)
+        if by_vector < expected_count:
+            missed.append(("vectors", f"{by_vector} of {expected_count} passages of {facts.id}"))
+        described_count = _by_vector(kb, by_facts, expected_count)
         if described_count < by_vector:
             missed.append(("filters", f"{described_count} of {by_vector} passages of {facts.id}"))
     except StoreError as error:
         missed.append(("vectors", str(error)))
     try:
-        kb.index.remove([(facts.id, "no version")])  # looks rows up by id, and finds none
+        kb.index.remove([(facts.id, "no version")])  # tests the lookup by id; removes nothing
     except StoreError as error:
         missed.append(("ids", str(error)))
     return missed
 
 
 def _by_word(kb: KnowledgeBase, passage: Passage, filters: Filters) -> bool:
-    words = [one for one in _WORD.findall(passage.text) if one.lower() not in STOP_WORDS]
+    words = [word for word in _WORD.findall(passage.text) if word.lower() not in STOP_WORDS]
     if not words:
         return True
-    # The longest are the rarest, so that the passage is not lost among others of its document.
+    # The longest word is the rarest, so few other passages of the document match it.
     hits = kb.index.search_text(max(words, key=len), filters, 1)
     return bool(hits)
 
 
-def _by_vector(kb: KnowledgeBase, filters: Filters, wanted: int) -> int:
-    if not wanted:
+def _by_vector(kb: KnowledgeBase, filters: Filters, count: int) -> int:
+    if not count:
         return 0
-    live = kb.catalogue.reindexing.live()  # opens no embedder: that may be what is damaged
+    live = kb.catalogue.reindexing.live()  # does not open the embedder, which may be damaged
     if live is None:
         return 0
     dimensions = live.fingerprint.dimensions
     anywhere = np.full(dimensions, dimensions**-0.5, dtype=np.float32)
-    return len(kb.index.search_vector(anywhere, filters, wanted))
+    return len(kb.index.search_vector(anywhere, filters, count))
 
 
 Numbers = NDArray[np.uint64]
-Version = tuple[str, str]  # a document and a version of it
+Version = tuple[str, str]  # document id and version
 
 
 @dataclass(slots=True)
-class Held:
-    """What the index holds, in numbers as ``Expected``; and which documents lack vectors."""
+class IndexContents:
+    """Hashes of the index rows, as in ``Expected``, and how many rows per version lack vectors."""
 
     ids: array[int] = field(default_factory=lambda: array("Q"))
     contents: array[int] = field(default_factory=lambda: array("Q"))
     bare: Counter[Version] = field(default_factory=Counter)
 
 
-def differences(kb: KnowledgeBase, expected: Expected, held: Held) -> list[Problem]:
-    """Passages without rows, rows without passages, rows that are there twice or say otherwise."""
-    wanted, content = _sorted(expected.ids, expected.contents)
-    there, found = _sorted(held.ids, held.contents)
-    once, counts = np.unique(there, return_counts=True)
-    missing = np.setdiff1d(wanted, once, assume_unique=True)
-    orphan = np.setdiff1d(once, wanted, assume_unique=True)
-    twice = once[counts > 1]
-    # Of rows that are there twice it does not matter which of them is compared.
-    both, left, right = np.intersect1d(wanted, there, return_indices=True)
-    different = np.setdiff1d(both[content[left] != found[right]], twice)
-    if not any(map(len, (missing, orphan, twice, different))):
+def differences(kb: KnowledgeBase, expected: Expected, contents: IndexContents) -> list[Problem]:
+    """Find missing, orphaned, duplicate and differing index rows."""
+    expected_ids, expected_hashes = _sorted(expected.ids, expected.contents)
+    index_ids, index_hashes = _sorted(contents.ids, contents.contents)
+    unique_ids, counts = np.unique(index_ids, return_counts=True)
+    missing = np.setdiff1d(expected_ids, unique_ids, assume_unique=True)
+    orphan = np.setdiff1d(unique_ids, expected_ids, assume_unique=True)
+    duplicates = unique_ids[counts > 1]
+    # For duplicate rows it does not matter which of them is compared.
+    common, left, right = np.intersect1d(expected_ids, index_ids, return_indices=True)
+    different = np.setdiff1d(common[expected_hashes[left] != index_hashes[right]], duplicates)
+    if not any(map(len, (missing, orphan, duplicates, different))):
         return []
-    odd = {damage.ORPHAN: orphan, damage.DUPLICATE: twice, damage.DIFFERENT: different}
-    return _looked_up(kb, missing, odd)
+    odd = {damage.ORPHAN: orphan, damage.DUPLICATE: duplicates, damage.DIFFERENT: different}
+    return _by_document(kb, missing, odd)
 
 
-def _looked_up(kb: KnowledgeBase, missing: Numbers, in_index: dict[str, Numbers]) -> list[Problem]:
-    """The same by documents, looked up once more: what a writer has set right is left out.
+def _by_document(kb: KnowledgeBase, missing: Numbers, extra: dict[str, Numbers]) -> list[Problem]:
+    """Group the differences by document after a second look at both stores.
 
-    So is what a writer is at work on: rows of a version are noted before they are written and
-    until they are removed, and the notes of a writer that died are told by ``check_notes``.
+    Differences that a writer has resolved meanwhile are left out, and so are orphans that it is
+    working on: their versions are pending. ``check_notes`` reports pending notes of a dead writer.
     """
-    lacking = set(missing.tolist())
-    kinds = {one: kind for kind, ids in in_index.items() for one in ids.tolist()}
-    noted = _noted(kb)
-    now: dict[int, Version] = {}
+    missing_ids = set(missing.tolist())
+    kinds = {row_id: kind for kind, ids in extra.items() for row_id in ids.tolist()}
+    pending = _pending_versions(kb)
+    current: dict[int, Version] = {}
     for key in kb.catalogue.passage_keys():
-        one = number(key.passage_id)
-        if one in lacking or one in kinds:
-            now[one] = (key.document_id, key.version)
-    noted |= _noted(kb)  # what went live between is in ``now``
+        row_id = hash64(key.passage_id)
+        if row_id in missing_ids or row_id in kinds:
+            current[row_id] = (key.document_id, key.version)
+    pending |= _pending_versions(kb)  # versions that went live in between are in ``now``
     rows: Counter[tuple[str, str, str]] = Counter()
     for key in kb.index.keys():  # noqa: SIM118 - an index is no mapping
-        one = number(key.passage_id)
-        lacking.discard(one)
-        if one not in kinds or (kinds[one] == damage.ORPHAN and one in now):
+        row_id = hash64(key.passage_id)
+        missing_ids.discard(row_id)
+        if row_id not in kinds or (kinds[row_id] == damage.ORPHAN and row_id in current):
             continue
-        if kinds[one] != damage.ORPHAN or (key.document_id, key.version) not in noted:
-            rows[kinds[one], key.document_id, key.version] += 1
-    gone = Counter(now[one] for one in lacking if one in now)
-    live = kb.catalogue.live_versions(document for document, _ in gone)
-    found = [
+        if kinds[row_id] != damage.ORPHAN or (key.document_id, key.version) not in pending:
+            rows[kinds[row_id], key.document_id, key.version] += 1
+    missing_counts = Counter(current[row_id] for row_id in missing_ids if row_id in current)
+    live = kb.catalogue.live_versions(document for document, _ in missing_counts)
+    problems = [
         Problem(kind=damage.MISSING, subject=document, detail=f"{count} passages of {version}")
-        for (document, version), count in sorted(gone.items())
+        for (document, version), count in sorted(missing_counts.items())
         if live.get(document) == version
     ]
-    return found + [
+    return problems + [
         Problem(kind=kind, subject=document, detail=f"{count} rows of {version}")
         for (kind, document, version), count in sorted(rows.items())
     ]
 
 
-def _noted(kb: KnowledgeBase) -> set[Version]:
-    return {(one.document_id, one.version) for one in kb.catalogue.pending()}
+def _pending_versions(kb: KnowledgeBase) -> set[Version]:
+    return {(write.document_id, write.version) for write in kb.catalogue.pending()}
 
 
 def _sorted(ids: Sequence[int], contents: Sequence[int]) -> tuple[Numbers, Numbers]:

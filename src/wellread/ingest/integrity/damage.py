@@ -1,4 +1,4 @@
-"""What ``verify`` can find wrong: one name for each kind of damage."""
+"""The kinds of damage that ``verify`` can find, each with its name in reports."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from dataclasses import dataclass
 MISSING = "missing from the index"
 ORPHAN = "in the index but not live"
 DUPLICATE = "more than once in the index"
-DIFFERENT = "row of the index differs from the catalogue"
+DIFFERENT = "index row differs from the catalogue"
 UNREADABLE = "the index cannot be read"
-NEXT_LOST = "the index in the making cannot be read"
-UNSEARCHABLE = "searches do not find what the index holds"
-STRAY = "index that is not in use"
+NEXT_LOST = "the unfinished new index cannot be read"
+UNSEARCHABLE = "searches miss rows that the index contains"
+STRAY = "unused index"
 UNFINISHED = "left by an interrupted run"
-NO_VECTOR = "without a vector that is on its way"
-PAID = "noted as without vectors, but has them"
-VOID = "noted as without vectors in another version"
+NO_VECTOR = "missing vector that is not pending"
+PAID = "marked as without vectors, but has them"
+VOID = "marked as without vectors in another version"
 STAGED = "left by an interrupted re-indexing"
 
 # --- texts, marks, passages ---
@@ -24,20 +24,20 @@ DAMAGED = "text does not match its version"
 MARKS = "mark outside its text"
 OUTSIDE = "passage outside its text"
 OVERLAPPING = "passages overlap or are out of order"
-UNCOVERED = "text that is in no passage"
-MISNAMED = "passage of another version or place"
-MISCALLED = "names that a document is looked up by are not its own"
-MISCOUNTED = "number of passages is noted wrong"
+UNCOVERED = "text outside all passages"
+MISNAMED = "passage id of another version or position"
+MISCALLED = "lookup names do not match the document"
+MISCOUNTED = "recorded number of passages is wrong"
 
 # --- the rest of the catalogue ---
-CATALOGUE = "the catalogue cannot be used as it is"
+CATALOGUE = "the catalogue cannot be used"
 BACKUP = "backup is damaged"
 FILE = "damage in the catalogue's file"
-REFERENCE = "row that points to nothing"
+REFERENCE = "row that refers to a missing row"
 UNSOURCED = "document without a source"
 EMPTIED = "source whose documents are gone"
-NOT_STALE = "answer that rests on what changed, and is not marked"
-QUOTING = "answer that quotes what was removed, or names it by a former title"
+NOT_STALE = "answer that cites changed documents but is not marked as outdated"
+QUOTING = "answer that quotes removed text or names it by a former title"
 MENTIONS = "mentions of another version or outside the text"
 ITEMS = "story items of another version or outside the text"
 DEAD_JOB = "job whose process is gone"
@@ -45,7 +45,7 @@ DEAD_JOB = "job whose process is gone"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """One thing that does not match.
+    """A problem that ``verify`` found.
 
     Attributes:
         subject: the id of a document, an answer or a job, or the name of a table or index.

@@ -1,16 +1,15 @@
-"""Takes what was removed or replaced off the disk: out of the index's files and the catalogue's.
+"""Erases removed or replaced text from the disk, and searches the stores for traces of it.
 
 Removed text is never found or shown again from the moment of its removal; this is about its bytes.
-It costs as much as writing the stores anew, so a run does it by itself only where that is quick.
-``remove`` and ``verify --repair`` always do.
+Purging rewrites the stores, so a run does it automatically only where that is quick; ``remove``
+and ``verify --repair`` always do.
 
-What is left is looked for by sentences of the removed text, or their ends where they are long (a
-database may cut a long one in two, and an answer may quote only a part): first in the values of
-every table, then in the bytes of every file of the home, as UTF-8 and as JSON writes it. These are
-the live files, with their freed pages and the write-ahead log: a copy of the catalogue has neither.
-LanceDB compresses long texts, so the bytes of its files prove less than those of the catalogue;
-that nothing removed is left in them rests on ``Index.purge``, and an index that is not purged is a
-trace by itself.
+Traces are searched for by sentences of the removed text, or by their beginnings and ends if they
+are long (a database may split a long value, and an answer may quote only a part): first in the
+values of every table, then in the bytes of every file of the home, as UTF-8 and as JSON. These are
+the live files with their freed pages and the write-ahead log, which a copy would not contain.
+LanceDB compresses long texts, so a search in its files proves less; there ``Index.purge`` is relied
+on, and an index that was not purged counts as a trace.
 """
 
 from __future__ import annotations
@@ -39,14 +38,14 @@ QUICK_PASSAGES = 20_000
 
 
 def purge(kb: KnowledgeBase) -> bool:
-    """Leave no byte of removed or replaced text in stores and backups; whether that came about.
+    """Erase removed or replaced text from stores and backups; return whether all of it is gone.
 
     Costs nothing when there is nothing to do. Questions are answered meanwhile; writers wait.
-    False when a reader that is busy just now needs some of the old bytes.
+    False when a running query still needs some of the old data.
     """
     with writing(kb):
         if not is_purged(kb):
-            logger.info("rewriting the stores, so that nothing of removed text is left in them")
+            logger.info("rewriting the stores to erase removed text")
         if not kb.catalogue.forgetting.rewritten():
             renew_backups(kb)
         kb.index.purge()
@@ -57,14 +56,14 @@ def purge(kb: KnowledgeBase) -> bool:
 
 
 def purge_if_quick(kb: KnowledgeBase) -> None:
-    """``purge`` where it takes few seconds; else ``verify`` tells that it is left to do."""
-    passages = sum(each.passages for each in kb.catalogue.stats())
+    """Run ``purge`` if it takes only seconds; otherwise ``verify`` reports it as still to do."""
+    passages = sum(stats.passages for stats in kb.catalogue.stats())
     if passages <= QUICK_PASSAGES:
         purge(kb)
 
 
 def is_purged(kb: KnowledgeBase) -> bool:
-    """Whether no byte of removed or replaced text can be in the stores."""
+    """Whether the stores certainly contain no bytes of removed or replaced text."""
     attempt = kb.catalogue.reindexing.attempt()
     others = [kb.open_index(attempt)] if attempt is not None else []
     return kb.catalogue.forgetting.rewritten() and all(
@@ -72,125 +71,124 @@ def is_purged(kb: KnowledgeBase) -> bool:
     )
 
 
-LEAST_WORDS = 5  # of a sentence: shorter ones are anybody's
-LONGEST = 80  # characters: of longer sentences both ends are looked for
-MOST = 400  # sentences that are looked for, spread evenly over the texts
+MIN_WORDS = 5  # words; shorter sentences occur anywhere
+MAX_CHARACTERS = 80  # characters; of longer sentences the beginning and the end are searched for
+MAX_NEEDLES = 400  # most sentences searched for, spread evenly over the texts
 LOCK_SUFFIX = ".lock"
 
-_Within = Callable[[str], set[str]]
+_FindIn = Callable[[str], set[str]]
 Store = Literal["catalogue", "index", "files"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trace:
-    """Where something of the removed text stands; no ``words``: an index that was not purged."""
+    """A place that contains removed text; without ``words``, an index that was not purged."""
 
     store: Store
     place: str
     words: str
 
     def __str__(self) -> str:
-        told = f"{self.store}: {self.place}"
-        return f"{told}: “{self.words}”" if self.words else told
+        text = f"{self.store}: {self.place}"
+        return f"{text}: “{self.words}”" if self.words else text
 
 
 def traces(kb: KnowledgeBase, texts: Sequence[str]) -> list[Trace]:
-    """Every trace of the sentences of ``texts``, which are taken for removed."""
+    """Return every trace of sentences of the removed ``texts``."""
     return find_traces(kb, needles(texts))
 
 
-def find_traces(kb: KnowledgeBase, wanted: Collection[str]) -> list[Trace]:
-    """Every trace of these words; one for each place and words."""
-    if not wanted:
+def find_traces(kb: KnowledgeBase, strings: Collection[str]) -> list[Trace]:
+    """Return every trace of the strings ``strings``, one per place and string."""
+    if not strings:
         return []
-    within = finder(wanted)
-    found = [
-        *_in_catalogue(kb, within),
-        *_in_indexes(kb, within),
-        *_in_files(kb.home, wanted),
+    find_in = finder(strings)
+    places = [
+        *_in_catalogue(kb, find_in),
+        *_in_indexes(kb, find_in),
+        *_in_files(kb.home, strings),
     ]
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(places))
 
 
 def needles(texts: Iterable[str]) -> list[str]:
-    """What to look for: sentences of at least five words, evenly chosen from all texts."""
+    """Return the strings to search for: sentences of at least five words, from all texts evenly."""
     pieces = (
         piece for text in texts for span in sentence_spans(text) for piece in _ends(span.of(text))
     )
-    return evenly(list(dict.fromkeys(pieces)), MOST)
+    return spread(list(dict.fromkeys(pieces)), MAX_NEEDLES)
 
 
-def evenly(items: Sequence[str], most: int) -> list[str]:
-    """At most so many of the items, evenly spread over all of them."""
+def spread(items: Sequence[str], most: int) -> list[str]:
+    """Return at most ``most`` of the items, evenly spread."""
     step = max(1.0, len(items) / most)
     return [items[int(place * step)] for place in range(min(most, len(items)))]
 
 
-def said_elsewhere(
-    kb: KnowledgeBase, wanted: Collection[str], besides: Collection[str]
+def occurs_elsewhere(
+    kb: KnowledgeBase, strings: Collection[str], excluded_ids: Collection[str]
 ) -> set[str]:
-    """Those of the words that a document says that is none of ``besides``."""
-    if not wanted:
+    """Return the strings of ``strings`` that occur in a document other than ``excluded_ids``."""
+    if not strings:
         return set()
-    within = finder(wanted)
+    find_in = finder(strings)
     found: set[str] = set()
-    leaving = frozenset(besides)
+    excluded = frozenset(excluded_ids)
     integrity = kb.catalogue.integrity
-    for known, text in chain(integrity.texts(), integrity.titles()):
-        if known not in leaving:
-            found.update(within(text))
+    for document_id, text in chain(integrity.texts(), integrity.titles()):
+        if document_id not in excluded:
+            found.update(find_in(text))
     return found
 
 
 def _ends(sentence: str) -> Iterator[str]:
     words = sentence.split()
-    if len(words) < LEAST_WORDS:
+    if len(words) < MIN_WORDS:
         return
-    if len(sentence) <= LONGEST:
+    if len(sentence) <= MAX_CHARACTERS:
         yield sentence
         return
-    for piece in (sentence[: LONGEST // 2], sentence[-LONGEST // 2 :]):
-        whole = piece.strip()
-        if len(whole.split()) >= LEAST_WORDS:
-            yield whole
+    for piece in (sentence[: MAX_CHARACTERS // 2], sentence[-MAX_CHARACTERS // 2 :]):
+        stripped = piece.strip()
+        if len(stripped.split()) >= MIN_WORDS:
+            yield stripped
 
 
-def _in_catalogue(kb: KnowledgeBase, within: _Within) -> Iterator[Trace]:
+def _in_catalogue(kb: KnowledgeBase, find_in: _FindIn) -> Iterator[Trace]:
     for table, row, value in kb.catalogue.integrity.cells():
         for text in _strings(value):
-            for words in within(text):
+            for words in find_in(text):
                 yield Trace(store="catalogue", place=f"{table} {row}", words=words)
-    for known, text in kb.catalogue.integrity.texts():
-        for words in within(f"{known}\n{text}"):
-            yield Trace(store="catalogue", place=f"texts {known}", words=words)
+    for document_id, text in kb.catalogue.integrity.texts():
+        for words in find_in(f"{document_id}\n{text}"):
+            yield Trace(store="catalogue", place=f"texts {document_id}", words=words)
 
 
-def _in_indexes(kb: KnowledgeBase, within: _Within) -> Iterator[Trace]:
+def _in_indexes(kb: KnowledgeBase, find_in: _FindIn) -> Iterator[Trace]:
     attempt = kb.catalogue.reindexing.attempt()
     indexes: list[tuple[str, Maintenance]] = [("live", kb.index)]
     if attempt is not None:
         indexes.append(("next", kb.open_index(attempt)))
     for name, index in indexes:
         for row in index.held():
-            for words in within(row.text):
+            for words in find_in(row.text):
                 yield Trace(store="index", place=f"{name} {row.passage_id}", words=words)
         if not index.purged():
             yield Trace(
-                store="index", place=f"{name}, removed rows are still in its files", words=""
+                store="index", place=f"{name}, whose files still contain removed rows", words=""
             )
     for name in kb.other_indexes():
         yield Trace(store="index", place=f"{name}, which is not in use", words="")
 
 
-def _in_files(home: Path, wanted: Collection[str]) -> Iterator[Trace]:
-    forms = {form: words for words in wanted for form in _written(words)}
+def _in_files(home: Path, strings: Collection[str]) -> Iterator[Trace]:
+    forms = {form: words for words in strings for form in _byte_forms(words)}
     paths = [path for path in files_of(home) if path.suffix != LOCK_SUFFIX]
     for path, form in search_files(paths, list(forms)):
         yield Trace(store="files", place=str(path.relative_to(home)), words=forms[form])
 
 
-def _written(words: str) -> set[bytes]:
-    """How the words may stand in a file."""
+def _byte_forms(words: str) -> set[bytes]:
     plain = words.encode("utf-8", "surrogatepass")
     ascii_json = json.dumps(words)[1:-1].encode("ascii")
     json_text = json.dumps(words, ensure_ascii=False)[1:-1].encode("utf-8", "surrogatepass")
@@ -202,7 +200,7 @@ def _strings(value: Any) -> Iterator[str]:
         case str():
             yield value
         case bytes():
-            yield from _unpacked(value)
+            yield from _blob_texts(value)
         case list():
             for item in value:
                 yield from _strings(item)
@@ -212,8 +210,8 @@ def _strings(value: Any) -> Iterator[str]:
                 yield from _strings(item)
 
 
-def _unpacked(blob: bytes) -> Iterator[str]:
-    """A blob as text, and unpacked where it is compressed."""
+def _blob_texts(blob: bytes) -> Iterator[str]:
+    """Yield a blob as text, and its decompressed text if it is compressed."""
     yield blob.decode("utf-8", "replace")
     try:
         packed = zlib.decompress(blob)
@@ -221,7 +219,7 @@ def _unpacked(blob: bytes) -> Iterator[str]:
         return
     plain = packed.decode("utf-8", "replace")
     yield plain
-    if "\\" not in plain:  # nothing that JSON would write in another way
+    if "\\" not in plain:  # JSON without escapes has the same text
         return
     try:
         yield from _strings(json.loads(plain))

@@ -1,7 +1,7 @@
-"""Proves that the stores agree, and mends them: the catalogue is the truth, the index follows.
+"""Checks that catalogue and index agree, and repairs them; the catalogue is the source of truth.
 
-Texts are read once and rows once, as streams; what is kept of a row are two numbers. With
-``repair`` everything is looked at again after mending, until nothing new comes to light.
+Texts and rows are streamed once; only two hashes of each row are kept in memory. With ``repair``
+everything is checked again after repairing, until no new problem appears.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from wellread.ingest.integrity.backups import (
     replace_backups,
     replace_lost,
 )
-from wellread.ingest.integrity.checks_catalogue import check_catalogue, check_texts, cut_again
+from wellread.ingest.integrity.checks_catalogue import check_catalogue, check_texts, cut_documents
 from wellread.ingest.integrity.checks_index import (
     check_index,
     check_notes,
     check_search,
-    drop_next,
+    discard_next_index,
     drop_orphans,
-    fill_again,
-    write_again,
+    rebuild_index,
+    rewrite_rows,
 )
 from wellread.ingest.integrity.damage import Problem
 from wellread.ingest.integrity.purge import is_purged, purge
@@ -43,7 +43,7 @@ ON_SERVER = (
     "the catalogue is on a server: its rows were read and compared, its files, write-ahead log, "
     "replicas and backups are the server's and were not looked at"
 )
-ROUNDS = 3  # of looking and mending: mending may bring further damage to light
+ROUNDS = 3  # rounds of checking and repairing: a repair may reveal further damage
 COUNTED = (
     "sources", "entities", "relations", "mentions", "stories", "answers", "cached_answers", "gaps"
 )  # fmt: skip
@@ -51,7 +51,7 @@ COUNTED = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerifyReport:
-    """What every store counts, and what does not match."""
+    """Row counts of the stores, and the problems found."""
 
     counts: Mapping[str, int]
     problems: tuple[Problem, ...]
@@ -59,57 +59,58 @@ class VerifyReport:
 
     @property
     def clean(self) -> bool:
-        """Whether nothing is left to mend."""
+        """Whether no problem is left unrepaired."""
         return all(problem.repaired for problem in self.problems)
 
 
 def verify(kb: KnowledgeBase, *, repair: bool = False) -> VerifyReport:
-    """Compare the stores with each other, row by row; with ``repair``, mend what can be mended.
+    """Compare the stores row by row; with ``repair``, repair the problems found if possible.
 
-    A text that was damaged cannot be mended from inside: its source is read again by the next run
-    that finds it, and the problem stays until then.
+    A damaged text cannot be repaired from the stores: the next run that finds its source reads it
+    again, and the problem stays until then.
 
     Raises:
-        StoreError: another run is writing (with ``repair``), or the disk refuses.
-        ModelError: with ``repair``: rows have no vectors, and the embedder failed.
+        StoreError: another run is writing (with ``repair``), or the disk fails.
+        ModelError: with ``repair``: vectors are missing, and the embedder failed.
     """
     if not repair:
         return _examine(kb, alone=False)
-    found: list[Problem] = []
+    collected: list[Problem] = []
     for round_ in range(ROUNDS):
         with writing(kb):
-            state = _state(kb)
+            state = _file_state(kb)
             lost = [replace_lost(kb, state.lost)] if state.lost else []
             if not all(problem.repaired for problem in lost):
                 return VerifyReport(counts={}, problems=tuple(lost))
             report = _examine(kb, alone=True)
-            mend(kb, report.problems)
-        fresh = _unknown([*lost, *report.problems], found)
-        found += fresh
+            repair_damage(kb, report.problems)
+        fresh = _new_problems([*lost, *report.problems], collected)
+        collected += fresh
         if round_ and not fresh:
             break
-        embed_owed(kb)
-        if found:
-            kb.catalogue.answer_cache.clear()  # what was damaged may be missing from answers
+        embed_pending(kb)
+        if collected:
+            kb.catalogue.answer_cache.clear()  # cached answers may lack the damaged material
         _purge(kb)
-        if not found:
+        if not collected:
             break
     left = {(problem.kind, problem.subject) for problem in report.problems}
     problems = tuple(
-        replace(problem, repaired=(problem.kind, problem.subject) not in left) for problem in found
+        replace(problem, repaired=(problem.kind, problem.subject) not in left)
+        for problem in collected
     )
     return replace(report, problems=problems, notes=_notes(kb, problems))
 
 
-def _unknown(problems: Iterable[Problem], known: Iterable[Problem]) -> list[Problem]:
-    told = {(problem.kind, problem.subject) for problem in known}
-    return [problem for problem in problems if (problem.kind, problem.subject) not in told]
+def _new_problems(problems: Iterable[Problem], earlier: Iterable[Problem]) -> list[Problem]:
+    known_keys = {(problem.kind, problem.subject) for problem in earlier}
+    return [problem for problem in problems if (problem.kind, problem.subject) not in known_keys]
 
 
-def _state(kb: KnowledgeBase) -> FileState:
-    """That of the catalogue's file; in a new home none has to be there, and it may be unmade."""
+def _file_state(kb: KnowledgeBase) -> FileState:
+    """Return the state of the catalogue's file; in a new home it may be missing or empty."""
     if kb.place.url:
-        return FileState()  # its files are the server's
+        return FileState()  # a database server looks after its own files
     path = kb.home / CATALOGUE_FILE
     if is_unmade(path) and not has_remains(kb.home):
         return FileState()
@@ -119,16 +120,16 @@ def _state(kb: KnowledgeBase) -> FileState:
 def _purge(kb: KnowledgeBase) -> None:
     try:
         purge(kb)
-    except DamageError:  # purging reads files that nothing else does
+    except DamageError:  # purging reads files that nothing else reads
         with writing(kb):
-            fill_again(kb)
-        embed_owed(kb)
+            rebuild_index(kb)
+        embed_pending(kb)
         purge(kb)
 
 
 def _examine(kb: KnowledgeBase, *, alone: bool) -> VerifyReport:
-    """``alone``: the caller holds the writers' lock."""
-    state = _state(kb)
+    """Run all checks. ``alone``: the caller holds the writers' lock."""
+    state = _file_state(kb)
     if state.lost:
         return VerifyReport(counts={}, problems=(lost_catalogue(kb, state.lost),))
     problems = [
@@ -146,11 +147,11 @@ def _examine(kb: KnowledgeBase, *, alone: bool) -> VerifyReport:
         "documents": expected.documents,
         "passages in the catalogue": len(expected.ids),
         "rows in the index": rows,
-        "passages that wait for their vectors": kb.catalogue.vectors.passages_owed(),
+        "passages that wait for their vectors": kb.catalogue.vectors.passages_pending(),
         **{table.replace("_", " "): tables[table] for table in COUNTED},
     }
-    found = (*problems, *in_texts, *in_index)
-    return VerifyReport(counts=counts, problems=found, notes=_notes(kb, found))
+    all_problems = (*problems, *in_texts, *in_index)
+    return VerifyReport(counts=counts, problems=all_problems, notes=_notes(kb, all_problems))
 
 
 def _notes(kb: KnowledgeBase, problems: Iterable[Problem]) -> tuple[str, ...]:
@@ -164,11 +165,11 @@ def _notes(kb: KnowledgeBase, problems: Iterable[Problem]) -> tuple[str, ...]:
 WAIT_SECONDS = 1.0
 
 
-def mend(kb: KnowledgeBase, problems: Sequence[Problem]) -> None:
-    """Mend kind by kind, in an order in which later steps build on earlier ones.
+def repair_damage(kb: KnowledgeBase, problems: Sequence[Problem]) -> None:
+    """Repair one kind of damage after the other; later repairs build on earlier ones.
 
-    Where the index turns out to be damaged while it is mended, it is made anew. The caller holds
-    the writers' lock.
+    If the index turns out to be damaged during a repair, it is rebuilt. The caller holds the
+    writers' lock.
     """
     by_kind: dict[str, list[str]] = {}
     for problem in problems:
@@ -176,7 +177,7 @@ def mend(kb: KnowledgeBase, problems: Sequence[Problem]) -> None:
     damaged = by_kind.get(damage.DAMAGED, [])
     for kinds, remedy in REMEDIES:
         subjects = [subject for kind in kinds for subject in by_kind.get(kind, ())]
-        if remedy is _cut_again:  # a damaged text is not worth cutting
+        if remedy is _cut_again:  # a damaged text will be read again anyway
             subjects = [subject for subject in subjects if subject not in damaged]
         if subjects:
             _apply(kb, kinds, remedy, list(dict.fromkeys(subjects)))
@@ -186,14 +187,14 @@ def _apply(kb: KnowledgeBase, kinds: Sequence[str], remedy: Remedy, subjects: li
     try:
         remedy(kb, subjects)
     except DamageError:
-        if ON_INDEX.isdisjoint(kinds):
+        if INDEX_KINDS.isdisjoint(kinds):
             raise
-        fill_again(kb)
+        rebuild_index(kb)
 
 
-def embed_owed(kb: KnowledgeBase) -> None:
-    """Give all passages that are owed vectors theirs, and fold them in."""
-    if not kb.catalogue.integrity.owed():
+def embed_pending(kb: KnowledgeBase) -> None:
+    """Embed all passages whose vectors are pending, and optimise the index."""
+    if not kb.catalogue.integrity.pending_vectors():
         return
     filler = VectorFiller(kb, lambda _: None)
     try:
@@ -205,43 +206,43 @@ def embed_owed(kb: KnowledgeBase) -> None:
     kb.index.optimize()
 
 
-def _read_again(kb: KnowledgeBase, document_ids: Sequence[str]) -> None:
+def _mark_for_reading(kb: KnowledgeBase, document_ids: Sequence[str]) -> None:
     integrity = kb.catalogue.integrity
     integrity.read_again(integrity.sources_of(document_ids))
 
 
 def _read_emptied(kb: KnowledgeBase, _: Sequence[str]) -> None:
-    kb.catalogue.integrity.read_again(kb.catalogue.integrity.emptied())
+    kb.catalogue.integrity.read_again(kb.catalogue.integrity.emptied_sources())
 
 
 def _cut_again(kb: KnowledgeBase, document_ids: Sequence[str]) -> None:
-    cut_again(kb, document_ids)
-    write_again(kb, document_ids)
+    cut_documents(kb, document_ids)
+    rewrite_rows(kb, document_ids)
 
 
-def _owe(kb: KnowledgeBase, document_ids: Sequence[str]) -> None:
-    kb.catalogue.integrity.owe(kb.catalogue.live_versions(document_ids).items())
+def _mark_pending(kb: KnowledgeBase, document_ids: Sequence[str]) -> None:
+    kb.catalogue.integrity.add_pending(kb.catalogue.live_versions(document_ids).items())
 
 
 Remedy = Callable[[KnowledgeBase, list[str]], object]
 REMEDIES: tuple[tuple[tuple[str, ...], Remedy], ...] = (
     ((damage.FILE,), lambda kb, _: kb.catalogue.integrity.rebuild_indexes()),
-    ((damage.REFERENCE,), lambda kb, _: kb.catalogue.integrity.mend_references()),
+    ((damage.REFERENCE,), lambda kb, _: kb.catalogue.integrity.repair_references()),
     ((damage.UNSOURCED,), lambda kb, _: kb.catalogue.integrity.record_missing_sources()),
-    ((damage.MISCALLED,), lambda kb, ids: kb.catalogue.names.write_again(ids)),
-    ((damage.MISCOUNTED,), lambda kb, _: kb.catalogue.integrity.count_again()),
-    ((damage.VOID, damage.PAID), lambda kb, ids: kb.catalogue.integrity.drop_debts(ids)),
+    ((damage.MISCALLED,), lambda kb, ids: kb.catalogue.names.rewrite_keys(ids)),
+    ((damage.MISCOUNTED,), lambda kb, _: kb.catalogue.integrity.correct_counts()),
+    ((damage.VOID, damage.PAID), lambda kb, ids: kb.catalogue.integrity.drop_vector_debts(ids)),
     ((damage.STAGED,), lambda kb, _: kb.catalogue.reindexing.abandon()),
-    ((damage.NEXT_LOST,), lambda kb, _: drop_next(kb)),
+    ((damage.NEXT_LOST,), lambda kb, _: discard_next_index(kb)),
     ((damage.STRAY,), lambda kb, _: kb.drop_other_indexes()),
-    ((damage.UNREADABLE,), lambda kb, _: fill_again(kb)),
+    ((damage.UNREADABLE,), lambda kb, _: rebuild_index(kb)),
     ((damage.UNSEARCHABLE,), lambda kb, _: kb.index.rebuild()),
     ((damage.UNFINISHED,), lambda kb, _: drop_noted(kb, kb.index)),
     ((damage.OUTSIDE, damage.OVERLAPPING, damage.UNCOVERED, damage.MISNAMED), _cut_again),
     ((damage.ORPHAN,), drop_orphans),
-    ((damage.MISSING, damage.DUPLICATE, damage.DIFFERENT), write_again),
-    ((damage.NO_VECTOR,), _owe),
-    ((damage.DAMAGED, damage.MARKS), _read_again),
+    ((damage.MISSING, damage.DUPLICATE, damage.DIFFERENT), rewrite_rows),
+    ((damage.NO_VECTOR,), _mark_pending),
+    ((damage.DAMAGED, damage.MARKS), _mark_for_reading),
     ((damage.EMPTIED,), _read_emptied),
     ((damage.NOT_STALE,), lambda kb, ids: kb.catalogue.forgetting.mark_stale(ids)),
     ((damage.QUOTING,), lambda kb, _: kb.catalogue.forgetting.forget_quotes()),
@@ -250,7 +251,7 @@ REMEDIES: tuple[tuple[tuple[str, ...], Remedy], ...] = (
     ((damage.DEAD_JOB,), lambda kb, _: end_dead_jobs(kb)),
     ((damage.BACKUP,), replace_backups),
 )
-ON_INDEX = frozenset(  # kinds whose remedies read or write the index
+INDEX_KINDS = frozenset(  # kinds whose remedies read or write the index
     (
         *(damage.UNSEARCHABLE, damage.UNFINISHED, damage.ORPHAN, damage.MISSING),
         *(damage.OUTSIDE, damage.OVERLAPPING, damage.UNCOVERED, damage.MISNAMED),

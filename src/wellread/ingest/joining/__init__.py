@@ -1,1 +1,1 @@
-"""What joins documents: the names of entities in them, and the stories that news items tell."""
+"""Links between documents: mentions of entities, and stories that group news items."""

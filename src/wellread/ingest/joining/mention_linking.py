@@ -1,13 +1,13 @@
-"""Links documents to the entities they name; called at the end of every run.
+"""Finds mentions of entities in documents; runs at the end of every ingest run.
 
 Only documents that are new, that changed or that were searched for other names are searched, so a
-run that changed nothing costs one query. Each batch is one transaction: a killed pass goes on
-where it was.
+run without changes costs one query. Each batch is one transaction: a killed pass continues where
+it stopped.
 
-Names are found as whole words, the longest first, none twice: one pass of an Aho-Corasick automaton
-over the folded text finds every spelling of every name; what surrounds a hit, and how it is
-written, decides whether it is one. Names that are everyday words count only as they are written,
-and not where a sentence begins; folding may change the length of a text, so places are led back.
+Names are found as whole words, the longest first, without overlaps: one pass of an Aho-Corasick
+automaton over the folded text finds every spelling of every name; context and exact spelling decide
+whether a hit counts. Names that are everyday words need their exact spelling and do not count at
+the start of a sentence. Folding may change lengths, so positions are mapped to the original.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from wellread.store.catalogue.documents.entity_nodes import (
     EntityNode,
     FoundName,
     MentionScans,
-    Unscanned,
+    UnscannedDocument,
 )
 from wellread.text.english_common import COMMON_WORDS, STOP_WORDS
 from wellread.text.names import bracketed_forms, is_acronym, plural, singular
@@ -40,38 +40,38 @@ from wellread.types import Span
 HYPHENS = frozenset("-\u2010\u2011\u2012\u2013")
 _QUOTES = {"‘": "'", "’": "'", "ʼ": "'"}
 _CHARACTERS = re.compile(r"\s\s+|.", re.DOTALL)
-BREAK = "\n"  # stands for a blank line; no name has one
+BREAK = "\n"  # replaces a blank line; names contain none
 
 
 class Folded(NamedTuple):
-    """A folded text, with the place in the original of each of its characters and of its end."""
+    """A folded text, with the original position of each of its characters and of its end."""
 
     text: str
     places: array[int]
 
     def span(self, start: int, end: int) -> Span | None:
-        """Where ``text[start:end]`` (not empty) stands in the original; None inside a character."""
-        if any(at and self.places[at] == self.places[at - 1] for at in (start, end)):
+        """Return the original span of ``text[start:end]``; None if it splits a character."""
+        if any(i and self.places[i] == self.places[i - 1] for i in (start, end)):
             return None
         return Span(start=self.places[start], end=self.places[end])
 
 
 def fold(text: str) -> Folded:
-    """``text`` folded, character by character; runs of white space become one space."""
+    """Fold ``text`` character by character; runs of white space become one space."""
     table = {char: _fold_character(char) for char in set(text)}
     pieces: list[str] = []
     places = array("L")
-    for found in _CHARACTERS.finditer(text):
-        run = found.group()
+    for match in _CHARACTERS.finditer(text):
+        run = match.group()
         plain = table[run] if len(run) == 1 else BREAK if run.count("\n") > 1 else " "
         pieces.append(plain)
-        places.extend([found.start()] * len(plain))
+        places.extend([match.start()] * len(plain))
     places.append(len(text))
     return Folded("".join(pieces), places)
 
 
 def _fold_character(char: str) -> str:
-    """What one character folds to; nothing for one that is not seen (a soft hyphen)."""
+    """Return the folded form of a character; empty if it is invisible (a soft hyphen)."""
     if char.isspace() or char in HYPHENS:
         return " "
     if char in _QUOTES:
@@ -84,13 +84,13 @@ def _fold_character(char: str) -> str:
 
 Case = Literal["any", "exact", "inside"]  # inside: exact, and not the first word of a sentence
 
-LEAST_CHARACTERS = 3
-SHORT = 3  # characters up to which a single word has to be written exactly so
-MOST_CHARACTERS = 200
+MIN_CHARACTERS = 3
+MAX_EXACT_CHARACTERS = 3  # characters; a name of at most this length needs its exact spelling
+MAX_CHARACTERS = 200
 _SLUG = re.compile(r"[a-z][a-z0-9]*(?:[-_ ][a-z0-9]+)*")
 _HUMP = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
 _LAST_WORD = re.compile(r"[A-Za-z]{3,}$")
-# Scripts that write words without spaces between them.
+# Scripts without spaces between words.
 UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
     "\U00020000-\U0003ffff]"
@@ -102,8 +102,8 @@ class Form:
     """One spelling of an entity's name.
 
     Attributes:
-        written: the spelling, for those that count only as they are written.
-        rank: of two entities with the same spelling the lower one has it.
+        written: the exact spelling, required unless ``case`` is "any".
+        rank: if entities share a spelling, the lowest rank wins.
     """
 
     entity_id: str
@@ -114,45 +114,45 @@ class Form:
 
 
 def forms_of(entities: Iterable[EntityNode]) -> dict[str, tuple[Form, ...]]:
-    """Folded spelling to those who are called so, the better claims first."""
-    found: dict[str, dict[Form, None]] = {}
+    """Map each folded spelling to the forms of all entities that have it, lowest rank first."""
+    by_spelling: dict[str, dict[Form, None]] = {}
     for entity in entities:
         for form in _forms(entity):
             folded = fold(form.written).text.strip()
             if folded:
-                found.setdefault(folded, {})[form] = None
+                by_spelling.setdefault(folded, {})[form] = None
     return {
         folded: tuple(sorted(forms, key=lambda form: (form.rank, form.entity_id)))
-        for folded, forms in found.items()
+        for folded, forms in by_spelling.items()
     }
 
 
 def _forms(entity: EntityNode) -> Iterator[Form]:
-    given = (entity.title, *entity.aliases)
-    own = _readable(entity.id, given)
+    own_names = (entity.title, *entity.aliases)
+    id_name = _readable_id(entity.id, own_names)
     names = [(entity.title, 0), *((alias, 1) for alias in entity.aliases)]
-    # Where the id is the title, the title says how it is written; and an id that is an everyday
-    # word is a key, not a name.
-    if own.casefold() not in (name.casefold() for name in given):
-        names += [(own, 2)] if is_acronym(own) or _case(own) == "any" else []
-    names += [(form, 3) for name in given for form in bracketed_forms(name)]
+    # If the id equals a name, that name has the right spelling. An id that is an everyday word is
+    # a key, not a name.
+    if id_name.casefold() not in (name.casefold() for name in own_names):
+        names += [(id_name, 2)] if is_acronym(id_name) or _case(id_name) == "any" else []
+    names += [(form, 3) for name in own_names for form in bracketed_forms(name)]
     seen: set[str] = set()
-    for name, standing in names:
+    for name, base_rank in names:
         written = " ".join(name.split())
         if written in seen or not _is_name(written):
             continue
         seen.add(written)
         case = _case(written)
-        # Of several with one title it belongs to the one with that id.
-        rank = -1 if written.casefold() == own else standing
+        # If several entities have the same title, it belongs to the one with that id.
+        rank = -1 if written.casefold() == id_name else base_rank
         yield Form(entity_id=entity.id, name=name, written=written, case=case, rank=rank)
         variant = _other_number(written)
         if _is_name(variant) and variant.lower() not in COMMON_WORDS:
             yield Form(entity_id=entity.id, name=name, written=variant, case=case, rank=rank + 10)
 
 
-def _readable(entity_id: str, names: Iterable[str]) -> str:
-    """An id as words, when it is made of words; capitals when it is made of a name's initials."""
+def _readable_id(entity_id: str, names: Iterable[str]) -> str:
+    """Return an id as words (in capitals if it is a name's initials); empty if it is not words."""
     if not _SLUG.fullmatch(entity_id):
         return ""
     words = entity_id.replace("_", " ").replace("-", " ")
@@ -161,38 +161,38 @@ def _readable(entity_id: str, names: Iterable[str]) -> str:
 
 
 def _is_name(written: str) -> bool:
-    if len(written) > MOST_CHARACTERS or not any(char.isalpha() for char in written):
+    if len(written) > MAX_CHARACTERS or not any(char.isalpha() for char in written):
         return False
     if is_acronym(written) or UNSPACED.search(written):
         return len(written) > 1
-    return len(written) >= LEAST_CHARACTERS and written.lower() not in STOP_WORDS
+    return len(written) >= MIN_CHARACTERS and written.lower() not in STOP_WORDS
 
 
 def _case(written: str) -> Case:
     words = written.lower().replace("-", " ").split()
     if is_acronym(written):
         return "exact"
-    telling = [word for word in words if word not in STOP_WORDS]
-    if len(telling) < 2 and all(
-        word in COMMON_WORDS or singular(word) in COMMON_WORDS for word in telling
+    content = [word for word in words if word not in STOP_WORDS]
+    if len(content) < 2 and all(
+        word in COMMON_WORDS or singular(word) in COMMON_WORDS for word in content
     ):
         return "inside" if len(words) == 1 else "exact"
-    return "exact" if len(written) <= SHORT else "any"
+    return "exact" if len(written) <= MAX_EXACT_CHARACTERS else "any"
 
 
 def _other_number(written: str) -> str:
-    """The name with its last word in the plural, or in the singular; empty when it has neither."""
+    """Return the name with its last word in the other number; empty if it has none."""
     if is_acronym(written):
         return written[:-1] if written.endswith("s") else f"{written}s"
-    found = _LAST_WORD.search(written)
-    if not found:
+    match = _LAST_WORD.search(written)
+    if not match:
         return ""
-    word, plain = found.group(), found.group().lower()
+    word, plain = match.group(), match.group().lower()
     other = singular(plain) or plural(plain)
-    same = sum(
+    shared_length = sum(
         1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(plain, other, strict=False))
     )
-    return written[: found.start()] + word[:same] + other[same:]
+    return written[: match.start()] + word[:shared_length] + other[shared_length:]
 
 
 _APOSTROPHES = "'’ʼ"
@@ -200,56 +200,55 @@ _IN_ADDRESSES = frozenset("/:.@?&=%~#+-_\\")
 _ADDRESS = re.compile(r"\w://|^\W*(?:www\.|~?\.{0,2}/|\w:\\)|\w@\w|\w\.[a-z]{2,}/", re.IGNORECASE)
 _SENTENCE_START = re.compile(r"(?:^|[.!?:;…\n|]|^\d+[.)])[\s\"'“”‘’«»()\[\]*•‣▪–—-]*$")
 _GAPS = re.compile(rf"[\s{re.escape(''.join(sorted(HYPHENS)))}]+")
-LOOK_BACK = 40  # characters before a name that tell whether a sentence begins with it
+LOOK_BACK = 40  # characters before a name that are checked for the start of a sentence
 
 
 class NameFinder:
-    """Looks for all spellings of ``forms`` at once; made once, used for many texts."""
+    """Searches texts for all spellings of ``forms`` at once; build it once for many texts."""
 
     def __init__(self, forms: Mapping[str, tuple[Form, ...]]) -> None:
         self._automaton = ahocorasick.Automaton()
-        for folded, those in forms.items():
-            self._automaton.add_word(folded, (len(folded), those))
+        for folded, spelling_forms in forms.items():
+            self._automaton.add_word(folded, (len(folded), spelling_forms))
         self._empty = not forms
         if not self._empty:
             self._automaton.make_automaton()
 
     def find(self, text: str, own: Set[str] = frozenset()) -> list[FoundName]:
-        """The names in ``text``, in reading order; they do not overlap.
+        """Return the names in ``text``, in reading order and without overlaps.
 
         Args:
-            own: entities that the text describes. Their names are not reported, and what stands
-                inside of them is not either.
+            own: entities that the text describes. Neither their names nor other names inside of
+                these are reported.
         """
         taken: list[Span] = []
-        found: list[FoundName] = []
+        mentions: list[FoundName] = []
         hits = sorted(self._hits(text), key=lambda hit: (hit[0].start - hit[0].end, hit[0].start))
-        for span, those in hits:
-            place = bisect_left(taken, span.start, key=lambda one: one.start)
-            if any(span.overlaps(one) for one in taken[max(place - 1, 0) : place + 1]):
+        for span, candidates in hits:
+            place = bisect_left(taken, span.start, key=lambda item: item.start)
+            if any(span.overlaps(item) for item in taken[max(place - 1, 0) : place + 1]):
                 continue
-            form = _claim(text, span, those)
+            form = _best_form(text, span, candidates)
             if form is None:
                 continue
-            insort(taken, span, key=lambda one: one.start)
+            insort(taken, span, key=lambda item: item.start)
             if form.entity_id not in own:
-                found.append(FoundName(entity_id=form.entity_id, span=span, name=form.name))
-        return sorted(found, key=lambda one: one.span.start)
+                mentions.append(FoundName(entity_id=form.entity_id, span=span, name=form.name))
+        return sorted(mentions, key=lambda item: item.span.start)
 
     def _hits(self, text: str) -> Iterator[tuple[Span, tuple[Form, ...]]]:
-        """Every spelling that stands in ``text`` as whole words."""
         if self._empty:
             return
         folded = fold(text)
-        for last, (length, those) in self._automaton.iter(folded.text):
+        for last, (length, candidates) in self._automaton.iter(folded.text):
             span = folded.span(last + 1 - length, last + 1)
             if span and _is_whole(text, span):
-                yield span, those
+                yield span, candidates
 
 
-def _claim(text: str, span: Span, those: tuple[Form, ...]) -> Form | None:
-    """Who is meant: the best claim to the spelling as it stands there, unless there are two."""
-    fitting = [form for form in those if _fits(text, span, form)]
+def _best_form(text: str, span: Span, forms: tuple[Form, ...]) -> Form | None:
+    """Return the form with the best claim to this spelling, unless two entities tie."""
+    fitting = [form for form in forms if _fits(text, span, form)]
     if not fitting:
         return None
     best = [form for form in fitting if form.rank == fitting[0].rank]
@@ -272,7 +271,7 @@ def _fits(text: str, span: Span, form: Form) -> bool:
 
 
 def _is_whole(text: str, span: Span) -> bool:
-    """Whether the span is neither part of a longer word or identifier nor of an address."""
+    """Whether the span is a whole word, not part of a longer word, identifier or address."""
     start, end = span.start, span.end
     before = text[start - 1] if start else " "
     after = text[end] if end < len(text) else " "
@@ -291,7 +290,6 @@ def _is_whole(text: str, span: Span) -> bool:
 
 
 def _joins(outside: str, inside: str) -> bool:
-    """Whether two neighbouring characters belong to one word."""
     if not (outside.isalnum() or outside == "_" or unicodedata.category(outside)[0] == "M"):
         return False
     return not (UNSPACED.match(outside) and UNSPACED.match(inside))
@@ -301,7 +299,7 @@ def _in_address(text: str, span: Span) -> bool:
     """Whether the word around the span is a web or mail address or a path."""
     begin = max(text.rfind(gap, 0, span.start) for gap in " \n\t(<[\"'") + 1
     finish = min(
-        (found for gap in " \n\t)>]\"'" if (found := text.find(gap, span.end)) >= 0),
+        (position for gap in " \n\t)>]\"'" if (position := text.find(gap, span.end)) >= 0),
         default=len(text),
     )
     return _ADDRESS.search(text[begin:finish]) is not None
@@ -309,16 +307,14 @@ def _in_address(text: str, span: Span) -> bool:
 
 logger = logging.getLogger(__name__)
 
-RULES = 1  # raise it when names are found by other rules
-MOST_PER_ENTITY = 200  # mentions of one entity that are kept of one document
+RULES = 1  # raise it when the rules for finding names change
+MAX_PER_ENTITY = 200  # most mentions of one entity stored per document
 BATCH_DOCUMENTS = 500
 BATCH_CHARACTERS = 2_000_000
 
 
 def link_mentions(catalogue: Catalogue, collection: str) -> int:
-    """Find the names of the collection's entities in its documents; how many were searched.
-
-    The others were up to date."""
+    """Search outdated documents for the names of the collection's entities; return their number."""
     scans = catalogue.graph.scans
     entities = scans.named_entities(collection)
     if not entities:
@@ -327,19 +323,19 @@ def link_mentions(catalogue: Catalogue, collection: str) -> int:
     names = names_digest(entities)
     scanned = mentions = 0
     finder: NameFinder | None = None
-    own: dict[str, set[str]] = {}
+    described: dict[str, set[str]] = {}
     for batch in _batches(scans, collection, names):
         if finder is None:
             finder = NameFinder(forms_of(entities))
-            own = _described(entities)
-        texts = scans.texts(one.document_id for one in batch)
-        found = {
-            (one.document_id, one.version): _kept(
-                finder.find(texts.get(one.document_id, ""), own.get(one.document_id, set()))
+            described = _described(entities)
+        texts = scans.texts(doc.document_id for doc in batch)
+        found_names = {
+            (doc.document_id, doc.version): _limit_mentions(
+                finder.find(texts.get(doc.document_id, ""), described.get(doc.document_id, set()))
             )
-            for one in batch
+            for doc in batch
         }
-        mentions += scans.keep(names, found)
+        mentions += scans.keep(names, found_names)
         scanned += len(batch)
     if scanned:
         logger.info("searched %d documents of %s for names: %d", scanned, collection, mentions)
@@ -347,26 +343,26 @@ def link_mentions(catalogue: Catalogue, collection: str) -> int:
 
 
 def names_digest(entities: Sequence[EntityNode]) -> str:
-    """Changes with the names, with who describes them, and with the rules they are found by."""
+    """Return a stamp that changes with the names, the described documents and the rules."""
     parts = [
-        "\x1f".join((one.id, one.title, *one.aliases, "", *sorted(one.documents)))
-        for one in entities
+        "\x1f".join((entity.id, entity.title, *entity.aliases, "", *sorted(entity.documents)))
+        for entity in entities
     ]
-    return tagged_hash("nms", RULES, MOST_PER_ENTITY, "\x1e".join(parts))
+    return tagged_hash("nms", RULES, MAX_PER_ENTITY, "\x1e".join(parts))
 
 
-def _batches(scans: MentionScans, collection: str, names: str) -> Iterator[list[Unscanned]]:
-    """Documents that are still to be searched, each once, a few million characters at a time."""
+def _batches(scans: MentionScans, collection: str, names: str) -> Iterator[list[UnscannedDocument]]:
+    """Yield the documents still to be searched, a few million characters at a time."""
     after = ""
     while True:
         waiting = scans.unscanned(collection, names, after, BATCH_DOCUMENTS)
-        batch: list[Unscanned] = []
+        batch: list[UnscannedDocument] = []
         characters = 0
-        for one in waiting:
-            if batch and characters + one.characters > BATCH_CHARACTERS:
+        for document in waiting:
+            if batch and characters + document.characters > BATCH_CHARACTERS:
                 break
-            batch.append(one)
-            characters += one.characters
+            batch.append(document)
+            characters += document.characters
         if not batch:
             return
         yield batch
@@ -374,19 +370,18 @@ def _batches(scans: MentionScans, collection: str, names: str) -> Iterator[list[
 
 
 def _described(entities: Sequence[EntityNode]) -> dict[str, set[str]]:
-    found: dict[str, set[str]] = {}
+    described: dict[str, set[str]] = {}
     for entity in entities:
         for document_id in entity.documents:
-            found.setdefault(document_id, set()).add(entity.id)
-    return found
+            described.setdefault(document_id, set()).add(entity.id)
+    return described
 
 
-def _kept(found: Sequence[FoundName]) -> list[FoundName]:
-    """``found`` with the first mentions of each entity only."""
+def _limit_mentions(mentions: Sequence[FoundName]) -> list[FoundName]:
     counts: Counter[str] = Counter()
-    kept = []
-    for one in found:
-        counts[one.entity_id] += 1
-        if counts[one.entity_id] <= MOST_PER_ENTITY:
-            kept.append(one)
-    return kept
+    limited = []
+    for mention in mentions:
+        counts[mention.entity_id] += 1
+        if counts[mention.entity_id] <= MAX_PER_ENTITY:
+            limited.append(mention)
+    return limited

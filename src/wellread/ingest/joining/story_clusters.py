@@ -1,16 +1,16 @@
-"""Puts news items into stories, one after the other as they were published.
+"""Clusters news items into stories, one item after the other in the order of publication.
 
-An item joins the story whose centre it is nearest to, if it is near enough and the story is not
-over; else it starts one. A near-duplicate goes where its original is, and adds nothing to the
-story's centre. What an item's words are worth is settled when it comes and stored with it, so that
-a collection that grows day by day ends in the same stories as one read at once, as long as the
-items come in the order of their dates. An item that comes late is put where it fits then; items
-that were put before it stay where they are.
+An item joins the story with the nearest centre, if it is near enough and the story is still open;
+otherwise it starts a new story. A near-duplicate joins the story of its original and does not
+change the story's centre. The weights of an item's words are fixed when it arrives and stored with
+it, so a collection that grows day by day gets the same stories as one read at once, as long as the
+items arrive in the order of their dates. A late item joins the best story at that time; items
+placed earlier do not move.
 
-Words and pairs of neighbouring words gather news of one subject better than vectors of a small
-general model do (docs/decisions/008-stories.md has the figures). A feature is known by a hash of 32
-bits; postings stand in sorted arrays, which take a tenth of what dicts take. Copies are
-found by MinHash (Broder, 1997) over runs of words, looked up in bands.
+Words and word pairs group news of one subject better than vectors of a small general model do
+(docs/decisions/008-stories.md has the figures). A feature is identified by a 32-bit hash; postings
+are sorted arrays, which take a tenth of the memory of dicts. Copies are found by MinHash (Broder,
+1997) over word n-grams, with locality-sensitive hashing in bands.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from wellread.text.english_common import COMMON_WORDS, NUMBERS_AND_TIMES, STORY_STOP_WORDS
 from wellread.text.words import stem
 
-LEAST_MERGED = 20_000  # codes; fewer wait in any case
+MIN_MERGED = 20_000  # pending codes below which no merge is due
 SHARE_MERGED = 16
 
 Codes = NDArray[np.uint64]
@@ -42,7 +42,7 @@ Weights = NDArray[np.float64]
 
 
 class Postings:
-    """Which numbers each code has, each with a weight, in the order in which they were added."""
+    """An inverted index: for each code the numbers that have it, with weights, oldest first."""
 
     def __init__(self) -> None:
         self._codes: Codes = np.empty(0, dtype=np.uint64)
@@ -52,26 +52,26 @@ class Postings:
         self._waiting = 0
 
     def add(self, number: int, weights: Mapping[int, float]) -> None:
-        """``number`` has these codes, with these weights."""
+        """Add ``number`` under each of the codes, with the code's weight."""
         for code, weight in weights.items():
             self._pending[code].append((number, weight))
         self._waiting += len(weights)
 
     @property
     def full(self) -> bool:
-        """Whether so much waits that ``merge`` is due."""
-        return _due(self._waiting, len(self._codes))
+        """Whether so many entries are pending that ``merge`` is due."""
+        return _merge_is_due(self._waiting, len(self._codes))
 
     def merge(self, alive: NDArray[np.bool_] | None = None) -> None:
-        """Sort in what waits; numbers that are not ``alive`` are dropped."""
-        waiting = [
+        """Sort pending entries into the arrays and drop numbers that are not ``alive``."""
+        pending = [
             (code, number, weight)
-            for code, having in self._pending.items()
-            for number, weight in having
+            for code, entries in self._pending.items()
+            for number, weight in entries
         ]
         self._pending.clear()
         self._waiting = 0
-        codes, numbers, weights = zip(*waiting, strict=True) if waiting else ((), (), ())
+        codes, numbers, weights = zip(*pending, strict=True) if pending else ((), (), ())
         new = np.array(codes, dtype=np.uint64)
         order = np.argsort(new, kind="stable")
         places = np.searchsorted(self._codes, new[order], side="right")
@@ -79,42 +79,42 @@ class Postings:
         self._numbers = np.insert(self._numbers, places, np.array(numbers, np.uint32)[order])
         self._weights = np.insert(self._weights, places, np.array(weights, np.float64)[order])
         if alive is not None:
-            kept = alive[self._numbers]
-            self._codes, self._numbers = self._codes[kept], self._numbers[kept]
-            self._weights = self._weights[kept]
+            mask = alive[self._numbers]
+            self._codes, self._numbers = self._codes[mask], self._numbers[mask]
+            self._weights = self._weights[mask]
 
-    def products(self, weights: Mapping[int, float], least: float) -> list[tuple[int, float]]:
-        """Each number with the sum of its weights times these, where that reaches ``least``.
+    def products(self, weights: Mapping[int, float], minimum: float) -> list[tuple[int, float]]:
+        """Return each number whose dot product with ``weights`` is at least ``minimum``, with it.
 
-        ``least`` is above zero: what has none of the codes is left out.
+        ``minimum`` is above zero, so numbers without any of the codes are left out.
         """
-        places, lengths = self._found(list(weights))
+        places, lengths = self._positions(list(weights))
         factors = np.fromiter(weights.values(), dtype=np.float64, count=len(weights))
         products = self._weights[places] * np.repeat(factors, lengths)
         sums = np.asarray(np.bincount(self._numbers[places], products), dtype=np.float64)
-        # A number is all in the arrays or all in the dict.
-        waiting: defaultdict[int, float] = defaultdict(float)
+        # All entries of a number are in the arrays, or all are in the dict.
+        pending: defaultdict[int, float] = defaultdict(float)
         for code, factor in weights.items():
             for number, weight in self._pending.get(code, ()):
-                waiting[number] += factor * weight
-        reaching = np.flatnonzero(sums >= least)
-        found = list(zip(reaching.tolist(), sums[reaching].tolist(), strict=True))
-        return found + [(number, total) for number, total in waiting.items() if total >= least]
+                pending[number] += factor * weight
+        reaching = np.flatnonzero(sums >= minimum)
+        results = list(zip(reaching.tolist(), sums[reaching].tolist(), strict=True))
+        return results + [(number, total) for number, total in pending.items() if total >= minimum]
 
     def newest(self, codes: Sequence[int], most: int) -> list[int]:
-        """The numbers that were added last for each code, at most so many, ascending."""
-        waiting = [self._pending.get(code, [])[-most:] for code in codes]  # newer than the others
-        places, _ = self._found(codes, [most - len(numbers) for numbers in waiting])
-        found = {number for numbers in waiting for number, _ in numbers}
-        return sorted(found.union(self._numbers[places].tolist()))
+        """Return the ``most`` newest numbers of each code, merged and ascending."""
+        pending = [self._pending.get(code, [])[-most:] for code in codes]
+        places, _ = self._positions(codes, [most - len(numbers) for numbers in pending])
+        newest_numbers = {number for numbers in pending for number, _ in numbers}
+        return sorted(newest_numbers.union(self._numbers[places].tolist()))
 
-    def _found(
+    def _positions(
         self, codes: Sequence[int], most: Sequence[int] | None = None
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Where the codes stand in the arrays, and in how many places each."""
-        wanted = np.array(codes, dtype=np.uint64)
-        starts = np.searchsorted(self._codes, wanted, side="left")
-        ends = np.searchsorted(self._codes, wanted, side="right")
+        """Return the positions of the codes in the arrays, and the number of positions of each."""
+        sought = np.array(codes, dtype=np.uint64)
+        starts = np.searchsorted(self._codes, sought, side="left")
+        ends = np.searchsorted(self._codes, sought, side="right")
         if most is not None:
             starts = np.maximum(starts, ends - np.array(most, dtype=np.int64))
         lengths = ends - starts
@@ -122,21 +122,21 @@ class Postings:
         return np.repeat(starts - before, lengths) + np.arange(lengths.sum()), lengths
 
 
-def _due(waiting: int, settled: int) -> bool:
-    return waiting >= max(LEAST_MERGED, settled // SHARE_MERGED)
+def _merge_is_due(waiting: int, settled: int) -> bool:
+    return waiting >= max(MIN_MERGED, settled // SHARE_MERGED)
 
 
-SCHEME = "words-pairs/1"  # another name: stories that were made by other rules are made anew
-LEAD_CHARACTERS = 1_000  # of an item: what it is about is said first
+SCHEME = "words-pairs/1"  # change it when the rules change: all stories are rebuilt then
+LEAD_CHARACTERS = 1_000  # characters read of an item: its subject is stated first
 PAIR_WEIGHT = 0.7
 RARITY = 1.5  # power of the inverse document frequency
-# Items that are taken to be there before the first one, and how many of them have an everyday word.
+# Prior: assumed number of earlier items, and how many of them contain an everyday word.
 PRIOR_ITEMS = 100
 PRIOR_HAVING = 10
-UNSEEN_WEIGHT = 0.5  # of a feature that no item before had
-COMMON_SHARE = 0.2  # of the items: what more of them have says nothing
-COMMON_FROM = 50  # items from which on that is judged
-COUNTERS = 1 << 24  # of features; what is not used takes no memory
+UNSEEN_WEIGHT = 0.5  # factor for a feature that no earlier item had
+COMMON_SHARE = 0.2  # a feature in more than this share of the items weighs nothing …
+COMMON_FROM = 50  # … once there are this many items
+COUNTERS = 1 << 24  # counters of features; unused ones take no memory
 RUN_WORDS = 4
 HASHES = 64
 BANDS = 16
@@ -148,17 +148,17 @@ _WORD = re.compile(r"[^\W_]+(?:[_'’][^\W_]+)*")
 _SEED = 20_240_501
 
 
-def counts(title: str, text: str) -> Counter[str]:
-    """How often each word stem and each pair of neighbouring ones is in title and lead."""
-    stems = [one for one, _ in spoken(text[:LEAD_CHARACTERS])]
-    found = Counter(stems)
-    found.update(f"{one} {other}" for one, other in pairwise(stems))
-    found.update(one for one, _ in spoken(title))
-    return found
+def feature_counts(title: str, text: str) -> Counter[str]:
+    """Count word stems of title and lead, and pairs of neighbouring stems of the lead."""
+    stems = [word for word, _ in content_words(text[:LEAD_CHARACTERS])]
+    frequencies = Counter(stems)
+    frequencies.update(f"{word} {following}" for word, following in pairwise(stems))
+    frequencies.update(word for word, _ in content_words(title))
+    return frequencies
 
 
-def spoken(text: str) -> Iterator[tuple[str, str]]:
-    """Stem and written form of each word that says something, in order."""
+def content_words(text: str) -> Iterator[tuple[str, str]]:
+    """Yield stem and written form of each word that is not a stop word or a number, in order."""
     for word in _WORD.findall(text):
         plain = word.lower().replace("’", "'").removesuffix("'s")
         if len(plain) > 1 and plain not in STORY_STOP_WORDS and not plain.isdigit():
@@ -166,14 +166,14 @@ def spoken(text: str) -> Iterator[tuple[str, str]]:
 
 
 def code_of(feature: str) -> int:
-    """The hash by which a feature is known."""
+    """Return the 32-bit hash that identifies a feature."""
     return zlib.crc32(feature.encode("utf-8", "replace"))
 
 
 class Frequencies:
-    """How many items have each feature, and from that what a feature is worth.
+    """Document frequencies of features, from which their weights are computed.
 
-    Counted by some bits of a feature's code: two that share them, which is rare, count together.
+    Counters are indexed by some bits of the code; features that collide, which is rare, share one.
     """
 
     def __init__(self) -> None:
@@ -181,71 +181,71 @@ class Frequencies:
         self._having: Numbers = np.zeros(COUNTERS, dtype=np.uint32)
 
     @property
-    def youth(self) -> float:
-        """1 before the first item, 0 after very many: how much is a guess what words are worth."""
+    def prior_weight(self) -> float:
+        """Weight of the prior: 1 before the first item, falling towards 0 as items arrive."""
         return PRIOR_ITEMS / (PRIOR_ITEMS + self._items)
 
     def add(self, codes: Iterable[int]) -> list[int]:
-        """One more item has these features; how many have each now, in their order."""
+        """Count an item with these features; return the new counts of the features, in order."""
         self._items += 1
         places = np.fromiter(codes, dtype=np.int64) % COUNTERS
         self._having[places] += 1
-        having: list[int] = self._having[places].tolist()
-        return having
+        item_counts: list[int] = self._having[places].tolist()
+        return item_counts
 
     def weigh(self, features: Counter[str]) -> Vector:
-        """The unit vector of an item, which is counted in; rounded as it will be stored.
+        """Count an item and return its unit vector, rounded to the precision it is stored with.
 
-        A feature that too many items have weighs nothing, and stays in to be counted again.
+        A too common feature stays in with weight 0, so that ``restore`` counts it again.
         """
         codes = [code_of(feature) for feature in features]
         everyday = _everyday_codes()
         vector: Vector = {}
-        for feature, code, having in zip(features, codes, self.add(codes), strict=True):
-            if self._items >= COMMON_FROM and having > COMMON_SHARE * self._items:
+        for feature, code, item_count in zip(features, codes, self.add(codes), strict=True):
+            if self._items >= COMMON_FROM and item_count > COMMON_SHARE * self._items:
                 vector[code] = 0.0
                 continue
             weight = 1 + math.log(features[feature])
             prior = PRIOR_HAVING if code in everyday else 0
-            weight *= math.log((self._items + PRIOR_ITEMS) / (having + prior)) ** RARITY
+            weight *= math.log((self._items + PRIOR_ITEMS) / (item_count + prior)) ** RARITY
             weight *= PAIR_WEIGHT if " " in feature else 1.0
-            vector[code] = weight * (UNSEEN_WEIGHT if having == 1 else 1.0)
-        return unpacked(packed(unit(vector)))
+            vector[code] = weight * (UNSEEN_WEIGHT if item_count == 1 else 1.0)
+        return unpack_vector(pack_vector(unit_vector(vector)))
 
 
-def unit(vector: Vector) -> Vector:
-    """``vector`` with the length 1; an empty one stays empty."""
+def unit_vector(vector: Vector) -> Vector:
+    """Normalise ``vector`` to length 1; an empty one stays empty."""
     length = math.sqrt(sum(weight * weight for weight in vector.values()))
     return {code: weight / length for code, weight in vector.items()} if length else {}
 
 
-def packed(vector: Vector) -> bytes:
-    """Six bytes for each feature: its code, then its weight as a half-precision number."""
+def pack_vector(vector: Vector) -> bytes:
+    """Encode a vector: first all codes (four bytes each), then all weights (half precision)."""
     codes = np.fromiter(vector, dtype="<u4", count=len(vector))
     weights = np.fromiter(vector.values(), dtype="<f2", count=len(vector))
     return codes.tobytes() + weights.tobytes()
 
 
-def unpacked(data: bytes) -> Vector:
-    """The vector that ``packed`` made the bytes of."""
+def unpack_vector(data: bytes) -> Vector:
+    """Decode a vector that ``pack_vector`` encoded."""
     count = len(data) // 6
     codes = np.frombuffer(data, dtype="<u4", count=count)
     weights = np.frombuffer(data, dtype="<f2", count=count, offset=4 * count)
     return dict(zip(codes.tolist(), weights.tolist(), strict=True))
 
 
-def packed_signature(signature: Signature) -> bytes:
-    """Four bytes for each hash."""
+def pack_signature(signature: Signature) -> bytes:
+    """Encode a signature, four bytes per hash."""
     return signature.astype("<u4").tobytes()
 
 
-def unpacked_signature(data: bytes) -> Signature:
-    """The signature that ``packed_signature`` made the bytes of."""
+def unpack_signature(data: bytes) -> Signature:
+    """Decode a signature that ``pack_signature`` encoded."""
     return np.frombuffer(data, dtype="<u4").astype(np.uint32)
 
 
 def signature_of(text: str) -> Signature:
-    """MinHash of the runs of words in ``text``; of fewer words than a run, of them all."""
+    """Return the MinHash signature of the word runs in ``text`` (a short text is one run)."""
     words = [word.lower() for word in _WORD.findall(text)]
     runs = {
         " ".join(words[start : start + RUN_WORDS])
@@ -253,20 +253,20 @@ def signature_of(text: str) -> Signature:
     }
     codes = np.fromiter((code_of(run) for run in runs), dtype=np.uint64, count=len(runs))
     multipliers, offsets = _permutations()
-    # Modulo 2^64, as unsigned numbers are anyway; the upper half is well mixed (Dietzfelbinger).
+    # Multiply-add hashing modulo 2^64; the upper half is well mixed (Dietzfelbinger).
     mixed = (codes[None, :] * multipliers[:, None] + offsets[:, None]) >> np.uint64(32)
     smallest: Signature = mixed.min(axis=1).astype(np.uint32)
     return smallest
 
 
-def alike(one: Signature, others: NDArray[np.uint32]) -> NDArray[np.float64]:
-    """The share of runs of words that a text has in common with others, as signatures tell."""
-    shares: NDArray[np.float64] = (others == one).mean(axis=1)
+def similarities(signature: Signature, others: NDArray[np.uint32]) -> NDArray[np.float64]:
+    """Estimate the share of word runs that a text has in common with each of the others."""
+    shares: NDArray[np.float64] = (others == signature).mean(axis=1)
     return shares
 
 
 def bands(signature: Signature) -> list[int]:
-    """Codes of which two texts share one, nearly always when they are alike by more than 0.7."""
+    """Return LSH codes; texts with a similarity above 0.7 nearly always share one of them."""
     rows = signature.reshape(BANDS, HASHES // BANDS).astype(np.uint64)
     multipliers, offsets = _permutations()
     rows = rows * multipliers[: rows.shape[1]] + offsets[:BANDS, None]
@@ -286,22 +286,22 @@ def _permutations() -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
     return multipliers + np.uint64(1), generator.integers(0, 1 << 63, HASHES, dtype=np.uint64)
 
 
-CENTRE_FEATURES = 80  # the heaviest ones of a story's centre; the rest says little
-# In a young collection everything looks alike: the threshold is higher by this share of it, and
-# sinks as it becomes known which words are common there.
-YOUTH = 0.6
-COPY = 0.7  # share of runs of words in common from which an item repeats another one
-# Newest originals of a band that an item is compared with. Where more share one, it is of a form in
-# which all of them are written, and without a bound the time grows with their square.
-SAME_BAND = 32
-LEAST_ROOM = 1_024  # signatures that room is made for at first
+CENTRE_FEATURES = 80  # features kept in a story's centre, the heaviest ones
+# In a new collection all items look similar: the threshold starts higher by this share and falls
+# as the frequencies of words become known.
+NEW_COLLECTION_SHARE = 0.6
+MIN_COPY_SHARE = 0.7  # least share of common word runs that makes an item a copy of another
+# Newest originals of a band that an item is compared with. A band shared by more of them comes from
+# a fixed text form, and without a limit the time would grow with the square of their number.
+MAX_BAND_CANDIDATES = 32
+MIN_SIGNATURES = 1_024  # signatures that memory is first allocated for
 
 ItemKey = tuple[str, int]  # (document id, start)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlacedItem:
-    """An item in its story; ``repeats`` is the original of a near-duplicate."""
+    """A news item with its story; ``repeats`` is the original of a near-duplicate."""
 
     key: ItemKey
     story: str
@@ -317,7 +317,7 @@ class _Story:
     name: str
     codes: NDArray[np.uint32] = field(default_factory=lambda: np.empty(0, dtype=np.uint32))
     weights: NDArray[np.float64] = field(default_factory=lambda: np.empty(0, dtype=np.float64))
-    centre: int | None = None  # the number of the one that is in use
+    centre: int | None = None  # the number of the current centre
     first: datetime | None = None
     last: datetime | None = None
 
@@ -327,7 +327,7 @@ class _Story:
             self.last = max(self.last or moment, moment)
 
     def sum_up(self, vectors: Iterable[Vector]) -> Vector:
-        """The sum with some vectors more."""
+        """Add ``vectors`` to the story's sum and return the new sum."""
         total = dict(zip(self.codes.tolist(), self.weights.tolist(), strict=True))
         for vector in vectors:
             for code, weight in vector.items():
@@ -341,28 +341,27 @@ class Clusters:
     """The stories of one collection in memory.
 
     Args:
-        threshold: least similarity (cosine of weighted words) at which an item joins a story of
-            a large collection.
-        window: a story without news for longer takes no more items; None: it always does.
+        threshold: least cosine similarity at which an item joins a story in a large collection.
+        window: a story without news for longer than this is closed; None: stories stay open.
     """
 
     def __init__(self, threshold: float, window: timedelta | None) -> None:
         self._threshold = threshold
         self._window = window
         self._frequencies = Frequencies()
-        self._stories: list[_Story] = []  # in the order of founding, which breaks ties
-        self._numbers: dict[str, int] = {}  # of stories
-        # The features of centres. A story gets another centre with each item: the number of the
-        # story that a centre is in use for, else -1.
+        self._stories: list[_Story] = []  # oldest first; the order breaks ties
+        self._numbers: dict[str, int] = {}  # story id to story number
+        # Features of the centres. A story gets a new centre with each item; ``_centre_of`` maps a
+        # centre to the number of its story, or to -1 if it has been replaced.
         self._centres = Postings()
         self._centre_of = array("q")
-        self._originals: list[tuple[ItemKey, int]] = []  # with the number of its story
+        self._originals: list[tuple[ItemKey, int]] = []  # item and story number
         self._signatures = np.empty((0, HASHES), dtype=np.uint32)
-        self._same: dict[bytes, int] = {}
+        self._by_digest: dict[bytes, int] = {}
         self._bands = Postings()
 
     def restore(self, items: Iterable[tuple[PlacedItem, datetime | None]]) -> None:
-        """Take back items that were placed before, in the order of their dates."""
+        """Load items that were placed in earlier runs, in the order of their dates."""
         packed_vectors: defaultdict[int, list[bytes]] = defaultdict(list)
         for item, moment in items:
             number = self._number(item.story)
@@ -370,26 +369,26 @@ class Clusters:
             if item.repeats is None:
                 self._frequencies.add(item.vector)
                 self._remember(item, number)
-                packed_vectors[number].append(packed(item.vector))
+                packed_vectors[number].append(pack_vector(item.vector))
         for number, vectors in packed_vectors.items():
-            self._recentre(number, self._stories[number].sum_up(map(unpacked, vectors)))
+            self._recentre(number, self._stories[number].sum_up(map(unpack_vector, vectors)))
 
     def place(
-        self, key: ItemKey, title: str, text: str, moment: datetime | None, fresh: str
+        self, key: ItemKey, title: str, text: str, moment: datetime | None, new_story_id: str
     ) -> PlacedItem:
-        """Put one more item into a story, or into a new one with the id ``fresh``."""
+        """Add an item to the best story, or to a new one with the id ``new_story_id``."""
         signature = signature_of(f"{title}\n{text}")
         original = self._original_of(signature, moment)
         if original is not None:
-            known, number = self._originals[original]
+            original_key, number = self._originals[original]
             story = self._stories[number]
             story.reach(moment)
             return PlacedItem(
-                key=key, story=story.name, vector={}, signature=signature, repeats=known
+                key=key, story=story.name, vector={}, signature=signature, repeats=original_key
             )
-        vector = self._frequencies.weigh(counts(title, text))
+        vector = self._frequencies.weigh(feature_counts(title, text))
         nearest = self._nearest(vector, moment)
-        number = self._number(fresh) if nearest is None else nearest
+        number = self._number(new_story_id) if nearest is None else nearest
         story = self._stories[number]
         item = PlacedItem(key=key, story=story.name, vector=vector, signature=signature)
         story.reach(moment)
@@ -403,22 +402,20 @@ class Clusters:
             self._stories.append(_Story(name))
         return number
 
-    def _open(self, story: _Story, moment: datetime | None) -> bool:
-        """Whether an item of ``moment`` may join: not long after the last item or before the first.
-
-        What has no date may join anything.
-        """
+    def _is_open(self, story: _Story, moment: datetime | None) -> bool:
+        """Whether ``moment`` is in the story's window; items without a date may join any story."""
         if self._window is None or moment is None or story.first is None or story.last is None:
             return True
         return story.first - self._window <= moment <= story.last + self._window
 
     def _nearest(self, vector: Vector, moment: datetime | None) -> int | None:
-        threshold = self._threshold * (1 + YOUTH * self._frequencies.youth)
+        threshold = self._threshold * (1 + NEW_COLLECTION_SHARE * self._frequencies.prior_weight)
         weighty = {code: weight for code, weight in vector.items() if weight}
         near = [
             (-score, story)
             for centre, score in self._centres.products(weighty, threshold)
-            if (story := self._centre_of[centre]) >= 0 and self._open(self._stories[story], moment)
+            if (story := self._centre_of[centre]) >= 0
+            and self._is_open(self._stories[story], moment)
         ]
         return min(near)[1] if near else None
 
@@ -433,32 +430,32 @@ class Clusters:
             self._centres.merge(np.array(self._centre_of) >= 0)
 
     def _remember(self, item: PlacedItem, number: int) -> None:
-        at = len(self._originals)
-        if at == len(self._signatures):  # room for twice as many
-            more = np.empty((max(at, LEAST_ROOM), HASHES), dtype=np.uint32)
-            self._signatures = np.concatenate((self._signatures, more))
-        self._signatures[at] = item.signature
+        position = len(self._originals)
+        if position == len(self._signatures):  # room for twice as many
+            room = np.empty((max(position, MIN_SIGNATURES), HASHES), dtype=np.uint32)
+            self._signatures = np.concatenate((self._signatures, room))
+        self._signatures[position] = item.signature
         self._originals.append((item.key, number))
-        self._same[_digest(item.signature)] = at
-        self._bands.add(at, dict.fromkeys(bands(item.signature), 1.0))
+        self._by_digest[_digest(item.signature)] = position
+        self._bands.add(position, dict.fromkeys(bands(item.signature), 1.0))
         if self._bands.full:
             self._bands.merge()
 
     def _original_of(self, signature: Signature, moment: datetime | None) -> int | None:
-        """The place of the item that this one repeats most, in a story that is not over."""
-        same = self._same.get(_digest(signature))
-        if same is not None and self._open(self._story_of(same), moment):
-            return same
-        near = self._bands.newest(bands(signature), SAME_BAND)
-        if not near:
+        """Return the position of the most similar original in an open story, if it is a copy."""
+        position = self._by_digest.get(_digest(signature))
+        if position is not None and self._is_open(self._story_of(position), moment):
+            return position
+        candidates = self._bands.newest(bands(signature), MAX_BAND_CANDIDATES)
+        if not candidates:
             return None
-        shares = alike(signature, self._signatures[near])
+        shares = similarities(signature, self._signatures[candidates])
         copies = [
-            (-share, at)
-            for at, share in enumerate(shares.tolist())
-            if share >= COPY and self._open(self._story_of(near[at]), moment)
+            (-share, index)
+            for index, share in enumerate(shares.tolist())
+            if share >= MIN_COPY_SHARE and self._is_open(self._story_of(candidates[index]), moment)
         ]
-        return near[min(copies)[1]] if copies else None
+        return candidates[min(copies)[1]] if copies else None
 
     def _story_of(self, original: int) -> _Story:
         return self._stories[self._originals[original][1]]
@@ -469,11 +466,11 @@ def _digest(signature: Signature) -> bytes:
 
 
 def centre_of(total: Vector) -> Vector:
-    """The unit vector of a sum of items' vectors, of its heaviest features alone."""
+    """Return the unit vector of the heaviest features in a sum of item vectors."""
     weights = np.fromiter(total.values(), dtype=np.float64, count=len(total))
-    least = 0.0
-    if len(weights) > CENTRE_FEATURES:  # sorting a long story's thousands of features takes long
-        least = float(np.partition(weights, -CENTRE_FEATURES)[-CENTRE_FEATURES])
-    weighty = ((code, weight) for code, weight in total.items() if weight and weight >= least)
-    heaviest = sorted(weighty, key=lambda pair: (-pair[1], pair[0]))
-    return unit(dict(heaviest[:CENTRE_FEATURES]))
+    minimum = 0.0
+    if len(weights) > CENTRE_FEATURES:  # sorting thousands of features would be slow
+        minimum = float(np.partition(weights, -CENTRE_FEATURES)[-CENTRE_FEATURES])
+    heavy = ((code, weight) for code, weight in total.items() if weight and weight >= minimum)
+    heaviest = sorted(heavy, key=lambda pair: (-pair[1], pair[0]))
+    return unit_vector(dict(heaviest[:CENTRE_FEATURES]))

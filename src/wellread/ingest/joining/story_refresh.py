@@ -1,17 +1,17 @@
-"""What is made of a collection as a whole, once a run has written its sources.
+"""Updates a collection's entity mentions and news stories at the end of a run.
 
-The names of entities are looked for (``mention_linking.py``), and stories are built: documents are
-cut into news items, these are put into stories, and stories are told.
+Entity names are searched for (``mention_linking.py``), and stories are built: documents are
+split into news items, items are clustered into stories, and stories get a title and a summary.
 
-Every step is kept in one transaction per batch, and every next step reads what is left to do from
-the catalogue, so that a killed pass goes on where it was, and a pass without news costs a query
-or two. Items go into stories in the order of their dates (``story_clusters.py``); what is told of
-a story is made anew when its items changed: title, summary and terms are verbatim words of items.
+Every step commits one transaction per batch and reads the remaining work from the catalogue, so
+that a killed pass continues where it stopped, and a pass without changes costs a query or two.
+Items are clustered in the order of their dates (``story_clusters.py``). When the items of a story
+change, its title, summary and terms are written again; they quote the items verbatim.
 
 A news item is a whole article, unless the article is a digest (a newsletter, a weekly round-up):
-then its top-level list items are news items, each with the paragraphs that follow it, and so are
-its sections without a list, long ones cut at paragraphs. What only leads in ("this week's
-newsletter summarises …"), contents lists, footnotes and stubs are no news.
+then each top-level list item is a news item, with the paragraphs that follow it, and so is each
+section without a list (long ones are split at paragraphs). Lead-ins ("this week's newsletter
+summarises …"), contents lists, footnotes and stubs are not news items.
 """
 
 from __future__ import annotations
@@ -36,33 +36,33 @@ from wellread.ingest.joining.story_clusters import (
     Vector,
     centre_of,
     code_of,
-    counts,
-    packed,
-    packed_signature,
-    spoken,
-    unpacked,
-    unpacked_signature,
+    content_words,
+    feature_counts,
+    pack_signature,
+    pack_vector,
+    unpack_signature,
+    unpack_vector,
 )
 from wellread.kb import KnowledgeBase
 from wellread.store.catalogue.documents.story_records import (
     ItemRecord,
-    Material,
+    StoryMaterial,
     StoryText,
     SummarySentence,
     WaitingDocument,
 )
-from wellread.text.sentences import HEAD, headline, sentence_spans
+from wellread.text.sentences import HEAD, part_title, sentence_spans
 from wellread.types import Document, DocumentFacts, HeadingMark, Span
 
-SHORTEST = 45  # characters: below, a list item is a line of a contents list or a stub
-LEAST_ITEMS = 3  # substantial list items that make a document a digest …
-LEAST_SHARE = 0.4  # … when they hold this share of its text
-LONGEST_PROSE = 2_000  # characters: longer prose without a list is cut at paragraphs
-LONGEST_LEAD_IN = 600  # characters: paragraphs before a list that hold more are news themselves
+MIN_CHARACTERS = 45  # characters; a shorter list item is a line of a contents list or a stub
+MIN_ITEMS = 3  # a document with this many substantial list items is a digest …
+MIN_LIST_SHARE = 0.4  # … if they make up this share of its text
+MAX_PROSE = 2_000  # characters; longer prose without a list is split at paragraphs
+MAX_LEAD_IN = 600  # characters; longer paragraphs before a list are news items themselves
 
 _BLOCK = re.compile(r"\S.*?(?=\n\n|\Z)", re.DOTALL)
 _BULLET = re.compile(r"^[-*•] +(?=\S)", re.MULTILINE)
-# A list item that goes on with a sentence begun before the list.
+# A list item that continues a sentence begun before the list.
 _CONTINUES = re.compile(r"[a-z]+ ")
 _NAMED_DIGEST = re.compile(
     r"\b(newsletter|digest|round-?up|briefing|bulletin|week in|weekly|year[- ]in[- ]review)\b",
@@ -75,7 +75,7 @@ Section = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Part:
-    """A stretch of the text under one heading; ``listed``: a list item with what follows it."""
+    """A part of the text under one heading; ``listed``: a list item with what follows it."""
 
     span: Span
     section: Section
@@ -83,14 +83,14 @@ class _Part:
 
 
 def news_items(document: Document) -> list[Span]:
-    """The news items of ``document``, in order; they do not overlap.
+    """Return the spans of the news items of ``document``, in order and without overlaps.
 
-    An article that is no digest is one item. A digest in which nothing substantial is found
-    is one item too, so that no article is lost.
+    An article that is not a digest is one item. A digest without any substantial part is one item
+    too, so that no article is lost.
     """
     parts = _parts(document)
     if _is_digest(document, parts):
-        items = [part.span for part in _news(parts)]
+        items = [part.span for part in _news_parts(parts)]
         if items:
             return items
     text = document.text
@@ -99,11 +99,11 @@ def news_items(document: Document) -> list[Span]:
 
 
 def _parts(document: Document) -> list[_Part]:
-    """The text as list items with what follows them, and as prose from its heading on."""
+    """Split the text into list items, each with what follows it, and prose sections."""
     parts: list[_Part] = []
     for span, section, listed in _pieces(document):
         last = parts[-1] if parts else None
-        full = last and not last.listed and span.end - last.span.start > LONGEST_PROSE
+        full = last and not last.listed and span.end - last.span.start > MAX_PROSE
         if last is None or last.section != section or listed or full:
             parts.append(_Part(span=span, section=section, listed=listed))
         else:
@@ -112,23 +112,23 @@ def _parts(document: Document) -> list[_Part]:
 
 
 def _pieces(document: Document) -> Iterator[tuple[Span, Section, bool]]:
-    """Paragraphs and single list items in reading order; whether it opens a list item."""
+    """Yield paragraphs and list items in reading order: span, section, starts a list item."""
     text = document.text
     headings = sorted(
         (mark for mark in document.marks if isinstance(mark, HeadingMark)),
         key=lambda mark: (mark.start, -mark.end),
     )
     section: Section = ()
-    heading: int | None = None  # where the line of a heading begins, right above
-    waiting = iter([*headings, None])
-    following = next(waiting)
+    heading: int | None = None  # start of the heading line directly above
+    remaining = iter([*headings, None])
+    following = next(remaining)
     for block in _BLOCK.finditer(text):
         while following and following.start <= block.start():
-            section, following = following.path, next(waiting)
+            section, following = following.path, next(remaining)
         if section and block.group().strip() == section[-1]:
             heading = block.start()
             continue
-        starts = [found.start() for found in _BULLET.finditer(text, block.start(), block.end())]
+        starts = [match.start() for match in _BULLET.finditer(text, block.start(), block.end())]
         borders = sorted({block.start(), *starts, block.end()})
         for start, end in pairwise(borders):
             bullet = _BULLET.match(text, start) if start in starts else None
@@ -144,18 +144,16 @@ def _pieces(document: Document) -> Iterator[tuple[Span, Section, bool]]:
 def _is_digest(document: Document, parts: list[_Part]) -> bool:
     if _NAMED_DIGEST.search(f"{document.title} {document.source_type}"):
         return len(parts) > 1
-    listed = [len(part.span) for part in parts if part.listed and len(part.span) >= SHORTEST]
-    return len(listed) >= LEAST_ITEMS and sum(listed) >= LEAST_SHARE * len(document.text)
+    listed = [len(part.span) for part in parts if part.listed and len(part.span) >= MIN_CHARACTERS]
+    return len(listed) >= MIN_ITEMS and sum(listed) >= MIN_LIST_SHARE * len(document.text)
 
 
-def _news(parts: list[_Part]) -> Iterator[_Part]:
-    """The parts that are news: no lead-in, no footnotes, no stub."""
+def _news_parts(parts: list[_Part]) -> Iterator[_Part]:
+    """Yield the parts that are news items: no lead-ins, footnotes or stubs."""
     with_list = {part.section for part in parts if part.listed}
     for part in parts:
-        leads_in = not part.section or (
-            part.section in with_list and len(part.span) <= LONGEST_LEAD_IN
-        )
-        stub = len(part.span) < SHORTEST
+        leads_in = not part.section or (part.section in with_list and len(part.span) <= MAX_LEAD_IN)
+        stub = len(part.span) < MIN_CHARACTERS
         aside = bool(part.section and _NO_NEWS.fullmatch(part.section[-1]))
         if not stub and not aside and (part.listed or not leads_in):
             yield part
@@ -163,65 +161,58 @@ def _news(parts: list[_Part]) -> Iterator[_Part]:
 
 logger = logging.getLogger(__name__)
 
-BATCH_ITEMS = 500  # kept in one transaction
-TOLD_AT_ONCE = 64  # stories that get their text in one transaction
+BATCH_ITEMS = 500  # items stored in one transaction
+TEXTS_PER_BATCH = 64  # stories that get their text in one transaction
 
 
 class StoryReport(NamedTuple):
-    """Documents cut into news items, the items, copies among these, and stories told anew."""
+    """Numbers of documents split, of items, of copies among them, and of stories with new text."""
 
     documents: int = 0
     items: int = 0
     repeats: int = 0
-    told: int = 0
+    updated: int = 0
 
 
 def finish_run(kb: KnowledgeBase, collection: str) -> None:
-    """Bring what joins documents up to date: who names whom, what belongs to one story, and which
-    feedback counts still.
-
-    Cheap when nothing changed; safe to kill, since the next run takes up what is left.
-    """
+    """Update mentions and stories and expire feedback. Cheap without changes, and safe to kill."""
     linked = link_mentions(kb.catalogue, collection)
-    stories = refresh(kb, collection)
-    if linked or stories.documents or stories.told:
-        kb.catalogue.answer_cache.joined(collection)  # answers before it knew less
+    stories = refresh_stories(kb, collection)
+    if linked or stories.documents or stories.updated:
+        kb.catalogue.answer_cache.joined(collection)  # cached answers lack the new links
     kb.catalogue.expiry.sweep()
 
 
-def refresh(kb: KnowledgeBase, collection: str) -> StoryReport:
-    """Bring the stories of a collection up to date with its documents.
-
-    Other rules or settings than the stories were made with make them anew.
-    """
+def refresh_stories(kb: KnowledgeBase, collection: str) -> StoryReport:
+    """Update a collection's stories; rebuild all of them if the rules or settings have changed."""
     if not kb.settings.stories.enabled:
         return StoryReport()
     stored = kb.catalogue.stories
     # Changes with everything that decides which items are in which story.
     rules = f"{SCHEME}/{kb.settings.stories.join_threshold}/{kb.settings.stories.window_days}"
     if stored.begin(collection, rules):
-        logger.info("making the stories of %s anew, because of other settings", collection)
-    documents, items, repeats = _place(kb, collection)
-    untold = stored.untold(collection)
-    told = 0
-    for start in range(0, len(untold), TOLD_AT_ONCE):
-        told += _tell(kb, untold[start : start + TOLD_AT_ONCE])
-    if untold:
+        logger.info("rebuilding the stories of %s, because the settings changed", collection)
+    documents, items, repeats = _cluster_documents(kb, collection)
+    story_ids = stored.without_text(collection)
+    updated = 0
+    for start in range(0, len(story_ids), TEXTS_PER_BATCH):
+        updated += _write_texts(kb, story_ids[start : start + TEXTS_PER_BATCH])
+    if story_ids:
         stored.drop_empty(collection)
-        logger.info("%s: %d new news items, %d stories told", collection, items, told)
-    return StoryReport(documents=documents, items=items, repeats=repeats, told=told)
+        logger.info("%s: %d new news items, %d stories updated", collection, items, updated)
+    return StoryReport(documents=documents, items=items, repeats=repeats, updated=updated)
 
 
-def _place(kb: KnowledgeBase, collection: str) -> tuple[int, int, int]:
-    """Put what is new into stories; how many documents, items, and copies among these."""
+def _cluster_documents(kb: KnowledgeBase, collection: str) -> tuple[int, int, int]:
+    """Cluster new documents; return the numbers of documents, items and copies."""
     stored = kb.catalogue.stories
     kinds = kb.settings.stories.kinds
     stored.drop_others(collection, kinds)
     documents = items = repeats = 0
-    waiting = stored.waiting(collection, kinds)
-    if waiting:
+    new_documents = stored.waiting(collection, kinds)
+    if new_documents:
         clusters = _clusters(kb, collection)
-        for batch in _batches(kb, collection, clusters, waiting):
+        for batch in _batches(kb, collection, clusters, new_documents):
             stored.keep(collection, batch)
             documents += len({item.document_id for item in batch})
             items += len(batch)
@@ -238,8 +229,8 @@ def _clusters(kb: KnowledgeBase, collection: str) -> Clusters:
             PlacedItem(
                 key=item.key,
                 story=item.story_id,
-                vector=unpacked(item.vector),
-                signature=unpacked_signature(item.fingerprint),
+                vector=unpack_vector(item.vector),
+                signature=unpack_signature(item.fingerprint),
                 repeats=item.repeats,
             ),
             item.published_at,
@@ -250,29 +241,31 @@ def _clusters(kb: KnowledgeBase, collection: str) -> Clusters:
 
 
 def _batches(
-    kb: KnowledgeBase, collection: str, clusters: Clusters, waiting: Sequence[WaitingDocument]
+    kb: KnowledgeBase, collection: str, clusters: Clusters, new_documents: Sequence[WaitingDocument]
 ) -> Iterator[list[ItemRecord]]:
-    """The items of whole documents, each in its story, in the order of dates."""
+    """Place the items of each document into stories, by date; yield them in batches."""
     batch: list[ItemRecord] = []
-    for one in waiting:
-        document = kb.catalogue.document(one.document_id)
+    for pending in new_documents:
+        document = kb.catalogue.document(pending.document_id)
         if document is None:
-            continue  # removed meanwhile
+            continue  # the document was removed meanwhile
         for span in news_items(document):
             text = span.of(document.text)
-            title = headline(span, text[:HEAD], document.title, len(document.text))
-            fresh = tagged_hash("sty", collection, one.document_id, one.version, span.start)
-            key = (one.document_id, span.start)
-            placed = clusters.place(key, title, text, one.published_at, fresh)
+            title = part_title(span, text[:HEAD], document.title, len(document.text))
+            new_story_id = tagged_hash(
+                "sty", collection, pending.document_id, pending.version, span.start
+            )
+            key = (pending.document_id, span.start)
+            placed = clusters.place(key, title, text, pending.published_at, new_story_id)
             batch.append(
                 ItemRecord(
-                    document_id=one.document_id,
-                    version=one.version,
+                    document_id=pending.document_id,
+                    version=pending.version,
                     span=span,
                     story_id=placed.story,
-                    published_at=one.published_at,
-                    vector=packed(placed.vector),
-                    fingerprint=packed_signature(placed.signature),
+                    published_at=pending.published_at,
+                    vector=pack_vector(placed.vector),
+                    fingerprint=pack_signature(placed.signature),
                     repeats=placed.repeats,
                 )
             )
@@ -283,29 +276,29 @@ def _batches(
         yield batch
 
 
-def _tell(kb: KnowledgeBase, story_ids: Sequence[str]) -> int:
+def _write_texts(kb: KnowledgeBase, story_ids: Sequence[str]) -> int:
     stored = kb.catalogue.stories
-    materials = [(known, stored.material(known, central_items)) for known in story_ids]
-    return stored.tell(
+    materials = [(story_id, stored.material(story_id, central_items)) for story_id in story_ids]
+    return stored.set_texts(
         [
-            (known, material.items, text_of(material))
-            for known, material in materials
+            (story_id, material.items, story_text(material))
+            for story_id, material in materials
             if material.items
         ]
     )
 
 
-CENTRAL_ITEMS = 12  # whose texts are read, beside that of the newest one
-LEAD_SENTENCES = 4  # of an item: what matters is said first
+CENTRAL_ITEMS = 12  # items whose texts are read, besides the newest one
+LEAD_SENTENCES = 4  # sentences read of an item: what matters comes first
 SUMMARY_SENTENCES = 3
 SHORTEST_SENTENCE, LONGEST_SENTENCE = 40, 320  # characters
-REPEATED = 0.5  # share of a sentence's words in an earlier one from which it says nothing new
+MAX_SHARED_WORDS = 0.5  # share of common words from which a sentence repeats an earlier one
 TERMS = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Sentence:
-    place: int  # of the item among those that were read
+    place: int  # position of its item among the items read
     span: Span
     text: str
     codes: frozenset[int]
@@ -313,90 +306,90 @@ class _Sentence:
 
 
 class Centre:
-    """The middle of a story: what its items, copies aside, have in common."""
+    """The centre of a story: the heaviest common features of its original items."""
 
     def __init__(self, items: Iterable[ItemRecord]) -> None:
         total: defaultdict[int, float] = defaultdict(float)
         for item in items:
-            for code, weight in unpacked(item.vector).items():
+            for code, weight in unpack_vector(item.vector).items():
                 total[code] += weight
         self.weights = centre_of(total)
 
     def nearness(self, vector: Vector) -> float:
-        """Cosine of an item with the middle."""
+        """Return the cosine similarity of an item's vector with the centre."""
         return sum(weight * self.weights.get(code, 0.0) for code, weight in vector.items())
 
     def worth(self, codes: Iterable[int]) -> float:
-        """How much of the middle some features hold."""
+        """Return the sum of the features' weights in the centre."""
         return sum(self.weights.get(code, 0.0) for code in codes)
 
 
 def central_items(items: Sequence[ItemRecord]) -> list[ItemRecord]:
-    """The items nearest to the middle of their story, and the newest one; by date."""
+    """Return the items nearest to the centre of their story and the newest one, by date."""
     originals = [item for item in items if item.repeats is None] or list(items)
     centre = Centre(originals)
     nearest = sorted(
         range(len(originals)),
-        key=lambda place: (-centre.nearness(unpacked(originals[place].vector)), place),
+        key=lambda place: (-centre.nearness(unpack_vector(originals[place].vector)), place),
     )
     chosen = sorted({*nearest[:CENTRAL_ITEMS], len(originals) - 1})
     return [originals[place] for place in chosen]
 
 
-def text_of(material: Material) -> StoryText:
-    """All that is told of a story."""
+def story_text(material: StoryMaterial) -> StoryText:
+    """Write the text of a story: title, summary, terms and figures."""
     originals = [item for item in material.items if item.repeats is None] or material.items
     centre = Centre(originals)
     return StoryText(
         title=title_of(material, centre),
         summary=summary_of(material, centre),
         terms=terms_of(material, centre),
-        centre=packed(centre.weights),
+        centre=pack_vector(centre.weights),
         scheme=SCHEME,
         sources=sources_of(originals, material.documents),
         novelty=novelty_of(originals),
     )
 
 
-def title_of(material: Material, centre: Centre) -> str:
-    """The headline that holds most of what the story is about, for its length."""
+def title_of(material: StoryMaterial, centre: Centre) -> str:
+    """Return the headline that covers most of the story's centre for its length."""
     titles = []
     for place, (item, text) in enumerate(zip(material.chosen, material.texts, strict=True)):
         facts = material.documents[item.document_id]
-        title = headline(item.span, text, facts.title, facts.characters)
-        codes = [code_of(feature) for feature in counts(title, "")]
+        title = part_title(item.span, text, facts.title, facts.characters)
+        codes = [code_of(feature) for feature in feature_counts(title, "")]
         worth = centre.worth(codes) / math.sqrt(len(codes) + 1)
-        near = centre.nearness(unpacked(item.vector))
+        near = centre.nearness(unpack_vector(item.vector))
         titles.append((-worth * near, place, title))
     return min(titles)[2]
 
 
-def summary_of(material: Material, centre: Centre) -> tuple[SummarySentence, ...]:
-    """Up to three sentences of different items where there are several, by date."""
-    waiting = sorted(_sentences(material, centre), key=lambda one: (-one.score, one.place))
+def summary_of(material: StoryMaterial, centre: Centre) -> tuple[SummarySentence, ...]:
+    """Return up to three central sentences by date, from different items if there are enough."""
+    ranked = sorted(_sentences(material, centre), key=lambda item: (-item.score, item.place))
     several = len(material.chosen) >= SUMMARY_SENTENCES
     chosen: list[_Sentence] = []
-    for one in waiting:
+    for item in ranked:
         if len(chosen) == SUMMARY_SENTENCES:
             break
-        if several and any(one.place == other.place for other in chosen):
+        if several and any(item.place == other.place for other in chosen):
             continue
-        if all(_shared(one, other) < REPEATED for other in chosen):
-            chosen.append(one)
-    chosen.sort(key=lambda one: (one.place, one.span.start))
+        if all(_shared(item, other) < MAX_SHARED_WORDS for other in chosen):
+            chosen.append(item)
+    chosen.sort(key=lambda item: (item.place, item.span.start))
     return tuple(
         SummarySentence(
-            document_id=material.chosen[one.place].document_id, span=one.span, text=one.text
+            document_id=material.chosen[item.place].document_id, span=item.span, text=item.text
         )
-        for one in chosen
+        for item in chosen
     )
 
 
-def terms_of(material: Material, centre: Centre) -> tuple[str, ...]:
-    """The words that set the story apart, heaviest first, as they are mostly written."""
+def terms_of(material: StoryMaterial, centre: Centre) -> tuple[str, ...]:
+    """Return the heaviest words of the story's centre, in their most frequent spelling."""
     written: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for text in material.texts:
-        for stem, word in spoken(text):
+        for stem, word in content_words(text):
             written[stem][word] += 1
     heavy = sorted(
         (-centre.weights[code_of(stem)], stem)
@@ -410,43 +403,40 @@ def terms_of(material: Material, centre: Centre) -> tuple[str, ...]:
 
 
 def sources_of(originals: Iterable[ItemRecord], documents: Mapping[str, DocumentFacts]) -> int:
-    """How many independent sources tell the story: web hosts, or documents without one.
-
-    Copies do not count: who prints another's text is no second witness.
-    """
-    found = set()
+    """Count independent sources: web hosts, or documents without one. Reprints do not count."""
+    origins = set()
     for item in originals:
         facts = documents[item.document_id]
-        found.add(_host(facts.url) or _host(facts.uri) or facts.id)
-    return len(found)
+        origins.add(_host(facts.url) or _host(facts.uri) or facts.id)
+    return len(origins)
 
 
 def novelty_of(originals: Sequence[ItemRecord]) -> float:
-    """0-1: how little the newest item repeats the middle of those before it; 1 for a lone one."""
+    """Return the novelty of the newest item: 1 minus its similarity to the earlier ones."""
     if len(originals) < 2:
         return 1.0
-    near = Centre(originals[:-1]).nearness(unpacked(originals[-1].vector))
+    near = Centre(originals[:-1]).nearness(unpack_vector(originals[-1].vector))
     return min(1.0, max(0.0, 1.0 - near))
 
 
-def _sentences(material: Material, centre: Centre) -> Iterable[_Sentence]:
+def _sentences(material: StoryMaterial, centre: Centre) -> Iterable[_Sentence]:
     for place, (item, text) in enumerate(zip(material.chosen, material.texts, strict=True)):
         for span in sentence_spans(text)[:LEAD_SENTENCES]:
-            said = span.of(text)
-            if not SHORTEST_SENTENCE <= len(said) <= LONGEST_SENTENCE:
+            sentence_text = span.of(text)
+            if not SHORTEST_SENTENCE <= len(sentence_text) <= LONGEST_SENTENCE:
                 continue
-            codes = frozenset(code_of(feature) for feature in counts("", said))
+            codes = frozenset(code_of(feature) for feature in feature_counts("", sentence_text))
             yield _Sentence(
                 place=place,
                 span=Span(start=item.span.start + span.start, end=item.span.start + span.end),
-                text=said,
+                text=sentence_text,
                 codes=codes,
                 score=centre.worth(codes) / math.sqrt(len(codes) + 1),
             )
 
 
-def _shared(one: _Sentence, other: _Sentence) -> float:
-    return len(one.codes & other.codes) / max(1, min(len(one.codes), len(other.codes)))
+def _shared(sentence: _Sentence, other: _Sentence) -> float:
+    return len(sentence.codes & other.codes) / max(1, min(len(sentence.codes), len(other.codes)))
 
 
 def _host(address: str) -> str:

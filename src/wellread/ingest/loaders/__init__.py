@@ -1,1 +1,1 @@
-"""What each kind of file says, as documents."""
+"""Loaders: one for each kind of file, which turn its content into documents."""

@@ -1,4 +1,4 @@
-"""The loader seam, and the builder with which every loader makes text and marks together."""
+"""The loader interface, and the builder that creates a document's text together with its marks."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ from wellread.types import (
     TimeMark,
 )
 
-ENTRIES = "entries"  # stands for the loader of data files whose entries are documents by a rule
+ENTRIES = "entries"  # the loader name of data files whose entries become documents by a rule
 ENTRIES_VERSION = "1"
 
 
 class EmptyError(SourceError):
-    """A source was read, and there is no text in it."""
+    """Raised for a source that was read and contains no text."""
 
 
-Built = tuple[str, tuple[Mark, ...]]  # a whole text and all marks on it
+Built = tuple[str, tuple[Mark, ...]]  # a complete text with its marks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """One input as it was found: where it is, and its bytes.
+    """One input file or page: its address and its bytes.
 
     Attributes:
-        uri: ``file:///…`` or ``https://…``; names the document unless the loader knows better
-            (an item of a feed has a link of its own).
-        name: the last part of the path, for titles and for telling the kind by extension.
-        path: the local file, where there is one.
+        uri: ``file:///…`` or ``https://…``; identifies the document unless the loader finds a
+            better address (an item of a feed has its own link).
+        name: the last part of the path, used for titles and to detect the kind by extension.
+        path: the local file, if there is one.
     """
 
     uri: str
@@ -50,12 +50,12 @@ class Source:
     path: Path | None = None
 
     def require(self, text: str) -> None:
-        """Refuse a document without any character that is not white space."""
+        """Raise ``EmptyError`` when ``text`` is blank."""
         if not text.strip():
             raise EmptyError(self.uri, "no text")
 
     def document(self, built: Built, **fields: Any) -> Document:
-        """A document that was read from it; ``fields``: the other fields of a ``Document``."""
+        """A document read from this source; ``fields`` are further fields of ``Document``."""
         text, marks = built
         self.require(text)
         own = {"collection": self.collection, "uri": self.uri, "text": text, "marks": marks}
@@ -64,11 +64,11 @@ class Source:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoaderLimits:
-    """What a loader may spend on one source.
+    """Limits for loading one source.
 
     Attributes:
-        max_pages: pages of a PDF, slides of a presentation.
-        max_unpacked_bytes, max_entries: of the zip file that an Office file is.
+        max_pages: the number of pages of a PDF or slides of a presentation.
+        max_unpacked_bytes, max_entries: the size and number of files in a zip archive.
     """
 
     max_pages: int = 5_000
@@ -78,25 +78,25 @@ class LoaderLimits:
 
 
 class Loader(Protocol):
-    """Reads one kind of source. ``testing.LoaderContract`` is what every loader inherits."""
+    """Reads one kind of source. Tests of every loader inherit ``testing.LoaderContract``."""
 
     def __call__(self, source: Source, limits: LoaderLimits) -> Iterator[Document]:
-        """The documents of ``source``: one for most kinds, many for a feed.
+        """Yield the documents of ``source``: one for most kinds, many for a feed.
 
-        A document has at least one character that is not white space. A source that is valid
-        and empty (a feed without items) yields nothing.
+        Every document has at least one character that is not white space. A valid but empty
+        source (a feed without items) yields nothing.
 
         Raises:
-            SourceError: with the source's uri and a reason; no part of a document is yielded.
+            SourceError: with the source's uri and the reason; nothing is yielded.
         """
         ...
 
 
 class TextBuilder:
-    """Collects text piece by piece and keeps the marks in step with it.
+    """Collects a text piece by piece, together with its marks.
 
-    Ranges are opened by ``page``, ``heading``, ... and closed by the next of the same sort or by
-    ``build``. ``add`` cleans unstorable characters, so offsets are those of the stored text.
+    ``page``, ``heading``, ... open a range, which ends at the next call of the same method or at
+    ``build``. ``add`` removes unstorable characters, so offsets are those of the stored text.
     """
 
     def __init__(self) -> None:
@@ -107,11 +107,11 @@ class TextBuilder:
 
     @property
     def length(self) -> int:
-        """Characters so far: the offset at which the next piece starts."""
+        """The number of characters so far, which is the offset of the next piece."""
         return self._length
 
     def add(self, text: str) -> Span:
-        """Append ``text``; the span that it takes."""
+        """Append ``text`` and return its span."""
         clean = storable(text)
         start = self._length
         self._pieces.append(clean)
@@ -119,35 +119,35 @@ class TextBuilder:
         return Span(start=start, end=self._length)
 
     def page(self, page: int) -> None:
-        """Everything from here to the next page stands on ``page``."""
+        """Mark the text from here to the next call as on ``page``."""
         self._begin(PageMark, page=page)
 
     def heading(self, path: tuple[str, ...]) -> None:
-        """Everything from here to the next heading stands under ``path`` (empty: under none)."""
+        """Mark the text from here to the next call as under the heading ``path`` (may be empty)."""
         self._finish(HeadingMark)
         if path:
             self._begin(HeadingMark, path=path)
 
     def line(self, line: int) -> None:
-        """Everything from here to the next line mark begins on source line ``line``."""
+        """Mark the text from here to the next call as starting on source line ``line``."""
         self._begin(LineMark, line=line)
 
     def speaker(self, speaker: str | None) -> None:
-        """Everything from here on is said by ``speaker`` (None: nobody is named)."""
+        """Mark the text from here to the next call as said by ``speaker`` (None: unknown)."""
         self._finish(SpeakerMark)
         if speaker:
             self._begin(SpeakerMark, speaker=speaker)
 
     def time(self, begin: float, finish: float | None = None) -> None:
-        """Everything from here to the next time was said from ``begin`` (seconds) on."""
+        """Mark the text from here to the next call as said from ``begin`` (seconds) on."""
         self._begin(TimeMark, begin=begin, finish=finish)
 
     def box(self, span: Span, page: int, box: Box) -> None:
-        """``span`` stands in ``box`` of ``page``."""
+        """Mark ``span`` as printed in ``box`` of ``page``."""
         self._marks.append(PageMark(start=span.start, end=span.end, page=page, box=box))
 
     def build(self) -> Built:
-        """The whole text and all marks, by start."""
+        """The complete text, and all marks sorted by start."""
         for sort in tuple(self._open):
             self._finish(sort)
         marks = sorted(self._marks, key=lambda mark: (mark.start, -mark.end))

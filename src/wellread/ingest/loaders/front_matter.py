@@ -1,4 +1,4 @@
-"""Front matter of Markdown files, and the plain facts (dates, names, lists) read from it."""
+"""Parses the front matter of Markdown files, and dates, names and lists in metadata."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ import yaml
 from wellread.errors import SourceError
 from wellread.types import EntityFacts, Relation
 
-# Before rights were per collection a source could name its readers; read as any other, it would
-# be open to all who may read the collection. So its fields are refused.
+# Sources once could name their own readers. Ignoring this field would open such a document to
+# everybody who may read its collection, so it is refused.
 READERS = "readers"
 NAMES_READERS = (
-    "it says 'readers', and rights are per collection: take that out and add it to a collection "
-    "that only those may read (docs/users.md)"
+    "the field 'readers' is not supported, since rights are per collection: remove it and use a "
+    "collection that only these readers may read (docs/users.md)"
 )
 _NO_LETTER = re.compile(r"[\W\d_]+")
 
 _NAMED_DATE = re.compile(r"(?<!\d)\d{4}-\d{2}-\d{2}(?!\d)")
 
-# The C loader is about ten times as fast; wheels without it exist. Both are safe ones.
+# The C loader is about ten times faster but missing in some wheels. Both loaders are safe.
 YAML_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _OPENING = re.compile(r"---[ \t]*\n")
 _CLOSING = re.compile(r"^(?:---|\.\.\.)[ \t]*$", re.MULTILINE)
@@ -35,8 +35,8 @@ _WRITTEN_DATES = (
     *("%Y/%m/%d", "%Y/%m/%d %H:%M:%S"),
 )
 
-ENTITY_SIGNS = ("relations", "sectors", "scales", "aliases", "type")
-# Fields with a meaning of their own; every other list is a dimension of the taxonomy.
+ENTITY_FIELDS = ("relations", "sectors", "scales", "aliases", "type")
+# Fields with a defined meaning; every other list is a dimension of the taxonomy.
 KNOWN_FIELDS = frozenset(
     "id title name slug reference shortname layout permalink url link uri canonical author authors "
     "date published published_at updated updated_at modified created lang language source_type "
@@ -47,11 +47,11 @@ KNOWN_FIELDS = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrontMatter:
-    """The fields of a front-matter block.
+    """A front-matter block and the body below it.
 
     Attributes:
-        body_line: source line (from 1) on which the body begins.
-        lines: field name to the source line on which it stands.
+        body_line: the source line (from 1) on which the body begins.
+        lines: the source line of each field.
     """
 
     fields: Mapping[str, Any] = field(default_factory=dict)
@@ -60,32 +60,32 @@ class FrontMatter:
     lines: Mapping[str, int] = field(default_factory=dict)
 
     def words(self, *names: str) -> str:
-        """The first of the named fields that holds a word or a number, as one line."""
+        """The first of the named fields with a word or number, as one line."""
         for name in names:
-            found = scalar(self.fields.get(name))
-            if found:
-                return found
+            text = scalar(self.fields.get(name))
+            if text:
+                return text
         return ""
 
     def several(self, *names: str) -> tuple[str, ...]:
-        """The first of the named fields that holds one or more values."""
+        """The values of the first of the named fields that has any."""
         for name in names:
-            found = strings(self.fields.get(name))
-            if found:
-                return found
+            values = strings(self.fields.get(name))
+            if values:
+                return values
         return ()
 
     def link(self, *names: str) -> str:
-        """The first of the named fields that is a web address; a site's own paths are not."""
-        return next((found for name in names if (found := web_address(self.words(name)))), "")
+        """The first of the named fields that is an absolute web address."""
+        return next((address for name in names if (address := web_address(self.words(name)))), "")
 
 
 def split(text: str, uri: str) -> FrontMatter:
-    """Separate front matter from body. A block that is not a mapping is part of the body."""
-    there = _block(text)
-    if there is None:
+    """Separate the front matter from the body; a block that is not a mapping stays in the body."""
+    matter = _split_block(text)
+    if matter is None:
         return FrontMatter(body=text)
-    block, closing = there
+    block, closing = matter
     try:
         loaded = yaml.load(block, Loader=YAML_LOADER)  # noqa: S506 a safe loader, see above
     except yaml.YAMLError as error:
@@ -103,36 +103,36 @@ def split(text: str, uri: str) -> FrontMatter:
         body=text[closing.end() :],
         body_line=text.count("\n", 0, closing.end()) + 1,
         lines={
-            found.group(1): number
+            match.group(1): number
             for number, line in enumerate(block.split("\n"), 2)
-            if (found := re.match(r"([\w-]+):", line))
+            if (match := re.match(r"([\w-]+):", line))
         },
     )
 
 
-def _block(text: str) -> tuple[str, re.Match[str]] | None:
-    """What stands between the two lines of a front matter, and the second of them."""
+def _split_block(text: str) -> tuple[str, re.Match[str]] | None:
+    """The text between the two delimiters of a front matter, and the closing delimiter."""
     opening = _OPENING.match(text)
     closing = _CLOSING.search(text, opening.end()) if opening else None
     return (text[opening.end() : closing.start()], closing) if opening and closing else None
 
 
 def refuse_readers(fields: object, uri: str, *, deep: bool = True) -> None:
-    """Refuse fields that name who may read the document, whatever their case, quotes and spaces."""
-    waiting, seen = [fields], {id(fields)}  # YAML folds a tree of any size into a few lines
+    """Refuse a field ``readers`` in any spelling (case, quotes, spaces)."""
+    waiting, seen = [fields], {id(fields)}  # YAML aliases can make a huge tree of a few lines
     while waiting:
-        one = waiting.pop()
-        if isinstance(one, Mapping):
-            if any(_NO_LETTER.sub("", str(name)).casefold() == READERS for name in one):
+        node = waiting.pop()
+        if isinstance(node, Mapping):
+            if any(_NO_LETTER.sub("", str(name)).casefold() == READERS for name in node):
                 raise SourceError(uri, NAMES_READERS)
-            one = list(one.values())
-        inner = one if deep and isinstance(one, list) else []
-        waiting += [each for each in inner if id(each) not in seen]
-        seen.update(map(id, inner))
+            node = list(node.values())
+        children = node if deep and isinstance(node, list) else []
+        waiting += [child for child in children if id(child) not in seen]
+        seen.update(map(id, children))
 
 
 def scalar(value: object) -> str:
-    """A word, number or date as one line of text; empty for anything else."""
+    """A word, number or date as one line of text; empty for other values."""
     if isinstance(value, datetime | date):
         return value.isoformat()
     if isinstance(value, str | int | float) and not isinstance(value, bool):
@@ -141,19 +141,19 @@ def scalar(value: object) -> str:
 
 
 def strings(value: object) -> tuple[str, ...]:
-    """One value or a list of them as text, without repeats; what is not text is left out."""
+    """One value or a list of values as text, without repeats and without other types."""
     values = value if isinstance(value, list | tuple) else [value]
     return tuple(dict.fromkeys(text for item in values if (text := scalar(item))))
 
 
 def names(text: str) -> tuple[str, ...]:
-    """The people in ``A, B and C`` or ``A; B``."""
-    found = re.split(r"\s*[;,]\s*(?:and\s+)?|\s+and\s+", text.strip())
-    return tuple(dict.fromkeys(name for name in found if len(name) > 2))
+    """The names in a list such as ``A, B and C`` or ``A; B``."""
+    parts = re.split(r"\s*[;,]\s*(?:and\s+)?|\s+and\s+", text.strip())
+    return tuple(dict.fromkeys(name for name in parts if len(name) > 2))
 
 
 def web_address(text: str) -> str:
-    """``text`` when it is an http or https address, else nothing."""
+    """``text`` if it is an http or https address, else empty."""
     try:
         parts = urlsplit(text.strip())
     except ValueError:
@@ -162,29 +162,29 @@ def web_address(text: str) -> str:
 
 
 def date_in_name(name: str) -> datetime | None:
-    """The date that a file's name begins with, else the only one in it; None without."""
+    """The date at the start of a file name, else the only date in it, else None."""
     first = _NAMED_DATE.match(name)
-    dates = {one.group() for one in _NAMED_DATE.finditer(name)}
+    dates = {match.group() for match in _NAMED_DATE.finditer(name)}
     return moment(first.group() if first else dates.pop() if len(dates) == 1 else None)
 
 
 def moment(value: object) -> datetime | None:
-    """A date or time in UTC (a naive one counts as UTC); None when it is not a whole date.
+    """Parse a date or time to UTC (a time without zone counts as UTC); None if not a full date.
 
-    Reads ISO 8601, RFC 822 (feeds) and a few written English forms; it never guesses.
+    Accepts ISO 8601, RFC 822 (feeds) and a few written English forms, and never guesses.
     """
     if isinstance(value, date) and not isinstance(value, datetime):
         value = datetime(value.year, value.month, value.day)
-    found = value if isinstance(value, datetime) else _read_moment(scalar(value))
-    if found is None:
+    parsed = value if isinstance(value, datetime) else _parse_moment(scalar(value))
+    if parsed is None:
         return None
     try:
-        return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
-    except (OverflowError, ValueError):  # year 1 or 9999 moved over the edge
+        return parsed.replace(tzinfo=UTC) if parsed.tzinfo is None else parsed.astimezone(UTC)
+    except (OverflowError, ValueError):  # the time zone moves it beyond year 1 or 9999
         return None
 
 
-def _read_moment(text: str) -> datetime | None:
+def _parse_moment(text: str) -> datetime | None:
     if not 8 <= len(text) <= 64:
         return None
     try:
@@ -202,10 +202,10 @@ def _read_moment(text: str) -> datetime | None:
         return None
 
 
-def entity_of(matter: FrontMatter, uri: str) -> EntityFacts | None:
-    """The entity that the fields describe: an ``id`` and a sign that it is a node; else None."""
+def parse_entity(matter: FrontMatter, uri: str) -> EntityFacts | None:
+    """The entity that the fields describe, if they have an ``id`` and a field of entities."""
     entity_id = matter.words("id")
-    if not entity_id or not any(name in matter.fields for name in ENTITY_SIGNS):
+    if not entity_id or not any(name in matter.fields for name in ENTITY_FIELDS):
         return None
     return EntityFacts(
         entity_id=entity_id,
@@ -215,16 +215,16 @@ def entity_of(matter: FrontMatter, uri: str) -> EntityFacts | None:
     )
 
 
-def _relations(given: object, uri: str) -> list[Relation]:
-    """Relations as ``[{type, target}]``, ``[{type: target}]`` or ``{type: [targets]}``."""
-    if given is None:
+def _relations(value: object, uri: str) -> list[Relation]:
+    """Parse relations: ``[{type, target}]``, ``[{type: target}]`` or ``{type: [targets]}``."""
+    if value is None:
         return []
     entries = (
-        [{kind: targets} for kind, targets in given.items()] if isinstance(given, dict) else given
+        [{kind: targets} for kind, targets in value.items()] if isinstance(value, dict) else value
     )
     if not isinstance(entries, list):
         raise SourceError(uri, "relations: expected a list of type and target")
-    found: list[Relation] = []
+    relations: list[Relation] = []
     for number, entry in enumerate(entries, 1):
         pairs: dict[object, object] = entry if isinstance(entry, dict) else {}
         if "target" in pairs or "type" in pairs:
@@ -237,12 +237,12 @@ def _relations(given: object, uri: str) -> list[Relation]:
         ]
         if not related:
             raise SourceError(uri, f"relations: entry {number} has no type and target")
-        found += related
-    return found
+        relations += related
+    return relations
 
 
 def taxonomy_of(matter: FrontMatter, *, words_too: bool) -> dict[str, tuple[str, ...]]:
-    """Dimension to values: every list of words outside the known fields."""
+    """The values of each taxonomy dimension: the lists outside the known fields."""
     return {
         name: values
         for name, value in matter.fields.items()

@@ -1,7 +1,6 @@
-"""Every kind of source that is read: one entry each. A new kind is an entry here and a loader.
+"""The table of supported source kinds. A new kind needs an entry here and a loader.
 
-A loader's module is imported when it is first used, so that nobody pays for a parser that nothing
-needs.
+A loader's module is imported on first use, so that unused parsers cost nothing.
 """
 
 from __future__ import annotations
@@ -11,25 +10,25 @@ from pkgutil import resolve_name
 
 from wellread.ingest.loaders.base import Loader
 
-# MiB that any file of a kind may take, and bytes more for each byte of it.
+# Memory limits: MiB for any file of the kind, and additional bytes for each byte of the file.
 TEXT = (256, 80)
-PACKED = (384, 200)  # the text of office files is packed ten to one
-UNKNOWN = (1024, 200)  # loaders of other packages
+PACKED = (384, 200)  # text in office files is compressed about ten to one
+UNKNOWN = (1024, 200)  # for loaders of plug-ins
 _OFFICE = "application/vnd.openxmlformats-officedocument."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoaderEntry:
-    """One loader.
+    """One loader and the files that it reads.
 
     Attributes:
-        version: raised with every change of what it yields, so that sources are read again.
-        target: where its function stands, as ``module:function``.
-        extensions: that tell the kind where the content does not.
-        memory: what a file of the kind may take.
-        text: its encoding may be undeclared.
-        sure: the extension decides: first lines may look like another format (an HTML block, a
-            JSON example).
+        version: increased with every change of the output, so that sources are read again.
+        target: the function, as ``module:function``.
+        extensions: file extensions that decide the kind when the content does not.
+        memory: the memory limit for a file of the kind.
+        text: whether the files are text whose encoding may be undeclared.
+        sure: whether the extension decides alone, because the first lines may look like another
+            format (an HTML block, a JSON example).
     """
 
     name: str
@@ -42,14 +41,14 @@ class LoaderEntry:
 
     @property
     def identity(self) -> str:
-        """Name and version, as the source record keeps it."""
+        """Name and version, as stored in the source record."""
         return f"{self.name}/{self.version}"
 
     @property
     def function(self) -> Loader:
-        """The loader itself; imports its module (and the parser behind it)."""
-        found: Loader = resolve_name(self.target)
-        return found
+        """The loader function; imports its module and parser."""
+        loader: Loader = resolve_name(self.target)
+        return loader
 
 
 def _text(
@@ -77,7 +76,7 @@ LOADERS = {
             _entry("html", "5", "text.html:load", ".html .htm .xhtml", memory=(256, 120)), text=True
         ),
         _text("text", "3", "plain:load", ".txt .text"),
-        # Pages with white letters are drawn, large pictures with them.
+        # Pages with white letters are rendered, with large pictures on them.
         _entry("pdf", "3", "pdf.pdf:load", ".pdf", memory=(640, 120)),
         _text("captions", "2", "text.transcripts:load", ".vtt .srt .sbv", sure=True),
         _text("speech", "2", "text.transcripts:load_speech"),
@@ -92,12 +91,12 @@ LOADERS = {
         _entry("office-binary", "1", "archives:refuse_binary"),
     )
 }
-OPML = "opml"  # a list of feeds: no document, so no loader
+OPML = "opml"  # a list of feeds; it contains no document, so it has no loader
 EXTENSIONS = {
     ".opml": OPML,
     **{end: entry.name for entry in LOADERS.values() for end in entry.extensions.split()},
 }
-# Content types of the web to the extension of a name that has none of the kind's own.
+# Web content types and the extension they imply when the name has no extension of the kind.
 TYPES = {
     "text/html": ".html",
     "application/xhtml+xml": ".xhtml",

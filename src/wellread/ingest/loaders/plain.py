@@ -1,4 +1,4 @@
-"""Plain text, and what every loader of text shares: decoding, and writing blocks with marks."""
+"""The loader of plain text, with decoding and block writing shared by all text loaders."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from wellread.types import Document
 
 PARAGRAPH = "\n\n"
 TITLE_CHARACTERS = 200
-WRAPPED_LEAST, WRAPPED_MOST = 45, 120  # characters of a line that was broken to fit a width
-BROKEN = "\ufffe"  # stands for a hyphen at the end of a printed line
+MIN_WRAPPED_CHARS, MAX_WRAPPED_CHARS = 45, 120  # length of a hard-wrapped line
+HYPHEN = "\ufffe"  # marks a hyphen at the end of a printed line
 
-# The mark of UTF-16 begins that of UTF-32, which therefore comes first.
+# UTF-32 comes first, because its mark starts with the mark of UTF-16.
 _BYTE_ORDER_MARKS = {
     codecs.BOM_UTF32_LE: "utf-32",
     codecs.BOM_UTF32_BE: "utf-32",
@@ -32,14 +32,14 @@ _BYTE_ORDER_MARKS = {
 # On the first two lines, as editors and Python write it (PEP 263).
 CODING = re.compile(rb"\A(?:[^\n]*\n)?[^\n]*?coding[:=][ \t]*([-\w.]{1,40})")
 HEAD_BYTES = 4096
-ODD_AMONG = 2_000  # characters of a text, in which one odd sign is believed
-LEAST_BYTES = 24  # that speak for another encoding than Windows-1252
-LOOKED_AT = 100_000  # bytes, by the library that knows many encodings
-NOTE = "read as {}, which it does not declare: if letters look wrong, save it as UTF-8"
-_CALLED = {"cp1252": "Windows-1252", "cp1251": "Windows-1251", "cp932": "Shift-JIS"}
+CHARS_PER_ODD_SIGN = 2_000  # more frequent odd signs mean that the encoding is wrong
+MIN_DETECT_BYTES = 24  # needed to choose another encoding than Windows-1252
+MAX_DETECT_BYTES = 100_000  # examined by the detection library
+NOTE = "no encoding declared, read as {}: if letters look wrong, save it as UTF-8"
+_ENCODING_NAMES = {"cp1252": "Windows-1252", "cp1251": "Windows-1251", "cp932": "Shift-JIS"}
 _NO_TEXT = re.compile(r"[\x00-\x08\x0e-\x1f]")
-# Signs and capitals inside of words were letters in another encoding: 'by³' is Polish, 'cafŽ' a
-# Macintosh's café. Dashes, apostrophes, dots and the soft hyphen do stand there.
+# Symbols and capitals inside words indicate a wrong encoding: 'by³' is Polish, 'cafŽ' is café on a
+# Macintosh. Dashes, apostrophes, dots and the soft hyphen are normal inside words.
 _ODD = re.compile(
     r"[^\W\d_]{2}(?![’‘–—·\u00ad\u00a0…])(?:[^\w\s\x00-\x7f]|[²³¹ºª])(?=[^\W\d_])|[^\W\d_]{3}[²³¹]"
     r"|[a-zß-ÿ][À-ÖØ-ÞŠŒŽŸ]"
@@ -56,10 +56,10 @@ _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uff00-\uffef]")  # Chinese 
 
 
 class Blocks:
-    """Writes headings, paragraphs and list items, with their heading, line and turn marks.
+    """Writes headings, paragraphs and list items with heading, line and speaker marks.
 
     Blocks are separated by a blank line unless a narrower ``gap`` is given. Headings nest by
-    level; a heading is nobody's speech, so a speaker's mark is interrupted by it.
+    level and interrupt a speaker's mark, because nobody speaks them.
     """
 
     def __init__(self) -> None:
@@ -75,7 +75,7 @@ class Blocks:
         return self._builder.length == 0
 
     def heading(self, level: int, title: str, line: int | None = None) -> None:
-        """Write a heading and open its section (``level`` 1 is the outermost)."""
+        """Write a heading and open its section; ``level`` 1 is the outermost."""
         title = " ".join(title.split())
         if not title:
             return
@@ -89,7 +89,7 @@ class Blocks:
         self._write(title, line)
 
     def leave(self, level: int) -> None:
-        """End the open sections of ``level`` and of all inside them."""
+        """Close the open sections of ``level`` and deeper."""
         while self._path and self._path[-1][0] >= level:
             self._path.pop()
         self._builder.heading(tuple(name for _, name in self._path))
@@ -101,10 +101,10 @@ class Blocks:
         gap: str = PARAGRAPH,
         later: Sequence[tuple[int, int]] = (),
     ) -> None:
-        """Write one block; nothing when it is blank.
+        """Write one block unless it is blank.
 
         Args:
-            later: places in ``text`` at which a further source line begins, and that line.
+            later: offsets in ``text`` where further source lines begin, with their numbers.
         """
         if not text.strip():
             return
@@ -115,20 +115,20 @@ class Blocks:
         if self._time is not None:
             self._builder.time(self._time)
             self._time = None
-        begun = 0
+        start = 0
         for place, number in later:
-            self._write(text[begun:place], line)
-            begun, line = place, number
-        self._write(text[begun:], line)
+            self._write(text[start:place], line)
+            start, line = place, number
+        self._write(text[start:], line)
 
     def turn(self, speaker: str, begin: float | None = None) -> None:
-        """What follows is said by ``speaker``, from ``begin`` (seconds) on where that is known."""
+        """Attribute the following blocks to ``speaker``, from ``begin`` (seconds) if known."""
         self._speaker = speaker
-        self._marked = None  # a new turn gets a mark of its own, also of the same speaker
+        self._marked = None  # every turn gets its own mark, even for the same speaker
         self._time = begin if begin is not None else self._time
 
     def build(self) -> Built:
-        """The whole text and all marks."""
+        """The complete text and its marks."""
         return self._builder.build()
 
     def _separate(self, gap: str) -> None:
@@ -142,57 +142,58 @@ class Blocks:
 
 
 def decode(source: Source) -> str:
-    """The source as text with ``\\n`` line ends, without its byte order mark."""
-    return decoded(source, CODING)[0].replace("\r\n", "\n").replace("\r", "\n")
+    """The text of the source with ``\\n`` line ends and without a byte order mark."""
+    return decode_noted(source, CODING)[0].replace("\r\n", "\n").replace("\r", "\n")
 
 
-def decoded(source: Source, declared: re.Pattern[bytes]) -> tuple[str, str]:
-    """The text, and a note when its encoding was only detected.
+def decode_noted(source: Source, declared: re.Pattern[bytes]) -> tuple[str, str]:
+    """Decode the source; also return a note when the encoding was only detected.
 
-    By byte order mark, else as UTF-8, by what ``declared`` finds in the first bytes, by detection.
+    Tries the byte order mark, UTF-8, the encoding that ``declared`` matches in the first bytes,
+    and detection, in this order.
 
     Raises:
-        SourceError: none of them fits.
+        SourceError: no encoding fits.
     """
     data, line = source.data, 0
-    marked = [name for mark, name in _BYTE_ORDER_MARKS.items() if data.startswith(mark)][:1]
-    named = declared.search(data[:HEAD_BYTES])
-    for name in marked or ["utf-8", *([named.group(1).decode("ascii")] if named else [])]:
+    from_mark = [name for mark, name in _BYTE_ORDER_MARKS.items() if data.startswith(mark)][:1]
+    hint = declared.search(data[:HEAD_BYTES])
+    for name in from_mark or ["utf-8", *([hint.group(1).decode("ascii")] if hint else [])]:
         try:
             return data.decode(name), ""
         except UnicodeDecodeError as error:
             line = line or data.count(b"\n", 0, error.start) + 1
-        except LookupError:  # an encoding that nobody knows
+        except LookupError:  # an unknown encoding
             continue
-    text, note = ("", "") if marked else _detected(data)
+    text, note = ("", "") if from_mark else _detect(data)
     if not text:
-        form = (marked or ["utf-8"])[0].removesuffix("-sig").upper()
+        form = (from_mark or ["utf-8"])[0].removesuffix("-sig").upper()
         raise SourceError(source.uri, f"not {form} (line {line}): save it as UTF-8")
     return text, note
 
 
-def _detected(data: bytes) -> tuple[str, str]:
-    """Text that declares nothing, with a note that names the encoding; empty when that is unsure.
+def _detect(data: bytes) -> tuple[str, str]:
+    """The text in a detected encoding and a note that names it; both empty when uncertain.
 
-    As browsers do, it is Windows-1252 unless the bytes speak for another.
+    As in browsers, the encoding is Windows-1252 unless the bytes suggest another.
     """
-    matches = from_bytes(data[:LOOKED_AT])
+    matches = from_bytes(data[:MAX_DETECT_BYTES])
     best = matches.best()
-    western = any("cp1252" in one.could_be_from_charset for one in matches)
-    other = best.encoding if best and len(data) >= LEAST_BYTES else "utf-8"
+    western = any("cp1252" in match.could_be_from_charset for match in matches)
+    other = best.encoding if best and len(data) >= MIN_DETECT_BYTES else "utf-8"
     encoding = "cp1252" if western else other
     try:
         text = data.decode(encoding)
     except UnicodeDecodeError:
         return "", ""
     odd = len(_ODD.findall(text)) if western else 0
-    if encoding.startswith("utf") or _NO_TEXT.search(text) or odd > len(text) // ODD_AMONG:
+    if encoding.startswith("utf") or _NO_TEXT.search(text) or odd > len(text) // CHARS_PER_ODD_SIGN:
         return "", ""
-    return text, NOTE.format(_CALLED.get(encoding, encoding))
+    return text, NOTE.format(_ENCODING_NAMES.get(encoding, encoding))
 
 
-def json_of(source: Source) -> Any:
-    """What the JSON file holds."""
+def parse_json(source: Source) -> Any:
+    """The parsed content of a JSON file."""
     try:
         return json.loads(decode(source))
     except json.JSONDecodeError as error:
@@ -203,48 +204,48 @@ def json_of(source: Source) -> Any:
 
 
 def one_line(text: str) -> str:
-    """``text`` with single spaces, ligatures taken apart and control characters dropped."""
+    """``text`` with single spaces, split ligatures and no control characters."""
     return " ".join(_CONTROLS.sub("", text.translate(_LIGATURES)).split())
 
 
-def bare(text: str) -> str:
-    """The letters and digits of ``text`` alone, in lower case, to compare words by."""
+def letters_of(text: str) -> str:
+    """Only the letters and digits of ``text``, in lower case, for comparison."""
     return "".join(filter(str.isalnum, text)).lower()
 
 
-def whole_words(lines: Sequence[str]) -> Counter[str]:
-    """How often each word stands in printed lines; what a line's end has broken is left out."""
-    whole = re.sub(rf"[\w-]*[{BROKEN}-]\n[\w-]*", " ", "\n".join(lines).lower())
-    return Counter(re.findall(r"[\w-]+", whole))
+def count_words(lines: Sequence[str]) -> Counter[str]:
+    """Count the words in printed lines, except those broken at a line's end."""
+    text = re.sub(rf"[\w-]*[{HYPHEN}-]\n[\w-]*", " ", "\n".join(lines).lower())
+    return Counter(re.findall(r"[\w-]+", text))
 
 
 def join_lines(text: str, after: str, words: Mapping[str, int]) -> tuple[str, str]:
-    """A printed line as it is stored, and what stands between it and the line ``after``.
+    """The stored form of a printed line, and the separator before the line ``after``.
 
-    A hyphen at the line's end stays when ``words`` (counts over the whole text, lower case)
-    speak for a compound, and goes when the word was only broken.
+    A hyphen at the line's end stays when ``words`` (lower-case counts over the whole text)
+    suggest a compound, and is removed when the word was only broken.
     """
-    clean = text.replace(BROKEN, "-")
-    if not after or not text.endswith((BROKEN, "-", "\u2010")) or not after[0].isalpha():
+    clean = text.replace(HYPHEN, "-")
+    if not after or not text.endswith((HYPHEN, "-", "\u2010")) or not after[0].isalpha():
         unspaced = after and _UNSPACED.match(text[-1]) and _UNSPACED.match(after)
         return clean, "" if unspaced else " "
     head = re.findall(r"[\w-]*$", clean[:-1])[0].lower()
     rest = re.findall(r"^[\w-]*", after)[0].lower()
-    compound, whole = words.get(f"{head}-{rest}", 0), words.get(head + rest, 0)
-    both = not whole and words.get(head, 0) > 0 and words.get(rest, 0) > 0
-    keep = after[0].isupper() or compound > whole or both
+    compound, joined = words.get(f"{head}-{rest}", 0), words.get(head + rest, 0)
+    parts_known = not joined and words.get(head, 0) > 0 and words.get(rest, 0) > 0
+    keep = after[0].isupper() or compound > joined or parts_known
     return (clean if keep else clean[:-1]), ""
 
 
 def title_from_name(name: str) -> str:
-    """A title from a file name: no extension, no leading date, spaces for dashes."""
+    """A title from a file name, without extension and leading date, with spaces for dashes."""
     stem = _EXTENSION.sub("", name)
     words = re.sub(r"[-_\s]+", " ", _NAME_DATE.sub("", stem) or stem).strip()
     return words[:1].upper() + words[1:] if words else name
 
 
 def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: ARG001 the seam's
-    """One page. Blank lines separate paragraphs; the lines of a wrapped one are joined."""
+    """Load a plain text file as one page; wrapped lines of a paragraph are joined."""
     blocks = Blocks()
     write_paragraphs(blocks, decode(source), first_line=1)
     built = blocks.build()
@@ -254,55 +255,55 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: A
 
 
 def write_paragraphs(blocks: Blocks, text: str, first_line: int | None = None) -> None:
-    """Write what blank lines separate; ``first_line`` of the source is that of ``text``."""
+    """Write the paragraphs of ``text``, which begins on source line ``first_line``."""
     lines = text.replace("\r\n", "\n").split("\n")
-    words, begun = whole_words(lines), 0
+    words, start = count_words(lines), 0
     for number in [*(at for at, line in enumerate(lines) if not line.strip()), len(lines)]:
-        joined, later = unwrapped(lines[begun:number], words)
+        joined, later = unwrap(lines[start:number], words)
         if first_line is None:
             blocks.block(joined)
         else:
-            begins = first_line + begun
-            blocks.block(joined, begins, later=[(place, begins + index) for place, index in later])
-        begun = number + 1
+            first = first_line + start
+            blocks.block(joined, first, later=[(place, first + index) for place, index in later])
+        start = number + 1
 
 
-def unwrapped(lines: Sequence[str], words: Mapping[str, int]) -> tuple[str, list[tuple[int, int]]]:
-    """The lines of one paragraph, joined where a line was only broken to fit a width.
+def unwrap(lines: Sequence[str], words: Mapping[str, int]) -> tuple[str, list[tuple[int, int]]]:
+    """Join the lines of one paragraph where they were hard-wrapped.
 
     Returns:
-        The text, and for each line but the first its place in the text and its index.
+        The text, and for each line except the first its offset in the text and its index.
     """
     width = max((len(line.rstrip()) for line in lines), default=0)
     text, joins = "", False
     places: list[tuple[int, int]] = []
     for index, line in enumerate(lines):
         piece = line.strip() if joins else line.rstrip()
-        after = lines[index + 1] if index + 1 < len(lines) else ""
+        below = lines[index + 1] if index + 1 < len(lines) else ""
         if index:
             places.append((len(text), index))
-        joins = bool(after) and _goes_on(line.rstrip(), after.rstrip(), width, first=index == 0)
+        joins = bool(below) and _is_wrapped(line.rstrip(), below.rstrip(), width, first=index == 0)
         if joins:
-            text += "".join(_join(piece, after.strip(), words))
+            text += "".join(_join_wrapped(piece, below.strip(), words))
         else:
-            text += piece + ("\n" if after else "")
+            text += piece + ("\n" if below else "")
     return text, places
 
 
-def _join(piece: str, after: str, words: Mapping[str, int]) -> tuple[str, str]:
-    """As ``join_lines``, but a hyphen goes only where the whole word stands elsewhere."""
+def _join_wrapped(piece: str, after: str, words: Mapping[str, int]) -> tuple[str, str]:
+    """Like ``join_lines``, but remove a hyphen only if the joined word occurs elsewhere."""
     joined, gap = join_lines(piece, after, words)
     head, rest = re.findall(r"[\w-]*$", joined)[0], re.findall(r"^[\w-]*", after)[0]
-    broken = words.get((head + rest).lower(), 0) > 0
-    return (joined if broken else piece), gap
+    is_word = words.get((head + rest).lower(), 0) > 0
+    return (joined if is_word else piece), gap
 
 
-def _goes_on(before: str, line: str, width: int, *, first: bool) -> bool:
-    """Whether ``line`` goes on with what ``before`` began (``first``: the paragraph's first line).
+def _is_wrapped(before: str, line: str, width: int, *, first: bool) -> bool:
+    """Whether ``line`` continues the wrapped line ``before`` (``first``: of the paragraph).
 
-    The line before is long, and the next word had no room on it or is in lower case.
+    True when ``before`` is long, and the next word did not fit on it or is in lower case.
     """
-    if len(before) < WRAPPED_LEAST or width > WRAPPED_MOST or _ITEM.match(line):
+    if len(before) < MIN_WRAPPED_CHARS or width > MAX_WRAPPED_CHARS or _ITEM.match(line):
         return False
     if _COLUMNS.search(before) or _COLUMNS.search(line):
         return False
@@ -318,7 +319,7 @@ def _indent(line: str) -> int:
 
 
 def _title(text: str, name: str) -> str:
-    """The first line when it stands alone and is short, else the file's name."""
+    """The first line if it is a short paragraph of its own, else a title from the file name."""
     first, _, rest = text.partition(PARAGRAPH)
     alone = bool(rest) and "\n" not in first and len(first.strip()) <= TITLE_CHARACTERS
     return first.strip() if alone else title_from_name(name)

@@ -1,1 +1,1 @@
-"""What one run does with its sources: parses, writes and embeds them, and keeps its record."""
+"""The steps of one run: parse sources, write and embed passages, log the job."""

@@ -1,6 +1,6 @@
-"""Keeps the record of one run while it goes on: its job, and a line per source.
+"""Logs a running job in the catalogue: its progress, and a line per source.
 
-The same values are what a run reports: its progress and, at the end, how every source fared.
+A run returns the same values: its progress and, at the end, the result of every source.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import get_args
 
 from wellread.errors import WellreadError
-from wellread.ingest.sources.addresses import is_web, shown
+from wellread.ingest.sources.addresses import is_web, without_credentials
 from wellread.kb import KnowledgeBase
 from wellread.kb.home_catalogue import refuse_writing
 from wellread.store.catalogue.run_logs import ItemStatus, Job, JobAction, JobItem
@@ -23,11 +23,11 @@ from wellread.store.catalogue.run_logs import ItemStatus, Job, JobAction, JobIte
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """How far a run is.
+    """The progress of a run.
 
     Attributes:
-        passages_written: are found by their words.
-        passages_done: are found by their meaning as well.
+        passages_written: number of passages that full-text search finds.
+        passages_done: number of passages that vector search finds as well.
     """
 
     sources_total: int
@@ -42,8 +42,8 @@ class Report:
     """Every source of a run with its result; ``passages`` were embedded in ``seconds``.
 
     Attributes:
-        cancelled: it was asked to stop, and what is not in ``rows`` was not looked at.
-        notes: what else is to be known, of settings that lie in folders.
+        cancelled: the run was cancelled; sources that are not in ``rows`` were not read.
+        notes: remarks on settings files in folders.
     """
 
     rows: tuple[JobItem, ...]
@@ -54,45 +54,45 @@ class Report:
     notes: tuple[str, ...] = ()
 
     def counts(self) -> dict[str, int]:
-        """How many sources ended in each status."""
-        none: dict[str, int] = dict.fromkeys(get_args(ItemStatus), 0)
-        return none | Counter(row.status for row in self.rows)
+        """Return the number of sources in each status."""
+        zeros: dict[str, int] = dict.fromkeys(get_args(ItemStatus), 0)
+        return zeros | Counter(row.status for row in self.rows)
 
 
 OnProgress = Callable[[Progress], None]
 
 
 JOBS_FOLDER = "jobs"
-SECONDS_BETWEEN = 0.5  # between two looks into the catalogue
+SECONDS_BETWEEN = 0.5  # seconds between two updates of the catalogue
 
 
 class JobLog:
-    """One running job. Lines are kept back until the next look into the catalogue."""
+    """One running job. Lines wait until the next update of the catalogue."""
 
     def __init__(self, kb: KnowledgeBase, job: Job) -> None:
         self._kb = kb
         self.job = job
         self._waiting: list[JobItem] = []
-        self._noted = 0
-        self._looked = 0.0
+        self._written = 0
+        self._last_update = 0.0
         self.cancelled = False
 
     def note(self, result: JobItem) -> None:
-        """A source is done."""
+        """Add the result of a source."""
         self._waiting.append(result)
 
-    def look(self, progress: Progress) -> bool:
-        """Write down how far it is, now and then; whether the job is to stop."""
-        if time.monotonic() - self._looked >= SECONDS_BETWEEN:
+    def record_if_due(self, progress: Progress) -> bool:
+        """Record the progress if an update is due; return whether the job was cancelled."""
+        if time.monotonic() - self._last_update >= SECONDS_BETWEEN:
             self.write(progress)
         return self.cancelled
 
     def write(self, progress: Progress) -> None:
-        """Write down how far it is."""
+        """Record the progress and the waiting lines in the catalogue."""
         jobs = self._kb.catalogue.jobs
         waiting, self._waiting = self._waiting, []
-        jobs.note(self.job.id, self._noted, waiting)
-        self._noted += len(waiting)
+        jobs.note(self.job.id, self._written, waiting)
+        self._written += len(waiting)
         self.cancelled |= jobs.progress(
             self.job.id,
             total=progress.sources_total,
@@ -100,20 +100,20 @@ class JobLog:
             passages=progress.passages_written,
             vectors=progress.passages_done,
         )
-        self._looked = time.monotonic()
+        self._last_update = time.monotonic()
 
 
 @contextmanager
 def job_log(
     kb: KnowledgeBase, action: JobAction, collection: str, inputs: Sequence[str]
 ) -> Iterator[JobLog]:
-    """A job for the run inside; how it ended is written down, an exception included."""
+    """Open a job for the run inside the context and record how it ends, also by an exception."""
     refuse_writing(kb.home, read_only=kb.read_only)
     end_dead_jobs(kb)
-    named = [shown(given) if is_web(given) else given for given in inputs]  # without passwords
-    job = kb.catalogue.jobs.start(action, collection, named, platform.node(), os.getpid())
-    # Held while the process lives: this is how others see that it was killed.
-    with kb.locks.hold(_lock(job)):
+    shown_inputs = [without_credentials(entry) if is_web(entry) else entry for entry in inputs]
+    job = kb.catalogue.jobs.start(action, collection, shown_inputs, platform.node(), os.getpid())
+    # The lock is held while the process lives: other processes detect by it that it was killed.
+    with kb.locks.hold(_lock_name(job)):
         log = JobLog(kb, job)
         try:
             yield log
@@ -125,28 +125,28 @@ def job_log(
             kb.catalogue.jobs.finish(job.id, "failed", str(error))
             raise
         finally:
-            kb.locks.forget(_lock(job))
+            kb.locks.forget(_lock_name(job))
 
 
 def end_dead_jobs(kb: KnowledgeBase) -> list[Job]:
-    """Mark jobs as interrupted whose process is gone; which they were."""
+    """Mark jobs whose process is gone as interrupted, and return them."""
     dead = dead_jobs(kb)
     for job in dead:
         kb.catalogue.jobs.finish(job.id, "interrupted", "its process ended before it was done")
-        kb.locks.forget(_lock(job))
+        kb.locks.forget(_lock_name(job))
     return dead
 
 
 def dead_jobs(kb: KnowledgeBase) -> list[Job]:
-    """The jobs that are noted as running and whose process is gone."""
-    return [job for job in kb.catalogue.jobs.newest(1_000, "running") if not _lives(kb, job)]
+    """Return the jobs that are marked as running but whose process is gone."""
+    return [job for job in kb.catalogue.jobs.newest(1_000, "running") if not _is_alive(kb, job)]
 
 
-def _lives(kb: KnowledgeBase, job: Job) -> bool:
+def _is_alive(kb: KnowledgeBase, job: Job) -> bool:
     if job.host != platform.node() and not kb.locks.everywhere:
-        return True  # another machine's; its lock says nothing here
-    return kb.locks.taken(_lock(job))
+        return True  # another machine's lock cannot be checked here
+    return kb.locks.taken(_lock_name(job))
 
 
-def _lock(job: Job) -> str:
+def _lock_name(job: Job) -> str:
     return f"{JOBS_FOLDER}/{job.id}.lock"

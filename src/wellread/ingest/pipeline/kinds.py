@@ -1,7 +1,7 @@
-"""Which loader reads a source: by its content first, then by its extension.
+"""Chooses the loader for a source, by its content first, then by its extension, and runs it.
 
-A loader that another package adds (entry points ``wellread.loaders``, named by the extension)
-is asked before ours (``loaders/kind_table.py``).
+A loader from another package (entry points ``wellread.loaders``, named by the extension) takes
+precedence over the built-in ones (``loaders/kind_table.py``).
 """
 
 from __future__ import annotations
@@ -29,7 +29,12 @@ from wellread.ingest.loaders.base import (
 )
 from wellread.ingest.loaders.kind_table import EXTENSIONS, LOADERS, OPML, LoaderEntry
 from wellread.ingest.loaders.text import html, markdown_files
-from wellread.ingest.loaders.text.records import asks, delimiter_of, is_record, kind_of_json
+from wellread.ingest.loaders.text.records import (
+    delimiter_of,
+    has_question_columns,
+    is_record,
+    kind_of_json,
+)
 from wellread.types import Document
 
 if TYPE_CHECKING:
@@ -56,7 +61,7 @@ _SRT_START = re.compile(r"\s*\d+\s*\n\s*\d+:\d\d:\d\d[,.]\d+\s*-->")
 
 
 def loaders() -> Mapping[str, LoaderEntry]:
-    """Every loader there is by its name: ours, and those that other packages bring."""
+    """Return all loaders by name: the built-in ones and those of other packages."""
     added = {
         name: LoaderEntry(
             name=name,
@@ -69,18 +74,18 @@ def loaders() -> Mapping[str, LoaderEntry]:
 
 
 def is_current(identity: str, rules: SourceRules | None = None) -> bool:
-    """Whether a source that was read as ``identity`` says would be read the same today."""
+    """Whether a source whose record says ``identity`` would be read the same way today."""
     return any(identity_of(name, rules) == identity for name in (*loaders(), ENTRIES))
 
 
 def load(source: Source, limits: LoaderLimits, rules: SourceRules | None = None) -> list[Document]:
-    """Every document of ``source``, whole or not at all."""
+    """Load all documents of ``source``; raise if any of them fails."""
     name = loader_name(source, rules)
     entry = loaders().get(name)
     if not source.data:
         raise EmptyError(source.uri, "no text")
     if entry is None and name != ENTRIES:
-        raise SourceError(source.uri, "unknown kind of file")
+        raise SourceError(source.uri, "unsupported file type")
     try:
         loader = entry.function if entry else None
         if rules is not None:
@@ -90,45 +95,45 @@ def load(source: Source, limits: LoaderLimits, rules: SourceRules | None = None)
     except (SourceError, MemoryError, RecursionError):
         raise
     except Exception as error:
-        # The one place that catches everything: parsers fed with hostile bytes raise whatever
-        # they stumble over, and one bad file must never stop the run.
+        # The only place that catches everything: parsers may raise anything on hostile bytes, and
+        # one bad file must never stop the run.
         logger.warning("%s: the %s loader failed", source.uri, name, exc_info=True)
         reason = " ".join(f"cannot be parsed: {type(error).__name__}: {error}".split())
         raise SourceError(source.uri, reason[:REASON_CHARACTERS]) from error
     if any(not document.text.strip() for document in documents):
         raise EmptyError(source.uri, "no text")
-    return [_titled(document, source) for document in documents]
+    return [_with_title(document, source) for document in documents]
 
 
 def note_on(name: str, source: Source) -> str:
-    """What a report should say of how ``name`` read the source; mostly nothing."""
+    """Return a remark for the report on how the text was decoded; mostly empty."""
     if name not in LOADERS or not LOADERS[name].text or source.data.isascii():
         return ""
-    return plain.decoded(source, html.DECLARED if name == "html" else plain.CODING)[1]
+    return plain.decode_noted(source, html.ENCODING if name == "html" else plain.CODING)[1]
 
 
 def loader_name(source: Source, rules: SourceRules | None = None) -> str:
-    """Which loader reads ``source``; empty when it is left out or its kind is not known."""
+    """Return the loader for ``source``; empty if it is excluded or its type is unsupported."""
     detected = kind_of(source)
     name = detected if detected in loaders() else ""
     return rules.loader_name(name) if rules is not None else name
 
 
 def identity_of(name: str, rules: SourceRules | None = None) -> str:
-    """What the source record keeps of how a source was read: loader, version, settings."""
+    """Return the value recorded for how a source was read: loader, version and rules."""
     entry = loaders().get(name)
     base = entry.identity if entry else f"{name}/{ENTRIES_VERSION}"
     return f"{base}+{rules.identity}" if rules is not None else base
 
 
-def _titled(document: Document, source: Source) -> Document:
-    """The document with a title of one line; the file's name where it has none."""
+def _with_title(document: Document, source: Source) -> Document:
+    """Reduce the title to one line; use the file's name if the document has no title."""
     title = " ".join(document.title.split()) or source.name
     return document if title == document.title else replace(document, title=title)
 
 
 def kind_of(source: Source) -> str:
-    """The name of the loader that ``source`` is for, ``opml``, or nothing when it is unknown."""
+    """Return the name of the loader for ``source``, ``opml``, or empty if unsupported."""
     extension = PurePosixPath(source.name.lower()).suffix
     if extension.removeprefix(".") in plugins.installed(plugins.LOADERS):
         return extension.removeprefix(".")
@@ -138,7 +143,7 @@ def kind_of(source: Source) -> str:
     if binary := _kind_of_office(source):
         return binary
     if by_extension == "markdown":
-        talk = markdown_files.is_transcript(_text(source.data))
+        talk = markdown_files.is_transcript(_decode_head(source.data))
         return "markdown-transcript" if talk else "markdown"
     if by_extension in LOADERS and LOADERS[by_extension].sure:
         return by_extension
@@ -156,14 +161,14 @@ def _kind_of_office(source: Source) -> str:
     )
 
 
-def _text(data: bytes) -> str:
-    """``data`` as text, good enough to tell what it is."""
+def _decode_head(data: bytes) -> str:
+    """Decode ``data`` well enough to detect its type."""
     encoding = "utf-16" if data.startswith(_UTF16_MARKS) else "utf-8-sig"
     return data.decode(encoding, errors="replace").replace("\r\n", "\n")
 
 
 def _kind_of_markup(source: Source) -> str:
-    head = _text(source.data[:HEAD_BYTES]).encode()
+    head = _decode_head(source.data[:HEAD_BYTES]).encode()
     if head.startswith(b"WEBVTT"):
         return "captions"
     root = _XML_ROOT.match(head)
@@ -177,11 +182,11 @@ def _kind_of_markup(source: Source) -> str:
 
 
 def _kind_of_lines(source: Source) -> str:
-    """What the first lines of a file without a telling extension look like."""
-    head = _text(source.data[:HEAD_BYTES])
+    """Guess the type from the first lines of a file whose extension does not decide."""
+    head = _decode_head(source.data[:HEAD_BYTES])
     if kind := kind_of_json(source.data):
         return kind
-    first = _text(source.data.split(b"\n", 1)[0]).strip()
+    first = _decode_head(source.data.split(b"\n", 1)[0]).strip()
     table = source.name.lower().endswith(".csv")
     if _asks(first) if table else _is_record(first):
         return "records"
@@ -193,11 +198,11 @@ def _asks(header: str) -> bool:
         columns = next(csv.reader([header], delimiter=delimiter_of(header)), [])
     except csv.Error:
         return False
-    return asks(columns)
+    return has_question_columns(columns)
 
 
 def _is_record(line: str) -> bool:
-    """Whether the line is a JSON object with words in it, as a list of records begins."""
+    """Whether the line is a JSON object with text, as the first line of a list of records is."""
     if not (line.startswith("{") and line.endswith("}")):
         return False
     try:

@@ -1,9 +1,9 @@
-"""One source, parsed: what a worker process is asked for and what it answers.
+"""Parses one source into documents and cuts them into passages; runs in a worker process.
 
-Everything here runs in the worker. It reads the file itself, so that the bytes travel to no other
-process, and cuts the passages, so that the process that embeds has only to write them: structure
-first, then size, never inside a sentence. Whoever changes where the cuts fall raises
-``kb.CHUNKING_VERSION``, so that an old index is not mixed with new passages.
+The worker reads the file itself, so that its bytes need not be sent between processes, and cuts
+the passages: at the structure first, then by size, and not inside a sentence unless that alone is
+too long. A change of the cuts requires raising ``kb.CHUNKING_VERSION``, so that an old index does
+not mix with new passages.
 """
 
 from __future__ import annotations
@@ -31,40 +31,40 @@ if TYPE_CHECKING:
 
 
 _UNSEEN = re.compile(r"[\x00-\x20\x7f-\xa0\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
-_RUNS = re.compile(r"(?:javascript|vbscript|livescript|data|blob|filesystem|view-source|about):")
+_SCRIPTS = re.compile(r"(?:javascript|vbscript|livescript|data|blob|filesystem|view-source|about):")
 _FILE = "file:"
 
 
 def safe_addresses(document: Document, source_uri: str) -> Document:
-    """The document without addresses that run something, under an id that is its source's own."""
+    """Remove executable addresses from the document, and give it a URI within its own source."""
     uri = document.uri
-    bare = _bare(uri)
-    theirs = bare.startswith(_FILE) and not uri.startswith(source_uri)
-    if theirs or _RUNS.match(bare):
+    normalised = _normalised(uri)
+    is_foreign = normalised.startswith(_FILE) and not uri.startswith(source_uri)
+    if is_foreign or _SCRIPTS.match(normalised):
         uri = f"{source_uri}#{tagged_hash('adr', uri)}"
     return replace(
-        document, uri=uri, url=_followed(document.url), media_url=_followed(document.media_url)
+        document, uri=uri, url=_safe_link(document.url), media_url=_safe_link(document.media_url)
     )
 
 
-def _bare(address: str) -> str:
-    """An address as a browser reads its scheme: no white space in it, in small letters."""
+def _normalised(address: str) -> str:
+    """Normalise an address as browsers do before reading its scheme: no white space, lower case."""
     return _UNSEEN.sub("", address).casefold()
 
 
-def _followed(address: str) -> str:
-    return "" if _RUNS.match(_bare(address)) else address
+def _safe_link(address: str) -> str:
+    return "" if _SCRIPTS.match(_normalised(address)) else address
 
 
-TINY = 0.25  # of the size: a section below this joins the next one
-FULL_ENOUGH = 0.5  # of the size: a paragraph's end from here on is a good place to stop
+TINY = 0.25  # share of the passage size; a smaller section is joined with the next one
+FULL_ENOUGH = 0.5  # share of the passage size from which a passage may end with a paragraph
 
 CountTokens = Callable[[str], int]
 
 
 @dataclass(frozen=True, slots=True)
 class _Unit:
-    """One sentence with what decides whether a passage may end before it."""
+    """A sentence, with the facts that decide whether a passage may end before it."""
 
     span: Span
     tokens: int
@@ -73,9 +73,9 @@ class _Unit:
 
 
 def split(document: Document, size: int, count_tokens: CountTokens) -> list[Passage]:
-    """The passages of ``document``, in order, each of about ``size`` word pieces at most.
+    """Return the passages of ``document``, in order, each of at most about ``size`` word pieces.
 
-    Spans do not overlap, and every sentence of the text is in exactly one of them.
+    Passages do not overlap, and together they contain every sentence of the text.
     """
     marks = Marks(document.marks)
     doc = document_id(document.collection, document.uri)
@@ -111,7 +111,7 @@ def _units(text: str, marks: Marks, size: int, count_tokens: CountTokens) -> Ite
 
 
 def _pieces(text: str, sentence: Span, size: int, count_tokens: CountTokens) -> Iterator[Span]:
-    """The sentence itself, or pieces of it when it alone is larger than a passage."""
+    """Yield the sentence, or pieces of it if it alone is larger than a passage."""
     # A word piece has at least one character, so a short sentence needs no counting here.
     if len(sentence) <= size or count_tokens(sentence.of(text)) <= size:
         yield sentence
@@ -135,11 +135,11 @@ def _group(units: list[_Unit], size: int) -> list[Span]:
     for unit in units:
         new_section = bool(current) and unit.section != current[-1].section
         if current and (tokens + unit.tokens > size or (new_section and tokens >= size * TINY)):
-            keep = [] if new_section else _overhang(current, tokens, size, unit)
-            if keep:
-                current = current[: -len(keep)]
+            moved = [] if new_section else _units_for_next(current, tokens, size, unit)
+            if moved:
+                current = current[: -len(moved)]
             groups.append(current)
-            current, tokens = keep, sum(kept.tokens for kept in keep)
+            current, tokens = moved, sum(moved_unit.tokens for moved_unit in moved)
         current.append(unit)
         tokens += unit.tokens
     if current:
@@ -147,11 +147,8 @@ def _group(units: list[_Unit], size: int) -> list[Span]:
     return [Span(start=group[0].span.start, end=group[-1].span.end) for group in groups]
 
 
-def _overhang(current: list[_Unit], tokens: int, size: int, following: _Unit) -> list[_Unit]:
-    """The units at the end of ``current`` that should open the next passage instead.
-
-    That is the last begun paragraph, when what stays is large enough by itself.
-    """
+def _units_for_next(current: list[_Unit], tokens: int, size: int, following: _Unit) -> list[_Unit]:
+    """Return the last, unfinished paragraph of ``current`` if the rest is large enough."""
     if following.opens_paragraph:
         return []
     moved = 0
@@ -160,7 +157,7 @@ def _overhang(current: list[_Unit], tokens: int, size: int, following: _Unit) ->
         if tokens - moved < size * FULL_ENOUGH:
             return []
         if current[place].opens_paragraph:
-            # What moves must still leave room for the sentence that did not fit.
+            # The moved units must leave room for the sentence that did not fit.
             return current[place:] if moved + following.tokens <= size else []
     return []
 
@@ -175,9 +172,9 @@ def _context(title: str, marks: Marks, span: Span) -> str:
 
 
 ParseStatus = Literal["parsed", "unchanged", "skipped", "failed"]
-UNKNOWN_KIND = "not a kind of file that is read"
-TOO_MUCH = "takes more memory than a file of its kind and size may (sources.max_memory)"
-LEFT_OUT = "left out by the collection's settings"
+UNSUPPORTED = "unsupported file type"
+TOO_MUCH_MEMORY = "needs more memory than a file of its type and size may use (sources.max_memory)"
+EXCLUDED = "excluded by the collection's settings"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,8 +182,8 @@ class ParseRequest:
     """One source to read.
 
     Attributes:
-        known_digest, known_loader: what an earlier run saw; equal bytes are not parsed again.
-        rules: what the collection's settings say about it (``SourceRules.to_plain``); or empty.
+        known_digest, known_loader: from an earlier run; equal bytes are not parsed again.
+        rules: the collection's rules for the source (``SourceRules.to_plain``); or empty.
     """
 
     uri: str
@@ -203,7 +200,7 @@ class ParseRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cut:
-    """A passage without what its document says already."""
+    """The position of a passage in its document, with its context and speakers."""
 
     start: int
     end: int
@@ -213,7 +210,7 @@ class Cut:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParsedDocument:
-    """A document with where its passages are."""
+    """A document and the positions of its passages."""
 
     document: Document
     version: str
@@ -221,17 +218,17 @@ class ParsedDocument:
 
     @property
     def id(self) -> str:
-        """The document's."""
+        """The document's id."""
         return document_id(self.document.collection, self.document.uri)
 
     def passages(self) -> list[Passage]:
-        """The passages themselves, in reading order."""
+        """Return the passages in reading order."""
         text = self.document.text
-        known, version = self.id, self.version
+        doc_id, version = self.id, self.version
         return [
             Passage(
-                id=passage_id(known, version, span),
-                document_id=known,
+                id=passage_id(doc_id, version, span),
+                document_id=doc_id,
                 version=version,
                 span=span,
                 text=span.of(text),
@@ -245,11 +242,11 @@ class ParsedDocument:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parsed:
-    """How it went; ``reason`` says why a source was skipped or failed, or what to know of it.
+    """The result of parsing; ``reason`` says why a source was skipped or failed, or is a remark.
 
     Attributes:
-        size, mtime_ns: of the bytes that were read (0 when they came with the request).
-        empty: it was not parsed because there is no text in it.
+        size, mtime_ns: size and time of change of the file (0 if its bytes came with the request).
+        empty: the source was not parsed because it contains no text.
     """
 
     status: ParseStatus
@@ -267,10 +264,10 @@ class Parsed:
 def parse(
     request: ParseRequest, data: bytes | None, confine: Callable[[str, int], None] | None = None
 ) -> Parsed:
-    """Read, load and cut one source; a bad one is a ``failed`` result, never an exception.
+    """Read, load and cut one source; a failure is a ``failed`` result, never an exception.
 
     Args:
-        data: the bytes, where they come with the request.
+        data: the source's bytes, if they came with the request.
         confine: limits this process before anything is loaded; called with the loader's name
             and the number of bytes.
     """
@@ -280,7 +277,7 @@ def parse(
         empty = isinstance(error, EmptyError)
         return Parsed(status="failed", reason=storable(error.reason), empty=empty)
     except MemoryError:
-        return Parsed(status="failed", reason=TOO_MUCH)
+        return Parsed(status="failed", reason=TOO_MUCH_MEMORY)
     except RecursionError:
         return Parsed(status="failed", reason="cannot be parsed: nested too deeply")
 
@@ -304,7 +301,7 @@ def _parse(
     if not name:
         return Parsed(
             status="skipped",
-            reason=LEFT_OUT if rules and rules.rule.skip else UNKNOWN_KIND,
+            reason=EXCLUDED if rules and rules.rule.skip else UNSUPPORTED,
             digest=digest,
             loader=no_loader(rules),
             size=size,
@@ -312,25 +309,25 @@ def _parse(
             empty=not data,
         )
     identity = kinds.identity_of(name, rules)
-    same = (request.known_digest, request.known_loader) == (digest, identity)
-    if confine and not same:
+    is_unchanged = (request.known_digest, request.known_loader) == (digest, identity)
+    if confine and not is_unchanged:
         confine(name, len(data))
-    # Cleaned before anything is cut or hashed, whatever the loader and the settings made.
-    loaded = () if same else storable(tuple(kinds.load(source, request.limits, rules)))
+    # Cleaned before cutting and hashing, whatever loader and settings produced the text.
+    loaded = () if is_unchanged else storable(tuple(kinds.load(source, request.limits, rules)))
     documents = [safe_addresses(document, request.uri) for document in loaded]
     return Parsed(
-        status="unchanged" if same else "parsed",
+        status="unchanged" if is_unchanged else "parsed",
         digest=digest,
         loader=identity,
-        reason="" if same else kinds.note_on(name, source),
+        reason="" if is_unchanged else kinds.note_on(name, source),
         size=size,
         mtime_ns=mtime_ns,
-        documents=tuple(cut_up(document, request.tokens) for document in documents),
+        documents=tuple(cut_text(document, request.tokens) for document in documents),
     )
 
 
 def _rules_of(plain: Mapping[str, Any]) -> SourceRules | None:
-    """How the source is read by the collection's settings; their library is slow to import."""
+    """Return the collection's rules for the source; imported late, as the library is slow."""
     if not plain:
         return None
     from wellread.ingest.settings.mapping import SourceRules  # noqa: PLC0415
@@ -338,8 +335,8 @@ def _rules_of(plain: Mapping[str, Any]) -> SourceRules | None:
     return SourceRules.from_plain(plain)
 
 
-def cut_up(document: Document, tokens: int) -> ParsedDocument:
-    """The document with its passages of about ``tokens`` word pieces."""
+def cut_text(document: Document, tokens: int) -> ParsedDocument:
+    """Cut the document into passages of about ``tokens`` word pieces."""
     passages = split(document, tokens, count_tokens)
     return ParsedDocument(
         document=document,
@@ -357,18 +354,18 @@ def cut_up(document: Document, tokens: int) -> ParsedDocument:
 
 
 def is_current(loader: str, rules: SourceRules | None = None) -> bool:
-    """Whether a source that was read, or skipped, by ``loader`` would fare the same today."""
+    """Whether a source read or skipped as ``loader`` would have the same result today."""
     return loader == no_loader(rules) or kinds.is_current(loader, rules)
 
 
 def no_loader(rules: SourceRules | None = None) -> str:
-    """What stands in place of the loader of a skipped source: which loaders there were."""
-    known = " ".join(sorted(entry.identity for entry in kinds.loaders().values()))
-    return tagged_hash("none", known, rules.identity if rules else "")
+    """Return the value recorded as loader of a skipped source: a hash of the existing loaders."""
+    identities = " ".join(sorted(entry.identity for entry in kinds.loaders().values()))
+    return tagged_hash("none", identities, rules.identity if rules else "")
 
 
 def _read(request: ParseRequest) -> tuple[bytes, int, int]:
-    """The file's bytes with size and time of change, unless it changed while it was read."""
+    """Return the file's bytes, size and time of change; raise if it changed meanwhile."""
     try:
         with open(request.path, "rb") as file:
             before = os.fstat(file.fileno())
@@ -381,7 +378,7 @@ def _read(request: ParseRequest) -> tuple[bytes, int, int]:
             data = file.read(before.st_size + 1)
             after = os.fstat(file.fileno())
     except FileNotFoundError as error:
-        raise SourceError(request.uri, "went away before it was read") from error
+        raise SourceError(request.uri, "was removed before it was read") from error
     except OSError as error:
         raise SourceError(request.uri, f"cannot be read: {error.strerror}") from error
     changed = (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns)

@@ -1,8 +1,8 @@
-"""Gives found sources to those who read them, and takes back what they made of them.
+"""Dispatches found sources to parser processes and fetch threads, and collects the results.
 
-Files are parsed by the parser processes; web pages and feeds are fetched here first. A feed's
-entries become sources of their own, so that an entry which leaves the feed stays, and one that is
-still what it was is not read again.
+Files go to the parser processes; web pages and feeds are fetched here first. A feed's entries
+become sources of their own, so that an entry which leaves the feed stays, and an unchanged one is
+not read again.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from wellread.config import SourceSettings
 from wellread.errors import SourceError
 from wellread.ingest.loaders.base import LoaderLimits
 from wellread.ingest.pipeline.commit import ReadSource
-from wellread.ingest.pipeline.parse import Parsed, ParseRequest, cut_up, is_current
+from wellread.ingest.pipeline.parse import Parsed, ParseRequest, cut_text, is_current
 from wellread.ingest.pipeline.workers import WorkerPool
 from wellread.ingest.settings.mapping import SourceRules
 from wellread.ingest.sources.addresses import FetchError
@@ -42,14 +42,14 @@ from wellread.kb import KnowledgeBase
 from wellread.store.schema.stored_values import SourceRecord
 from wellread.types import Document
 
-FETCHES_AT_ONCE = 8  # of different hosts; one host is asked one thing at a time
-FEED = "feed/"
+FETCHES_AT_ONCE = 8  # on different hosts; requests to one host follow one another
+FEED_PREFIX = "feed/"
 GONE = 410
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What became of a source.
+    """The result of reading a source.
 
     Attributes:
         entries: the new and changed entries of a feed, as sources of their own.
@@ -64,43 +64,43 @@ class Outcome:
     is_feed: bool = False
 
 
-class Pages:
-    """Reads web addresses in threads."""
+class PageReader:
+    """Fetches web addresses in threads and has them parsed."""
 
     def __init__(
         self,
         fetcher: Fetcher,
         pool: WorkerPool,
-        known: Mapping[str, SourceRecord],
+        records: Mapping[str, SourceRecord],
         template: ParseRequest,
     ) -> None:
         self._fetcher = fetcher
         self._pool = pool
-        self._known = known
+        self._records = records
         self._template = template
         self._threads = ThreadPoolExecutor(FETCHES_AT_ONCE, thread_name_prefix="fetch")
 
     def submit(self, item: FoundPage) -> Future[Outcome]:
-        """Read one address; a bad one is a ``failed`` outcome, never an exception."""
+        """Read one address; a failure is a ``failed`` outcome, never an exception."""
         return self._threads.submit(self._read, item)
 
     def close(self) -> None:
-        """Wait for what is under way; the rest is not begun."""
+        """Wait for running fetches and cancel the waiting ones."""
         self._threads.shutdown(wait=True, cancel_futures=True)
 
     def _read(self, item: FoundPage) -> Outcome:
-        known = self._known.get(item.uri) or SourceRecord(collection="", uri=item.uri)
-        whole = bool(known.digest) and is_current(known.loader)
+        record = self._records.get(item.uri) or SourceRecord(collection="", uri=item.uri)
+        can_compare = bool(record.digest) and is_current(record.loader)
         try:
             fetched = self._fetcher.fetch(
                 item.uri,
-                etag=known.etag if whole else "",
-                last_modified=known.last_modified if whole else "",
+                etag=record.etag if can_compare else "",
+                last_modified=record.last_modified if can_compare else "",
                 as_feed=item.as_feed,
             )
             if isinstance(fetched, NotModified):
-                return _not_modified(fetched, known)
-            return self._parsed(item, fetched, known)
+                return _not_modified(fetched, record)
+            return self._outcome(item, fetched, record)
         except FetchError as error:
             return Outcome(
                 parsed=Parsed(status="failed", reason=error.reason),
@@ -109,13 +109,13 @@ class Pages:
         except SourceError as error:
             return Outcome(parsed=Parsed(status="failed", reason=error.reason))
 
-    def _parsed(self, item: FoundPage, fetched: Fetched, known: SourceRecord) -> Outcome:
+    def _outcome(self, item: FoundPage, fetched: Fetched, record: SourceRecord) -> Outcome:
         if is_feed_list(fetched.data):
-            more = tuple(feeds_in(fetched.data, item.uri))
-            reason = f"a list of {len(more):,} feeds, which are read by themselves"
-            return Outcome(parsed=Parsed(status="skipped", reason=reason), more=more)
-        parsed = self._parse(item.uri, fetched, known)
-        is_feed = parsed.loader.startswith(FEED)
+            feeds = tuple(feeds_in(fetched.data, item.uri))
+            reason = f"a list of {len(feeds):,} feeds; each feed is read as a source of its own"
+            return Outcome(parsed=Parsed(status="skipped", reason=reason), more=feeds)
+        parsed = self._parse(item.uri, fetched, record)
+        is_feed = parsed.loader.startswith(FEED_PREFIX)
         outcome = Outcome(
             parsed=parsed,
             etag=fetched.etag,
@@ -124,24 +124,24 @@ class Pages:
         )
         if not (is_feed and parsed.status == "parsed"):
             return outcome
-        entries = self._entries(item, [each.document for each in parsed.documents])
-        # The feed's own record yields nothing: its entries stand for themselves.
+        entries = self._entries(item, [doc.document for doc in parsed.documents])
+        # The feed itself yields no documents: its entries are sources of their own.
         return replace(outcome, parsed=replace(parsed, documents=()), entries=tuple(entries))
 
-    def _parse(self, uri: str, fetched: Fetched, known: SourceRecord | None) -> Parsed:
+    def _parse(self, uri: str, fetched: Fetched, record: SourceRecord | None) -> Parsed:
         request = replace(self._template, uri=uri, name=fetched.name)
-        return self._pool.submit(_knowing(request, known), fetched.data).result()
+        return self._pool.submit(_with_known_digest(request, record), fetched.data).result()
 
     def _entries(self, item: FoundPage, documents: Sequence[Document]) -> list[ReadSource]:
         settings = self._fetcher.settings
-        known = {
+        digests = {
             uri: record.digest
-            for uri, record in self._known.items()
+            for uri, record in self._records.items()
             if record.loader == ENTRY_LOADER
         }
         followed = follow_entries(
             documents,
-            known=known,
+            digests=digests,
             fetch=self._fetcher.fetch,
             parse=self._page_documents,
             limit=settings.max_entries,
@@ -150,61 +150,61 @@ class Pages:
             ReadSource(
                 record=SourceRecord(
                     collection=self._template.collection,
-                    uri=each.document.uri,
-                    digest=each.digest,
+                    uri=entry.document.uri,
+                    digest=entry.digest,
                     loader=ENTRY_LOADER,
                     root=item.uri,
-                    status="updated" if each.document.uri in self._known else "added",
+                    status="updated" if entry.document.uri in self._records else "added",
                 ),
-                documents=(cut_up(each.document, self._template.tokens),),
+                documents=(cut_text(entry.document, self._template.tokens),),
             )
-            for each in followed
+            for entry in followed
         ]
 
     def _page_documents(self, uri: str, fetched: Fetched) -> list[Document]:
         parsed = self._parse(uri, fetched, None)
         if parsed.status == "failed":
             raise SourceError(uri, parsed.reason)
-        return [each.document for each in parsed.documents]
+        return [parsed_document.document for parsed_document in parsed.documents]
 
 
-def _not_modified(fetched: NotModified, known: SourceRecord) -> Outcome:
+def _not_modified(fetched: NotModified, record: SourceRecord) -> Outcome:
     return Outcome(
-        parsed=Parsed(status="unchanged", digest=known.digest, loader=known.loader),
-        etag=fetched.etag or known.etag,
-        last_modified=fetched.last_modified or known.last_modified,
+        parsed=Parsed(status="unchanged", digest=record.digest, loader=record.loader),
+        etag=fetched.etag or record.etag,
+        last_modified=fetched.last_modified or record.last_modified,
     )
 
 
-def _knowing(request: ParseRequest, known: SourceRecord | None) -> ParseRequest:
-    """With what an earlier run saw; the bytes of a source that failed are read again."""
-    if known is None:
+def _with_known_digest(request: ParseRequest, record: SourceRecord | None) -> ParseRequest:
+    """Add the digest that an earlier run recorded, unless that run failed on the source."""
+    if record is None:
         return request
-    digest = "" if known.reason else known.digest
-    return replace(request, known_digest=digest, known_loader=known.loader)
+    digest = "" if record.reason else record.digest
+    return replace(request, known_digest=digest, known_loader=record.loader)
 
 
-AHEAD = 3  # sources given out per parser before the first of them is back
+QUEUED_PER_PARSER = 3  # sources queued per parser
 
 
 def open_pool(sources: SourceSettings) -> WorkerPool:
-    """The parser processes of a run, under the limits that the settings give."""
+    """Return the parser processes of a run, with the limits from the settings."""
     return WorkerPool(seconds=sources.max_seconds, memory=sources.max_memory)
 
 
 class Readers:
-    """Files go to the parser processes; web addresses are fetched first."""
+    """Reads sources: files in the parser processes, web addresses after fetching them."""
 
     def __init__(
         self,
         kb: KnowledgeBase,
         collection: str,
-        known: Mapping[str, SourceRecord],
+        records: Mapping[str, SourceRecord],
         by_uri: Mapping[str, SourceRules],
         pool: WorkerPool,
     ) -> None:
         self._settings = kb.settings
-        self._known = known
+        self._records = records
         self._rules = by_uri
         sources = kb.settings.sources
         self._template = ParseRequest(
@@ -222,25 +222,27 @@ class Readers:
         self._pool = pool
         self._parsing: dict[Future[Parsed], FoundFile | FoundBytes] = {}
         self._fetching: dict[Future[Outcome], FoundPage] = {}
-        self.came_up: list[Found] = []  # feeds that lists at web addresses name
-        self.lists: set[str] = set()  # those lists
+        self.listed_feeds: list[Found] = []  # feeds named by feed lists at web addresses
+        self.feed_lists: set[str] = set()  # addresses of these lists
 
     @cached_property
-    def _pages(self) -> Pages:
-        return Pages(fetcher_for(self._settings.web), self._pool, self._known, self._template)
+    def _pages(self) -> PageReader:
+        return PageReader(
+            fetcher_for(self._settings.web), self._pool, self._records, self._template
+        )
 
     @property
     def waiting(self) -> int:
-        """Sources that were given out and are not back."""
+        """The number of sources still being read."""
         return len(self._parsing) + len(self._fetching)
 
     @property
     def busy(self) -> bool:
-        """Whether the parsers have enough to do. Web addresses wait by themselves."""
-        return len(self._parsing) >= self._pool.size * AHEAD
+        """Whether the parsers have enough to do. Web addresses have a queue of their own."""
+        return len(self._parsing) >= self._pool.size * QUEUED_PER_PARSER
 
-    def give(self, item: Found) -> None:
-        """Have one source read."""
+    def submit(self, item: Found) -> None:
+        """Start reading one source."""
         if isinstance(item, FoundPage):
             self._fetching[self._pages.submit(item)] = item
         elif isinstance(item, FoundFile | FoundBytes):
@@ -248,25 +250,25 @@ class Readers:
             self._parsing[self._pool.submit(self._request(item), data)] = item
 
     def ready(self, seconds: float) -> Iterator[tuple[Found, Outcome]]:
-        """What has been read, in the order in which it was given; waits for one at most so long."""
+        """Yield finished sources in the order given; wait at most ``seconds`` for the first."""
         waiting: list[Future[Any]] = [*self._parsing, *self._fetching]
         done, _ = wait(waiting, timeout=seconds, return_when=FIRST_COMPLETED)
-        for parsing in [each for each in self._parsing if each in done]:
+        for parsing in [future for future in self._parsing if future in done]:
             yield self._parsing.pop(parsing), Outcome(parsed=parsing.result())
-        for fetching in [each for each in self._fetching if each in done]:
+        for fetching in [future for future in self._fetching if future in done]:
             item, outcome = self._fetching.pop(fetching), fetching.result()
             if outcome.more:
-                self.lists.add(item.uri)
+                self.feed_lists.add(item.uri)
             for feed in outcome.more:
-                self.came_up.append(feed)
+                self.listed_feeds.append(feed)
                 if isinstance(feed, SourceError):
                     yield feed, Outcome(parsed=Parsed(status="failed", reason=feed.reason))
                 else:
-                    self.give(feed)
+                    self.submit(feed)
             yield item, outcome
 
     def close(self) -> None:
-        """Wait for what is being fetched, and drop the rest."""
+        """Wait for running fetches and cancel the waiting ones."""
         if "_pages" in self.__dict__:
             self._pages.close()
 
@@ -276,9 +278,9 @@ class Readers:
         request = replace(
             self._template,
             uri=item.uri,
-            # Names that are not UTF-8 hold lone surrogates, which no store takes as a title.
+            # Names that are not UTF-8 contain lone surrogates, which no store accepts in a title.
             name=os.fsencode(name).decode("utf-8", errors="replace"),
             path=str(item.path) if isinstance(item, FoundFile) else "",
             rules=rules.to_plain() if rules else {},
         )
-        return _knowing(request, self._known.get(item.uri))
+        return _with_known_digest(request, self._records.get(item.uri))

@@ -1,8 +1,8 @@
-"""Parser processes under limits of time and memory, so that a hostile file cannot do harm.
+"""Runs parser processes with time and memory limits, so that a hostile file cannot do harm.
 
-A process of its own per worker, and not a fork or a process pool of the standard library: it can
-be killed at once when it takes too long, it works the same on every system, and it never runs the
-caller's main module again. Idle processes are kept for the next run of the same program.
+Each worker is a new process, not a fork or part of a standard library pool: it can be killed at
+once when it takes too long, it works the same on every system, and it never imports the caller's
+main module. Idle processes are kept for the next run of the same program.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from typing import Any, Self
 
 from wellread.codec import from_plain, to_plain
 from wellread.ingest.pipeline.parse import Parsed, ParseRequest
-from wellread.ingest.pipeline.worker import SharedMemory, receive, send, started_with
+from wellread.ingest.pipeline.worker import SharedMemory, child_environment, receive, send
 
-MOST_WORKERS = 4
-# A worker that grew is replaced: some parsers never give memory back, and what idle ones hold is
-# beside the sum that those at work share.
+MAX_WORKERS = 4
+# A worker that grew beyond this is replaced: some parsers never free memory, and the memory of
+# idle workers does not count towards the shared limit.
 LARGE_BYTES = 384 << 20
 END_SECONDS = 5.0
 
@@ -35,22 +35,22 @@ class WorkerPool:
     """Parses sources in other processes, several at a time.
 
     Args:
-        memory: MiB that all of them may take together, and any one at most (Linux).
-        workers: how many processes; 0 takes one per core, at most ``MOST_WORKERS``.
+        memory: MiB that all workers together may use (Linux).
+        workers: number of processes; 0 means one per core, at most ``MAX_WORKERS``.
     """
 
     def __init__(self, *, seconds: float, memory: int, workers: int = 0) -> None:
         self._seconds = seconds
         self._memory = memory
-        self.size = workers or max(1, min(MOST_WORKERS, os.cpu_count() or 1))
+        self.size = workers or max(1, min(MAX_WORKERS, os.cpu_count() or 1))
         self._threads = ThreadPoolExecutor(self.size, thread_name_prefix="parse")
 
     def submit(self, request: ParseRequest, data: bytes | None = None) -> Future[Parsed]:
-        """Parse one source; the result is never an exception of the source's own making."""
+        """Parse one source; a bad source yields a ``failed`` result, never an exception."""
         return self._threads.submit(self._parse, request, data)
 
     def close(self) -> None:
-        """Wait for what is being parsed, and leave the processes to the next run."""
+        """Wait for running parses, and keep the processes for the next run."""
         self._threads.shutdown(wait=True, cancel_futures=True)
 
     def __enter__(self) -> Self:
@@ -60,7 +60,7 @@ class WorkerPool:
         self.close()
 
     def _parse(self, request: ParseRequest, data: bytes | None) -> Parsed:
-        worker = _take(self._memory)
+        worker = _get_worker(self._memory)
         parsed = worker.parse(request, data, self._seconds)
         if worker.alive and parsed.memory < LARGE_BYTES:
             _give_back(worker)
@@ -79,34 +79,34 @@ class _Worker:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env=started_with(),
+            env=child_environment(),
         )
 
     @property
     def alive(self) -> bool:
-        """Whether it can take another source."""
+        """Whether the process can take another source."""
         return self._process.poll() is None and not self._overdue
 
     def parse(self, request: ParseRequest, data: bytes | None, seconds: float) -> Parsed:
-        """Its answer, or why there is none."""
-        self._allowed, held = self.memory, 0
+        """Return the worker's result, or a ``failed`` one with the reason."""
+        self._allowed, reserved = self.memory, 0
         begun = time.monotonic()
         try:
-            message = self._told(to_plain(request), data or b"", seconds)
+            message = self._exchange(to_plain(request), data or b"", seconds)
             if message and "allowed" in message:
-                left = seconds - (time.monotonic() - begun)
+                seconds_left = seconds - (time.monotonic() - begun)
                 self._allowed = int(message["allowed"])
                 _shared.take(self._allowed, self.memory)
-                held = self._allowed
-                message = self._told({}, b"", max(left, 0.0))
+                reserved = self._allowed
+                message = self._exchange({}, b"", max(seconds_left, 0.0))
         finally:
-            _shared.give_back(held)
+            _shared.give_back(reserved)
         if message is not None and not self._overdue:
             return from_plain(Parsed, message)
-        return Parsed(status="failed", reason=self._why(seconds), seconds=seconds * self._overdue)
+        return Parsed(status="failed", reason=self._cause(seconds), seconds=seconds * self._overdue)
 
-    def _told(self, header: Any, payload: bytes, seconds: float) -> Any:
-        """What it says to this; None when it died, or was ended because it took too long."""
+    def _exchange(self, header: Any, payload: bytes, seconds: float) -> Any:
+        """Send a message and return the reply; None if the process died or took too long."""
         timer = threading.Timer(seconds, self._stop)
         timer.daemon = True
         timer.start()
@@ -116,7 +116,7 @@ class _Worker:
                 raise OSError("the pipes to the parser are closed")
             send(stdin, header, payload)
             message = receive(stdout)
-        except OSError:  # it died before it had read the request
+        except OSError:  # the process died before it had read the request
             return None
         finally:
             timer.cancel()
@@ -128,7 +128,7 @@ class _Worker:
             if pipe is not None:
                 try:
                     pipe.close()
-                except OSError:  # what was still to be written to a dead process
+                except OSError:  # unsent data for a dead process
                     continue
         try:
             self._process.wait(END_SECONDS)
@@ -140,18 +140,18 @@ class _Worker:
         self._overdue = True
         self._process.kill()
 
-    def _why(self, seconds: float) -> str:
+    def _cause(self, seconds: float) -> str:
         if self._overdue:
             return f"took longer than {seconds:g} seconds to parse (sources.max_seconds)"
         status = self._process.wait()
         return (
-            "the parser crashed on it"
+            "the parser crashed on this file"
             f" ({f'signal {-status}' if status < 0 else f'exit status {status}'};"
-            f" a file of its kind and size may take {self._allowed:,} MiB: sources.max_memory)"
+            f" a file of this type and size may use {self._allowed:,} MiB: sources.max_memory)"
         )
 
 
-def _take(memory: int) -> _Worker:
+def _get_worker(memory: int) -> _Worker:
     with _idle_lock:
         for place, worker in enumerate(_idle):
             if worker.memory == memory and worker.alive:
@@ -161,7 +161,7 @@ def _take(memory: int) -> _Worker:
 
 def _give_back(worker: _Worker) -> None:
     with _idle_lock:
-        if len(_idle) < MOST_WORKERS:
+        if len(_idle) < MAX_WORKERS:
             _idle.append(worker)
             return
     worker.end()

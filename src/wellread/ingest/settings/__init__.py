@@ -1,1 +1,1 @@
-"""Settings of a collection: how an archive's own fields become ours."""
+"""Settings of a collection: how the sources' own fields map to document fields."""

@@ -1,8 +1,8 @@
-"""A collection's settings file: how foreign front matter becomes our fields, ids and edges.
+"""A collection's settings file: maps fields of the sources to document fields, ids and edges.
 
-``wellread-collection.yaml`` names the relation types of the collection, and an ordered list of
-rules; the first rule whose patterns match a file's path says what becomes of it. The reference is
-``docs/collections.md``; ``mapping.py`` carries the rules out.
+``wellread-collection.yaml`` declares the relation types of the collection and an ordered list of
+rules; the first rule whose patterns match a file's path applies to it. ``docs/collections.md`` is
+the reference; ``mapping.py`` applies the rules.
 """
 
 from __future__ import annotations
@@ -35,32 +35,31 @@ from wellread.ingest.loaders.front_matter import refuse_readers, scalar
 from wellread.types import Kind
 
 SETTINGS_NAME = "wellread-collection.yaml"
-GONE = "hierarchies"  # that earlier releases stored
+LEGACY_KEY = "hierarchies"  # a key that earlier releases stored
 PLACEHOLDER = re.compile(r"\{([^{}\s]+)\}")
 FILE_FACTS = ("file.stem", "file.name", "file.path", "file.folder")
 DOCUMENT_FACTS = ("document.title", "document.url", "document.uri")
 ENTRY_FACTS = ("entry.key",)
 
 
-def _pattern(given: str) -> str:
+def _pattern(text: str) -> str:
     try:
-        re.compile(given)
+        re.compile(text)
     except re.error as error:
         raise ValueError(f"not a regular expression: {error}") from error
-    return given
+    return text
 
 
-def _template(given: str) -> str:
-    known = (*FILE_FACTS, *DOCUMENT_FACTS, *ENTRY_FACTS)
-    for name in PLACEHOLDER.findall(given):
-        if name.split(".")[0] in ("file", "document", "entry") and name not in known:
-            raise ValueError(f"{{{name}}} is not known; there are {', '.join(known)}")
-    return given
+def _template(text: str) -> str:
+    names = (*FILE_FACTS, *DOCUMENT_FACTS, *ENTRY_FACTS)
+    for name in PLACEHOLDER.findall(text):
+        if name.split(".")[0] in ("file", "document", "entry") and name not in names:
+            raise ValueError(f"{{{name}}} is not known; possible are {', '.join(names)}")
+    return text
 
 
-def _listed(given: object) -> object:
-    """One value where several may stand."""
-    return given if given is None or isinstance(given, list | tuple) else [given]
+def _as_list(value: object) -> object:
+    return value if value is None or isinstance(value, list | tuple) else [value]
 
 
 Pattern = Annotated[str, AfterValidator(_pattern)]
@@ -69,56 +68,56 @@ Word = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max
 
 
 class _Part(BaseModel):
-    """A part of the settings: nothing unknown, nothing changed afterwards."""
+    """Base of all parts of the settings: immutable, and unknown keys are errors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
 
-class Find(_Part):
-    """A value that stands in the file's text: the pattern's first group, or all it matches."""
+class PatternValue(_Part):
+    """A value found in the file's text: the pattern's first group, or the whole match."""
 
     find: Pattern
 
 
-class Made(_Part):
-    """A value that is made of others: words and ``{placeholders}``."""
+class TemplateValue(_Part):
+    """A value built from a template: words and ``{placeholders}``."""
 
     text: Template
 
 
-def _form(given: object) -> str | None:
-    if isinstance(given, Find) or (isinstance(given, dict) and "find" in given):
+def _value_form(value: object) -> str | None:
+    if isinstance(value, PatternValue) or (isinstance(value, dict) and "find" in value):
         return "<find>"
-    if isinstance(given, Made) or (isinstance(given, dict) and "text" in given):
+    if isinstance(value, TemplateValue) or (isinstance(value, dict) and "text" in value):
         return "<text>"
-    return "<field>" if isinstance(given, str) else None
+    return "<field>" if isinstance(value, str) else None
 
 
-_One = Annotated[
+_Value = Annotated[
     Annotated[str, Tag("<field>")]
-    | Annotated[Find, Tag("<find>")]
-    | Annotated[Made, Tag("<text>")],
+    | Annotated[PatternValue, Tag("<find>")]
+    | Annotated[TemplateValue, Tag("<text>")],
     Discriminator(
-        _form,
+        _value_form,
         custom_error_type="form",
         custom_error_message="give the name of a field, {find: …} or {text: …}",
     ),
 ]
-Pick = Annotated[tuple[_One, ...], BeforeValidator(_listed)]
-"""Where a value comes from; of several, the first that is there (of lists: all together)."""
+Pick = Annotated[tuple[_Value, ...], BeforeValidator(_as_list)]
+"""Where a value comes from; of several, the first that exists (for lists: all of them)."""
 
 
 class RelationType(_Part):
-    """A relation type: the name of its other direction, and the words that people use for it."""
+    """A relation type: the name of its inverse, and the words that people use for it."""
 
     inverse: str = Field(min_length=1)
     words: tuple[str, ...] = ()
 
 
 class RelationRule(_Part):
-    """Edges from a field: each of its values that the whole pattern matches is one.
+    """Edges from a field: one for each of its values that the pattern matches as a whole.
 
-    Without a field there is one edge, to what the target says (``{file.folder}``).
+    Without a field there is one edge, to the filled target (``{file.folder}``).
     """
 
     type: str = Field(min_length=1)
@@ -150,9 +149,9 @@ class LinkRule(_Part):
 
 
 class Rule(_Part):
-    """What becomes of the files that match."""
+    """How files with matching paths are read."""
 
-    match: Annotated[tuple[str, ...], BeforeValidator(_listed)] = Field(min_length=1)
+    match: Annotated[tuple[str, ...], BeforeValidator(_as_list)] = Field(min_length=1)
     skip: bool = False
     kind: Kind | None = None
     id: Template = ""
@@ -170,14 +169,14 @@ class Rule(_Part):
     relations: tuple[RelationRule, ...] = ()
     links: tuple[LinkRule, ...] = ()
     entries: str = ""
-    text: Annotated[tuple[str, ...], BeforeValidator(_listed)] = ()
+    text: Annotated[tuple[str, ...], BeforeValidator(_as_list)] = ()
 
     @model_validator(mode="after")
     def _whole(self) -> Self:
         if not self.id and (self.relations or self.links or self.type or self.aliases):
             raise ValueError("relations, links, type and aliases need an id to belong to")
         if bool(self.entries) != bool(self.text):
-            raise ValueError("entries and text go together: which entries, and what they say")
+            raise ValueError("entries and text go together: which entries, and their text fields")
         if self.entries and not self.id:
             raise ValueError("entries need an id, such as {entry.key}")
         _spec(self.match)
@@ -185,19 +184,19 @@ class Rule(_Part):
 
 
 class CellTarget(_Part):
-    """How many documents cells are to have that lie in these values of the dimensions."""
+    """The target number of documents of cells with these values of the dimensions."""
 
     where: dict[Word, Word] = Field(min_length=1)
     documents: int = Field(ge=0)
 
 
 class CoverageTargets(_Part):
-    """How many documents each cell is to have.
+    """The target number of documents of each cell.
 
     Attributes:
-        by: the two dimensions that are shown where none are asked for.
-        target: of each cell; None takes the setting ``coverage.target``.
-        cells: other targets of some cells; the last that fits counts.
+        by: the two dimensions that are shown by default.
+        target: for each cell; None takes the setting ``coverage.target``.
+        cells: different targets for some cells; the last one that matches counts.
     """
 
     by: tuple[Word, ...] = Field(default=(), max_length=2)
@@ -205,17 +204,17 @@ class CoverageTargets(_Part):
     values: dict[Word, tuple[Word, ...]] = {}
     cells: tuple[CellTarget, ...] = ()
 
-    def of(self, cell: Mapping[str, str], usual: int) -> int:
-        """The target of a cell, given as dimension to value."""
-        found = usual if self.target is None else self.target
-        for one in self.cells:
-            if all(cell.get(name) == value for name, value in one.where.items()):
-                found = one.documents
-        return found
+    def of(self, cell: Mapping[str, str], default: int) -> int:
+        """Return the target of a cell, which is a mapping of dimension to value."""
+        documents = default if self.target is None else self.target
+        for cell_target in self.cells:
+            if all(cell.get(name) == value for name, value in cell_target.where.items()):
+                documents = cell_target.documents
+        return documents
 
 
 class CollectionSettings(_Part):
-    """Everything that a settings file says."""
+    """The content of a settings file."""
 
     relations: dict[str, RelationType] = {}
     rules: tuple[Rule, ...] = ()
@@ -223,16 +222,16 @@ class CollectionSettings(_Part):
 
     @model_validator(mode="before")
     @classmethod
-    def _names_no_readers(cls, given: object) -> object:
+    def _names_no_readers(cls, data: object) -> object:
         try:
-            refuse_readers(given, SETTINGS_NAME, deep=False)
+            refuse_readers(data, SETTINGS_NAME, deep=False)
         except SourceError as error:
             raise ValueError(error.reason) from error
-        return given
+        return data
 
     @classmethod
     def parse(cls, text: str, where: str) -> CollectionSettings:
-        """The settings in a YAML text."""
+        """Parse settings from YAML; ``where`` is the file's name in error messages."""
         try:
             loaded = yaml.safe_load(text)
             lines = yaml.compose(text, Loader=yaml.SafeLoader)
@@ -245,13 +244,13 @@ class CollectionSettings(_Part):
             return cls.model_validate({} if loaded is None else loaded)
         except ValidationError as error:
             raise SettingsError(
-                _told(where, lines, error),
-                hint="docs/collections.md lists what a settings file may say",
+                _explain(where, lines, error),
+                hint="docs/collections.md lists what a settings file may contain",
             ) from error
 
     @classmethod
     def read(cls, path: Path) -> CollectionSettings:
-        """The settings in a file."""
+        """Read settings from a file."""
         try:
             text = path.read_text(encoding="utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
@@ -260,28 +259,29 @@ class CollectionSettings(_Part):
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> CollectionSettings:
-        """The settings that ``to_plain`` made ``plain`` of."""
+        """Rebuild settings from the result of ``to_plain``."""
         try:
-            return cls.model_validate({name: plain[name] for name in plain if name != GONE})
+            return cls.model_validate({name: plain[name] for name in plain if name != LEGACY_KEY})
         except ValidationError as error:
             raise SettingsError(
-                _told("stored settings", None, error), hint="give the settings file again"
+                _explain("stored settings", None, error),
+                hint="give the settings file again",
             ) from error
 
     def to_plain(self) -> dict[str, Any]:
-        """JSON values, without what was not given."""
+        """Return the settings as JSON values, without defaults."""
         return self.model_dump(mode="json", by_alias=True, exclude_defaults=True)
 
     def rule_for(self, relative: str) -> Rule | None:
-        """The first rule that matches the path (relative to the added folder), or None."""
+        """Return the first rule that matches the path (relative to the added folder), or None."""
         return next((rule for rule in self.rules if _spec(rule.match).match_file(relative)), None)
 
     @model_validator(mode="after")
     def _declared(self) -> Self:
-        known = {*self.relations, *(one.inverse for one in self.relations.values())}
-        used = [made.type for rule in self.rules for made in rule.relations]
-        used += [made.type for rule in self.rules for made in rule.links]
-        unknown = sorted(set(used) - known)
+        declared = {*self.relations, *(relation.inverse for relation in self.relations.values())}
+        used = [edge_rule.type for rule in self.rules for edge_rule in rule.relations]
+        used += [edge_rule.type for rule in self.rules for edge_rule in rule.links]
+        unknown = sorted(set(used) - declared)
         if unknown:
             raise ValueError(f"relations does not declare {', '.join(unknown)}")
         return self
@@ -292,21 +292,21 @@ def _spec(patterns: tuple[str, ...]) -> GitIgnoreSpec:
     return GitIgnoreSpec.from_lines(patterns)
 
 
-def _told(where: str, tree: yaml.Node | None, error: ValidationError) -> str:
-    """Every problem as ``file, line 3: rules.0.kind: why``."""
-    told = []
+def _explain(where: str, tree: yaml.Node | None, error: ValidationError) -> str:
+    """Describe every problem as ``file, line 3: rules.0.kind: why``."""
+    messages = []
     for problem in error.errors():
         place = [step for step in problem["loc"] if not str(step).startswith("<")]
         line, name = _line_of(tree, place), ".".join(map(str, place))
         why = problem["msg"].removeprefix("Value error, ")
-        told.append(
+        messages.append(
             f"{where}{f', line {line}' if line else ''}: {f'{name}: ' if name else ''}{why}"
         )
-    return "; ".join(told)
+    return "; ".join(messages)
 
 
 def _line_of(tree: yaml.Node | None, place: Sequence[str | int]) -> int:
-    """The line (from 1) of the innermost node on the way to ``place``; 0 when there is none."""
+    """Return the line (from 1) of the innermost existing node on the path ``place``, or 0."""
     line = tree.start_mark.line + 1 if tree else 0
     for step in place:
         if isinstance(tree, yaml.MappingNode):
@@ -325,14 +325,14 @@ def _line_of(tree: yaml.Node | None, place: Sequence[str | int]) -> int:
     return line
 
 
-MOST_VALUES = 100_000  # of one field: YAML can fold a tree of any size into a few lines
-EACH = "*"
+MAX_VALUES = 100_000  # values of one field: a few lines of YAML can expand to a tree of any size
+WILDCARD = "*"
 _NOTHING = object()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Given:
-    """What a value can be taken from."""
+class ValueSources:
+    """The sources of values: fields, facts about file and document, and the text."""
 
     fields: Mapping[str, Any] = field(default_factory=dict)
     facts: Mapping[str, str] = field(default_factory=dict)
@@ -340,7 +340,7 @@ class Given:
 
 
 def file_facts(relative: str) -> dict[str, str]:
-    """``file.*`` of a path relative to the added folder."""
+    """Return the ``file.*`` placeholders for a path relative to the added folder."""
     path = PurePosixPath(relative)
     return {
         "file.stem": path.stem,
@@ -351,31 +351,31 @@ def file_facts(relative: str) -> dict[str, str]:
 
 
 def values(fields: Mapping[str, Any], path: str) -> list[object]:
-    """Everything at ``path``: names joined by dots, ``*`` for each; lists are gone through."""
+    """Return all values at ``path``: names joined by dots, ``*`` for every key; lists are flat."""
     if path in fields:  # a field whose own name holds a dot
-        return list(islice(_items(fields[path]), MOST_VALUES))
-    found: list[object] = [fields]
+        return list(islice(_items(fields[path]), MAX_VALUES))
+    level: list[object] = [fields]
     for step in path.split("."):
-        found = list(islice(_below(found, step), MOST_VALUES))
-    return [item for value in found for item in _items(value)][:MOST_VALUES]
+        level = list(islice(_children(level, step), MAX_VALUES))
+    return [item for value in level for item in _items(value)][:MAX_VALUES]
 
 
 def entries(tree: object, path: str) -> list[tuple[str, object]]:
-    """The entries at ``path`` with their keys; of a list, the places (from 1) are the keys."""
-    found: list[tuple[str, object]] = [("", tree)]
+    """Return the entries at ``path`` with their keys; the keys of a list are positions from 1."""
+    pairs: list[tuple[str, object]] = [("", tree)]
     for step in path.split("."):
-        found = list(islice(_keyed(found, step), MOST_VALUES))
-    return found
+        pairs = list(islice(_keyed_children(pairs, step), MAX_VALUES))
+    return pairs
 
 
-def fill(template: str, given: Mapping[str, str], more: Given) -> str:
-    """``template`` with its placeholders filled; empty when a value for one is not there."""
+def fill(template: str, substitutions: Mapping[str, str], sources: ValueSources) -> str:
+    """Fill the placeholders of ``template``; empty if the value of any placeholder is missing."""
     missing = False
 
-    def value(found: re.Match[str]) -> str:
+    def value(match: re.Match[str]) -> str:
         nonlocal missing
-        name = found.group(1)
-        words = given.get(name) or more.facts.get(name) or first(more, name)
+        name = match.group(1)
+        words = substitutions.get(name) or sources.facts.get(name) or first(sources, name)
         missing = missing or not words
         return words
 
@@ -383,40 +383,40 @@ def fill(template: str, given: Mapping[str, str], more: Given) -> str:
     return "" if missing else filled
 
 
-def first(given: Given, path: str) -> str:
-    """The first word, number or date at ``path``; empty when there is none."""
-    return next((words for value in values(given.fields, path) if (words := scalar(value))), "")
+def first(sources: ValueSources, path: str) -> str:
+    """Return the first text, number or date at ``path``; empty if there is none."""
+    return next((words for value in values(sources.fields, path) if (words := scalar(value))), "")
 
 
-def pick(wanted: Pick, given: Given) -> str:
-    """The first value that is there."""
-    return next(iter(_picked(wanted, given)), "")
+def pick(choices: Pick, sources: ValueSources) -> str:
+    """Return the first value that exists; empty if none does."""
+    return next(iter(_pick_values(choices, sources)), "")
 
 
-def pick_all(wanted: Pick, given: Given) -> tuple[str, ...]:
-    """All values, without repeats."""
-    return tuple(dict.fromkeys(islice(_picked(wanted, given), MOST_VALUES)))
+def pick_all(choices: Pick, sources: ValueSources) -> tuple[str, ...]:
+    """Return all values, without repeats."""
+    return tuple(dict.fromkeys(islice(_pick_values(choices, sources), MAX_VALUES)))
 
 
-def _picked(wanted: Pick, given: Given) -> Iterator[str]:
-    for one in wanted:
-        if isinstance(one, Find):
-            for found in re.finditer(one.find, given.text, re.DOTALL):
-                words = found.group(1) if found.re.groups else found.group()
+def _pick_values(choices: Pick, sources: ValueSources) -> Iterator[str]:
+    for item in choices:
+        if isinstance(item, PatternValue):
+            for match in re.finditer(item.find, sources.text, re.DOTALL):
+                words = match.group(1) if match.re.groups else match.group()
                 if words and words.strip():
                     yield " ".join(words.split())
-        elif isinstance(one, Made):
-            words = fill(one.text, {}, given)
+        elif isinstance(item, TemplateValue):
+            words = fill(item.text, {}, sources)
             if words:
                 yield words
         else:
-            yield from (words for value in values(given.fields, one) if (words := scalar(value)))
+            yield from (words for value in values(sources.fields, item) if (words := scalar(value)))
 
 
 def _items(value: object) -> Iterator[object]:
-    """What the nested lists of ``value`` hold; it looks at ``MOST_VALUES`` things at most."""
+    """Yield the items of nested lists in ``value``, in at most ``MAX_VALUES`` steps."""
     waiting = [iter([value])]
-    for _ in range(MOST_VALUES):
+    for _ in range(MAX_VALUES):
         item = next(waiting[-1], _NOTHING)
         if item is _NOTHING:
             waiting.pop()
@@ -428,22 +428,22 @@ def _items(value: object) -> Iterator[object]:
             yield item
 
 
-def _below(trees: list[object], step: str) -> Iterator[object]:
+def _children(trees: list[object], step: str) -> Iterator[object]:
     for tree in trees:
         for item in _items(tree):
             if isinstance(item, Mapping):
-                if step == EACH:
+                if step == WILDCARD:
                     yield from item.values()
                 elif step in item:
                     yield item[step]
 
 
-def _keyed(found: list[tuple[str, object]], step: str) -> Iterator[tuple[str, object]]:
-    for _, tree in found:
+def _keyed_children(pairs: list[tuple[str, object]], step: str) -> Iterator[tuple[str, object]]:
+    for _, tree in pairs:
         if isinstance(tree, Mapping):
-            if step == EACH:
+            if step == WILDCARD:
                 yield from ((str(key), value) for key, value in tree.items())
             elif step in tree:
                 yield step, tree[step]
-        elif isinstance(tree, list) and step == EACH:
+        elif isinstance(tree, list) and step == WILDCARD:
             yield from ((str(number), value) for number, value in enumerate(tree, 1))

@@ -1,8 +1,8 @@
-"""Which settings hold in a run: the reader's own, and those that lie in an added folder.
+"""Determines which settings apply in a run: the user's own, and files found in added folders.
 
-What comes with a folder is not trusted like what the reader says. A settings file that lies in a
-folder holds for the files of that folder alone, and is told in the report. The reader's own file
-(``--settings``) holds for the whole collection and stands above all that lies in folders.
+A settings file in a folder is trusted less than the user's own: it applies to the files of that
+folder only, and the report mentions it. The user's own file (``--settings``) applies to the whole
+collection and overrides all files in folders.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from wellread.ingest.settings.collection import SETTINGS_NAME, CollectionSetting
 from wellread.ingest.sources.discover import local_path, uri_of
 from wellread.kb import KnowledgeBase
 
-FOLDERS = "folders"  # under which the settings of a collection keep those of its folders
-NOT_OWN = (FOLDERS, READERS, "moved_from")  # that are kept beside what the reader said
+FOLDERS = "folders"  # key of the folders' settings in the stored settings of a collection
+NOT_FROM_USER = (FOLDERS, READERS, "moved_from")  # stored keys not from the user's file
 Plain = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SettingsInForce:
-    """What holds for which files."""
+class EffectiveSettings:
+    """The settings of a run: for the whole collection, or per folder."""
 
     own: CollectionSettings | None = None
     folders: Mapping[str, CollectionSettings] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
     def of(self, root: str) -> CollectionSettings | None:
-        """The settings for files that were found under ``root``."""
+        """Return the settings for files that were found under ``root``."""
         return self.own or self.folders.get(root)
 
     def __bool__(self) -> bool:
@@ -40,61 +40,61 @@ class SettingsInForce:
 
 
 def own_settings(stored: Mapping[str, Any] | None) -> CollectionSettings | None:
-    """What the reader said for the whole collection; None when that is nothing."""
-    own = {name: value for name, value in (stored or {}).items() if name not in NOT_OWN}
+    """Return the user's own settings for the whole collection, or None."""
+    own = {name: value for name, value in (stored or {}).items() if name not in NOT_FROM_USER}
     return CollectionSettings.from_plain(own) if own else None
 
 
 def folder_settings(stored: Mapping[str, Any] | None) -> dict[str, CollectionSettings]:
-    """What was taken of settings that lie in folders, by the folder's address."""
-    kept: Mapping[str, Plain] = (stored or {}).get(FOLDERS, {})
-    return {root: CollectionSettings.from_plain(plain) for root, plain in kept.items()}
+    """Return the stored settings of folders, by the folder's address."""
+    plain_by_root: Mapping[str, Plain] = (stored or {}).get(FOLDERS, {})
+    return {root: CollectionSettings.from_plain(plain) for root, plain in plain_by_root.items()}
 
 
-def settings_in_force(
+def effective_settings(
     kb: KnowledgeBase,
     collection: str,
     inputs: Sequence[str],
-    given: Path | None,
-) -> SettingsInForce:
-    """The settings of a run; those that are new are kept.
+    settings_file: Path | None,
+) -> EffectiveSettings:
+    """Return the settings of a run, and store them if they changed.
 
     Args:
-        given: a file of the reader's own; it takes the place of the one before.
+        settings_file: the user's own settings file; it replaces an earlier one.
     """
     stored = kb.catalogue.collection_settings.settings(collection)
-    if READERS in (stored or {}) and not given:
+    if READERS in (stored or {}) and not settings_file:
         raise SettingsError(
-            f"the settings that were given for {collection!r}: {NAMES_READERS}",
-            hint="give a settings file without it: wellread add PATH --settings FILE",
+            f"the stored settings of {collection!r}: {NAMES_READERS}",
+            hint="pass a settings file without it: wellread add PATH --settings FILE",
         )
-    own = CollectionSettings.read(given) if given else own_settings(stored)
+    own = CollectionSettings.read(settings_file) if settings_file else own_settings(stored)
     folders = folder_settings(stored)
     notes: list[str] = []
-    lying = dict(_lying(inputs))
-    for root in {uri_of(local_path(one)) for one in inputs if "://" not in one} - lying.keys():
-        folders.pop(root, None)  # its file is there no more
-    for root, path in lying.items():
+    files = dict(_settings_files(inputs))
+    for root in {uri_of(local_path(item)) for item in inputs if "://" not in item} - files.keys():
+        folders.pop(root, None)  # its settings file no longer exists
+    for root, path in files.items():
         settings = CollectionSettings.read(path)
         if own is not None and own != CollectionSettings():
             if settings != own:
-                notes.append(f"{path} is not taken: the collection has settings of your own")
+                notes.append(f"{path} is ignored: the collection has settings of your own")
             continue
         folders[root] = settings
-        notes.append(f"{path} holds for its folder")
-    plain = {root: one.to_plain() for root, one in folders.items()}
+        notes.append(f"{path} applies to its folder")
+    plain = {root: item.to_plain() for root, item in folders.items()}
     new = {**(own.to_plain() if own else {}), **({FOLDERS: plain} if plain else {})}
-    if new != (stored or {}) or (given and stored is None):
+    if new != (stored or {}) or (settings_file and stored is None):
         kb.catalogue.collection_settings.set_settings(collection, new)
     own = None if own == CollectionSettings() else own
-    return SettingsInForce(own=own, folders=folders, notes=tuple(notes))
+    return EffectiveSettings(own=own, folders=folders, notes=tuple(notes))
 
 
-def _lying(inputs: Sequence[str]) -> Iterator[tuple[str, Path]]:
-    """Added folders with the settings file that lies in each; a link is none."""
-    for given in inputs:
-        folder = Path(local_path(given))
+def _settings_files(inputs: Sequence[str]) -> Iterator[tuple[str, Path]]:
+    """Yield added folders that contain a settings file, with the file; links are ignored."""
+    for source_input in inputs:
+        folder = Path(local_path(source_input))
         path = folder / SETTINGS_NAME
-        local = "://" not in given or given.startswith("file://")
+        local = "://" not in source_input or source_input.startswith("file://")
         if local and path.is_file() and not path.is_symlink():
             yield uri_of(folder), path

@@ -1,6 +1,6 @@
-"""Carries out a collection's rules on one source: the loader's documents, with our fields filled.
+"""Applies a collection's rules to one source: fills the fields of the loader's documents.
 
-Runs where loaders run: in the worker, with nothing but the source and the settings.
+Runs in the parser process, with nothing but the source and the settings.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from wellread.ingest.loaders.plain import Blocks, decode
 from wellread.ingest.loaders.text import markdown_files as markdown
 from wellread.ingest.settings.collection import (
     DOCUMENT_FACTS,
-    MOST_VALUES,
-    Given,
+    MAX_VALUES,
     Rule,
+    ValueSources,
     entries,
     file_facts,
     fill,
@@ -48,19 +48,19 @@ _Match = Callable[[str], re.Match[str] | None]
 
 @dataclass(frozen=True, kw_only=True)
 class SourceRules:
-    """How one source of a collection is read."""
+    """The rule that applies to one source of a collection."""
 
     rule: Rule
     relative: str
 
     @cached_property
     def identity(self) -> str:
-        """Follows the loader's identity in the source record: another one means: read again."""
-        said = self.rule.model_dump(mode="json", by_alias=True, exclude_defaults=True)
-        return tagged_hash("rul", json.dumps(said, sort_keys=True), "")
+        """A hash of the rule in the source record; if it changes, the source is read again."""
+        plain_rule = self.rule.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+        return tagged_hash("rul", json.dumps(plain_rule, sort_keys=True), "")
 
     def loader_name(self, detected: str) -> str:
-        """The loader for it, given the one that its content asks for; empty: it is left out."""
+        """Return the loader to use instead of the ``detected`` one; empty to leave it out."""
         if self.rule.skip:
             return ""
         if self.rule.entries:
@@ -72,34 +72,35 @@ class SourceRules:
     def load(
         self, source: Source, limits: LoaderLimits, loader: Loader | None
     ) -> Iterator[Document]:
-        """The documents of ``source`` as the rule wants them."""
+        """Load the documents of ``source`` and apply the rule to them."""
         rule, facts = self.rule, file_facts(self.relative)
         if rule.entries:
             yield from _entries(source, rule, facts)
             return
         if loader is None:
-            raise SourceError(source.uri, "unknown kind of file")
+            raise SourceError(source.uri, "unsupported file type")
         is_markdown = loader in (markdown.load, markdown.load_transcript)
         text = decode(source) if is_markdown else ""
         matter = split(text, source.uri)
         for document in loader(source, limits):
             own = {name: getattr(document, name.partition(".")[2]) for name in DOCUMENT_FACTS}
-            given = Given(fields=matter.fields, facts={**facts, **own}, text=text or document.text)
-            yield _mapped(document, rule, given, _linked(rule, matter, given))
+            data = ValueSources(
+                fields=matter.fields, facts={**facts, **own}, text=text or document.text
+            )
+            yield _apply(document, rule, data, _link_relations(rule, matter, data))
 
     def to_plain(self) -> dict[str, Any]:
-        """JSON values."""
+        """Return the rule and the path as JSON values."""
         rule = self.rule.model_dump(mode="json", by_alias=True, exclude_defaults=True)
         return {"rule": rule, "relative": self.relative}
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> SourceRules:
-        """The rules that ``to_plain`` made ``plain`` of."""
+        """Rebuild the rules from the result of ``to_plain``."""
         return cls(rule=Rule.model_validate(plain["rule"]), relative=plain["relative"])
 
 
 def _entries(source: Source, rule: Rule, facts: Mapping[str, str]) -> Iterator[Document]:
-    """One document for each entry of a YAML or JSON file."""
     try:
         tree = yaml.load(decode(source), Loader=YAML_LOADER)  # noqa: S506 a safe loader
     except (yaml.YAMLError, ValueError) as error:  # a date such as 2024-13-45
@@ -112,116 +113,122 @@ def _entries(source: Source, rule: Rule, facts: Mapping[str, str]) -> Iterator[D
         fields = entry if isinstance(entry, dict) else {"value": entry}
         refuse_readers(fields, source.uri, deep=False)
         blocks = Blocks()
-        said = [words for name in rule.text if (words := _words(fields, name))]
-        for words in dict.fromkeys(said):
+        texts = [words for name in rule.text if (words := _field_text(fields, name))]
+        for words in dict.fromkeys(texts):
             markdown.write(blocks, markdown.parse(markdown.strip_templates(words)), first_line=1)
-        here = Given(fields=fields, facts={**facts, "entry.key": key}, text="\n\n".join(said))
-        title = markdown.plain_line(pick(rule.title or ("title", "name"), here)) or key
-        if blocks.empty:  # a name alone is still a node
+        entry_data = ValueSources(
+            fields=fields, facts={**facts, "entry.key": key}, text="\n\n".join(texts)
+        )
+        title = markdown.plain_line(pick(rule.title or ("title", "name"), entry_data)) or key
+        if blocks.empty:  # an entity without a description is its name
             blocks.block(title)
         text, marks = blocks.build()
-        given = replace(here, facts={**here.facts, "document.title": title})
+        data = replace(entry_data, facts={**entry_data.facts, "document.title": title})
         document = Document(
             collection=source.collection,
             uri=f"{source.uri}#{key}",
             kind=rule.kind or "entity",
             title=title,
             text=text,
-            # The parser saw the entry alone: its lines are not those of the file.
+            # The parser saw only the entry, so its line numbers do not fit the file.
             marks=tuple(mark for mark in marks if not isinstance(mark, LineMark)),
             source_type=ENTRIES,
         )
-        matter = FrontMatter(fields=fields, body="\n\n".join(said))
-        yield _mapped(document, rule, given, _linked(rule, matter, given))
+        matter = FrontMatter(fields=fields, body="\n\n".join(texts))
+        yield _apply(document, rule, data, _link_relations(rule, matter, data))
 
 
-def _words(fields: Mapping[str, Any], name: str) -> str:
-    """What a field says; paragraphs stay."""
-    found = [value for value in values(fields, name) if isinstance(value, str) and value.strip()]
-    return "\n\n".join(found)
+def _field_text(fields: Mapping[str, Any], name: str) -> str:
+    texts = [value for value in values(fields, name) if isinstance(value, str) and value.strip()]
+    return "\n\n".join(texts)
 
 
-def _mapped(document: Document, rule: Rule, given: Given, links: Iterable[Relation]) -> Document:
-    """The document with everything that the rule says about it."""
+def _apply(
+    document: Document, rule: Rule, data: ValueSources, links: Iterable[Relation]
+) -> Document:
     changes: dict[str, Any] = {
         name: words
         for name in ("source_type", "language", "media_url", "title", "summary")
-        if (words := pick(getattr(rule, name), given))
+        if (words := pick(getattr(rule, name), data))
     }
     for name in {"title", "summary"} & changes.keys():
         changes[name] = markdown.plain_line(changes[name]) or getattr(document, name)
-    if url := fill(rule.url, {}, given):
+    if url := fill(rule.url, {}, data):
         changes["url"] = url
     if rule.kind is not None:
         changes["kind"] = rule.kind
-    if when := moment(pick(rule.published_at, given)):
+    if when := moment(pick(rule.published_at, data)):
         changes["published_at"] = when
-    if authors := pick_all(rule.authors, given):
+    if authors := pick_all(rule.authors, data):
         changes["authors"] = authors
     if rule.taxonomy is not None:
-        named = {name: pick_all(one, given) for name, one in rule.taxonomy.items()}
-        changes["taxonomy"] = {name: found for name, found in named.items() if found}
+        taxonomy = {name: pick_all(choices, data) for name, choices in rule.taxonomy.items()}
+        changes["taxonomy"] = {name: picked for name, picked in taxonomy.items() if picked}
     if rule.id:
-        changes["entity"] = _entity(document, rule, given, links)
+        changes["entity"] = _entity(document, rule, data, links)
     return replace(document, **changes)
 
 
-def _entity(document: Document, rule: Rule, given: Given, links: Iterable[Relation]) -> EntityFacts:
-    """The node that the document is, with its edges; none leads back to itself."""
-    own = fill(rule.id, {}, given)
-    if not own:
-        raise SourceError(document.uri, f"no id: it says nothing to fill {rule.id} with")
-    had = document.entity.relations if document.entity else ()
-    edges = dict.fromkeys([*had, *_relations(rule, given), *links])
+def _entity(
+    document: Document, rule: Rule, data: ValueSources, links: Iterable[Relation]
+) -> EntityFacts:
+    """Return the document's entity with its edges; edges to itself are dropped."""
+    own_id = fill(rule.id, {}, data)
+    if not own_id:
+        raise SourceError(document.uri, f"no id: it has no value to fill {rule.id} with")
+    existing = document.entity.relations if document.entity else ()
+    edges = dict.fromkeys([*existing, *_relations(rule, data), *links])
     return EntityFacts(
-        entity_id=own,
+        entity_id=own_id,
         entity_type=rule.type or (document.entity.entity_type if document.entity else ""),
-        aliases=pick_all(rule.aliases, given)
+        aliases=pick_all(rule.aliases, data)
         or (document.entity.aliases if document.entity else ()),
-        relations=tuple(edge for edge in edges if edge.target != own),
+        relations=tuple(edge for edge in edges if edge.target != own_id),
     )
 
 
-def _relations(rule: Rule, given: Given) -> Iterator[Relation]:
-    for made in rule.relations:
-        whole: _Match = re.compile(made.pattern or r".+", re.DOTALL).fullmatch
-        if made.source:
-            for value in values(given.fields, made.source):
-                yield from _edge(made.type, scalar(value), whole, made.target, given)
-        elif words := fill(made.target, {}, given):
-            yield Relation(type=made.type, target=words)
+def _relations(rule: Rule, data: ValueSources) -> Iterator[Relation]:
+    for edge_rule in rule.relations:
+        full_match: _Match = re.compile(edge_rule.pattern or r".+", re.DOTALL).fullmatch
+        if edge_rule.source:
+            for value in values(data.fields, edge_rule.source):
+                yield from _edge(edge_rule.type, scalar(value), full_match, edge_rule.target, data)
+        elif words := fill(edge_rule.target, {}, data):
+            yield Relation(type=edge_rule.type, target=words)
 
 
-def _linked(rule: Rule, matter: FrontMatter, given: Given) -> list[Relation]:
+def _link_relations(rule: Rule, matter: FrontMatter, data: ValueSources) -> list[Relation]:
     if not rule.links:
         return []
     tokens = markdown.parse(markdown.strip_templates(matter.body))
-    found = markdown.links(tokens) if any(one.href or one.label for one in rule.links) else []
+    links = markdown.links(tokens) if any(item.href or item.label for item in rule.links) else []
     edges: list[Relation] = []
-    for made in rule.links:
-        if made.find:
-            for place in islice(re.finditer(made.find, matter.body), MOST_VALUES):
-                edges += _target(made.type, place, made.target, given)
+    for link_rule in rule.links:
+        if link_rule.find:
+            for match in islice(re.finditer(link_rule.find, matter.body), MAX_VALUES):
+                edges += _target(link_rule.type, match, link_rule.target, data)
             continue
-        whole: _Match = re.compile(made.href or made.label).fullmatch
-        for link in found:
-            side = link.href if made.href else link.label
-            edges += _edge(made.type, side, whole, made.target, given)
+        full_match: _Match = re.compile(link_rule.href or link_rule.label).fullmatch
+        for link in links:
+            side = link.href if link_rule.href else link.label
+            edges += _edge(link_rule.type, side, full_match, link_rule.target, data)
     return edges
 
 
-def _edge(kind: str, words: str, whole: _Match, target: str, given: Given) -> Iterator[Relation]:
-    found = whole(words) if words else None
-    if found:
-        yield from _target(kind, found, target, given)
+def _edge(
+    kind: str, words: str, full_match: _Match, target: str, data: ValueSources
+) -> Iterator[Relation]:
+    match = full_match(words) if words else None
+    if match:
+        yield from _target(kind, match, target, data)
 
 
-def _target(kind: str, found: re.Match[str], target: str, given: Given) -> Iterator[Relation]:
-    """The edge to what a match names: a template, its group ``target``, or all of it."""
-    groups = {name: words for name, words in found.groupdict().items() if words}
+def _target(kind: str, match: re.Match[str], target: str, data: ValueSources) -> Iterator[Relation]:
+    """Yield an edge to the filled template, else to the group ``target`` or the whole match."""
+    groups = {name: words for name, words in match.groupdict().items() if words}
     if target:
-        words = fill(target, {**groups, "value": found.group()}, given)
+        words = fill(target, {**groups, "value": match.group()}, data)
     else:
-        words = groups.get("target", "") if "target" in found.re.groupindex else found.group()
+        words = groups.get("target", "") if "target" in match.re.groupindex else match.group()
     if words.strip():
         yield Relation(type=kind, target=" ".join(words.split()))

@@ -1,1 +1,1 @@
-"""What there is to read: files, folders, globs, addresses; and what changes among them."""
+"""Finds and fetches sources: files, folders, globs and web addresses."""

@@ -1,4 +1,4 @@
-"""Finds the sources that a list of paths, folders, globs and web addresses stands for."""
+"""Expands a list of paths, folders, globs and web addresses into single sources."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from wellread.errors import SourceError
 from wellread.ingest.sources.addresses import FetchError, is_web, parse_address
 
 LIST_EXTENSION = ".opml"
-LARGEST_LIST = 20_000_000  # bytes of an OPML file
-LINK_OUT = "a link that leads out of the folder is not followed (sources.follow_links)"
+MAX_LIST_BYTES = 20_000_000  # bytes of an OPML file
+OUTSIDE_LINK = "a link to a file outside the folder is not followed (sources.follow_links)"
 
 _OPML = re.compile(
     rb"(?:\xef\xbb\xbf)?\s*(?:<\?.*?\?>\s*|<!--.*?-->\s*|<!DOCTYPE[^>]*>\s*)*<opml\b",
@@ -31,10 +31,10 @@ _OPML = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundFile:
-    """A file that is there, with what tells whether it changed (bytes, nanoseconds).
+    """An existing file, with size (bytes) and time of change (nanoseconds).
 
     Attributes:
-        root: the input it was found under: the uri of the folder, the glob, or of itself.
+        root: the URI of the input it was found under: a folder, a glob, or the file itself.
     """
 
     path: Path
@@ -55,7 +55,7 @@ class FoundPage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundBytes:
-    """A source that came with its bytes: standard input. ``root`` is itself."""
+    """A source that comes with its bytes, such as standard input; it is its own ``root``."""
 
     uri: str
     root: str
@@ -63,8 +63,8 @@ class FoundBytes:
     data: bytes
 
 
-class PassedOverError(SourceError):
-    """A source that is there and is not read on purpose: no failure."""
+class SkippedSourceError(SourceError):
+    """Raised for a source that exists but is skipped on purpose; not a failure."""
 
 
 Found = FoundFile | FoundPage | FoundBytes | SourceError
@@ -77,51 +77,51 @@ def find_files(
     *,
     follow_links: bool = False,
 ) -> list[Found]:
-    """Every source of ``inputs``, each once, sorted by uri; what is not there as an error.
+    """Return every source of ``inputs`` once, sorted by URI; missing ones are errors in the list.
 
-    Folders are read recursively without following links to folders (so a loop ends), leaving out
-    ``exclude`` and the patterns of every ``.wellreadignore`` on the way (form of .gitignore). A
-    file that is named itself is always read. A list of feeds stands for its feeds. Nothing is
-    fetched here.
+    Folders are read recursively without following links to folders (which could form loops) and
+    without files that match ``exclude`` or a ``.wellreadignore`` on the way (.gitignore syntax). A
+    file that is named directly is always read. A list of feeds is replaced by its feeds. Nothing
+    is fetched here.
 
     Args:
-        follow_links: also read files that a link in a folder names and that lie outside of it;
-            otherwise these are ``PassedOverError``. Whoever made the folder could name any file.
+        follow_links: also read files outside a folder that links in it point to; otherwise these
+            are ``SkippedSourceError``. The folder's author could point such a link at any file.
     """
-    found: dict[str, Found] = {}
-    for given in inputs:
-        items = _expand(given, exclude) if isinstance(given, str) else iter([given])
-        top = _top(given) if isinstance(given, str) and not follow_links else ""
+    sources: dict[str, Found] = {}
+    for entry in inputs:
+        items = _expand(entry, exclude) if isinstance(entry, str) else iter([entry])
+        top = _input_folder(entry) if isinstance(entry, str) and not follow_links else ""
         for found_item in items:
-            item = _kept_inside(found_item, top) if top else found_item
-            found.setdefault(item.uri, item)
-    return [found[uri] for uri in sorted(found)]
+            item = _inside_or_error(found_item, top) if top else found_item
+            sources.setdefault(item.uri, item)
+    return [sources[uri] for uri in sorted(sources)]
 
 
 def is_feed_list(data: bytes) -> bool:
-    """Whether the bytes begin as OPML does."""
+    """Whether the bytes are a list of feeds in OPML."""
     return bool(_OPML.match(data[:4096]))
 
 
 def feeds_in(data: bytes, uri: str) -> list[FoundPage | SourceError]:
-    """The feeds that the OPML list at ``uri`` names, to be fetched; ``uri`` is their root."""
-    # Brings the XML parser along, which most runs do without.
+    """Return the feeds that the OPML list at ``uri`` names; ``uri`` is their root."""
+    # Imported late: it loads the XML parser, which most runs do not need.
     from wellread.ingest.loaders.text.feeds import feeds_of  # noqa: PLC0415
 
-    found: list[FoundPage | SourceError] = []
+    feeds: list[FoundPage | SourceError] = []
     for url in feeds_of(data, uri):
         try:
             address = str(parse_address(url))
-            found.append(FoundPage(uri=address, root=uri, as_feed=True))
+            feeds.append(FoundPage(uri=address, root=uri, as_feed=True))
         except FetchError as error:
-            found.append(error)
-    if not found:
-        raise SourceError(uri, "the list names no feed")
-    return found
+            feeds.append(error)
+    if not feeds:
+        raise SourceError(uri, "the list contains no feeds")
+    return feeds
 
 
 def standard_input(stream: IO[bytes], name: str, limit: int) -> FoundBytes:
-    """Read standard input to its end; the extension of ``name`` tells the kind."""
+    """Read standard input to its end; the extension of ``name`` gives the file type."""
     uri = f"stdin:{quote(name or 'stdin', safe='')}"
     data = stream.read(limit + 1)
     if not data:
@@ -132,56 +132,56 @@ def standard_input(stream: IO[bytes], name: str, limit: int) -> FoundBytes:
 
 
 def uri_of(path: str | Path) -> str:
-    """The uri by which the file or folder ``path`` is known."""
+    """Return the ``file:`` URI of a file or folder."""
     # Lone surrogates (names that are not UTF-8) are percent-encoded by as_uri through os.fsencode.
     return Path(os.path.abspath(path)).as_uri()
 
 
-def local_path(given: str) -> str:
-    """The path that ``given`` names; a ``file:`` address is percent-decoded."""
-    if not given.startswith("file://"):
-        return os.path.expanduser(given)
-    path = given.removeprefix("file://").removeprefix("localhost")
+def local_path(source_input: str) -> str:
+    """Return the path that ``source_input`` names; a ``file:`` address is percent-decoded."""
+    if not source_input.startswith("file://"):
+        return os.path.expanduser(source_input)
+    path = source_input.removeprefix("file://").removeprefix("localhost")
     if sys.platform == "win32":
         return url2pathname(path)
     return os.fsdecode(unquote_to_bytes(path))
 
 
-def pattern_of(given: str) -> str:
-    """The glob that ``given`` is; empty when it names one thing, there or not."""
-    path = local_path(given)
-    return path if glob.has_magic(given) and not os.path.lexists(path) else ""
+def pattern_of(text: str) -> str:
+    """Return ``text`` as a glob pattern; empty if it is a plain path or an existing file."""
+    path = local_path(text)
+    return path if glob.has_magic(text) and not os.path.lexists(path) else ""
 
 
-def _expand(given: str, exclude: Sequence[str]) -> Iterator[Found]:
-    if given == "-":
-        yield SourceError(given, "standard input is read by `wellread add -` only")
+def _expand(source_input: str, exclude: Sequence[str]) -> Iterator[Found]:
+    if source_input == "-":
+        yield SourceError(source_input, "only `wellread add -` reads standard input")
         return
-    if is_web(given):
-        yield _page(given)
+    if is_web(source_input):
+        yield _page(source_input)
         return
-    # os.path, not Path: its questions answer no, where Path raises for a name that is too long.
-    path = local_path(given)
+    # os.path and not Path, which raises for a name that is too long.
+    path = local_path(source_input)
     if os.path.isdir(path):
         yield from _walk(path, uri_of(path), exclude)
     elif path.lower().endswith(LIST_EXTENSION) and os.path.isfile(path):
-        yield from _listed(path)
+        yield from _feeds_in_file(path)
     elif os.path.lexists(path):
         yield _stat(path, uri_of(path))
-    elif pattern_of(given):
-        yield from _matches(path, given, exclude)
+    elif pattern_of(source_input):
+        yield from _matches(path, source_input, exclude)
     else:
         yield SourceError(uri_of(path), "there is no such file or folder")
 
 
-def _listed(path: str) -> Iterator[Found]:
+def _feeds_in_file(path: str) -> Iterator[Found]:
     uri = uri_of(path)
     try:
         with open(path, "rb") as file:
-            data = file.read(LARGEST_LIST + 1)
-        if len(data) > LARGEST_LIST:
+            data = file.read(MAX_LIST_BYTES + 1)
+        if len(data) > MAX_LIST_BYTES:
             raise SourceError(
-                uri, f"too large for a list of feeds: more than {LARGEST_LIST:,} bytes"
+                uri, f"too large for a list of feeds: more than {MAX_LIST_BYTES:,} bytes"
             )
         yield from feeds_in(data, uri)
     except SourceError as error:
@@ -190,11 +190,11 @@ def _listed(path: str) -> Iterator[Found]:
         yield SourceError(uri, f"cannot be read: {error.strerror}")
 
 
-def _matches(pattern: str, given: str, exclude: Sequence[str]) -> Iterator[Found]:
+def _matches(pattern: str, source_input: str, exclude: Sequence[str]) -> Iterator[Found]:
     root = uri_of(pattern)
     matches = sorted(glob.glob(pattern, recursive=True))
     if not matches:
-        yield SourceError(given, "nothing matches this pattern")
+        yield SourceError(source_input, "nothing matches this pattern")
     for match in matches:
         if os.path.isdir(match):
             yield from _walk(match, root, exclude)
@@ -202,36 +202,36 @@ def _matches(pattern: str, given: str, exclude: Sequence[str]) -> Iterator[Found
             yield _stat(match, root)
 
 
-def _page(given: str) -> Found:
+def _page(source_input: str) -> Found:
     try:
-        uri = str(parse_address(given))
+        uri = str(parse_address(source_input))
     except FetchError as error:
         return error
     return FoundPage(uri=uri, root=uri)
 
 
-def _top(given: str) -> str:
-    """The folder that a folder or a glob keeps to, without links; empty for anything else."""
-    if is_web(given) or given == "-":
+def _input_folder(source_input: str) -> str:
+    """Return the real path of an input folder or of a glob's fixed part; else empty."""
+    if is_web(source_input) or source_input == "-":
         return ""
-    path = pattern_of(given) or local_path(given)
+    path = pattern_of(source_input) or local_path(source_input)
     while glob.has_magic(path) and not os.path.lexists(path):
         path = os.path.dirname(path)
     folder = path or os.curdir
-    return os.path.realpath(folder) if pattern_of(given) or os.path.isdir(folder) else ""
+    return os.path.realpath(folder) if pattern_of(source_input) or os.path.isdir(folder) else ""
 
 
-def _kept_inside(item: Found, top: str) -> Found:
-    """The item, unless it is a file that lies outside of the folder."""
+def _inside_or_error(item: Found, top: str) -> Found:
+    """Return the item, or an error if it is a file outside the folder ``top``."""
     if not isinstance(item, FoundFile):
         return item
-    walked = item.uri.startswith(item.root)  # so no link to a folder lies on the way
+    walked = item.uri.startswith(item.root)  # then no folder on the path is a link
     if walked and not os.path.islink(item.path):
         return item
     real = os.path.realpath(item.path)
     if os.path.commonpath([top, real]) == top:
         return item
-    return PassedOverError(item.uri, LINK_OUT)
+    return SkippedSourceError(item.uri, OUTSIDE_LINK)
 
 
 def _walk(top: str, root: str, exclude: Sequence[str]) -> Iterator[Found]:
@@ -249,7 +249,7 @@ def _walk(top: str, root: str, exclude: Sequence[str]) -> Iterator[Found]:
             with os.scandir(folder) as listing:
                 entries = list(listing)
             if any(entry.name == IGNORE_FILE for entry in entries):
-                rules = ((below, _own_rules(Path(folder), uri)), *rules)
+                rules = ((below, _read_ignore_file(Path(folder), uri)), *rules)
         except SourceError as error:
             yield error
             continue
@@ -258,17 +258,17 @@ def _walk(top: str, root: str, exclude: Sequence[str]) -> Iterator[Found]:
             continue
         for entry in entries:
             name = entry.name
-            at = f"{uri}/{quote_from_bytes(os.fsencode(name))}"
+            entry_uri = f"{uri}/{quote_from_bytes(os.fsencode(name))}"
             if entry.is_dir(follow_symlinks=False):
-                if not _left_out(f"{below}{name}/", rules):
-                    waiting.append((entry.path, at, f"{below}{name}/", rules))
-            elif name != IGNORE_FILE and not _left_out(below + name, rules):
+                if not _is_ignored(f"{below}{name}/", rules):
+                    waiting.append((entry.path, entry_uri, f"{below}{name}/", rules))
+            elif name != IGNORE_FILE and not _is_ignored(below + name, rules):
                 is_list = name.lower().endswith(LIST_EXTENSION) and not entry.is_symlink()
-                yield from _listed(entry.path) if is_list else _entry(entry, at, root)
+                yield from _feeds_in_file(entry.path) if is_list else _entry(entry, entry_uri, root)
 
 
 def _entry(entry: os.DirEntry[str], uri: str, root: str) -> Iterator[Found]:
-    """The file of a folder's listing; a link to a folder is passed over."""
+    """Yield the file of a directory entry; a link to a folder is skipped."""
     try:
         status = entry.stat()
     except OSError as error:
@@ -297,12 +297,12 @@ def _file(path: Path, uri: str, root: str, status: os.stat_result) -> Found:
 IGNORE_FILE = ".wellreadignore"
 
 
-# Patterns with the path (below the input) of the folder they stand in, innermost first.
+# Each folder's path (below the input) with its ignore patterns, innermost first.
 _Rules = tuple[tuple[str, GitIgnoreSpec], ...]
 
 
-def _left_out(path: str, rules: _Rules) -> bool:
-    """Whether the path below the input (with a slash at its end when a folder) is left out."""
+def _is_ignored(path: str, rules: _Rules) -> bool:
+    """Whether the path below the input (with a final slash for a folder) is ignored."""
     for base, spec in rules:
         decided = spec.check_file(path[len(base) :]).include
         if decided is not None:
@@ -310,8 +310,8 @@ def _left_out(path: str, rules: _Rules) -> bool:
     return False
 
 
-def _own_rules(folder: Path, uri: str) -> GitIgnoreSpec:
-    """Those of the folder. It is not read without them: they may keep private files out."""
+def _read_ignore_file(folder: Path, uri: str) -> GitIgnoreSpec:
+    """Return the folder's ignore patterns; on failure it is not read, it may be private."""
     try:
         text = (folder / IGNORE_FILE).read_text(encoding="utf-8", errors="replace")
     except OSError as error:
@@ -323,4 +323,4 @@ def _compile(patterns: Iterable[str], uri: str, where: str) -> GitIgnoreSpec:
     try:
         return GitIgnoreSpec.from_lines(patterns)
     except (ValueError, re.error) as error:
-        raise SourceError(uri, f"not read: a pattern of {where} is wrong: {error}") from error
+        raise SourceError(uri, f"not read: a pattern in {where} is invalid: {error}") from error

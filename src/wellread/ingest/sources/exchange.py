@@ -1,13 +1,13 @@
-"""One request to a web server and its answer, under limits and in good manners.
+"""Sends a request to a web server, with limits on time, size and request rate.
 
-Requests to one host follow one another, never two at a time and never faster than
-``web.interval``. Nothing is kept between two requests: no cookie, no connection.
+Requests to one host are sent one at a time and not more often than ``web.interval`` allows.
+Nothing is kept between two requests: no cookies, no connections.
 
-It is a back end for httpcore, the layer below httpx, because only there can two things be promised:
-the name is resolved once and the connection made to what it resolved to, so that a name which
-changes its mind between check and use (DNS rebinding) gains nothing; and every read ends at one
-deadline, so that a server which sends a byte now and then, in headers too, holds nobody up. A body
-is cut off at a limit while it is unpacked: a few kilobytes can unpack to gigabytes.
+The network back end is written for httpcore, the layer below httpx, because only there two things
+can be guaranteed: the name is resolved once and the connection goes to the checked address, which
+defeats DNS rebinding; and every read ends at one deadline, so that a server which sends a byte now
+and then, even in headers, cannot block a run. A body is cut off at a limit while it is
+decompressed: a few kilobytes can expand to gigabytes.
 """
 
 from __future__ import annotations
@@ -38,26 +38,26 @@ from wellread.ingest.sources.addresses import (
     system_addresses,
 )
 
-Judge = Callable[[str, Sequence[str]], Sequence[str]]
-"""Host and its addresses to those that may be asked; raises FetchError."""
+Check = Callable[[str, Sequence[str]], Sequence[str]]
+"""Returns the allowed ones of a host's addresses; raises FetchError."""
 
 
 class Deadline:
-    """A moment after which nothing is waited for."""
+    """The moment at which all waiting for a request ends."""
 
     def __init__(self, seconds: float) -> None:
         self._at = time.monotonic() + seconds
 
     @property
     def passed(self) -> bool:
-        """Whether the time is over."""
+        """Whether the deadline has passed."""
         return time.monotonic() >= self._at
 
     def left(self, most: float | None) -> float:
-        """Seconds to wait now: what is left, at most ``most``.
+        """Return the seconds left, at most ``most``.
 
         Raises:
-            httpcore.ReadTimeout: nothing is left.
+            httpcore.ReadTimeout: no time is left.
         """
         left = self._at - time.monotonic()
         if left <= 0:
@@ -65,14 +65,14 @@ class Deadline:
         return left if most is None else min(left, most)
 
 
-class JudgedNetwork(httpcore.NetworkBackend):
-    """Resolves a host, lets ``judge`` look at what came out, and connects to exactly that.
+class CheckedNetwork(httpcore.NetworkBackend):
+    """Resolves a host, has ``judge`` check its addresses, and connects only to checked ones.
 
     Args:
-        judge: None lets everything through (the connection is to a proxy of the user's own).
+        judge: None allows every address (the connection goes to the user's own proxy).
     """
 
-    def __init__(self, uri: str, resolve: Resolve, judge: Judge | None, deadline: Deadline) -> None:
+    def __init__(self, uri: str, resolve: Resolve, judge: Check | None, deadline: Deadline) -> None:
         self._uri = uri
         self._resolve = resolve
         self._judge = judge
@@ -87,14 +87,14 @@ class JudgedNetwork(httpcore.NetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore.NetworkStream:
-        """A connection to the first judged address that answers.
+        """Connect to the first checked address that answers.
 
         Raises:
-            FetchError: the host is unknown, or may not be asked.
+            FetchError: the host is unknown or not allowed.
             httpcore.ConnectError, httpcore.ConnectTimeout: none of its addresses answers.
         """
-        found = self._addresses(host, port, timeout)
-        allowed = self._judge(host, found) if self._judge else found
+        addresses = self._addresses(host, port, timeout)
+        allowed = self._judge(host, addresses) if self._judge else addresses
         problem: httpcore.NetworkError | httpcore.TimeoutException = httpcore.ConnectError(host)
         for address in allowed:
             try:
@@ -108,13 +108,13 @@ class JudgedNetwork(httpcore.NetworkBackend):
         raise problem
 
     def _addresses(self, host: str, port: int, timeout: float | None) -> Sequence[str]:
-        """What ``host`` resolves to, in limited time: the system's resolver has no limit itself."""
-        found: list[Sequence[str]] = []
+        """Resolve ``host`` in a thread, as the system's resolver has no time limit."""
+        results: list[Sequence[str]] = []
         problems: list[OSError | UnicodeError] = []
 
         def ask() -> None:
             try:
-                found.append(self._resolve(host, port))
+                results.append(self._resolve(host, port))
             except (OSError, UnicodeError) as error:  # UnicodeError: a label that is too long
                 problems.append(error)
 
@@ -123,13 +123,13 @@ class JudgedNetwork(httpcore.NetworkBackend):
         thread.join(self._deadline.left(timeout))
         if problems:
             raise FetchError(self._uri, f"the host {host} was not found: {problems[0]}")
-        if not found:
+        if not results:
             raise FetchError(self._uri, f"the host {host} was not found in time")
-        return found[0]
+        return results[0]
 
 
 class _LimitedStream(httpcore.NetworkStream):
-    """A stream whose every wait ends at the deadline."""
+    """A stream on which no wait exceeds the deadline."""
 
     def __init__(self, stream: httpcore.NetworkStream, deadline: Deadline) -> None:
         self._stream = stream
@@ -170,11 +170,11 @@ class TooLargeError(Exception):
 
 
 class BadEncodingError(Exception):
-    """The body is not packed in the way that its header says."""
+    """The body is not compressed in the way that its header says."""
 
 
 class Body:
-    """Collects the pieces of a body."""
+    """Collects and decompresses the chunks of a body, up to a limit."""
 
     def __init__(self, encoding: str, limit: int) -> None:
         self._limit = limit
@@ -184,10 +184,10 @@ class Body:
         self._packs = encoding.strip().lower().removeprefix("x-") == ENCODING
         self._unpacker = zlib.decompressobj(_GZIP)
         if not self._packs and encoding.strip().lower() not in ("", "identity"):
-            raise BadEncodingError(f"packed as {encoding[:40]}, which was not asked for")
+            raise BadEncodingError(f"compressed as {encoding[:40]}, which was not requested")
 
     def feed(self, chunk: bytes) -> None:
-        """Take the next piece."""
+        """Add the next chunk."""
         self._packed += len(chunk)
         if self._packed > self._limit:
             raise TooLargeError
@@ -197,12 +197,12 @@ class Body:
         try:
             self._unpack(chunk)
         except zlib.error as error:
-            raise BadEncodingError(f"not gzip as it says: {error}") from error
+            raise BadEncodingError(f"declared as gzip, but is not: {error}") from error
 
     def finish(self) -> bytes:
-        """The whole body."""
+        """Return the whole body."""
         if self._packs and self._packed and not self._unpacker.eof:
-            raise BadEncodingError("the packed data ends in the middle")
+            raise BadEncodingError("the compressed data is incomplete")
         return b"".join(self._pieces)
 
     def _unpack(self, chunk: bytes) -> None:
@@ -211,7 +211,7 @@ class Body:
                 if not chunk.startswith(_GZIP_START):  # padding after the end
                     return
                 self._unpacker = zlib.decompressobj(_GZIP)
-            # One byte more than is left shows that there is too much.
+            # One byte more than the rest of the limit shows that the body is too large.
             self._keep(self._unpacker.decompress(chunk, self._limit - self._length + 1))
             chunk = self._unpacker.unconsumed_tail or self._unpacker.unused_data
 
@@ -223,12 +223,12 @@ class Body:
 
 
 AGENT = "wellread"
-CHUNK_STATUSES = (200, 203)  # the only ones whose body is read
+CHUNK_STATUSES = (200, 203)  # the only statuses whose body is read
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What a server answered; header names in lower case, ``data`` unpacked."""
+    """A server's answer; header names are in lower case, ``data`` is decompressed."""
 
     status: int
     headers: Mapping[str, str]
@@ -237,7 +237,7 @@ class Answer:
 
 @dataclass(slots=True)
 class _Host:
-    """What is remembered of one host (``free_at`` is monotonic seconds)."""
+    """The rate limit state of one host (``free_at`` is in monotonic seconds)."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     free_at: float = 0.0
@@ -248,7 +248,7 @@ class Exchange:
     """Sends requests. Safe to use from several threads.
 
     Args:
-        resolve: host and port to addresses; stands in for the system's resolver in tests.
+        resolve: resolves host and port to addresses; tests replace it.
     """
 
     def __init__(
@@ -274,10 +274,10 @@ class Exchange:
         delay: float = 0.0,
         accept: Callable[[Answer], object] | None = None,
     ) -> Answer:
-        """Ask for ``address``; redirects and error statuses are answers like others.
+        """Request ``address``; redirects and error statuses are returned like other answers.
 
         Args:
-            delay: seconds that the host asked for between two requests.
+            delay: seconds between two requests that the host asks for.
         """
         uri = str(address)
         with self._turn(address, max(delay, self.settings.interval)):
@@ -292,10 +292,10 @@ class Exchange:
             except httpcore.TimeoutException as error:
                 raise FetchError(uri, self._too_slow(error, deadline)) from error
             except (httpcore.ProtocolError, httpcore.NetworkError, httpcore.ProxyError) as error:
-                raise FetchError(uri, _broken(error)) from error
+                raise FetchError(uri, _failure_reason(error)) from error
 
     def close_until(self, address: httpx.URL, moment: datetime) -> None:
-        """The host asked to be left alone until ``moment``."""
+        """Refuse requests to the host until ``moment``."""
         self._host(address).closed_until = moment
 
     def _ask(
@@ -328,7 +328,7 @@ class Exchange:
             self._pool(address, deadline) as pool,
             pool.stream("GET", where, headers=lines, extensions={"timeout": waits}) as response,
         ):
-            answer = Answer(status=response.status, headers=_plain(response.headers))
+            answer = Answer(status=response.status, headers=_header_dict(response.headers))
             if accept:
                 accept(answer)
             if answer.status not in CHUNK_STATUSES:
@@ -344,7 +344,7 @@ class Exchange:
     def _pool(self, address: httpx.URL, deadline: Deadline) -> httpcore.ConnectionPool:
         proxy = _proxy_for(address) if self.settings.use_proxy else ""
         judge = partial(check_addresses, str(address), settings=self.settings)
-        network = JudgedNetwork(str(address), self._resolve, None if proxy else judge, deadline)
+        network = CheckedNetwork(str(address), self._resolve, None if proxy else judge, deadline)
         if not proxy:
             return httpcore.ConnectionPool(ssl_context=self._tls, network_backend=network)
         parts = urlsplit(proxy)
@@ -358,7 +358,7 @@ class Exchange:
 
     @cached_property
     def _tls(self) -> ssl.SSLContext:
-        """Trusted authorities: those of certifi, or SSL_CERT_FILE and SSL_CERT_DIR."""
+        """The trusted certificate authorities: certifi's, or SSL_CERT_FILE and SSL_CERT_DIR."""
         return httpx.create_ssl_context()
 
     def _host(self, address: httpx.URL) -> _Host:
@@ -371,7 +371,7 @@ class Exchange:
         with host.lock:
             closed = host.closed_until
             if closed and closed > datetime.now(UTC):
-                reason = asked_to_wait(address.host, closed)
+                reason = pause_reason(address.host, closed)
                 raise FetchError(str(address), reason)
             pause = host.free_at - time.monotonic()
             if pause > 0:
@@ -388,40 +388,40 @@ class Exchange:
         if isinstance(error, httpcore.ConnectTimeout):
             limit = f"{settings.connect_timeout:g} seconds"
             return f"cannot be reached within {limit}"
-        return f"the server said nothing for {settings.read_timeout:g} seconds"
+        return f"the server sent nothing for {settings.read_timeout:g} seconds"
 
 
-def asked_to_wait(host: str, until: datetime) -> str:
-    """The reason why a host is not asked now."""
-    return f"{host} asks to be left alone until {until:%Y-%m-%d %H:%M:%S} UTC"
+def pause_reason(host: str, until: datetime) -> str:
+    """Return the reason why no request is sent to a host for now."""
+    return f"{host} accepts no further requests until {until:%Y-%m-%d %H:%M:%S} UTC"
 
 
-def _broken(error: Exception) -> str:
+def _failure_reason(error: Exception) -> str:
     cause = error.__cause__ or error.__context__ or error
     if isinstance(cause, ssl.SSLCertVerificationError):
         return f"the certificate is not trusted: {cause.verify_message}"
     if isinstance(error, httpcore.ConnectError):
         return f"cannot be reached: {error or cause}"
     if isinstance(error, httpcore.ProxyError):
-        return f"the proxy refuses: {error}"
-    return f"the answer breaks off or is not HTTP: {error or type(error).__name__}"
+        return f"the proxy refuses the request: {error}"
+    return f"the answer is incomplete or not HTTP: {error or type(error).__name__}"
 
 
-def _plain(headers: list[tuple[bytes, bytes]]) -> dict[str, str]:
-    """The first header of each name; encodings, which are a list, are joined."""
-    found: dict[str, str] = {}
+def _header_dict(headers: list[tuple[bytes, bytes]]) -> dict[str, str]:
+    """Return the first header of each name; several content encodings are joined."""
+    first_values: dict[str, str] = {}
     for name, value in headers:
         key, text = name.decode("latin-1").lower(), value.decode("latin-1")
-        if key == "content-encoding" and key in found:
-            text = f"{found[key]}, {text}"
-        elif key in found:
+        if key == "content-encoding" and key in first_values:
+            text = f"{first_values[key]}, {text}"
+        elif key in first_values:
             continue
-        found[key] = text
-    return found
+        first_values[key] = text
+    return first_values
 
 
 def _proxy_for(address: httpx.URL) -> str:
-    """The system's proxy for ``address``; empty when it is to be asked directly."""
+    """Return the system's proxy for ``address``; empty for a direct connection."""
     if urllib.request.proxy_bypass(address.host):
         return ""
     proxies = urllib.request.getproxies()

@@ -1,1 +1,1 @@
-"""Embedders: what turns texts into vectors."""
+"""Embedders, which turn texts into vectors."""

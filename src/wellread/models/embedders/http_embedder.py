@@ -1,4 +1,4 @@
-"""An embedder behind an OpenAI-compatible server (OpenAI, Ollama, TEI, vLLM, llama.cpp)."""
+"""Embeds texts on an OpenAI-compatible server (OpenAI, Ollama, TEI, vLLM, llama.cpp)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from wellread.errors import ModelError, ModelTimeoutError, SettingsError
 from wellread.models.base import Purpose
-from wellread.models.server_calls import pause_after, without_keys
+from wellread.models.server_calls import pause_after, remove_keys
 
 RETRIES = 4
 LONGEST_WAIT = 30.0
@@ -27,9 +27,9 @@ MESSAGE_CHARACTERS = 300
 BATCH_TEXTS = 64
 BATCH_CHARACTERS = 100_000
 MAX_CHARACTERS = 24_000
-"""More of one text is cut off: servers refuse what is longer than their model reads."""
+"""Longer texts are truncated, because servers refuse texts longer than their model reads."""
 BLANK = "."
-"""Sent for a text without a visible character, which servers refuse."""
+"""Sent in place of a text without a visible character, which servers refuse."""
 RETRYABLE = (408, 409, 425, 429)
 CHECK_KEY = "check the key in the environment variable that embedding.api_key_env names"
 HINTS = {
@@ -45,15 +45,15 @@ logger = logging.getLogger(__name__)
 
 
 class HttpEmbedder:
-    """Vectors from ``POST {url}/embeddings``, normalised here.
+    """Embeds texts with ``POST {url}/embeddings``, and normalises the vectors. Thread-safe.
 
     Queries and passages are treated alike. At most 24,000 characters of a text are sent, and no
     more than 64 texts or 100,000 characters at once. Rate limits, server errors, time-outs and
-    broken connections are tried again, up to 4 times; a server that asks for a wait of more than
-    30 seconds is not waited for. Safe to call from several threads.
+    broken connections are retried up to 4 times, unless the server asks for a wait of more than
+    30 seconds.
 
-    The first use of ``dimensions`` or ``identity`` asks the server when nothing was embedded
-    before, so these raise ``ModelError`` too.
+    The first use of ``dimensions`` or ``identity`` may call the server, so these can raise
+    ``ModelError`` too.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class HttpEmbedder:
             )
         if not api_key.isascii():
             raise SettingsError(
-                "the key of the embedding server holds characters that cannot be sent",
+                "the key of the embedding server contains characters that cannot be sent",
                 hint="check the environment variable that embedding.api_key_env names",
             )
         self._model, self._timeout, self._sleep = model, timeout, sleep
@@ -88,17 +88,17 @@ class HttpEmbedder:
         self._lock = threading.Lock()
 
     def close(self) -> None:
-        """Close the connections; the embedder cannot be used any more."""
+        """Close the connections; the embedder can no longer be used."""
         self._client.close()
 
     @property
     def identity(self) -> str:
-        """Model, server, dimensions."""
+        """Model, server and dimensions."""
         return f"http:{self._model}@{self._host}/{self.dimensions}"
 
     @property
     def dimensions(self) -> int:
-        """Length of a vector, as the server's first reply has it."""
+        """Length of a vector, taken from the server's first reply."""
         if not self._dimensions:
             self._request([BLANK])
         return self._dimensions
@@ -110,13 +110,13 @@ class HttpEmbedder:
         return np.concatenate([self._request(batch) for batch in _batches(texts)])
 
     def _request(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """The server's vectors in the order of ``texts``, checked and normalised."""
+        """Return the server's vectors in the order of ``texts``, checked and normalised."""
         reply = self._post({"model": self._model, "input": list(texts)})
         try:
             if not isinstance(reply, dict) or not isinstance(reply.get("data"), list):
                 raise ValueError("it has no list 'data'")
             rows = [item["embedding"] for item in _indexed(reply["data"], len(texts))]
-            # A plain cast of a ragged list or of text fails with one of these errors.
+            # Casting a ragged list or text raises one of the errors below.
             vectors = np.asarray(rows, dtype=np.float64)
         except (ValueError, TypeError, KeyError, OverflowError) as error:
             hint = "the server must speak the OpenAI embeddings format"
@@ -125,22 +125,22 @@ class HttpEmbedder:
             norms = np.linalg.norm(vectors, axis=-1, keepdims=True)
         if vectors.ndim != 2 or not np.isfinite(norms).all() or not (norms > 0).all():
             raise ModelError(
-                f"{self._where}: the reply holds a vector that is empty, zero or not finite",
+                f"{self._where}: the reply contains a vector that is empty, zero or not finite",
                 hint="check that embedding.model is an embedding model",
             )
         with self._lock:
-            found = vectors.shape[1]
-            self._dimensions = self._dimensions or found
-            if found != self._dimensions:
+            width = vectors.shape[1]
+            self._dimensions = self._dimensions or width
+            if width != self._dimensions:
                 raise ModelError(
-                    f"{self._where}: vectors of {found} dimensions after {self._dimensions}",
-                    hint="the server changed its model; start again and index anew",
+                    f"{self._where}: vectors of {width} dimensions after {self._dimensions}",
+                    hint="the server changed its model; restart and run 'wellread reindex'",
                 )
         unit: NDArray[np.float32] = (vectors / norms).astype(np.float32)
         return unit
 
     def _post(self, body: Mapping[str, object]) -> Any:
-        """The decoded JSON of the server's reply, after further tries where they may help."""
+        """Return the decoded JSON of the server's reply, with retries of temporary failures."""
         tried = 0
         while True:
             try:
@@ -154,7 +154,7 @@ class HttpEmbedder:
             tried += 1
 
     def _try(self, body: Mapping[str, object]) -> Any:
-        # The client's own limit holds for each piece of a reply, so a trickle would never end.
+        # The client's own limit applies to each piece, so a slow trickle would never end.
         deadline = time.monotonic() + self._timeout
         try:
             with self._client.stream("POST", self._endpoint, json=body) as response:
@@ -172,15 +172,15 @@ class HttpEmbedder:
             ) from error
         status = response.status_code
         if not response.is_success:
-            # Cut after the key is out, so that no half of it is left.
-            said = self._clean(_message(content) or response.reason_phrase)[:MESSAGE_CHARACTERS]
-            refused = ModelError(
-                f"{self._where}: HTTP {status}: {said}",
+            # Truncated after removing the key, so that no part of the key is left.
+            message = self._clean(_message(content) or response.reason_phrase)[:MESSAGE_CHARACTERS]
+            problem = ModelError(
+                f"{self._where}: HTTP {status}: {message}",
                 hint=HINTS.get(status, "see the server's log" if status >= 500 else ""),
                 retryable=status in RETRYABLE or status >= 500,
             )
-            refused.retry_after = _retry_after(response)
-            raise refused
+            problem.retry_after = _retry_after(response)
+            raise problem
         try:
             return json.loads(content)
         except (ValueError, RecursionError) as error:
@@ -199,17 +199,17 @@ class HttpEmbedder:
         return b"".join(pieces)
 
     def _unusable(self, reason: object, hint: str) -> ModelError:
-        """The error of a reply that is not what was asked for."""
-        what = self._clean(str(reason))[:MESSAGE_CHARACTERS]
-        return ModelError(f"{self._where}: the reply cannot be used: {what}", hint=hint)
+        """Return the error of an invalid reply."""
+        detail = self._clean(str(reason))[:MESSAGE_CHARACTERS]
+        return ModelError(f"{self._where}: the reply cannot be used: {detail}", hint=hint)
 
-    def _clean(self, told: str) -> str:
-        """What a server told, without the key, should it have sent that back."""
-        return without_keys(told, self._keys)
+    def _clean(self, message: str) -> str:
+        """Remove the key from a message, in case the server sent it back."""
+        return remove_keys(message, self._keys)
 
 
 def _batches(texts: Sequence[str]) -> Iterator[list[str]]:
-    """What is sent for ``texts`` (cut, UTF-8, never blank), in runs within both limits."""
+    """Yield ``texts`` as sent (truncated, valid UTF-8, never blank) in batches within limits."""
     batch: list[str] = []
     characters = 0
     for text in texts:
@@ -225,8 +225,8 @@ def _batches(texts: Sequence[str]) -> Iterator[list[str]]:
 
 
 def _indexed(items: Sequence[object], count: int) -> list[dict[str, object]]:
-    """The objects of a reply by their ``index``; servers may send them in any order."""
-    rows = [(item.get("index", at), item) for at, item in enumerate(items) if type(item) is dict]
+    """Return the objects of a reply sorted by ``index``; servers may send them in any order."""
+    rows = [(item.get("index", row), item) for row, item in enumerate(items) if type(item) is dict]
     by_place = {place: item for place, item in rows if type(place) is int and 0 <= place < count}
     if len(items) != count or len(by_place) != count:
         places = [place for place, _ in rows[:5]]
@@ -235,7 +235,7 @@ def _indexed(items: Sequence[object], count: int) -> list[dict[str, object]]:
 
 
 def _message(content: bytes) -> str:
-    """What the server says in an error's body."""
+    """Return the message in an error's body."""
     message: object = content.decode("utf-8", "replace")
     try:
         reply = json.loads(content)
@@ -248,7 +248,7 @@ def _message(content: bytes) -> str:
 
 
 def _retry_after(response: httpx.Response) -> float:
-    """Seconds of the ``Retry-After`` header (a number or a date); 0 without a usable one."""
+    """Return the ``Retry-After`` header (number or date) in seconds; 0 when unusable."""
     value = response.headers.get("retry-after", "").strip()
     if value.isdecimal():
         return float(value)

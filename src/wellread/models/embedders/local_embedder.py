@@ -1,9 +1,9 @@
-"""Embedders on the CPU: all-MiniLM-L6-v2, the default, and bigger English encoders.
+"""Embedders that run on the CPU: all-MiniLM-L6-v2, the default, and larger English encoders.
 
-Opening the default takes about a quarter of a second. The first opening in a home rebuilds the
-graph (``onnx_graph.py``) and keeps it in ``<home>/models``; that takes some seconds more. The
-bigger ones are known by the hash of their published file, which ``embedding.model_path`` names;
-what they are worth is measured in ``benchmarks/encoders.py``. Nothing is downloaded.
+Opening the default takes about a quarter of a second. The first time in a home it also rebuilds
+the graph (``onnx_graph.py``) and stores it in ``<home>/models``, which takes some seconds more.
+The larger ones are recognised by the hash of their published file, which ``embedding.model_path``
+names; ``benchmarks/encoders.py`` compares them. Nothing is downloaded.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ from numpy.typing import NDArray
 from wellread.errors import ModelError
 from wellread.models.base import Purpose
 from wellread.models.model_files import DIMENSIONS, MAX_PIECES, MODEL, SHORT, Artefact, find_weights
-from wellread.models.onnx_runtime import RUN_ERRORS, batches, framed, open_session
+from wellread.models.onnx_runtime import RUN_ERRORS, batches, frame_batch, open_session
 from wellread.models.word_pieces import word_pieces
 
 REVISION = 1
-"""Raised when ``onnx_graph.py`` writes another graph, so that homes build it anew."""
+"""Incremented when ``onnx_graph.py`` changes its graph, so that homes rebuild it."""
 
 logger = logging.getLogger(__name__)
 
 
 class LocalEmbedder:
-    """Vectors of 384 dimensions by all-MiniLM-L6-v2 (English).
+    """Embeds English text with all-MiniLM-L6-v2 in 384 dimensions. Thread-safe.
 
-    Reads at most 256 word pieces of a text, ``[CLS]`` and ``[SEP]`` among them: the length that
-    the model was trained for. What comes after has no influence on the vector. Queries and
-    passages are treated alike. Safe to call from several threads.
+    Reads at most 256 word pieces of a text, including ``[CLS]`` and ``[SEP]``, the length that
+    the model was trained for. The rest has no influence on the vector. Queries and passages are
+    treated alike.
     """
 
     def __init__(self, home: Path, *, model_path: str = "", threads: int = 0) -> None:
-        """Open the model; build its graph under ``home`` when it is not there."""
+        """Open the model, and build its graph under ``home`` when it is missing."""
         source = find_weights(model_path)
         artefact = Artefact(
             folder=home / "models", stem=f"{MODEL}.{SHORT}.r{REVISION}", suffix=".onnx"
@@ -64,7 +64,7 @@ class LocalEmbedder:
         """Unit vectors of word pieces, at most 254 each; ``[CLS]`` and ``[SEP]`` are added."""
         vectors = np.empty((len(pieces), DIMENSIONS), dtype=np.float32)
         for batch in batches([len(ids) + 2 for ids in pieces]):
-            tokens, mask = framed([pieces[position] for position in batch])
+            tokens, mask = frame_batch([pieces[position] for position in batch])
             feeds = {"input_ids": tokens, "attention_mask": mask}
             try:
                 vectors[batch] = self._session.run(["vectors"], feeds)[0]
@@ -87,12 +87,12 @@ def _build(source: Path) -> bytes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Encoder:
-    """What has to be known of a file besides its weights.
+    """The use of a model file: pooling and prefixes.
 
     Attributes:
-        pooling: which state becomes the vector: that of ``[CLS]``, or the mean of all.
-        query: what stands before a query, as the model was trained.
-        passage: what stands before a passage.
+        pooling: the source of the vector: the state of ``[CLS]``, or the mean of all states.
+        query: the prefix of a query, as in training.
+        passage: the prefix of a passage.
     """
 
     name: str
@@ -116,14 +116,13 @@ ENCODERS: Mapping[str, Encoder] = MappingProxyType(
         ),
     }
 )
-"""By the SHA-256 of the published ONNX file, fp32."""
+"""Known encoders by the SHA-256 of their published fp32 ONNX file."""
 
 
 class EncoderEmbedder:
-    """Vectors of 384 dimensions by one of ``ENCODERS``, or by a like model.
+    """Embeds text in 384 dimensions with one of ``ENCODERS`` or a similar model. Thread-safe.
 
-    Reads at most 256 word pieces of a text with what stands before it, as the default embedder
-    does. Safe to call from several threads.
+    Reads at most 256 word pieces of a text with its prefix, as the default embedder does.
     """
 
     def __init__(self, path: Path, sha256: str, encoder: Encoder, *, threads: int = 0) -> None:
@@ -143,31 +142,31 @@ class EncoderEmbedder:
 
     def embed(self, texts: Sequence[str], purpose: Purpose) -> NDArray[np.float32]:
         """Unit vectors of ``texts``, in order, shape ``(len(texts), 384)``."""
-        before = self._encoder.query if purpose == "query" else self._encoder.passage
-        pieces = word_pieces([before + text for text in texts], MAX_PIECES - 2)
+        prefix = self._encoder.query if purpose == "query" else self._encoder.passage
+        pieces = word_pieces([prefix + text for text in texts], MAX_PIECES - 2)
         vectors = np.empty((len(pieces), DIMENSIONS), dtype=np.float32)
         for batch in batches([len(ids) + 2 for ids in pieces]):
-            ids, mask = framed([pieces[position] for position in batch])
+            ids, mask = frame_batch([pieces[position] for position in batch])
             vectors[batch] = self._pooled(self._states(ids, mask), mask)
         return vectors
 
     def _states(self, ids: NDArray[np.int64], mask: NDArray[np.int64]) -> NDArray[np.float32]:
         feeds = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
         try:
-            found: Any = self._session.run(None, feeds)[0]
+            states: Any = self._session.run(None, feeds)[0]
         except RUN_ERRORS as error:
             raise ModelError(
                 f"{self._encoder.name} failed on a batch of {len(ids)} texts: {error}",
                 hint="free some memory and try again",
                 retryable=True,
             ) from error
-        return np.asarray(found, dtype=np.float32)
+        return np.asarray(states, dtype=np.float32)
 
     def _pooled(self, states: NDArray[np.float32], mask: NDArray[np.int64]) -> NDArray[np.float32]:
         if self._encoder.pooling == "cls":
-            found = states[:, 0]
+            pooled = states[:, 0]
         else:
-            # The length of a vector does not count, so the sum serves as the mean.
-            found = (states * mask[..., None]).sum(axis=1, dtype=np.float32)
-        norms = np.linalg.norm(found, axis=1, keepdims=True)
-        return np.asarray(found / np.maximum(norms, 1e-12), dtype=np.float32)
+            # The vector is normalised below, so the sum serves as the mean.
+            pooled = (states * mask[..., None]).sum(axis=1, dtype=np.float32)
+        norms = np.linalg.norm(pooled, axis=1, keepdims=True)
+        return np.asarray(pooled / np.maximum(norms, 1e-12), dtype=np.float32)

@@ -1,12 +1,12 @@
-"""The default model's graph, rebuilt from its weights for onnxruntime.
+"""Rebuilds the default model's graph from its weights with onnxruntime's fused operators.
 
-The published file spells attention out in some 60 small operators a layer. Here each layer is
-five matrix products around onnxruntime's own MultiHeadAttention, BiasGelu and
-SkipLayerNormalization, and mean pooling and the L2 norm are part of the graph: a fifth faster and
-half the memory. Weights stay int8 in the file, as published, and become fp32 when it is opened;
-all arithmetic is fp32, so that a text's vector does not depend on its batch.
+The published file has about 60 small attention operators per layer. Here each layer is five matrix
+products around onnxruntime's MultiHeadAttention, BiasGelu and SkipLayerNormalization, and the graph
+includes mean pooling and the L2 norm: a fifth faster with half the memory. Weights stay int8 in the
+file, as published, and become fp32 when it is opened; all arithmetic is fp32, so that a text's
+vector does not depend on its batch.
 
-Only this module needs ``onnx``; it is imported when a graph is to be built.
+Only this module needs ``onnx``; it is imported only to build a graph.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from wellread.errors import ModelError
 from wellread.models.model_files import DIMENSIONS
-from wellread.models.onnx_runtime import framed, open_session
+from wellread.models.onnx_runtime import frame_batch, open_session
 from wellread.models.word_pieces import word_pieces
 
 LAYERS = 6
@@ -43,7 +43,7 @@ Weights = Mapping[str, NDArray[Any]]
 
 
 def build_graph(source: Path) -> bytes:
-    """The serialised graph: ``input_ids`` and ``attention_mask`` to unit ``vectors``."""
+    """Return the serialised graph from ``input_ids`` and ``attention_mask`` to ``vectors``."""
     original = onnx.load(str(source))
     weights = {tensor.name: numpy_helper.to_array(tensor) for tensor in original.graph.initializer}
     matrices = [
@@ -62,7 +62,7 @@ def build_graph(source: Path) -> bytes:
 
 
 class _Writer:
-    """Collects the nodes and constants of a graph; a node's output is named after it."""
+    """Collects the nodes and constants of a graph; a node's output has the node's name."""
 
     def __init__(self) -> None:
         self._nodes: list[onnx.NodeProto] = []
@@ -86,7 +86,7 @@ class _Writer:
         return name
 
     def product(self, left: str, quantised: NDArray[Any], scale: NDArray[Any], name: str) -> str:
-        """``left`` times an int8 matrix, which onnxruntime unfolds to fp32 once, at opening."""
+        """Add ``left`` times an int8 matrix, which onnxruntime dequantises once, at opening."""
         self.node(
             "Cast", [self.constant(f"{name}_int8", quantised)], f"{name}_cast", to=TensorProto.FLOAT
         )
@@ -112,14 +112,14 @@ def _embeddings(writer: _Writer, weights: Weights) -> str:
     prefix = "inner.embeddings"
     words = writer.constant("words", weights[f"{prefix}.word_embeddings.weight_q"])
     scales = writer.constant("word_scales", weights[f"{prefix}.word_embeddings.weight_scale"])
-    # Only the rows looked up are unfolded, so that the large table stays int8 in memory.
+    # Only the rows looked up are dequantised, so that the large table stays int8 in memory.
     writer.node("Gather", [words, "input_ids"], "word_int8")
     writer.node("Cast", ["word_int8"], "word_cast", to=TensorProto.FLOAT)
     writer.node("Gather", [scales, "input_ids"], "word_scale")
     writer.node("Mul", ["word_cast", "word_scale"], "word")
     position = weights[f"{prefix}.position_embeddings.weight_q"].astype(np.float32)
     position = position * weights[f"{prefix}.position_embeddings.weight_scale"]
-    # All texts are one segment, so its row can be added to every position beforehand.
+    # Every text is a single segment, so its row can be added to every position beforehand.
     table = position + weights[f"{prefix}.token_type_embeddings.weight"][0]
     writer.constant("zero", np.array([0], dtype=np.int64))
     writer.node("Shape", ["input_ids"], "width", start=1, end=2)
@@ -136,17 +136,17 @@ def _embeddings(writer: _Writer, weights: Weights) -> str:
 def _layer(
     writer: _Writer, weights: Weights, matrices: Sequence[str], layer: int, state: str
 ) -> str:
-    ours, theirs = f"layer{layer + 1}", f"inner.encoder.layer.{layer}"
+    target, source = f"layer{layer + 1}", f"inner.encoder.layer.{layer}"
     quantised = [weights[f"{name}_q"] for name in matrices]
     scales = [weights[f"{name}_scale"] for name in matrices]
     parts = ("query", "key", "value")
-    biases = [weights[f"{theirs}.attention.self.{part}.bias"] for part in parts]
+    biases = [weights[f"{source}.attention.self.{part}.bias"] for part in parts]
 
     def added_and_normalised(change: str, kept: str, name: str, where: str) -> str:
         inputs = [
-            writer.constant(f"{name}_norm_scale", weights[f"{theirs}.{where}.LayerNorm.weight"]),
-            writer.constant(f"{name}_norm_bias", weights[f"{theirs}.{where}.LayerNorm.bias"]),
-            writer.constant(f"{name}_bias", weights[f"{theirs}.{where}.dense.bias"]),
+            writer.constant(f"{name}_norm_scale", weights[f"{source}.{where}.LayerNorm.weight"]),
+            writer.constant(f"{name}_norm_bias", weights[f"{source}.{where}.LayerNorm.bias"]),
+            writer.constant(f"{name}_bias", weights[f"{source}.{where}.dense.bias"]),
         ]
         return writer.fused(
             "SkipLayerNormalization", [change, kept, *inputs], name, epsilon=EPSILON
@@ -156,25 +156,25 @@ def _layer(
         state,
         np.concatenate(quantised[:3], axis=1),
         np.concatenate(scales[:3], axis=1),
-        f"{ours}_qkv",
+        f"{target}_qkv",
     )
-    split = [f"{ours}_{part}" for part in parts]
+    split = [f"{target}_{part}" for part in parts]
     writer.nodes("Split", [joined], split, axis=-1, num_outputs=3)
-    bias = writer.constant(f"{ours}_qkv_bias", np.concatenate(biases))
+    bias = writer.constant(f"{target}_qkv_bias", np.concatenate(biases))
     attention = writer.fused(
-        "MultiHeadAttention", [*split, bias, "mask"], f"{ours}_attention", num_heads=HEADS
+        "MultiHeadAttention", [*split, bias, "mask"], f"{target}_attention", num_heads=HEADS
     )
-    mixed = writer.product(attention, quantised[3], scales[3], f"{ours}_mixed")
-    middle = added_and_normalised(mixed, state, f"{ours}_middle", "attention.output")
-    up = writer.product(middle, quantised[4], scales[4], f"{ours}_up")
-    up_bias = writer.constant(f"{ours}_up_bias", weights[f"{theirs}.intermediate.dense.bias"])
-    active = writer.fused("BiasGelu", [up, up_bias], f"{ours}_active")
-    down = writer.product(active, quantised[5], scales[5], f"{ours}_down")
-    return added_and_normalised(down, middle, ours, "output")
+    mixed = writer.product(attention, quantised[3], scales[3], f"{target}_mixed")
+    middle = added_and_normalised(mixed, state, f"{target}_middle", "attention.output")
+    up = writer.product(middle, quantised[4], scales[4], f"{target}_up")
+    up_bias = writer.constant(f"{target}_up_bias", weights[f"{source}.intermediate.dense.bias"])
+    active = writer.fused("BiasGelu", [up, up_bias], f"{target}_active")
+    down = writer.product(active, quantised[5], scales[5], f"{target}_down")
+    return added_and_normalised(down, middle, target, "output")
 
 
 def _pooling(writer: _Writer, state: str) -> None:
-    """The mean over the text's tokens at L2 norm 1; the norm takes care of the mean's divisor."""
+    """Add mean pooling and the L2 norm, which makes the mean's divisor unnecessary."""
     axis = writer.constant("axis", np.array([1], dtype=np.int64))
     writer.node("Cast", ["attention_mask"], "mask_cast", to=TensorProto.FLOAT)
     writer.node("Unsqueeze", ["mask_cast", axis], "mask_row")
@@ -184,7 +184,7 @@ def _pooling(writer: _Writer, state: str) -> None:
 
 
 def _check(source: Path, data: bytes) -> None:
-    tokens, mask = framed(word_pieces(CHECKED, 62))
+    tokens, mask = frame_batch(word_pieces(CHECKED, 62))
     feeds = {"input_ids": tokens, "attention_mask": mask}
     vectors = open_session(data, 1).run(["vectors"], feeds)[0]
     hidden = open_session(source, 1).run(

@@ -1,7 +1,7 @@
-"""From settings to an embedder, Wellread's own or a plug-in's; and one that remembers vectors.
+"""Opens the embedder that the settings name, and caches the vectors of recent texts.
 
-A plug-in is an entry point ``wellread.embedders``: a function that takes the settings of the
-section ``embedding`` and the home, and gives an ``Embedder``.
+A plug-in is an entry point ``wellread.embedders``: a function of the settings of the section
+``embedding`` and the home, which returns an ``Embedder``.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ Factory = Callable[[EmbeddingSettings, Path], Embedder]
 
 
 def open_embedder(settings: EmbeddingSettings, home: Path) -> Embedder:
-    """The embedder that ``settings.backend`` asks for; files it derives are kept under ``home``.
+    """Open the embedder that ``settings.backend`` names; its derived files go under ``home``.
 
     Only the chosen embedder's libraries are imported. The HTTP embedder is not called yet.
 
     Raises:
-        SettingsError: there is no such embedder, or a setting that it needs is empty.
+        SettingsError: the embedder is unknown, or a setting that it needs is empty.
         ModelError: the model could not be opened.
     """
     factory = find(GROUP, settings.backend, BUILT_IN, "embedding.backend")
@@ -82,23 +82,23 @@ BUILT_IN: Mapping[str, Callable[[], Factory]] = {
 
 CAPACITY = 4_096
 FEW = 16
-"""Passages of one call that are remembered: more are documents that come in, each but once."""
+"""Most passages of a call that are cached: larger calls embed new documents, only once."""
 
 Key = tuple[Purpose, str]
 
 
 class CachedEmbedder:
-    """Wraps an embedder; keeps the vectors of the most recent queries and few passages.
+    """Wraps an embedder with a cache of recent vectors. Thread-safe.
 
-    Questions about one subject look at the same sentences again: of those of 126 questions to the
-    sample base, 43 % had been embedded before. Safe to call from several threads; two that ask for
-    the same new text at the same moment may both compute it.
+    Questions about one subject need the same sentences again: of those in 126 questions to the
+    sample base, 43 % had been embedded before. Two threads that embed the same new text at the
+    same moment may both compute it.
     """
 
     def __init__(self, embedder: Embedder, *, capacity: int = CAPACITY) -> None:
-        """Wrap ``embedder``, remembering at most ``capacity`` texts (1 or more)."""
+        """Wrap ``embedder`` with a cache of ``capacity`` texts (1 or more)."""
         if capacity < 1:
-            raise ModelError(f"a cache of {capacity} texts is out of range: 1 or more")
+            raise ModelError(f"a cache of {capacity} texts is too small: use 1 or more")
         self._embedder = embedder
         self._capacity = capacity
         self._vectors: OrderedDict[Key, NDArray[np.float32]] = OrderedDict()
@@ -106,42 +106,42 @@ class CachedEmbedder:
 
     @property
     def identity(self) -> str:
-        """That of the embedder inside: caching shapes no vector."""
+        """The identity of the wrapped embedder: caching changes no vector."""
         return self._embedder.identity
 
     @property
     def dimensions(self) -> int:
-        """That of the embedder inside."""
+        """The length of its vectors."""
         return self._embedder.dimensions
 
     def embed(self, texts: Sequence[str], purpose: Purpose) -> NDArray[np.float32]:
-        """Unit vectors of ``texts``, in order; the caller may change the array."""
+        """Return unit vectors of ``texts`` in order; the caller may change the array."""
         if not texts or (purpose != "query" and len(texts) > FEW):
             return self._embedder.embed(texts, purpose)
-        found = self._recall(texts, purpose)
-        missing = [text for text in dict.fromkeys(texts) if text not in found]
+        vectors = self._recall(texts, purpose)
+        missing = [text for text in dict.fromkeys(texts) if text not in vectors]
         if missing:
             computed = self._embedder.embed(missing, purpose)
             # Copies of single rows: a view would keep the whole array alive.
             fresh = {text: row.copy() for text, row in zip(missing, computed, strict=True)}
             self._remember(fresh, purpose)
-            found |= fresh
-        return np.stack([found[text] for text in texts])
+            vectors |= fresh
+        return np.stack([vectors[text] for text in texts])
 
     def close(self) -> None:
-        """Let go of the connections of the embedder inside, where it has any."""
+        """Close the connections of the wrapped embedder, if it has any."""
         if isinstance(self._embedder, Closeable):
             self._embedder.close()
 
     def _recall(self, texts: Sequence[str], purpose: Purpose) -> dict[str, NDArray[np.float32]]:
-        found = {}
+        vectors = {}
         with self._lock:
             for text in texts:
                 vector = self._vectors.get((purpose, text))
                 if vector is not None:
                     self._vectors.move_to_end((purpose, text))
-                    found[text] = vector
-        return found
+                    vectors[text] = vector
+        return vectors
 
     def _remember(self, vectors: dict[str, NDArray[np.float32]], purpose: Purpose) -> None:
         with self._lock:

@@ -1,4 +1,4 @@
-"""A very fast embedder: one fixed vector for each word piece, distilled from the default model.
+"""A very fast embedder that sums fixed word-piece vectors, distilled from the default model.
 
 Every word piece is embedded once by the default model as a text of its own. Principal components
 reduce these vectors to 256 dimensions and scale each dimension to the same variance (whitening),
@@ -28,16 +28,16 @@ REVISION = 1
 FIRST_PIECE = 999
 """Ids below are ``[PAD]``, ``[UNK]``, ``[unused…]``: nothing to learn there."""
 FIRST_WORD = 1996
-"""From here on ids stand in order of frequency, "the" first; below are single characters."""
+"""Ids from here on are in order of frequency, "the" first; smaller ids are single characters."""
 CHARACTER_RANK = 10
-"""Single characters (marks, digits, "a", "s") are taken to be as common as the tenth word."""
+"""Single characters (marks, digits, "a", "s") are assumed to be as common as the tenth word."""
 SMOOTHING = 3e-4
-"""A piece of this relative frequency counts half."""
+"""The relative frequency at which a piece has half the weight."""
 RANK_SHIFT = 10
-"""Shift of Zipf's law (relative frequency ~ 1 / (rank + shift)), for the very common words."""
+"""Shift in Zipf's law (relative frequency ~ 1 / (rank + shift)) for very common words."""
 MAX_PIECES = 8_192
 BLOCK_PIECES = 8_192
-"""Pieces summed up at once: bounds the memory of a call to some 8 MB."""
+"""Pieces summed at once, which bounds the memory of a call to about 8 MB."""
 DISTIL_BLOCK = 4_096
 SMALLEST_NORM = 1e-6
 
@@ -45,10 +45,10 @@ logger = logging.getLogger(__name__)
 
 
 class StaticEmbedder:
-    """Vectors of 256 dimensions, summed from fixed vectors of word pieces (English).
+    """Embeds English text as the sum of fixed word-piece vectors, 256 dimensions. Thread-safe.
 
     Reads the first 8,192 word pieces of a text. A text without a known piece gets one fixed unit
-    vector. Queries and passages are treated alike. Safe to call from several threads.
+    vector. Queries and passages are treated alike.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class StaticEmbedder:
         threads: int = 0,
         vocabulary: int = VOCABULARY,
     ) -> None:
-        """Load the table of vectors; distil it under ``home`` (some 20 s) when it is not there."""
+        """Load the vectors, and distil them under ``home`` (about 20 s) when they are missing."""
         if not FIRST_WORD + DIMENSIONS <= vocabulary <= VOCABULARY:
             raise ModelError(
                 f"a vocabulary of {vocabulary} word pieces is out of range: "
@@ -73,7 +73,7 @@ class StaticEmbedder:
 
     @property
     def identity(self) -> str:
-        """Model distilled from, hash of its file, size of the vocabulary, dimensions, method."""
+        """Source model, hash of its file, vocabulary size, dimensions and method."""
         return f"{MODEL}-static/{SHORT}/{self._vocabulary}/{DIMENSIONS}/r{REVISION}"
 
     @property
@@ -90,7 +90,7 @@ class StaticEmbedder:
             start += len(block)
         norms = np.linalg.norm(vectors, axis=1, keepdims=True)
         empty = norms[:, 0] < SMALLEST_NORM
-        # The last dimension is the one that says least, so nothing is near to an empty text.
+        # The last dimension is the least informative, so nothing is similar to an empty text.
         vectors[empty] = np.eye(1, DIMENSIONS, DIMENSIONS - 1, dtype=np.float32)
         norms[empty] = 1.0
         unit: NDArray[np.float32] = vectors / norms
@@ -104,13 +104,13 @@ class StaticEmbedder:
         filled = starts < ends
         sums = np.zeros((len(pieces), DIMENSIONS), dtype=np.float32)
         if filled.any():
-            # reduceat gives a wrong row for an empty stretch, hence only the filled ones.
+            # reduceat gives a wrong row for an empty range, hence only the filled ones.
             sums[filled] = np.add.reduceat(self._table[ids], starts[filled], axis=0)
         return sums
 
 
 def _blocks(pieces: Sequence[NDArray[np.int32]]) -> Iterator[Sequence[NDArray[np.int32]]]:
-    """Consecutive runs of ``pieces`` of at most ``BLOCK_PIECES`` in all, or of one text."""
+    """Split ``pieces`` into runs of at most ``BLOCK_PIECES`` in total, or of a single text."""
     start = total = 0
     for at, part in enumerate(pieces):
         if at > start and total + len(part) > BLOCK_PIECES:
@@ -122,7 +122,7 @@ def _blocks(pieces: Sequence[NDArray[np.int32]]) -> Iterator[Sequence[NDArray[np
 
 
 def _build(home: Path, model_path: str, threads: int, vocabulary: int) -> bytes:
-    # onnxruntime takes a while to import and is needed for the distilling only.
+    # onnxruntime is slow to import and needed only for distilling.
     from wellread.models.embedders.local_embedder import LocalEmbedder  # noqa: PLC0415
 
     model = LocalEmbedder(home, model_path=model_path, threads=threads)
@@ -141,10 +141,10 @@ def _build(home: Path, model_path: str, threads: int, vocabulary: int) -> bytes:
 
 
 def whitened(vectors: NDArray[np.float32]) -> NDArray[np.float64]:
-    """The first 256 principal components of the rows, each of variance 1.
+    """Return the first 256 principal components of the rows, scaled to variance 1.
 
-    The sign of a component is arbitrary; the one that makes its largest weight positive is taken,
-    so that every machine gets the same.
+    A component's sign is arbitrary; its largest weight is made positive, so that every machine
+    gets the same result.
     """
     centred = vectors.astype(np.float64)
     centred -= centred.mean(axis=0)
@@ -157,9 +157,9 @@ def whitened(vectors: NDArray[np.float32]) -> NDArray[np.float64]:
 
 
 def piece_weights(vocabulary: int) -> NDArray[np.float64]:
-    """Weight of each word piece, between 0 and 1, by its rank in the vocabulary."""
-    every = np.arange(VOCABULARY - FIRST_WORD)
-    total = (1.0 / (every + RANK_SHIFT)).sum()
+    """Return the weight (0 to 1) of each word piece by its rank in the vocabulary."""
+    all_ranks = np.arange(VOCABULARY - FIRST_WORD)
+    total = (1.0 / (all_ranks + RANK_SHIFT)).sum()
     ranks = np.arange(vocabulary) - FIRST_WORD
     ranks[:FIRST_WORD] = CHARACTER_RANK
     frequency = 1.0 / ((ranks + RANK_SHIFT) * total)

@@ -1,7 +1,7 @@
-"""``/api/ask`` and its kin: answers as JSON or as events, and in the form of a video archive.
+"""Routes ``/api/ask`` (answers as JSON or as events) and ``/api/query`` (video archives).
 
-``/api/query`` is the interface of a video archive: quick answers go the way of every answer, deep
-ones that of research, each within a time limit.
+``/api/query`` is compatible with the interface of a video archive: quick answers use the ordinary
+pipeline, deep ones research, each within a time limit.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from wellread.ask.retrieve.ranking import Found
 from wellread.ask.retrieve.search import check_collections
 from wellread.errors import RequestError, WellreadError
 from wellread.kb import KnowledgeBase
-from wellread.research.research import research, usual_limits
+from wellread.research.research import default_limits, research
 from wellread.serve.error_shapes import INTERNAL, Problem, ProblemError, problem_of
 from wellread.serve.features.answer_forms import (
     ExplainedResponse,
@@ -38,7 +38,7 @@ from wellread.serve.features.answering import (
     PastBeside,
     answer_body,
     event_body,
-    past_beside,
+    similar_past_questions,
 )
 from wellread.serve.features.feature import (
     ASKING,
@@ -58,19 +58,19 @@ from wellread.values.reports import Report, ReportEvent, ResearchRequest
 
 logger = logging.getLogger(__name__)
 
-Explaining = Callable[[], Awaitable[Explanation]]
-Asked = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+ExplainFunction = Callable[[], Awaitable[Explanation]]
+QuestionText = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 TopicId = Annotated[str | None, Field(min_length=1, description="name of a collection")]
-LONGEST_ID = 200
-FINISHING = 15.0  # seconds after its limit until research that did not stop by itself is stopped
+MAX_ID_CHARS = 200
+EXTRA_SECONDS = 15.0  # extra seconds until research that overruns its limit is cancelled
 
 router = FeatureRouter(
     responses=refusals(s404="Unknown topic", s413="The body is too large", s5XX=FAILED)
 )
 
 
-def _readable(read: Callable[[str], datetime]) -> AfterValidator:
-    """Refuses what ``read`` refuses, as a field that is wrong."""
+def _validated_by(read: Callable[[str], datetime]) -> AfterValidator:
+    """A validator that rejects the texts for which ``read`` raises."""
 
     def checked(text: str) -> str:
         try:
@@ -85,12 +85,12 @@ def _readable(read: Callable[[str], datetime]) -> AfterValidator:
 class TimeWindow(CamelModel):
     """Limits on the day of publication, both inclusive (``2025``, ``2025-10``, ``2025-10-14``)."""
 
-    from_: Annotated[str, _readable(first_moment)] | None = Field(default=None, alias="from")
-    to: Annotated[str, _readable(last_moment)] | None = None
+    from_: Annotated[str, _validated_by(first_moment)] | None = Field(default=None, alias="from")
+    to: Annotated[str, _validated_by(last_moment)] | None = None
 
 
 class WhereOptions(CamelModel):
-    """What limits a question, beside its topic."""
+    """Limits of a question besides its topic."""
 
     time_window: TimeWindow | None = None
     kinds: tuple[Kind, ...] = ()
@@ -98,20 +98,20 @@ class WhereOptions(CamelModel):
 
 
 class AskOptions(WhereOptions):
-    """What limits a question, and how it is answered."""
+    """Limits of a question and options of its answer."""
 
     max_clusters: int | None = Field(
-        default=None, ge=1, description="most stories that news is told from"
+        default=None, ge=1, description="most stories used to answer about news"
     )
     strict: bool | None = Field(default=None, description="drop unsupported sentences")
-    fresh: bool = Field(default=False, description="write anew, whatever answer is kept")
-    explain: bool = Field(default=False, description="also how the answer was found, and why so")
+    fresh: bool = Field(default=False, description="write a new answer even if one is stored")
+    explain: bool = Field(default=False, description="also explain how the answer was found")
 
 
 class AskRequest(CamelModel):
-    """A question, the collection it is asked of, and how."""
+    """A question with its collection and options."""
 
-    question: Asked
+    question: QuestionText
     topic_id: TopicId = None
     options: AskOptions = AskOptions()
     mode: Mode = "auto"
@@ -125,7 +125,7 @@ class AskRequest(CamelModel):
     responses=refusals(
         s400="Missing or empty question, or a bad option",
         s403="Answering is switched off",
-        s4XX="Another fault of the request",
+        s4XX="Another error in the request",
     ),
 )
 async def ask(kb: Kb, request: AskRequest) -> ExplainedResponse | AskResponse | Response:
@@ -134,27 +134,27 @@ async def ask(kb: Kb, request: AskRequest) -> ExplainedResponse | AskResponse | 
     With ``options.explain`` the event explanation comes before final.
     """
     question = question_of(request)
-    # Before a stream begins, what retrieval would raise in the middle of it.
+    # Checked now, because retrieval would raise in the middle of a stream.
     await to_thread.run_sync(check_collections, kb, question.filters)
-    told: list[tuple[Analysis, Found]] = []
-    # An answer that is given again cannot be explained, so only who asks for it is told.
-    tell = (lambda *both: told.append(both)) if request.options.explain else None
-    events = answer(kb, question, explain=tell)
+    analyses: list[tuple[Analysis, Found]] = []
+    # Asking for an explanation bypasses stored answers, which cannot be explained.
+    explain = (lambda *both: analyses.append(both)) if request.options.explain else None
+    events = answer(kb, question, explain=explain)
     if not request.stream:
-        done = await final(events)
-        body = answer_body(done, await to_thread.run_sync(past_beside, kb, done))
-        if not told:
+        result = await final(events)
+        body = answer_body(result, await to_thread.run_sync(similar_past_questions, kb, result))
+        if not analyses:
             return body
-        return ExplainedResponse(reply=body, explanation=await _explaining(told)())
-    # The first event comes before the response starts: what is wrong with the question
-    # itself still ends in an HTTP status.
+        return ExplainedResponse(reply=body, explanation=await _explainer(analyses)())
+    # Awaited before the response starts, so that errors in the question itself still set the
+    # HTTP status.
     first = await anext(events)
-    why = _explaining(told) if request.options.explain else None
-    return EventSourceResponse(_stream(kb, first, events, why))
+    explanation = _explainer(analyses) if request.options.explain else None
+    return EventSourceResponse(_stream(kb, first, events, explanation))
 
 
 def question_of(request: AskRequest) -> Question:
-    """What a request asks."""
+    """Return the question in a request."""
     options = request.options
     return Question(
         text=request.question,
@@ -168,7 +168,7 @@ def question_of(request: AskRequest) -> Question:
 
 
 def filters_of(topic_id: str | None, options: WhereOptions) -> Filters:
-    """What limits a question."""
+    """Return the limits of a question."""
     window = options.time_window or TimeWindow()
     start, end = window_of(
         window.from_,
@@ -185,53 +185,51 @@ def filters_of(topic_id: str | None, options: WhereOptions) -> Filters:
     )
 
 
-def sent(name: str, value: object, number: int | None = None) -> ServerSentEvent:
-    """A value as a server-sent event."""
+def sse(name: str, value: object, number: int | None = None) -> ServerSentEvent:
+    """Return a value as a server-sent event."""
     data = json.dumps(json_of(value), ensure_ascii=False, separators=(",", ":"))
     return ServerSentEvent(event=name, data=data, id=None if number is None else str(number))
 
 
-def _explaining(told: list[tuple[Analysis, Found]]) -> Explaining:
-    """Gives the explanation of the answer, once there is one."""
-
+def _explainer(analyses: list[tuple[Analysis, Found]]) -> ExplainFunction:
     async def explain() -> Explanation:
-        return Explanation(analysis=told[0][0], found=told[0][1])
+        return Explanation(analysis=analyses[0][0], found=analyses[0][1])
 
     return explain
 
 
 async def _stream(
-    kb: KnowledgeBase, first: Event, events: AsyncIterator[Event], explain: Explaining | None
+    kb: KnowledgeBase, first: Event, events: AsyncIterator[Event], explain: ExplainFunction | None
 ) -> AsyncIterator[ServerSentEvent]:
-    """The events as server-sent ones; an error on the way is the last of them."""
+    """Yield the events as server-sent events; an error becomes the last one."""
     try:
-        yield await _sent(kb, first)
+        yield await _event_of(kb, first)
         async for event in events:
             if explain is not None and isinstance(event, FinalEvent):
-                yield sent("explanation", await explain())
-            yield await _sent(kb, event)
+                yield sse("explanation", await explain())
+            yield await _event_of(kb, event)
     except WellreadError as error:
-        yield sent("error", problem_of(error).body())
+        yield sse("error", problem_of(error).body())
     except Exception:
-        # The status has gone out already, so the client is told in the stream.
+        # The status has been sent already, so the error goes into the stream.
         logger.exception("answering failed in the middle of a stream")
-        yield sent("error", INTERNAL.body())
+        yield sse("error", INTERNAL.body())
 
 
-async def _sent(kb: KnowledgeBase, event: Event) -> ServerSentEvent:
+async def _event_of(kb: KnowledgeBase, event: Event) -> ServerSentEvent:
     similar: tuple[PastBeside, ...] = ()
     if isinstance(event, FinalEvent):
-        similar = await to_thread.run_sync(past_beside, kb, event.answer)
-    return sent(*event_body(event, similar))
+        similar = await to_thread.run_sync(similar_past_questions, kb, event.answer)
+    return sse(*event_body(event, similar))
 
 
-# --- the interface of a video archive --------------------------------------------------------
+# --- routes for video archives ---------------------------------------------------------------
 
 query_router = FeatureRouter(
     responses=refusals(
-        s400="Missing or empty question, or a wrong field",
+        s400="Missing or empty question, or an invalid field",
         s403="Answering is switched off",
-        s504="The time is up",
+        s504="The time limit was exceeded",
         s5XX=FAILED,
     ),
     dependencies=ASKING,
@@ -239,67 +237,69 @@ query_router = FeatureRouter(
 
 
 class QueryRequest(StrictModel):
-    """A question over recordings and everything else, in a conversation or not."""
+    """A question about recordings and other material, optionally in a conversation."""
 
-    question: Asked
-    session_id: Annotated[str, Field(max_length=LONGEST_ID, pattern=r"^[!-~]*$")] | None = Field(
-        default=None, description="of a conversation; one that is not known begins it"
+    question: QuestionText
+    session_id: Annotated[str, Field(max_length=MAX_ID_CHARS, pattern=r"^[!-~]*$")] | None = Field(
+        default=None, description="of a conversation; an unknown one begins it"
     )
     mode: Mode = Field(
-        default="quick", description="`auto`: deep for what one search cannot answer"
+        default="quick", description="`auto`: deep when one search cannot answer the question"
     )
 
 
 class DeepQueryRequest(QueryRequest):
-    """A question to research, in a conversation or not."""
+    """A question to research, optionally in a conversation."""
 
-    mode: Literal["deep", "auto"] = Field(default="deep", description="deep in any case")
+    mode: Literal["deep", "auto"] = Field(default="deep", description="always deep")
 
 
 @query_router.post("/api/query")
 async def query(kb: Kb, request: QueryRequest) -> QueryResponse:
     """Answer a question of a conversation; an unknown ``session_id`` begins one."""
-    asked = _question(request, request.mode)
-    if asked.mode == "auto" and (await to_thread.run_sync(reading, kb, asked)).mode == "deep":
-        asked = _question(request, "deep")
-    return await (_deep(kb, asked) if asked.mode == "deep" else _quick(kb, asked))
+    question = _question_in_mode(request, request.mode)
+    if question.mode == "auto" and (await to_thread.run_sync(reading, kb, question)).mode == "deep":
+        question = _question_in_mode(request, "deep")
+    return await (_deep(kb, question) if question.mode == "deep" else _quick(kb, question))
 
 
 @query_router.post("/api/query/deep")
 async def query_deep(kb: Kb, request: DeepQueryRequest) -> QueryResponse:
-    """Research a question: several searches, in rounds, and a report."""
-    return await _deep(kb, _question(request, "deep"))
+    """Research a question in several rounds of searches and return a report."""
+    return await _deep(kb, _question_in_mode(request, "deep"))
 
 
-def _question(request: QueryRequest, mode: Mode) -> Question:
+def _question_in_mode(request: QueryRequest, mode: Mode) -> Question:
     return Question(text=request.question, mode=mode, session_id=request.session_id or "")
 
 
-async def _quick(kb: KnowledgeBase, asked: Question) -> QueryResponse:
+async def _quick(kb: KnowledgeBase, question: Question) -> QueryResponse:
     seconds = kb.settings.serve.query_seconds
-    done: Answer | None = None
+    result: Answer | None = None
     with move_on_after(seconds):
-        done = await final(answer(kb, asked))
-    if done is None:
-        raise _late(seconds)
-    return await to_thread.run_sync(partial(query_body, kb, done, asked_in=asked.session_id))
+        result = await final(answer(kb, question))
+    if result is None:
+        raise _timeout_error(seconds)
+    return await to_thread.run_sync(partial(query_body, kb, result, asked_in=question.session_id))
 
 
-async def _deep(kb: KnowledgeBase, asked: Question) -> QueryResponse:
+async def _deep(kb: KnowledgeBase, question: Question) -> QueryResponse:
     seconds = kb.settings.serve.research_seconds
-    wanted = ResearchRequest(question=asked, limits=replace(usual_limits(kb), seconds=seconds))
+    request = ResearchRequest(
+        question=question, limits=replace(default_limits(kb), seconds=seconds)
+    )
     report: Report | None = None
-    with move_on_after(seconds + FINISHING):
-        async for event in research(kb, wanted):
+    with move_on_after(seconds + EXTRA_SECONDS):
+        async for event in research(kb, request):
             if isinstance(event, ReportEvent):
                 report = event.report
     if report is None:
-        raise _late(seconds)
-    made = partial(query_body, kb, report.answer, report=report, asked_in=asked.session_id)
-    return await to_thread.run_sync(made)
+        raise _timeout_error(seconds)
+    build = partial(query_body, kb, report.answer, report=report, asked_in=question.session_id)
+    return await to_thread.run_sync(build)
 
 
-def _late(seconds: float) -> ProblemError:
+def _timeout_error(seconds: float) -> ProblemError:
     detail = f"The answer took longer than {seconds:g} seconds."
     return ProblemError(
         Problem(error="timeout", detail=detail, hint="Ask a narrower question.", status=504)

@@ -1,4 +1,4 @@
-"""The reference of the interface (the page ``/docs``) and of the settings (``docs/settings.md``).
+"""Generates the API reference (page ``/docs``) and the settings page (``docs/settings.md``).
 
 ``python -m wellread.serve.api.doc_pages > docs/settings.md``; a test compares the two.
 """
@@ -14,13 +14,13 @@ from typing import Any
 from wellread.config import ALIASES, settings_table
 
 Schema = Mapping[str, Any]
-Words = tuple[tuple[str, str], ...]  # each with the name of the body that it leads to
+Words = tuple[tuple[str, str], ...]  # each with the name of the body that it links to
 _OR: Words = ((" or ", ""),)
-OURS = ("HTTPValidationError", "ValidationError")  # of the framework; ours is ErrorBody
+FRAMEWORK_SCHEMAS = ("HTTPValidationError", "ValidationError")  # of FastAPI; ours is ErrorBody
 
 
 def settings_page() -> str:
-    """The page of settings, as Markdown."""
+    """Return the settings page as Markdown."""
     lines = [
         "# Settings",
         "",
@@ -60,7 +60,7 @@ def settings_page() -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reference:
-    """What an OpenAPI document says, in the order in which a page tells it.
+    """The contents of an OpenAPI document in the order of the page.
 
     Attributes:
         routes: each with ``name`` ("GET /api/search"), ``told``, ``given`` (the parameters),
@@ -73,7 +73,7 @@ class Reference:
 
 
 def reference(document: Schema) -> Reference:
-    """The reference that an OpenAPI document makes."""
+    """Convert an OpenAPI document."""
     schemas = document["components"]["schemas"]
     return Reference(
         routes=tuple(
@@ -82,7 +82,9 @@ def reference(document: Schema) -> Reference:
             for method, route in methods.items()
         ),
         bodies=tuple(
-            _body(name, schema) for name, schema in sorted(schemas.items()) if name not in OURS
+            _body(name, schema)
+            for name, schema in sorted(schemas.items())
+            if name not in FRAMEWORK_SCHEMAS
         ),
     )
 
@@ -91,7 +93,7 @@ def _route(name: str, route: Schema) -> Schema:
     replies = route["responses"].items()
     return {
         "name": name,
-        "told": _told(route),
+        "told": _summary(route),
         "given": [
             {
                 "name": each["name"],
@@ -103,7 +105,7 @@ def _route(name: str, route: Schema) -> Schema:
             for each in route.get("parameters", ())
         ],
         "takes": _content(route["requestBody"]) if "requestBody" in route else (),
-        # 422 is the framework's word for what is a 400 here.
+        # FastAPI documents 422 where we answer 400.
         "replies": [
             {"status": status, "told": reply["description"], "body": _content(reply)}
             for status, reply in replies
@@ -123,23 +125,23 @@ def _body(name: str, schema: Schema) -> Schema:
         }
         for field, each in schema.get("properties", {}).items()
     ]
-    return {"name": name, "told": _told(schema), "fields": fields, "values": _values(schema)}
+    return {"name": name, "told": _summary(schema), "fields": fields, "values": _values(schema)}
 
 
 def _content(holder: Schema) -> Words:
     kinds = holder.get("content", {})
-    found = next((each["schema"] for each in kinds.values() if each.get("schema")), None)
-    return _values(found) if found else (("no JSON", ""),)
+    schema = next((each["schema"] for each in kinds.values() if each.get("schema")), None)
+    return _values(schema) if schema else (("no JSON", ""),)
 
 
 def _values(schema: Schema) -> Words:
-    """What values a field takes, in words, each with the body that it leads to, if any."""
+    """Describe the values of a field; each word comes with the body it links to, if any."""
     if "$ref" in schema:
         name = schema["$ref"].rpartition("/")[2]
         return ((name, name),)
     if "anyOf" in schema:
-        either = [_values(each) for each in schema["anyOf"]]
-        return tuple(word for at, words in enumerate(either) for word in (*_OR[: at > 0], *words))
+        kinds = [_values(each) for each in schema["anyOf"]]
+        return tuple(word for at, words in enumerate(kinds) for word in (*_OR[: at > 0], *words))
     if "enum" in schema or "const" in schema:
         return ((", ".join(map(str, schema.get("enum", [schema.get("const")]))), ""),)
     kind = schema.get("type", "any")
@@ -155,8 +157,8 @@ def _values(schema: Schema) -> Words:
     return ((" ".join([kind, *bounds]), ""),)
 
 
-def _told(thing: Schema) -> str:
-    """The first paragraph of a description, on one line."""
+def _summary(thing: Schema) -> str:
+    """Return the first paragraph of a description on one line."""
     paragraph = str(thing.get("description", "")).partition("\n\n")[0]
     return " ".join(paragraph.replace("``", "").split())
 

@@ -1,4 +1,4 @@
-"""``/api/research``: runs of deep research that the server works on, and their events."""
+"""Routes under ``/api/research``: start, follow, cancel and remove research runs."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from sse_starlette import EventSourceResponse, ServerSentEvent
 
 from wellread.errors import UnknownNameError, WellreadError
 from wellread.kb import KnowledgeBase
-from wellread.research.research import begin, plan_research, usual_limits
-from wellread.serve.api.ask_api import Asked, TopicId, WhereOptions, filters_of, sent
+from wellread.research.research import begin, default_limits, plan_research
+from wellread.serve.api.ask_api import QuestionText, TopicId, WhereOptions, filters_of, sse
 from wellread.serve.error_shapes import INTERNAL, ProblemError, problem_of, problem_of_status
 from wellread.serve.features.feature import (
     ASKING,
     FAILED,
-    FAR,
+    MAX_OFFSET,
     CamelModel,
     FeatureRouter,
-    Many,
+    Limit,
     event_after,
     refusals,
 )
 from wellread.serve.features.researching import (
     RESUMABLE,
-    TOO_MANY,
+    TOO_MANY_RUNS,
     EndedBody,
     ResearchTasks,
     RunBody,
@@ -51,11 +51,11 @@ from wellread.values.reports import Limits, ResearchRequest
 
 logger = logging.getLogger(__name__)
 
-MOST_SECONDS = 3_600.0
+MAX_SECONDS = 3_600.0
 in_thread = to_thread.run_sync
 
-CONFLICT = refusals(s409="The run has ended, or is at work already")
-BUSY = refusals(s403="Answering is switched off", s429="Too many runs are at work", s5XX=FAILED)
+CONFLICT = refusals(s409="The run has ended, or is running already")
+BUSY = refusals(s403="Answering is switched off", s429="Too many runs are running", s5XX=FAILED)
 
 router = FeatureRouter(
     responses=refusals(
@@ -72,10 +72,10 @@ Tasks = Annotated[ResearchTasks, Depends(_tasks)]
 
 
 class LimitsRequest(CamelModel):
-    """What a run may take; what is not given is as in the settings (``research.*``)."""
+    """Limits of a run; missing ones are taken from the settings (``research.*``)."""
 
     rounds: int | None = Field(default=None, ge=1, le=10)
-    seconds: float | None = Field(default=None, gt=0, le=MOST_SECONDS)
+    seconds: float | None = Field(default=None, gt=0, le=MAX_SECONDS)
     searches: int | None = Field(default=None, ge=1, le=1_000)
     dollars: float | None = Field(default=None, ge=0)
 
@@ -83,12 +83,12 @@ class LimitsRequest(CamelModel):
 class ResearchAsked(CamelModel):
     """A question to research."""
 
-    question: Asked
+    question: QuestionText
     topic_id: TopicId = None
     options: WhereOptions = WhereOptions()
     session_id: str | None = None
     limits: LimitsRequest = LimitsRequest()
-    plan_only: bool = Field(default=False, description="make the plan, and wait for start")
+    plan_only: bool = Field(default=False, description="make the plan and wait for start")
 
 
 @router.post(
@@ -101,9 +101,9 @@ class ResearchAsked(CamelModel):
     },
 )
 async def create(kb: Kb, tasks: Tasks, asked: ResearchAsked) -> RunBody | Response:
-    """Plan a run and begin it; with ``planOnly`` it waits until it is started."""
+    """Plan and start a run; with ``planOnly`` it waits for ``start``."""
     if tasks.full and not asked.plan_only:
-        raise ProblemError(TOO_MANY)
+        raise ProblemError(TOO_MANY_RUNS)
     question = Question(
         text=asked.question,
         filters=filters_of(asked.topic_id, asked.options),
@@ -121,15 +121,15 @@ async def create(kb: Kb, tasks: Tasks, asked: ResearchAsked) -> RunBody | Respon
 
 
 @router.get("/api/research")
-def runs(kb: Kb, limit: Many = 50) -> RunsBody:
+def runs(kb: Kb, limit: Limit = 50) -> RunsBody:
     """The newest runs, newest first."""
-    found = kb.catalogue.research.newest(kb.asker.owner, limit)
-    return RunsBody(runs=tuple(run_facts(kb, one) for one in found))
+    newest = kb.catalogue.research.newest(kb.asker.owner, limit)
+    return RunsBody(runs=tuple(run_facts(kb, run) for run in newest))
 
 
 @router.get("/api/research/{run_id}")
 def show(kb: Kb, run_id: str) -> RunBody:
-    """A run: how it stands, its plan, and its report once there is one."""
+    """A run with its state, its plan and, when finished, its report."""
     return _body(kb, run_id)
 
 
@@ -140,18 +140,18 @@ def show(kb: Kb, run_id: str) -> RunBody:
     responses={**CONFLICT, **BUSY},
 )
 async def start(kb: Kb, tasks: Tasks, run_id: str) -> RunBody:
-    """Begin a run that was planned, or go on with one whose process is gone or that failed.
+    """Start a planned run, or resume one that failed or whose process has ended.
 
-    A planned one follows its plan as it was shown; what was done is not done again.
+    A planned run follows the plan that was shown; finished work is not repeated.
     """
     run = await in_thread(_run, kb, run_id)
     state = await in_thread(state_of, kb, run)
-    if tasks.works_on(run_id) or state == "running":
-        raise _conflict(run_id, "is at work already", "follow its events")
+    if tasks.has_run(run_id) or state == "running":
+        raise _conflict(run_id, "is already running", "follow its events")
     if state not in ("planned", *RESUMABLE):
-        raise _conflict(run_id, "has ended", "its report is kept; read that")
+        raise _conflict(run_id, "has ended", "read its report")
     if tasks.full:
-        raise ProblemError(TOO_MANY)
+        raise ProblemError(TOO_MANY_RUNS)
     await tasks.start(kb, run_id, run.request)
     return await in_thread(_body, kb, run_id)
 
@@ -164,13 +164,13 @@ async def start(kb: Kb, tasks: Tasks, run_id: str) -> RunBody:
 async def events(
     kb: Kb,
     run_id: str,
-    after: Annotated[int, Query(ge=0, le=FAR, description="only those with higher numbers")] = 0,
+    after: Annotated[int, Query(ge=0, le=MAX_OFFSET, description="only later events")] = 0,
     last_event_id: Annotated[str, Header()] = "",
 ) -> Response:
-    """The numbered events plan, progress and report, those that were told first; then ended.
+    """Stream the numbered events plan, progress and report from the oldest on; then ended.
 
-    They are read from what is kept, so that every reader gets the same ones, at any time. The
-    header ``Last-Event-ID`` goes before ``after``.
+    Events are stored, so that every reader gets the same ones at any time. The header
+    ``Last-Event-ID`` takes precedence over ``after``.
     """
     await in_thread(_run, kb, run_id)
     last = event_after(last_event_id)
@@ -179,52 +179,52 @@ async def events(
 
 @router.post("/api/research/{run_id}/cancel", responses=CONFLICT)
 async def cancel(kb: Kb, tasks: Tasks, run_id: str) -> RunBody:
-    """Ask a run to stop; it answers from what it has found until then."""
+    """Ask a run to stop; it answers from what it has found so far."""
     run = await in_thread(_run, kb, run_id)
     if run.state == "planned":
-        await tasks.stop(run_id)  # it may wait for its turn
+        await tasks.stop(run_id)  # it may be queued
     if await in_thread(cancel_run, kb, run) is None:
-        raise _conflict(run_id, "has ended", "its report is kept; read that")
+        raise _conflict(run_id, "has ended", "read its report")
     return await in_thread(_body, kb, run_id)
 
 
 @router.delete("/api/research/{run_id}")
 async def remove(kb: Kb, tasks: Tasks, run_id: str) -> EndedBody:
-    """Forget a run, one at work too; the answer of its report stays with the others."""
+    """Remove a run, even a running one; the answer of its report stays among the answers."""
     await in_thread(_run, kb, run_id)
     await tasks.stop(run_id)
     await in_thread(kb.catalogue.research.remove, run_id)
     return EndedBody(id=run_id, state="removed", reason="")
 
 
-def _limits(kb: KnowledgeBase, asked: LimitsRequest) -> Limits:
-    given = asked.model_dump(by_alias=False, exclude_none=True)
-    return replace(usual_limits(kb), **given)
+def _limits(kb: KnowledgeBase, request: LimitsRequest) -> Limits:
+    values = request.model_dump(by_alias=False, exclude_none=True)
+    return replace(default_limits(kb), **values)
 
 
 def _run(kb: KnowledgeBase, run_id: str) -> ResearchRun:
-    found = kb.catalogue.research.get(run_id, kb.asker.owner)
-    if found is None:
+    run = kb.catalogue.research.get(run_id, kb.asker.owner)
+    if run is None:
         raise UnknownNameError(f"there is no research {run_id!r}", hint="see GET /api/research")
-    return found
+    return run
 
 
 def _body(kb: KnowledgeBase, run_id: str) -> RunBody:
     return run_body(kb, _run(kb, run_id))
 
 
-def _conflict(run_id: str, what: str, hint: str) -> ProblemError:
-    return ProblemError(problem_of_status(409, f"research {run_id} {what}", hint))
+def _conflict(run_id: str, problem: str, hint: str) -> ProblemError:
+    return ProblemError(problem_of_status(409, f"research {run_id} {problem}", hint))
 
 
 async def _stream(kb: KnowledgeBase, run_id: str, after: int) -> AsyncIterator[ServerSentEvent]:
     try:
-        async for told in follow(kb, run_id, after):
-            yield await in_thread(sent, *research_event_body(told.event), told.number)
-        yield sent("ended", await in_thread(ended_body, kb, run_id))
-    except WellreadError as error:  # the status has gone out already
-        yield sent("error", problem_of(error).body())
+        async for numbered in follow(kb, run_id, after):
+            yield await in_thread(sse, *research_event_body(numbered.event), numbered.number)
+        yield sse("ended", await in_thread(ended_body, kb, run_id))
+    except WellreadError as error:
+        yield sse("error", problem_of(error).body())
     except Exception:
-        # The status has gone out already, so the reader is told in the stream.
-        logger.exception("a stream of events broke off")
-        yield sent("error", INTERNAL.body())
+        # The status has been sent already, so the error goes into the stream.
+        logger.exception("streaming research events failed")
+        yield sse("error", INTERNAL.body())

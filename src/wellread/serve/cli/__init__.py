@@ -1,7 +1,7 @@
-"""The command line: ``wellread COMMAND``. Commands stand in the modules of this folder.
+"""The command line: ``wellread COMMAND``. The modules of this folder define the commands.
 
-A command's module, and with it the stores and models, is imported when the command is needed:
-``wellread --help`` has to be quick.
+A command's module, with the stores and models that it needs, is imported only when the command is
+used, so that ``wellread --help`` is fast.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from wellread.serve.error_shapes import Problem, problem_of
 from wellread.serve.terminal import Terminal, terminal_of
 from wellread.text.words import harmless
 
-stopping.end()  # all is loaded; ``main`` begins again
+stopping.end()  # loading is done; ``main`` starts again
 
 LOG_FORMAT = "%(levelname)s %(name)s: %(message)s"
-MOST_SAID = 200  # characters of an error that nobody foresaw
-# Wrong arguments among them, whose base class Typer does not name.
-_OF_TYPER: tuple[type[BaseException], ...] = (
+MAX_ERROR_CHARS = 200  # characters shown of an unexpected error
+# Includes the base class of argument errors, which Typer does not export.
+_TYPER_ERRORS: tuple[type[BaseException], ...] = (
     typer.Exit,
     typer.Abort,
     *(
@@ -45,68 +45,68 @@ _OF_TYPER: tuple[type[BaseException], ...] = (
         if kind.__name__ == "ClickException" and issubclass(kind, Exception)
     ),
 )
-# Loading a command makes half a million lasting objects. They are not looked through for garbage
-# while that goes on, nor later, nor taken apart at the end: a fifth of a short command's time.
-_GARBAGE = (50_000, 10, 10)
+# Loading a command creates half a million permanent objects. Excluding them from garbage collection
+# saves a fifth of a short command's time.
+_GC_THRESHOLDS = (50_000, 10, 10)
 _FLAGS = ("--json", "--verbose", "-v")
-_WITH_VALUE = "--home"
-ANYWHERE = "--home DIR, --json and -v may stand before or after the command."
+_HOME_FLAG = "--home"
+EPILOG = "--home DIR, --json and -v can be given before or after the command."
 
-# Each command with its module, in the groups in which they are listed.
+# Each command with its module and help line, in the groups shown by --help.
 COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     "Every day": {
         "ask": ("ask_cli", "Answer a question, with a verdict for every sentence."),
-        "chat": ("chat_cli", "Ask one question after the other, each read with those before."),
-        "search": ("library_cli", "Find passages by words, by meaning, or both."),
-        "research": ("research_cli", "Research a question in rounds; a report of many sources."),
-        "answers": ("answers_cli", "Answers that were given, and conversations."),
-        "demo": ("ask_cli", "Try Wellread on the sample that comes with it."),
+        "chat": ("chat_cli", "Ask a series of questions; follow-ups refer to earlier ones."),
+        "search": ("library_cli", "Find passages by keywords, by meaning, or both."),
+        "research": ("research_cli", "Research a question in rounds and report on many sources."),
+        "answers": ("answers_cli", "List, show, verify and export stored answers."),
+        "demo": ("ask_cli", "Try Wellread on its sample material."),
     },
     "Material": {
         "add": ("material_cli", "Read files, folders and web addresses into a collection."),
-        "sync": ("material_cli", "Like add, and remove what is gone from the source."),
-        "watch": ("material_cli", "Keep a collection in step with folders, feeds and pages."),
-        "remove": ("material_cli", "Remove documents so that nothing of them is left."),
-        "collections": ("material_cli", "List the collections with what they hold."),
-        "jobs": ("material_cli", "List the newest runs, or show, cancel, resume one."),
+        "sync": ("material_cli", "Like add, but also remove documents whose source is gone."),
+        "watch": ("material_cli", "Keep a collection up to date with folders, feeds and pages."),
+        "remove": ("material_cli", "Remove documents and everything derived from them."),
+        "collections": ("material_cli", "List the collections with their contents."),
+        "jobs": ("material_cli", "List ingest jobs, or show, cancel or resume one."),
     },
     "Look up": {
-        "show": ("library_cli", "Show a document, recording, entity, story, …, or list them."),
+        "show": ("library_cli", "Show or list documents, recordings, entities, stories, …"),
     },
     "Upkeep": {
-        "verify": ("home_cli", "Check that catalogue and index hold the same."),
-        "backup": ("home_cli", "Write the whole base into a file, unpack one, or go back."),
-        "reindex": ("home_cli", "Make the index anew, as the settings ask for it."),
-        "settings": ("home_cli", "Show every setting with its value; show one, or set it."),
+        "verify": ("home_cli", "Check that catalogue and index match."),
+        "backup": ("home_cli", "Export or import the knowledge base, or restore a backup."),
+        "reindex": ("home_cli", "Rebuild the index according to the settings."),
+        "settings": ("home_cli", "Show all settings, or show or change one."),
     },
     "Team": {
-        "serve": ("team_cli", "Serve the HTTP interface and the pages, here or for a team."),
-        "mcp": ("team_cli", "Answer Claude, Cursor and other programs that speak MCP."),
-        "users": ("team_cli", "Accounts of people, groups, grants, keys, and what they did."),
-        "preferences": ("quality_cli", "Show or change what you prefer: sources, length, persona."),
+        "serve": ("team_cli", "Serve the HTTP interface and pages, for yourself or a team."),
+        "mcp": ("team_cli", "Serve Claude, Cursor and other MCP clients."),
+        "users": ("team_cli", "Manage accounts, groups, grants and keys; audit log."),
+        "preferences": ("quality_cli", "Show or change your preferences: sources, length, …"),
     },
     "Quality": {
-        "feedback": ("answers_cli", "Rate answers and their sentences; lists and files."),
-        "gaps": ("quality_cli", "List what the material does not answer, and what to write."),
-        "coverage": ("quality_cli", "Show what two dimensions cover, the share, and the gaps."),
-        "metrics": ("quality_cli", "Show how the base is asked, how it answers, what it costs."),
-        "eval": ("eval_cli", "Measure retrieval, answers and citations over a set of cases."),
+        "feedback": ("answers_cli", "Rate answers; list, export and import ratings."),
+        "gaps": ("quality_cli", "List questions that the material does not answer."),
+        "coverage": ("quality_cli", "Show how documents cover two dimensions, and the gaps."),
+        "metrics": ("quality_cli", "Show usage, answer quality and cost."),
+        "eval": ("eval_cli", "Measure retrieval, answers and citations on test cases."),
     },
 }
-_LISTED = {name: told for group in COMMANDS.values() for name, told in group.items()}
+_MODULES = {name: told for group in COMMANDS.values() for name, told in group.items()}
 
 
 class Commands(TyperGroup):
-    """Loads commands when needed, takes global options also after them, shows errors as a line."""
+    """Loads commands on demand, accepts global options after them, and shows errors as one line."""
 
     def list_commands(self, _ctx: Any) -> list[str]:
         """The names of all commands."""
-        return list(_LISTED)
+        return list(_MODULES)
 
     def get_command(self, _ctx: Any, cmd_name: str) -> Any:
-        """The command of this name, from its module; None when there is none."""
-        if cmd_name in _LISTED and cmd_name not in self.commands:
-            module = import_module(f"{__name__}.{_LISTED[cmd_name][0]}")
+        """The command with this name, loaded from its module; None if there is none."""
+        if cmd_name in _MODULES and cmd_name not in self.commands:
+            module = import_module(f"{__name__}.{_MODULES[cmd_name][0]}")
             self.commands.update(get_group(module.app).commands)
             gc.freeze()
             gc.enable()
@@ -119,9 +119,9 @@ class Commands(TyperGroup):
                 formatter.write_dl([(name, told) for name, (_, told) in commands.items()])
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The command that is called; a wrong name is answered with those that are like it."""
-        if args and args[0] not in _LISTED and not args[0].startswith("-"):
-            near = " or ".join(map(repr, get_close_matches(args[0], _LISTED, cutoff=0.7)))
+        """The command to run; a wrong name is refused with similar names."""
+        if args and args[0] not in _MODULES and not args[0].startswith("-"):
+            near = " or ".join(map(repr, get_close_matches(args[0], _MODULES, cutoff=0.7)))
             like = f"Did you mean {near}?" if near else "'wellread --help' lists them."
             ctx.fail(f"No such command {args[0]!r}. {like}")
         return super().resolve_command(ctx, args)
@@ -131,27 +131,27 @@ class Commands(TyperGroup):
         return super().parse_args(ctx, global_first(args))
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command; errors raised on purpose end it with one readable line."""
+        """Run the command; an expected error ends it with one readable line."""
         try:
             return super().invoke(ctx)
         except WellreadError as error:
             self._report(ctx, problem_of(error), error)
         except BrokenPipeError:
-            raise  # the reader went away (`| head`): Typer ends quietly
+            raise  # the reader closed the pipe (`| head`): Typer exits silently
         except OSError as error:
             place = f"{error.filename}: " if error.filename else ""
             reason = error.strerror or str(error)
             self._report(ctx, Problem(error="system", detail=f"{place}{reason}"), error)
         except KeyboardInterrupt:
             self._stop(ctx)
-        except _OF_TYPER:
+        except _TYPER_ERRORS:
             raise
-        except Exception as error:  # noqa: BLE001 - nobody is to read a traceback unasked
-            self._report(ctx, _unexpected(error), error)
+        except Exception as error:  # noqa: BLE001 - tracebacks only with -v
+            self._report(ctx, _internal_problem(error), error)
         except BaseException as error:
             if not is_panic(error):
                 raise
-            self._report(ctx, _unexpected(error), error)
+            self._report(ctx, _internal_problem(error), error)
         raise typer.Exit(1)
 
     def _stop(self, ctx: Any) -> NoReturn:
@@ -159,7 +159,7 @@ class Commands(TyperGroup):
         raise typer.Exit(stopping.INTERRUPTED) from None
 
     def _report(self, ctx: Any, problem: Problem, error: BaseException) -> None:
-        if stopping.is_behind(error):
+        if stopping.caused(error):
             self._stop(ctx)
         terminal = terminal_of(ctx)
         terminal.write_problem(problem)
@@ -167,31 +167,31 @@ class Commands(TyperGroup):
             logging.getLogger(__name__).error("traceback of the error above", exc_info=error)
 
 
-def _unexpected(error: BaseException) -> Problem:
-    """An error that nobody foresaw; damaged values of a home show so too."""
-    told = " ".join(str(error).split())[:MOST_SAID]
+def _internal_problem(error: BaseException) -> Problem:
+    """The problem for an unexpected error; damaged files of a knowledge base can cause one."""
+    message = " ".join(str(error).split())[:MAX_ERROR_CHARS]
     return Problem(
         error="internal",
-        detail=f"something went wrong inside: {type(error).__name__}: {told}",
-        hint="'wellread verify' says whether the home is damaged; -v shows the traceback",
+        detail=f"internal error: {type(error).__name__}: {message}",
+        hint="'wellread verify' checks the knowledge base for damage; -v shows the traceback",
     )
 
 
 def global_first(args: Sequence[str]) -> list[str]:
-    """``args`` with the global options in front; everything after a bare ``--`` stays."""
+    """``args`` with the global options moved to the front, except after a bare ``--``."""
     front: list[str] = []
     rest: list[str] = []
-    waiting = list(args)
-    while waiting:
-        word = waiting.pop(0)
+    remaining = list(args)
+    while remaining:
+        word = remaining.pop(0)
         if word == "--":
-            rest += [word, *waiting]
+            rest += [word, *remaining]
             break
-        if word in _FLAGS or word.startswith(f"{_WITH_VALUE}="):
+        if word in _FLAGS or word.startswith(f"{_HOME_FLAG}="):
             front.append(word)
-        elif word == _WITH_VALUE:
-            front += [word, *waiting[:1]]
-            waiting = waiting[1:]
+        elif word == _HOME_FLAG:
+            front += [word, *remaining[:1]]
+            remaining = remaining[1:]
         else:
             rest.append(word)
     return front + rest
@@ -203,8 +203,8 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
-    help="Answers from your own material, every sentence proved by the passage it cites.",
-    epilog=ANYWHERE,
+    help="Answers from your own material, with a cited passage behind every sentence.",
+    epilog=EPILOG,
 )
 
 
@@ -222,71 +222,71 @@ def root(
         typer.Option(help="Folder of the knowledge base. [env: WELLREAD_HOME; else ~/.wellread]"),
     ] = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="One JSON value on standard output, nothing else.")
+        bool, typer.Option("--json", help="Write one JSON value to standard output.")
     ] = False,
     verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Log lines, and tracebacks of errors.")
+        bool, typer.Option("--verbose", "-v", help="Show log messages and tracebacks.")
     ] = False,
     _version: Annotated[
         bool,
         typer.Option(
-            "--version", callback=_print_version, is_eager=True, help="Print the version and stop."
+            "--version", callback=_print_version, is_eager=True, help="Print the version and exit."
         ),
     ] = False,
 ) -> None:
-    """Set up what every command shares."""
+    """Set up the terminal and logging for all commands."""
     context.obj = Terminal(home=home, json=as_json, verbose=verbose)
     logger = logging.getLogger("wellread")  # only the command line configures logging
-    logger.handlers = [_Lines(context.obj)]
+    logger.handlers = [_TerminalHandler(context.obj)]
     logger.setLevel(logging.INFO if verbose else logging.WARNING)
     stopping.end()
 
 
-class _Lines(logging.Handler):
-    """Writes log lines to the terminal's standard error, above a progress bar if there is one."""
+class _TerminalHandler(logging.Handler):
+    """Writes log messages to standard error, above a progress bar if there is one."""
 
     def __init__(self, terminal: Terminal) -> None:
         super().__init__()
         self._terminal = terminal
-        self.setFormatter(_Brief() if not terminal.verbose else logging.Formatter(LOG_FORMAT))
+        self.setFormatter(_BriefFormat() if not terminal.verbose else logging.Formatter(LOG_FORMAT))
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write the record."""
         self._terminal.err.print(harmless(self.format(record)), soft_wrap=True)
 
 
-class _Brief(logging.Formatter):
-    """The message alone: a traceback is shown only to those who ask for it with ``-v``."""
+class _BriefFormat(logging.Formatter):
+    """Formats a message without its traceback, which only ``-v`` shows."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Level and message."""
         return f"{record.levelname.capitalize()}: {record.getMessage()}"
 
 
-PRIVATE = 0o077  # rights that new files and folders do not get: none for others
+PRIVATE = 0o077  # umask: other users cannot access new files and folders
 
 
 def main() -> None:
-    """The ``wellread`` program. What it writes is for its user alone.
+    """Run the ``wellread`` program. Its files are private to the user.
 
-    What libraries of other languages write to standard error by themselves (a panic of the index's
-    engine names places in its sources) is shown with ``-v`` only; their errors arrive as ours.
+    What native libraries write to standard error themselves (such as a panic of the index engine)
+    is shown only with ``-v``; their errors are raised as Python exceptions anyway.
     """
     stopping.begin()
-    gc.set_threshold(*_GARBAGE)
-    gc.disable()  # until the command is loaded
+    gc.set_threshold(*_GC_THRESHOLDS)
+    gc.disable()  # enabled again when the command is loaded
     atexit.register(gc.freeze)
     os.umask(PRIVATE)
     if not {"-v", "--verbose"} & set(sys.argv):
-        ours = os.dup(sys.stderr.fileno())
-        os.set_inheritable(ours, False)
+        stderr_copy = os.dup(sys.stderr.fileno())
+        os.set_inheritable(stderr_copy, False)
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, sys.stderr.fileno())
         os.close(null)
-        sys.stderr = open(ours, "w", buffering=1, errors="backslashreplace")  # noqa: SIM115
+        sys.stderr = open(stderr_copy, "w", buffering=1, errors="backslashreplace")  # noqa: SIM115
     try:
         app()
     except SystemExit as ended:
         if ended.code == stopping.INTERRUPTED:
-            stopping.leave()
+            stopping.exit_now()
         raise

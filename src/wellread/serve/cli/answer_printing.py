@@ -1,4 +1,4 @@
-"""Answers, reports and quoted places on a terminal: what is more than a list or a set of facts."""
+"""Prints answers, search results and quotations on a terminal."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from rich.theme import Theme
 from wellread.ask.aggregate.read.result import AggregateResult
 from wellread.kb.language_models import dollars
 from wellread.library.searches import Result, Results, Surroundings
-from wellread.serve.features.answer_forms import Explanation, filters_in_words
-from wellread.serve.features.answering import PastBeside, QuoteContext, standing
+from wellread.serve.features.answer_forms import Explanation, describe_filters
+from wellread.serve.features.answering import PastBeside, QuoteContext, past_question_status
 from wellread.serve.terminal import (
     SHORT_ID,
     print_facts,
@@ -40,9 +40,9 @@ from wellread.values.answers import (
 )
 
 INDENT = 4
-LONGEST_QUOTE = 240
-LONGEST_CELL = 120
-CITED, MARKED = "cited", "marked"  # the styles of a marker, and of what answers in a quotation
+MAX_QUOTE_CHARS = 240
+MAX_CELL_CHARS = 120
+CITED, MARKED = "cited", "marked"  # styles of citation markers and of highlighted quotations
 
 _BANDS = {"high": "green", "medium": "yellow", "low": "red", "none": "red"}
 _STYLES = {f"markdown.{CITED}": "bold cyan", f"markdown.{MARKED}": "bold"}
@@ -51,9 +51,9 @@ _MARKS = re.compile(rf"({MARK.pattern}|{_MARKER.pattern})")
 
 
 def print_markdown(console: Console, text: str) -> None:
-    """Markdown, drawn where somebody looks at it."""
-    told = harmless(text)
-    console.print(Markdown(told) if console.is_terminal else Text(told), soft_wrap=True)
+    """Print Markdown, rendered on a terminal and plain elsewhere."""
+    safe_text = harmless(text)
+    console.print(Markdown(safe_text) if console.is_terminal else Text(safe_text), soft_wrap=True)
 
 
 def print_answer(
@@ -64,11 +64,11 @@ def print_answer(
     detailed: bool = False,
     contexts: Sequence[QuoteContext] = (),
 ) -> None:
-    """The answer with a sign per sentence, then sources, confidence, gaps and notes.
+    """Print the answer with a symbol per sentence, then sources, confidence, gaps and notes.
 
     Args:
-        detailed: also every step with its seconds.
-        contexts: what stands around the quotations, which are then shown whole.
+        detailed: also print the duration of every step.
+        contexts: the text around the quotations, which are then printed in full.
     """
     around = {one.number: one for one in contexts}
     if answer.standalone:
@@ -100,34 +100,36 @@ def print_answer(
 
 
 def _print_text(console: Console, answer: Answer) -> None:
-    """The delivered text, its Markdown drawn, the sign of each sentence after it."""
+    """Print the text with rendered Markdown and a verdict symbol after each sentence."""
     page = Markdown("")
     page.inlines = page.inlines | {CITED, MARKED, *VerdictName}
-    page.parsed = [_signed(token, answer.sentences) for token in tokens_of(answer)]
+    page.parsed = [_with_symbols(token, answer.sentences) for token in tokens_of(answer)]
     styles = {f"markdown.{name}": name.style for name in VerdictName}
     with console.use_theme(Theme({**styles, **_STYLES})):
         lines = console.render_lines(page, pad=False)
-    begun = False
-    for line in lines:  # without the blanks that fill them, and those at the top
+    started = False
+    for line in lines:  # without padding and leading blank lines
         shown = Text.assemble(*((piece.text, piece.style or "") for piece in line))
         shown.rstrip()
-        begun = begun or bool(shown)
-        if begun:
+        started = started or bool(shown)
+        if started:
             console.print(shown, soft_wrap=True)
 
 
-def _signed(token: Token, sentences: Sequence[Sentence]) -> Token:
-    """The token with signs in place of the marks of sentences, and its markers in colour."""
+def _with_symbols(token: Token, sentences: Sequence[Sentence]) -> Token:
+    """The token with verdict symbols in place of sentence marks, and its markers coloured."""
     if token.children is not None:
         children = [piece for child in token.children for piece in _pieces(child, sentences)]
         return replace(token, children=children)
-    return replace(token, content="".join(text for text, _ in _told(token.content, sentences)))
+    return replace(
+        token, content="".join(text for text, _ in _styled_pieces(token.content, sentences))
+    )
 
 
 def _pieces(token: Token, sentences: Sequence[Sentence]) -> Iterator[Token]:
     if not token.content:
         yield token
-    for text, style in _told(token.content, sentences):
+    for text, style in _styled_pieces(token.content, sentences):
         if style:
             yield Token("style_open", style, 1)
         yield Token("text", "", 0, content=text) if style else replace(token, content=text)
@@ -135,8 +137,8 @@ def _pieces(token: Token, sentences: Sequence[Sentence]) -> Iterator[Token]:
             yield Token("style_close", style, -1)
 
 
-def _told(content: str, sentences: Sequence[Sentence]) -> Iterator[tuple[str, str]]:
-    """The text in pieces, each with the name of its style or none."""
+def _styled_pieces(content: str, sentences: Sequence[Sentence]) -> Iterator[tuple[str, str]]:
+    """The text in pieces, each with the name of its style, or an empty one."""
     style = ""
     for piece in filter(None, _MARKS.split(content)):
         if piece[0] == CLOSE:
@@ -151,15 +153,15 @@ def _told(content: str, sentences: Sequence[Sentence]) -> Iterator[tuple[str, st
 
 def _disagreement(conflict: Conflict) -> str:
     views = "; ".join(
-        f"“{view.text}” {' '.join(f'[{known}]' for known in view.citations)}".rstrip()
+        f"“{view.text}” {' '.join(f'[{number}]' for number in view.citations)}".rstrip()
         for view in conflict.views
     )
-    said = f"{conflict.about}: {views}" if views else conflict.about
-    return f"{said} ({conflict.reason})" if conflict.reason else said
+    description = f"{conflict.about}: {views}" if views else conflict.about
+    return f"{description} ({conflict.reason})" if conflict.reason else description
 
 
 def _print_checks(console: Console, sentences: Sequence[Sentence]) -> None:
-    """How many sentences have which verdict, and the reason of each that is not borne out."""
+    """Print counts by verdict, and the reason for each sentence not fully supported."""
     if not sentences:
         return
     counts = Counter(sentence.verdict.name for sentence in sentences)
@@ -180,7 +182,7 @@ def _print_checks(console: Console, sentences: Sequence[Sentence]) -> None:
 def _print_place(
     console: Console, mark: str, named: tuple[str, str], link: str, *beside: tuple[str, str]
 ) -> None:
-    """A line on a source: its mark, title and locator with the link, and what stands beside."""
+    """Print a line on a source: marker, linked title and locator, and further details."""
     head = Text.assemble((f"{mark} ", "bold cyan"))
     clean = harmless(link)
     opens = f" link {clean}" if clean and not any(map(str.isspace, clean)) else ""
@@ -191,7 +193,7 @@ def _print_place(
 
 
 def _print_quote(console: Console, quote: str | Text, link: str) -> None:
-    """A quotation below the line on its source, and the link, which can be copied or clicked."""
+    """Print a quotation below the line on its source, and the link as text."""
     if quote:
         console.print(Padding(quote, (0, 0, 0, INDENT)))
     if link:
@@ -201,7 +203,7 @@ def _print_quote(console: Console, quote: str | Text, link: str) -> None:
 def _print_citation(
     console: Console, citation: Citation, context: QuoteContext | None = None
 ) -> None:
-    quoted = " " if context else f" — “{shortened(citation.quote, LONGEST_QUOTE)}” "
+    quoted = " " if context else f" — “{shortened(citation.quote, MAX_QUOTE_CHARS)}” "
     verdict = (citation.verdict.symbol, citation.verdict.style)
     named = (citation.title, citation.locator.label)
     _print_place(console, f"[{citation.id}]", named, citation.link, (quoted, ""), verdict)
@@ -209,7 +211,7 @@ def _print_citation(
 
 
 def _in_context(citation: Citation, context: QuoteContext) -> Text:
-    """The quotation set off among the sentences around it."""
+    """The quotation highlighted among the sentences around it."""
     before, quote, after = (
         harmless(" ".join(part.split())) for part in (context.before, citation.quote, context.after)
     )
@@ -251,70 +253,70 @@ def _print_list(console: Console, name: str, lines: Iterable[str]) -> None:
         console.print(Text.assemble((f"{name}: ", "bold"), harmless(line)))
 
 
-def print_past(console: Console, found: Sequence[PastBeside]) -> None:
-    """A short block: each past question, whether it is the same one, and its answer."""
-    for one in found:
-        head = Text.assemble(("\nAsked before: ", "bold"), harmless(one.question))
-        head.append(f" ({standing(one)})", style="dim")
+def print_past(console: Console, similar: Sequence[PastBeside]) -> None:
+    """Print past questions, whether each is the same question, and their answers."""
+    for past in similar:
+        head = Text.assemble(("\nAsked before: ", "bold"), harmless(past.question))
+        head.append(f" ({past_question_status(past)})", style="dim")
         console.print(head)
-        said = f"{one.answer}\nCorrected: {one.correction}" if one.correction else one.answer
-        _print_quote(console, Text(harmless(said)), one.link)
+        text = f"{past.answer}\nCorrected: {past.correction}" if past.correction else past.answer
+        _print_quote(console, Text(harmless(text)), past.link)
 
 
 def print_coverage(console: Console, bodies: Sequence[AggregateResult]) -> None:
-    """Each part of the coverage under one heading: the sentence, its rows, how they came about."""
+    """Print each part of the coverage: the sentence, its rows, and the method."""
     console.print(Text("\nCoverage of what the question could be answered from", style="bold"))
     for result in bodies:
         print_line(console, result.sentence)
         if result.rows:
-            rows = ([shortened(cell, LONGEST_CELL) for cell in row.cells] for row in result.rows)
+            rows = ([shortened(cell, MAX_CELL_CHARS) for cell in row.cells] for row in result.rows)
             console.print(table(map(harmless, result.columns), rows, header_style="bold"))
         for line in filter(None, (*result.notes, *result.failures, result.method)):
             print_line(console, line, "dim")
 
 
 def print_source(console: Console, mark: str, source: Result | Evidence, *facts: str) -> None:
-    """A quoted place: title and locator with the link, facts about it, and its first words."""
+    """Print a quoted place: linked title and locator, facts, and its first words."""
     document = source.hit.document
     link = source_link(document, source.locator, source.text)
     day = [f"{document.published_at:%Y-%m-%d}"] if document.published_at else []
-    told = f"  {', '.join((document.kind, *day, *facts))}"
-    _print_place(console, mark, (document.title, source.locator.label), link, (told, "dim"))
-    _print_quote(console, Text(f"“{shortened(source.text, LONGEST_QUOTE)}”"), link)
+    details = f"  {', '.join((document.kind, *day, *facts))}"
+    _print_place(console, mark, (document.title, source.locator.label), link, (details, "dim"))
+    _print_quote(console, Text(f"“{shortened(source.text, MAX_QUOTE_CHARS)}”"), link)
 
 
-def print_results(console: Console, found: Results) -> None:
-    """What a search found with its place in each ranked list, or a list newest first."""
-    for note in found.notes:
+def print_results(console: Console, results_: Results) -> None:
+    """Print search results with their rank in each list, or a list, newest first."""
+    for note in results_.notes:
         print_line(console, note, "dim")
-    if not found.results:
-        what = f"found for “{found.query}”" if found.query else "there within these limits"
-        print_line(console, f"Nothing {what}.", "yellow")
-    for number, result in enumerate(found.results, start=1):
+    if not results_.results:
+        message = f"Nothing found for “{results_.query}”." if results_.query else "Nothing matches."
+        print_line(console, message, "yellow")
+    for number, result in enumerate(results_.results, start=1):
         facts = [result.hit.passage.id[:SHORT_ID]]
         if result.hit.ranks:
             places = ", ".join(f"{place.name} #{place.rank}" for place in result.hit.ranks)
             facts.insert(0, f"{result.hit.score:.3f} ({places})")
         print_source(console, f"{number}.", result, *facts)
-    if found.total is not None and found.total > len(found.results):
-        print_line(console, f"… the newest of {found.total:,}", "dim")
+    if results_.total is not None and results_.total > len(results_.results):
+        print_line(console, f"… the newest of {results_.total:,}", "dim")
 
 
 def print_surroundings(console: Console, found: Surroundings) -> None:
-    """The passage in full, and those around it dimmed."""
+    """Print the passage, with the passages around it dimmed."""
     head = f"{found.document.title}  passage {found.ordinal + 1:,} of {found.passages:,}"
     print_line(console, head, "bold")
     for result in found.results:
-        asked_for = result.hit.passage.id == found.passage_id
+        requested = result.hit.passage.id == found.passage_id
         place = f"\n{result.locator.label}  {result.hit.passage.id[:SHORT_ID]}"
-        print_line(console, place, "bold cyan" if asked_for else "cyan")
-        print_line(console, result.text, "" if asked_for else "dim")
-        if asked_for:
+        print_line(console, place, "bold cyan" if requested else "cyan")
+        print_line(console, result.text, "" if requested else "dim")
+        if requested:
             _print_quote(console, "", source_link(found.document, result.locator, result.text))
 
 
 def print_quotes(console: Console, answer: Answer) -> None:
-    """Everything that the answer quotes, in full."""
+    """Print all quotations of the answer in full."""
     for citation in answer.citations:
         named = (citation.title, citation.locator.label)
         _print_place(console, f"[{citation.id}]", named, citation.link)
@@ -324,27 +326,27 @@ def print_quotes(console: Console, answer: Answer) -> None:
 # --- how an answer was found -----------------------------------------------------------------
 
 
-def print_explanation(console: Console, told: Explanation) -> None:
-    """Analysis, searches, what was used with its place in each list, and the paths."""
+def print_explanation(console: Console, explanation: Explanation) -> None:
+    """Print the analysis, the searches, the hits used with their ranks, and the paths."""
     print_facts(
         console,
-        told,
+        explanation,
         "Question=analysis.type Mode=analysis.mode Because=analysis.reasons "
         "Searched_for=analysis.subject Sides=analysis.sides Strategy=strategy Worked_out=method",
     )
-    text = told.analysis.question
-    for named in told.analysis.entities:
+    text = explanation.analysis.question
+    for named in explanation.analysis.entities:
         _print_list(console, "Names", [f"“{named.span.of(text)}” is {named.title}"])
-    for limit in told.analysis.constraints:
+    for limit in explanation.analysis.constraints:
         _print_list(console, "Limit", [f"“{limit.span.of(text)}” is {limit.kind}: {limit.value}"])
-    for number, search in enumerate(told.found.traces, 1):
+    for number, search in enumerate(explanation.found.traces, 1):
         within = "; ".join(
-            f"{name}: {value}" for name, value in filters_in_words(search.filters).items()
+            f"{name}: {value}" for name, value in describe_filters(search.filters).items()
         )
         _print_list(console, f"Search {number}", [f"{search.purpose} [{within}]: {search.query}"])
-    for hit in told.found.hits:
+    for hit in explanation.found.hits:
         ranks = ", ".join(f"{place.name} #{place.rank}" for place in hit.ranks)
         _print_list(console, "Used", [f"{hit.score:.3f} ({ranks}) {hit.document.title}"])
-    _print_list(console, "Path", told.paths)
-    _print_list(console, "Note", told.notes)
+    _print_list(console, "Path", explanation.paths)
+    _print_list(console, "Note", explanation.notes)
     console.print()

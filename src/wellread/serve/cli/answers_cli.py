@@ -1,5 +1,4 @@
-"""``wellread answers`` and ``wellread feedback``: what was asked and answered, and what of it is
-right."""
+"""Commands ``answers`` and ``feedback``: stored answers, conversations and ratings."""
 
 from __future__ import annotations
 
@@ -16,13 +15,13 @@ from wellread.errors import RequestError, UnknownNameError
 from wellread.ingest.remove import remove_conversation
 from wellread.kb import KnowledgeBase
 from wellread.learning.feedback_giving import (
-    Imported,
+    ImportResult,
     as_jsonl,
     give_feedback,
     import_feedback,
-    known_feedback,
+    require_feedback,
 )
-from wellread.library.answer_export import Export, Format, exported
+from wellread.library.answer_export import Export, Format, render_export
 from wellread.library.recheck import Rechecked, named_answer, verify_again
 from wellread.serve.cli.answer_printing import print_answer
 from wellread.serve.cli.options import Limit, Topics
@@ -32,7 +31,7 @@ from wellread.serve.features.kept_answers import (
     session_detail_body,
     whole_body,
 )
-from wellread.serve.features.material_found import SimilarBody, similar_body, wanted_like
+from wellread.serve.features.material_found import SimilarBody, similar_body, similarity_criteria
 from wellread.serve.features.people import notices_body
 from wellread.serve.terminal import (
     Terminal,
@@ -48,13 +47,13 @@ from wellread.values.answers import Answer
 app = typer.Typer(rich_markup_mode=None)
 answers = typer.Typer(
     name="answers",
-    help="Answers that were given, and conversations: list, show, verify again, export.",
+    help="List, show, verify, export and remove stored answers and conversations.",
     invoke_without_command=True,
     rich_markup_mode=None,
 )
 app.add_typer(answers)
 
-AnswerId = Annotated[str, typer.Argument(metavar="ANSWER", help="Its id; “last” is the newest.")]
+AnswerId = Annotated[str, typer.Argument(metavar="ANSWER", help="Its id, or “last” (newest).")]
 
 ANSWERS = "answer=id:id given=created_at:day sure=confidence stale question:line"
 SESSIONS = "session=id last_used=seen_at questions=turns title"
@@ -71,22 +70,23 @@ NOTICES = "on=created_at:day for=owner what=text"
 def list_answers(
     context: typer.Context,
     sessions: Annotated[
-        bool, typer.Option("--sessions", help="Conversations instead, the one used last first.")
+        bool, typer.Option("--sessions", help="List conversations, most recently used first.")
     ] = False,
-    query: Annotated[str, typer.Option(help="Only conversations that have all these words.")] = "",
+    query: Annotated[str, typer.Option(help="Only conversations with all these words.")] = "",
     limit: Limit = 20,
 ) -> None:
-    """List the answers that were given, the newest first."""
+    """List stored answers, newest first."""
     if context.invoked_subcommand:
         return
     terminal = terminal_of(context)
     with terminal.open() as kb:
-        stored, owner = kb.catalogue.sessions, kb.asker.owner
+        sessions_, owner = kb.catalogue.sessions, kb.asker.owner
         if sessions or query:
-            found = stored.search(owner, query, limit)
-            terminal.show_rows(found, SESSIONS, none="No session yet.")
+            conversations = sessions_.search(owner, query, limit)
+            terminal.show_rows(conversations, SESSIONS, none="There are no sessions yet.")
         else:
-            terminal.show_rows(stored.answers(owner, limit), ANSWERS, none="No answer yet.")
+            newest = sessions_.answers(owner, limit)
+            terminal.show_rows(newest, ANSWERS, none="There are no answers yet.")
 
 
 @answers.command("show")
@@ -96,7 +96,7 @@ def show_answer(
         str, typer.Argument(metavar="ANSWER|SESSION", help="An id; “last” is the newest answer.")
     ],
 ) -> None:
-    """Show an answer as it was given, or a conversation: questions and answers, oldest first."""
+    """Show a stored answer, or a conversation with its questions and answers, oldest first."""
     terminal = terminal_of(context)
     with terminal.open() as kb:
         stored, owner = kb.catalogue.sessions, kb.asker.owner
@@ -109,14 +109,14 @@ def show_answer(
             for turn in turns:
                 _print(terminal, turn)
             return
-        kept, answer = named_answer(kb, name, owner)
+        record, answer = named_answer(kb, name, owner)
         shown = as_rendered(answer, kb.settings.citations)
     if terminal.json:
-        terminal.write_json(whole_body(kept, answer))
+        terminal.write_json(whole_body(record, answer))
         return
     _print(terminal, shown)
-    if kept.stale:
-        again = f"wellread answers verify {kept.id}"
+    if record.stale:
+        again = f"wellread answers verify {record.id}"
         print_line(terminal.out, f"Stale: a source has changed or gone; see '{again}'.", "yellow")
 
 
@@ -127,49 +127,48 @@ def _print(terminal: Terminal, answer: Answer) -> None:
 
 @answers.command("verify")
 def verify_answer(context: typer.Context, answer_id: AnswerId) -> None:
-    """Check an answer against its sources as they are now; the result is kept.
+    """Check an answer against the current sources and store the result.
 
-    Ends with status 1 when the answer is stale.
+    Exit status: 1 when the answer is stale.
     """
     terminal = terminal_of(context)
     with terminal.open() as kb:
-        checked = verify_again(kb, _id_of(kb, answer_id), kb.asker.owner)
+        checked = verify_again(kb, _full_id(kb, answer_id), kb.asker.owner)
     terminal.show(checked, _print_recheck)
     if checked.stale:
         raise typer.Exit(1)
 
 
 def _print_recheck(console: Console, checked: Rechecked) -> None:
-    """What became of each source and of each sentence."""
     print_rows(console, checked.citations, CHECKED)
     print_rows(console, checked.sentences, SENTENCES, "Sentences")
     for note in checked.notes:
         print_line(console, f"Note: {note}")
-    again = "Stale: ask again for an answer from the sources as they are now."
-    print_line(console, again if checked.stale else "It stands.")
+    again = "Stale: ask again to get an answer from the current sources."
+    print_line(console, again if checked.stale else "The answer is still valid.")
 
 
-def _id_of(kb: KnowledgeBase, given: str) -> str:
-    return named_answer(kb, given, kb.asker.owner)[0].id
+def _full_id(kb: KnowledgeBase, prefix: str) -> str:
+    return named_answer(kb, prefix, kb.asker.owner)[0].id
 
 
 @answers.command("export")
 def export_answer(
     context: typer.Context,
     answer_id: AnswerId,
-    form: Annotated[Format, typer.Option("--format", help="Of the file.")] = "markdown",
+    form: Annotated[Format, typer.Option("--format", help="The output format.")] = "markdown",
     style: Annotated[
-        Style | None, typer.Option(help="Of Markdown's citations; else the setting.")
+        Style | None, typer.Option(help="Citation style in Markdown. [default: the setting]")
     ] = None,
     verdicts: Annotated[
-        bool, typer.Option("--verdicts", help="A footnote for each sentence (Markdown).")
+        bool, typer.Option("--verdicts", help="Add a footnote with the verdict of each sentence.")
     ] = False,
 ) -> None:
     """Write an answer as Markdown, or its sources as CSL-JSON or BibTeX, to standard output."""
     terminal = terminal_of(context)
-    wanted = Export(form=form, style=style, verdicts=verdicts)
+    options = Export(form=form, style=style, verdicts=verdicts)
     with terminal.open() as kb:
-        text = exported(kb, *named_answer(kb, answer_id, kb.asker.owner), wanted)
+        text = render_export(kb, *named_answer(kb, answer_id, kb.asker.owner), options)
     terminal.show({"format": form, "text": text}, lambda *_: typer.echo(text, nl=False))
 
 
@@ -184,9 +183,9 @@ def remove_session(
         removed = remove_conversation(kb, session_id, kb.asker.owner)
     if removed is None:
         detail = f"there is no session {session_id!r}"
-        raise UnknownNameError(detail, hint="see 'wellread answers --sessions'")
-    gone = RemovedBody(id=session_id, answers=removed)
-    terminal.say(gone, f"Removed the session and its {removed:,} answers.")
+        raise UnknownNameError(detail, hint="list them: wellread answers --sessions")
+    body = RemovedBody(id=session_id, answers=removed)
+    terminal.say(body, f"Removed the session and its {removed:,} answers.")
 
 
 # --- feedback --------------------------------------------------------------------------------
@@ -194,11 +193,11 @@ def remove_session(
 GIVE = "give"
 
 
-class OrGive(TyperGroup):
-    """Takes what is no command for the id of an answer: ``wellread feedback last --score 80``."""
+class DefaultToGive(TyperGroup):
+    """A command group that treats an unknown command as an answer id and runs ``give`` with it."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse with ``give`` in front of an answer's id."""
+        """Insert ``give`` in front of an answer id."""
         if args and not args[0].startswith("-") and args[0] not in self.commands:
             args = [GIVE, *args]
         return super().parse_args(ctx, args)
@@ -206,7 +205,7 @@ class OrGive(TyperGroup):
 
 feedback = typer.Typer(
     name="feedback",
-    cls=OrGive,
+    cls=DefaultToGive,
     help="Rate answers and their sentences: wellread feedback ANSWER --score 80.",
     invoke_without_command=True,
     rich_markup_mode=None,
@@ -216,49 +215,48 @@ app.add_typer(feedback)
 
 @feedback.callback()
 def list_feedback(context: typer.Context, limit: Limit = 100) -> None:
-    """List the answers that have feedback, the oldest first."""
+    """List answers with feedback, oldest first."""
     if context.invoked_subcommand:
         return
     terminal = terminal_of(context)
     with terminal.open() as kb:
-        rated = list(kb.catalogue.feedback.every(limit=limit))
+        rated = list(kb.catalogue.feedback.list_all(limit=limit))
         total = kb.catalogue.feedback.count()
-    terminal.show_rows(rated, RATED, total, none="No feedback yet.")
+    terminal.show_rows(rated, RATED, total, none="There is no feedback yet.")
 
 
 @feedback.command(GIVE)
 def give(
     context: typer.Context,
     answer_id: AnswerId,
-    score: Annotated[int | None, typer.Option(min=0, max=100, help="Of the answer, 0–100.")] = None,
-    comment: Annotated[str | None, typer.Option(help="Why, in words.")] = None,
+    score: Annotated[int | None, typer.Option(min=0, max=100, help="Score, 0–100.")] = None,
+    comment: Annotated[str | None, typer.Option(help="The reason for the score.")] = None,
     correction: Annotated[str | None, typer.Option(help="What the answer should say.")] = None,
-    remove: Annotated[bool, typer.Option("--remove", help="Take back all that was said.")] = False,
+    remove: Annotated[bool, typer.Option("--remove", help="Remove all feedback on it.")] = False,
 ) -> None:
-    """Say what is right and wrong with an answer; with nothing to say it shows what was said.
+    """Rate an answer; without options, show its feedback.
 
-    What is not named stays as it was. Its sentences are rated on its page, or by a file.
+    Options that are not given stay unchanged. Sentences are rated on its page or by import.
     """
     terminal = terminal_of(context)
-    named = {"score": score, "comment": comment, "correction": correction}
-    given: dict[str, Any] = {name: said for name, said in named.items() if said is not None}
+    options = {"score": score, "comment": comment, "correction": correction}
+    changes: dict[str, Any] = {name: said for name, said in options.items() if said is not None}
     with terminal.open() as kb:
-        answer = _id_of(kb, answer_id)
-        if given and not remove:
-            made = give_feedback(kb, answer, given, author=kb.asker.owner)
+        answer = _full_id(kb, answer_id)
+        if changes and not remove:
+            stored = give_feedback(kb, answer, changes, author=kb.asker.owner)
         else:
-            made = known_feedback(kb, answer, kb.asker.owner)
+            stored = require_feedback(kb, answer, kb.asker.owner)
         if remove:
-            kb.catalogue.feedback.remove(made.id)
+            kb.catalogue.feedback.remove(stored.id)
     if remove:
-        gone = RemovedFeedbackBody(id=made.id, answer_id=made.answer_id)
-        terminal.say(gone, f"Removed from {made.answer_id}.")
+        removed = RemovedFeedbackBody(id=stored.id, answer_id=stored.answer_id)
+        terminal.say(removed, f"Removed from {stored.answer_id}.")
     else:
-        terminal.show(made, _print_feedback)
+        terminal.show(stored, _print_feedback)
 
 
 def _print_feedback(console: Console, body: Feedback) -> None:
-    """What was said of the answer, then of its sentences."""
     print_facts(console, body, FEEDBACK)
     print_rows(console, body.sentences, RATINGS, "Sentences")
 
@@ -268,31 +266,31 @@ def export_feedback(context: typer.Context) -> None:
     """Write all feedback as JSON Lines to standard output."""
     terminal = terminal_of(context)
     with terminal.open() as kb:
-        text = as_jsonl(kb.catalogue.feedback.every())
+        text = as_jsonl(kb.catalogue.feedback.list_all())
     terminal.show({"text": text}, lambda *_: typer.echo(text, nl=False))
 
 
 @feedback.command("import")
 def import_file(
     context: typer.Context,
-    file: Annotated[Path, typer.Argument(help="A file that export wrote, or one like it.")],
+    file: Annotated[Path, typer.Argument(help="A file written by export, or in its format.")],
 ) -> None:
-    """Take feedback from a file of JSON Lines; status 1 when a line was refused."""
+    """Import feedback from a JSON Lines file. Exit status: 1 when a line was refused."""
     terminal = terminal_of(context)
     try:
         text = file.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise RequestError(f"{file} is not UTF-8: {error}", hint="save it as UTF-8") from error
     with terminal.open() as kb:
-        taken = import_feedback(kb, text, author=kb.asker.owner)
-    terminal.show(taken, _print_imported)
-    if taken.refused:
+        result = import_feedback(kb, text, author=kb.asker.owner)
+    terminal.show(result, _print_imported)
+    if result.refused:
         raise typer.Exit(1)
 
 
-def _print_imported(console: Console, taken: Imported) -> None:
-    print_facts(console, taken, "Answers_whose_feedback_was_taken=answers:count")
-    print_rows(console, taken.refused, "line reason", "Refused")
+def _print_imported(console: Console, result: ImportResult) -> None:
+    print_facts(console, result, "Answers_whose_feedback_was_taken=answers:count")
+    print_rows(console, result.refused, "line reason", "Refused")
 
 
 @feedback.command()
@@ -300,25 +298,25 @@ def similar(  # noqa: PLR0913 - Typer reads the options from the signature
     context: typer.Context,
     question: Annotated[str, typer.Argument(help="The new question.")],
     rating: Annotated[
-        int | None, typer.Option(min=0, max=100, help="Expert rating to compare with.")
+        int | None, typer.Option(min=0, max=100, help="Expert rating for --compare.")
     ] = None,
     compare: Annotated[
-        Comparison, typer.Option(help="How a past question's rating has to compare.")
+        Comparison, typer.Option(help="How past ratings must compare to --rating.")
     ] = "lt",
     language: Annotated[str, typer.Option(help="Only past questions in this language.")] = "",
     threshold: Annotated[
-        float | None, typer.Option(min=-1, max=1, help="Least cosine of the two questions.")
+        float | None, typer.Option(min=-1, max=1, help="Minimum cosine of the two questions.")
     ] = None,
-    limit: Annotated[int | None, typer.Option(min=1, max=50, help="Most past questions.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, max=50, help="Maximum number.")] = None,
     topic: Topics = None,
 ) -> None:
-    """Show past questions like this one, with what experts said of their answers.
+    """Show similar past questions with the expert feedback on their answers.
 
-    It is what a language model is shown; feedback on sources that have changed since is marked.
+    This is what a language model is shown. Feedback on sources that have changed since is marked.
     """
     terminal = terminal_of(context)
     with terminal.open() as kb:
-        wanted = wanted_like(
+        criteria = similarity_criteria(
             kb,
             tuple(topic or ()),
             rating=(rating, compare),
@@ -326,7 +324,7 @@ def similar(  # noqa: PLR0913 - Typer reads the options from the signature
             threshold=threshold,
             limit=limit,
         )
-        body = similar_body(kb, question, wanted)
+        body = similar_body(kb, question, criteria)
     terminal.show(body, _print_similar)
 
 
@@ -335,17 +333,17 @@ def _print_similar(console: Console, body: SimilarBody) -> None:
         if past.expired:
             print_line(console, f"Expired: {past.question}: {past.expired}", "yellow")
     if body.prompt or not body.results:
-        print_line(console, body.prompt or "No past question is like this one.")
+        print_line(console, body.prompt or "There is no similar past question.")
 
 
 @feedback.command()
 def notices(
     context: typer.Context,
-    every: Annotated[bool, typer.Option("--all", help="Those that were seen as well.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Include notices already seen.")] = False,
 ) -> None:
-    """Show what you should know: corrections that expired, questions that were answered since."""
+    """Show notices: expired corrections, and questions that can be answered now."""
     terminal = terminal_of(context)
     with terminal.open() as kb:
         notices = notices_body(kb, every=every).notices
         kb.catalogue.notices.mark_seen([notice.id for notice in notices])
-    terminal.show_rows(notices, NOTICES, none="Nothing new.")
+    terminal.show_rows(notices, NOTICES, none="There are no new notices.")

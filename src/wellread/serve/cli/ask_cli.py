@@ -1,4 +1,4 @@
-"""The commands that answer: ``ask``, and ``demo`` on the packaged sample."""
+"""Commands ``ask`` and ``demo``: answer a question; try Wellread on the sample material."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from wellread.serve.cli.options import limited
 from wellread.serve.features.answer_forms import ExplainedResponse, Explanation
 from wellread.serve.features.answering import (
     answer_body,
-    past_beside,
     quote_contexts,
     scope_coverage,
+    similar_past_questions,
 )
-from wellread.serve.progress import shown, status_line
+from wellread.serve.progress import ingest_progress, status_line
 from wellread.serve.terminal import Terminal, print_line, terminal_of
 from wellread.serve.views import json_of
 from wellread.types import Filters, Mode
@@ -50,15 +50,15 @@ Strict = Annotated[
     typer.Option("--strict/--no-strict", help="Drop unsupported sentences.", show_default=False),
 ]
 SessionId = Annotated[
-    str, typer.Option("--session", help="Ask within this session; a new name begins one.")
+    str, typer.Option("--session", help="Ask within this session; a new name starts one.")
 ]
 Fresh = Annotated[
-    bool, typer.Option("--fresh", help="Write anew, also when the same was asked before.")
+    bool, typer.Option("--fresh", help="Write a new answer even if a stored one exists.")
 ]
 Detailed = Annotated[
     bool,
     typer.Option(
-        "--detailed", help="Also the text around each quotation, and every step's seconds."
+        "--detailed", help="Also show the text around each quotation and the duration of each step."
     ),
 ]
 
@@ -71,22 +71,20 @@ def ask(  # noqa: PLR0913 - Typer reads the options from the signature
     *,
     filters: Filters,
     mode: Annotated[
-        Mode, typer.Option(help="How thoroughly; deep: a short research in rounds.")
+        Mode, typer.Option(help="How thoroughly to search; deep: a short research in rounds.")
     ] = "auto",
     max_clusters: Annotated[
-        int | None, typer.Option(min=1, help="Most stories that news is told from.")
+        int | None, typer.Option(min=1, help="Maximum number of news stories used.")
     ] = None,
     sources_only: Annotated[
-        bool, typer.Option("--sources-only", help="List the passages, write no answer.")
+        bool, typer.Option("--sources-only", help="List the passages without writing an answer.")
     ] = False,
     detailed: Detailed = False,
     coverage: Annotated[
         bool,
-        typer.Option("--coverage", help="Also how the scope's documents cover the taxonomy."),
+        typer.Option("--coverage", help="Also show how the documents cover the taxonomy."),
     ] = False,
-    explain: Annotated[
-        bool, typer.Option(help="Also how the answer was found, and why so.")
-    ] = False,
+    explain: Annotated[bool, typer.Option(help="Also show how the answer was found.")] = False,
     strict: Strict = None,
     session: SessionId = "",
     fresh: Fresh = False,
@@ -97,8 +95,8 @@ def ask(  # noqa: PLR0913 - Typer reads the options from the signature
     """
     if mode == DEEP and (explain or sources_only):
         raise RequestError(
-            "--explain and --sources-only tell of one search, and --mode deep makes many",
-            hint="leave --mode deep out",
+            "--explain and --sources-only describe a single search, but --mode deep makes many",
+            hint="omit --mode deep",
         )
     terminal = terminal_of(context)
     asked = Question(
@@ -126,25 +124,25 @@ def show_answer(
     explain: bool = False,
     coverage: bool = False,
 ) -> None:
-    """Answer ``question`` and write the answer, with what is wanted beside it."""
-    read: list[tuple[Analysis, Found]] = []
-    tell = (lambda *both: read.append(both)) if explain else None
+    """Answer ``question`` and print the answer with the requested extras."""
+    explained: list[tuple[Analysis, Found]] = []
+    record = (lambda *both: explained.append(both)) if explain else None
     started = time.perf_counter()
-    answered = answer_of(terminal, kb, question, explain=tell)
+    result = answer_of(terminal, kb, question, explain=record)
     seconds = time.perf_counter() - started
-    why = Explanation(analysis=read[0][0], found=read[0][1]) if read else None
-    contexts = quote_contexts(kb, answered) if detailed else ()
+    why = Explanation(analysis=explained[0][0], found=explained[0][1]) if explained else None
+    contexts = quote_contexts(kb, result) if detailed else ()
     covered = scope_coverage(kb, question.filters) if coverage else ()
-    similar = past_beside(kb, answered)
+    similar = similar_past_questions(kb, result)
     if terminal.json:
-        body = answer_body(answered, similar)
-        whole = json_of(ExplainedResponse(reply=body, explanation=why) if why else body)
-        whole |= {"contexts": contexts} if detailed else {}
-        terminal.write_json(whole | ({"coverage": covered} if coverage else {}))
+        body = answer_body(result, similar)
+        full_body = json_of(ExplainedResponse(reply=body, explanation=why) if why else body)
+        full_body |= {"contexts": contexts} if detailed else {}
+        terminal.write_json(full_body | ({"coverage": covered} if coverage else {}))
         return
     if why:
         print_explanation(terminal.out, why)
-    rendered = as_rendered(answered, kb.settings.citations)
+    rendered = as_rendered(result, kb.settings.citations)
     print_answer(terminal.out, rendered, seconds=seconds, detailed=detailed, contexts=contexts)
     print_past(terminal.out, similar)
     if coverage:
@@ -152,12 +150,12 @@ def show_answer(
 
 
 def show_sources(terminal: Terminal, kb: KnowledgeBase, question: Question) -> None:
-    """Write the evidence that an answer to ``question`` could rest on."""
+    """Print the evidence from which ``question`` could be answered."""
     pieces = pack(kb, find(kb, reading(kb, question)).hits)
     if terminal.json:
         terminal.write_json({"question": question.text, "sources": pieces})
     elif not pieces:
-        print_line(terminal.out, "Nothing in this material is near the question.", "yellow")
+        print_line(terminal.out, "Nothing in this material is related to the question.", "yellow")
     else:
         for number, piece in enumerate(pieces, start=1):
             print_source(terminal.out, f"[{number}]", piece, f"{piece.hit.score:.2f}")
@@ -166,33 +164,33 @@ def show_sources(terminal: Terminal, kb: KnowledgeBase, question: Question) -> N
 def answer_of(
     terminal: Terminal, kb: KnowledgeBase, question: Question, *, explain: Explain | None = None
 ) -> Answer:
-    """Answer ``question``; on a terminal the steps show meanwhile."""
+    """Answer ``question``, showing the steps on a terminal meanwhile."""
     with status_line(terminal) as say:
-        return told_answer(kb, question, lambda step, _draft: say(step), explain=explain)
+        return answer_with_progress(kb, question, lambda step, _draft: say(step), explain=explain)
 
 
-def told_answer(
+def answer_with_progress(
     kb: KnowledgeBase,
     question: Question,
-    tell: Callable[[str, str], None],
+    report_progress: Callable[[str, str], None],
     *,
     explain: Explain | None = None,
 ) -> Answer:
-    """Answer ``question``; ``tell`` hears of each step, and the draft as far as it is written.
+    """Answer ``question``; ``report_progress`` is called with each step and the draft so far.
 
-    In deep mode it is the answer of a short research.
+    In deep mode, run a short research.
     """
     if question.mode == DEEP:
-        return _researched(kb, question, tell)
+        return _research_answer(kb, question, report_progress)
 
     async def events() -> AsyncIterator[Event]:
         draft = ""
         async for event in answer(kb, question, explain=explain):
             if isinstance(event, StepEvent):
-                tell(f"{event.step.name}: {event.step.found:,}", draft)
+                report_progress(f"{event.step.name}: {event.step.found:,}", draft)
             elif isinstance(event, TokenEvent):
                 draft += event.text
-                tell(f"writing: {len(draft):,} characters", draft)
+                report_progress(f"writing: {len(draft):,} characters", draft)
             yield event
 
     async def run() -> Answer:
@@ -201,9 +199,11 @@ def told_answer(
     return anyio.run(run)
 
 
-def _researched(kb: KnowledgeBase, question: Question, tell: Callable[[str, str], None]) -> Answer:
-    """The answer of a short research; one that is interrupted leaves nothing to go on with."""
-    # A tenth of a second to load, and few questions need it.
+def _research_answer(
+    kb: KnowledgeBase, question: Question, report_progress: Callable[[str, str], None]
+) -> Answer:
+    """The answer of a short research; an interrupted run is deleted."""
+    # Imported here: takes a tenth of a second, and few questions need it.
     from wellread.research.research import begin, research  # noqa: PLC0415
     from wellread.serve.features.researching import short_limits  # noqa: PLC0415
 
@@ -212,7 +212,7 @@ def _researched(kb: KnowledgeBase, question: Question, tell: Callable[[str, str]
     async def run(run_id: str) -> Answer:
         async for event in research(kb, request, run_id=run_id):
             if isinstance(event, ProgressEvent):
-                tell(event.text, "")
+                report_progress(event.text, "")
             elif isinstance(event, ReportEvent):
                 answered = event.report.answer
         return answered
@@ -232,19 +232,19 @@ QUESTIONS = (
     "How many families make their living from lobster pots north of the dividing line?",
     "Are older appliances easier to mend than recent ones?",
     "How much could a family get back per year from the planned repair vouchers?",
-    "How far away is the Andromeda galaxy?",  # not in the material: it has to be declined
+    "How far away is the Andromeda galaxy?",  # not in the material: must be declined
 )
 
 
 @app.command()
 def demo(context: typer.Context) -> None:
-    """Try Wellread on the sample that comes with it.
+    """Try Wellread on its sample material.
 
-    Adds the sample (news, papers, transcripts, commons entries about an invented group of islands)
-    to a home of its own, ./wellread-demo unless --home names another, and answers questions (the
-    last is not in the material).
+    Adds the sample (news, papers, transcripts and commons entries about invented islands) to its
+    own knowledge base, ./wellread-demo unless --home names another, and answers four questions (the
+    last has no answer in the material).
     """
-    # What reads sources takes a quarter of a second to load, for which no question is to wait.
+    # Imported here: the readers take a quarter of a second to load, which ``ask`` does not need.
     from wellread.learning.asking_again import add  # noqa: PLC0415
     from wellread.serve.cli.material_cli import print_report  # noqa: PLC0415
     from wellread.serve.features.home_and_jobs import report_body  # noqa: PLC0415
@@ -252,9 +252,9 @@ def demo(context: typer.Context) -> None:
     terminal = terminal_of(context)
     home = terminal.home or HOME
     if not terminal.json:
-        terminal.out.print(f"Adding the sample to {home} (delete the folder to be rid of it).")
-    with terminal.open(home, overrides={"catalogue": {"url": ""}}) as kb:  # a file of its own
-        with as_file(files("wellread.sample")) as folder, shown(terminal) as on_progress:
+        terminal.out.print(f"Adding the sample to {home} (delete the folder to remove it).")
+    with terminal.open(home, overrides={"catalogue": {"url": ""}}) as kb:  # its own catalogue file
+        with as_file(files("wellread.sample")) as folder, ingest_progress(terminal) as on_progress:
             inputs = [str(folder / name) for name in FOLDERS]
             report = add(kb, inputs, collection=COLLECTION, on_progress=on_progress)
         if terminal.json:
@@ -268,17 +268,17 @@ def demo(context: typer.Context) -> None:
             terminal.out.print()
             terminal.out.print(Text(f"» {question}", style="bold cyan"))
             show_answer(terminal, kb, Question(text=question))
-    _say_what_is_next(terminal, home)
+    _print_next_steps(terminal, home)
 
 
-def _say_what_is_next(terminal: Terminal, home: Path) -> None:
-    named = shlex.quote(str(home))
+def _print_next_steps(terminal: Terminal, home: Path) -> None:
+    quoted_home = shlex.quote(str(home))
     print_line(terminal.out, "\nNext", "bold")
     print_line(
         terminal.out,
-        f"""  wellread --home {named} ask "Who runs the tool library?"
-  wellread --home {named} show citation        (the first one, at its place in the source)
-  wellread --home {named} search seagrass
-  wellread --home {named} serve
-  wellread add YOUR-FOLDER        (into your own home, ~/.wellread)""",
+        f"""  wellread --home {quoted_home} ask "Who runs the tool library?"
+  wellread --home {quoted_home} show citation        (the first citation in its source)
+  wellread --home {quoted_home} search seagrass
+  wellread --home {quoted_home} serve
+  wellread add YOUR-FOLDER        (adds to your own knowledge base, ~/.wellread)""",
     )

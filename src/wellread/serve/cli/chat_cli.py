@@ -1,4 +1,4 @@
-"""``wellread chat``: questions one after the other, each read with those before it."""
+"""Command ``chat``: a conversation in which each question is understood with earlier ones."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rich.text import Text
 from wellread.errors import WellreadError
 from wellread.kb import KnowledgeBase
 from wellread.serve.cli.answer_printing import print_answer, print_quotes
-from wellread.serve.cli.ask_cli import told_answer
+from wellread.serve.cli.ask_cli import answer_with_progress
 from wellread.serve.cli.options import limited
 from wellread.serve.error_shapes import problem_of
 from wellread.serve.features.answering import answer_body
@@ -33,8 +33,8 @@ from wellread.values.answers import Answer, Question
 app = typer.Typer(rich_markup_mode=None)
 
 PROMPT = "› "
-LONGEST_DRAFT = 1_200  # characters of a draft that are shown, its end
-HELP = "/new starts a new session, /sources shows what the last answer quotes, /quit ends (Ctrl-D)."
+MAX_DRAFT_CHARS = 1_200  # characters shown from the end of a draft
+HELP = "/new starts a session, /sources shows the last answer's quotations, /quit (Ctrl-D) ends."
 
 
 @app.command()
@@ -43,14 +43,14 @@ def chat(
     context: typer.Context,
     *,
     filters: Filters,
-    mode: Annotated[Mode, typer.Option(help="How thoroughly.")] = "auto",
+    mode: Annotated[Mode, typer.Option(help="How thoroughly to search.")] = "auto",
     session: Annotated[
-        str, typer.Option(metavar="ID", help="Go on with this session; else a new one begins.")
+        str, typer.Option(metavar="ID", help="Continue this session. [default: a new one]")
     ] = "",
 ) -> None:
-    """Ask one question after the other; each is read with those before it.
+    """Ask a series of questions; each is understood with the earlier ones.
 
-    From a pipe each line is a question. With --json each answer is one line.
+    From a pipe, each line is a question. With --json, each answer is one line.
     """
     terminal = terminal_of(context)
     asked = Question(text="", filters=filters, mode=mode, session_id=session)
@@ -68,7 +68,7 @@ def chat(
 class Chat:
     """One conversation on a terminal.
 
-    ``asked`` is what every question has in common: limits, mode, and the session's id.
+    ``asked`` holds what all questions have in common: filters, mode and session id.
     """
 
     terminal: Terminal
@@ -78,29 +78,29 @@ class Chat:
     failed: bool = False
 
     def begin(self) -> None:
-        """Say where the conversation goes on."""
+        """Print which session the conversation uses."""
         session_id = self.asked.session_id
-        known = self.kb.catalogue.sessions.session(session_id, self.kb.asker.owner)
-        if known is not None:
-            self._say(f"Going on with “{known.title}” ({known.turns} questions).")
+        session = self.kb.catalogue.sessions.session(session_id, self.kb.asker.owner)
+        if session is not None:
+            self._say(f"Continuing “{session.title}” ({session.turns} questions).")
         elif session_id:
-            self._say(f"There is no session {session_id}; it begins now.")
+            self._say(f"There is no session {session_id} yet; starting it now.")
         elif sys.stdin.isatty() and not self.terminal.json:
-            self._say(f"A new session. {HELP}")
+            self._say(f"New session. {HELP}")
 
     def take(self, line: str) -> bool:
-        """Answer a line, or do what it commands; False when the conversation ends."""
+        """Answer a line or run its command; False when the conversation ends."""
         text = line.strip()
         if text in ("/quit", "/exit"):
             return False
         if text == "/new":
             self.asked = replace(self.asked, session_id="")
             self.last = None
-            self._say("A new session.")
+            self._say("New session.")
         elif text == "/sources" and self.last is not None:
             print_quotes(self._where(), as_rendered(self.last, self.kb.settings.citations))
         elif text.startswith("/"):
-            self._say(HELP if text != "/sources" else "There is no answer yet.")
+            self._say(HELP if text != "/sources" else "There are no answers yet.")
         elif text:
             self._answer(text)
         return True
@@ -112,9 +112,10 @@ class Chat:
         try:
             with _draft(self.terminal) as show:
                 asked = replace(self.asked, text=text)
-                answer = told_answer(self.kb, asked, lambda step, draft: show(draft or f"{step} …"))
+                on_step = lambda step, draft: show(draft or f"{step} …")  # noqa: E731
+                answer = answer_with_progress(self.kb, asked, on_step)
         except KeyboardInterrupt:
-            self._say("Cancelled. Ctrl-D ends.")
+            self._say("Cancelled. Press Ctrl-D to quit.")
             return
         except WellreadError as error:
             self.failed = True
@@ -135,37 +136,37 @@ class Chat:
         print_line(self._where(), text, "dim")
 
     def _where(self) -> Console:
-        """Standard output; with ``--json`` that is for answers alone."""
+        """Standard output; with ``--json`` standard error, since output holds only answers."""
         return self.terminal.err if self.terminal.json else self.terminal.out
 
 
 @contextmanager
 def _draft(terminal: Terminal) -> Iterator[Callable[[str], None]]:
-    """Shows a text that changes, until the checked answer takes its place."""
+    """Show a draft that changes until the checked answer replaces it."""
     if terminal.json or not terminal.err.is_terminal:
         yield lambda _text: None
         return
     with Live(console=terminal.err, transient=True, refresh_per_second=12) as live:
-        yield lambda text: live.update(Text(harmless(text[-LONGEST_DRAFT:]), style="dim"))
+        yield lambda text: live.update(Text(harmless(text[-MAX_DRAFT_CHARS:]), style="dim"))
 
 
 def _lines(terminal: Terminal) -> Iterator[str]:
-    """What is typed, or piped, until it ends."""
+    """The typed or piped lines."""
     if not sys.stdin.isatty():
         yield from sys.stdin
         return
-    _with_history()
+    _enable_history()
     while True:
         try:
             yield input(PROMPT)
         except KeyboardInterrupt:
-            terminal.out.print()  # the line that was begun is given up
+            terminal.out.print()  # the unfinished line is dropped
         except EOFError:
             terminal.out.print()
             return
 
 
-def _with_history() -> None:
-    """Arrow keys bring back earlier lines, where the system has readline. Nothing is kept."""
-    if importlib.util.find_spec("readline"):  # not there on Windows
+def _enable_history() -> None:
+    """Let arrow keys recall earlier lines, if readline exists. Nothing is stored."""
+    if importlib.util.find_spec("readline"):  # missing on Windows
         importlib.import_module("readline")  # ``input`` uses it once it is loaded

@@ -1,4 +1,4 @@
-"""``eval``: measure the knowledge base against questions whose answers are known."""
+"""Command ``eval``: measure the knowledge base on questions with known answers."""
 
 from __future__ import annotations
 
@@ -10,42 +10,42 @@ import typer
 
 from wellread.ask.retrieve.search import check_collections
 from wellread.evaluation.cases import Case, read_cases
-from wellread.evaluation.markdown import page
+from wellread.evaluation.markdown import markdown_page
 from wellread.evaluation.report import (
     DEPTHS,
     Check,
     Report,
     base_of,
-    body,
-    check,
+    check_report,
     depths_of,
     evaluate,
     gate_body,
     in_collections,
     read_gate,
+    report_body,
     report_of,
 )
 from wellread.kb import KnowledgeBase
 from wellread.serve.cli.answer_printing import print_markdown
 from wellread.serve.cli.options import Topics
-from wellread.serve.progress import State, counted
+from wellread.serve.progress import ProgressState, progress_display
 from wellread.serve.terminal import Terminal, print_line, terminal_of
 from wellread.types import Filters
 
 app = typer.Typer(rich_markup_mode=None)
 
-NO_GO = 1
-DEEPEST = 200
+EXIT_MISSED = 1
+MAX_DEPTH = 200
 
 CaseFile = Annotated[
-    Path, typer.Argument(metavar="SET", help="JSON lines, a case each (docs/measuring.md).")
+    Path, typer.Argument(metavar="SET", help="JSON Lines, a case per line (docs/measuring.md).")
 ]
 Depths = Annotated[
     list[int] | None,
-    typer.Option("--k", min=1, max=DEEPEST, help="Depth of recall; repeatable. [default: 5 10]"),
+    typer.Option("--k", min=1, max=MAX_DEPTH, help="Depth of recall; repeatable. [default: 5 10]"),
 ]
 GateFile = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Thresholds that the figures must reach.")
+    Path | None, typer.Option(metavar="FILE", help="Thresholds that the results must reach.")
 ]
 
 
@@ -54,27 +54,26 @@ def eval_(  # noqa: PLR0913 - Typer reads the options from the signature
     context: typer.Context,
     cases: CaseFile,
     topic: Topics = None,
-    limit: Annotated[int, typer.Option(min=0, help="First cases only; 0: all.")] = 0,
+    limit: Annotated[int, typer.Option(min=0, help="Use only the first cases; 0: all.")] = 0,
     retrieval_only: Annotated[
-        bool, typer.Option("--retrieval-only", help="Measure what is found, write no answers.")
+        bool, typer.Option("--retrieval-only", help="Measure retrieval without writing answers.")
     ] = False,
     k: Depths = None,
     gate: GateFile = None,
 ) -> None:
-    """Measure retrieval, answers, citations and refusals over a set of cases.
+    """Measure retrieval, answers, citations and refusals on a set of cases.
 
-    Every figure has a 95 % bootstrap interval. Nothing of a run is recorded in the home.
+    Every figure has a 95 % bootstrap interval. The run is not recorded in the knowledge base.
+    Redirected to a file, the report is Markdown.
 
-    Into a file it is a report in Markdown.
-
-    Exit status: 1 when a threshold of --gate is missed, or a file is not what it should be.
+    Exit status: 1 when a threshold of --gate is missed or a file is invalid.
     """
     terminal = terminal_of(context)
-    # Everything that can be wrong with the files is told before the long part begins.
+    # Errors in the files are reported before the evaluation starts.
     chosen = read_cases(cases)[: limit or None]
     thresholds = read_gate(gate) if gate else []
     with terminal.open_current() as kb:
-        measured = _measured(
+        report = _measure(
             terminal,
             kb,
             chosen,
@@ -83,13 +82,13 @@ def eval_(  # noqa: PLR0913 - Typer reads the options from the signature
             depths=set(k or DEPTHS) | depths_of(thresholds),
             retrieval_only=retrieval_only,
         )
-    checks = check(measured, thresholds)
-    _show(terminal, measured, checks)
+    checks = check_report(report, thresholds)
+    _show(terminal, report, checks)
     if not all(each.passed for each in checks):
-        raise typer.Exit(NO_GO)
+        raise typer.Exit(EXIT_MISSED)
 
 
-def _measured(  # noqa: PLR0913 - the options of a run
+def _measure(  # noqa: PLR0913 - the options of a run
     terminal: Terminal,
     kb: KnowledgeBase,
     cases: Sequence[Case],
@@ -101,26 +100,26 @@ def _measured(  # noqa: PLR0913 - the options of a run
 ) -> Report:
     check_collections(kb, Filters(collections=tuple(topics)))
     chosen = in_collections(cases, topics) if topics else cases
-    looked = sorted(depths)
+    ks = sorted(depths)
     total = len(chosen)
 
-    def state(done: int, _seconds: float) -> State:
-        return State(done=done, total=total, head=f"{done:,} of {total:,} cases")
+    def state(done: int, _seconds: float) -> ProgressState:
+        return ProgressState(done=done, total=total, head=f"{done:,} of {total:,} cases")
 
-    with counted(terminal, state) as on_case:
-        scored = evaluate(kb, chosen, depths=looked, retrieval_only=retrieval_only, on_case=on_case)
-    return report_of(name, base_of(kb), scored, looked, retrieval_only=retrieval_only)
+    with progress_display(terminal, state) as on_case:
+        scores = evaluate(kb, chosen, depths=ks, retrieval_only=retrieval_only, on_case=on_case)
+    return report_of(name, base_of(kb), scores, ks, retrieval_only=retrieval_only)
 
 
 def _show(terminal: Terminal, report: Report, checks: Sequence[Check]) -> None:
     if terminal.json:
         gate = {"gate": gate_body(checks)} if checks else {}
-        terminal.write_json(body(report) | gate)
+        terminal.write_json(report_body(report) | gate)
         return
-    print_markdown(terminal.out, page(report, checks=checks))
+    print_markdown(terminal.out, markdown_page(report, checks=checks))
     missed = sum(not each.passed for each in checks)
     if missed:
         line = f"No-go: {missed} of {len(checks)} thresholds missed."
         print_line(terminal.out, line, "bold red")
     elif checks:
-        print_line(terminal.out, "Go: every threshold is reached.", "bold green")
+        print_line(terminal.out, "Go: all thresholds are reached.", "bold green")

@@ -1,4 +1,4 @@
-"""Commands that keep a home in order: ``verify``, ``backup``, ``reindex`` and ``settings``."""
+"""Maintenance commands: ``verify``, ``backup``, ``reindex`` and ``settings``."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from wellread.config import load_settings, settings_table, write_setting
 from wellread.errors import RequestError
 from wellread.ingest import reindex as reindexing
 from wellread.ingest.backup import ImportReport, export_home, import_home
-from wellread.ingest.integrity.backups import copy_named, restore_copy
+from wellread.ingest.integrity.backups import find_copy, restore_copy
 from wellread.ingest.integrity.verify import VerifyReport
 from wellread.ingest.integrity.verify import verify as verified
 from wellread.ingest.reindex import ReindexProgress, ReindexReport
 from wellread.kb.home_catalogue import BACKUPS_FOLDER
 from wellread.learning.asking_again import after_ingest
-from wellread.serve.cli.material_cli import tell_reasked
+from wellread.serve.cli.material_cli import print_retries
 from wellread.serve.cli.options import Yes
-from wellread.serve.features.home_and_jobs import size_words
-from wellread.serve.progress import State, counted
+from wellread.serve.features.home_and_jobs import format_size
+from wellread.serve.progress import ProgressState, progress_display
 from wellread.serve.stopping import INTERRUPTED
 from wellread.serve.terminal import (
     Terminal,
-    in_words,
-    index_words,
+    describe_index,
+    format_value,
     print_counts,
     print_line,
     terminal_of,
@@ -43,7 +43,7 @@ from wellread.text.words import harmless_line
 app = typer.Typer(rich_markup_mode=None)
 backup = typer.Typer(
     name="backup",
-    help="Write the whole base into a file, unpack one, or go back to an earlier state.",
+    help="Export or import the knowledge base, or restore an earlier state.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -54,11 +54,11 @@ COPIES = "made=made_at bytes sound name"
 @app.command()
 def verify(
     context: typer.Context,
-    repair: Annotated[bool, typer.Option("--repair", help="Mend what does not match.")] = False,
+    repair: Annotated[bool, typer.Option("--repair", help="Repair what does not match.")] = False,
 ) -> None:
-    """Check that catalogue and index hold the same.
+    """Check that catalogue and index match.
 
-    Exit status: 0 when they match or were mended, 1 when a problem is left.
+    Exit status: 0 when they match or were repaired, 1 when a problem remains.
     """
     terminal = terminal_of(context)
     with terminal.open() as kb:
@@ -70,29 +70,29 @@ def verify(
 def restore(
     context: typer.Context,
     backup: Annotated[
-        str, typer.Argument(metavar="[BACKUP]", help="Its name, or how it begins; else the newest.")
+        str, typer.Argument(metavar="[BACKUP]", help="Its name or the start of it; else newest.")
     ] = "",
-    listed: Annotated[bool, typer.Option("--list", help="Show the backups, and stop.")] = False,
+    listed: Annotated[bool, typer.Option("--list", help="List the backups and exit.")] = False,
     yes: Yes = False,
 ) -> None:
-    """Bring the catalogue back from a backup; the index follows it.
+    """Restore the catalogue from a backup and update the index to match.
 
-    What was added, asked and rated since is not in it: add the sources again afterwards. Stop a
-    running server first.
+    Changes since the backup are lost: add the sources again afterwards. Stop a running server
+    first.
 
-    Exit status: 0 when everything matches afterwards, 1 when a problem is left.
+    Exit status: 0 when everything matches afterwards, 1 when a problem remains.
     """
     terminal = terminal_of(context)
     if listed:
         copies = list(copies_in(terminal.home_folder() / BACKUPS_FOLDER))
-        none = "There is no backup yet: runs of add and sync make them."
+        none = "There are no backups yet: add and sync create them."
         terminal.show_rows(copies, COPIES, none=none)
         return
     with terminal.open() as kb:
-        copy = copy_named(kb, backup)
+        copy = find_copy(kb, backup)
         if not yes and not terminal.json:
             made = f"{copy.made_at:%Y-%m-%d %H:%M} UTC"
-            typer.confirm(f"Put the backup of {made} in place of the catalogue?", abort=True)
+            typer.confirm(f"Replace the catalogue with the backup of {made}?", abort=True)
         restore_copy(kb, copy)
         report = verified(kb, repair=True)
     _end_with(terminal, report)
@@ -105,18 +105,17 @@ def _end_with(terminal: Terminal, report: VerifyReport) -> None:
 
 
 def _print_verify(console: Console, report: VerifyReport) -> None:
-    """What each store counts, and what does not match."""
     print_counts(console, report.counts)
     for problem in report.problems:
         state, style = ("repaired", "green") if problem.repaired else ("problem", "bold red")
-        told = f"{state}  {problem.kind}: {problem.subject}: {problem.detail}"
-        print_line(console, told, style)
+        line = f"{state}  {problem.kind}: {problem.subject}: {problem.detail}"
+        print_line(console, line, style)
     for note in report.notes:
         print_line(console, f"note  {note}", "yellow")
-    left = sum(not problem.repaired for problem in report.problems)
-    if left:
-        hint = "`wellread verify --repair` mends what can be mended"
-        print_line(console, f"{left:,} problems. {hint}.", "bold red")
+    remaining = sum(not problem.repaired for problem in report.problems)
+    if remaining:
+        hint = "`wellread verify --repair` repairs what can be repaired"
+        print_line(console, f"{remaining:,} problems remain. {hint}.", "bold red")
     else:
         print_line(console, "Everything matches.", "green")
 
@@ -126,19 +125,19 @@ def export(
     context: typer.Context,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="home.tar, or home.tar.gz")],
 ) -> None:
-    """Write the whole knowledge base into one file, for backup and for moving."""
+    """Write the whole knowledge base into one file, for backups and moves."""
     terminal = terminal_of(context)
     with terminal.open() as kb:
         report = export_home(kb, file.expanduser().absolute())
-    held = f"{report.documents:,} documents with {report.passages:,} passages"
-    terminal.say(report, f"{held} in {report.path} ({size_words(report.size)})")
+    contents = f"{report.documents:,} documents with {report.passages:,} passages"
+    terminal.say(report, f"{contents} in {report.path} ({format_size(report.size)})")
 
 
 class ImportBody(PlainShape, line="*report settings reaching users accounts"):
-    """What each store of the new home counts, what does not match, and the archive's settings.
+    """The result of an import: verification, the archive's settings and users.
 
-    ``settings`` is none, left out or taken; ``reaching`` those that name servers, models or keys.
-    ``users`` counts the archive's, which stay out unless ``accounts`` says that they were taken.
+    ``settings`` is "none", "left out" or "taken"; ``reaching`` lists settings that name servers,
+    models or keys. ``users`` counts the archive's users; ``accounts``: whether they were imported.
     """
 
     report: VerifyReport
@@ -151,60 +150,60 @@ class ImportBody(PlainShape, line="*report settings reaching users accounts"):
 @backup.command("import")
 def import_(
     context: typer.Context,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="What export wrote.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file written by export.")],
     settings: Annotated[
         bool,
         typer.Option(
             "--with-settings",
-            help="Put the archive's wellread.yaml in force. It may name servers to send text to.",
+            help="Use the archive's wellread.yaml. It may name servers that text is sent to.",
         ),
     ] = False,
     accounts: Annotated[
         bool,
         typer.Option(
-            "--with-accounts", help="Let the archive's users in, with their keys and rights."
+            "--with-accounts", help="Import the archive's users with their keys and rights."
         ),
     ] = False,
 ) -> None:
-    """Unpack an exported knowledge base into an empty --home, and verify it.
+    """Unpack an exported knowledge base into an empty --home and verify it.
 
-    Where WELLREAD_CATALOGUE_URL names a server, the catalogue is copied into its database, which
-    has to be empty, and the copy is compared row by row.
+    If WELLREAD_CATALOGUE_URL names a server, the catalogue is copied into its database, which must
+    be empty, and the copy is compared row by row.
 
-    The settings and the users in the archive stay out unless you say so; settings that reach out
-    are shown.
+    The archive's settings and users are imported only with the options below; settings that contact
+    other hosts are shown.
 
     Exit status: 0 when everything matches, 1 when verify found a problem.
     """
     terminal = terminal_of(context)
     home, path = terminal.home_folder(), file.expanduser().absolute()
     server = load_settings(home).catalogue.url
-    brought = import_home(path, home, settings=settings, accounts=accounts, server=server)
+    imported = import_home(path, home, settings=settings, accounts=accounts, server=server)
     with terminal.open() as kb:
         report = verified(kb)
-        after_ingest(kb, partial(tell_reasked, terminal))
+        after_ingest(kb, partial(print_retries, terminal))
     body = ImportBody(
         report=report,
-        settings=brought.settings,
-        reaching=brought.reaching,
-        users=brought.users,
+        settings=imported.settings,
+        reaching=imported.reaching,
+        users=imported.users,
         accounts=accounts,
     )
-    terminal.show(body, partial(_print_import, brought))
+    terminal.show(body, partial(_print_import, imported))
     if report.problems:
         raise typer.Exit(1)
 
 
-def _print_import(brought: ImportReport, console: Console, body: ImportBody) -> None:
+def _print_import(imported: ImportReport, console: Console, body: ImportBody) -> None:
     _print_verify(console, body.report)
-    if brought.users and not body.accounts:
-        line = f"Its {brought.users} users stayed out; --with-accounts takes them."
+    if imported.users and not body.accounts:
+        line = f"{imported.users} users were not imported; use --with-accounts to import them."
         print_line(console, line, "yellow")
-    if brought.settings == "taken":
-        print_line(console, "Its settings are in force.", "yellow")
-    elif brought.settings != "none":
-        print_line(console, "Its settings stayed out; --with-settings takes them.", "yellow")
-    for line in brought.reaching:
+    if imported.settings == "taken":
+        print_line(console, "The archive's settings are now in use.", "yellow")
+    elif imported.settings != "none":
+        print_line(console, "Its settings are not used; --with-settings uses them.", "yellow")
+    for line in imported.reaching:
         print_line(console, harmless_line(f"  {line}"), "yellow")
 
 
@@ -212,90 +211,90 @@ def _print_import(brought: ImportReport, console: Console, body: ImportBody) -> 
 def settings(
     context: typer.Context,
     name: Annotated[
-        str, typer.Argument(metavar="[NAME]", help="One of them, as retrieval.top_k; else all.")
+        str, typer.Argument(metavar="[NAME]", help="A setting such as retrieval.top_k; else all.")
     ] = "",
     value: Annotated[
-        str | None, typer.Argument(metavar="[VALUE]", help="Put it into wellread.yaml.")
+        str | None, typer.Argument(metavar="[VALUE]", help="New value for wellread.yaml.")
     ] = None,
 ) -> None:
-    """Show every setting, its value in this home and what it does; or show one, or set it."""
+    """Show all settings with value and help, or show or change one."""
     terminal = terminal_of(context)
     home = terminal.home_folder()
     rows = [row for row in settings_table() if not name or row.name == name]
     if not rows:
         near = get_close_matches(name, [row.name for row in settings_table()], n=3)
-        hint = f"did you mean {' or '.join(near)}?" if near else "'wellread settings' lists them"
+        hint = f"did you mean {' or '.join(near)}?" if near else "list them: wellread settings"
         raise RequestError(f"there is no setting {name!r}", hint=hint)
     if value is not None:
         write_setting(home, name, value)
     values = load_settings(home).model_dump()
-    told = [
+    described = [
         {**asdict(row), "value": values[section][key]}
         for row in rows
         for section, _, key in [row.name.partition(".")]
     ]
     if name:
-        terminal.say(told[0], in_words(told[0]["value"], "plain"))
+        terminal.say(described[0], format_value(described[0]["value"], "plain"))
         return
-    terminal.show_rows(told, "setting=name value:plain what_it_does=help", none="")
+    terminal.show_rows(described, "setting=name value:plain what_it_does=help", none="")
 
 
-NICENESS = 3  # of 19: half the share of a busy process; 10 was a tenth, and starved
-GOES_ON = "The index in use stays; 'wellread reindex' goes on from there."
+NICENESS = 3  # half the CPU share of a busy process; 10 gave a tenth, and the run starved
+RESUME_HINT = "The current index stays in use; 'wellread reindex' continues from there."
 
 
 @app.command()
 def reindex(context: typer.Context) -> None:
-    """Make the index anew, as the settings ask for it, while questions go on.
+    """Rebuild the index according to the settings, while questions are still answered.
 
-    Needed after a change of embedder or passage size. The new index is made beside the one in use
-    and takes its place when it is whole. Interrupted, it goes on where it was.
+    Needed after a change of embedder or passage size. The new index replaces the current one when
+    it is complete. An interrupted run continues where it stopped.
 
-    Exit status: 0 when the index is what was asked for, 1 when the run was cancelled.
+    Exit status: 0 when the index matches the settings, 1 when the run was cancelled.
     """
-    _let_others_go_first()
+    _lower_priority()
 
     terminal = terminal_of(context)
     with terminal.open() as kb:
         try:
-            with counted(terminal, _state) as on_progress:
+            with progress_display(terminal, _progress_state) as on_progress:
                 report = reindexing.reindex(kb, on_progress=on_progress)
         except KeyboardInterrupt:
-            terminal.err.print(f"Interrupted. {GOES_ON}")
+            terminal.err.print(f"Interrupted. {RESUME_HINT}")
             raise typer.Exit(INTERRUPTED) from None
-        _tell(terminal, report)
+        _print_reindex(terminal, report)
     if report.cancelled:
         raise typer.Exit(1)
 
 
-def _let_others_go_first() -> None:
-    """Lower this process's priority, so that questions are answered as quickly as before.
+def _lower_priority() -> None:
+    """Lower this process's priority, so that answering questions stays as fast as before.
 
-    On Linux the number is a thread's own: threads that importing the stores began are told too.
+    On Linux, niceness is set per thread, so existing threads are adjusted too.
     """
-    if hasattr(os, "nice"):  # Windows has no such number
+    if hasattr(os, "nice"):  # missing on Windows
         os.nice(NICENESS)
     for thread in Path("/proc/self/task").glob("*"):
-        with suppress(OSError):  # it has ended meanwhile
+        with suppress(OSError):  # the thread has ended meanwhile
             os.setpriority(os.PRIO_PROCESS, int(thread.name), os.getpriority(os.PRIO_PROCESS, 0))
 
 
-def _tell(terminal: Terminal, report: ReindexReport) -> None:
+def _print_reindex(terminal: Terminal, report: ReindexReport) -> None:
     rate = report.embedded / report.seconds if report.seconds else 0.0
     speed = f"{report.embedded:,} embedded in {report.seconds:.1f} s, {rate:,.0f}/s"
     if report.cancelled:
-        line = f"Cancelled after {report.documents:,} documents ({speed}). {GOES_ON}"
+        line = f"Cancelled after {report.documents:,} documents ({speed}). {RESUME_HINT}"
     elif not report.switched:
-        line = f"Nothing to do: the index is made with {index_words(report.now)}."
+        line = f"Nothing to do: the index was built with {describe_index(report.now)}."
     else:
         size = f"{report.documents:,} documents, {report.passages:,} passages"
-        line = f"The new index is in use: {size} ({speed}), made with {index_words(report.now)}."
+        line = f"The new index is in use: {size} ({speed}); built with {describe_index(report.now)}"
     terminal.say(asdict(report), line)
 
 
-def _state(progress: ReindexProgress, seconds: float) -> State:
+def _progress_state(progress: ReindexProgress, seconds: float) -> ProgressState:
     rate = progress.passages / seconds if seconds > 0 else 0.0
-    return State(
+    return ProgressState(
         done=progress.done.characters,
         total=progress.total.characters,
         head=f"{progress.done.documents:,}/{progress.total.documents:,} documents",

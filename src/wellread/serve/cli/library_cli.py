@@ -1,4 +1,4 @@
-"""Commands that find and show what there is: ``search`` and ``show``."""
+"""Commands ``search`` and ``show``: find passages, and show or list items of the library."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from rich.text import Text
 
 from wellread.ask.retrieve.search import SearchMode, check_collections
 from wellread.errors import RequestError
-from wellread.library.named_things import listed
-from wellread.library.named_things import whole as whole_document
+from wellread.library.named_things import list_documents
+from wellread.library.named_things import load_document as whole_document
 from wellread.library.recordings import Transcript, recordings
 from wellread.library.recordings import transcript as read_transcript
 from wellread.library.searches import around, find, newest
@@ -50,7 +50,7 @@ from wellread.values.locators import format_time
 app = typer.Typer(rich_markup_mode=None)
 show = typer.Typer(
     name="show",
-    help="Show a document, recording, entity or story, or list them; passages, timelines, …",
+    help="Show or list documents, recordings, entities and stories; show passages, citations, …",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -62,33 +62,33 @@ app.add_typer(show)
 def search(
     context: typer.Context,
     query: Annotated[
-        str, typer.Argument(help="Words to look for; without any, the newest within the limits.")
+        str, typer.Argument(help="Words to search for; without words, the newest results.")
     ] = "",
     *,
     filters: Filters,
-    mode: Annotated[SearchMode, typer.Option(help="By words, by meaning, or both.")] = "hybrid",
-    limit: Annotated[int, typer.Option(min=1, max=200, help="Most passages.")] = 10,
+    mode: Annotated[SearchMode, typer.Option(help="By keywords, by meaning, or both.")] = "hybrid",
+    limit: Annotated[int, typer.Option(min=1, max=200, help="Maximum number of passages.")] = 10,
 ) -> None:
-    """Find passages by words, by meaning, or both.
+    """Find passages by keywords, by meaning, or both.
 
-    Of a speaker, only what that person says is quoted. The id at the end of the first line shows
-    more: wellread show passage ID.
+    With --speaker, only that speaker's words are quoted. The id at the end of a result's first line
+    shows more: wellread show passage ID.
     """
     terminal = terminal_of(context)
     if not query.strip() and filters == Filters():
-        raise RequestError("there is nothing to look for", hint="give words, or a limit: --speaker")
+        raise RequestError("there is nothing to search for", hint="give words or a filter")
     with terminal.open_to_ask() as kb:
         if query.strip():
-            found = find(kb, query, filters, mode=mode, limit=limit)
+            results = find(kb, query, filters, mode=mode, limit=limit)
         else:
-            found = newest(kb, filters, limit=limit)
-    terminal.show(results_body(found, mode), lambda out, body: print_results(out, body.found))
+            results = newest(kb, filters, limit=limit)
+    terminal.show(results_body(results, mode), lambda out, body: print_results(out, body.found))
 
 
-# --- show: one thing by its name, or a list of those there are -------------------------------
+# --- show: one item by its name, or a list ---------------------------------------------------
 
 Named = Annotated[
-    str, typer.Argument(metavar="[ID|TITLE]", help="Its id, title, or part of it; else a list.")
+    str, typer.Argument(metavar="[ID|TITLE]", help="Its id or (part of) its title; else list.")
 ]
 
 
@@ -105,7 +105,7 @@ STORIES = "id:id news=items sources last=last_at:day score story=title:line"
 STORY = """story=title id news=items sources first=first_at:day last=last_at:day about=terms"""
 NEWS = "date=published_at:day news=title:line in=source:line repeats"
 PERIODS = "when=label count how_many=count:bar"
-NONE = "None within these limits."
+NO_MATCH = "Nothing matches."
 
 
 @show.command()
@@ -117,15 +117,15 @@ def document(
     filters: Filters,
     limit: Limit = 20,
 ) -> None:
-    """Show a document: facts, whom it names, its text. Without a name: list those in the limits."""
+    """Show a document with its facts, entities and text. Without a name, list documents."""
     terminal = terminal_of(context)
     with terminal.open() as kb:
         if name:
-            whole = WholeDocumentBody(document=whole_document(kb, name, filters.collections))
-            terminal.show(whole, _print_document)
+            body = WholeDocumentBody(document=whole_document(kb, name, filters.collections))
+            terminal.show(body, _print_document)
             return
-        page = listed(kb, filters, limit=limit)
-    terminal.show_rows(page.documents, DOCUMENTS, page.total, none=NONE)
+        page = list_documents(kb, filters, limit=limit)
+    terminal.show_rows(page.documents, DOCUMENTS, page.total, none=NO_MATCH)
 
 
 def _print_document(console: Console, body: WholeDocumentBody) -> None:
@@ -141,14 +141,14 @@ def recording(  # noqa: PLR0913 - Typer reads the options from the signature
     topic: Topics = None,
     speaker: Speakers = None,
     since: Annotated[
-        str, typer.Option("--from", metavar="MM:SS|DATE", help="Said, of a list published, since.")
+        str, typer.Option("--from", metavar="MM:SS|DATE", help="Said (list: published) since.")
     ] = "",
     until: Annotated[
-        str, typer.Option("--to", metavar="MM:SS|DATE", help="Said, of a list published, until.")
+        str, typer.Option("--to", metavar="MM:SS|DATE", help="Said (list: published) until.")
     ] = "",
     limit: Limit = 20,
 ) -> None:
-    """Show a recording turn by turn, with times and speakers. Without a name: list them."""
+    """Show a recording turn by turn, with times and speakers. Without a name, list recordings."""
     terminal = terminal_of(context)
     with terminal.open() as kb:
         if name:
@@ -163,15 +163,14 @@ def recording(  # noqa: PLR0913 - Typer reads the options from the signature
             terminal.show(transcript, _print_transcript)
             return
         filters = filters_of(since, until, topic=topic, speaker=speaker)
-        found = recordings(kb, filters, limit=limit)
-    terminal.show_rows(found.recordings, RECORDINGS, found.total, none=NONE)
+        page = recordings(kb, filters, limit=limit)
+    terminal.show_rows(page.recordings, RECORDINGS, page.total, none=NO_MATCH)
 
 
-def _print_transcript(console: Console, found: Transcript) -> None:
-    """Facts, then every turn with its time and speaker."""
-    print_facts(console, found, RECORDING)
-    print_line(console, f"{len(found.turns):,} of {found.total:,} turns", "dim")
-    for turn in found.turns:
+def _print_transcript(console: Console, transcript: Transcript) -> None:
+    print_facts(console, transcript, RECORDING)
+    print_line(console, f"{len(transcript.turns):,} of {transcript.total:,} turns", "dim")
+    for turn in transcript.turns:
         time = "" if turn.begin is None else format_time(turn.begin)
         print_line(console, "\n" + "  ".join(filter(None, (time, turn.speaker))), "bold cyan")
         print_line(console, turn.text)
@@ -181,20 +180,20 @@ def _print_transcript(console: Console, found: Transcript) -> None:
 def entity(
     context: typer.Context,
     name: Annotated[
-        str, typer.Argument(help="Its id, title, alias or web address; else a list.")
+        str, typer.Argument(help="Its id, title, alias or web address; without it, list.")
     ] = "",
     topic: Topics = None,
     sort: Annotated[
         list[str] | None,
-        typer.Option("--type", metavar="TYPE", help="Of a list: only this type; repeatable."),
+        typer.Option("--type", metavar="TYPE", help="In a list: only this type; repeatable."),
     ] = None,
     limit: Annotated[
-        int, typer.Option(min=0, max=1000, help="Most documents that name it, or of a list.")
+        int, typer.Option(min=0, max=1000, help="Maximum number of documents or list entries.")
     ] = 20,
 ) -> None:
-    """Show an entity: facts, relations in both directions, and the documents that name it.
+    """Show an entity with relations and the documents that name it. Without a name, list them.
 
-    Exit status: 1 when nothing is called so.
+    Exit status: 1 when no entity has this name.
     """
     terminal = terminal_of(context)
     scope = tuple(topic or ())
@@ -202,19 +201,18 @@ def entity(
         check_collections(kb, Filters(collections=scope))
         if not name:
             found = entities_body(kb, scope, sort, (limit, 0))
-            none = "There are no entities here."
+            none = "There are no entities."
             terminal.show_rows(found.entities, ENTITIES, found.total, none=none)
             return
         body = entity_body(kb, scope, name, limit)
         if body is None:
-            lists = "`wellread show entity` lists what is there"
+            lists = "`wellread show entity` lists all entities"
             terminal.write_problem(unknown_entity(kb, scope, name, lists=lists))
             raise typer.Exit(1)
         terminal.show(body, _print_entity)
 
 
 def _print_entity(console: Console, body: EntityBody) -> None:
-    """Facts, relations and mentions of one entity."""
     print_facts(console, body, ENTITY)
     for dimension, values in body.taxonomy.items():
         print_line(console, f"{dimension}: {', '.join(values)}")
@@ -224,39 +222,38 @@ def _print_entity(console: Console, body: EntityBody) -> None:
     print_rows(console, body.mentions, MENTIONS, named)
     if body.others:
         others = ", ".join(f"{one.title} ({one.id} in “{one.collection}”)" for one in body.others)
-        print_line(console, f"\nAlso called so: {others}", "yellow")
+        print_line(console, f"\nOthers with this name: {others}", "yellow")
 
 
 @show.command()
 def story(  # noqa: PLR0913 - Typer reads the options from the signature
     context: typer.Context,
     story_id: Annotated[
-        str, typer.Argument(metavar="[ID]", help="How its id begins; else the latest stories.")
+        str, typer.Argument(metavar="[ID]", help="The start of its id; else list the latest.")
     ] = "",
     topic: Topics = None,
     words: Annotated[
-        str, typer.Option("--query", "-q", help="Of the list: only stories about this.")
+        str, typer.Option("--query", "-q", help="In a list: only stories about this.")
     ] = "",
     since: Since = None,
     until: Until = None,
     limit: Annotated[
-        int, typer.Option(min=1, max=1000, help="Most stories, or news items of one.")
+        int, typer.Option(min=1, max=1000, help="Maximum number of stories or news items.")
     ] = 20,
 ) -> None:
-    """Show a story of the news with its timeline. Without an id: list them, the latest first."""
+    """Show a news story with its timeline. Without an id, list stories, latest first."""
     terminal = terminal_of(context)
     window = option_window(since, until)
     with terminal.open() as kb:
         if story_id:
             terminal.show(story_detail(kb, story_id, limit), _print_story)
             return
-        found = list_stories(kb, tuple(topic or ()), window, words, limit, 0)
-    none = "No stories there. They are built of articles (stories.kinds) at the end of every run."
-    terminal.show_rows(found.stories, STORIES, found.total, none=none)
+        page = list_stories(kb, tuple(topic or ()), window, words, limit, 0)
+    none = "No stories. They are built from articles (stories.kinds) at the end of every run."
+    terminal.show_rows(page.stories, STORIES, page.total, none=none)
 
 
 def _print_story(console: Console, body: StoryDetail) -> None:
-    """Facts, summary, periods and news of one story."""
     print_facts(console, body, STORY)
     for sentence in body.story.summary:
         print_line(console, f"\n  “{sentence.text}”")
@@ -267,12 +264,12 @@ def _print_story(console: Console, body: StoryDetail) -> None:
 @show.command()
 def passage(
     context: typer.Context,
-    name: Annotated[str, typer.Argument(metavar="ID", help="Its id, or how the id begins.")],
+    name: Annotated[str, typer.Argument(metavar="ID", help="Its id, or the start of it.")],
     before: Annotated[int, typer.Option(min=0, max=50, help="Passages before it.")] = 2,
     after: Annotated[int, typer.Option(min=0, max=50, help="Passages after it.")] = 2,
     topic: Topics = None,
 ) -> None:
-    """Show a passage with those before and after it in its document."""
+    """Show a passage with the passages before and after it."""
     terminal = terminal_of(context)
     with terminal.open() as kb:
         body = around(kb, name, before, after, tuple(topic or ()))
@@ -284,24 +281,24 @@ def citation(
     context: typer.Context,
     number: Annotated[int, typer.Argument(min=1, help="The citation's number.")] = 1,
     answer: Annotated[
-        str, typer.Option(metavar="ID", help="The answer; the newest one when not given.")
+        str, typer.Option(metavar="ID", help="The answer. [default: the newest]")
     ] = "",
 ) -> None:
-    """Show a citation at its place: the quotation, and the source around it."""
+    """Show a citation in its source: the quotation with the text around it."""
     terminal = terminal_of(context)
     with terminal.open() as kb:
-        wanted = answer or next((stored.id for stored in kb.catalogue.answers(limit=1)), "")
+        answer_id = answer or next((stored.id for stored in kb.catalogue.answers(limit=1)), "")
         sessions, owner = kb.catalogue.sessions, kb.asker.owner
-        found = sessions.answer_beginning(wanted, owner) if wanted else None
-        if found is None:
-            detail = f"there is no answer {answer}" if answer else "there is no answer yet"
+        stored_answer = sessions.answer_by_prefix(answer_id, owner) if answer_id else None
+        if stored_answer is None:
+            detail = f"there is no answer {answer!r}" if answer else "there are no answers yet"
             raise RequestError(detail, hint="ask a question first")
-        body = opened_body(kb, found[1], number)
+        body = opened_body(kb, stored_answer[1], number)
     terminal.show(body, _print_opened)
 
 
 def _print_opened(console: Console, body: OpenedBody) -> None:
-    """The quotation set off in the text around it."""
+    """Print the quotation highlighted in the text around it."""
     place = f" — {body.locator}" if body.locator else ""
     print_line(console, f"[{body.number}] {body.title}{place}", "bold")
     print_line(console, f"{body.link}\n", "dim cyan")

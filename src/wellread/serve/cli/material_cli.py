@@ -1,4 +1,4 @@
-"""Commands that change the material, and say what there is: ``add``, ``remove``, ``jobs``, …"""
+"""Commands that change or list the material: ``add``, ``remove``, ``jobs``, …"""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from wellread.ingest.sources.discover import Input, standard_input
 from wellread.ingest.watch import watch as follow
 from wellread.kb import KnowledgeBase
 from wellread.learning import asking_again
-from wellread.learning.asking_again import Reasked
+from wellread.learning.asking_again import RetryReport
 from wellread.serve.cli.options import CollectionOption, Yes
 from wellread.serve.features.home_and_jobs import (
     HoldingsBody,
     JobDetailBody,
     ReportBody,
+    format_size,
     holdings_body,
     report_body,
-    size_words,
 )
-from wellread.serve.progress import shown
+from wellread.serve.progress import ingest_progress
 from wellread.serve.terminal import (
     STYLES,
     Terminal,
@@ -47,12 +47,12 @@ from wellread.serve.terminal import (
 )
 from wellread.serve.views import json_of
 from wellread.store.catalogue.run_logs import ItemStatus, Job, JobItem
-from wellread.text.words import escaped_json, harmless, harmless_line
+from wellread.text.words import escape_json, harmless, harmless_line
 
 app = typer.Typer(rich_markup_mode=None)
 
 NOTHING_TO_ADD = 2
-MOST_REASONS = 20
+MAX_REASONS = 20
 HOLDINGS = "collection=name kind documents passages"
 JOBS = "job=id:id what=action collection state started=started_at read=done of=total failed"
 JOB = "job=id what=action collection state reason read=done of=total passages counts"
@@ -72,23 +72,23 @@ def add(
         ),
     ],
     collection: Annotated[
-        str, typer.Option("--collection", "-c", metavar="NAME", help="Where the documents go.")
+        str, typer.Option("--collection", "-c", metavar="NAME", help="The collection to add to.")
     ] = "default",
     settings: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="How the sources' fields map to ours (docs/collections.md). It is kept.",
+            help="Maps source fields to document fields (docs/collections.md); stored.",
         ),
     ] = None,
     name: Annotated[
-        str, typer.Option(metavar="NAME", help="What standard input is called: notes.md")
+        str, typer.Option(metavar="NAME", help="File name for standard input, such as notes.md")
     ] = "stdin.txt",
 ) -> None:
-    """Read files, folders and web addresses into a collection. What is unchanged is skipped.
+    """Read files, folders and web addresses into a collection. Unchanged sources are skipped.
 
-    Exit status: 0 when all went well, 1 when a source failed or the run was cancelled, 2 when there
-    was nothing to add.
+    Exit status: 0 on success, 1 when a source failed or the run was cancelled, 2 when there was
+    nothing to add.
     """
     terminal = terminal_of(context)
     with terminal.open() as kb:
@@ -109,25 +109,25 @@ def _run(
     collection: str,
     **more: Any,
 ) -> Report:
-    """Run ``add`` or ``sync`` with its progress, and tell of questions asked again."""
-    tell = partial(tell_reasked, terminal)
-    with shown(terminal) as on_progress:
+    """Run ``add`` or ``sync`` with a progress display and report retried questions."""
+    tell = partial(print_retries, terminal)
+    with ingest_progress(terminal) as on_progress:
         return work(
             kb, inputs, collection=collection, on_progress=on_progress, on_reasked=tell, **more
         )
 
 
-def tell_reasked(terminal: Terminal, done: Reasked) -> None:
-    """What a run of ingest asked again, on standard error beside its report."""
+def print_retries(terminal: Terminal, done: RetryReport) -> None:
+    """Print on standard error which questions the ingest run asked again."""
     told = f"Open questions asked again: {len(done.tried):,}, answered now: {len(done.closed):,}"
     print_line(terminal.err, f"{told}: wellread gaps --status closed")
     if done.waiting:
-        more = f"{done.waiting:,} more wait for the next time (gaps.most): wellread gaps --ask"
+        more = f"{done.waiting:,} more are left for the next run (gaps.most): wellread gaps --ask"
         print_line(terminal.err, more, "yellow")
 
 
 def end_with(terminal: Terminal, report: Report, collection: str) -> None:
-    """Show what a run did, and end with its status."""
+    """Print the report of a run and exit with its status."""
     terminal.show(report_body(report, collection), print_report)
     if report.cancelled:
         raise typer.Exit(1)
@@ -138,12 +138,12 @@ def end_with(terminal: Terminal, report: Report, collection: str) -> None:
 
 
 def print_report(console: Console, body: ReportBody) -> None:
-    """How many sources were added, updated, unchanged, skipped, failed, and why those last two."""
+    """Print counts by outcome, and the reasons of skipped and failed sources."""
     report = body.report
     for note in report.notes:
         print_line(console, harmless_line(note), "yellow")
     if not report.rows and not report.cancelled:
-        print_line(console, "Nothing to add: no file was found there.", "yellow")
+        print_line(console, "Nothing to add: no file was found.", "yellow")
         return
     print_counts(console, report.counts())
     _print_reasons(console, report.rows)
@@ -152,26 +152,26 @@ def print_report(console: Console, body: ReportBody) -> None:
     print_line(console, f"{line} into “{body.collection}”", "dim")
     if report.cancelled:
         again = f"wellread jobs {report.job_id} --resume"
-        print_line(console, f"Stopped before it was done; go on with: {again}", "yellow")
+        print_line(console, f"Stopped before the end; continue with: {again}", "yellow")
 
 
 def _print_reasons(console: Console, rows: Sequence[JobItem]) -> None:
-    """A line for each reason and how it ended, with an example; failed sources one by one."""
+    """Print failed sources one by one, and a line with an example for each other reason."""
     failed = [row for row in rows if row.status == "failed"]
-    for row in failed[:MOST_REASONS]:
+    for row in failed[:MAX_REASONS]:
         print_source(console, row)
-    others = failed[MOST_REASONS:] + [row for row in rows if row.reason and row not in failed]
+    others = failed[MAX_REASONS:] + [row for row in rows if row.reason and row not in failed]
     examples = {(row.status, row.reason): row for row in reversed(others)}
-    counts = Counter((row.status, row.reason) for row in others).most_common(MOST_REASONS)
+    counts = Counter((row.status, row.reason) for row in others).most_common(MAX_REASONS)
     for key, count in counts:
         print_source(console, examples[key], f"{count:,} files, for example " if count > 1 else "")
-    if len(examples) > MOST_REASONS:
-        more = len(examples) - MOST_REASONS
+    if len(examples) > MAX_REASONS:
+        more = len(examples) - MAX_REASONS
         print_line(console, f"… and {more:,} more reasons; --json lists every source")
 
 
 def print_source(console: Console, row: JobItem, before: str = "") -> None:
-    """How a source fared as a line: its status, its name, and why."""
+    """Print a source's status, name and reason."""
     name = harmless_line(unquote(row.uri.removeprefix("file://")))
     line = Text.assemble((f"{row.status:<9} ", STYLES.get(row.status, "")), before, name)
     console.print(line.append(harmless(row.reason and f": {row.reason}")), soft_wrap=True)
@@ -179,7 +179,7 @@ def print_source(console: Console, row: JobItem, before: str = "") -> None:
 
 @app.command()
 def collections(context: typer.Context) -> None:
-    """List the collections with what they hold, and say what the home takes."""
+    """List the collections with their contents, and the size of the knowledge base."""
     terminal = terminal_of(context)
     with terminal.open_current() as kb:
         body = holdings_body(kb)
@@ -197,26 +197,25 @@ def collections(context: typer.Context) -> None:
 
 
 def _print_holdings(console: Console, body: HoldingsBody) -> None:
-    """Documents and passages per collection and kind, the index and the size on disk."""
     print_rows(console, body.collections, HOLDINGS)
     if not body.collections:
         print_line(console, "The knowledge base is empty. Add something: wellread add PATH")
     print_facts(console, body, "documents passages")
-    print_line(console, f"Home   {body.home}, {size_words(body.bytes)}")
+    print_line(console, f"Home   {body.home}, {format_size(body.bytes)}")
     index = body.fingerprint
     shape = f"{index['embedder']}, {index['chunking']}" if index else "not built yet"
     print_line(console, f"Index  {shape}")
     if body.waiting:
-        waiting = f"{body.waiting:,} passages are found by their words only so far"
-        print_line(console, f"       {waiting}; any add or sync finishes them", "yellow")
+        waiting = f"{body.waiting:,} passages can only be found by keywords so far"
+        print_line(console, f"       {waiting}; the next add or sync completes them", "yellow")
 
 
 @app.command()
 def sync(context: typer.Context, paths: Paths, collection: CollectionOption = "default") -> None:
-    """Like add, and remove what is gone from the source.
+    """Like add, but also remove documents whose source is gone.
 
-    Exit status: 0 when all went well, 1 when a source failed or the run was cancelled, 2 when there
-    was nothing to do.
+    Exit status: 0 on success, 1 when a source failed or the run was cancelled, 2 when there was
+    nothing to do.
     """
     terminal = terminal_of(context)
     with terminal.open() as kb:
@@ -226,9 +225,9 @@ def sync(context: typer.Context, paths: Paths, collection: CollectionOption = "d
 
 @app.command()
 def watch(context: typer.Context, paths: Paths, collection: CollectionOption = "default") -> None:
-    """Keep a collection in step with folders, feeds and pages until it is stopped (Ctrl-C).
+    """Keep a collection up to date with folders, feeds and pages until stopped (Ctrl-C).
 
-    Files are read when they change; feeds and pages every web.poll_minutes.
+    Files are read when they change, feeds and pages every web.poll_minutes.
     """
     terminal = terminal_of(context)
     stop = threading.Event()
@@ -240,16 +239,16 @@ def watch(context: typer.Context, paths: Paths, collection: CollectionOption = "
     def tell(report: Report) -> None:
         if terminal.json:
             told = json.dumps(json_of(report_body(report, collection)), ensure_ascii=False)
-            typer.echo(escaped_json(told))
+            typer.echo(escape_json(told))
             return
         for row in report.rows:
             if row.status not in ("unchanged", "skipped"):
                 print_source(terminal.out, row)
 
-    terminal.err.print("Watching; Ctrl-C ends it.")
+    terminal.err.print("Watching. Press Ctrl-C to stop.")
     try:
         with terminal.open() as kb:
-            run = partial(asking_again.sync, on_reasked=partial(tell_reasked, terminal))
+            run = partial(asking_again.sync, on_reasked=partial(print_retries, terminal))
             follow(kb, paths, collection=collection, on_report=tell, stop=stop, run=run)
     finally:
         for number, handler in before.items():
@@ -266,15 +265,15 @@ def remove(
         ),
     ] = None,
     collection: CollectionOption = "default",
-    whole: Annotated[bool, typer.Option("--all", help="The whole collection.")] = False,
+    whole: Annotated[bool, typer.Option("--all", help="Remove the whole collection.")] = False,
     yes: Yes = False,
 ) -> None:
-    """Remove documents so that nothing of them is left, in the index and stored answers either.
+    """Remove documents from the material, the index and stored answers.
 
-    Exit status: 0 when it is gone, 1 when a trace was found or nothing matches.
+    Exit status: 0 when nothing of them is left, 1 when a trace was found or nothing matches.
     """
     if bool(what) == whole:
-        raise SourceError("remove", "name sources or documents, or give --all for the collection")
+        raise SourceError("remove", "name sources or documents, or use --all for the collection")
     terminal = terminal_of(context)
     with terminal.open() as kb:
         if whole:
@@ -288,72 +287,71 @@ def remove(
         raise typer.Exit(1)
 
 
-UNSEEN = (
-    "The server's own files, its write-ahead log, replicas and backups were not looked at: what "
-    "was removed leaves them as the server recycles them (docs/team.md)."
+NOT_CHECKED = (
+    "The database server's own files, write-ahead log, replicas and backups were not checked: "
+    "removed text disappears from them as the server recycles them (docs/team.md)."
 )
 
 
 def _print_remove(console: Console, report: RemoveReport) -> None:
-    """What went, and whether anything of it was found afterwards."""
     removed = f"Removed {len(report.sources):,} sources and {report.documents:,} documents."
     print_line(console, removed)
     for trace in report.traces:
-        print_line(console, f"still there: {trace}", "bold red")
+        print_line(console, f"still present: {trace}", "bold red")
     if report.looked_for and not report.traces:
-        where = "the catalogue, the index and the files of the home"
-        told = f"Looked for {report.looked_for:,} of their sentences in {where}"
-        print_line(console, f"{told}: no trace is left.", "green")
+        where = "the catalogue, the index and the stored files"
+        line = f"Searched for {report.looked_for:,} of their sentences in {where}"
+        print_line(console, f"{line}: no trace is left.", "green")
     elif not report.looked_for:
-        print_line(console, "They held no sentence of their own that could be looked for.")
+        print_line(console, "They had no sentences of their own to search for.")
     if report.server:
-        print_line(console, UNSEEN, "yellow")
+        print_line(console, NOT_CHECKED, "yellow")
     if report.answers:
-        stale = f"{report.answers:,} stored answers are stale now and lost what they quoted."
+        stale = f"{report.answers:,} stored answers are now stale and lost these quotations."
         print_line(console, stale)
     if report.purged is False:
-        again = "their bytes leave the disk with the next remove or verify --repair"
-        print_line(console, f"A reader was busy: {again}.", "yellow")
+        again = "the next remove or verify --repair erases the data from the disk"
+        print_line(console, f"A reader was active: {again}.", "yellow")
 
 
 @app.command()
 def jobs(
     context: typer.Context,
     job_id: Annotated[
-        str, typer.Argument(metavar="[ID]", help="How the job's id begins; else a list.")
+        str, typer.Argument(metavar="[ID]", help="The job's id or the start of it; else list.")
     ] = "",
     status: Annotated[
-        ItemStatus | None, typer.Option(help="Only sources that fared so: added, failed, …")
+        ItemStatus | None, typer.Option(help="Only sources with this status: added, failed, …")
     ] = None,
-    limit: Annotated[int, typer.Option(min=1, help="Most runs, or sources of one.")] = 100,
+    limit: Annotated[int, typer.Option(min=1, help="Maximum number of jobs or sources.")] = 100,
     cancel: Annotated[
-        bool, typer.Option("--cancel", help="Ask it to stop. What it has written stays.")
+        bool, typer.Option("--cancel", help="Stop the job; documents already written stay.")
     ] = False,
     resume: Annotated[
         bool,
-        typer.Option("--resume", help="Run it again: what is done already is skipped."),
+        typer.Option("--resume", help="Run it again; finished sources are skipped."),
     ] = False,
 ) -> None:
-    """List the newest runs, or show one with a line per source."""
+    """List the newest jobs, or show one with a line per source."""
     if ((cancel or resume) and not job_id) or (cancel and resume):
-        raise typer.BadParameter("name one job to --cancel or to --resume")
+        raise typer.BadParameter("name one job to either --cancel or --resume")
     terminal = terminal_of(context)
     with terminal.open() as kb:
         end_dead_jobs(kb)
         log = kb.catalogue.jobs
         if not job_id:
-            none = "Nothing was run yet. Add something: wellread add PATH"
-            terminal.show_rows(log.newest(limit), JOBS, none=none)
+            no_jobs = "There are no jobs yet. Add something: wellread add PATH"
+            terminal.show_rows(log.newest(limit), JOBS, none=no_jobs)
             return
-        job = log.beginning(job_id) or log.beginning(f"job_{job_id}")
+        job = log.by_prefix(job_id) or log.by_prefix(f"job_{job_id}")
         if job is None:
-            raise SourceError(job_id, "no job, or more than one, has an id that begins so")
+            raise SourceError(job_id, "no job, or more than one, has an id that starts with this")
         if resume:
-            report = _again(terminal, kb, job)
+            report = _resume(terminal, kb, job)
         elif cancel:
             if not log.cancel(job.id):
-                raise SourceError(job.id, "is no running job")
-            terminal.say({"cancelled": job.id}, "It stops after the sources at hand.")
+                raise SourceError(job.id, "this job is not running")
+            terminal.say({"cancelled": job.id}, "It stops after the current sources.")
         else:
             items = log.items(job.id, status, limit)
             body = JobDetailBody(job=job, counts=log.counts(job.id), sources=items)
@@ -368,8 +366,8 @@ def _print_job(console: Console, body: JobDetailBody) -> None:
         print_source(console, item)
 
 
-def _again(terminal: Terminal, kb: KnowledgeBase, job: Job) -> Report:
+def _resume(terminal: Terminal, kb: KnowledgeBase, job: Job) -> Report:
     if job.action not in ("add", "sync"):
-        raise SourceError(job.id, "is no job that can be resumed (add or sync)")
+        raise SourceError(job.id, "only add and sync jobs can be resumed")
     work = asking_again.sync if job.action == "sync" else asking_again.add
     return _run(terminal, work, kb, job.named, job.collection)

@@ -1,4 +1,4 @@
-"""Options that several commands share, and the filters that they stand for."""
+"""Options that several commands share, and the filters built from them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from wellread.library.named_things import pair_of
 from wellread.text.periods import window_of
 from wellread.types import KINDS, Filters
 
-# As choices of a repeatable option, for which Typer takes no literals.
+# Choices of a repeatable option, for which Typer does not support literals.
 KindName = StrEnum("KindName", {kind.upper(): kind for kind in KINDS})  # type: ignore[misc]
 
 Topics = Annotated[
@@ -35,16 +35,16 @@ Since = Annotated[
     ),
 ]
 Until = Annotated[str | None, typer.Option("--to", metavar="DATE", help="Published on or before.")]
-Limit = Annotated[int, typer.Option("--limit", min=1, max=1000, help="Most of them.")]
+Limit = Annotated[int, typer.Option("--limit", min=1, max=1000, help="Maximum number of entries.")]
 CollectionOption = Annotated[
     str, typer.Option("--collection", "-c", metavar="NAME", help="The collection.")
 ]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 
 
-def _repeatable(option: str, metavar: str, what: str) -> Any:
-    told = typer.Option(option, metavar=metavar, help=f"Only {what}; repeatable.")
-    return Annotated[list[str] | None, told]
+def _repeatable(option: str, metavar: str, values: str) -> Any:
+    option_ = typer.Option(option, metavar=metavar, help=f"Only {values}; repeatable.")
+    return Annotated[list[str] | None, option_]
 
 
 LIMITS: dict[str, Any] = {
@@ -60,11 +60,11 @@ LIMITS: dict[str, Any] = {
     "source_type": _repeatable("--source-type", "NAME", "this type of source"),
     "field": _repeatable("--field", "NAME=VALUE", "this value of a field"),
 }
-USUAL = "topic kind speaker since until"
+DEFAULT_LIMITS = "topic kind speaker since until"
 
 
-def limited(names: str = USUAL) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command the options of these names; it takes them as one value, ``filters``."""
+def limited(names: str = DEFAULT_LIMITS) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Add the named filter options to a command, which receives them as ``filters``."""
     chosen = names.split()
 
     def with_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -86,22 +86,22 @@ def limited(names: str = USUAL) -> Callable[[Callable[..., None]], Callable[...,
 
 
 def option_window(since: str | None, until: str | None) -> tuple[datetime | None, datetime | None]:
-    """First and last moment of what ``--from`` and ``--to`` ask for."""
+    """The first and last moment for ``--from`` and ``--to``."""
     return window_of(since, until, hint="swap --from and --to")
 
 
 def filters_of(since: str | None = None, until: str | None = None, **given: Any) -> Filters:
-    """What the options limit a search to."""
+    """The filters for the given options."""
     start, end = option_window(since, until)
-    held = {name: tuple(values or ()) for name, values in given.items()}
+    options = {name: tuple(values or ()) for name, values in given.items()}
     return Filters(
-        collections=held.get("topic", ()),
-        kinds=tuple(kind.value for kind in held.get("kind", ())),
-        speakers=held.get("speaker", ()),
+        collections=options.get("topic", ()),
+        kinds=tuple(kind.value for kind in options.get("kind", ())),
+        speakers=options.get("speaker", ()),
         published_from=start,
         published_to=end,
-        authors=held.get("author", ()),
-        languages=held.get("language", ()),
-        source_types=held.get("source_type", ()),
-        taxonomy=tuple(pair_of(field) for field in held.get("field", ())),
+        authors=options.get("author", ()),
+        languages=options.get("language", ()),
+        source_types=options.get("source_type", ()),
+        taxonomy=tuple(pair_of(field) for field in options.get("field", ())),
     )

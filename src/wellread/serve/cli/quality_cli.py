@@ -1,5 +1,4 @@
-"""Commands that say how good the base is and how it is asked: ``gaps``, ``coverage``, ``metrics``,
-``preferences``."""
+"""Commands on quality and usage: ``gaps``, ``coverage``, ``metrics`` and ``preferences``."""
 
 from __future__ import annotations
 
@@ -11,9 +10,9 @@ from rich.console import Console
 
 from wellread.errors import RequestError
 from wellread.kb.language_models import dollars
-from wellread.learning.asking_again import Reasked, ask_again, ask_these
+from wellread.learning.asking_again import RetryReport, ask_again, ask_these
 from wellread.learning.coverage_grid import coverage_grid
-from wellread.learning.gap_clusters import cluster_named
+from wellread.learning.gap_clusters import find_cluster
 from wellread.learning.metric_report import PeriodName
 from wellread.learning.question_patterns import QuestionPatterns, question_patterns
 from wellread.models.recording import SET_PRICES
@@ -29,7 +28,7 @@ from wellread.serve.features.gaps_and_coverage import (
     set_status,
     suggestion_body,
 )
-from wellread.serve.features.home_and_jobs import MOST_DAYS, UsageReport
+from wellread.serve.features.home_and_jobs import MAX_DAYS, UsageReport
 from wellread.serve.features.people import (
     PreferencesBody,
     PreferencesChange,
@@ -68,14 +67,12 @@ PERSONAS = "id name length wish=prompt"
 Clusters = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="[ID]...", help="A cluster (c12), or one of its questions (12); else a list."
+        metavar="[ID]...", help="A cluster (c12) or one of its questions (12); without it, list."
     ),
 ]
 Mark = Annotated[
     GapStatus | None,
-    typer.Option(
-        "--set", help="planned: somebody is to write it; closed: it is not asked again; open."
-    ),
+    typer.Option("--set", help="planned: will be written; closed: not asked again; open."),
 ]
 
 
@@ -84,30 +81,30 @@ def gaps(  # noqa: PLR0913 - Typer reads the options from the signature
     context: typer.Context,
     names: Clusters = None,
     status: Annotated[
-        GapStatus | None, typer.Option(help="Only these; without it all that are not closed.")
+        GapStatus | None, typer.Option(help="Only this status. [default: all but closed]")
     ] = None,
     mark: Mark = None,
     suggest: Annotated[
-        bool, typer.Option("--suggest", help="The entry to write: title, type, taxonomy.")
+        bool, typer.Option("--suggest", help="Suggest an entry to write: title, type, taxonomy.")
     ] = False,
     ask: Annotated[
-        bool, typer.Option("--ask", help="Ask these, or all that are open, again, now.")
+        bool, typer.Option("--ask", help="Ask these, or all open questions, again now.")
     ] = False,
     patterns: Annotated[
-        bool, typer.Option("--patterns", help="What is asked often: questions, types, topics.")
+        bool, typer.Option("--patterns", help="Show frequent questions, types and topics.")
     ] = False,
     since: Since = None,
     until: Until = None,
-    limit: Annotated[int, typer.Option(min=1, max=1000, help="Most clusters.")] = 20,
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="Maximum number of clusters.")] = 20,
 ) -> None:
-    """List clusters of questions that were not answered, or not well; or show or change some.
+    """List clusters of unanswered or poorly answered questions, or show or change one.
 
-    Those asked most come first. Every run of ingest asks open questions again at its end.
+    Most asked come first. Every ingest run asks open questions again at its end.
     """
     terminal = terminal_of(context)
     chosen = len(names or ())
     if not ask and (chosen > 1 or ((mark or suggest) and not chosen)):
-        raise typer.BadParameter("name one cluster; several are for --ask")
+        raise typer.BadParameter("name one cluster; several are allowed only with --ask")
     if ask:
         _ask(terminal, names or [])
     elif patterns:
@@ -118,7 +115,7 @@ def gaps(  # noqa: PLR0913 - Typer reads the options from the signature
     elif not names:
         _list(terminal, status, limit)
     else:
-        _one(terminal, names[0], mark, suggest=suggest)
+        _show_cluster(terminal, names[0], mark, suggest=suggest)
 
 
 def _list(terminal: Terminal, status: GapStatus | None, limit: int) -> None:
@@ -128,12 +125,11 @@ def _list(terminal: Terminal, status: GapStatus | None, limit: int) -> None:
         facts = json_of(body)
         terminal.write_json({"items": facts.pop("clusters"), **facts})
         return
-    terminal.show_rows(body.clusters, GAPS, body.total, none="No gaps here.")
+    terminal.show_rows(body.clusters, GAPS, body.total, none="There are no gaps.")
     print_facts(terminal.out, body, "Questions=counts")
 
 
-def _one(terminal: Terminal, name: str, mark: GapStatus | None, *, suggest: bool) -> None:
-    """Show one cluster, or what is to be written for it, or change its status."""
+def _show_cluster(terminal: Terminal, name: str, mark: GapStatus | None, *, suggest: bool) -> None:
     with terminal.open() as kb:
         if mark:
             changed = set_status(kb, name, mark)
@@ -153,26 +149,26 @@ def _print_cluster(console: Console, body: GapClusterDetailBody) -> None:
 def _ask(terminal: Terminal, names: list[str]) -> None:
     with terminal.open_to_ask() as kb:
         if names:
-            clusters = [cluster_named(kb, name) for name in names]
-            ids = {gap.id for one in clusters for gap in one.gaps}
+            clusters = [find_cluster(kb, name) for name in names]
+            ids = {gap.id for cluster in clusters for gap in cluster.gaps}
             numbers = {int(name) for name in names if name.isdecimal()}
-            whole = {gap.id for one in clusters for gap in one.gaps if one.id in names}
-            done = ask_these(kb, sorted(ids & (numbers | whole)))
+            chosen = (cluster for cluster in clusters if cluster.id in names)
+            named_gaps = {gap.id for cluster in chosen for gap in cluster.gaps}
+            report = ask_these(kb, sorted(ids & (numbers | named_gaps)))
         else:
-            done = ask_again(kb)
-    terminal.show(done, _print_reasked)
+            report = ask_again(kb)
+    terminal.show(report, _print_reasked)
 
 
-def _print_reasked(console: Console, done: Reasked) -> None:
-    print_rows(console, done.tried, REASKED)
-    if not done.tried:
-        print_line(console, "No open question could be answered by what is new.", "dim")
-    if done.waiting:
-        print_line(console, f"{done.waiting:,} more wait: wellread gaps --ask", "yellow")
+def _print_reasked(console: Console, report: RetryReport) -> None:
+    print_rows(console, report.tried, REASKED)
+    if not report.tried:
+        print_line(console, "No open question can be answered by the new material.", "dim")
+    if report.waiting:
+        print_line(console, f"{report.waiting:,} more are waiting: wellread gaps --ask", "yellow")
 
 
 def _print_patterns(console: Console, body: QuestionPatterns) -> None:
-    """A table of each kind of pattern that there is."""
     print_line(console, f"{body.asked:,} questions asked, {body.unanswered:,} without an answer")
     print_rows(console, body.often, OFTEN, "Questions")
     parts = {
@@ -194,13 +190,13 @@ def coverage(
     by: Annotated[
         list[str] | None,
         typer.Option(
-            "--by", metavar="NAME", help="A dimension, kind, year, entity_types, …; give two."
+            "--by", metavar="NAME", help="A dimension, kind, year, entity_types, …; give it twice."
         ),
     ] = None,
 ) -> None:
     """Show which cells of two dimensions have documents, the share covered, and the gaps.
 
-    Into a file it is a report in Markdown.
+    Redirected to a file, the report is Markdown.
     """
     terminal = terminal_of(context)
     with terminal.open() as kb:
@@ -212,23 +208,24 @@ def coverage(
 def metrics(
     context: typer.Context,
     period: Annotated[
-        PeriodName, typer.Option(help="The last 24 hours, 7 days or 30 days, or all.")
+        PeriodName, typer.Option(help="The last 24 hours, 7 days or 30 days, or all time.")
     ] = "month",
     since: Annotated[
-        str, typer.Option("--from", metavar="DATE", help="From then on (2025, 2025-10).")
+        str, typer.Option("--from", metavar="DATE", help="From this date on (2025, 2025-10).")
     ] = "",
-    until: Annotated[str, typer.Option("--to", metavar="DATE", help="Up to then.")] = "",
+    until: Annotated[str, typer.Option("--to", metavar="DATE", help="Up to this date.")] = "",
     usage: Annotated[
         bool,
-        typer.Option("--usage", help="Calls of models by day, purpose and model; the budget."),
+        typer.Option("--usage", help="Show model calls by day, purpose and model, and the budget."),
     ] = False,
     days: Annotated[
-        int, typer.Option(min=1, max=MOST_DAYS, help="Of --usage: today (UTC) and before.")
+        int,
+        typer.Option(min=1, max=MAX_DAYS, help="Days shown by --usage, including today (UTC)."),
     ] = 30,
 ) -> None:
-    """Show questions, answers, verdicts, ratings, topics, gaps, latencies and cost of a time.
+    """Show questions, answers, verdicts, ratings, topics, gaps, latencies and cost of a period.
 
-    A date takes the place of --period. Nothing of it leaves this machine.
+    --from and --to replace --period. No figures leave this machine.
     """
     terminal = terminal_of(context)
     with terminal.open() as kb:
@@ -239,7 +236,6 @@ def metrics(
 
 
 def _print_usage(console: Console, report: UsageReport) -> None:
-    """The calls as a table, their sum, and each budget."""
     print_rows(console, report.lines, f"day {CALLS} priced=price_known")
     print_line(
         console,
@@ -248,7 +244,7 @@ def _print_usage(console: Console, report: UsageReport) -> None:
         "bold",
     )
     if any(not line.price_known for line in report.lines):
-        print_line(console, f"a call of unknown price counts nothing ({SET_PRICES})", "yellow")
+        print_line(console, f"calls with an unknown price count as zero ({SET_PRICES})", "yellow")
     for budget in report.budgets:
         of = f"{dollars(budget.left)} of {dollars(budget.dollars)} left"
         print_line(console, f"Budget of the {budget.period} (UTC): {of}")
@@ -257,10 +253,9 @@ def _print_usage(console: Console, report: UsageReport) -> None:
 
 
 def _print_metrics(console: Console, body: MetricsBody) -> None:
-    """The figures of a period as small tables."""
     report = body.report
     if not report.sums.asked:
-        print_line(console, "Nothing was asked in this time. Ask something: wellread ask QUESTION")
+        print_line(console, "No questions in this period. Ask one: wellread ask QUESTION")
         return
     print_facts(console, body, METRICS)
     asked = [part for part in report.trend if part.asked]
@@ -297,13 +292,13 @@ def preferences(
         ),
     ] = None,
 ) -> None:
-    """Show what you prefer, or set one thing in place of what it was."""
+    """Show your preferences, or replace one of them."""
     terminal = terminal_of(context)
-    several = name in ("preferred", "lowered", "muted", "revoke", "restore")
-    given = values or []
+    takes_list = name in ("preferred", "lowered", "muted", "revoke", "restore")
+    given_values = values or []
     try:
-        told: object = given if several else " ".join(given)
-        change = PreferencesChange.model_validate({name: told} if name else {})
+        new_value: object = given_values if takes_list else " ".join(given_values)
+        change = PreferencesChange.model_validate({name: new_value} if name else {})
     except ValidationError as error:
         first = error.errors()[0]
         raise RequestError(f"{first['loc'][0]}: {first['msg']}") from error
@@ -315,7 +310,6 @@ def preferences(
 
 
 def _print_preferences(console: Console, body: PreferencesBody) -> None:
-    """What is set, what was learned and why, and the personas that can be chosen."""
     for name, rules in (
         ("preferred", body.preferred),
         ("ranked lower", body.lowered),

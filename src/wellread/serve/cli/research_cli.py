@@ -1,4 +1,4 @@
-"""``wellread research``: a question researched in rounds, after a plan that is shown first."""
+"""Command ``research``: research a question in rounds, after showing a plan."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from rich.console import Console
 
 from wellread.errors import RequestError
 from wellread.kb import KnowledgeBase
-from wellread.research.research import begin, plan_research, research, usual_limits
+from wellread.research.research import begin, default_limits, plan_research, research
 from wellread.serve.cli.answer_printing import print_answer
 from wellread.serve.cli.options import Yes, limited
 from wellread.serve.features.researching import (
     cancel_run,
-    end_line,
-    estimate,
-    needs_yes,
+    describe_plan,
+    describe_result,
+    needs_confirmation,
     research_event_body,
     run_body,
     run_facts,
@@ -40,31 +40,29 @@ from wellread.values.reports import (
     ResearchRequest,
 )
 
-REFUSED = 3  # exit status
+EXIT_REFUSED = 3  # exit status
 RUNS = "run=id begun=created_at state seconds question:line"
 RUN = "id state question reason"
 
 
 app = typer.Typer(rich_markup_mode=None)
 
-LISTED = 50
+MAX_LISTED = 50
 
-Rounds = Annotated[int | None, typer.Option(min=1, max=10, help="Most rounds of searching.")]
-Seconds = Annotated[float | None, typer.Option(min=0.1, help="Longest that it may work.")]
+Rounds = Annotated[int | None, typer.Option(min=1, max=10, help="Maximum number of search rounds.")]
+Seconds = Annotated[float | None, typer.Option(min=0.1, help="Time limit in seconds.")]
 Dollars = Annotated[
-    float | None, typer.Option(min=0, help="US dollars that the language model may cost.")
+    float | None, typer.Option(min=0, help="Cost limit of the language model in US dollars.")
 ]
-OnlyPlan = Annotated[
-    bool, typer.Option("--plan", help="Show the plan with its estimate, and stop.")
-]
+OnlyPlan = Annotated[bool, typer.Option("--plan", help="Show the plan with its estimate and exit.")]
 Events = Annotated[
     bool,
-    typer.Option("--events", help="Each event as a line of JSON; the last holds the report."),
+    typer.Option("--events", help="Write each event as a line of JSON; the last has the report."),
 ]
-Resume = Annotated[str, typer.Option(metavar="RUN", help="Go on with a run that was interrupted.")]
+Resume = Annotated[str, typer.Option(metavar="RUN", help="Continue an interrupted run.")]
 Listing = Annotated[bool, typer.Option("--list", help="List the newest runs.")]
-Show = Annotated[str, typer.Option(metavar="RUN", help="Show a run's report; 'last': the newest.")]
-Cancel = Annotated[str, typer.Option(metavar="RUN", help="Ask a run to stop.")]
+Show = Annotated[str, typer.Option(metavar="RUN", help="Show the report of a run, or of 'last'.")]
+Cancel = Annotated[str, typer.Option(metavar="RUN", help="Ask a run to stop and report.")]
 
 
 @app.command(name="research")
@@ -85,13 +83,14 @@ def research_command(  # noqa: PLR0913 - Typer reads the options from the signat
     show: Show = "",
     cancel: Cancel = "",
 ) -> None:
-    """Research a question in rounds of searches; a report with a verdict for every sentence.
+    """Research a question in rounds of searches and report with a verdict for every sentence.
 
-    The plan with its estimate comes first; one of more than 20 seconds or 0.10 dollars needs a
-    yes. Ctrl-C stops, and --resume goes on; --cancel has a run answer from what was found.
+    The plan with its estimate is shown first; a plan of more than 20 seconds or 0.10 dollars needs
+    confirmation. Ctrl-C interrupts a run, and --resume continues it; --cancel ends a run with a
+    report on what it has found.
 
-    Exit status: 0 a report, 1 an error (also: a plan that needs a yes, and nobody to ask),
-    2 wrong options, 3 the plan was refused, 130 stopped.
+    Exit status: 0 a report, 1 an error (also: a plan to confirm without a terminal), 2 wrong
+    options, 3 the plan was refused, 130 interrupted.
     """
     terminal = terminal_of(context)
     if sum(map(bool, (question.strip(), resume, listing, show, cancel))) != 1:
@@ -99,9 +98,9 @@ def research_command(  # noqa: PLR0913 - Typer reads the options from the signat
     with terminal.open_to_ask() as kb:
         face = ResearchFace(terminal=terminal, kb=kb, events=events)
         if listing:
-            newest = kb.catalogue.research.newest(kb.asker.owner, LISTED)
+            newest = kb.catalogue.research.newest(kb.asker.owner, MAX_LISTED)
             runs = [run_facts(kb, run) for run in newest]
-            terminal.show_rows(runs, RUNS, none="Nothing was researched yet.")
+            terminal.show_rows(runs, RUNS, none="There are no research runs yet.")
         elif show:
             face.show(run_named(kb, show))
         elif cancel:
@@ -111,7 +110,7 @@ def research_command(  # noqa: PLR0913 - Typer reads the options from the signat
             face.follow(run.id, run.request)
         else:
             asked = Question(text=question, filters=filters, mode="deep", owner=kb.asker.owner)
-            usual = usual_limits(kb)
+            usual = default_limits(kb)
             limits = replace(
                 usual,
                 rounds=usual.rounds if rounds is None else rounds,
@@ -123,7 +122,7 @@ def research_command(  # noqa: PLR0913 - Typer reads the options from the signat
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResearchFace:
-    """Research on one terminal: plan and progress on standard error, the report on the other.
+    """Research on a terminal: plan and progress on standard error, the report on standard output.
 
     With ``events`` each event is written as a line of JSON.
     """
@@ -134,31 +133,30 @@ class ResearchFace:
 
     @property
     def silent(self) -> bool:
-        """Whether a program reads what is written."""
+        """Whether the output is read by a program."""
         return self.terminal.json or self.events
 
     def ask(self, request: ResearchRequest, *, yes: bool, only_plan: bool) -> None:
-        """Plan, ask where that is needed, and follow the plan."""
+        """Plan, ask for confirmation if needed, and run the plan."""
         plan = anyio.run(plan_research, self.kb, request)
         if only_plan:
             self.terminal.show(plan, _print_plan)
             return
         if not self.silent:
             _print_plan(self.terminal.err, plan)
-        if needs_yes(self.kb, plan) and not yes:
-            if self.silent or not somebody_types():
-                raise RequestError(
-                    f"the plan needs a yes: {estimate(plan)[0].lower()}{estimate(plan)[1:]}",
-                    hint="give --yes, or lower limits (--rounds, --seconds)",
-                )
-            if not typer.confirm("Follow it?", default=True, err=True):
-                self.terminal.err.print("Refused; nothing is looked for.")
-                raise typer.Exit(REFUSED)
+        if needs_confirmation(self.kb, plan) and not yes:
+            if self.silent or not is_interactive():
+                words = describe_plan(plan)
+                detail = f"the plan needs confirmation: {words[0].lower()}{words[1:]}"
+                raise RequestError(detail, hint="use --yes, or lower limits (--rounds, --seconds)")
+            if not typer.confirm("Run this plan?", default=True, err=True):
+                self.terminal.err.print("Plan refused; nothing was searched.")
+                raise typer.Exit(EXIT_REFUSED)
         request = replace(request, facets=plan.facets)
         self.follow(anyio.run(begin, self.kb, request, plan), request)
 
     def show(self, run: ResearchRun) -> None:
-        """Show a run's report, or how it stands."""
+        """Show a run's report, or its state."""
         report = self.kb.catalogue.research.report(run.id)
         if self.terminal.json or report is None:
             self.terminal.show_facts(run_body(self.kb, run), RUN)
@@ -170,17 +168,17 @@ class ResearchFace:
         state = cancel_run(self.kb, run)
         if state is None:
             raise RequestError(f"research {run.id} has ended", hint=f"--show {run.id}")
-        soon = f"{run.id} stops soon and answers from what it has."
-        told = soon if state == "running" else f"{run.id} is cancelled."
-        self.terminal.say({"id": run.id, "state": state}, told)
+        stopping = f"{run.id} will stop soon and report on what it has found."
+        message = stopping if state == "running" else f"{run.id} is cancelled."
+        self.terminal.say({"id": run.id, "state": state}, message)
 
     def follow(self, run_id: str, request: ResearchRequest) -> None:
-        """Work on a run, and write its report; what it did before is not done again."""
+        """Work on a run and print its report; completed steps are not repeated."""
         self._tell("begun", {"id": run_id})
         try:
             report = anyio.run(self._reported, run_id, request)
         except KeyboardInterrupt:
-            again = f"Stopped. Go on with: wellread research --resume {run_id}"
+            again = f"Interrupted. Continue with: wellread research --resume {run_id}"
             print_line(self.terminal.err, again)
             raise
         if self.terminal.json and not self.events:
@@ -201,24 +199,23 @@ class ResearchFace:
         raise RequestError(f"research {run_id} ended without a report", hint="ask again")
 
     def _print(self, report: Report) -> None:
-        """The report with a sign per sentence, its sources, and why it ended."""
+        """Print the report with a symbol per sentence, its sources, and the reason it ended."""
         shown = as_rendered(report.answer, self.kb.settings.citations)
         print_answer(self.terminal.out, shown, seconds=report.seconds)
-        print_line(self.terminal.out, end_line(report), "dim")
+        print_line(self.terminal.out, describe_result(report), "dim")
 
     def _tell(self, name: str, data: object, number: int = 0) -> None:
-        """A line of JSON; the number of an event is that by which it can be read again."""
+        """Write an event as a line of JSON with its number."""
         if self.events:
             told = {"number": number, "event": name, "data": data}
             typer.echo(json.dumps(told, ensure_ascii=False))
 
 
-def somebody_types() -> bool:
-    """Whether there is a person to ask."""
+def is_interactive() -> bool:
+    """Whether a person can be asked."""
     return sys.stdin.isatty()
 
 
 def _print_plan(console: Console, plan: ResearchPlan) -> None:
-    """What is looked for and why, and what that takes at most."""
     print_rows(console, plan.facets, "look_for=title because=why", f"Plan: {plan.question}")
-    print_line(console, estimate(plan), "dim")
+    print_line(console, describe_plan(plan), "dim")

@@ -23,7 +23,7 @@ from wellread.serve.features.people import (
 )
 from wellread.serve.server.app import serve as listening
 from wellread.serve.terminal import Terminal, print_facts, print_line, terminal_of
-from wellread.store.catalogue.accounts.sign_in_records import CHANGED, Accounts, Deed
+from wellread.store.catalogue.accounts.sign_in_records import CHANGED, Accounts, NewEntry
 from wellread.store.schema.stored_values import Role, User
 
 USERS = "name role disabled groups signs_in_at=issuer"
@@ -32,13 +32,13 @@ GRANTS = "collection user group at_most_as=role"
 KEYS = "id user name begins=start may=scopes collections used=used_at:day expires=expires_at:day"
 DEEDS = "when=at who=user did=action outcome question about=target documents:count from=address"
 FORGOTTEN = "answers conversations ratings=feedback log_entries=entries still_there=traces"
-NO_USERS = "There are no users: whoever reaches this machine may do everything."
-ALONE = "This waits for an MCP client, which starts it: see docs/programs.md (Ctrl-C stops it)."
+NO_USERS = "There are no users: anybody who can reach this server has full access."
+NO_CLIENT = "Waiting for an MCP client, which starts this: see docs/programs.md (Ctrl-C stops it)."
 
 app = typer.Typer(rich_markup_mode=None)
 users = typer.Typer(
     name="users",
-    help="Accounts of people, their groups, grants and keys, and what everybody did.",
+    help="Manage accounts, groups, grants and keys, and show the audit log.",
     invoke_without_command=True,
     rich_markup_mode=None,
 )
@@ -50,38 +50,38 @@ def serve(
     context: typer.Context,
     host: Annotated[
         str | None,
-        typer.Option(help="Address to listen on; others than this machine's need an admin."),
+        typer.Option(help="Address to listen on; a non-local one needs an admin account."),
     ] = None,
     port: Annotated[
-        int | None, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")
+        int | None, typer.Option(min=0, max=65535, help="Port; 0 chooses a free one.")
     ] = None,
 ) -> None:
-    """Serve the HTTP interface and the pages, until interrupted.
+    """Serve the HTTP interface and the pages until interrupted.
 
-    Without users only this machine is served. Once there is one, everybody has to sign in.
+    Without users, only this machine is served. With users, everybody has to sign in.
     """
     terminal = terminal_of(context)
 
     def tell(address: str) -> None:
-        terminal.say({"url": address}, f"Wellread answers at {address}  (Ctrl-C stops it)")
+        terminal.say({"url": address}, f"Wellread is running at {address}  (Ctrl-C stops it)")
 
     with terminal.open_current() as kb:
-        chosen = kb.settings.serve.host if host is None else host
-        listening(kb, chosen, kb.settings.serve.port if port is None else port, on_ready=tell)
+        address_ = kb.settings.serve.host if host is None else host
+        listening(kb, address_, kb.settings.serve.port if port is None else port, on_ready=tell)
 
 
 @app.command()
 def mcp(context: typer.Context, topic: Topics = None) -> None:
-    """Answer a program over standard input and output by the Model Context Protocol.
+    """Serve an MCP client (Model Context Protocol) over standard input and output.
 
-    A client (Claude, Cursor, VS Code …) starts this command itself; docs/programs.md says how it is
-    told to. Nothing but the protocol is written to standard output. 'wellread serve' answers the
-    same over HTTP, at /mcp.
+    A client (Claude, Cursor, VS Code …) starts this command itself; docs/programs.md explains the
+    setup. Standard output carries only the protocol. 'wellread serve' offers the same over HTTP at
+    /mcp.
     """
     try:
-        # The SDK takes a third of a second to load, and is an extra.
+        # Imported here: the SDK takes a third of a second to load, and is an extra.
         from wellread.serve.mcp.mcp_server import serve_stdio  # noqa: PLC0415
-        from wellread.serve.mcp.tool_calls import Served  # noqa: PLC0415
+        from wellread.serve.mcp.tool_calls import ServedLibrary  # noqa: PLC0415
     except ImportError as error:
         raise RequestError(
             f"the Model Context Protocol needs the extra 'mcp', which cannot be imported: {error}",
@@ -89,11 +89,11 @@ def mcp(context: typer.Context, topic: Topics = None) -> None:
         ) from error
     terminal = terminal_of(context)
     with terminal.open_current() as kb:
-        served = Served(kb=kb, collections=tuple(topic or ()))
+        served = ServedLibrary(kb=kb, collections=tuple(topic or ()))
         if sys.stdin.isatty():
-            terminal.err.print(ALONE, soft_wrap=True)
-        # The thread that waits for input cannot be told to stop: Ctrl-C ends the process, which
-        # loses nothing, as no kill does.
+            terminal.err.print(NO_CLIENT, soft_wrap=True)
+        # The thread that waits for input cannot be stopped, so Ctrl-C kills the process. This is
+        # safe: nothing is lost when it is killed.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         anyio.run(partial(serve_stdio, served))
 
@@ -123,16 +123,16 @@ def list_users(context: typer.Context) -> None:
 def add(
     context: typer.Context,
     name: Name,
-    role: Annotated[Role, typer.Option("--role", help="What they may do.")] = "reader",
+    role: Annotated[Role, typer.Option("--role", help="The user's role.")] = "reader",
     from_stdin: FromStdin = False,
 ) -> None:
-    """Make an account. The first is an admin; from then on the server asks for sign-in."""
+    """Create an account. The first must be an admin; from then on the server requires sign-in."""
     terminal = terminal_of(context)
     with terminal.open() as kb:
         accounts = kb.catalogue.accounts
         password = password_for(terminal, name, from_stdin=from_stdin)
         user = accounts.users.add(name, role, password)
-        noted(accounts, f"users add {user.id} {role}")
+        record_change(accounts, f"users add {user.id} {role}")
         _show(context, accounts, user)
 
 
@@ -143,21 +143,21 @@ def change(
     role: Annotated[
         Role | None,
         typer.Option(
-            "--role", help="reader (asks), editor (adds, removes, rates) or admin (everything)."
+            "--role", help="reader (ask), editor (add, remove, rate) or admin (everything)."
         ),
     ] = None,
     disable: Annotated[
         bool | None,
         typer.Option(
-            "--disable/--enable", help="Keep them out: sessions end, keys stop; or let them in."
+            "--disable/--enable", help="End its sessions and keys, or allow sign-in again."
         ),
     ] = None,
     password: Annotated[
-        bool, typer.Option("--password", help="Set a new one, which is asked for.")
+        bool, typer.Option("--password", help="Prompt for a new password.")
     ] = False,
     from_stdin: FromStdin = False,
 ) -> None:
-    """Give somebody another role or password, or keep them out."""
+    """Change a user's role or password, or disable the account."""
     terminal = terminal_of(context)
     if role is None and disable is None and not (password or from_stdin):
         raise RequestError("there is nothing to change", hint="--role, --disable or --password")
@@ -167,13 +167,13 @@ def change(
         if password or from_stdin:
             new = password_for(terminal, user.name, from_stdin=from_stdin)
             accounts.users.set_password(user.id, user.name, new)
-            noted(accounts, f"users password {user.id}")
+            record_change(accounts, f"users password {user.id}")
         if role is not None:
             accounts.users.set_role(user.id, role)
-            noted(accounts, f"users role {user.id} {role}")
+            record_change(accounts, f"users role {user.id} {role}")
         if disable is not None:
             accounts.users.set_disabled(user.id, disable)
-            noted(accounts, f"users {'disable' if disable else 'enable'} {user.id}")
+            record_change(accounts, f"users {'disable' if disable else 'enable'} {user.id}")
         _show(context, accounts, user)
 
 
@@ -183,30 +183,30 @@ def remove(
     name: Name,
     forget: Annotated[
         bool,
-        typer.Option("--forget", help="Also all that they asked, rated and preferred, proved."),
+        typer.Option("--forget", help="Also erase what they asked, rated and preferred."),
     ] = False,
     yes: Yes = False,
 ) -> None:
     """Remove an account with its keys, sessions and grants.
 
-    Exit status: 0 when it is gone, 1 when --forget found something of it that is left.
+    Exit status: 0 when it was removed, 1 when --forget found data that is left.
     """
     terminal = terminal_of(context)
     with terminal.open() as kb:
         user = kb.catalogue.accounts.users.named(name)
         if not yes and not terminal.json:
-            what = "the account and all that it left" if forget else "the account"
+            what = "the account and all data" if forget else "the account"
             typer.confirm(f"Remove {what} of {user.name}?", abort=True)
         body = ForgottenBody(user=user.name)
         if forget:
             report = forget_user(kb, user.id)
-            found = tuple(str(one) for one in report.traces)
+            traces = tuple(str(one) for one in report.traces)
             body = ForgottenBody.of(
-                report.forgotten, user=user.name, purged=report.purged, traces=found
+                report.forgotten, user=user.name, purged=report.purged, traces=traces
             )
         else:
             kb.catalogue.forgetting_users.remove(user.id)
-        noted(kb.catalogue.accounts, "users remove")
+        record_change(kb.catalogue.accounts, "users remove")
     terminal.show(body, _print_forgotten)
     if body.traces:
         raise typer.Exit(1)
@@ -216,46 +216,46 @@ def remove(
 def group_(
     context: typer.Context,
     group: Annotated[
-        str, typer.Argument(metavar="[GROUP]", help="Its name; else all groups are listed.")
+        str, typer.Argument(metavar="[GROUP]", help="Its name; without it, list groups.")
     ] = "",
     add: Annotated[
-        list[str] | None, typer.Option("--add", metavar="USER", help="Put in; repeatable.")
+        list[str] | None, typer.Option("--add", metavar="USER", help="Add this user; repeatable.")
     ] = None,
     take: Annotated[
-        list[str] | None, typer.Option("--take", metavar="USER", help="Take out; repeatable.")
+        list[str] | None, typer.Option("--take", metavar="USER", help="Remove them; repeatable.")
     ] = None,
     remove: Annotated[
-        bool, typer.Option("--remove", help="Remove it with its grants; its members stay.")
+        bool, typer.Option("--remove", help="Remove the group with its grants, not its members.")
     ] = False,
 ) -> None:
-    """Make a group of users that share grants, or change who is in it."""
+    """Create a group of users with shared grants, or change its members."""
     terminal = terminal_of(context)
     with terminal.open() as kb:
         accounts = kb.catalogue.accounts
         if remove:
             accounts.groups.remove(accounts.groups.named(group).id)
-            noted(accounts, f"groups remove {group}")
+            record_change(accounts, f"groups remove {group}")
         elif group:
             _change_group(accounts, group, add or [], take or [])
-        groups = list(accounts.groups.every())
-    terminal.show_rows(groups, GROUPS, none="There is no group.")
+        groups = list(accounts.groups.list_all())
+    terminal.show_rows(groups, GROUPS, none="There are no groups.")
 
 
 def _change_group(accounts: Accounts, group: str, joining: list[str], leaving: list[str]) -> None:
     members = {name: accounts.users.named(name) for name in (*joining, *leaving)}
-    if group not in {each.name for each in accounts.groups.every()}:
+    if group not in {each.name for each in accounts.groups.list_all()}:
         if leaving:
-            accounts.groups.named(group)  # says that there is none
+            accounts.groups.named(group)  # raises that it does not exist
         accounts.groups.add(group)
-        noted(accounts, f"groups add {group}")
-    known = accounts.groups.named(group)
+        record_change(accounts, f"groups add {group}")
+    group_record = accounts.groups.named(group)
     for names, action, verb in (
         (joining, accounts.groups.join, "join"),
         (leaving, accounts.groups.leave, "leave"),
     ):
         for name in names:
-            action(known.id, members[name].id)
-            noted(accounts, f"groups {verb} {group} {members[name].id}")
+            action(group_record.id, members[name].id)
+            record_change(accounts, f"groups {verb} {group} {members[name].id}")
 
 
 @users.command("grant")
@@ -263,19 +263,19 @@ def grant(
     context: typer.Context,
     collection: Annotated[
         str,
-        typer.Argument(metavar="[COLLECTION]", help="Its name; '*' stands for all; else a list."),
+        typer.Argument(metavar="[COLLECTION]", help="Its name; '*' for all; else list grants."),
     ] = "",
     user: ToUser = "",
     group: ToGroup = "",
     role: Annotated[
         Literal["reader", "editor"],
-        typer.Option("--role", help="At most so much; the user's own role bounds it too."),
+        typer.Option("--role", help="Highest role there; also limited by the user's own role."),
     ] = "editor",
     revoke: Annotated[
-        bool, typer.Option("--revoke", help="Close it again, from the next request on.")
+        bool, typer.Option("--revoke", help="Revoke the grant, effective from the next request.")
     ] = False,
 ) -> None:
-    """Open a collection to a user or a group."""
+    """Grant a user or a group access to a collection."""
     terminal = terminal_of(context)
     with terminal.open() as kb:
         accounts = kb.catalogue.accounts
@@ -284,19 +284,17 @@ def grant(
             if not revoke:
                 accounts.grants.give(collection, role, **holder)
             elif not accounts.grants.take(collection, **holder):
-                raise RequestError(
-                    "there is no such grant", hint="'wellread users grant' lists them"
-                )
+                raise RequestError("there is no such grant", hint="list them: wellread users grant")
             verb = f"remove {collection}" if revoke else f"add {collection} {role}"
-            noted(accounts, f"grants {verb} {' '.join(holder.values())}")
-        grants = list(accounts.grants.every())
-    terminal.show_rows(grants, GRANTS, none="Nothing is open to anybody but admins.")
+            record_change(accounts, f"grants {verb} {' '.join(holder.values())}")
+        grants = list(accounts.grants.list_all())
+    terminal.show_rows(grants, GRANTS, none="There are no grants: only admins have access.")
 
 
 def _holder(accounts: Accounts, user: str, group: str) -> dict[str, str]:
-    """Whom a grant is for."""
+    """The user or group that a grant is for."""
     if bool(user) == bool(group):
-        raise RequestError("say to whom", hint="--user NAME or --group NAME, one of them")
+        raise RequestError("name a user or a group", hint="use either --user NAME or --group NAME")
     if user:
         return {"user_id": accounts.users.named(user).id}
     return {"group_id": accounts.groups.named(group).id}
@@ -306,9 +304,9 @@ def _holder(accounts: Accounts, user: str, group: str) -> dict[str, str]:
 def key_(  # noqa: PLR0913 - Typer reads the options from the signature
     context: typer.Context,
     user: Annotated[
-        str, typer.Argument(metavar="[USER]", help="Make a key of theirs; else all are listed.")
+        str, typer.Argument(metavar="[USER]", help="Create a key for this user; else list keys.")
     ] = "",
-    name: Annotated[str, typer.Option("--name", help="What it is for.")] = "key",
+    name: Annotated[str, typer.Option("--name", help="The purpose of the key.")] = "key",
     scope: Annotated[
         list[str] | None,
         typer.Option("--scope", help="read, ask, edit or admin; repeatable. [read, ask]"),
@@ -322,28 +320,28 @@ def key_(  # noqa: PLR0913 - Typer reads the options from the signature
     ] = None,
     revoke: Annotated[
         str,
-        typer.Option(metavar="KEY", help="Let this one (id, beginning or name) open nothing more."),
+        typer.Option(metavar="KEY", help="Revoke this key (id, start of it, or name)."),
     ] = "",
 ) -> None:
-    """Make a key by which a program signs in, and show it, this once; or list or revoke keys.
+    """Create an API key and show it once, or list or revoke keys.
 
-    A key never may more than its user.
+    A key never has more rights than its user.
     """
     terminal = terminal_of(context)
     with terminal.open() as kb:
         accounts = kb.catalogue.accounts
         if revoke:
-            kept = key_named(accounts.keys.of(), revoke)
-            accounts.keys.revoke(kept.id)
-            noted(accounts, f"keys revoke {kept.id}")
-            terminal.say(kept, f"{kept.name} is revoked.")
+            key = key_named(accounts.keys.of(), revoke)
+            accounts.keys.revoke(key.id)
+            record_change(accounts, f"keys revoke {key.id}")
+            terminal.say(key, f"{key.name} is revoked.")
         elif user:
             owner = accounts.users.named(user)
-            made = new_key(accounts, owner, name, scope or [], collection or [], days)
-            noted(accounts, f"keys new {made.made.id}")
-            terminal.show(made, _print_new)
+            new = new_key(accounts, owner, name, scope or [], collection or [], days)
+            record_change(accounts, f"keys new {new.made.id}")
+            terminal.show(new, _print_new)
         else:
-            terminal.show_rows(list(accounts.keys.of(None)), KEYS, none="There is no key.")
+            terminal.show_rows(list(accounts.keys.of(None)), KEYS, none="There are no keys.")
 
 
 @users.command()
@@ -354,37 +352,38 @@ def audit(
         str, typer.Option("--action", help="Only this: asked, opened, changed, 'signed in', …")
     ] = "",
     document: Annotated[
-        str, typer.Option("--document", metavar="ID", help="Only what showed this document.")
+        str, typer.Option("--document", metavar="ID", help="Only views of this document.")
     ] = "",
-    limit: Annotated[int, typer.Option(min=1, max=100_000, help="Most of them.")] = 100,
+    limit: Annotated[int, typer.Option(min=1, max=100_000, help="Maximum number.")] = 100,
 ) -> None:
-    """Who asked what and saw which documents, who changed what; the newest first."""
+    """Show the audit log, newest first: questions, opened documents and changes by user."""
     terminal = terminal_of(context)
     with terminal.open() as kb:
         accounts = kb.catalogue.accounts
         owner = accounts.users.named(user).id if user else None
         entries = accounts.audit.newest(limit, user_id=owner, action=action, document_id=document)
-        found = list(entries)
-    terminal.show_rows(found, DEEDS, none="Nothing is in the log.")
+        rows = list(entries)
+    terminal.show_rows(rows, DEEDS, none="The audit log is empty.")
 
 
-def noted(accounts: Accounts, what: str) -> None:
-    """Write a change down that was made on the machine itself."""
-    accounts.audit.write(Deed(action=CHANGED, target=what))
+def record_change(accounts: Accounts, target: str) -> None:
+    """Record a change made on the command line in the audit log."""
+    accounts.audit.write(NewEntry(action=CHANGED, target=target))
 
 
 def password_for(terminal: Terminal, name: str, *, from_stdin: bool) -> str:
-    """A new password: asked for twice, or the first line of standard input.
+    """Prompt twice for a new password, or read it from the first line of standard input.
 
-    Never from the command line: that is in the shell's history and in the list of processes."""
+    It is never an option: the shell's history and the process list would show it.
+    """
     if from_stdin:
         line = sys.stdin.readline().rstrip("\r\n")
         if not line:
-            raise RequestError("standard input holds no password", hint="one line of it is read")
+            raise RequestError("standard input has no password", hint="write it as one line")
         return line
     if terminal.json or not sys.stdin.isatty():
         raise RequestError(
-            "there is nobody to ask for a password",
+            "cannot prompt for a password without a terminal",
             hint="give it on standard input, with --password-stdin",
         )
     return str(
@@ -394,20 +393,20 @@ def password_for(terminal: Terminal, name: str, *, from_stdin: bool) -> str:
 
 def _show(context: typer.Context, accounts: Accounts, user: User) -> None:
     terminal = terminal_of(context)
-    now = next((one for one in user_bodies(accounts) if one.user.id == user.id), None)
-    if now is None:
-        raise RequestError(f"{user.name} was removed meanwhile")
-    terminal.show_facts(now, USERS)
+    current = next((one for one in user_bodies(accounts) if one.user.id == user.id), None)
+    if current is None:
+        raise RequestError(f"the user {user.name} has just been removed")
+    terminal.show_facts(current, USERS)
 
 
 def _print_forgotten(console: Console, body: ForgottenBody) -> None:
-    print_line(console, f"{body.user} is gone.")
+    print_line(console, f"{body.user} was removed.")
     print_facts(console, body, FORGOTTEN)
     if not body.purged:
-        again = "'wellread verify --repair' rewrites it."
-        print_line(console, f"Some bytes are left on the disk: {again}")
+        again = "erase it with 'wellread verify --repair'."
+        print_line(console, f"Some data is left on the disk: {again}")
 
 
 def _print_new(console: Console, body: NewKeyBody) -> None:
     print_line(console, body.key, "bold")
-    print_line(console, f"It is shown this once. It may {', '.join(body.made.scopes)}.")
+    print_line(console, f"It is shown only once. Its scopes: {', '.join(body.made.scopes)}.")

@@ -1,1 +1,1 @@
-"""What is shown to people and programs: each feature's JSON body and its table, said once."""
+"""Features of the interfaces: their routes and reply bodies, used by all interfaces."""

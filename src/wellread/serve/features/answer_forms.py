@@ -1,9 +1,9 @@
-"""Other forms of an answer: how it was found, and the form of a video archive.
+"""Reply formats besides ``AskResponse``: the explanation, and that of a video archive.
 
-In the form of a video archive the text names its sources itself whatever ``citations.style`` says,
-so that a program can read them: ``[Title @ MM:SS]`` for what is in a recording, ``[Title, p. 5]``,
-``[Source: id]`` or ``[Title]`` else. Nothing else in the text looks like the first: every one that
-stands there is among ``citations`` and ``sources``.
+The format of a video archive has readable citation markers whatever ``citations.style`` is:
+``[Title @ MM:SS]`` for recordings, otherwise ``[Title, p. 5]``, ``[Source: id]`` or ``[Title]``.
+Every ``[Title @ MM:SS]`` in the text is listed in ``citations`` and ``sources``; any other text
+that looks like one is changed.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from wellread.ask.aggregate.read.result import AggregateResult
-from wellread.ask.deliver.cite import flat, styled
+from wellread.ask.deliver.cite import flatten_label, styled_marker
 from wellread.ask.deliver.reply import notes_of
 from wellread.ask.retrieve.ranking import Found
 from wellread.kb import KnowledgeBase
@@ -64,15 +64,15 @@ FACES.show(
 )
 
 
-def _searches(told: Any) -> list[dict[str, object]]:
-    """Each search: what for, and within which filters."""
+def _searches(explanation: Any) -> list[dict[str, object]]:
+    """Return purpose, query and filters of each search."""
     return [
         {
             "purpose": look.purpose,
             "query": look.query,
-            "filters": filters_in_words(look.filters),
+            "filters": describe_filters(look.filters),
         }
-        for look in told.found.traces
+        for look in explanation.found.traces
     ]
 
 
@@ -81,72 +81,72 @@ class Explanation(
     line="analysis strategy=found.strategy method searches used=found.hits paths notes",
     searches=(tuple[dict[str, Any], ...], _searches),
 ):
-    """How an answer came to what it rests on."""
+    """How the material of an answer was found."""
 
     analysis: Analysis
     found: Found
 
     @property
     def method(self) -> str:
-        """How a result of the catalogue was worked out."""
+        """How a catalogue result was computed; empty for other answers."""
         return self.found.method if isinstance(self.found, AggregateResult) else ""
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """The ways through the graph, in words."""
-        return tuple(map(path_in_words, self.found.paths))
+        """The graph paths as text."""
+        return tuple(map(describe_path, self.found.paths))
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader has to know of it."""
+        """The notes for the reader."""
         return notes_of(self.analysis, self.found)
 
 
 class ExplainedResponse(Shape, line="*reply explanation"):
-    """The answer and its explanation, where the request asked for one."""
+    """An answer with its explanation."""
 
     reply: AskResponse
     explanation: Explanation
 
 
-def path_in_words(path: Path) -> str:
-    """``Seed library —requires→ Cool room``; an arrow the other way reads the inverse name."""
+def describe_path(path: Path) -> str:
+    """Format as ``Seed library —requires→ Cool room``; reversed edges have the inverse name."""
     line = path.start.title
     for step in path.steps:
         line += f" —{step.relation}→ {step.name}"
     return line
 
 
-def filters_in_words(filters: Filters) -> dict[str, str]:
-    """The filters that limit, by name."""
-    told: dict[str, str] = {}
+def describe_filters(filters: Filters) -> dict[str, str]:
+    """Return the filters that are set, by name."""
+    texts: dict[str, str] = {}
     for field in fields(Filters):
         value: Any = getattr(filters, field.name)
         if isinstance(value, datetime):
-            told[field.name] = value.date().isoformat()
+            texts[field.name] = value.date().isoformat()
         elif field.name == "taxonomy" and value:
-            told[field.name] = ", ".join(f"{dimension}={each}" for dimension, each in value)
+            texts[field.name] = ", ".join(f"{dimension}={each}" for dimension, each in value)
         elif value:
-            told[field.name] = ", ".join(value)
-    return told
+            texts[field.name] = ", ".join(value)
+    return texts
 
 
-# --- the form of a video archive -------------------------------------------------------------
+# --- the format of a video archive -----------------------------------------------------------
 
 LIMITED = "based on limited information"
-# The markers at the end of a line or of a row: those of a report outside its sentences.
+# Markers at the end of a line or table row: those of a report outside its sentences.
 CLOSING = re.compile(r"(?: \[[^\[\]\n]*\])+(?=(?: \|)?$)", re.MULTILINE)
 ONE_MARKER = re.compile(r"\[[^\[\]\n]*\]")
-# A place in a recording, as the text of an answer names it; titles hold no square brackets.
+# The marker of a place in a recording; titles contain no square brackets.
 PLACE = re.compile(r"\[(?P<title>[^\[\]\n]+) @ (?P<time>(?:\d+:)?\d\d:\d\d)\]")
 
 
 class QuerySource(PlainShape):
-    """A cited place. What is no recording has no time, and what nobody says has no speaker.
+    """A cited place. Only recordings have a time, and only spoken passages a speaker.
 
     Attributes:
         video_id: the document's id, as in `GET /api/videos`
-        video_title: as in the text: square brackets are round ones there
+        video_title: as in the text, with round instead of square brackets
         timestamp: seconds from the beginning
         timestamp_formatted: `MM:SS`, or `H:MM:SS` from an hour on
         excerpt: the quotation, verbatim
@@ -161,21 +161,21 @@ class QuerySource(PlainShape):
 
 
 class QueryCitation(PlainShape):
-    """A cited place, in short, as the text names it: `[video @ timestamp]`."""
+    """A cited place as in the marker `[video @ timestamp]` of the text."""
 
     video: str
     timestamp: str | None
 
 
 class QueryResponse(PlainShape, line="* ?iterations ?warning ?notes"):
-    """The answer in the form of the archive; ``POST /api/ask`` gives the proof of it.
+    """The answer in the format of a video archive; ``POST /api/ask`` also gives the proof.
 
-    ``iterations``, ``warning`` and ``notes`` are left out where there is nothing to say.
+    ``iterations``, ``warning`` and ``notes`` are omitted when empty.
 
     Attributes:
         iterations: rounds of deep research
-        warning: what makes the answer less than asked
-        notes: how the question was read
+        warning: limitations of the answer
+        notes: how the question was understood
     """
 
     answer: str
@@ -191,14 +191,14 @@ class QueryResponse(PlainShape, line="* ?iterations ?warning ?notes"):
 def query_body(
     kb: KnowledgeBase, answer: Answer, *, report: Report | None = None, asked_in: str = ""
 ) -> QueryResponse:
-    """The answer in the form of ``POST /api/query``.
+    """Convert an answer to the format of ``POST /api/query``.
 
     Args:
-        report: of deep research, which ``answer`` is the text of.
-        asked_in: the session that it was asked in.
+        report: the report of deep research whose text is ``answer``.
+        asked_in: the session that the request named.
     """
     return QueryResponse(
-        answer=_text(kb, answer),
+        answer=_archive_text(kb, answer),
         session_id=answer.session_id,
         sources=tuple(map(_source, answer.citations)),
         citations=tuple(map(_citation, answer.citations)),
@@ -210,24 +210,24 @@ def query_body(
 
 
 def _warnings(answer: Answer, report: Report | None, asked_in: str) -> list[str]:
-    """What makes the answer less than what was asked for, in words."""
-    told = []
+    """Describe the limitations of the answer."""
+    warnings = []
     if answer.confidence.band == "low":
-        told.append(LIMITED)
+        warnings.append(LIMITED)
     if answer.fallback:
-        told.append(f"answered by {answer.answered_by}: {answer.fallback}")
+        warnings.append(f"answered by {answer.answered_by}: {answer.fallback}")
     if report is not None and report.warning:
-        told.append(report.warning)
+        warnings.append(report.warning)
     if asked_in and asked_in != answer.session_id:
-        told.append(f"“{asked_in}” cannot name a session; another one was begun")
-    return told
+        warnings.append(f"“{asked_in}” is not a usable session id; a new session was started")
+    return warnings
 
 
 def _source(citation: Citation) -> QuerySource:
     begin = citation.locator.begin
     return QuerySource(
         video_id=citation.document_id,
-        video_title=flat(citation.title),
+        video_title=flatten_label(citation.title),
         timestamp=None if begin is None else round(begin, 3),
         timestamp_formatted=_time(begin),
         excerpt=citation.quote,
@@ -236,7 +236,9 @@ def _source(citation: Citation) -> QuerySource:
 
 
 def _citation(citation: Citation) -> QueryCitation:
-    return QueryCitation(video=flat(citation.title), timestamp=_time(citation.locator.begin))
+    return QueryCitation(
+        video=flatten_label(citation.title), timestamp=_time(citation.locator.begin)
+    )
 
 
 def _time(begin: float | None) -> str | None:
@@ -244,31 +246,31 @@ def _time(begin: float | None) -> str | None:
 
 
 def _marker(kb: KnowledgeBase, citation: Citation) -> str:
-    return styled(kb, citation, "auto" if citation.locator.begin is None else "time")
+    return styled_marker(kb, citation, "auto" if citation.locator.begin is None else "time")
 
 
-def _text(kb: KnowledgeBase, answer: Answer) -> str:
-    """The text with each marker in the form of the archive, those of a report's tables too."""
+def _archive_text(kb: KnowledgeBase, answer: Answer) -> str:
+    """Return the text with its markers in archive format, also in a report's tables."""
     ends = [markers_after(answer.text, one).end for one in answer.sentences]
     end = max(ends, default=len(answer.text))
     sentences = replace(answer, text=answer.text[:end])
-    told = with_markers(sentences, lambda one: _marker(kb, one), said=_unmarked)
-    return told + _tables(kb, answer, answer.text[end:])
+    text = with_markers(sentences, lambda one: _marker(kb, one), convert=_unmark)
+    return text + _archive_tables(kb, answer, answer.text[end:])
 
 
-def _tables(kb: KnowledgeBase, answer: Answer, text: str) -> str:
-    """What follows the last sentence: timeline, table and disagreements of a report."""
+def _archive_tables(kb: KnowledgeBase, answer: Answer, text: str) -> str:
+    """Convert the end of a report: timeline, table and disagreements."""
     style = kb.settings.citations.style
-    known = {styled(kb, one, style): _marker(kb, one) for one in reversed(answer.citations)}
+    forms = {styled_marker(kb, one, style): _marker(kb, one) for one in reversed(answer.citations)}
     pieces: list[str] = []
     place = 0
-    for run in CLOSING.finditer(text):
-        pieces.append(_unmarked(text[place : run.start()]))
-        pieces.append(ONE_MARKER.sub(lambda one: known.get(one[0], _unmarked(one[0])), run[0]))
-        place = run.end()
-    return "".join([*pieces, _unmarked(text[place:])])
+    for match in CLOSING.finditer(text):
+        pieces.append(_unmark(text[place : match.start()]))
+        pieces.append(ONE_MARKER.sub(lambda one: forms.get(one[0], _unmark(one[0])), match[0]))
+        place = match.end()
+    return "".join([*pieces, _unmark(text[place:])])
 
 
-def _unmarked(text: str) -> str:
-    """``text`` without anything that looks like the marker of a place in a recording."""
+def _unmark(text: str) -> str:
+    """Return ``text`` with round brackets in everything that looks like a place marker."""
     return PLACE.sub(lambda found: f"({found.group()[1:-1]})", text)

@@ -1,8 +1,8 @@
-"""An answer as it goes out, with what can be told beside it.
+"""The reply to a question: the answer with citations, context and similar past questions.
 
-Beside it stand the text around its quotations, the coverage of what it was looked for in, and past
-questions with expert feedback: a model is told of those in its prompt; without one the reader sees
-them, and is told that a near one need not be the same.
+Past questions with expert feedback go into the prompt of a model; without a model, the reader sees
+them beside the answer, marked as similar or as the same question. The context is the text around
+each quotation and the coverage of the searched material.
 """
 
 from __future__ import annotations
@@ -12,10 +12,15 @@ from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
-from wellread.ask.aggregate.execute import CatalogueRequest, worked_out
+from wellread.ask.aggregate.execute import CatalogueRequest, execute_request
 from wellread.ask.aggregate.read.result import AggregateResult, Row
 from wellread.ask.deliver.cite import relevances
-from wellread.ask.retrieve.past_questions import SimilarQuestion, like, same, similar_questions
+from wellread.ask.retrieve.past_questions import (
+    SimilarQuestion,
+    default_criteria,
+    is_same_question,
+    similar_questions,
+)
 from wellread.ask.retrieve.rated_questions import flagged_sentences, shown_text
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.errors import UnknownCollectionError
@@ -47,13 +52,13 @@ class Cited(
     answer_span=citation.answer_span verdict=citation.verdict""",
     id=(str, lambda cited: str(cited.citation.id)),
 ):
-    """Answer span → source span, with the quote and the verdict.
+    """A citation: span of the answer → span of the source, with quotation and verdict.
 
-    ``id`` is ``number`` as a string; sentences, views of a conflict and the markers ``[1]`` have
+    ``id`` is ``number`` as a string; sentences, views of a conflict and the markers ``[1]`` use
     the number.
 
     Attributes:
-        relevance: why the source matters, in words; ``score`` is of the search that found it.
+        relevance: why the source matters; ``score`` is its search score.
     """
 
     citation: Citation
@@ -61,17 +66,17 @@ class Cited(
 
 
 class PastBeside(Shape):
-    """A past question like the new one, with its answer and what an expert put right of it.
+    """A similar past question with its answer and an expert's correction.
 
-    It is an answer given here (``answerId``), or came in a document (``documentId``).
+    It was answered here (``answerId``) or imported with a document (``documentId``).
 
     Attributes:
         answer: at most about 400 characters.
-        correction: what the expert put right, or says is wrong with it.
-        score: the expert's, of 100.
-        similarity: cosine of the two questions.
-        verified: whether it is the same question, and not expired.
-        expired: why its feedback counts no more; empty while it does.
+        correction: the expert's correction, or their explanation of what is wrong.
+        score: the expert's rating, out of 100.
+        similarity: cosine similarity of the two questions.
+        verified: whether it is the same question with feedback that has not expired.
+        expired: why its feedback is no longer valid; empty while it is.
     """
 
     question: str
@@ -87,8 +92,8 @@ class PastBeside(Shape):
 
 
 def _cited(reply: Any) -> list[Cited]:
-    why = relevances(reply.answer)
-    return [Cited(citation=one, relevance=why[one.id]) for one in reply.answer.citations]
+    reasons = relevances(reply.answer)
+    return [Cited(citation=one, relevance=reasons[one.id]) for one in reply.answer.citations]
 
 
 class AskResponse(
@@ -103,13 +108,13 @@ class AskResponse(
     sentences=answer.sentences usage=answer.usage steps=answer.steps similar""",
     citations=(tuple[Cited, ...], _cited),
 ):
-    """The answer and its proof. ``answeredBy`` is ``none`` when the material has no answer.
+    """The answer with its proof. ``answeredBy`` is ``none`` when the material has no answer.
 
     Attributes:
-        similar: past questions like it, beside a new answer that no model wrote.
-        standalone: the question as a follow-up was understood; or empty.
-        cached: whether an answer given before was given again.
-        answered_by: a writer; ``catalogue`` counted; ``none`` declined.
+        similar: similar past questions, when no model wrote the answer.
+        standalone: the rewritten question of a follow-up; else empty.
+        cached: whether a stored answer was reused.
+        answered_by: the writer; ``catalogue`` for counts; ``none`` for no answer.
     """
 
     answer: Answer
@@ -117,12 +122,12 @@ class AskResponse(
 
 
 def answer_body(answer: Answer, similar: Sequence[PastBeside] = ()) -> AskResponse:
-    """The whole answer; ``similar``: past questions to show beside it."""
+    """Return the reply with an answer and similar past questions."""
     return AskResponse(answer=answer, similar=tuple(similar))
 
 
 def event_body(event: Event, similar: Sequence[PastBeside] = ()) -> tuple[str, object]:
-    """The name and the data of a server-sent event; ``similar`` goes with the final one."""
+    """Return name and data of a server-sent event; ``similar`` is added to the final one."""
     match event:
         case StepEvent(step=step):
             return "step", step
@@ -133,74 +138,73 @@ def event_body(event: Event, similar: Sequence[PastBeside] = ()) -> tuple[str, o
     return "final", answer_body(event.answer, similar)
 
 
-# --- past questions beside it ----------------------------------------------------------------
+# --- similar past questions ------------------------------------------------------------------
 
 
-def past_beside(kb: KnowledgeBase, answer: Answer) -> tuple[PastBeside, ...]:
-    """The past questions like that of ``answer``; none where a model, a count or an expert
-    answered.
+def similar_past_questions(kb: KnowledgeBase, answer: Answer) -> tuple[PastBeside, ...]:
+    """Past questions similar to that of ``answer``, for answers quoted without a model.
 
-    Only the borders of collections can be kept to, so an asker who set another limit is shown none.
+    They can only be limited to collections, so none are returned when the asker set another limit.
     """
     unwritten = answer.answered_by == EXTRACTIVE or (answer.answered_by == NOBODY and not kb.model)
-    if not answer.id:  # nothing was asked
+    if not answer.id:  # it was not a question
         return ()
-    given = [one for one in answer.limits if one.origin == "asker"]
-    bordered = all(one.kind == "collection" for one in given)
-    if not (kb.settings.features.similar_questions and unwritten and bordered):
+    asked_limits = [one for one in answer.limits if one.origin == "asker"]
+    only_collections = all(one.kind == "collection" for one in asked_limits)
+    if not (kb.settings.features.similar_questions and unwritten and only_collections):
         return ()
     question = answer.standalone or answer.question
-    wanted = like(kb, tuple(one.value for one in given))
-    own = len(kb.catalogue.feedback.of_answers([answer.id]).get(answer.id, ()))
-    # An answer that was judged is like itself; it takes nobody's place.
-    wider = replace(wanted, most=wanted.most and wanted.most + own)
+    criteria = default_criteria(kb, tuple(one.value for one in asked_limits))
+    own_feedback = len(kb.catalogue.feedback.of_answers([answer.id]).get(answer.id, ()))
+    # Leave room for this answer itself, which is also found once it has feedback.
+    wider = replace(criteria, most=criteria.most and criteria.most + own_feedback)
     try:
-        found = similar_questions(kb, question, wider)
-    except UnknownCollectionError:  # it was removed since the answer was given, with all in it
+        similar = similar_questions(kb, question, wider)
+    except UnknownCollectionError:  # removed since the answer was given
         return ()
     bodies: list[PastBeside] = []
-    room = wanted.most
-    for one in found:
+    places = criteria.most
+    for one in similar:
         if one.rated is not None and one.rated.given.answer_id == answer.id:
             continue
-        if not room:
+        if not places:
             break
-        bodies.append(_beside(kb, question, one))
-        room -= not one.expired
+        bodies.append(_past_question(kb, question, one))
+        places -= not one.expired
     return tuple(bodies)
 
 
-def _beside(kb: KnowledgeBase, question: str, one: SimilarQuestion) -> PastBeside:
-    past, flagged = one.past, flagged_sentences(kb, one.collections)
-    asked = one.alone or past.question
-    agrees = same(question, asked, one.similarity)
+def _past_question(kb: KnowledgeBase, question: str, similar: SimilarQuestion) -> PastBeside:
+    past, flagged = similar.past, flagged_sentences(kb, similar.collections)
+    past_text = similar.alone or past.question
+    is_same = is_same_question(question, past_text, similar.similarity)
     judged = (each for each in past.sentences if each.harmful or each.content_issue)
-    wrong = " ".join(each.explanation for each in judged if each.explanation)
+    explanations = " ".join(each.explanation for each in judged if each.explanation)
     return PastBeside.of(
-        one,
+        similar,
         past,
         answer=shown_text(past.answer, flagged, past.sentences),
-        correction=shown_text(one.correction or wrong, flagged),
-        verified=agrees and not one.expired,
-        answer_id=one.rated.given.answer_id if one.rated else "",
-        document_id=one.document.id if one.document else "",
+        correction=shown_text(similar.correction or explanations, flagged),
+        verified=is_same and not similar.expired,
+        answer_id=similar.rated.given.answer_id if similar.rated else "",
+        document_id=similar.document.id if similar.document else "",
         link=past.expert_citation_url or past.citation_url,
     )
 
 
-def standing(one: PastBeside) -> str:
-    """In words: whether it is the same question, whether its feedback counts, and the rating."""
-    parts = ["verified: the same question" if one.verified else "similar, not verified"]
-    parts += [f"expired: {one.expired}"] if one.expired else []
-    parts += [f"rated {one.score} of 100"] if one.score is not None else []
+def past_question_status(past: PastBeside) -> str:
+    """Describe whether it is the same question, has expired feedback, and how it was rated."""
+    parts = ["verified: the same question" if past.verified else "similar, not verified"]
+    parts += [f"expired: {past.expired}"] if past.expired else []
+    parts += [f"rated {past.score} of 100"] if past.score is not None else []
     return "; ".join(parts)
 
 
-# --- its surroundings and what it was looked for in ------------------------------------------
+# --- context of quotations and coverage of the searched material -----------------------------
 
-REACH = 600  # characters on either side of a quotation that are looked at
-NEIGHBOURS = 2  # sentences on either side that are shown
-MOST_DIMENSIONS, MOST_PAIRS, MOST_ROWS = 6, 3, 100
+CONTEXT = 600  # characters read on either side of a quotation
+CONTEXT_SENTENCES = 2  # sentences shown on either side
+MAX_DIMENSIONS, MAX_PAIRS, MAX_ROWS = 6, 3, 100
 
 
 class QuoteContext(Shape):
@@ -212,51 +216,51 @@ class QuoteContext(Shape):
 
 
 def quote_contexts(kb: KnowledgeBase, answer: Answer) -> tuple[QuoteContext, ...]:
-    """What stands around each quotation; of a source that has changed since, nothing."""
-    live = kb.catalogue.live_versions([one.document_id for one in answer.citations])
-    cited = [one for one in answer.citations if live.get(one.document_id) == one.version]
-    facts = kb.catalogue.facts({one.document_id for one in cited}) if cited else {}
+    """Return the text around each quotation; changed sources are skipped."""
+    versions = kb.catalogue.live_versions([cited.document_id for cited in answer.citations])
+    current = [c for c in answer.citations if versions.get(c.document_id) == c.version]
+    facts = kb.catalogue.facts({cited.document_id for cited in current}) if current else {}
     places: list[tuple[str, Span]] = []
-    for one in cited:
-        span, size = one.source_span, facts[one.document_id].characters
-        places.append((one.document_id, Span(start=max(0, span.start - REACH), end=span.start)))
-        places.append((one.document_id, Span(start=span.end, end=min(size, span.end + REACH))))
+    for cited in current:
+        span, size = cited.source_span, facts[cited.document_id].characters
+        places.append((cited.document_id, Span(start=max(0, span.start - CONTEXT), end=span.start)))
+        places.append((cited.document_id, Span(start=span.end, end=min(size, span.end + CONTEXT))))
     texts = kb.catalogue.texts(places) if places else []
-    pairs = zip(cited, texts[::2], texts[1::2], strict=True)
+    pairs = zip(current, texts[::2], texts[1::2], strict=True)
     return tuple(
-        QuoteContext(number=one.id, before=_last(before), after=_first(after))
-        for one, before, after in pairs
+        QuoteContext(number=cited.id, before=_tail(before), after=_head(after))
+        for cited, before, after in pairs
     )
 
 
-def _last(text: str) -> str:
-    spans = sentence_spans(text)[-NEIGHBOURS:]
-    cut = len(text) >= REACH and len(spans) < NEIGHBOURS  # it begins in the middle of a sentence
-    told = " ".join(span.of(text) for span in spans)
-    return f"… {told.partition(' ')[2]}" if cut and spans else told
+def _tail(text: str) -> str:
+    spans = sentence_spans(text)[-CONTEXT_SENTENCES:]
+    is_cut = len(text) >= CONTEXT and len(spans) < CONTEXT_SENTENCES  # starts in mid-sentence
+    sentences = " ".join(span.of(text) for span in spans)
+    return f"… {sentences.partition(' ')[2]}" if is_cut and spans else sentences
 
 
-def _first(text: str) -> str:
-    spans = sentence_spans(text)[:NEIGHBOURS]
-    cut = len(text) >= REACH and bool(spans) and spans[-1].end >= len(text.rstrip())
-    told = " ".join(span.of(text) for span in spans)
-    return f"{told.rpartition(' ')[0]} …" if cut else told
+def _head(text: str) -> str:
+    spans = sentence_spans(text)[:CONTEXT_SENTENCES]
+    is_cut = len(text) >= CONTEXT and bool(spans) and spans[-1].end >= len(text.rstrip())
+    sentences = " ".join(span.of(text) for span in spans)
+    return f"{sentences.rpartition(' ')[0]} …" if is_cut else sentences
 
 
 def scope_coverage(kb: KnowledgeBase, filters: Filters) -> tuple[AggregateResult, ...]:
-    """The coverage of the taxonomy within ``filters``: each dimension, then pairs of them.
+    """Return the coverage within ``filters`` by each taxonomy dimension and by pairs of them.
 
-    Without a taxonomy, how the documents divide over collections, kinds and years.
+    Without a taxonomy, count documents by collection, kind and year.
     """
-    held = vocabulary_of(kb, filters.collections).dimensions
-    dimensions = sorted(held)[:MOST_DIMENSIONS]
-    asked: list[tuple[str, ...]] = [(one,) for one in dimensions]
-    asked += list(combinations(dimensions, 2))[:MOST_PAIRS]
-    fields = [CatalogueRequest(form="coverage", by=by, limit=MOST_ROWS) for by in asked or [()]]
-    return tuple(worked_out(kb, one, filters) for one in fields)
+    taxonomy = vocabulary_of(kb, filters.collections).dimensions
+    dimensions = sorted(taxonomy)[:MAX_DIMENSIONS]
+    groupings: list[tuple[str, ...]] = [(one,) for one in dimensions]
+    groupings += list(combinations(dimensions, 2))[:MAX_PAIRS]
+    fields = [CatalogueRequest(form="coverage", by=by, limit=MAX_ROWS) for by in groupings or [()]]
+    return tuple(execute_request(kb, one, filters) for one in fields)
 
 
-# --- quoted places, and what is counted and listed by fields ---------------------------------
+# --- results of catalogue queries ------------------------------------------------------------
 
 FACES.show(Row, "cells documents=document_ids")
 FACES.show(

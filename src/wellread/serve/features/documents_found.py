@@ -1,4 +1,4 @@
-"""Documents and recordings: lists of them, one whole, a transcript turn by turn."""
+"""Routes for documents and recordings: lists, whole documents, transcripts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from fastapi import Query, Request
 
-from wellread.library.named_things import WholeDocument, listed, whole
+from wellread.library.named_things import WholeDocument, list_documents, load_document
 from wellread.library.recordings import (
     Cue,
     Recording,
@@ -28,8 +28,8 @@ from wellread.serve.views import (
     Shape,
     address_of,
     document_view,
-    opened_at,
     source_link,
+    view_url_of_span,
 )
 from wellread.store.catalogue.documents.entity_graph import EntityMentions
 from wellread.store.catalogue.documents.listings import ListedDocument
@@ -42,7 +42,7 @@ router = FeatureRouter()
 
 
 def _addresses(path: str) -> dict[str, Any]:
-    """Where the document at ``path`` is opened: at its source, and in the viewer."""
+    """The computed fields ``url`` and ``view_url`` of the document at attribute ``path``."""
     document: Callable[[Any], DocumentFacts] = attrgetter(path)
     return {
         "url": (str, lambda value: address_of(document(value))),
@@ -75,10 +75,10 @@ class SpokenTurn(
     line="""speaker=turn.speaker begin=turn.begin finish=turn.finish text=turn.text
     locator=turn.locator.label place=turn.locator link view_url source_span=turn.span
     passage_id=turn.passage_id cues=turn.cues""",
-    link=(str, lambda said: source_link(said.document, said.turn.locator, said.turn.text)),
-    view_url=(str, lambda said: opened_at(said.document, said.turn.span)),
+    link=(str, lambda place: source_link(place.document, place.turn.locator, place.turn.text)),
+    view_url=(str, lambda place: view_url_of_span(place.document, place.turn.span)),
 ):
-    """What one speaker says without a break; ``begin`` and ``finish`` in seconds."""
+    """The uninterrupted speech of one speaker; ``begin`` and ``finish`` in seconds."""
 
     turn: Turn
     document: DocumentFacts
@@ -89,15 +89,15 @@ FACES.show(
     "*recording total turns",
     turns=(
         tuple[SpokenTurn, ...],
-        lambda whole: [
-            SpokenTurn(turn=turn, document=whole.recording.document.facts) for turn in whole.turns
+        lambda found: [
+            SpokenTurn(turn=turn, document=found.recording.document.facts) for turn in found.turns
         ],
     ),
 )
 
 
 class DocumentsBody(Shape):
-    """A page of a list, and how long the whole of it is."""
+    """A page of documents, with the total number."""
 
     total: int
     offset: int
@@ -105,7 +105,7 @@ class DocumentsBody(Shape):
 
 
 class RecordingsBody(Shape):
-    """A page of a list, and how long the whole of it is."""
+    """A page of recordings, with the total number."""
 
     total: int
     offset: int
@@ -124,10 +124,10 @@ class WholeDocumentBody(
     ),
     text=(str | None, lambda one: one.document.document.text if one.with_text else None),
 ):
-    """A document with its ``text`` (null when it was not asked for) and whom it names.
+    """A document with its ``text`` (null unless requested) and the entities it mentions.
 
     Attributes:
-        abstract: of a paper, empty where it has none; else null.
+        abstract: of a paper, which may be empty; null for other documents.
     """
 
     document: WholeDocument
@@ -136,29 +136,31 @@ class WholeDocumentBody(
 
 @router.get("/api/documents")
 def documents(kb: Kb, asked: Annotated[ListQuery, Query()]) -> DocumentsBody:
-    """The documents that meet the limits, a page of them."""
-    page = listed(kb, asked.filters(), limit=asked.limit, offset=asked.offset, order=asked.order)
+    """List the documents that match the filters."""
+    page = list_documents(
+        kb, asked.filters(), limit=asked.limit, offset=asked.offset, order=asked.order
+    )
     return DocumentsBody(total=page.total, offset=asked.offset, documents=page.documents)
 
 
-# An id, a title, or an address with slashes.
+# The name may contain slashes, because addresses are names too.
 @router.get("/api/documents/{name:path}")
 def document(
     kb: Kb, request: Request, name: str, scope: Scope, text: bool = True
 ) -> WholeDocumentBody:
-    """The document with this id, title or address."""
-    found = whole(kb, name, scope)
-    note_opened(request, found.listed.facts.id)
-    return WholeDocumentBody(document=found, with_text=text)
+    """Return the document with this id, title or address."""
+    loaded = load_document(kb, name, scope)
+    note_opened(request, loaded.listed.facts.id)
+    return WholeDocumentBody(document=loaded, with_text=text)
 
 
 @router.get("/api/videos")
 def videos(kb: Kb, asked: Annotated[ListQuery, Query()]) -> RecordingsBody:
-    """Transcripts, and what else has a recording, a page of them."""
-    found = recordings(
+    """List transcripts and other documents with a recording."""
+    page = recordings(
         kb, asked.filters(), limit=asked.limit, offset=asked.offset, order=asked.order
     )
-    return RecordingsBody(total=found.total, offset=asked.offset, videos=found.recordings)
+    return RecordingsBody(total=page.total, offset=asked.offset, videos=page.recordings)
 
 
 @router.get("/api/videos/{name:path}/transcript")
@@ -171,11 +173,11 @@ def whole_transcript(
     from_: Annotated[str, Query(alias="from")] = "",
     to: str = "",
 ) -> Transcript:
-    """The recording turn by turn, or the turns of one speaker or some time.
+    """Return the transcript turn by turn, optionally of one speaker or part of the time.
 
     Times are seconds, ``MM:SS`` or ``H:MM:SS``.
     """
-    found = transcript(
+    recording = transcript(
         kb,
         name,
         collections=scope,
@@ -183,5 +185,5 @@ def whole_transcript(
         since=seconds_of(from_) if from_ else None,
         until=seconds_of(to) if to else None,
     )
-    note_opened(request, found.recording.document.facts.id)
-    return found
+    note_opened(request, recording.recording.document.facts.id)
+    return recording

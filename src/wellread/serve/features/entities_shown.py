@@ -1,4 +1,4 @@
-"""Entities: one with its facts, relations and mentions, and lists of them."""
+"""Routes for entities: one with its facts, relations and mentions, and lists."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from wellread.errors import UnknownNameError
 from wellread.kb import KnowledgeBase
 from wellread.library.timelines import naming_sentence
 from wellread.serve.error_shapes import Problem, ProblemError, problem_of_status
-from wellread.serve.features.feature import FeatureRouter, Many, Offset, Scope, refusals
+from wellread.serve.features.feature import FeatureRouter, Limit, Offset, Scope, refusals
 from wellread.serve.guards.route_rules import Kb
 from wellread.serve.views import FACES, Quoted, Shape
 from wellread.store.catalogue.documents.entity_nodes import (
@@ -28,8 +28,8 @@ from wellread.types import Filters, Span
 from wellread.values.locators import Marks
 
 router = FeatureRouter()
-AROUND = 300  # characters looked at on both sides of a mention for its sentence
-TOPICS = "GET /api/topics lists what is named most"
+CONTEXT = 300  # characters read on both sides of a mention to find its sentence
+TOPICS = "GET /api/topics lists the entities that are named most"
 EntityOrder = Literal["mentions", "relations", "title"]
 
 FACES.show_whole(MentionTotal)
@@ -39,7 +39,7 @@ FACES.show(Neighbour, "relation direction known name entity=node")
 class MentionBody(
     Shape, line="*quoted mentions=named.mentions name=named.name name_span=named.first"
 ):
-    """A document that names the entity; its first mention, at ``nameSpan``, in its sentence."""
+    """A document that mentions the entity, with the sentence of the first mention."""
 
     quoted: Quoted
     named: MentioningDocument
@@ -50,10 +50,10 @@ class EntityBody(
     line="""*node aliases=node.aliases url=node.url summary taxonomy relations mention_total
     mentions others""",
 ):
-    """An entity with its facts, relations and mentions. ``others`` are called the same.
+    """An entity with its facts, relations and mentions. ``others`` have the same name.
 
-    ``relation`` of a relation is its type or, for an edge that points to the entity (``direction``
-    is ``in``), its inverse; ``entity`` is null when ``name`` is not there yet.
+    ``relation`` is the type of the edge or, for an edge that points to the entity (``direction`` is
+    ``in``), its inverse; ``entity`` is null while no document describes ``name``.
     """
 
     node: EntityNode
@@ -68,7 +68,7 @@ class EntityBody(
 class EntityLine(
     Shape, line="*node relations mentioned_in=total.documents mentions=total.mentions"
 ):
-    """An entity in a list: how many relations it has, how many documents name it, how often."""
+    """An entity in a list, with the numbers of its relations, documents and mentions."""
 
     node: EntityNode
     relations: int
@@ -76,7 +76,7 @@ class EntityLine(
 
 
 class EntitiesBody(Shape):
-    """A part of the list of entities; ``types``: how many of each type the whole list has."""
+    """A page of entities; ``types`` counts the whole list by type."""
 
     total: int
     offset: int
@@ -84,7 +84,7 @@ class EntitiesBody(Shape):
     entities: tuple[EntityLine, ...]
 
 
-# A name may be an address or an id with slashes.
+# Names may contain slashes: addresses and some ids do.
 @router.get("/api/entities/{name:path}", responses=refusals(s404="No such entity or collection"))
 def entity(
     kb: Kb,
@@ -92,7 +92,7 @@ def entity(
     collection: Annotated[list[str] | None, Query()] = None,
     limit: Annotated[int, Query(ge=0, le=200)] = 20,
 ) -> EntityBody:
-    """The entity with this id, title, alias or address; ``limit`` is of ``mentions``."""
+    """Return the entity with this id, title, alias or address; ``limit`` is for ``mentions``."""
     scope = tuple(collection or ())
     check_collections(kb, Filters(collections=scope))
     body = entity_body(kb, scope, name, limit)
@@ -108,10 +108,10 @@ def list_entities(
     query: Annotated[str, Query(max_length=500, description="a part of a name")] = "",
     type: Annotated[list[str], Query()] = [],  # noqa: B006 - FastAPI copies it
     order: EntityOrder = "mentions",
-    limit: Many = 50,
+    limit: Limit = 50,
     offset: Offset = 0,
 ) -> EntitiesBody:
-    """Entities, those that most documents name first, a page of them."""
+    """List entities, by default those named by most documents first."""
     check_collections(kb, Filters(collections=scope))
     types = [one for one in type if one.strip()] or None
     return entities_body(kb, scope, types, (limit, offset), part=query, order=order)
@@ -120,13 +120,13 @@ def list_entities(
 def entity_body(
     kb: KnowledgeBase, collections: Sequence[str], name: str, limit: int
 ) -> EntityBody | None:
-    """The entity called ``name`` with at most ``limit`` documents that name it; None: nobody is."""
+    """Return the entity ``name`` with up to ``limit`` documents that mention it, or None."""
     graph = kb.catalogue.graph
-    found = graph.resolve(collections, name)
-    document = kb.catalogue.document(found[0].document_id) if found else None
+    matches = graph.resolve(collections, name)
+    document = kb.catalogue.document(matches[0].document_id) if matches else None
     if document is None:
         return None
-    node, scope = found[0], (found[0].collection,)
+    node, scope = matches[0], (matches[0].collection,)
     mentioning = graph.documents_mentioning(scope, node.id, limit)
     return EntityBody(
         node=node,
@@ -135,37 +135,37 @@ def entity_body(
         relations=tuple(graph.neighbours(scope, node.id)),
         mention_total=graph.mention_total(scope, node.id),
         mentions=tuple(_mentions(kb, mentioning)),
-        others=tuple(found[1:]),
+        others=tuple(matches[1:]),
     )
 
 
 def unknown_entity(
     kb: KnowledgeBase, collections: Sequence[str], name: str, *, lists: str
 ) -> Problem:
-    """That nothing is called ``name``, with names that look like it, else what ``lists`` them."""
-    near = kb.catalogue.graph.near(collections, name)
+    """The 404 problem for ``name``; its hint gives similar names, or else ``lists``."""
+    near = kb.catalogue.graph.similar_to(collections, name)
     names = ", ".join(dict.fromkeys(node.title for node in near))
     hint = f"similar names: {names}" if names else lists
     return problem_of_status(HTTPStatus.NOT_FOUND, f"no entity is called {name!r}", hint)
 
 
-def _mentions(kb: KnowledgeBase, found: Sequence[MentioningDocument]) -> list[MentionBody]:
-    windows = [(one.document.id, _window(one)) for one in found]
+def _mentions(kb: KnowledgeBase, mentioning: Sequence[MentioningDocument]) -> list[MentionBody]:
+    windows = [(mention.document.id, _window(mention)) for mention in mentioning]
     texts = kb.catalogue.texts(windows)
-    marks = kb.catalogue.marks_over([(one.document.id, one.first) for one in found])
+    marks = kb.catalogue.marks_over([(m.document.id, m.first) for m in mentioning])
     bodies = []
-    for one, (_, window), text, over in zip(found, windows, texts, marks, strict=True):
-        span = naming_sentence(text, window.start, one.first)
-        said = text[span.start - window.start : span.end - window.start]
-        locator = Marks(over).locate(one.first)
-        quoted = Quoted(document=one.document, span=span, text=said, locator=locator)
-        bodies.append(MentionBody(quoted=quoted, named=one))
+    for mention, (_, window), text, nearby in zip(mentioning, windows, texts, marks, strict=True):
+        span = naming_sentence(text, window.start, mention.first)
+        sentence = text[span.start - window.start : span.end - window.start]
+        locator = Marks(nearby).locate(mention.first)
+        quoted = Quoted(document=mention.document, span=span, text=sentence, locator=locator)
+        bodies.append(MentionBody(quoted=quoted, named=mention))
     return bodies
 
 
-def _window(one: MentioningDocument) -> Span:
-    start = max(0, one.first.start - AROUND)
-    return Span(start=start, end=min(one.document.characters, one.first.end + AROUND))
+def _window(mention: MentioningDocument) -> Span:
+    start = max(0, mention.first.start - CONTEXT)
+    return Span(start=start, end=min(mention.document.characters, mention.first.end + CONTEXT))
 
 
 def entities_body(
@@ -177,37 +177,37 @@ def entities_body(
     part: str = "",
     order: EntityOrder = "mentions",
 ) -> EntitiesBody:
-    """A part of the list of entities; ``page``: limit and offset; ``part``: of a name or the id."""
+    """Return a page (limit and offset) of the entities with ``part`` in a name or the id."""
     graph = kb.catalogue.graph
-    there = {node.type for node in graph.entities(collections)}
-    for unknown in sorted(set(types or ()) - there):
-        known = ", ".join(sorted(filter(None, there))) or "none"
+    existing = {node.type for node in graph.entities(collections)}
+    for unknown in sorted(set(types or ()) - existing):
+        names = ", ".join(sorted(filter(None, existing))) or "none"
         raise UnknownNameError(
-            f"there is no entity of the type {unknown!r}", hint=f"known: {known}"
+            f"there is no entity of the type {unknown!r}", hint=f"known: {names}"
         )
     limit, offset = page
-    wanted, none = key_of(part), MentionTotal(documents=0, mentions=0)
+    key, no_mentions = key_of(part), MentionTotal(documents=0, mentions=0)
     totals, degrees = graph.mention_totals(collections), graph.degrees(collections)
-    found = [
+    lines = [
         EntityLine(
             node=node,
             relations=degrees.get((node.collection, node.id), 0),
-            total=totals.get((node.collection, node.id), none),
+            total=totals.get((node.collection, node.id), no_mentions),
         )
         for node in graph.entities(collections, types)
-        if _has(node, wanted)
+        if _matches(node, key)
     ]
-    found.sort(key=lambda line: (line.node.title.casefold(), line.node.collection, line.node.id))
+    lines.sort(key=lambda line: (line.node.title.casefold(), line.node.collection, line.node.id))
     if order != "title":
         mentions = order == "mentions"
-        found.sort(key=lambda line: -(line.total.documents if mentions else line.relations))
+        lines.sort(key=lambda line: -(line.total.documents if mentions else line.relations))
     return EntitiesBody(
-        total=len(found),
+        total=len(lines),
         offset=offset,
-        types=dict(sorted(Counter(line.node.type for line in found).items())),
-        entities=tuple(found[offset : offset + limit]),
+        types=dict(sorted(Counter(line.node.type for line in lines).items())),
+        entities=tuple(lines[offset : offset + limit]),
     )
 
 
-def _has(node: EntityNode, key: str) -> bool:
+def _matches(node: EntityNode, key: str) -> bool:
     return not key or any(key in key_of(name) for name in (node.title, node.id, *node.aliases))

@@ -1,4 +1,4 @@
-"""How a function becomes a route: its parameters are its signature, its JSON is its value's.
+"""Turns functions into routes: parameters from the signature, JSON from the return type.
 
 ::
 
@@ -8,9 +8,9 @@
     def stories(kb: Kb, scope: Scope, query: str = "") -> StoryList:
         ...
 
-What the function returns goes out as ``views`` shows it (a pydantic model and a ``Response`` as
-they are), and its schema is in the description of the interface. Whoever has a knowledge base calls
-the same function. A parameter that is not known is refused, so that a misspelt limit is none.
+Return values are serialised by ``views`` (pydantic models and ``Response`` objects unchanged), and
+their schema goes into the OpenAPI description. Other callers may call the same function directly.
+Unknown parameters are refused, so that a misspelt limit is not silently ignored.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ from wellread.store.catalogue.documents.listings import Order
 from wellread.text.periods import window_of
 from wellread.types import Filters, Kind
 
-MOST_RESULTS = 200
-DEEPEST = 1_000  # results of a search that may be left out in front
-FAR = 1_000_000_000
-# Contracts that are frozen take any parameter where they did.
+MAX_RESULTS = 200
+MAX_SEARCH_OFFSET = 1_000  # largest offset of a search
+MAX_OFFSET = 1_000_000_000
+# Routes with a frozen contract still accept unknown parameters.
 LENIENT = ("/api/entities/{name:path}",)
 
 
 class ErrorBody(BaseModel):
-    """Every error looks like this."""
+    """The body of every error."""
 
     error: str
     detail: str
@@ -57,44 +57,42 @@ class ErrorBody(BaseModel):
 Refusals = dict[int | str, dict[str, Any]]
 
 
-def refusals(**told: str) -> Refusals:
-    """What a route answers beside its value: ``s404="No such entity"``, ``s4XX=…``."""
+def refusals(**descriptions: str) -> Refusals:
+    """OpenAPI descriptions of error replies: ``s404="No such entity"``, ``s4XX=…``."""
     return {
         int(name[1:]) if name[1:].isdecimal() else name[1:]: {
             "model": ErrorBody,
-            "description": words,
+            "description": description,
         }
-        for name, words in told.items()
+        for name, description in descriptions.items()
     }
 
 
-REFUSED = refusals(
-    s400="A parameter is unknown, missing or out of range", s404="A name that nothing has"
-)
+REFUSED = refusals(s400="A parameter is unknown, missing or out of range", s404="An unknown name")
 FAILED = "A model or a store failed"
 
 
 class FeatureRoute(APIRoute):
-    """A route that refuses parameters that its function does not have."""
+    """A route that refuses query parameters unknown to its function."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """The handler behind the look at the parameters' names."""
+        """Return the handler, preceded by the check of parameter names."""
         handle = super().get_route_handler()
-        known = set(_parameters(self.dependant))
+        parameters = set(_parameters(self.dependant))
         lenient = self.path in LENIENT
 
         async def strict(request: Request) -> Response:
-            unknown = [name for name in request.query_params if name not in known]
+            unknown = [name for name in request.query_params if name not in parameters]
             if unknown and not lenient:
-                told = {"loc": ("query", unknown[0]), "msg": "Extra inputs are not permitted"}
-                raise RequestValidationError([told])
+                problem = {"loc": ("query", unknown[0]), "msg": "Extra inputs are not permitted"}
+                raise RequestValidationError([problem])
             return await handle(request)
 
         return strict
 
 
 def _parameters(dependant: Dependant) -> Iterator[str]:
-    """The names that a route takes in its query."""
+    """Yield the query parameters of a route."""
     for field in dependant.query_params:
         model = field.field_info.annotation
         if inspect.isclass(model) and issubclass(model, BaseModel):
@@ -106,45 +104,45 @@ def _parameters(dependant: Dependant) -> Iterator[str]:
 
 
 class FeatureRouter(APIRouter):
-    """Routes of features."""
+    """A router whose routes are of the class ``FeatureRoute``."""
 
     def __init__(self, *, responses: Refusals = REFUSED, **options: Any) -> None:
         super().__init__(responses=responses, route_class=FeatureRoute, **options)
 
     def add_api_route(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
-        """Add the route of a function."""
-        told = _values(get_type_hints(endpoint).get("return"))
-        if told is not None:
+        """Add the route of ``endpoint``, with its return type as schema."""
+        value_type = _value_type(get_type_hints(endpoint).get("return"))
+        if value_type is not None:
             status = options.get("status_code") or 200
-            reply = {"model": _described(told), "description": "Successful Response"}
+            reply = {"model": _schema_type(value_type), "description": "Successful Response"}
             options["responses"] = {status: reply, **(options.get("responses") or {})}
-            endpoint = _shown(endpoint, status)
+            endpoint = _with_json_response(endpoint, status)
         super().add_api_route(path, endpoint, **{**options, "response_model": None})
 
 
-def _parts(told: Any) -> tuple[Any, ...]:
-    return get_args(told) if get_origin(told) in (Union, UnionType) else (told,)
+def _union_members(type_hint: Any) -> tuple[Any, ...]:
+    return get_args(type_hint) if get_origin(type_hint) in (Union, UnionType) else (type_hint,)
 
 
-def _values(told: Any) -> Any:
-    """What of a return type is a value that goes out; None: nothing is."""
-    held = [
+def _value_type(type_hint: Any) -> Any:
+    """The part of a return type that is serialised by ``views``; None without one."""
+    kinds = [
         each
-        for each in _parts(told)
+        for each in _union_members(type_hint)
         if each is not None and not (inspect.isclass(each) and issubclass(each, Response))
     ]
-    return Union[tuple(held)] if held else None  # noqa: UP007 - of types that only now are known
+    return Union[tuple(kinds)] if kinds else None  # noqa: UP007 - known at run time
 
 
-def _described(told: Any) -> Any:
-    kinds = tuple(view_of(each).described(each) for each in _parts(told))
+def _schema_type(type_hint: Any) -> Any:
+    kinds = tuple(view_of(each).described(each) for each in _union_members(type_hint))
     return Union[kinds]  # noqa: UP007 - as above
 
 
-def _shown(endpoint: Callable[..., Any], status: int) -> Callable[..., Any]:
-    """``endpoint`` with its value as JSON."""
+def _with_json_response(endpoint: Callable[..., Any], status: int) -> Callable[..., Any]:
+    """Wrap ``endpoint`` so that its value becomes a JSON response."""
 
-    def out(value: Any) -> Response:
+    def to_response(value: Any) -> Response:
         if isinstance(value, Response):
             return value
         return JSONResponse(json_of(value), status_code=status)
@@ -153,19 +151,19 @@ def _shown(endpoint: Callable[..., Any], status: int) -> Callable[..., Any]:
 
         @wraps(endpoint)
         async def awaited(*given: Any, **named: Any) -> Response:
-            return out(await endpoint(*given, **named))
+            return to_response(await endpoint(*given, **named))
 
         return awaited
 
     @wraps(endpoint)
     def called(*given: Any, **named: Any) -> Response:
-        return out(endpoint(*given, **named))
+        return to_response(endpoint(*given, **named))
 
     return called
 
 
 def may_ask(kb: Kb) -> None:
-    """Refuse questions where they are switched off."""
+    """Raise 403 when answering is switched off."""
     if not kb.settings.qa.enabled:
         raise ProblemError(QA_SWITCHED_OFF)
 
@@ -173,42 +171,42 @@ def may_ask(kb: Kb) -> None:
 ASKING = [Depends(may_ask)]
 
 
-# --- what is asked for -----------------------------------------------------------------------
+# --- request bodies and query parameters -----------------------------------------------------
 
 
 class StrictModel(BaseModel):
-    """What is asked for; a field or parameter that is not known is refused."""
+    """A request body or query that refuses unknown fields."""
 
     model_config = ConfigDict(extra="forbid")
 
 
 class CamelModel(BaseModel):
-    """What is asked for, in camelCase; a misspelt option must not be taken for "no limit"."""
+    """A request body in camelCase that refuses unknown fields, so that typos are noticed."""
 
     model_config = ConfigDict(
         extra="forbid", alias_generator=to_camel, validate_by_name=True, serialize_by_alias=True
     )
 
 
-def _given(values: list[str]) -> tuple[str, ...]:
-    """The values without empty ones, which forms send for what was left out."""
+def _without_empty(values: list[str]) -> tuple[str, ...]:
+    """Drop empty values, which forms send for unset fields."""
     return tuple(value for value in values if value.strip())
 
 
 class ScopeQuery(StrictModel):
-    """In which collections to look; both names are repeatable and mean the same."""
+    """The collections to use; both parameters are repeatable and mean the same."""
 
     topic: list[str] = []
     collection: list[str] = []
 
     @property
     def collections(self) -> tuple[str, ...]:
-        """All collections that were named."""
-        return tuple(dict.fromkeys(_given([*self.topic, *self.collection])))
+        """The named collections without repetitions."""
+        return tuple(dict.fromkeys(_without_empty([*self.topic, *self.collection])))
 
 
 class FieldsQuery(ScopeQuery):
-    """By what documents are told apart. Values of one field are alternatives, fields add up."""
+    """Filters on document fields: values of one field are alternatives, fields combine."""
 
     kind: list[Kind] = []
     author: list[str] = []
@@ -217,53 +215,53 @@ class FieldsQuery(ScopeQuery):
     taxonomy: list[str] = Field(default=[], description="dimension=value")
 
     def filters(self) -> Filters:
-        """What the parameters limit a search to: those that a query of this kind has."""
-        given = self.model_dump()
-        since = given.get("from_") or given.get("start", "")
-        until = given.get("to") or given.get("end", "")
+        """Convert the parameters that this query has into filters."""
+        values = self.model_dump()
+        since = values.get("from_") or values.get("start", "")
+        until = values.get("to") or values.get("end", "")
         start, end = window_of(since, until, hint="swap the two dates")
         return Filters(
             collections=self.collections,
             kinds=tuple(self.kind),
-            source_types=_given(self.source_type),
-            languages=_given(self.language),
-            authors=_given(self.author),
-            speakers=_given(given.get("speaker", [])),
+            source_types=_without_empty(self.source_type),
+            languages=_without_empty(self.language),
+            authors=_without_empty(self.author),
+            speakers=_without_empty(values.get("speaker", [])),
             published_from=start,
             published_to=end,
-            taxonomy=tuple(pair_of(field) for field in _given(self.taxonomy)),
+            taxonomy=tuple(pair_of(field) for field in _without_empty(self.taxonomy)),
         )
 
 
 class DatedQuery(FieldsQuery):
-    """With the first and last day of publication, both inclusive."""
+    """Filters with the first and last day of publication, both inclusive."""
 
     from_: str = Field(default="", alias="from")
     to: str = ""
 
 
 class RankedQuery(BaseModel):
-    """What is ranked, and which part of the list; without a query there is no ranking."""
+    """A query and a page of its results; without a query they are not ranked."""
 
     query: str = ""
     mode: SearchMode = "hybrid"
-    limit: int = Field(default=10, ge=1, le=MOST_RESULTS)
-    offset: int = Field(default=0, ge=0, le=DEEPEST)
+    limit: int = Field(default=10, ge=1, le=MAX_RESULTS)
+    offset: int = Field(default=0, ge=0, le=MAX_SEARCH_OFFSET)
 
 
 class SpeakerQuery(RankedQuery, DatedQuery):
-    """What one speaker says, about the query or at all."""
+    """Passages of one speaker, optionally about a query."""
 
 
 class SearchQuery(SpeakerQuery):
-    """A search by words."""
+    """A search for a query, which is required."""
 
     query: str
     speaker: list[str] = []
 
 
 class DateRangeQuery(RankedQuery, FieldsQuery):
-    """What was published in a time, about the query or at all."""
+    """Passages published in a period, optionally about a query."""
 
     start: str = ""
     end: str = ""
@@ -275,8 +273,8 @@ class ListQuery(DatedQuery):
 
     speaker: list[str] = []
     order: Order = "newest"
-    limit: int = Field(default=20, ge=1, le=MOST_RESULTS)
-    offset: int = Field(default=0, ge=0, le=FAR)
+    limit: int = Field(default=20, ge=1, le=MAX_RESULTS)
+    offset: int = Field(default=0, ge=0, le=MAX_OFFSET)
 
 
 async def _scope(
@@ -293,19 +291,19 @@ async def _window(
 
 
 Scope = Annotated[tuple[str, ...], Depends(_scope)]
-"""The collections that ``topic`` and ``collection`` name."""
+"""The collections named by ``topic`` and ``collection``."""
 Window = Annotated[tuple[datetime | None, datetime | None], Depends(_window)]
-"""The first and the last moment that ``from`` and ``to`` name; None: without an end."""
-Many = Annotated[int, Query(ge=1, le=MOST_RESULTS)]
-"""How many of a list."""
-Offset = Annotated[int, Query(ge=0, le=FAR)]
-"""How many of a list are left out in front."""
+"""The first and last moment of ``from`` and ``to``; None for an open end."""
+Limit = Annotated[int, Query(ge=1, le=MAX_RESULTS)]
+"""The length of a page."""
+Offset = Annotated[int, Query(ge=0, le=MAX_OFFSET)]
+"""The number of items before the page."""
 RowNumber = Annotated[int, Field(ge=0, lt=2**63)]
-"""The number of a row: no database has one beyond."""
+"""A row id that fits into 64 bits."""
 
 
 def event_after(last_event_id: str) -> int | None:
-    """The number in the header ``Last-Event-ID``; None when it holds none of an event."""
-    given = last_event_id.strip()
-    is_one = given.isascii() and given.isdecimal() and len(given) < len(str(FAR))
-    return int(given) if is_one else None
+    """Parse the header ``Last-Event-ID``; None when it is not an event number."""
+    text = last_event_id.strip()
+    is_number = text.isascii() and text.isdecimal() and len(text) < len(str(MAX_OFFSET))
+    return int(text) if is_number else None

@@ -1,8 +1,8 @@
-"""How the base is asked and answers: metrics of a time, seconds of steps, Prometheus.
+"""Usage metrics as JSON (``/api/metrics``) and for Prometheus, and the health check.
 
-Prometheus: every number comes from the catalogue when it is asked for, so that counters go on over
-restarts and are the same in every process. No label holds words of a question, a source or a
-person: they are names of ours (outcome, step, verdict, …) and of providers and models.
+Prometheus numbers are read from the catalogue on each request, so that counters survive restarts
+and agree in every process. Labels contain our own terms (outcome, step, verdict, …) and names of
+providers and models, never words of a question, a source or a person.
 """
 
 from __future__ import annotations
@@ -34,8 +34,15 @@ from wellread.serve.error_shapes import STOPPING, ProblemError, problem_of_statu
 from wellread.serve.features.feature import FeatureRouter
 from wellread.serve.guards.route_rules import Kb, WholeKb
 from wellread.serve.views import FACES, PlainShape, Shape
-from wellread.store.catalogue.answer_figures import Within
-from wellread.store.schema.stored_values import Counted, GapCount, Latency, Spent, Sums, Topic
+from wellread.store.catalogue.answer_figures import TimeRange
+from wellread.store.schema.stored_values import (
+    AnswersPerPeriod,
+    AnswerTotals,
+    GapCount,
+    Latency,
+    ModelUsageTotal,
+    Topic,
+)
 from wellread.store.schema.tables import TOTAL
 from wellread.text.periods import window_of
 from wellread.values.answers import BEFORE, CATALOGUE, EXTRACTIVE, NOBODY, VerdictName
@@ -43,13 +50,13 @@ from wellread.values.answers import BEFORE, CATALOGUE, EXTRACTIVE, NOBODY, Verdi
 router = FeatureRouter()
 
 
-def rate(count: int, sums: Sums) -> float:
-    """The share of all that was asked."""
+def rate(count: int, sums: AnswerTotals) -> float:
+    """Return ``count`` as a share of all questions."""
     return count / (sums.asked or 1)
 
 
-def verdicts_of(sums: Sums) -> dict[str, int]:
-    """How many sentences have each verdict."""
+def verdicts_of(sums: AnswerTotals) -> dict[str, int]:
+    """Return the number of sentences by verdict."""
     return {
         "quoted": sums.quoted,
         "supported": sums.supported,
@@ -60,11 +67,11 @@ def verdicts_of(sums: Sums) -> dict[str, int]:
     }
 
 
-FACES.show_whole(Counted, GapCount, Ratings)
-FACES.show(Spent, "* -seconds")
+FACES.show_whole(AnswersPerPeriod, GapCount, Ratings)
+FACES.show(ModelUsageTotal, "* -seconds")
 FACES.show(Topic, "name=topic asked unanswered")
 FACES.show(
-    Sums,
+    AnswerTotals,
     """asked cited uncited unanswered asked_back follow_ups cached cited_rate no_answer_rate
     follow_up_rate high medium low confidence citations verdicts input_tokens output_tokens cost""",
     cited_rate=(float, lambda sums: rate(sums.cited, sums)),
@@ -84,7 +91,7 @@ FACES.show(
 
 
 def types_of(report: MetricReport) -> list[Topic]:
-    """The types of questions as topics."""
+    """Return the question types as topics."""
     return [
         Topic(kind="type", topic=name or "unknown", asked=asked, unanswered=unanswered)
         for name, asked, unanswered in report.types
@@ -100,9 +107,9 @@ class MetricsBody(
     answered_by=(dict[str, int], lambda body: dict(body.report.answerers)),
     types=(tuple[Topic, ...], lambda body: types_of(body.report)),
 ):
-    """The metrics from ``since`` on and before ``until``, drawn by ``part``.
+    """Metrics from ``since`` until before ``until``, in steps of ``part``.
 
-    ``previous`` is of the same length of time before it, null where there is none.
+    ``previous`` covers the preceding period of equal length; null without one.
     """
 
     report: MetricReport
@@ -110,27 +117,27 @@ class MetricsBody(
 
 @router.get("/api/metrics")
 def figures(kb: Kb, period: PeriodName = "month", since: str = "", until: str = "") -> MetricsBody:
-    """Questions, answers, verdicts, ratings, topics, gaps, latencies and cost of a time.
+    """Return questions, answers, verdicts, ratings, topics, gaps, latencies and cost.
 
-    The last day, week or month, all, or from ``since`` to ``until`` (inclusive).
+    The period is the last day, week or month, all, or ``since`` to ``until`` (inclusive).
     """
     return MetricsBody(report=report_of(kb, period, since, until))
 
 
 def report_of(kb: KnowledgeBase, period: PeriodName, since: str, until: str) -> MetricReport:
-    """The metrics of the period, or of the time between two dates where one is given."""
+    """Return the metrics of the period, or between two dates when one is given."""
     start, end = window_of(since, until, hint="swap the two dates")
     return metrics(kb, period, start, end)
 
 
-# --- whether it can answer -------------------------------------------------------------------
+# --- health check ----------------------------------------------------------------------------
 
 logger = logging.getLogger(__name__)
-NOT_READY = problem_of_status(503, "The stores cannot be read.", "The server's log says why.")
+NOT_READY = problem_of_status(503, "The stores cannot be read.", "See the server's log.")
 
 
 class HealthBody(Shape):
-    """Whether the server answers, and what it answers from."""
+    """The health of the server, and the size of its material."""
 
     status: Literal["ok"]
     documents: int
@@ -140,27 +147,27 @@ class HealthBody(Shape):
 
 @router.get("/healthz")
 async def healthz(kb: Kb, request: Request) -> HealthBody:
-    """Whether questions can be answered: the server does not stop, and its stores can be read, hold
-    what they should, and are those that others read. What it holds: 0 to who is not signed in."""
+    """Check that the server is not stopping and that its stores are readable and complete.
+    Counts are 0 for clients that are not signed in."""
     state = request.app.state
     if state.stopping:
         raise ProblemError(STOPPING)
-    counted = "read" in request.state.rights.scopes
+    with_counts = "read" in request.state.rights.scopes
     return await to_thread.run_sync(
-        partial(_health, kb, state.kb, counted=counted), limiter=state.room_for_health
+        partial(_health, kb, state.kb, with_counts=with_counts), limiter=state.room_for_health
     )
 
 
-def _health(kb: KnowledgeBase, whole: KnowledgeBase, *, counted: bool) -> HealthBody:
+def _health(kb: KnowledgeBase, whole_kb: KnowledgeBase, *, with_counts: bool) -> HealthBody:
     stats = kb.catalogue.stats()
     try:
-        whole.catalogue.check_files()
-        if whole.catalogue.reindexing.live() is not None:
-            check_index(whole)
+        whole_kb.catalogue.check_files()
+        if whole_kb.catalogue.reindexing.live() is not None:
+            check_index(whole_kb)
     except WellreadError as error:
         logger.error("not ready: %s", error)
         raise ProblemError(NOT_READY) from error
-    if not counted:
+    if not with_counts:
         stats = []
     return HealthBody(
         status="ok",
@@ -170,9 +177,9 @@ def _health(kb: KnowledgeBase, whole: KnowledgeBase, *, counted: bool) -> Health
     )
 
 
-# --- for Prometheus --------------------------------------------------------------------------
+# --- Prometheus ------------------------------------------------------------------------------
 
-# Seconds: a step takes milliseconds without a model, and up to two minutes with one.
+# In seconds: a step takes milliseconds without a model, up to two minutes with one.
 BOUNDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0)
 ENDLESS = "+Inf"
 OPEN_METRICS_NAME = "application/openmetrics-text"
@@ -180,20 +187,20 @@ OPEN_METRICS = f"{OPEN_METRICS_NAME}; version=1.0.0"
 _STEPS, _WHOLE = "wellread_step_seconds", "wellread_answer_seconds"
 _ANSWERERS = {EXTRACTIVE, CATALOGUE, BEFORE, NOBODY}
 _CALLED = ("purpose", "provider", "model")
-# What each counter says, and its labels.
+# The help text and the labels of each counter.
 _COUNTERS: dict[str, tuple[str, tuple[str, ...]]] = {
-    "wellread_questions": ("Questions asked, by what came of them.", ("outcome",)),
-    "wellread_follow_ups": ("Questions that were read with the turns before them.", ()),
-    "wellread_cached_answers": ("Questions that were given a kept answer again.", ()),
-    "wellread_answers": ("Answers by who wrote them.", ("answered_by",)),
-    "wellread_answers_by_confidence": ("Answers by band of confidence.", ("band",)),
+    "wellread_questions": ("Questions asked, by outcome.", ("outcome",)),
+    "wellread_follow_ups": ("Questions that were understood from earlier turns.", ()),
+    "wellread_cached_answers": ("Questions answered with a stored answer.", ()),
+    "wellread_answers": ("Answers by writer.", ("answered_by",)),
+    "wellread_answers_by_confidence": ("Answers by confidence band.", ("band",)),
     "wellread_citations": ("Citations in answers.", ()),
-    "wellread_sentences": ("Sentences of answers by their verdict.", ("verdict",)),
-    "wellread_ratings": ("Ratings of whole answers that experts gave.", ()),
-    "wellread_provider_calls": ("Calls of models.", (*_CALLED, "result")),
+    "wellread_sentences": ("Sentences of answers by verdict.", ("verdict",)),
+    "wellread_ratings": ("Expert ratings of whole answers.", ()),
+    "wellread_provider_calls": ("Model calls.", (*_CALLED, "result")),
     "wellread_provider_tokens": ("Tokens that models read and wrote.", (*_CALLED, "direction")),
-    "wellread_provider_cost_dollars": ("US dollars that calls of models cost.", _CALLED),
-    "wellread_provider_seconds": ("Seconds that calls of models took.", _CALLED),
+    "wellread_provider_cost_dollars": ("US dollars spent on model calls.", _CALLED),
+    "wellread_provider_seconds": ("Seconds spent in model calls.", _CALLED),
 }
 Key = tuple[str, ...]
 _GAP = ("kind", "status")
@@ -207,31 +214,31 @@ def prometheus(kb: WholeKb, request: Request) -> Response:
 
 
 def prometheus_text(kb: KnowledgeBase, accept: str) -> tuple[bytes, str]:
-    """The metrics in the form that ``accept`` asks for, and its media type."""
+    """Return the metrics in the format that ``accept`` requests, and its media type."""
     sums = {json.dumps(key): value for key, value in _sums(kb)}
-    told = kb.catalogue.counters.never_less(sums)
-    counters = {tuple(json.loads(key)): value for key, value in told.items()}
+    stored = kb.catalogue.counters.monotonic(sums)
+    counters = {tuple(json.loads(key)): value for key, value in stored.items()}
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(_Told([*_families(counters), *_gauges(kb)]))
-    # What else a client asks for (other versions, escapings) the library may stumble over.
+    registry.register(_FixedCollector([*_families(counters), *_gauges(kb)]))
+    # Other requested versions or escapings are ignored, because the library may fail on them.
     encoder, media_type = choose_encoder(OPEN_METRICS if OPEN_METRICS_NAME in accept else "")
     return encoder(registry), media_type
 
 
-class _Told(Collector):
-    """Metrics that are known already."""
+class _FixedCollector(Collector):
+    """A collector of metrics that have already been computed."""
 
-    def __init__(self, found: Iterable[Metric]) -> None:
-        self._found = list(found)
+    def __init__(self, families: Iterable[Metric]) -> None:
+        self._families = list(families)
 
     def collect(self) -> Iterable[Metric]:
-        """All of them."""
-        return self._found
+        """Return the metrics."""
+        return self._families
 
 
 def _sums(kb: KnowledgeBase) -> Iterator[tuple[Key, float]]:
-    """Each counter, with the values of its labels, as the ledger has it now."""
-    sums = kb.catalogue.figures.sums(Within())
+    """Yield each counter with its label values and current value."""
+    sums = kb.catalogue.figures.sums(TimeRange())
     outcomes = ("cited", "uncited", "unanswered", "asked_back")
     yield from ((("wellread_questions", name), getattr(sums, name)) for name in outcomes)
     yield ("wellread_follow_ups",), sums.follow_ups
@@ -239,19 +246,19 @@ def _sums(kb: KnowledgeBase) -> Iterator[tuple[Key, float]]:
     yield ("wellread_citations",), sums.citations
     for band in ("high", "medium", "low"):
         yield ("wellread_answers_by_confidence", band), getattr(sums, band)
-    for one in VerdictName:
-        field = "uncited_sentences" if one is VerdictName.UNCITED else one.value
-        yield ("wellread_sentences", one.value), getattr(sums, field)
+    for verdict in VerdictName:
+        field = "uncited_sentences" if verdict is VerdictName.UNCITED else verdict.value
+        yield ("wellread_sentences", verdict.value), getattr(sums, field)
     yield from _by_answerer(kb)
-    yield ("wellread_ratings",), kb.catalogue.figures.ratings(Within())[0]
+    yield ("wellread_ratings",), kb.catalogue.figures.ratings(TimeRange())[0]
     yield from _steps(kb)
-    yield from _provided(kb)
+    yield from _model_calls(kb)
 
 
 def _by_answerer(kb: KnowledgeBase) -> Iterator[tuple[Key, float]]:
-    """Who answered; every model is ``model``, as the calls of models name them."""
+    """Yield the answers by writer; all models count as ``model``."""
     counts = dict.fromkeys([*sorted(_ANSWERERS), "model"], 0)
-    for by, _, answers, _ in kb.catalogue.figures.by_answerer_and_type(Within()):
+    for by, _, answers, _ in kb.catalogue.figures.by_answerer_and_type(TimeRange()):
         counts[by if by in _ANSWERERS else "model"] += answers
     for by, answers in counts.items():
         yield ("wellread_answers", by.replace(" ", "_")), answers
@@ -266,20 +273,20 @@ def _steps(kb: KnowledgeBase) -> Iterator[tuple[Key, float]]:
             yield (*key, place), count
 
 
-def _provided(kb: KnowledgeBase) -> Iterator[tuple[Key, float]]:
-    for one in kb.catalogue.figures.calls(Within()):
-        called = (one.purpose, one.provider, one.model)
-        yield ("wellread_provider_calls", *called, "ok"), one.calls - one.failed
-        yield ("wellread_provider_calls", *called, "failed"), one.failed
-        yield ("wellread_provider_tokens", *called, "input"), one.input_tokens
-        yield ("wellread_provider_tokens", *called, "output"), one.output_tokens
-        yield ("wellread_provider_cost_dollars", *called), one.cost
-        yield ("wellread_provider_seconds", *called), one.seconds
+def _model_calls(kb: KnowledgeBase) -> Iterator[tuple[Key, float]]:
+    for total in kb.catalogue.figures.calls(TimeRange()):
+        labels = (total.purpose, total.provider, total.model)
+        yield ("wellread_provider_calls", *labels, "ok"), total.calls - total.failed
+        yield ("wellread_provider_calls", *labels, "failed"), total.failed
+        yield ("wellread_provider_tokens", *labels, "input"), total.input_tokens
+        yield ("wellread_provider_tokens", *labels, "output"), total.output_tokens
+        yield ("wellread_provider_cost_dollars", *labels), total.cost
+        yield ("wellread_provider_seconds", *labels), total.seconds
 
 
 def _families(counters: dict[Key, float]) -> Iterator[Metric]:
-    for name, (told, labels) in _COUNTERS.items():
-        family = CounterMetricFamily(name, told, labels=labels)
+    for name, (help_text, labels) in _COUNTERS.items():
+        family = CounterMetricFamily(name, help_text, labels=labels)
         for key, value in counters.items():
             if key[0] == name:
                 family.add_metric(key[1:], value)
@@ -287,14 +294,14 @@ def _families(counters: dict[Key, float]) -> Iterator[Metric]:
     steps = HistogramMetricFamily(_STEPS, "Seconds of one step of answering.", labels=["step"])
     for step in sorted({key[1] for key in counters if key[0] == _STEPS}):
         steps.add_metric([step], *_histogram(counters, (_STEPS, step)))
-    whole = HistogramMetricFamily(_WHOLE, "Seconds from question to answer.", labels=[])
+    answer = HistogramMetricFamily(_WHOLE, "Seconds from question to answer.", labels=[])
     if (_WHOLE, "sum") in counters:
-        whole.add_metric([], *_histogram(counters, (_WHOLE,)))
-    yield from (steps, whole)
+        answer.add_metric([], *_histogram(counters, (_WHOLE,)))
+    yield from (steps, answer)
 
 
 def _histogram(counters: dict[Key, float], key: Key) -> tuple[list[tuple[str, float]], float]:
-    """Each bound with how many took up to it, and all seconds."""
+    """Return the cumulative count at each bound, and the sum of seconds."""
     buckets, below = [], 0.0
     for place in (*map(str, BOUNDS), ENDLESS):
         below += counters.get((*key, place), 0.0)
@@ -303,10 +310,10 @@ def _histogram(counters: dict[Key, float], key: Key) -> tuple[list[tuple[str, fl
 
 
 def _gauges(kb: KnowledgeBase) -> Iterator[Metric]:
-    gaps = GaugeMetricFamily("wellread_gaps", "Questions in the ledger of gaps.", labels=_GAP)
-    for one in kb.catalogue.figures.gaps(Within()):
-        gaps.add_metric([one.kind, one.status], one.questions)
+    gaps = GaugeMetricFamily("wellread_gaps", "Unanswered questions (gaps).", labels=_GAP)
+    for gap in kb.catalogue.figures.gaps(TimeRange()):
+        gaps.add_metric([gap.kind, gap.status], gap.questions)
     yield gaps
-    info = GaugeMetricFamily("wellread_build_info", "The release that runs.", labels=["version"])
+    info = GaugeMetricFamily("wellread_build_info", "The running release.", labels=["version"])
     info.add_metric([version("wellread")], 1.0)
     yield info

@@ -1,4 +1,4 @@
-"""A home and what was done to it: what it holds, runs and their sources, calls of models."""
+"""Routes for jobs and model usage; replies about the contents of a home."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from wellread.ingest.pipeline.job_log import Report, end_dead_jobs
 from wellread.ingest.remove import RemoveReport
 from wellread.kb import KnowledgeBase
 from wellread.kb.home_catalogue import files_of
-from wellread.kb.language_models import Budget, Level, Standing
-from wellread.kb.seen_by import sees_all, whole_of
-from wellread.models.recording import is_listed, named, tariff_of
-from wellread.serve.features.feature import FAR, FeatureRouter, Many
+from wellread.kb.language_models import Budget, BudgetStatus, Level
+from wellread.kb.seen_by import base_of, sees_all
+from wellread.models.recording import is_listed, split_identity, tariff_of
+from wellread.serve.features.feature import MAX_OFFSET, FeatureRouter, Limit
 from wellread.serve.features.people import check_may_edit
-from wellread.serve.guards.route_rules import Kb, to_change
+from wellread.serve.guards.route_rules import Kb, kb_to_change
 from wellread.serve.views import FACES, PlainShape, show_plain
 from wellread.store.catalogue.run_logs import ItemStatus, Job, JobItem, Total
 from wellread.store.recovery.copies import CatalogueCopy
@@ -31,7 +31,7 @@ from wellread.store.schema.stored_values import KindCount
 from wellread.values.calls import EMBED_PASSAGE
 
 router = FeatureRouter()
-MOST_DAYS = 400  # older calls are forgotten
+MAX_DAYS = 400  # older model calls are deleted
 show_plain(JobItem)
 show_plain(Job, "* -host -pid -cancel")
 show_plain(KindCount, "name=collection kind documents passages")
@@ -43,15 +43,15 @@ show_plain(
 show_plain(BackupReport, "file=path bytes=size files documents passages")
 show_plain(CatalogueCopy, "name made_at bytes=size sound", sound=(bool, lambda copy: copy.sound()))
 
-# --- what a home holds -----------------------------------------------------------------------
+# --- contents of a home ----------------------------------------------------------------------
 
 
 class HoldingsBody(PlainShape):
-    """What a home holds.
+    """The contents of a home.
 
     Attributes:
-        fingerprint: what shaped the index, null when nothing was ever added.
-        waiting: passages that are found by their words and not by their meaning yet.
+        fingerprint: the settings that the index was built with; null before the first document.
+        waiting: passages without a vector, found by their words but not yet by meaning.
     """
 
     home: str
@@ -64,43 +64,43 @@ class HoldingsBody(PlainShape):
 
 
 def holdings_body(kb: KnowledgeBase) -> HoldingsBody:
-    """Count what ``kb`` holds, as far as its asker may read it.
+    """Count the contents of ``kb`` that its asker may read.
 
-    Who may not read everything is not told of the home's folder, nor of what all of it hangs on.
+    The folder and size of the home are only shown to askers who may read everything.
     """
     rows = kb.catalogue.stats()
     live = kb.catalogue.reindexing.live()
-    whole = sees_all(kb)
+    reads_all = sees_all(kb)
     return HoldingsBody(
-        home=str(kb.home) if whole else "",
-        bytes=sum(_sizes(kb.home)) + kb.catalogue.size_on_server() if whole else 0,
+        home=str(kb.home) if reads_all else "",
+        bytes=sum(_sizes(kb.home)) + kb.catalogue.size_on_server() if reads_all else 0,
         documents=sum(row.documents for row in rows),
         passages=sum(row.passages for row in rows),
-        waiting=kb.catalogue.vectors.passages_owed(),
+        waiting=kb.catalogue.vectors.passages_pending(),
         fingerprint=asdict(live.fingerprint) if live else None,
         collections=tuple(rows),
     )
 
 
 def _sizes(home: Path) -> Iterator[int]:
-    """Bytes of each file; one that another process removes meanwhile counts nothing."""
+    """Yield the bytes of each file; skips files that another process has just removed."""
     for path in files_of(home):
         with suppress(FileNotFoundError):
             yield path.stat().st_size
 
 
-# --- runs ------------------------------------------------------------------------------------
+# --- jobs ------------------------------------------------------------------------------------
 
 
 class JobsBody(PlainShape):
-    """The newest runs, and passages of any run that still wait for their vector."""
+    """The newest jobs, and the number of passages without a vector."""
 
     jobs: tuple[Job, ...]
     waiting: int
 
 
 class JobDetailBody(PlainShape, line="*job counts sources"):
-    """One run with its sources."""
+    """A job with its sources."""
 
     job: Job
     counts: Mapping[str, int]
@@ -113,22 +113,22 @@ class ReportBody(
     cancelled=report.cancelled sources=report.rows notes=report.notes""",
     counts=(dict[str, int], lambda body: body.report.counts()),
 ):
-    """A run of ``add`` or ``sync`` with every source."""
+    """The result of ``add`` or ``sync`` with every source."""
 
     collection: str
     report: Report
 
 
 def report_body(report: Report, collection: str) -> ReportBody:
-    """A run as it goes out."""
+    """Return the reply about a run of ``add`` or ``sync``."""
     return ReportBody(collection=collection, report=report)
 
 
 @router.get("/api/jobs")
-def jobs(kb: Kb, limit: Many = 20) -> JobsBody:
-    """The newest runs, newest first."""
-    end_dead_jobs(whole_of(kb))
-    waiting = kb.catalogue.vectors.passages_owed()
+def jobs(kb: Kb, limit: Limit = 20) -> JobsBody:
+    """List the newest jobs."""
+    end_dead_jobs(base_of(kb))
+    waiting = kb.catalogue.vectors.passages_pending()
     return JobsBody(jobs=tuple(kb.catalogue.jobs.newest(limit)), waiting=waiting)
 
 
@@ -138,33 +138,33 @@ def job(
     job_id: str,
     status: ItemStatus | None = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
-    offset: Annotated[int, Query(ge=0, le=FAR)] = 0,
+    offset: Annotated[int, Query(ge=0, le=MAX_OFFSET)] = 0,
 ) -> JobDetailBody:
-    """One run with its sources, in the order in which they were done."""
-    end_dead_jobs(whole_of(kb))
-    found = _job(kb, job_id)
-    items = kb.catalogue.jobs.items(found.id, status, limit, offset)
-    return JobDetailBody(job=found, counts=kb.catalogue.jobs.counts(found.id), sources=items)
+    """Return a job with its sources in the order of processing."""
+    end_dead_jobs(base_of(kb))
+    record = _job(kb, job_id)
+    items = kb.catalogue.jobs.items(record.id, status, limit, offset)
+    return JobDetailBody(job=record, counts=kb.catalogue.jobs.counts(record.id), sources=items)
 
 
 @router.post("/api/jobs/{job_id}/cancel")
 def cancel_job(kb: Kb, request: Request, job_id: str) -> Job:
-    """Ask a running job to stop; what it has written stays. 404 when it is not running."""
-    found = _job(kb, job_id)
-    check_may_edit(request, found.collection)
-    if not to_change(kb, found.collection).catalogue.jobs.cancel(found.id):
+    """Ask a running job to stop; what it has written remains. 404 when it is not running."""
+    job = _job(kb, job_id)
+    check_may_edit(request, job.collection)
+    if not kb_to_change(kb, job.collection).catalogue.jobs.cancel(job.id):
         raise HTTPException(404, f"job {job_id} is not running")
-    return found
+    return job
 
 
 def _job(kb: KnowledgeBase, job_id: str) -> Job:
-    found = kb.catalogue.jobs.get(job_id)
-    if found is None:
+    job = kb.catalogue.jobs.get(job_id)
+    if job is None:
         raise HTTPException(404, f"there is no job {job_id}")
-    return found
+    return job
 
 
-# --- calls of models -------------------------------------------------------------------------
+# --- model usage -----------------------------------------------------------------------------
 
 show_plain(Budget, "period since limit=dollars spent left")
 FACES.show(Total)
@@ -173,7 +173,7 @@ FACES.show(Total)
 class CallsLine(PlainShape, line="*total price_known"):
     """Calls of one day (UTC), purpose and model. ``cost`` in US dollars, 0 without a known price.
 
-    ``seconds`` is the sum of what each call took.
+    ``seconds`` is the total duration of the calls.
     """
 
     total: Total
@@ -181,9 +181,9 @@ class CallsLine(PlainShape, line="*total price_known"):
 
 
 class UsageReport(PlainShape):
-    """Calls since midnight (UTC) some days ago, the newest day first.
+    """Model calls of the last ``days`` days (UTC), newest first.
 
-    ``questions_cost`` is what counts in the budget: all but reading material in.
+    ``questions_cost`` counts towards the budget: all costs except those of adding material.
     """
 
     days: int
@@ -199,45 +199,45 @@ class UsageReport(PlainShape):
 
 
 @router.get("/api/usage")
-def usage(kb: Kb, days: Annotated[int, Query(ge=1, le=MOST_DAYS)] = 30) -> UsageReport:
-    """Calls of models by day, purpose and model, and the budgets as they stand.
+def usage(kb: Kb, days: Annotated[int, Query(ge=1, le=MAX_DAYS)] = 30) -> UsageReport:
+    """Return model calls by day, purpose and model, and the state of the budgets.
 
-    ``days`` are today (UTC) and those before it.
+    ``days`` includes today (UTC).
     """
     today = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     since = today - timedelta(days=days - 1)
     totals = kb.catalogue.calls.totals(since)
-    # What all together spent says when others asked.
-    standing = kb.ledger.standing() if sees_all(kb) else Standing()
+    # The total spending would reveal the activity of others.
+    standing = kb.ledger.standing() if sees_all(kb) else BudgetStatus()
     return UsageReport(
         days=days,
         since=since,
-        calls=sum(one.calls for one in totals),
-        input_tokens=sum(one.input_tokens for one in totals),
-        output_tokens=sum(one.output_tokens for one in totals),
-        cost=sum(one.cost for one in totals),
-        questions_cost=sum(one.cost for one in totals if one.purpose != EMBED_PASSAGE),
+        calls=sum(total.calls for total in totals),
+        input_tokens=sum(total.input_tokens for total in totals),
+        output_tokens=sum(total.output_tokens for total in totals),
+        cost=sum(total.cost for total in totals),
+        questions_cost=sum(total.cost for total in totals if total.purpose != EMBED_PASSAGE),
         budget_level=standing.level,
         budgets=standing.budgets,
-        lines=tuple(CallsLine(total=one, price_known=_priced(kb, one)) for one in totals),
+        lines=tuple(CallsLine(total=total, price_known=_is_priced(kb, total)) for total in totals),
     )
 
 
-def _priced(kb: KnowledgeBase, total: Total) -> bool:
-    """Whether the price of these calls is known, by the settings or by the list of prices."""
+def _is_priced(kb: KnowledgeBase, total: Total) -> bool:
+    """Whether the settings or the price list have the price of these calls."""
     if total.cost or not (total.input_tokens or total.output_tokens):
         return True
     settings = kb.settings.generation
     for role, name in settings.by_role.items():
-        own = tariff_of(settings, role)
-        priced = own.read is not None and own.written is not None
-        if priced and total.model in (name, named(name)[1]):
-            return True  # also when they say 0
+        tariff = tariff_of(settings, role)
+        priced = tariff.read is not None and tariff.written is not None
+        if priced and total.model in (name, split_identity(name)[1]):
+            return True  # even when the price is 0
     return is_listed(total.provider, total.model)
 
 
-def size_words(count: int) -> str:
-    """A number of bytes with its unit."""
+def format_size(count: int) -> str:
+    """Format a number of bytes with its unit."""
     size = float(count)
     for unit in ("bytes", "kB", "MB"):
         if size < 1000:

@@ -1,4 +1,4 @@
-"""Answers that were given: kept in conversations, checked again, exported, rated by experts."""
+"""Stored answers: conversations, re-verification, export and expert feedback."""
 
 from __future__ import annotations
 
@@ -12,8 +12,13 @@ from wellread.config import Style
 from wellread.errors import RequestError, UnknownNameError
 from wellread.ingest.remove import remove_conversation
 from wellread.kb import KnowledgeBase
-from wellread.learning.feedback_giving import Imported, RefusedRow, give_feedback, known_feedback
-from wellread.library.answer_export import ENDINGS, MEDIA_TYPES, Export, Format, exported
+from wellread.learning.feedback_giving import (
+    ImportResult,
+    RefusedRow,
+    give_feedback,
+    require_feedback,
+)
+from wellread.library.answer_export import ENDINGS, MEDIA_TYPES, Export, Format, render_export
 from wellread.library.recheck import (
     NEWEST,
     CitationCheck,
@@ -37,10 +42,10 @@ from wellread.store.schema.stored_values import (
 from wellread.values.answers import Answer
 
 router = FeatureRouter()
-MOST_LISTED = 1_000
-LONGEST_TITLE = 200  # characters of what a session is called
-AROUND = 500  # characters shown on either side of an opened citation
-Listed = Annotated[int, Query(ge=1, le=MOST_LISTED)]
+MAX_LISTED = 1_000
+MAX_TITLE_CHARS = 200  # characters of a conversation's title
+CONTEXT = 500  # characters shown on either side of a citation
+Listed = Annotated[int, Query(ge=1, le=MAX_LISTED)]
 
 FACES.show_whole(SessionFacts, SentenceRating)
 FACES.show(StoredAnswer, "* -owner")
@@ -48,7 +53,7 @@ FACES.show(Feedback, "* -author")
 FACES.show(
     BetterCitation,
     "* view_url",
-    view_url=(str, lambda cited: _opens(cited)),
+    view_url=(str, lambda cited: _citation_url(cited)),
 )
 FACES.show(CitationCheck, "id number=id title standing reason", id=(str, lambda one: str(one.id)))
 FACES.show(SentenceCheck, "text before verdict=now.name method=now.method reason=now.reason")
@@ -56,7 +61,7 @@ FACES.show(Rechecked, "id=answer.id stale citations sentences notes")
 
 
 class SessionsBody(Shape):
-    """Conversations, the one used last first."""
+    """Conversations, most recently used first."""
 
     sessions: tuple[SessionFacts, ...]
 
@@ -69,7 +74,7 @@ class SessionDetailBody(Shape, line="*session answers"):
 
 
 class RemovedBody(Shape):
-    """What was removed with a session."""
+    """The removed conversation and the number of its answers."""
 
     id: str
     answers: int
@@ -82,14 +87,14 @@ class StoredAnswersBody(Shape):
 
 
 class WholeAnswerBody(Shape, line="*answer created_at=stored.created_at stale=stored.stale"):
-    """An answer as it is kept."""
+    """A stored answer."""
 
     answer: AskResponse
     stored: StoredAnswer
 
 
 class OpenedBody(PlainShape):
-    """A citation with the text around it, as the source has it now."""
+    """A citation with the current text around it in the source."""
 
     number: int
     title: str
@@ -100,66 +105,66 @@ class OpenedBody(PlainShape):
     after: str
 
 
-def _opens(cited: BetterCitation) -> str:
+def _citation_url(cited: BetterCitation) -> str:
     return view_url(cited.document_id, cited.version, cited.span)
 
 
 def session_detail_body(facts: SessionFacts, answers: Sequence[Answer]) -> SessionDetailBody:
-    """A conversation with its answers."""
+    """Return the reply with a conversation and its answers."""
     return SessionDetailBody(session=facts, answers=tuple(map(answer_body, answers)))
 
 
 def whole_body(stored: StoredAnswer, answer: Answer) -> WholeAnswerBody:
-    """An answer as it is kept."""
+    """Return the reply with a stored answer."""
     return WholeAnswerBody(answer=answer_body(answer), stored=stored)
 
 
 def opened_body(kb: KnowledgeBase, answer: Answer, number: int) -> OpenedBody:
-    """Citation ``number`` of ``answer``, read from the catalogue again."""
+    """Return citation ``number`` of ``answer`` with its context, read from the catalogue."""
     citation = next((each for each in answer.citations if each.id == number), None)
     if citation is None:
         raise RequestError(
-            f"the answer has no citation {number}", hint=f"it has {len(answer.citations)}"
+            f"the answer has no citation {number}", hint=f"it has {len(answer.citations)} citations"
         )
     document = kb.catalogue.document(citation.document_id)
     live = kb.catalogue.live_versions([citation.document_id]).get(citation.document_id)
     if document is None or live != citation.version:
         raise RequestError(
-            f"the source of citation {number} has changed or gone since the answer was given",
+            f"the source of citation {number} was changed or removed after the answer was given",
             hint="ask again",
         )
     span, text = citation.source_span, document.text
-    before, after = text[max(0, span.start - AROUND) : span.start], text[span.end :][:AROUND]
+    before, after = text[max(0, span.start - CONTEXT) : span.start], text[span.end :][:CONTEXT]
     return OpenedBody.of(
         citation,
         number=number,
         locator=citation.locator.label,
         quote=span.of(text),
-        # Whole words; a script without spaces stays as it is.
-        before=(before.partition(" ")[2] or before) if len(before) >= AROUND else before,
-        after=(after.rpartition(" ")[0] or after) if len(after) >= AROUND else after,
+        # Cut at a word boundary; scripts without spaces are not cut.
+        before=(before.partition(" ")[2] or before) if len(before) >= CONTEXT else before,
+        after=(after.rpartition(" ")[0] or after) if len(after) >= CONTEXT else after,
     )
 
 
-# --- as routes -------------------------------------------------------------------------------
+# --- routes for answers and conversations ----------------------------------------------------
 
 
 @router.get("/api/answers")
 def answers(kb: Kb, limit: Listed = 50, offset: Offset = 0) -> StoredAnswersBody:
-    """Facts about answers that were given, newest first."""
-    found = kb.catalogue.sessions.answers(kb.asker.owner, limit, offset)
-    return StoredAnswersBody(answers=tuple(found))
+    """List stored answers, newest first."""
+    stored = kb.catalogue.sessions.answers(kb.asker.owner, limit, offset)
+    return StoredAnswersBody(answers=tuple(stored))
 
 
 @router.get("/api/answers/{answer_id}")
 def answer(kb: Kb, answer_id: str) -> WholeAnswerBody:
-    """An answer as it is kept; ``last`` is the newest."""
-    return whole_body(*_read(kb, answer_id))
+    """Return a stored answer; ``last`` is the newest."""
+    return whole_body(*_answer_named(kb, answer_id))
 
 
 @router.post("/api/answers/{answer_id}/verify")
 def verify(kb: Kb, answer_id: str) -> Rechecked:
-    """Check an answer against its sources as they are now, and keep what came of it."""
+    """Check an answer against the current text of its sources, and store the result."""
     return verify_again(kb, answer_id, kb.asker.owner)
 
 
@@ -171,11 +176,11 @@ def export(
     style: Annotated[Style | None, Query(description="of citations (Markdown)")] = None,
     verdicts: Annotated[bool, Query(description="a footnote for each sentence")] = False,
 ) -> Response:
-    """An answer as Markdown, or its sources as CSL-JSON or BibTeX."""
-    stored, given = _read(kb, answer_id)
+    """Export an answer as Markdown, or its sources as CSL-JSON or BibTeX."""
+    stored, answer = _answer_named(kb, answer_id)
     name = f"{stored.id}.{ENDINGS[format]}"
     return Response(
-        exported(kb, stored, given, Export(form=format, style=style, verdicts=verdicts)),
+        render_export(kb, stored, answer, Export(form=format, style=style, verdicts=verdicts)),
         media_type=MEDIA_TYPES[format],
         headers={"Content-Disposition": f'attachment; filename="{name}"'},
     )
@@ -185,65 +190,65 @@ def export(
 def sessions(
     kb: Kb,
     query: Annotated[
-        str, Query(max_length=200, description="words that title, questions or answers have")
+        str, Query(max_length=200, description="words in the title, questions or answers")
     ] = "",
     limit: Listed = 50,
     offset: Offset = 0,
 ) -> SessionsBody:
-    """Conversations, or those that have all words of ``query``; the one used last first."""
-    found = kb.catalogue.sessions.search(kb.asker.owner, query, limit, offset)
-    return SessionsBody(sessions=tuple(found))
+    """List conversations that contain all words of ``query``, most recently used first."""
+    matches = kb.catalogue.sessions.search(kb.asker.owner, query, limit, offset)
+    return SessionsBody(sessions=tuple(matches))
 
 
 @router.get("/api/sessions/{session_id}")
 def session(kb: Kb, session_id: str) -> SessionDetailBody:
     """A conversation with its answers, oldest first."""
-    facts = known_session(kb, session_id)
-    turns = kb.catalogue.sessions.turns(facts.id, kb.asker.owner, MOST_LISTED)
+    facts = session_named(kb, session_id)
+    turns = kb.catalogue.sessions.turns(facts.id, kb.asker.owner, MAX_LISTED)
     return session_detail_body(facts, turns)
 
 
 class RenameRequest(StrictModel):
-    """What a conversation is to be called: 1 to 200 characters."""
+    """The new title of a conversation: 1 to 200 characters."""
 
     title: Annotated[
         str,
-        StringConstraints(strip_whitespace=True, min_length=1, max_length=LONGEST_TITLE),
+        StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_TITLE_CHARS),
     ]
 
 
 @router.patch("/api/sessions/{session_id}")
 def rename(kb: Kb, session_id: str, request: RenameRequest) -> SessionFacts:
-    """Give a conversation another title; no later question changes it."""
-    known = known_session(kb, session_id).id
-    kb.catalogue.sessions.rename(known, kb.asker.owner, request.title)
-    return known_session(kb, known)
+    """Rename a conversation; later questions do not change the title."""
+    known_id = session_named(kb, session_id).id
+    kb.catalogue.sessions.rename(known_id, kb.asker.owner, request.title)
+    return session_named(kb, known_id)
 
 
 @router.delete("/api/sessions/{session_id}")
 def remove(kb: Kb, session_id: str) -> RemovedBody:
     """Remove a conversation with all its answers."""
-    facts = known_session(kb, session_id)
+    facts = session_named(kb, session_id)
     return RemovedBody(id=facts.id, answers=remove_conversation(kb, facts.id, kb.asker.owner) or 0)
 
 
-def _read(kb: KnowledgeBase, answer_id: str) -> tuple[StoredAnswer, Answer]:
-    """What is read may be the newest; what is changed needs its id."""
+def _answer_named(kb: KnowledgeBase, answer_id: str) -> tuple[StoredAnswer, Answer]:
+    """Return the answer with this id; ``last`` is allowed because nothing is changed."""
     find = named_answer if answer_id == NEWEST else stored_answer
     return find(kb, answer_id, kb.asker.owner)
 
 
-def known_session(kb: KnowledgeBase, session_id: str) -> SessionFacts:
-    """The conversation of that id."""
+def session_named(kb: KnowledgeBase, session_id: str) -> SessionFacts:
+    """Return the conversation with this id; raises when it does not exist."""
     facts = kb.catalogue.sessions.session(session_id, kb.asker.owner)
     if facts is None:
         raise UnknownNameError(
-            f"there is no session {session_id!r}", hint="GET /api/sessions lists them"
+            f"there is no conversation {session_id!r}", hint="GET /api/sessions lists them"
         )
     return facts
 
 
-# --- what experts say of them ----------------------------------------------------------------
+# --- expert feedback -------------------------------------------------------------------------
 
 feedback_router = FeatureRouter()
 
@@ -251,7 +256,7 @@ Rated = StrictInt | StrictFloat | None
 
 
 class CitationRequest(StrictModel):
-    """A place in a document: from ``start`` to ``end``, or where ``words`` stand."""
+    """A place in a document: from ``start`` to ``end``, or where ``words`` occur."""
 
     document_id: StrictStr = Field(alias="documentId")
     start: StrictInt | None = None
@@ -260,7 +265,7 @@ class CitationRequest(StrictModel):
 
 
 class SentenceRequest(StrictModel):
-    """What is said of one sentence; ``sentence`` counts from 0."""
+    """Feedback on one sentence; ``sentence`` counts from 0."""
 
     sentence: StrictInt
     score: Rated = Field(default=None, description="0–100; null: not rated")
@@ -273,7 +278,7 @@ class SentenceRequest(StrictModel):
 
 
 class FeedbackRequest(StrictModel):
-    """What is said of an answer; who says it is not for the client to tell."""
+    """Feedback on an answer; its author is the user who sends it."""
 
     score: Rated = Field(default=None, description="0–100; null: not rated")
     comment: StrictStr | None = None
@@ -283,52 +288,52 @@ class FeedbackRequest(StrictModel):
 
 
 class FeedbackListBody(Shape):
-    """Feedback, the oldest first, and how much there is."""
+    """A page of feedback, oldest first, with the total number."""
 
     feedback: tuple[Feedback, ...]
     total: int
 
 
 class RemovedFeedbackBody(Shape):
-    """Whose feedback was removed."""
+    """The removed feedback and its answer."""
 
     id: str
     answer_id: str
 
 
-FACES.show_whole(Imported, RefusedRow)
+FACES.show_whole(ImportResult, RefusedRow)
 
 
 @feedback_router.put("/api/answers/{answer_id}/feedback")
 def put_feedback(kb: Kb, answer_id: str, request: FeedbackRequest) -> Feedback:
-    """Rate an answer and its sentences; what was said of it before is replaced."""
-    given = request.model_dump(exclude_unset=True)
-    return give_feedback(kb, answer_id, given, author=kb.asker.owner, whole=True)
+    """Rate an answer and its sentences; replaces earlier feedback."""
+    values = request.model_dump(exclude_unset=True)
+    return give_feedback(kb, answer_id, values, author=kb.asker.owner, replace_all=True)
 
 
 @feedback_router.patch("/api/answers/{answer_id}/feedback")
 def patch_feedback(kb: Kb, answer_id: str, request: FeedbackRequest) -> Feedback:
-    """Change what is given and nothing else; null takes back what was said."""
-    given = request.model_dump(exclude_unset=True)
-    return give_feedback(kb, answer_id, given, author=kb.asker.owner)
+    """Change the given fields only; null removes a value."""
+    values = request.model_dump(exclude_unset=True)
+    return give_feedback(kb, answer_id, values, author=kb.asker.owner)
 
 
 @feedback_router.get("/api/answers/{answer_id}/feedback")
 def get_feedback(kb: Kb, answer_id: str) -> Feedback:
-    """What was said of an answer."""
-    return known_feedback(kb, answer_id, kb.asker.owner)
+    """Return the feedback on an answer."""
+    return require_feedback(kb, answer_id, kb.asker.owner)
 
 
 @feedback_router.delete("/api/answers/{answer_id}/feedback")
 def delete_feedback(kb: Kb, answer_id: str) -> RemovedFeedbackBody:
-    """Take back all that was said of an answer."""
-    found = known_feedback(kb, answer_id, kb.asker.owner)
-    kb.catalogue.feedback.remove(found.id)
-    return RemovedFeedbackBody(id=found.id, answer_id=found.answer_id)
+    """Remove the feedback on an answer."""
+    feedback = require_feedback(kb, answer_id, kb.asker.owner)
+    kb.catalogue.feedback.remove(feedback.id)
+    return RemovedFeedbackBody(id=feedback.id, answer_id=feedback.answer_id)
 
 
 @feedback_router.get("/api/feedback")
 def list_feedback(kb: Kb, limit: Listed = 50, offset: Offset = 0) -> FeedbackListBody:
-    """All feedback, the oldest first."""
-    found = kb.catalogue.feedback.every(limit=limit, offset=offset)
-    return FeedbackListBody(feedback=tuple(found), total=kb.catalogue.feedback.count())
+    """List all feedback, oldest first."""
+    page = kb.catalogue.feedback.list_all(limit=limit, offset=offset)
+    return FeedbackListBody(feedback=tuple(page), total=kb.catalogue.feedback.count())

@@ -1,4 +1,4 @@
-"""What is found and listed of the material: passages, documents, recordings, past questions."""
+"""Search routes: passages by query, speaker or date, and similar past questions."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from fastapi import Query, Request
 
 from wellread.ask.retrieve.past_questions import (
     Comparison,
-    Like,
+    SimilarityCriteria,
     SimilarQuestion,
+    default_criteria,
     formatted,
-    like,
     similar_questions,
 )
 from wellread.ask.retrieve.rated_questions import (
@@ -42,7 +42,7 @@ from wellread.store.schema.stored_values import Rights
 from wellread.types import Filters, SentenceFeedback
 
 router = FeatureRouter()
-MOST_SIMILAR = 50
+MAX_SIMILAR = 50
 # --- passages --------------------------------------------------------------------------------
 
 show_quoted(
@@ -54,18 +54,18 @@ show_quoted(
 )
 
 
-def _middle(found: Surroundings) -> int:
-    ids = [result.hit.passage.id for result in found.results]
-    return ids.index(found.passage_id)
+def _position(surroundings: Surroundings) -> int:
+    ids = [result.hit.passage.id for result in surroundings.results]
+    return ids.index(surroundings.passage_id)
 
 
 FACES.show(
     Surroundings,
     """document_id=document.id title=document.title passage_id ordinal passages before passage
     after""",
-    before=(tuple[Result, ...], lambda found: found.results[: _middle(found)]),
-    passage=(Result, lambda found: found.results[_middle(found)]),
-    after=(tuple[Result, ...], lambda found: found.results[_middle(found) + 1 :]),
+    before=(tuple[Result, ...], lambda found: found.results[: _position(found)]),
+    passage=(Result, lambda found: found.results[_position(found)]),
+    after=(tuple[Result, ...], lambda found: found.results[_position(found) + 1 :]),
 )
 
 
@@ -74,14 +74,14 @@ class ResultsBody(
     line="""query=found.query mode limits=found.filters notes=found.notes total=found.total
     results=found.results""",
 ):
-    """What was found, best first; without a query, what is there, newest first.
+    """Passages, best first; without a query, newest first.
 
-    ``total`` is the length of a whole list; null for a search, which ranks and does not count.
-    A result's ``quote`` is all of the passage, or what the speaker asked for says in it; its
-    ``score``, ``similarity`` and ``ranks`` are of a search; a list has none.
+    ``total`` is the length of a list; null for a search, which ranks without counting. A result's
+    ``quote`` is the whole passage, or the words of the requested speaker in it; only searches have
+    ``score``, ``similarity`` and ``ranks``.
 
     Attributes:
-        notes: which words were searched for in another spelling.
+        notes: words that were searched for in another spelling.
     """
 
     found: Results
@@ -90,63 +90,68 @@ class ResultsBody(
 
 @router.get("/api/search")
 def search_passages(kb: Kb, asked: Annotated[SearchQuery, Query()]) -> ResultsBody:
-    """The best passages for ``query``, best first."""
-    return ranked_body(kb, asked.query, asked.filters(), asked.mode, (asked.limit, asked.offset))
+    """Search passages by ``query``, best first."""
+    return search_body(kb, asked.query, asked.filters(), asked.mode, (asked.limit, asked.offset))
 
 
-# A name may hold a slash.
+# Names may contain slashes.
 @router.get("/api/search/speaker/{name:path}")
 def by_speaker(kb: Kb, name: str, asked: Annotated[SpeakerQuery, Query()]) -> ResultsBody:
-    """What the speaker says about ``query``; without one all of it, newest first."""
+    """Search the words of a speaker by ``query``; without one, list all, newest first."""
     limits = replace(asked.filters(), speakers=(name,))
-    return found_body(kb, asked.query, limits, asked.mode, (asked.limit, asked.offset))
+    return find_or_list(kb, asked.query, limits, asked.mode, (asked.limit, asked.offset))
 
 
 @router.get("/api/search/date-range")
 def by_date(kb: Kb, asked: Annotated[DateRangeQuery, Query()]) -> ResultsBody:
-    """What was published from ``start`` to ``end``; without a query newest first."""
+    """Search passages published from ``start`` to ``end``; without a query, newest first."""
     if not (asked.start or asked.end):
         raise RequestError(
             "the date range has neither start nor end", hint="give start, end or both"
         )
-    return found_body(kb, asked.query, asked.filters(), asked.mode, (asked.limit, asked.offset))
+    return find_or_list(kb, asked.query, asked.filters(), asked.mode, (asked.limit, asked.offset))
 
 
-Beside = Annotated[int, Query(ge=0, le=50)]
+Neighbours = Annotated[int, Query(ge=0, le=50)]
 
 
 @router.get("/api/segments/{passage_id}/context")
 def context(
-    kb: Kb, request: Request, passage_id: str, scope: Scope, before: Beside = 2, after: Beside = 2
+    kb: Kb,
+    request: Request,
+    passage_id: str,
+    scope: Scope,
+    before: Neighbours = 2,
+    after: Neighbours = 2,
 ) -> Surroundings:
-    """A passage with those before and after it in its document."""
-    found = around(kb, passage_id, before, after, scope)
-    note_opened(request, found.document.id)
-    return found
+    """Return a passage with its neighbours in the document."""
+    surroundings = around(kb, passage_id, before, after, scope)
+    note_opened(request, surroundings.document.id)
+    return surroundings
 
 
-def found_body(
+def find_or_list(
     kb: KnowledgeBase, query: str, limits: Filters, mode: SearchMode, page: tuple[int, int]
 ) -> ResultsBody:
-    """What was found, or without a query listed; ``page``: limit and offset."""
+    """Search by ``query``, or list without one; ``page`` is limit and offset."""
     if query.strip():
-        return ranked_body(kb, query, limits, mode, page)
+        return search_body(kb, query, limits, mode, page)
     limit, offset = page
     return results_body(newest(kb, limits, limit=limit, offset=offset), None)
 
 
-def ranked_body(
+def search_body(
     kb: KnowledgeBase, query: str, limits: Filters, mode: SearchMode, page: tuple[int, int]
 ) -> ResultsBody:
-    """What was found; ``page``: limit and offset."""
+    """Search by ``query``; ``page`` is limit and offset."""
     limit, offset = page
-    found = find(kb, query, limits, mode=mode, limit=offset + limit)
-    return results_body(replace(found, results=found.results[offset:]), mode)
+    results = find(kb, query, limits, mode=mode, limit=offset + limit)
+    return results_body(replace(results, results=results.results[offset:]), mode)
 
 
-def results_body(found: Results, mode: SearchMode | None) -> ResultsBody:
-    """What a search found (by ``mode``), or a list has."""
-    return ResultsBody(found=found, mode=mode if found.total is None else None)
+def results_body(results: Results, mode: SearchMode | None) -> ResultsBody:
+    """Return the reply of a search (by ``mode``) or of a list."""
+    return ResultsBody(found=results, mode=mode if results.total is None else None)
 
 
 # --- past questions --------------------------------------------------------------------------
@@ -155,10 +160,10 @@ FACES.show_whole(SentenceFeedback)
 
 
 class SimilarQuestionBody(Shape):
-    """A past question; ``expired`` says why its feedback counts no more, and is empty else.
+    """A past question; ``expired`` says why its feedback is no longer valid, if so.
 
-    It came in a document, or is an answer given here (``answer_id``), which an expert may have put
-    right (``correction``).
+    It was imported with a document or answered here (``answer_id``); ``correction`` is that of an
+    expert.
     """
 
     document_id: str
@@ -178,14 +183,14 @@ class SimilarQuestionBody(Shape):
 
 
 class SimilarBody(Shape):
-    """The past questions, the most similar first; ``prompt`` is what a model is shown of them."""
+    """Past questions, most similar first; ``prompt`` is their text in a model's prompt."""
 
     question: str
     results: tuple[SimilarQuestionBody, ...]
     prompt: str
 
 
-def wanted_like(
+def similarity_criteria(
     kb: KnowledgeBase,
     collections: tuple[str, ...],
     *,
@@ -193,53 +198,53 @@ def wanted_like(
     language: str,
     threshold: float | None,
     limit: int | None,
-) -> Like:
-    """Which past questions are wanted; what is not given is as in the settings."""
-    usual = like(kb, collections)
+) -> SimilarityCriteria:
+    """Return the similarity criteria; missing ones are taken from the settings."""
+    defaults = default_criteria(kb, collections)
     score, comparison = rating
-    return Like(
-        threshold=usual.threshold if threshold is None else threshold,
-        most=limit or usual.most,
-        rating=usual.rating if score is None else score,
-        comparison=usual.comparison if score is None else comparison,
+    return SimilarityCriteria(
+        threshold=defaults.threshold if threshold is None else threshold,
+        most=limit or defaults.most,
+        rating=defaults.rating if score is None else score,
+        comparison=defaults.comparison if score is None else comparison,
         language=language.strip().lower(),
-        collections=usual.collections,
+        collections=defaults.collections,
     )
 
 
 def similar_body(
     kb: KnowledgeBase,
     question: str,
-    wanted: Like,
+    criteria: SimilarityCriteria,
     may_edit: Callable[[str], bool] = lambda _: True,
 ) -> SimilarBody:
-    """What is asked for; experts' explanations only of collections that the asker may edit."""
+    """Find past questions; explanations are shown only for collections the asker may edit."""
     if not question.strip():
         raise RequestError("the question is empty", hint="give the question to compare with")
-    found = [
-        one if all(map(may_edit, one.collections or ("",))) else _unexplained(one)
-        for one in similar_questions(kb, question, wanted)
+    questions = [
+        one if all(map(may_edit, one.collections or ("",))) else _without_explanations(one)
+        for one in similar_questions(kb, question, criteria)
     ]
     return SimilarBody(
         question=question,
-        results=tuple(_similar_question(kb, one) for one in found),
-        prompt=formatted(found, partial(flagged_sentences, kb)),
+        results=tuple(_similar_question(kb, one) for one in questions),
+        prompt=formatted(questions, partial(flagged_sentences, kb)),
     )
 
 
-def _similar_question(kb: KnowledgeBase, one: SimilarQuestion) -> SimilarQuestionBody:
-    document, rated = one.document, one.rated
-    flagged = flagged_sentences(kb, one.collections)
+def _similar_question(kb: KnowledgeBase, similar: SimilarQuestion) -> SimilarQuestionBody:
+    document, rated = similar.document, similar.rated
+    flagged = flagged_sentences(kb, similar.collections)
     return SimilarQuestionBody.of(
-        one,
-        one.past,
+        similar,
+        similar.past,
         document_id=document.id if document else "",
         answer_id=rated.given.answer_id if rated else "",
-        collection=next(iter(one.collections), ""),
+        collection=next(iter(similar.collections), ""),
         language=document.language if document else "",
-        answer=without_flagged(one.past.answer, flagged),
-        correction=without_flagged(one.correction, flagged),
-        feedback=one.past.sentences,
+        answer=without_flagged(similar.past.answer, flagged),
+        correction=without_flagged(similar.correction, flagged),
+        feedback=similar.past.sentences,
     )
 
 
@@ -253,23 +258,23 @@ def similar(
     compare: Comparison = "lt",
     language: str = "",
     threshold: Annotated[float | None, Query(ge=-1, le=1)] = None,
-    limit: Annotated[int | None, Query(ge=1, le=MOST_SIMILAR)] = None,
+    limit: Annotated[int | None, Query(ge=1, le=MAX_SIMILAR)] = None,
 ) -> SimilarBody:
-    """Past questions like ``question`` that have an answer and feedback.
+    """Find past questions like ``question`` that have an answer and feedback.
 
-    Those that others asked here only where the collection is named. What experts explained is for
-    who may edit it. What is not given is as in the settings.
+    Questions of other users are included only when a collection is named. Experts' explanations
+    are shown to editors only. Missing parameters are taken from the settings.
     """
-    chosen = (rating, compare)
-    wanted = wanted_like(
-        kb, scope, rating=chosen, language=language, threshold=threshold, limit=limit
+    rating_limit = (rating, compare)
+    criteria = similarity_criteria(
+        kb, scope, rating=rating_limit, language=language, threshold=threshold, limit=limit
     )
     if not scope:
-        wanted = replace(wanted, owner=kb.asker.owner)
+        criteria = replace(criteria, owner=kb.asker.owner)
     rights: Rights = request.state.rights
-    return similar_body(kb, question, wanted, rights.may_edit)
+    return similar_body(kb, question, criteria, rights.may_edit)
 
 
-def _unexplained(one: SimilarQuestion) -> SimilarQuestion:
-    judged = tuple(replace(each, explanation="") for each in one.past.sentences)
-    return replace(one, past=replace(one.past, sentences=judged))
+def _without_explanations(similar: SimilarQuestion) -> SimilarQuestion:
+    judged = tuple(replace(each, explanation="") for each in similar.past.sentences)
+    return replace(similar, past=replace(similar.past, sentences=judged))

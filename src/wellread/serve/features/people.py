@@ -1,4 +1,4 @@
-"""People: their accounts and keys, what they may change, what they prefer and are told."""
+"""Accounts, API keys, edit checks, preferences and notices of users."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from wellread.ingest.sources.addresses import is_web
 from wellread.ingest.sources.discover import local_path
 from wellread.kb import KnowledgeBase
 from wellread.learning.preferences_learned import (
-    refreshed,
+    refresh_preferences,
     revoke,
     set_consent,
     set_preferences,
@@ -30,7 +30,7 @@ from wellread.serve.guards.route_rules import Kb
 from wellread.serve.guards.sign_in import FORBIDDEN
 from wellread.serve.views import FACES, PlainShape, Shape, show_plain
 from wellread.store.catalogue.accounts.sign_in_records import Accounts
-from wellread.store.catalogue.preference_records import KeptPreferences, Notice
+from wellread.store.catalogue.preference_records import Notice, StoredPreferences
 from wellread.store.schema.stored_values import (
     SCOPES,
     ApiKey,
@@ -70,14 +70,14 @@ class UserBody(PlainShape, line="*user groups"):
 
 
 class NewKeyBody(PlainShape, line="*made key"):
-    """A key, told once."""
+    """A new key with its secret, which is shown only once."""
 
     made: ApiKey
     key: str
 
 
 class ForgottenBody(PlainShape):
-    """What went with a user, and where something of it still stands."""
+    """Counts of what was deleted with a user, and the files that still hold traces of it."""
 
     user: str
     answers: int = 0
@@ -90,10 +90,10 @@ class ForgottenBody(PlainShape):
 
 def user_bodies(accounts: Accounts) -> list[UserBody]:
     """All users with their groups."""
-    groups = accounts.groups.every()
+    groups = accounts.groups.list_all()
     return [
-        UserBody(user=user, groups=tuple(one.name for one in groups if user.name in one.members))
-        for user in accounts.users.every()
+        UserBody(user=user, groups=tuple(g.name for g in groups if user.name in g.members))
+        for user in accounts.users.list_all()
     ]
 
 
@@ -105,51 +105,51 @@ def new_key(
     collections: list[str],
     days: int | None,
 ) -> NewKeyBody:
-    """Make a key of a user.
+    """Create an API key of a user.
 
     Args:
-        scopes: what it may do; none: read and ask.
-        collections: to which it is limited; none: all that the user may read.
-        days: until it expires; None: never.
+        scopes: what the key may do; read and ask when empty.
+        collections: those it is limited to; when empty, all that the user may read.
+        days: until it expires; None for never.
     """
-    chosen = [known_scope(one) for one in scopes] or ["read", "ask"]
-    until = None if days is None else datetime.now(UTC) + timedelta(days=days)
-    made, secret = accounts.keys.new(
+    chosen = [scope_named(scope) for scope in scopes] or ["read", "ask"]
+    expires_at = None if days is None else datetime.now(UTC) + timedelta(days=days)
+    key, secret = accounts.keys.new(
         user.id,
         name.strip() or "key",
-        [one for one in SCOPES if one in chosen],
+        [scope for scope in SCOPES if scope in chosen],
         collections or None,
-        until,
+        expires_at,
     )
-    return NewKeyBody(made=made, key=secret)
+    return NewKeyBody(made=key, key=secret)
 
 
-def known_scope(given: str) -> Scope:
-    """The scope of that name."""
-    found = next((one for one in SCOPES if one == given.strip()), None)
-    if found is None:
-        raise RequestError(f"{given!r} is no scope", hint=f"one of {', '.join(SCOPES)}")
-    return found
+def scope_named(name: str) -> Scope:
+    """Return the scope with this name."""
+    scope = next((known for known in SCOPES if known == name.strip()), None)
+    if scope is None:
+        raise RequestError(f"there is no scope {name!r}", hint=f"one of {', '.join(SCOPES)}")
+    return scope
 
 
-def key_named(keys: list[ApiKey], given: str) -> ApiKey:
-    """The key whose id, beginning or name is ``given``."""
-    found = [one for one in keys if given in (one.id, one.start, one.name)]
-    if len(found) != 1:
-        said = "more than one key" if found else "no key"
+def key_named(keys: list[ApiKey], name: str) -> ApiKey:
+    """Return the only key with this id, prefix or name."""
+    matches = [key for key in keys if name in (key.id, key.start, key.name)]
+    if len(matches) != 1:
+        problem = "several keys match" if matches else "no key matches"
         raise RequestError(
-            f"there is {said} that {given!r} names", hint="'wellread users key' shows their ids"
+            f"{problem} {name!r}", hint="'wellread users key' lists the keys with their ids"
         )
-    return found[0]
+    return matches[0]
 
 
-# --- where somebody may add and remove material ----------------------------------------------
+# --- who may add and remove material ---------------------------------------------------------
 
 
 def check_may_edit(request: Request, collection: str) -> None:
-    """Refuse a change of a collection that is not open to an editor for that.
+    """Raise 403 unless the user may edit the collection.
 
-    It is the same for one that is not there: what exists is not told.
+    An unknown collection gives the same error, so that its existence is not revealed.
     """
     if not cast(Rights, request.state.rights).may_edit(collection):
         raise HTTPException(FORBIDDEN.status, FORBIDDEN.detail)
@@ -158,19 +158,19 @@ def check_may_edit(request: Request, collection: str) -> None:
 def check_may_read(
     request: Request, kb: KnowledgeBase, collection: str, inputs: Iterable[str]
 ) -> None:
-    """Refuse files and folders of the machine to everybody but admins.
+    """Refuse files and folders of the server to everybody except admins.
 
-    Its files are not the users': the settings and the catalogue are among them. Addresses of the
-    web, and what was uploaded into the collection, may be read by whoever may edit it.
+    The settings and the catalogue are among these files. Web addresses and files uploaded into the
+    collection are allowed for all of its editors.
     """
     if cast(Rights, request.state.rights).is_admin:
         return
-    kept = upload_folder(kb, collection).resolve()
-    for given in inputs:
-        if not is_web(given) and not Path(local_path(given)).resolve().is_relative_to(kept):
+    uploads = upload_folder(kb, collection).resolve()
+    for address in inputs:
+        if not is_web(address) and not Path(local_path(address)).resolve().is_relative_to(uploads):
             raise SourceError(
-                given,
-                "is no address that may be read from here",
+                address,
+                "may not be read: it is a file of the server, not a web address",
                 hint="upload the files, or ask an admin of this server",
             )
 
@@ -178,7 +178,7 @@ def check_may_read(
 # --- preferences -----------------------------------------------------------------------------
 
 KINDS: tuple[RuleKind, ...] = ("document", "collection", "source_type", "site")
-MOST_RULES = 200
+MAX_RULES = 200
 
 FACES.show(SourceRule)
 
@@ -187,7 +187,7 @@ class NamedRule(Shape, line="*rule title"):
     """Sources, written ``KIND:VALUE``: document, collection, source_type or site.
 
     Attributes:
-        title: of a document.
+        title: of the document, if it is one.
     """
 
     rule: SourceRule
@@ -195,7 +195,7 @@ class NamedRule(Shape, line="*rule title"):
 
 
 class Learned(Shape, line="rule effect=learned.effect why=learned.why revoked=learned.revoked"):
-    """What feedback suggests; it holds unless it is revoked."""
+    """A preference learned from feedback, in force unless revoked."""
 
     rule: NamedRule
     learned: LearnedPreference
@@ -213,11 +213,11 @@ class PreferencesBody(
         ],
     ),
 ):
-    """What is set, what was learned, and what can be chosen.
+    """The chosen and learned preferences, and the available personas.
 
     Attributes:
-        languages: that the interface is written in.
-        consent: whether ratings may add to the preferences.
+        languages: of the user interface.
+        consent: whether preferences may be learned from ratings.
     """
 
     given: Preferences
@@ -230,11 +230,11 @@ class PreferencesBody(
     languages: tuple[str, ...] = ("en",)
 
 
-Rules = Annotated[tuple[Annotated[str, Field(max_length=500)], ...], Field(max_length=MOST_RULES)]
+Rules = Annotated[tuple[Annotated[str, Field(max_length=500)], ...], Field(max_length=MAX_RULES)]
 
 
 class PreferencesChange(StrictModel, frozen=True):
-    """What is to be changed; what is not given stays. Sources are written ``KIND:VALUE``."""
+    """Changes; missing fields keep their values. Sources are written ``KIND:VALUE``."""
 
     preferred: Rules | None = None
     lowered: Rules | None = None
@@ -244,67 +244,67 @@ class PreferencesChange(StrictModel, frozen=True):
     persona: Annotated[str, Field(max_length=60)] | None = None
     collection: Annotated[str, Field(max_length=200)] | None = None
     consent: bool | None = None
-    revoke: Rules = Field(default=(), description="ids of documents about which was learned")
+    revoke: Rules = Field(default=(), description="ids of documents with a learned preference")
     restore: Rules = ()
 
 
 @router.get("/api/preferences")
 def preferences(kb: Kb) -> PreferencesBody:
-    """What is set, what was learned and why, and the personas that can be chosen."""
+    """The chosen and learned preferences with reasons, and the available personas."""
     return preferences_body(kb, kb.asker.owner)
 
 
 @router.patch("/api/preferences")
 def change(kb: Kb, request: PreferencesChange) -> PreferencesBody:
-    """Change what is given; give or withdraw consent; revoke what was learned."""
+    """Change preferences, give or withdraw consent, revoke or restore learned ones."""
     change_preferences(kb, kb.asker.owner, request)
     return preferences_body(kb, kb.asker.owner)
 
 
 def preferences_body(kb: KnowledgeBase, owner: str) -> PreferencesBody:
-    """Everything about the preferences of ``owner``."""
-    kept = refreshed(kb, owner)
-    given = kept.given
-    rules = [*given.preferred, *given.lowered, *given.muted, *(one.rule for one in kept.learned)]
-    facts = kb.catalogue.facts({one.value for one in rules if one.kind == "document"})
+    """Return all preferences of ``owner``."""
+    stored = refresh_preferences(kb, owner)
+    chosen = stored.given
+    rules = [*chosen.preferred, *chosen.lowered, *chosen.muted, *(x.rule for x in stored.learned)]
+    facts = kb.catalogue.facts({rule.value for rule in rules if rule.kind == "document"})
 
-    def named(rule: SourceRule) -> NamedRule:
-        known = facts.get(rule.value) if rule.kind == "document" else None
-        return NamedRule(rule=rule, title=known.title if known else "")
+    def with_title(rule: SourceRule) -> NamedRule:
+        document = facts.get(rule.value) if rule.kind == "document" else None
+        return NamedRule(rule=rule, title=document.title if document else "")
 
     return PreferencesBody(
-        given=given,
-        preferred=tuple(map(named, given.preferred)),
-        lowered=tuple(map(named, given.lowered)),
-        muted=tuple(map(named, given.muted)),
-        consent=kept.consent,
-        learned=tuple(Learned(rule=named(one.rule), learned=one) for one in kept.learned),
+        given=chosen,
+        preferred=tuple(map(with_title, chosen.preferred)),
+        lowered=tuple(map(with_title, chosen.lowered)),
+        muted=tuple(map(with_title, chosen.muted)),
+        consent=stored.consent,
+        learned=tuple(Learned(rule=with_title(x.rule), learned=x) for x in stored.learned),
         personas=personas(kb),
     )
 
 
 def change_preferences(kb: KnowledgeBase, owner: str, change: PreferencesChange) -> None:
-    """Keep the change, all of it or nothing of what was set."""
-    kept: KeptPreferences = kb.catalogue.preferences.of(owner)
-    plain = change.model_dump(exclude_none=True, exclude={"consent", "revoke", "restore"})
+    """Check and store the change; nothing is stored when a value is invalid."""
+    stored: StoredPreferences = kb.catalogue.preferences.of(owner)
+    changes = change.model_dump(exclude_none=True, exclude={"consent", "revoke", "restore"})
     values = {
         name: rules_of(kb, value) if name in ("preferred", "lowered", "muted") else value
-        for name, value in plain.items()
+        for name, value in changes.items()
     }
-    held = {
-        name: getattr(kept.given, name)
+    current = {
+        name: getattr(stored.given, name)
         for name in PreferencesChange.model_fields
-        if hasattr(kept.given, name)
+        if hasattr(stored.given, name)
     }
-    given = Preferences(**{**held, **values})
-    if given.persona and given.persona not in personas(kb):
+    prefs = Preferences(**{**current, **values})
+    if prefs.persona and prefs.persona not in personas(kb):
         raise RequestError(
-            f"there is no persona {given.persona!r}",
-            hint=f"there are: {', '.join(personas(kb)) or 'none; docs/learning.md'}",
+            f"there is no persona {prefs.persona!r}",
+            hint=f"known: {', '.join(personas(kb)) or 'none; see docs/learning.md'}",
         )
-    check_collections(kb, Filters(collections=(given.collection,) if given.collection else ()))
-    if plain:
-        set_preferences(kb, owner, given)
+    check_collections(kb, Filters(collections=(prefs.collection,) if prefs.collection else ()))
+    if changes:
+        set_preferences(kb, owner, prefs)
     if change.consent is not None:
         set_consent(kb, owner, change.consent)
     for document_id in change.revoke:
@@ -313,37 +313,37 @@ def change_preferences(kb: KnowledgeBase, owner: str, change: PreferencesChange)
         revoke(kb, owner, document_id, again=True)
 
 
-def rules_of(kb: KnowledgeBase, given: Sequence[str]) -> tuple[SourceRule, ...]:
-    """The rules that are written ``KIND:VALUE``; a document may be given by its title."""
-    found = []
-    for text in given:
+def rules_of(kb: KnowledgeBase, texts: Sequence[str]) -> tuple[SourceRule, ...]:
+    """Parse rules written ``KIND:VALUE``; a document may be given by its title."""
+    rules = []
+    for text in texts:
         name, _, value = (part.strip() for part in text.partition(":"))
         kind = next((one for one in KINDS if one == name), None)
         if kind is None or not value:
             raise RequestError(
-                f"{text!r} names no sources",
-                hint=f"write KIND:VALUE, KIND one of {', '.join(KINDS)}",
+                f"{text!r} is not a rule for sources",
+                hint=f"write KIND:VALUE with a KIND of {', '.join(KINDS)}",
             )
-        # The page writes the title behind the id, for whoever reads it.
+        # The page shows ``ID # TITLE``.
         first = value.partition(" # ")[0]
         if kind == "document" and kb.catalogue.facts({first}):
             value = first
         elif kind == "document":
-            named = [one.id for one in kb.catalogue.listings.titles(()) if one.title == value]
-            if len(named) != 1:
-                why = "several documents are" if named else "no document is"
-                raise RequestError(f"{why} called {value!r}", hint="give the id of a document")
-            value = named[0]
-        found.append(SourceRule(kind=kind, value=value))
-    return tuple(dict.fromkeys(found))
+            ids = [one.id for one in kb.catalogue.listings.titles(()) if one.title == value]
+            if len(ids) != 1:
+                why = "several documents have" if ids else "no document has"
+                raise RequestError(f"{why} the title {value!r}", hint="give the id of a document")
+            value = ids[0]
+        rules.append(SourceRule(kind=kind, value=value))
+    return tuple(dict.fromkeys(rules))
 
 
-def rule_words(named: NamedRule) -> str:
+def rule_words(rule: NamedRule) -> str:
     """``document:“Title”`` or ``site:example.org``."""
-    return f"{named.rule.kind}:{f'“{named.title}”' if named.title else named.rule.value}"
+    return f"{rule.rule.kind}:{f'“{rule.title}”' if rule.title else rule.rule.value}"
 
 
-# --- what a person is told when they come back -----------------------------------------------
+# --- notices ---------------------------------------------------------------------------------
 
 FACES.show(Notice)
 
@@ -355,15 +355,15 @@ class NoticesBody(Shape):
 
 
 def notices_body(kb: KnowledgeBase, *, every: bool = False, limit: int = 100) -> NoticesBody:
-    """What nobody has seen yet, or ``every`` one.
+    """Return the unread notices, or all of them with ``every``.
 
-    A home without users is one person's, who is told all of it, also what experts would be told
-    whose feedback was imported.
+    Without accounts there is one user, who also gets the notices for experts whose feedback was
+    imported.
     """
-    told, asker = kb.catalogue.notices, kb.asker
-    found = (
-        told.newest(unseen=not every, limit=limit)
+    records, asker = kb.catalogue.notices, kb.asker
+    notices = (
+        records.newest(unseen=not every, limit=limit)
         if asker == LOCAL
-        else told.of(asker.owner, unseen=not every, limit=limit)
+        else records.of(asker.owner, unseen=not every, limit=limit)
     )
-    return NoticesBody(notices=tuple(found))
+    return NoticesBody(notices=tuple(notices))

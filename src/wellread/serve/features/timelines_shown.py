@@ -1,4 +1,4 @@
-"""Collections, stories, and how a topic went on: what happened by day, week, month or year."""
+"""Routes for collections, timelines of topics, and news stories."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from wellread.kb import KnowledgeBase
 from wellread.library.named_things import Topic, topics
 from wellread.library.timelines import Entry, Taken, Timeline, timeline
 from wellread.library.timelines import Window as Between
-from wellread.serve.features.feature import DEEPEST, FeatureRouter, Many, Scope, Window
+from wellread.serve.features.feature import MAX_SEARCH_OFFSET, FeatureRouter, Limit, Scope, Window
 from wellread.serve.guards.route_rules import Kb
-from wellread.serve.views import FACES, Quoted, Shape, address_of, opened_at, view_url
+from wellread.serve.views import FACES, Quoted, Shape, address_of, view_url, view_url_of_span
 from wellread.store.catalogue.documents.entity_nodes import EntityNode, MentionTotal
 from wellread.store.catalogue.documents.story_records import Story, StoryItem, SummarySentence
 from wellread.text.periods import first_moment, last_moment
@@ -25,14 +25,14 @@ from wellread.types import Filters
 
 router, stories_router = FeatureRouter(), FeatureRouter()
 Unit = Literal["day", "week", "month", "year"]
-# The longest stretch that is shown by that unit, in days.
-LONGEST: tuple[tuple[Unit, int], ...] = (("day", 31), ("week", 26 * 7), ("month", 3 * 366))
-MOST_PERIODS = 1_000
-LONGEST_AGO = datetime.min.replace(tzinfo=UTC)
+# The longest time span that is shown in each unit, in days.
+MAX_DAYS_BY_UNIT: tuple[tuple[Unit, int], ...] = (("day", 31), ("week", 26 * 7), ("month", 3 * 366))
+MAX_PERIODS = 1_000
+EARLIEST = datetime.min.replace(tzinfo=UTC)
 
 
 class Period(Shape):
-    """A day, week, month or year, and how many dates are in it."""
+    """A day, week, month or year with the number of dates in it."""
 
     label: str
     start: date
@@ -40,23 +40,23 @@ class Period(Shape):
 
 
 def unit_for(first: datetime, last: datetime) -> Unit:
-    """The finest unit in which the stretch has a readable number of periods."""
+    """Return the finest unit that divides the time span into a readable number of periods."""
     days = (last - first).days
-    return next((unit for unit, longest in LONGEST if days <= longest), "year")
+    return next((unit for unit, longest in MAX_DAYS_BY_UNIT if days <= longest), "year")
 
 
 def periods(dates: Sequence[datetime], unit: Unit) -> list[Period]:
-    """Every period from the first date to the last, those without a date too."""
+    """Return all periods from the first to the last date, including empty ones."""
     if not dates:
         return []
     starts = [_start(moment.date(), unit) for moment in dates]
-    found: list[Period] = []
+    result: list[Period] = []
     current = min(starts)
     while current <= max(starts):
         label, count = _label(current, unit), starts.count(current)
-        found.append(Period(label=label, start=current, count=count))
+        result.append(Period(label=label, start=current, count=count))
         current = _next(current, unit)
-    return found
+    return result
 
 
 def _start(day: date, unit: Unit) -> date:
@@ -83,7 +83,7 @@ def _label(start: date, unit: Unit) -> str:
 
 
 class OftenNamed(Shape, line="*node mentioned_in=total.documents mentions=total.mentions"):
-    """An entity, in how many documents it is named, and how often altogether."""
+    """An entity with the numbers of documents and mentions that name it."""
 
     node: EntityNode
     total: MentionTotal
@@ -100,7 +100,7 @@ FACES.show(
 
 
 class TopicsBody(Shape):
-    """Every collection; ``first`` and ``last``: dates of its oldest and newest document."""
+    """All collections; ``first`` and ``last`` are the dates of their oldest and newest document."""
 
     topics: tuple[Topic, ...]
 
@@ -109,7 +109,7 @@ class TopicsBody(Shape):
 def list_topics(
     kb: Kb, scope: Scope, entities: Annotated[int, Query(ge=0, le=200)] = 10
 ) -> TopicsBody:
-    """The collections that a question can be scoped to, with what is named most in each."""
+    """List the collections with the entities named most in each."""
     return TopicsBody(topics=tuple(topics(kb, scope, entities=entities)))
 
 
@@ -117,7 +117,7 @@ def list_topics(
 
 
 def _source(entry: Entry) -> Quoted | None:
-    """The place of an entry; a story that has no summary just now has none."""
+    """Return the place of an entry; None for a story without a summary."""
     if not (entry.document and entry.span and entry.locator):
         return None
     return Quoted(document=entry.document, span=entry.span, text=entry.text, locator=entry.locator)
@@ -138,10 +138,10 @@ class TimelineBody(
     others=found.others counted=found.counted unit periods total=found.total undated=found.undated
     entries=found.entries""",
 ):
-    """How a topic went on, oldest first.
+    """The events of a topic, oldest first.
 
     Attributes:
-        taken: what the name was taken for; ``others`` are what else is called so.
+        taken: what the name was understood as; ``others`` have the same name.
         counted: what the periods count.
     """
 
@@ -162,30 +162,32 @@ def topic_timeline(
     unit: Unit | None = None,
     limit: Annotated[int, Query(ge=1, le=1_000)] = 50,
 ) -> TimelineBody:
-    """How the collection, entity or story of this name went on, oldest first.
+    """Return the timeline of the collection, entity or story of this name, oldest first.
 
-    ``kind`` takes the name for this only.
+    ``kind`` restricts what the name may refer to.
     """
     window = Between(
         since=first_moment(from_) if from_ else None,
         until=last_moment(to) if to else None,
         limit=limit,
     )
-    found = timeline(kb, name, window, collections=scope, taken=kind)
-    return timeline_body(name, found, unit)
+    events = timeline(kb, name, window, collections=scope, taken=kind)
+    return timeline_body(name, events, unit)
 
 
-def timeline_body(name: str, found: Timeline, unit: Unit | None = None) -> TimelineBody:
-    """A timeline counted by ``unit``, or by the finest one that is readable."""
-    dates = found.dates
+def timeline_body(name: str, timeline: Timeline, unit: Unit | None = None) -> TimelineBody:
+    """Return the timeline counted by ``unit``, by default the finest readable one."""
+    dates = timeline.dates
     chosen = unit or (unit_for(dates[0], dates[-1]) if dates else "day")
     days = {"day": 1, "week": 7, "month": 28, "year": 365}[chosen]
-    if dates and (dates[-1] - dates[0]).days > MOST_PERIODS * days:
+    if dates and (dates[-1] - dates[0]).days > MAX_PERIODS * days:
         raise RequestError(
             f"from {dates[0]:%Y-%m-%d} to {dates[-1]:%Y-%m-%d} there are too many periods",
-            hint="count by a longer one, or set from and to",
+            hint="choose a longer unit, or set from and to",
         )
-    return TimelineBody(name=name, found=found, unit=chosen, periods=tuple(periods(dates, chosen)))
+    return TimelineBody(
+        name=name, found=timeline, unit=chosen, periods=tuple(periods(dates, chosen))
+    )
 
 
 # --- stories ---------------------------------------------------------------------------------
@@ -193,7 +195,7 @@ def timeline_body(name: str, found: Timeline, unit: Unit | None = None) -> Timel
 FACES.show(
     SummarySentence,
     "text document_id view_url source_span=span",
-    view_url=(str, lambda said: view_url(said.document_id, "", said.span)),
+    view_url=(str, lambda place: view_url(place.document_id, "", place.span)),
 )
 FACES.show(
     Story,
@@ -209,7 +211,7 @@ FACES.show(
         str | None,
         lambda item: f"{item.repeats[0]}:{item.repeats[1]}" if item.repeats else None,
     ),
-    view_url=(str, lambda item: opened_at(item.document, item.span)),
+    view_url=(str, lambda item: view_url_of_span(item.document, item.span)),
 )
 FACES.show(
     FoundItem,
@@ -219,9 +221,9 @@ FACES.show(
 
 
 class StoryLine(Shape, line="*story score"):
-    """A story on a list; ``score`` is of a search and null on a list.
+    """A story in a list; ``score`` is null unless it was searched for.
 
-    ``timeline`` of its topic has its news: ``GET /api/topics/{id}/timeline?kind=story``.
+    Its news items are at ``GET /api/topics/{id}/timeline?kind=story``.
     """
 
     story: Story
@@ -229,9 +231,9 @@ class StoryLine(Shape, line="*story score"):
 
 
 class StoryListBody(Shape):
-    """A part of the list of stories: the latest first, or the best for ``query``.
+    """A page of stories, latest first, or best first for a ``query``.
 
-    ``total`` is the length of the whole list; null for a search, which ranks and does not count.
+    ``total`` is the length of the whole list; null for a search, which ranks without counting.
     """
 
     query: str
@@ -246,33 +248,33 @@ def list_stories(
     scope: Scope,
     window: Window,
     query: Annotated[str, Query(max_length=4_000)] = "",
-    limit: Many = 20,
-    offset: Annotated[int, Query(ge=0, le=DEEPEST)] = 0,
+    limit: Limit = 20,
+    offset: Annotated[int, Query(ge=0, le=MAX_SEARCH_OFFSET)] = 0,
 ) -> StoryListBody:
-    """Stories, the latest first, or with ``query`` the best first; a page of them."""
+    """List stories, latest first, or search them with ``query``, best first."""
     if query.strip():
-        # Who looks around wants the old ones too.
-        wanted = StoryQuery(
+        # A search also covers old stories.
+        story_query = StoryQuery(
             text=query,
             collections=scope,
-            since=window[0] or LONGEST_AGO,
+            since=window[0] or EARLIEST,
             until=window[1],
             top_k=limit + offset,
         )
-        found = find_stories(kb, wanted)[offset:]
-        lines = [StoryLine(story=one.story, score=round(one.score, 4)) for one in found]
+        matches = find_stories(kb, story_query)[offset:]
+        lines = [StoryLine(story=one.story, score=round(one.score, 4)) for one in matches]
         total = None
     else:
         check_collections(kb, Filters(collections=scope))
         stored = kb.catalogue.stories
         latest = stored.latest(scope, *window, limit, offset)
         lines = [StoryLine(story=story, score=None) for story in latest]
-        total = stored.many(scope, *window)
+        total = stored.count_latest(scope, *window)
     return StoryListBody(query=query, total=total, offset=offset, stories=tuple(lines))
 
 
 class StoryDetail(Shape, line="*story unit periods news"):
-    """A story with its periods and its news items, the oldest first."""
+    """A story with its periods and news items, oldest first."""
 
     story: Story
     unit: Unit
@@ -281,18 +283,18 @@ class StoryDetail(Shape, line="*story unit periods news"):
 
 
 def story_detail(kb: KnowledgeBase, story_id: str, limit: int) -> StoryDetail:
-    """The story whose id begins so, with at most ``limit`` of its news items, the newest."""
-    found = kb.catalogue.stories.named(story_id) if story_id.strip() else []
-    if len(found) != 1:
-        what = "several stories have" if found else "no story has"
+    """Return the story with this id prefix and its newest ``limit`` news items."""
+    matches = kb.catalogue.stories.named(story_id) if story_id.strip() else []
+    if len(matches) != 1:
+        what = "several stories have" if matches else "no story has"
         raise UnknownNameError(
             f"{what} an id that begins with {story_id!r}", hint="/stories lists them"
         )
-    items = kb.catalogue.stories.items(found[0].id)
+    items = kb.catalogue.stories.items(matches[0].id)
     dates = [item.published_at for item in items if item.published_at]
     unit = unit_for(dates[0], dates[-1]) if dates else "day"
     return StoryDetail(
-        story=found[0],
+        story=matches[0],
         unit=unit,
         periods=tuple(periods(dates, unit)),
         news=tuple(items[-limit:]),

@@ -1,1 +1,1 @@
-"""What stands between a connection and the routes: each refuses before any work is done."""
+"""Middleware that checks requests before any work is done."""

@@ -1,9 +1,9 @@
-"""Guards on what comes in: the host it names, the page it comes from, its headers and its body.
+"""Middleware that checks a request's host, origin, headers and body before any work is done.
 
-Each refuses before any work is done. A browser says where a request comes from (``Sec-Fetch-Site``,
-or ``Origin`` where it is older); programs send neither and are let through. A body of which every
-byte is there cannot hold up a worker, and what reads on knows that the next message says that the
-client has gone; uploads are counted and timed while their routes read them.
+Browsers send the origin of a request (``Sec-Fetch-Site``, or ``Origin`` from older ones); programs
+send neither and pass. A body is read completely before the route runs, so that a slow client cannot
+block a worker and the next message can only be the disconnect; the bodies of uploads are counted
+and timed while their routes read them.
 """
 
 from __future__ import annotations
@@ -24,28 +24,30 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from wellread.serve.error_shapes import Problem, problem_of_status
-from wellread.serve.guards.refusals import SECURITY_HEADERS, Refusals
+from wellread.serve.guards.refusals import SECURITY_HEADERS, ErrorResponses
 from wellread.serve.guards.route_rules import route_of
 
 
-class LocalNames:
-    """Refuses requests that name another host than these.
+class AllowedHosts:
+    """Refuses requests whose ``Host`` header is not one of these names.
 
-    A page could otherwise point a name of its own at 127.0.0.1 and read the answers (DNS
-    rebinding); the browser then sends that name.
+    A hostile page could otherwise point its own host name at 127.0.0.1 and read the answers (DNS
+    rebinding); the browser then sends that host name.
     """
 
-    def __init__(self, app: ASGIApp, names: Collection[str] | None, refusals: Refusals) -> None:
-        """``names``: None: any, which is for servers on which everybody has to sign in.
+    def __init__(
+        self, app: ASGIApp, names: Collection[str] | None, responses: ErrorResponses
+    ) -> None:
+        """``names`` is None for any host, on servers where everybody has to sign in.
 
-        A page of another name has no cookie of theirs.
+        Under another host name, the browser does not send the session cookie.
         """
         self.app = app
         self.names = None if names is None else frozenset(map(str.lower, names))
-        self.refusals = refusals
+        self.responses = responses
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on when it names this machine."""
+        """Pass the request on when its host is allowed."""
         if scope["type"] != "http" or self.names is None or _host(scope) in self.names:
             await self.app(scope, receive, send)
             return
@@ -54,93 +56,93 @@ class LocalNames:
             f"This server does not answer for the host {_host(scope)!r}.",
             "Use http://127.0.0.1 with the port that it printed, or name the host in serve.names.",
         )
-        await self.refusals.refuse(problem, scope, receive, send)
+        await self.responses.send(problem, scope, receive, send)
 
 
 def _host(scope: Scope) -> str:
-    """The host that the request names, without its port."""
-    named = Headers(scope=scope).get("host", "").lower()
-    if named.startswith("["):
-        return named.partition("]")[0] + "]"
-    return named.partition(":")[0]
+    """The host in the ``Host`` header, in lower case and without its port."""
+    host = Headers(scope=scope).get("host", "").lower()
+    if host.startswith("["):
+        return host.partition("]")[0] + "]"
+    return host.partition(":")[0]
 
 
 READING = ("GET", "HEAD")
-OUR_SITES = ("same-origin", "none")  # none: typed, or a bookmark
-INTERFACES = ("/api/", "/v1/", "/mcp")  # what no person reads
-SEARCHES = "query"  # the parameter by which pages search
+OWN_SITES = ("same-origin", "none")  # none: a typed address or a bookmark
+INTERFACES = ("/api/", "/v1/", "/mcp")  # for programs only
+SEARCH_PARAMETER = "query"  # the query parameter of pages that search
 FOREIGN = problem_of_status(
     403,
-    "The request comes from a page of another address.",
+    "The request comes from a page on another site.",
     "Use the pages of this server, or send neither Origin nor Sec-Fetch-Site.",
 )
 FOREIGN_SEARCH = problem_of_status(
     403,
-    "A page of another address has linked to a search.",
-    "Type the address into the browser, or search here.",
+    "A page on another site linked to a search.",
+    "Type the address into the browser, or search from a page of this server.",
 )
 
 
 class ForeignRequests:
-    """Refuses what comes from elsewhere, but for a page that a person opens by a link."""
+    """Refuses requests made by other sites, except a link that a person follows to a page."""
 
-    def __init__(self, app: ASGIApp, refusals: Refusals) -> None:
+    def __init__(self, app: ASGIApp, responses: ErrorResponses) -> None:
         self.app = app
-        self.refusals = refusals
+        self.responses = responses
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on unless it comes from elsewhere."""
+        """Pass the request on unless another site made it."""
         if scope["type"] != "http" or not is_foreign(scope):
             await self.app(scope, receive, send)
         elif not _is_visit(scope):
-            await self.refusals.refuse(FOREIGN, scope, receive, send)
+            await self.responses.send(FOREIGN, scope, receive, send)
         elif _searches(scope):
-            await self.refusals.refuse(FOREIGN_SEARCH, scope, receive, send)
+            await self.responses.send(FOREIGN_SEARCH, scope, receive, send)
         else:
             await self.app(scope, receive, send)
 
 
 def is_foreign(scope: Scope) -> bool:
-    """Whether a page of another address made the request."""
+    """Whether a page on another site made the request."""
     headers = Headers(scope=scope)
     site, origin = headers.get("sec-fetch-site"), headers.get("origin")
     if site:
-        return site.strip().lower() not in OUR_SITES
+        return site.strip().lower() not in OWN_SITES
     if origin is None:
         return False
     try:
-        named = urlsplit(origin)
+        page = urlsplit(origin)
     except ValueError:
         return True
-    return (named.scheme, named.netloc) != (scope["scheme"], headers.get("host", ""))
+    return (page.scheme, page.netloc) != (scope["scheme"], headers.get("host", ""))
 
 
 def _is_visit(scope: Scope) -> bool:
-    """Whether a person followed a link to a page, and no picture, script or frame loads it."""
+    """Whether a person followed a link to a page; not an image, script or frame that loads it."""
     headers = Headers(scope=scope)
-    opens = headers.get("sec-fetch-mode", "navigate") == "navigate"
-    whole = headers.get("sec-fetch-dest", "document") == "document"
-    page = not route_of(scope).startswith(INTERFACES) and "origin" not in headers
-    return scope["method"] in READING and opens and whole and page
+    navigates = headers.get("sec-fetch-mode", "navigate") == "navigate"
+    is_document = headers.get("sec-fetch-dest", "document") == "document"
+    is_page = not route_of(scope).startswith(INTERFACES) and "origin" not in headers
+    return scope["method"] in READING and navigates and is_document and is_page
 
 
 def _searches(scope: Scope) -> bool:
-    given = parse_qsl(scope["query_string"].decode("latin-1"))
-    return any(name == SEARCHES and value.strip() for name, value in given)
+    parameters = parse_qsl(scope["query_string"].decode("latin-1"))
+    return any(name == SEARCH_PARAMETER and value.strip() for name, value in parameters)
 
 
-SLOWEST = 64_000  # bytes a second that a body has to come at, once its first seconds are over
+MIN_BYTES_PER_SECOND = 64_000  # bytes per second that a body must reach after its first seconds
 FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
-DEEPEST = 200  # levels of JSON; nothing that is asked for has five
+MAX_JSON_DEPTH = 200  # levels of JSON; no valid request has five
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BodyLimits:
-    """How large a body may be, and how slow.
+    """The largest size and longest duration of a request body.
 
     Attributes:
-        larger: routes whose bodies have a limit of their own (uploads), read by their routes.
-        seconds: until the first byte has come; after that at ``SLOWEST`` at least.
+        larger: byte limits of routes that read their bodies themselves (uploads).
+        seconds: allowed in addition to the time that the body takes at ``MIN_BYTES_PER_SECOND``.
     """
 
     most_bytes: int
@@ -148,25 +150,25 @@ class BodyLimits:
     larger: Mapping[str, int] = field(default_factory=dict)
 
     def of(self, scope: Scope) -> int:
-        """The most bytes that a body may have at the address that is asked."""
+        """The most bytes that the body of this request may have."""
         return self.larger.get(route_of(scope), self.most_bytes)
 
 
 class RefusedBodyError(Exception):
-    """A body that is too large, too slow, or broken off."""
+    """Raised for a body that is too large, too slow or incomplete."""
 
     def __init__(self, problem: Problem | None = None) -> None:
-        super().__init__(problem.detail if problem else "the client has gone")
+        super().__init__(problem.detail if problem else "the client has disconnected")
         self.problem = problem
 
 
 class RequestBodies:
-    """Reads bodies within their limits, and passes them on whole."""
+    """Reads each body within its limits and passes it on in one message."""
 
-    def __init__(self, app: ASGIApp, limits: BodyLimits, refusals: Refusals) -> None:
+    def __init__(self, app: ASGIApp, limits: BodyLimits, responses: ErrorResponses) -> None:
         self.app = app
         self.limits = limits
-        self.refusals = refusals
+        self.responses = responses
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on with its whole body, or refuse it."""
@@ -176,7 +178,7 @@ class RequestBodies:
         limit = self.limits.of(scope)
         announced = Headers(scope=scope).get("content-length", "")
         if announced.isdecimal() and (len(announced) > 18 or int(announced) > limit):
-            await self.refusals.refuse(too_large(limit), scope, receive, send)
+            await self.responses.send(too_large(limit), scope, receive, send)
             return
         reader = _Reader(receive, limit, self.limits.seconds)
         if route_of(scope) in self.limits.larger:
@@ -187,44 +189,43 @@ class RequestBodies:
         except RefusedBodyError as error:
             if error.problem is not None:
                 closing = {"connection": "close"}
-                await self.refusals.refuse(error.problem, scope, receive, send, closing)
+                await self.responses.send(error.problem, scope, receive, send, closing)
             return
         problem = unreadable(scope, body)
         if problem is not None:
-            await self.refusals.refuse(problem, scope, receive, send)
+            await self.responses.send(problem, scope, receive, send)
             return
         await self.app(scope, _replay(body, receive), send)
 
 
 class _Reader:
-    """Receives a body, counting its bytes and its seconds."""
+    """Receives a body, limiting its bytes and seconds."""
 
     def __init__(self, receive: Receive, limit: int, seconds: float) -> None:
         self._receive = receive
         self._limit = limit
         self._seconds = seconds
-        self._begun = asyncio.get_running_loop().time()
-        self._taken = 0
+        self._started = asyncio.get_running_loop().time()
+        self._received_bytes = 0
         self._ended = False
 
     async def next(self) -> Message:
-        """The next message."""
+        """Return the next message; raises when a limit is exceeded."""
         if self._ended:
             return await self._receive()
-        until = self._begun + self._seconds + self._taken / SLOWEST
+        deadline = self._started + self._seconds + self._received_bytes / MIN_BYTES_PER_SECOND
         try:
-            async with asyncio.timeout_at(until):
+            async with asyncio.timeout_at(deadline):
                 message = await self._receive()
         except TimeoutError:
             raise RefusedBodyError(TOO_SLOW) from None
-        self._taken += len(message.get("body", b""))
+        self._received_bytes += len(message.get("body", b""))
         self._ended = not message.get("more_body", False)
-        if self._taken > self._limit:
+        if self._received_bytes > self._limit:
             raise RefusedBodyError(too_large(self._limit))
         return message
 
     async def whole(self) -> bytes:
-        """The body."""
         pieces = []
         while not self._ended:
             message = await self.next()
@@ -234,7 +235,7 @@ class _Reader:
         return b"".join(pieces)
 
     async def counted(self) -> Message:
-        """As ``next``, for a route that reads a body itself and ends as with any HTTP error."""
+        """Return ``next()`` for a route that reads its own body; limits raise an HTTP error."""
         try:
             return await self.next()
         except RefusedBodyError as error:
@@ -243,23 +244,23 @@ class _Reader:
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:
-    """Gives the body once, and from then on whatever comes after it."""
-    waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+    """A ``receive`` that returns ``body`` first and afterwards waits for the disconnect."""
+    unread: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
-    async def replayed() -> Message:
-        if waiting:
-            return waiting.pop()
+    async def receive_next() -> Message:
+        if unread:
+            return unread.pop()
         while (message := await receive())["type"] != "http.disconnect":
-            pass  # of a request that was read whole, nothing else can be told
+            pass  # after a complete body, only the disconnect matters
         return message
 
-    return replayed
+    return receive_next
 
 
 TOO_SLOW = problem_of_status(
     HTTPStatus.REQUEST_TIMEOUT,
-    "The request came too slowly.",
-    "Send it again at once.",
+    "The request body arrived too slowly.",
+    "Send it again over a faster connection.",
 )
 
 
@@ -274,18 +275,18 @@ def too_large(limit: int) -> Problem:
 
 UNREADABLE = problem_of_status(
     400,
-    "The request holds a character that is none: NUL, or half of a surrogate pair.",
-    "Leave it out; texts are valid Unicode without U+0000.",
+    "The request contains an invalid character: NUL, or half of a surrogate pair.",
+    "Remove it; texts must be valid Unicode without U+0000.",
 )
 TOO_DEEP = problem_of_status(
-    400, f"The JSON is nested deeper than {DEEPEST} levels.", "Send it flat."
+    400, f"The JSON is nested deeper than {MAX_JSON_DEPTH} levels.", "Nest it less."
 )
 
 
 def unreadable(scope: Scope, body: bytes) -> Problem | None:
-    """What is wrong with the text of a request; None when all of it can be kept as it is.
+    """The problem with the characters of a request; None when all of them can be stored.
 
-    JSON that is none passes: the routes say where it is wrong.
+    Invalid JSON passes, because the routes report where it is wrong.
     """
     if "\0" in scope["path"] or b"%00" in scope["query_string"]:
         return UNREADABLE
@@ -307,109 +308,109 @@ def _unreadable_value(value: object) -> Problem | None:
     waiting = [(value, 0)]
     while waiting:
         each, depth = waiting.pop()
-        if depth > DEEPEST:
+        if depth > MAX_JSON_DEPTH:
             return TOO_DEEP
         if isinstance(each, dict):
             waiting += [(part, depth + 1) for pair in each.items() for part in pair]
         elif isinstance(each, list):
             waiting += [(part, depth + 1) for part in each]
-        elif isinstance(each, str) and ("\0" in each or _half_pairs(each)):
+        elif isinstance(each, str) and ("\0" in each or _has_half_pair(each)):
             return UNREADABLE
     return None
 
 
-def _half_pairs(text: str) -> bool:
+def _has_half_pair(text: str) -> bool:
     return any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
-LONGEST_HEADERS = 32_768  # bytes of line and headers
+MAX_HEADER_BYTES = 32_768  # bytes, with the request line
 SLOW_HEADERS = problem_of_status(
     HTTPStatus.REQUEST_TIMEOUT,
-    "The headers of the request did not come in time.",
-    "Send them at once.",
+    "The headers of the request did not arrive in time.",
+    "Send all headers at once.",
 )
-NO_HTTP = problem_of_status(400, "This is no HTTP request.", "Speak HTTP/1.1 to this port.")
+NOT_HTTP = problem_of_status(400, "This is not an HTTP request.", "Send HTTP/1.1 to this port.")
 LONG_HEADERS = problem_of_status(
     HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE,
-    f"The headers of the request are larger than {LONGEST_HEADERS:,} bytes.",
-    "Put long texts into the body of a POST.",
+    f"The headers of the request are larger than {MAX_HEADER_BYTES:,} bytes.",
+    "Send long texts in the body of a POST.",
 )
 _BY_STATUS: Mapping[int, Problem] = {LONG_HEADERS.status: LONG_HEADERS}
 
 
-def within(header_seconds: float) -> type[H11Protocol]:
-    """The protocol of connections on which headers must come within that time."""
+def timed_connection(header_seconds: float) -> type[H11Protocol]:
+    """A connection class whose headers must arrive within ``header_seconds``."""
     return type("TimedConnection", (TimedConnection,), {"header_seconds": header_seconds})
 
 
 class TimedConnection(H11Protocol):
-    """One connection. A timer runs whenever a request is waited for, and none is worked on."""
+    """An HTTP connection with a timer that runs while it waits for a request."""
 
     header_seconds = 10.0
     _timer: asyncio.TimerHandle | None = None
-    _heard = False
+    _received = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin to wait for the first request."""
+        """Start the timer for the first request."""
         super().connection_made(cast(asyncio.Transport, transport))
-        self._wait()
+        self._start_timer()
 
     def data_received(self, data: bytes) -> None:
-        """Take in what has come; the timer goes on until the headers are whole."""
-        if self._timer is None and not self._works:
-            self._wait()
-        self._heard = True
+        """Process received bytes; the timer runs until the headers are complete."""
+        if self._timer is None and not self._is_busy:
+            self._start_timer()
+        self._received = True
         super().data_received(data)
-        if self._works:
-            self._stop_waiting()
+        if self._is_busy:
+            self._stop_timer()
 
     def on_response_complete(self) -> None:
-        """Wait for the rest of the next request, where its beginning has come already."""
+        """Start the timer when the beginning of the next request has already arrived."""
         super().on_response_complete()
-        if self._timer is None and not self._works and self.conn.trailing_data[0]:
-            self._wait()
-            self._heard = True
+        if self._timer is None and not self._is_busy and self.conn.trailing_data[0]:
+            self._start_timer()
+            self._received = True
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wait no more."""
-        self._stop_waiting()
+        """Stop the timer."""
+        self._stop_timer()
         super().connection_lost(exc)
 
-    def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - ours says it in our shape
-        """Tell of what is no request that can be read, and close."""
+    def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - replaced by our own message
+        """Answer an unreadable request with our error body, and close."""
         error = sys.exception()
         status = error.error_status_hint if isinstance(error, h11.RemoteProtocolError) else 400
-        self._tell(_BY_STATUS.get(status, NO_HTTP))
+        self._send_problem(_BY_STATUS.get(status, NOT_HTTP))
 
     @property
-    def _works(self) -> bool:
+    def _is_busy(self) -> bool:
         """Whether a request is being answered."""
         return self.cycle is not None and not self.cycle.response_complete
 
-    def _wait(self) -> None:
-        self._heard = False
-        self._timer = self.loop.call_later(self.header_seconds, self._overdue)
+    def _start_timer(self) -> None:
+        self._received = False
+        self._timer = self.loop.call_later(self.header_seconds, self._time_out)
 
-    def _stop_waiting(self) -> None:
+    def _stop_timer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
-    def _overdue(self) -> None:
+    def _time_out(self) -> None:
         self._timer = None
-        if self._works or self.transport.is_closing():
+        if self._is_busy or self.transport.is_closing():
             return
-        if self._heard:
-            self._tell(SLOW_HEADERS)
+        if self._received:
+            self._send_problem(SLOW_HEADERS)
         else:
-            self.transport.close()  # browsers open connections that they may need
+            self.transport.close()  # browsers open connections in advance
 
-    def _tell(self, problem: Problem) -> None:
+    def _send_problem(self, problem: Problem) -> None:
         if self.conn.our_state is not h11.IDLE and self.conn.our_state is not h11.SEND_RESPONSE:
-            self.transport.abort()  # a response is half sent, or has been
+            self.transport.abort()  # a response has been sent, at least in part
             return
         body = json.dumps(problem.body()).encode()
-        told: dict[str, Any] = {
+        headers: dict[str, Any] = {
             **SECURITY_HEADERS,
             "content-type": "application/json",
             "content-length": str(len(body)),
@@ -417,10 +418,10 @@ class TimedConnection(H11Protocol):
         }
         reason = HTTPStatus(problem.status).phrase
         response = h11.Response(
-            status_code=problem.status, headers=list(told.items()), reason=reason.encode()
+            status_code=problem.status, headers=list(headers.items()), reason=reason.encode()
         )
         for event in (response, h11.Data(data=body), h11.EndOfMessage()):
-            sent = self.conn.send(event)
-            if sent:
-                self.transport.write(sent)
+            output = self.conn.send(event)
+            if output:
+                self.transport.write(output)
         self.transport.close()

@@ -1,6 +1,6 @@
-"""Guards around every response: errors in one shape, security headers, a line of the log.
+"""Middleware for every response: error bodies, security headers, the request log.
 
-No words of questions, titles or keys are in the log: a request is named by its route as declared.
+The log holds no questions, titles or keys: it names a request by its declared route.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from wellread.serve.error_shapes import INTERNAL, STOPPING, Problem, body_at
 
 ErrorPage = Callable[[Request, Problem], Response]
-SOON = 5  # seconds after which who was told "too many", or "stopping", may try again
+RETRY_SECONDS = 5  # seconds until a client may retry after "too many requests" or "stopping"
 TOO_MANY_REQUESTS = 429
 
 
-class Refusals:
-    """Tells of a problem: by ``page`` whoever ``wants_page``, everybody else in JSON."""
+class ErrorResponses:
+    """Builds error responses: an HTML page for browsers, JSON for everybody else."""
 
     def __init__(self, page: ErrorPage, wants_page: Callable[[Request], bool]) -> None:
         self._page = page
@@ -37,18 +37,18 @@ class Refusals:
         problem: Problem,
         headers: Mapping[str, str] | None = None,
     ) -> Response:
-        """The response that tells of ``problem``."""
-        given = dict(headers or {})
+        """The error response for ``problem``, with ``Retry-After`` where a retry makes sense."""
+        all_headers = dict(headers or {})
         if problem.status == TOO_MANY_REQUESTS or problem == STOPPING:
-            given.setdefault("retry-after", str(pause_after(problem)))
+            all_headers.setdefault("retry-after", str(retry_seconds(problem)))
         if self.wants_page(request):
             page = self._page(request, problem)
-            page.headers.update(given)
+            page.headers.update(all_headers)
             return page
-        told = body_at(request.scope["path"], problem)
-        return JSONResponse(told, status_code=problem.status, headers=given)
+        body = body_at(request.scope["path"], problem)
+        return JSONResponse(body, status_code=problem.status, headers=all_headers)
 
-    async def refuse(
+    async def send(
         self,
         problem: Problem,
         scope: Scope,
@@ -56,24 +56,24 @@ class Refusals:
         send: Send,
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        """Send that response."""
+        """Send the error response for ``problem``."""
         response = self.response(Request(scope), problem, headers)
         await response(scope, receive, send)
 
 
-def pause_after(problem: Problem) -> int:
-    """Seconds until it may be otherwise: a budget has the next day (UTC), all else is busy."""
+def retry_seconds(problem: Problem) -> int:
+    """Seconds until a retry may succeed; a spent budget is renewed at midnight UTC."""
     if problem.error != "budget":
-        return problem.wait or SOON
+        return problem.wait or RETRY_SECONDS
     now = datetime.now(UTC)
     tomorrow = now.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
     return int((tomorrow - now).total_seconds()) + 1
 
 
-# Where uvicorn writes too; unlike our own loggers it shows tracebacks without being asked.
+# Uvicorn's own logger; unlike ours it shows tracebacks without -v.
 server_log = logging.getLogger("uvicorn.error")
 
-# A recording may lie anywhere; it is fetched when somebody presses play.
+# Recordings may be on any host; they are fetched when somebody presses play.
 PAGE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "media-src 'self' https:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -81,8 +81,8 @@ PAGE_POLICY = (
 SECURITY_HEADERS = {
     "content-security-policy": PAGE_POLICY,
     "x-content-type-options": "nosniff",
-    # Not "no-referrer": without TLS a browser says by ``Origin`` alone whose page a form is on, and
-    # leaves that out there.
+    # Not "no-referrer": without TLS, ``Origin`` is the only header that names the page of a form,
+    # and browsers omit it under that policy.
     "referrer-policy": "same-origin",
 }
 
@@ -90,12 +90,12 @@ SECURITY_HEADERS = {
 class SecurityHeaders:
     """Adds the strict content-security policy and its companions to every response."""
 
-    def __init__(self, app: ASGIApp, refusals: Refusals) -> None:
+    def __init__(self, app: ASGIApp, responses: ErrorResponses) -> None:
         self.app = app
-        self.refusals = refusals
+        self.responses = responses
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on; add the headers as the response starts."""
+        """Pass the request on; add the headers when the response starts."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -115,37 +115,37 @@ class SecurityHeaders:
         except asyncio.CancelledError:
             if started or not scope["app"].state.stopping:
                 raise
-            # It ran when the server was told to stop, and for as long as that waits.
-            await self.refusals.refuse(STOPPING, scope, receive, with_headers)
+            # The request outlasted the grace period of a stopping server.
+            await self.responses.send(STOPPING, scope, receive, with_headers)
         except Exception:
             if started:
-                raise  # the server breaks the connection off, so that nobody takes it for whole
+                raise  # the server drops the connection, so that nobody takes the body for complete
             server_log.exception("%s %s failed", scope["method"], scope["path"])
-            await self.refusals.refuse(INTERNAL, scope, receive, with_headers)
+            await self.responses.send(INTERNAL, scope, receive, with_headers)
 
 
 logger = logging.getLogger(__name__)
-REQUEST_ID = "x-request-id"  # on every response, so that a report can be found in the log
+REQUEST_ID = "x-request-id"  # on every response, to find it in the log
 
 
 class RequestLog:
-    """Writes a line when a response has ended."""
+    """Logs one line per response when it has ended."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, and write down how it went."""
+        """Pass the request on and log its status and duration."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        begun, known, status = time.perf_counter(), secrets.token_hex(8), 500
+        started, request_id, status = time.perf_counter(), secrets.token_hex(8), 500
 
         async def counted(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                MutableHeaders(scope=message)[REQUEST_ID] = known
+                MutableHeaders(scope=message)[REQUEST_ID] = request_id
             await send(message)
 
         state = scope.setdefault("state", {})
@@ -158,7 +158,7 @@ class RequestLog:
                 scope["method"],
                 state.get("route", ""),
                 status,
-                time.perf_counter() - begun,
-                known,
+                time.perf_counter() - started,
+                request_id,
                 rights.asker.owner if rights is not None else "nobody",
             )

@@ -1,9 +1,8 @@
-"""What each route demands of who asks for it, once there are users.
+"""The rights that each route requires, and the knowledge base as the asker may see it.
 
-A request is judged by the route that will answer it, which the routes themselves are asked for, and
-never by how its path is spelt: ``/mcp%0A`` runs the route ``/mcp``. A test holds the table and the
-routes together: a new route has no rule, and fails it. In whose name a request is answered stands
-here too: ``sign_in`` notes the asker, and what is not the asker's is not there (404).
+The rule is chosen by the route that the router will run, never by the spelling of the path:
+``/mcp%0A`` runs the route ``/mcp``. A test fails when a route has no rule. ``sign_in`` sets the
+asker of a request; material that the asker may not read is reported as missing (404).
 """
 
 from __future__ import annotations
@@ -18,10 +17,10 @@ from starlette.types import Scope
 from wellread.errors import UnknownCollectionError, UnknownNameError
 from wellread.identity import NOBODY, Asker
 from wellread.kb import KnowledgeBase
-from wellread.kb.seen_by import seen_by, sees_all, whole_of
+from wellread.kb.seen_by import base_of, sees_all, view_for
 
-# ``open``: anybody; ``own``: whoever is signed in with a browser, about themselves; else the scope
-# that their role, or their key, has to have.
+# ``open``: anybody; ``own``: users signed in with a browser, about their own account; otherwise the
+# scope that the user's role or key must have.
 Access = Literal["open", "own", "read", "ask", "edit", "admin"]
 
 MCP_PATH = "/mcp"
@@ -142,9 +141,9 @@ open   GET     /static
 
 
 def rules() -> list[tuple[str, str, Access]]:
-    """Every rule: method, address, what it demands; in the order of the routes."""
+    """Every rule as method, path and required access, in the order of the routes."""
     lines = (line.split() for line in _RULES.strip().splitlines())
-    return [(method, path, _known(access)) for access, method, path in lines]
+    return [(method, path, _checked_access(access)) for access, method, path in lines]
 
 
 class RouteRules:
@@ -154,7 +153,7 @@ class RouteRules:
         self._rules = {(method, path): access for method, path, access in rules()}
 
     def of(self, scope: Scope) -> tuple[str, Access]:
-        """The address as it is declared, and what it demands; ``own`` where no route answers."""
+        """The declared path and the required access; an empty path and ``own`` without a route."""
         path = route_of(scope)
         method = "GET" if scope["method"] == "HEAD" else scope["method"]
         access = self._rules.get((method, path)) or self._rules.get(("*", path))
@@ -162,74 +161,75 @@ class RouteRules:
 
 
 def route_of(scope: Scope) -> str:
-    """The address, as declared, of the route that will run; empty where none will.
+    """The declared path of the route that will run; empty when no route matches.
 
-    It is found as the router finds it, once for each request.
+    It is found as the router finds it and cached in the request's state.
     """
     state = scope.setdefault("state", {})
     if "route" not in state:
-        found = (one for one in scope["app"].router.routes if one.matches(scope)[0] is Match.FULL)
-        state["route"] = getattr(next(found, None), "path", "")
+        routes = scope["app"].router.routes
+        matches = (route for route in routes if route.matches(scope)[0] is Match.FULL)
+        state["route"] = getattr(next(matches, None), "path", "")
     return str(state["route"])
 
 
-def _known(access: str) -> Access:
+def _checked_access(access: str) -> Access:
     match access:
         case "open" | "own" | "read" | "ask" | "edit" | "admin":
             return access
-    raise ValueError(f"{access!r} is no kind of access")
+    raise ValueError(f"{access!r} is not a kind of access")
 
 
 def asker_of(request: HTTPConnection) -> Asker:
-    """Who asks: whom the sign-in found; without users, whoever sits at the machine."""
-    found = getattr(request.state, "asker", None)
-    return found if isinstance(found, Asker) else NOBODY
+    """The asker that ``sign_in`` found; ``NOBODY`` without one."""
+    asker = getattr(request.state, "asker", None)
+    return asker if isinstance(asker, Asker) else NOBODY
 
 
-def opened_for(request: HTTPConnection) -> KnowledgeBase:
-    """The knowledge base of the application as the asker of ``request`` has it."""
-    return seen_by(cast(KnowledgeBase, request.app.state.kb), asker_of(request))
+def kb_for(request: HTTPConnection) -> KnowledgeBase:
+    """The application's knowledge base, restricted to what the asker of ``request`` may read."""
+    return view_for(cast(KnowledgeBase, request.app.state.kb), asker_of(request))
 
 
 def note_opened(request: HTTPConnection, document_id: str) -> None:
-    """The request is shown this document, or a part of it: for the audit log."""
-    request.state.opened = (*opened_by(request), document_id)
+    """Record for the audit log that the request shows this document or a part of it."""
+    request.state.opened = (*opened_ids(request), document_id)
 
 
-def opened_by(request: HTTPConnection) -> tuple[str, ...]:
-    """The ids of the documents that the request was shown."""
-    noted: tuple[str, ...] = getattr(request.state, "opened", ())
-    return noted
+def opened_ids(request: HTTPConnection) -> tuple[str, ...]:
+    """The ids of the documents that the request has shown."""
+    document_ids: tuple[str, ...] = getattr(request.state, "opened", ())
+    return document_ids
 
 
-async def _opened(request: Request) -> KnowledgeBase:
-    return opened_for(request)
+async def _kb_dependency(request: Request) -> KnowledgeBase:
+    return kb_for(request)
 
 
-async def _opened_whole(request: Request) -> KnowledgeBase:
-    kb = opened_for(request)
+async def _whole_kb_dependency(request: Request) -> KnowledgeBase:
+    kb = kb_for(request)
     if not sees_all(kb):
-        raise UnknownNameError(f"there is nothing at {request.url.path}")
+        raise UnknownNameError(f"nothing was found at {request.url.path}")
     return kb
 
 
-Kb = Annotated[KnowledgeBase, Depends(_opened)]
-"""The knowledge base that the application is over, as the asker has it."""
+Kb = Annotated[KnowledgeBase, Depends(_kb_dependency)]
+"""The application's knowledge base, restricted to what the asker may read."""
 
-WholeKb = Annotated[KnowledgeBase, Depends(_opened_whole)]
-"""The same for what concerns all of it; who may not read everything finds nothing there (404)."""
+WholeKb = Annotated[KnowledgeBase, Depends(_whole_kb_dependency)]
+"""The knowledge base for routes about all of it; 404 for askers who may not read everything."""
 
 
-def to_change(kb: KnowledgeBase, collection: str) -> KnowledgeBase:
-    """The whole knowledge base, for a change of a collection that the asker was given.
+def kb_to_change(kb: KnowledgeBase, collection: str) -> KnowledgeBase:
+    """The unrestricted knowledge base, to change a collection that the asker may read.
 
-    Whether the asker may change anything at all is for the sign-in to say.
+    Whether the asker may change it is checked elsewhere (``sign_in``, ``check_may_edit``).
     """
-    if sees_all(kb) or _reads(kb, collection):
-        return whole_of(kb)
+    if sees_all(kb) or _may_read(kb, collection):
+        return base_of(kb)
     raise UnknownCollectionError(f"there is no collection named {collection!r}")
 
 
-def _reads(kb: KnowledgeBase, collection: str) -> bool:
+def _may_read(kb: KnowledgeBase, collection: str) -> bool:
     reads = kb.asker.reads
     return isinstance(reads, frozenset) and collection in reads

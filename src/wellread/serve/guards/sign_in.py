@@ -1,8 +1,8 @@
-"""Who asks: found before any route, and refused where they may not.
+"""Authentication and authorisation of each request, with rate limits and the audit log.
 
-The one place that says whose request it is. It puts into the state of a request ``asker`` (an
-``Asker``: whose, and what it may read) and ``rights`` (what else it may). Without users everybody
-who reaches the server has all rights, as long as only this machine can.
+Only this module decides which user a request belongs to. It sets ``asker`` (an ``Asker``: the owner
+and their read rights) and ``rights`` (all their rights) in the request's state. Without accounts,
+everybody on this machine has all rights, and other machines cannot reach the server.
 """
 
 from __future__ import annotations
@@ -31,91 +31,93 @@ from wellread.errors import SettingsError
 from wellread.identity import LOCAL, NOBODY
 from wellread.serve.error_shapes import Problem, ProblemError, problem_of_status
 from wellread.serve.guards.incoming import READING
-from wellread.serve.guards.refusals import Refusals
-from wellread.serve.guards.route_rules import MCP_PATH, Access, RouteRules, opened_by, route_of
-from wellread.serve.guards.work_limits import FullError, WorkQueue
-from wellread.store.catalogue.accounts.sign_in_records import CHANGED, OPENED, Accounts, Deed
+from wellread.serve.guards.refusals import ErrorResponses
+from wellread.serve.guards.route_rules import MCP_PATH, Access, RouteRules, opened_ids, route_of
+from wellread.serve.guards.work_limits import QueueFullError, WorkQueue
+from wellread.store.catalogue.accounts.sign_in_records import CHANGED, OPENED, Accounts, NewEntry
 from wellread.store.catalogue.accounts.user_records import local_rights, plain_name
 from wellread.store.schema.stored_values import REMOVED, Rights, User
 
-Counted = Literal["request", "ask", "name", "address"]
-FROM_ONE_ADDRESS = 4  # times as many failed sign-ins as by one name: an office has one address
-HOURS_TRIES = 20  # times as many an hour as a minute
+LimitName = Literal["request", "ask", "name", "address"]
+ADDRESS_FACTOR = 4  # times the failed sign-ins of one name: an office shares one address
+HOUR_FACTOR = 20  # times the limit per minute is the limit per hour
 
 
 class RateLimits:
-    """The limits of one server."""
+    """Rate limits for requests, questions and failed sign-ins."""
 
     def __init__(self, settings: UsersSettings) -> None:
         tries = settings.tries_per_minute
-        minutes: dict[Counted, int] = {
+        minutes: dict[LimitName, int] = {
             "request": settings.requests_per_minute,
             "ask": settings.asks_per_minute,
         }
-        self._items: dict[Counted, list[RateLimitItem]] = {
+        self._items: dict[LimitName, list[RateLimitItem]] = {
             what: parse_many(f"{most}/minute") if most else [] for what, most in minutes.items()
         }
-        failed: dict[Counted, int] = {"name": tries, "address": tries * FROM_ONE_ADDRESS}
+        failed: dict[LimitName, int] = {"name": tries, "address": tries * ADDRESS_FACTOR}
         for what, most in failed.items():
-            self._items[what] = parse_many(f"{most}/minute;{most * HOURS_TRIES}/hour")
+            self._items[what] = parse_many(f"{most}/minute;{most * HOUR_FACTOR}/hour")
         try:
             storage = storage_from_string(settings.limits_storage)
             self._limiter = MovingWindowRateLimiter(storage)
         except (ConfigurationError, ValueError, ImportError) as error:
             raise SettingsError(
                 f"users.limits_storage cannot be used: {error}",
-                hint="memory://, or redis://HOST:PORT with the package redis installed",
+                hint="use memory://, or redis://HOST:PORT with the package redis installed",
             ) from error
-        # Counters, which one can be taken back from; a moving window keeps moments.
-        self._tries = FixedWindowRateLimiter(storage)
-        self._trying = threading.Lock()
+        # A fixed window, because a try has to be returned; a moving window cannot do that.
+        self._try_limiter = FixedWindowRateLimiter(storage)
+        self._try_lock = threading.Lock()
 
-    def take(self, what: Counted, who: str) -> int | None:
-        """Count one; None when that is allowed, else the seconds to wait."""
-        for item in self._items[what]:
-            if not self._limiter.hit(item, what, who):
-                return _pause(self._limiter, item, what, who)
+    def take(self, limit: LimitName, client: str) -> int | None:
+        """Count one request of ``client``; None when it is allowed, else the seconds to wait."""
+        for item in self._items[limit]:
+            if not self._limiter.hit(item, limit, client):
+                return _seconds_to_wait(self._limiter, item, limit, client)
         return None
 
-    def take_try(self, name: str, address: str) -> int | None:
-        """Count a try to sign in, before its password is looked at; as ``take``.
+    def count_try(self, name: str, address: str) -> int | None:
+        """Count a sign-in attempt before its password is checked; returns as ``take`` does.
 
-        One that is not allowed is not counted: it is told nothing.
+        A refused attempt is not counted, because its password is not checked.
         """
         counted: list[tuple[RateLimitItem, str, str]] = []
-        with self._trying:
-            for item, what, who in self._tries_of(name, address):
+        with self._try_lock:
+            for item, what, who in self._try_counters(name, address):
                 counted.append((item, what, who))
-                if not self._tries.hit(item, what, who):
-                    self._take_back(counted)
-                    return _pause(self._tries, item, what, who)
+                if not self._try_limiter.hit(item, what, who):
+                    self._uncount(counted)
+                    return _seconds_to_wait(self._try_limiter, item, what, who)
         return None
 
-    def give_back(self, name: str, address: str) -> None:
-        """The password was right, or was not looked at: the try does not count."""
-        with self._trying:
-            self._take_back(self._tries_of(name, address))
+    def uncount_try(self, name: str, address: str) -> None:
+        """Uncount an attempt whose password was right or was not checked."""
+        with self._try_lock:
+            self._uncount(self._try_counters(name, address))
 
-    def _tries_of(self, name: str, address: str) -> list[tuple[RateLimitItem, str, str]]:
-        named: tuple[tuple[Counted, str], ...] = (("name", name), ("address", address))
-        return [(item, f"tried {what}", who) for what, who in named for item in self._items[what]]
+    def _try_counters(self, name: str, address: str) -> list[tuple[RateLimitItem, str, str]]:
+        counts: tuple[tuple[LimitName, str], ...] = (("name", name), ("address", address))
+        return [(item, f"tried {what}", who) for what, who in counts for item in self._items[what]]
 
-    def _take_back(self, counted: list[tuple[RateLimitItem, str, str]]) -> None:
+    def _uncount(self, counted: list[tuple[RateLimitItem, str, str]]) -> None:
         for item, what, who in counted:
-            if self._tries.storage.get(item.key_for(what, who)) > 0:  # else its time is over
-                self._tries.hit(item, what, who, cost=-1)
+            if (
+                self._try_limiter.storage.get(item.key_for(what, who)) > 0
+            ):  # else its window is over
+                self._try_limiter.hit(item, what, who, cost=-1)
 
 
-def _pause(limiter: RateLimiter, item: RateLimitItem, what: str, who: str) -> int:
-    reset = limiter.get_window_stats(item, what, who).reset_time
+def _seconds_to_wait(limiter: RateLimiter, item: RateLimitItem, limit: str, client: str) -> int:
+    reset = limiter.get_window_stats(item, limit, client).reset_time
     return max(1, math.ceil(reset - time.time()))
 
 
 T = TypeVar("T")
 COOKIE = "wellread_session"
 SIGN_IN = "/sign-in"
-LOOKING = 8  # requests whose rights are looked up at once
-HASHED = 2  # passwords that are hashed at once
+MAX_LOOKUPS = 8  # rights lookups at once
+MAX_HASHES = 2  # password hashes at once
 NO_RIGHTS = Rights(user=None, asker=NOBODY, edits=frozenset(), scopes=frozenset())
 FORGET_ME = "/account/forget"
 UNKNOWN = problem_of_status(
@@ -131,98 +133,101 @@ BAD_KEY = problem_of_status(
 FORBIDDEN = problem_of_status(
     403, "Your role, or the key, does not allow this.", "Ask an admin of this server."
 )
-UNPROVED = problem_of_status(
+NO_ORIGIN = problem_of_status(
     403,
-    "The request does not say which page made it.",
-    "Use a browser that sends Origin or Sec-Fetch-Site; programs use a key.",
+    "The request has neither an Origin nor a Sec-Fetch-Site header.",
+    "Use a browser that sends one of them; programs authenticate with a key.",
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Door:
-    """What the guard knows of one server.
+class Authenticator:
+    """Finds the rights behind a key, cookie or password, within the rate limits.
 
     Attributes:
-        demanded: whether users are demanded though there are none: other machines reach it.
-        looking: threads of its own, so that nobody waits at the door for what is worked on inside.
-        hashing: the queue for passwords, each of which takes 64 MiB and most of a core.
+        sign_in_required: whether sign-in is required even while there are no users.
+        lookups: threads for authentication alone, so that running work never delays it.
+        hashes: the queue for password hashes, each of which takes 64 MiB and most of a core.
     """
 
     accounts: Accounts
     settings: Settings
     rates: RateLimits
     rules: RouteRules
-    demanded: bool = False
-    looking: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(LOOKING))
-    hashing: WorkQueue = field(default_factory=lambda: WorkQueue(HASHED, "passwords are hashed"))
+    sign_in_required: bool = False
+    lookups: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(MAX_LOOKUPS))
+    hashes: WorkQueue = field(default_factory=lambda: WorkQueue(MAX_HASHES, "passwords are hashed"))
 
-    async def hashed(self, work: Callable[[], T]) -> T:
-        """``work``, which hashes a password, when it is its turn."""
+    async def run_hashing(self, work: Callable[[], T]) -> T:
+        """Run ``work``, which hashes a password, when the queue allows it."""
         try:
-            async with self.hashing.turn():
-                return await to_thread.run_sync(work, limiter=self.looking)
-        except FullError as error:
+            async with self.hashes.turn():
+                return await to_thread.run_sync(work, limiter=self.lookups)
+        except QueueFullError as error:
             raise ProblemError(error.problem) from error
 
     async def opened_by(self, name: str, password: str, address: str) -> User | None:
-        """The user who has this name and password, and may sign in; else None.
+        """Return the user with this name and password if they may sign in, else None.
 
-        The try is counted before the password is looked at, so that of many at once no more are
-        told anything than one after the other; it is given back when it was right.
+        The attempt is counted before the password is checked, so that parallel guesses get no more
+        answers than sequential ones; a correct password returns the attempt.
         """
-        tried = plain_name(name, strict=False)
-        in_thread = partial(to_thread.run_sync, limiter=self.looking)
-        pause = await in_thread(self.rates.take_try, tried, address)
+        plain = plain_name(name, strict=False)
+        in_thread = partial(to_thread.run_sync, limiter=self.lookups)
+        pause = await in_thread(self.rates.count_try, plain, address)
         if pause is not None:
-            raise ProblemError(too_often(pause))
+            raise ProblemError(rate_limit_problem(pause))
         try:
-            user = await self.hashed(partial(self.accounts.users.opened_by, name, password))
+            user = await self.run_hashing(partial(self.accounts.users.authenticate, name, password))
         except ProblemError:
-            await in_thread(self.rates.give_back, tried, address)
+            await in_thread(self.rates.uncount_try, plain, address)
             raise
         if user is not None:
-            await in_thread(self.rates.give_back, tried, address)
+            await in_thread(self.rates.uncount_try, plain, address)
         return user
 
-    def known(self, bearer: str | None, cookie: str) -> Rights | None:
-        """The rights of who shows this key or cookie; None when nobody does who may sign in."""
-        if not self.demanded and not self.accounts.users.any():
+    def authenticate(self, bearer: str | None, cookie: str) -> Rights | None:
+        """Return the rights of this key or session cookie; None when neither is valid."""
+        if not self.sign_in_required and not self.accounts.users.any():
             return local_rights(LOCAL)
         if bearer is not None:
-            key = self.accounts.keys.opened_by(bearer)
+            key = self.accounts.keys.authenticate(bearer)
             user = self.accounts.users.get(key.user_id) if key else None
             return self.accounts.rights.of(user, key) if user else None
-        session = self.accounts.sessions.opened_by(cookie) if cookie else None
+        session = self.accounts.sessions.authenticate(cookie) if cookie else None
         user = self.accounts.users.get(session.user_id) if session else None
         return self.accounts.rights.of(user, session_id=session.id) if user and session else None
 
     def pause(self, rights: Rights, access: Access) -> int | None:
-        """Seconds that a user, or their key, has to wait; None when they need not."""
-        who = rights.key_id or rights.asker.owner
-        kinds: tuple[Counted, ...] = ("request", "ask") if access == "ask" else ("request",)
-        pauses = [self.rates.take(kind, who) for kind in kinds]
-        return max((one for one in pauses if one is not None), default=None)
+        """Seconds that a user, or their key, has to wait; None when they may go on."""
+        key_or_user = rights.key_id or rights.asker.owner
+        kinds: tuple[LimitName, ...] = ("request", "ask") if access == "ask" else ("request",)
+        pauses = [self.rates.take(kind, key_or_user) for kind in kinds]
+        return max((seconds for seconds in pauses if seconds is not None), default=None)
 
 
 class SignIn:
-    """Lets in who may come in, and says whose request it is."""
+    """Authenticates each request and attaches its rights; refuses what they do not allow."""
 
-    def __init__(self, app: ASGIApp, door: Door, refusals: Refusals) -> None:
+    def __init__(self, app: ASGIApp, auth: Authenticator, responses: ErrorResponses) -> None:
         self.app = app
-        self.door = door
-        self.refusals = refusals
+        self.auth = auth
+        self.responses = responses
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on with its rights, or refuse it."""
+        """Pass the request on with its rights, or refuse it; write the audit log."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
         request = Request(scope)
-        path, access = self.door.rules.of(scope)
+        path, access = self.auth.rules.of(scope)
         state = scope.setdefault("state", {})
         bearer, cookie = bearer_of(scope), request.cookies.get(COOKIE, "")
         rights = await to_thread.run_sync(
-            self.door.known, bearer, cookie, limiter=self.door.looking
+            self.auth.authenticate,
+            bearer,
+            cookie,
+            limiter=self.auth.lookups,
         )
         if rights is None and access != "open":
             await self._send_to_sign_in(request, bearer, receive, send)
@@ -232,55 +237,55 @@ class SignIn:
         problem = await self._refusal(rights, access, scope)
         if problem is not None:
             await self._note(request, path, access, rights, str(problem.status))
-            await self.refusals.refuse(problem, scope, receive, send)
+            await self.responses.send(problem, scope, receive, send)
             return
-        status = _Status(send)
+        recorder = _StatusRecorder(send)
         try:
-            await self.app(scope, receive, status.send)
+            await self.app(scope, receive, recorder.send)
         finally:
-            outcome = "" if status.code < 400 else str(status.code)
+            outcome = "" if recorder.code < 400 else str(recorder.code)
             await self._note(request, path, access, rights, outcome)
 
     async def _refusal(self, rights: Rights, access: Access, scope: Scope) -> Problem | None:
-        """Why somebody who is known may not; None when they may."""
+        """Why an authenticated request is refused; None when it is allowed."""
         if access == "open" or rights.user is None:
             return None
         allowed = bool(rights.session_id) if access == "own" else access in rights.scopes
         if route_of(scope) == MCP_PATH and "read" not in rights.scopes:
-            allowed = False  # some of its tools only read, one only asks
+            allowed = False  # its tools need both: some read, one asks
         if not allowed and (access != "own" or route_of(scope)):
             return FORBIDDEN
-        if rights.session_id and scope["method"] not in READING and not says_its_page(scope):
-            return UNPROVED
-        pause = await to_thread.run_sync(self.door.pause, rights, access, limiter=self.door.looking)
-        return None if pause is None else too_often(pause)
+        if rights.session_id and scope["method"] not in READING and not has_origin_header(scope):
+            return NO_ORIGIN
+        pause = await to_thread.run_sync(self.auth.pause, rights, access, limiter=self.auth.lookups)
+        return None if pause is None else rate_limit_problem(pause)
 
     async def _send_to_sign_in(
         self, request: Request, bearer: str | None, receive: Receive, send: Send
     ) -> None:
-        if self.refusals.wants_page(request) and bearer is None:
-            response = RedirectResponse(sign_in_at(request), status_code=303)
+        if self.responses.wants_page(request) and bearer is None:
+            response = RedirectResponse(sign_in_url(request), status_code=303)
             await response(request.scope, receive, send)
             return
-        how = 'Bearer error="invalid_token"' if bearer is not None else "Bearer"
+        challenge = 'Bearer error="invalid_token"' if bearer is not None else "Bearer"
         problem = BAD_KEY if bearer is not None else UNKNOWN
-        headers = {"www-authenticate": how}
-        await self.refusals.refuse(problem, request.scope, receive, send, headers)
+        headers = {"www-authenticate": challenge}
+        await self.responses.send(problem, request.scope, receive, send, headers)
 
     async def _note(
         self, request: Request, path: str, access: Access, rights: Rights, outcome: str
     ) -> None:
-        """Write down what a user changed, was refused, or opened."""
+        """Write what a user changed, opened or was refused into the audit log."""
         if rights.user is None or not path:
             return
-        deed = _deed(request, path, access, rights, outcome)
-        if deed is not None:
-            write = self.door.accounts.audit.write
-            await to_thread.run_sync(write, deed, limiter=self.door.looking)
+        entry = _audit_entry(request, path, access, rights, outcome)
+        if entry is not None:
+            write = self.auth.accounts.audit.write
+            await to_thread.run_sync(write, entry, limiter=self.auth.lookups)
 
 
-class _Status:
-    """Passes a response on, and keeps its status."""
+class _StatusRecorder:
+    """Passes a response on and keeps its status."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
@@ -292,7 +297,9 @@ class _Status:
         await self._send(message)
 
 
-def _deed(request: Request, path: str, access: Access, rights: Rights, outcome: str) -> Deed | None:
+def _audit_entry(
+    request: Request, path: str, access: Access, rights: Rights, outcome: str
+) -> NewEntry | None:
     scope = request.scope
     facts: dict[str, Any] = {
         "user_id": rights.asker.owner,
@@ -302,43 +309,43 @@ def _deed(request: Request, path: str, access: Access, rights: Rights, outcome: 
     }
     if path == FORGET_ME and not outcome:
         facts |= {"user_id": REMOVED, "key_id": "", "address": ""}
-    if (shown := opened_by(request)) and not outcome:
-        return Deed(action=OPENED, target=path, documents=tuple(dict.fromkeys(shown)), **facts)
+    if (opened := opened_ids(request)) and not outcome:
+        return NewEntry(action=OPENED, target=path, documents=tuple(dict.fromkeys(opened)), **facts)
     changes = scope["method"] not in READING and access in ("edit", "admin", "own")
     if changes or outcome == "403":
-        of = scope.get("state", {}).get("changed", "")
-        target = f"{scope['method']} {scope['path']} {of}".strip()
-        return Deed(action=CHANGED, target=target, **facts)
+        changed_thing = scope.get("state", {}).get("changed", "")
+        target = f"{scope['method']} {scope['path']} {changed_thing}".strip()
+        return NewEntry(action=CHANGED, target=target, **facts)
     return None
 
 
 def bearer_of(scope: Scope) -> str | None:
-    """The key in the header ``Authorization``; None when it holds none."""
-    kind, _, given = Headers(scope=scope).get("authorization", "").partition(" ")
-    return given.strip() if kind.lower() == "bearer" else None
+    """The key in the header ``Authorization``; None without one."""
+    kind, _, key = Headers(scope=scope).get("authorization", "").partition(" ")
+    return key.strip() if kind.lower() == "bearer" else None
 
 
-def says_its_page(scope: Scope) -> bool:
-    """Whether a browser says which page made the request; that it is ours was looked at before."""
+def has_origin_header(scope: Scope) -> bool:
+    """Whether the browser names the page; ``ForeignRequests`` has checked that it is ours."""
     headers = Headers(scope=scope)
     return "sec-fetch-site" in headers or "origin" in headers
 
 
 def address_of_client(scope: Scope) -> str:
-    """The address that the request comes from; empty where it has none."""
+    """The network address of the client; empty when it is unknown."""
     client = scope.get("client")
     return str(client[0]) if client else ""
 
 
-def sign_in_at(request: Request) -> str:
-    """The page to sign in at, from which who asked comes back to what they asked for."""
+def sign_in_url(request: Request) -> str:
+    """The URL of the sign-in page, which leads back to the requested page."""
     if request.method not in READING or request.url.path == "/":
         return SIGN_IN
     target = request.url.path + (f"?{request.url.query}" if request.url.query else "")
     return f"{SIGN_IN}?next={quote(target, safe='')}"
 
 
-def too_often(pause: int) -> Problem:
-    """Told to who comes too often."""
-    told = "Too many requests in a short time."
-    return replace(problem_of_status(429, told, f"Try again in {pause} seconds."), wait=pause)
+def rate_limit_problem(pause: int) -> Problem:
+    """The 429 problem for a client that exceeded its rate limit."""
+    detail = "Too many requests in a short time."
+    return replace(problem_of_status(429, detail, f"Try again in {pause} seconds."), wait=pause)

@@ -1,8 +1,8 @@
-"""How much is worked on at once: questions wait for their turn in a bounded queue.
+"""Bounds concurrent work: questions wait in a bounded queue; other requests are not queued.
 
-So a flood of them leaves room for the rest. What finds the queue full is told when to come back.
-The work of a client that has gone is stopped, whether it waits for its turn or runs: what a program
-asked that nobody reads would cost as much as the rest.
+A flood of questions thus leaves room for other requests. A full queue answers 429 with the seconds
+to wait. When a client disconnects, its work is cancelled, whether queued or running, because nobody
+would read the result.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from wellread.serve.error_shapes import STOPPING, Problem, problem_of_status
 from wellread.serve.guards.incoming import READING
-from wellread.serve.guards.refusals import Refusals
+from wellread.serve.guards.refusals import ErrorResponses
 from wellread.serve.guards.route_rules import MCP_PATH, route_of
 
-WAITING = 32  # in a queue, beside what is worked on
+MAX_WAITING = 32  # requests in a queue, besides the running ones
 _QUEUED = (
     "/api/ask",
     "/api/query",
@@ -32,8 +32,8 @@ _QUEUED = (
 )
 
 
-class FullError(Exception):
-    """As much waits as may wait, or the server stops."""
+class QueueFullError(Exception):
+    """Raised when the queue is full or the server is stopping."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem.detail)
@@ -41,56 +41,57 @@ class FullError(Exception):
 
 
 class WorkQueue:
-    """Lets in ``most`` at once, and ``WAITING`` wait for their turn in the order they came."""
+    """Runs ``most`` pieces of work at once; up to ``MAX_WAITING`` more wait in order of arrival."""
 
-    def __init__(self, most: int, what: str) -> None:
-        self._most = most
-        self._what = what
-        self._room = asyncio.Semaphore(most)
-        self._inside = 0
+    def __init__(self, max_running: int, work_name: str) -> None:
+        self._max_running = max_running
+        self._work_name = work_name
+        self._places = asyncio.Semaphore(max_running)
+        self._count = 0
         self._stopping = False
 
     def stop(self) -> None:
-        """Refuse who waits, and who comes; what is worked on goes on."""
+        """Refuse waiting and new requests; running work continues."""
         self._stopping = True
-        for _ in range(self._inside):
-            self._room.release()
+        for _ in range(self._count):
+            self._places.release()
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
-        """Wait for a turn, and hold it."""
-        if self._inside >= self._most + WAITING:
-            detail = f"{self._most} {self._what} at once, and {WAITING} wait already."
-            raise FullError(problem_of_status(429, detail, "Try again in a moment."))
-        self._inside += 1
+        """Wait for a free place and occupy it inside the ``async with``."""
+        if self._count >= self._max_running + MAX_WAITING:
+            limits = f"{self._max_running} {self._work_name} at once"
+            detail = f"{limits}, and {MAX_WAITING} are already waiting."
+            raise QueueFullError(problem_of_status(429, detail, "Try again in a moment."))
+        self._count += 1
         try:
-            async with self._room:
+            async with self._places:
                 if self._stopping:
-                    raise FullError(STOPPING)
+                    raise QueueFullError(STOPPING)
                 yield
         finally:
-            self._inside -= 1
+            self._count -= 1
 
 
 class WorkLimits:
-    """Gives each request its turn, and ends it when its client has gone."""
+    """Queues the requests that ask for answers; cancels a request whose client disconnects."""
 
-    def __init__(self, app: ASGIApp, queue: WorkQueue, refusals: Refusals) -> None:
+    def __init__(self, app: ASGIApp, queue: WorkQueue, responses: ErrorResponses) -> None:
         self.app = app
         self.queue = queue
-        self.refusals = refusals
+        self.responses = responses
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on when it is its turn."""
+        """Pass the request on, after its turn in the queue if it needs one."""
         if scope["type"] != "http" or route_of(scope) == MCP_PATH:
-            # Its SDK stops a call whose client cancels it, or hangs up (newer protocol).
+            # The MCP SDK itself stops calls whose client cancels or (newer protocol) hangs up.
             await self.app(scope, receive, send)
             return
         queued = is_queued(scope)
         if not queued and scope["method"] not in READING:
-            await self.app(scope, receive, send)  # a change that was asked for is made
+            await self.app(scope, receive, send)  # changes are completed even without a client
             return
-        watched = _Watched(receive, send)
+        watched = _WatchedRequest(receive, send)
         with anyio.CancelScope() as work:
             watching = asyncio.create_task(watched.end(work))
             try:
@@ -98,35 +99,35 @@ class WorkLimits:
             finally:
                 watching.cancel()
 
-    async def _in_turn(self, queued: bool, scope: Scope, watched: _Watched) -> None:
+    async def _in_turn(self, queued: bool, scope: Scope, watched: _WatchedRequest) -> None:
         if not queued:
             await self.app(scope, watched.receive, watched.send)
             return
         try:
             async with self.queue.turn():
                 await self.app(scope, watched.receive, watched.send)
-        except FullError as error:
-            await self.refusals.refuse(error.problem, scope, watched.receive, watched.send)
+        except QueueFullError as error:
+            await self.responses.send(error.problem, scope, watched.receive, watched.send)
 
 
 def is_queued(scope: Scope) -> bool:
-    """Whether a request asks for work that waits for its turn."""
+    """Whether the request has to wait in the queue."""
     return scope["method"] == "POST" and route_of(scope) in _QUEUED
 
 
-class _Watched:
-    """A request whose client is watched: the first message after its body says that it has gone."""
+class _WatchedRequest:
+    """Watches for a disconnect: the first message after the body says that the client has gone."""
 
     def __init__(self, receive: Receive, send: Send) -> None:
         self._receive = receive
         self._send = send
         self._body: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
-        self._taken = False
+        self._body_returned = False
         self._gone = asyncio.Event()
         self._ended = False
 
     async def end(self, work: anyio.CancelScope) -> None:
-        """Stop ``work`` when the client goes before its response has ended."""
+        """Cancel ``work`` when the client disconnects before the response has ended."""
         self._body.set_result(await self._receive())
         while (await self._receive())["type"] != "http.disconnect":
             pass
@@ -135,15 +136,14 @@ class _Watched:
             work.cancel()
 
     async def receive(self) -> Message:
-        """The body, which was read whole, and then that the client has gone."""
-        if not self._taken:
-            self._taken = True
+        """Return the whole body, then wait for the disconnect message."""
+        if not self._body_returned:
+            self._body_returned = True
             return await self._body
         await self._gone.wait()
         return {"type": "http.disconnect"}
 
     async def send(self, message: Message) -> None:
-        """Send, noting the end."""
         if message["type"] == "http.response.body" and not message.get("more_body", False):
             self._ended = True
         await self._send(message)

@@ -1,1 +1,1 @@
-"""Wellread for programs that speak the Model Context Protocol. Needs the extra ``mcp``."""
+"""The Model Context Protocol server. Needs the extra ``mcp``."""

@@ -1,7 +1,7 @@
-"""The tool ``ask``: an answer, or the report of a research run, each sentence with its verdict.
+"""The MCP tool ``ask``: an answer or a research report, with a verdict for each sentence.
 
-An answer is given whole where it is short, else as much of it as fits: its first sentences with
-what they cite, and the first rows of its table.
+An answer that is too long is cut to its first sentences with their citations and the first rows of
+its table.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from wellread.ask.deliver.cite import relevances
 from wellread.ask.plan import reading
 from wellread.ask.retrieve.search import check_collections
 from wellread.errors import WellreadError
-from wellread.research.research import research, usual_limits
+from wellread.research.research import default_limits, research
 from wellread.serve.features.answering import Cited, answer_body
 from wellread.serve.mcp.reading_tools import source_of
 from wellread.serve.mcp.tool_calls import (
@@ -35,9 +35,9 @@ from wellread.serve.mcp.tool_calls import (
     Until,
     Words,
     as_result,
-    fitted,
+    fit_result,
     library_tool,
-    picked,
+    pick_fields,
 )
 from wellread.serve.views import FACES
 from wellread.types import Mode
@@ -60,17 +60,17 @@ from wellread.values.reports import (
     ResearchRequest,
 )
 
-OF_ANSWER = (
+ANSWER_FIELDS = (
     *("id", "question", "standalone", "confidence", "answeredBy", "fallback", "mode", "sessionId"),
     *("dataGaps", "conflicts", "notes", "limits", "related", "suggestions"),
     "hallucinatedCitations",
 )
-OF_SENTENCE = ("text", "verdict", "method", "score", "reason", "citations")
-OF_CITATION = (
+SENTENCE_FIELDS = ("text", "verdict", "method", "score", "reason", "citations")
+CITATION_FIELDS = (
     *("id", "number", "title", "locator", "quote", "relevance", "verdict", "documentId", "kind"),
     *("link", "publishedAt"),
 )
-OF_REPORT = ("stopped", "warning", "rounds", "searches", "seconds")
+REPORT_FIELDS = ("stopped", "warning", "rounds", "searches", "seconds")
 
 
 @library_tool("Ask the library", queued=True)
@@ -103,17 +103,17 @@ async def ask(  # noqa: PLR0913 - the SDK reads the arguments from the signature
     filters = call.filters(collection, kinds, speakers, since, until)
     await to_thread.run_sync(check_collections, call.kb, filters)
     owner = call.kb.asker.owner
-    asked = Question(text=question, filters=filters, session_id=session_id, owner=owner, mode=mode)
+    query = Question(text=question, filters=filters, session_id=session_id, owner=owner, mode=mode)
     if mode == "auto":
-        asked = replace(asked, mode=(await to_thread.run_sync(reading, call.kb, asked)).mode)
-    done = await (_researched(call, asked) if asked.mode == "deep" else _answered(call, asked))
-    if done is None:
+        query = replace(query, mode=(await to_thread.run_sync(reading, call.kb, query)).mode)
+    reply = await (_research(call, query) if query.mode == "deep" else _answer(call, query))
+    if reply is None:
         raise WellreadError("the answer ended without a result", hint="report this as a defect")
-    return await to_thread.run_sync(_told, call, done)
+    return await to_thread.run_sync(_result_of, call, reply)
 
 
-async def _answered(call: Call, asked: Question) -> Answer | None:
-    async with aclosing(cast(AsyncGenerator[Event], answer(call.kb, asked))) as events:
+async def _answer(call: Call, question: Question) -> Answer | None:
+    async with aclosing(cast(AsyncGenerator[Event], answer(call.kb, question))) as events:
         async for event in events:
             if isinstance(event, StepEvent):
                 await call.tell(f"{event.step.name}: {event.step.found:,} found")
@@ -122,9 +122,9 @@ async def _answered(call: Call, asked: Question) -> Answer | None:
     return None
 
 
-async def _researched(call: Call, asked: Question) -> Report | None:
-    wanted = ResearchRequest(question=asked, limits=usual_limits(call.kb))
-    async with aclosing(cast(AsyncGenerator[ResearchEvent], research(call.kb, wanted))) as events:
+async def _research(call: Call, question: Question) -> Report | None:
+    request = ResearchRequest(question=question, limits=default_limits(call.kb))
+    async with aclosing(cast(AsyncGenerator[ResearchEvent], research(call.kb, request))) as events:
         async for event in events:
             match event:
                 case PlanEvent(plan=plan):
@@ -136,52 +136,52 @@ async def _researched(call: Call, asked: Question) -> Report | None:
     return None
 
 
-def _told(call: Call, done: Answer | Report) -> CallToolResult:
-    """The answer; with how the research for it went where that made it."""
-    if isinstance(done, Answer):
-        return fitted(lambda tokens: as_result(_facts(call, done, tokens)))
-    sections = [picked(section, ("title", "found")) for section in done.sections]
-    # ``run`` names it to ``wellread research --show``.
-    report = picked(done, OF_REPORT) | {"run": done.id, "sections": sections}
-    given = done.answer
-    return fitted(lambda tokens: as_result(_facts(call, given, tokens) | {"report": report}))
+def _result_of(call: Call, result: Answer | Report) -> CallToolResult:
+    """Return the answer, with the facts of the research report if there is one."""
+    if isinstance(result, Answer):
+        return fit_result(lambda tokens: as_result(_facts(call, result, tokens)))
+    sections = [pick_fields(section, ("title", "found")) for section in result.sections]
+    # ``run`` is the id for ``wellread research --show``.
+    report = pick_fields(result, REPORT_FIELDS) | {"run": result.id, "sections": sections}
+    reply = result.answer
+    return fit_result(lambda tokens: as_result(_facts(call, reply, tokens) | {"report": report}))
 
 
-def _facts(call: Call, given: Answer, tokens: int) -> Facts:
-    """The first part of an answer: all of it with the largest budget, and less with less."""
+def _facts(call: Call, reply: Answer, tokens: int) -> Facts:
+    """Return the first part of an answer, in proportion to the token budget."""
     share = tokens / BUDGETS[0]
-    ordered = sorted(given.sentences, key=lambda sentence: sentence.span.start)
+    ordered = sorted(reply.sentences, key=lambda sentence: sentence.span.start)
     sentences = ordered[: max(1, round(len(ordered) * share))]
-    every = given.table.rows if given.table else ()
-    rows = every[: max(1, round(len(every) * share))]
-    left_out = len(ordered) - len(sentences) + len(every) - len(rows)
+    lines = reply.table.rows if reply.table else ()
+    rows = lines[: max(1, round(len(lines) * share))]
+    left_out = len(ordered) - len(sentences) + len(lines) - len(rows)
     cut = len(sentences) < len(ordered)
     numbers = {number for sentence in sentences for number in sentence.citations}
-    # An answer in one piece keeps what no sentence cites: the nearest of a refusal.
-    cited = [one for one in given.citations if not cut or one.id in numbers]
-    why = relevances(given)
-    names = [sentence.verdict.name for sentence in given.sentences]
-    facts = picked(FACES.json(answer_body(given)), OF_ANSWER) | {
-        "answer": given.text[: markers_after(given.text, sentences[-1]).end] if cut else given.text,
-        # A sentence as it stands in the answer, so that a page can find it there.
+    # An uncut answer keeps uncited sources too, such as the nearest ones of a refusal.
+    cited = [citation for citation in reply.citations if not cut or citation.id in numbers]
+    reasons = relevances(reply)
+    names = [sentence.verdict.name for sentence in reply.sentences]
+    facts = pick_fields(FACES.json(answer_body(reply)), ANSWER_FIELDS) | {
+        "answer": reply.text[: markers_after(reply.text, sentences[-1]).end] if cut else reply.text,
+        # The exact text from the answer, so that a page can find it there.
         "sentences": [
-            picked(FACES.json(one), OF_SENTENCE) | {"text": one.span.of(given.text)}
+            pick_fields(FACES.json(one), SENTENCE_FIELDS) | {"text": one.span.of(reply.text)}
             for one in sentences
         ],
-        "citations": [_cited(call, one, why[one.id]) for one in cited],
+        "citations": [_citation_facts(call, citation, reasons[citation.id]) for citation in cited],
         "verdicts": {name.value: names.count(name) for name in VerdictName if name in names},
         "leftOut": left_out,
     }
     if left_out:
-        facts["whole"] = f"wellread answers show {given.id}"
-    if given.table:
-        columns, method = given.table.columns, given.table.method
-        facts["table"] = {"columns": columns, "rows": rows, "total": len(every), "method": method}
+        facts["whole"] = f"wellread answers show {reply.id}"
+    if reply.table:
+        columns, method = reply.table.columns, reply.table.method
+        facts["table"] = {"columns": columns, "rows": rows, "total": len(lines), "method": method}
     return facts
 
 
-def _cited(call: Call, citation: Citation, why: str) -> Facts:
-    facts = FACES.json(Cited(citation=citation, relevance=why))
+def _citation_facts(call: Call, citation: Citation, relevance: str) -> Facts:
+    facts = FACES.json(Cited(citation=citation, relevance=relevance))
     source = source_of(citation.document_id, citation.version, citation.source_span)
-    opened = {"source": source, "viewUrl": call.view_url(facts["viewUrl"])}
-    return picked(facts, OF_CITATION) | opened
+    links = {"source": source, "viewUrl": call.view_url(facts["viewUrl"])}
+    return pick_fields(facts, CITATION_FIELDS) | links

@@ -1,6 +1,6 @@
-"""The server for programs that speak the Model Context Protocol, over stdio or HTTP.
+"""The Model Context Protocol server, over stdio or HTTP.
 
-It only reads: no tool adds, changes or removes a document, and it asks nothing of the client.
+It is read-only: no tool adds, changes or removes a document. It sends no requests to the client.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from starlette.types import Message, Receive, Scope, Send
 from wellread.errors import WellreadError
 from wellread.serve.error_shapes import INTERNAL, problem_of, problem_of_status
 from wellread.serve.guards.route_rules import asker_of
-from wellread.serve.guards.work_limits import FullError
+from wellread.serve.guards.work_limits import QueueFullError
 
-# The modules of the tools, each of which puts its own on the list.
+# Importing these modules registers their tools.
 from wellread.serve.mcp import asking_tools, reading_tools  # noqa: F401
-from wellread.serve.mcp.tool_calls import TOOLS, Call, Served, failed
+from wellread.serve.mcp.tool_calls import TOOLS, Call, ServedLibrary, error_result
 
 logger = logging.getLogger(__name__)
 
 SESSION_HEADER = "mcp-session-id"
-MOST_SESSIONS = 1_000  # of clients of the older protocol, at once
+MAX_SESSIONS = 1_000  # simultaneous clients of the older protocol
 INSTRUCTIONS = (
     "Wellread answers from the user's own documents and proves each sentence. Use ask for a "
     "question, with mode deep for a subject; it gives the answer with citations and a verdict for "
@@ -49,53 +49,53 @@ INSTRUCTIONS = (
 )
 
 
-class LibraryServer(MCPServer[Served]):
-    """Runs a tool when it is its turn; what goes wrong is told so that a model can mend it."""
+class LibraryServer(MCPServer[ServedLibrary]):
+    """Runs tools within the queue; its errors tell a model what to correct."""
 
     async def call_tool(
         self,
         name: str,
         arguments: dict[str, Any],
-        context: Context[Served, Any] | None = None,
+        context: Context[ServedLibrary, Any] | None = None,
     ) -> CallToolResult | InputRequiredResult:
-        """The result of a tool, or an error in the shape of all others."""
+        """Return the result of a tool, or an error result."""
         if name not in TOOLS or context is None:
             known = ", ".join(TOOLS)
-            raise MCPError(INVALID_PARAMS, f"there is no tool {name!r}; there are {known}")
+            raise MCPError(INVALID_PARAMS, f"there is no tool {name!r}; known: {known}")
         tool = TOOLS[name].tool
         try:
             tool.fn_metadata.validate_arguments(arguments)
-            if not TOOLS[name].alone:
-                await to_thread.run_sync(Call(context).check_filled)
+            if not TOOLS[name].works_when_empty:
+                await to_thread.run_sync(Call(context).check_not_empty)
             queue = context.request_context.lifespan_context.queue
             async with queue.turn() if queue and TOOLS[name].queued else nullcontext():
                 return await super().call_tool(name, arguments, context)
         except ValidationError as error:
-            # Which arguments are wrong; not their values, which may be long.
-            wrong = (f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
-            takes = f"{name} takes {', '.join(tool.parameters['properties'])}"
-            return failed(problem_of_status(400, "; ".join(wrong), takes))
-        except FullError as error:
-            return failed(error.problem)
+            # Name the wrong arguments without their values, which may be long.
+            errors = (f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
+            hint = f"{name} takes {', '.join(tool.parameters['properties'])}"
+            return error_result(problem_of_status(400, "; ".join(errors), hint))
+        except QueueFullError as error:
+            return error_result(error.problem)
         except WellreadError as error:
-            return failed(problem_of(error))
+            return error_result(problem_of(error))
         except ToolError as error:
             if isinstance(error.__cause__, WellreadError):
-                return failed(problem_of(error.__cause__))
-            # A client is told no more of it; the log has the traceback.
+                return error_result(problem_of(error.__cause__))
+            # The client gets no details; the log has the traceback.
             logger.exception("the tool %s failed", name)
-            return failed(INTERNAL)
+            return error_result(INTERNAL)
 
 
-def mcp_server(served: Served) -> LibraryServer:
-    """The server over ``served``, which the caller opened and closes."""
+def mcp_server(served: ServedLibrary) -> LibraryServer:
+    """Build the server over ``served``, which the caller opens and closes."""
 
     @asynccontextmanager
-    async def lifespan(_server: MCPServer[Served]) -> AsyncIterator[Served]:
+    async def lifespan(_server: MCPServer[ServedLibrary]) -> AsyncIterator[ServedLibrary]:
         yield served
 
     quiet = logging.NullHandler()
-    logging.root.addHandler(quiet)  # the SDK sets up the process's logging where nothing has
+    logging.root.addHandler(quiet)  # else the SDK configures logging of the process
     try:
         return LibraryServer(
             "wellread",
@@ -111,56 +111,56 @@ def mcp_server(served: Served) -> LibraryServer:
         logging.root.removeHandler(quiet)
 
 
-async def serve_stdio(served: Served) -> None:
-    """Serve the program that started this one, until it closes standard input."""
+async def serve_stdio(served: ServedLibrary) -> None:
+    """Serve over standard input and output until the input is closed."""
     await mcp_server(served).run_stdio_async()
 
 
-def http_sessions(served: Served, most_bytes: int) -> StreamableHTTPSessionManager:
-    """What answers streamable HTTP while its ``run()`` is entered; bodies of ``most_bytes``."""
+def http_sessions(served: ServedLibrary, most_bytes: int) -> StreamableHTTPSessionManager:
+    """Return the manager of HTTP sessions, which answers while its ``run()`` is entered."""
     server = mcp_server(served)
     server.streamable_http_app(
-        # The application checks Host and Origin of every request, these among them.
+        # Our middleware already checks Host and Origin.
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
         max_request_body_size=most_bytes,
-        max_sessions=MOST_SESSIONS,
+        max_sessions=MAX_SESSIONS,
     )
     return server.session_manager
 
 
 def http_route(path: str, sessions: StreamableHTTPSessionManager) -> Route:
-    """The route at which ``sessions`` answers."""
-    return Route(path, endpoint=_OwnSessions(sessions))
+    """Return the route for ``sessions``."""
+    return Route(path, endpoint=_OwnedSessions(sessions))
 
 
-class _OwnSessions:
-    """A session of the older protocol is its owner's: to others there is none of that id."""
+class _OwnedSessions:
+    """Gives each session of the older protocol to its owner only; others get 404."""
 
     def __init__(self, sessions: StreamableHTTPSessionManager) -> None:
         self._app = StreamableHTTPASGIApp(sessions)
         self._owners: OrderedDict[str, str] = OrderedDict()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on what is of no session, or of one of the asker's; other bodies than JSON are
-        refused here, in the shape of our errors."""
+        """Pass on requests without a session or with one of the asker's; refuse bodies that are
+        not JSON with our error body."""
         headers = Headers(scope=scope)
         kind = headers.get("content-type", "").partition(";")[0].strip()
         if scope["method"] == "POST" and kind != "application/json":
-            raise HTTPException(415, f"The content type is {kind!r} and not application/json.")
+            raise HTTPException(415, f"The content type is {kind!r} instead of application/json.")
         owner, session = asker_of(HTTPConnection(scope)).owner, headers.get(SESSION_HEADER)
         if session is not None and self._owners.get(session, owner) != owner:
             raise HTTPException(404, "Session not found")
 
         async def noting(message: Message) -> None:
             if message["type"] == "http.response.start":
-                self._note(Headers(raw=message.get("headers", [])).get(SESSION_HEADER), owner)
+                self._note_owner(Headers(raw=message.get("headers", [])).get(SESSION_HEADER), owner)
             await send(message)
 
         await self._app(scope, receive, noting)
 
-    def _note(self, session: str | None, owner: str) -> None:
+    def _note_owner(self, session: str | None, owner: str) -> None:
         if session:
             self._owners[session] = owner
             self._owners.move_to_end(session)
-            if len(self._owners) > 2 * MOST_SESSIONS:
+            if len(self._owners) > 2 * MAX_SESSIONS:
                 self._owners.popitem(last=False)

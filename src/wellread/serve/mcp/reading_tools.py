@@ -1,7 +1,7 @@
-"""The tools ``search``, ``fetch`` and ``list_documents``: reading the material.
+"""The MCP tools ``search``, ``fetch`` and ``list_documents``, which read the material.
 
-A citation's ``source`` names a place: ``doc_…:120-180:3f09c2d1`` is that range of characters of the
-version that begins so. A range alone would show another sentence after the document changed.
+A citation's ``source`` names a place: ``doc_…:120-180:3f09c2d1`` is a range of characters and the
+prefix of the version. Without the version, a changed document would show another sentence.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from mcp.types import CallToolResult
 from pydantic import Field
 
 from wellread.errors import RequestError, UnknownNameError
-from wellread.library.named_things import listed, whole
+from wellread.library.named_things import list_documents as list_page
+from wellread.library.named_things import load_document
 from wellread.library.searches import Result, around, find
 from wellread.serve.mcp.tool_calls import (
     BUDGETS,
@@ -31,7 +32,7 @@ from wellread.serve.mcp.tool_calls import (
     Until,
     Words,
     as_result,
-    fitted,
+    fit_result,
     library_tool,
 )
 from wellread.serve.views import view_url
@@ -39,15 +40,15 @@ from wellread.store.catalogue.documents.listings import ListedDocument
 from wellread.types import Document, Filters, Locator, Span
 from wellread.values.locators import Marks, link_to
 
-MOST_FOUND = 10
-DEEP = 3  # times as many passages are looked at, since those that one fetch shows are one result
-AROUND = 1_200  # tokens shown of the text around a citation
-SHARE_BEFORE = 4  # a fetched page has a quarter of its text before the passage that was found
-VERSION = 8  # hex digits of a version that tell it apart
+MAX_RESULTS = 10
+SEARCH_FACTOR = 3  # times the results in passages: passages within one fetch are merged
+AROUND = 1_200  # tokens of text around a citation
+SHARE_BEFORE = 4  # a quarter of a page comes before the passage
+VERSION_DIGITS = 8  # hex digits that identify a version
 CHARACTERS_PER_TOKEN = 4
 _SOURCE = re.compile(r"(doc_[0-9a-f]+):(\d+)-(\d+):([0-9a-f]+)")
 _PASSAGE = "psg_"
-_BREAKS = ("\n\n", "\n", ". ", " ")  # where a page may end, the best first
+_BREAKS = ("\n\n", "\n", ". ", " ")  # page breaks, the best first
 
 
 @library_tool("Search the library")
@@ -58,20 +59,20 @@ def search(
     fetch. To get an answer with proof, use ask instead."""
     call = Call(context)
     limits = Filters(collections=call.served.collections)
-    found = find(call.kb, query, limits, limit=MOST_FOUND * DEEP).results
-    return as_result({"results": [_result_facts(one) for one in _apart(found)[:MOST_FOUND]]})
+    results = find(call.kb, query, limits, limit=MAX_RESULTS * SEARCH_FACTOR).results
+    return as_result({"results": [_result_facts(one) for one in _distinct(results)[:MAX_RESULTS]]})
 
 
-def _apart(found: Sequence[Result]) -> list[Result]:
-    """Two places of one document are two results where one fetch shows not both."""
-    near = BUDGETS[0] * CHARACTERS_PER_TOKEN // SHARE_BEFORE
-    kept: list[Result] = []
-    for result in found:
-        document = result.hit.document.id
-        starts = [other.span.start for other in kept if other.hit.document.id == document]
-        if all(abs(start - result.span.start) > near for start in starts):
-            kept.append(result)
-    return kept
+def _distinct(results: Sequence[Result]) -> list[Result]:
+    """Drop passages that the same fetch would show together with a better one."""
+    distance = BUDGETS[0] * CHARACTERS_PER_TOKEN // SHARE_BEFORE
+    distinct: list[Result] = []
+    for result in results:
+        document_id = result.hit.document.id
+        starts = [other.span.start for other in distinct if other.hit.document.id == document_id]
+        if all(abs(start - result.span.start) > distance for start in starts):
+            distinct.append(result)
+    return distinct
 
 
 def _result_facts(result: Result) -> Facts:
@@ -99,9 +100,9 @@ def fetch(
     search for what else it may hold. Opens a citation at its place: the quoted words among the
     text around them, with page, minute and speaker, or heading."""
     call = Call(context)
-    place = placed(call, id)
+    place = resolve_place(call, id)
     call.note_opened(place.listed.facts.id)
-    return fitted(partial(_fetched, call, id, place))
+    return fit_result(partial(_fetched, call, id, place))
 
 
 def _fetched(call: Call, name: str, place: Place, tokens: int) -> CallToolResult:
@@ -111,8 +112,8 @@ def _fetched(call: Call, name: str, place: Place, tokens: int) -> CallToolResult
     start = 0
     if place.span is not None and page_end(text, 0, tokens) < len(text):
         start = page_start(text, place.span.start, tokens // SHARE_BEFORE)
-    shown = Span(start=start, end=page_end(text, start, tokens))
-    locator = place.locator(place.span or shown)
+    page = Span(start=start, end=page_end(text, start, tokens))
+    locator = place.locator(place.span or page)
     metadata = {
         "documentId": facts.id,
         "kind": facts.kind,
@@ -121,24 +122,24 @@ def _fetched(call: Call, name: str, place: Place, tokens: int) -> CallToolResult
         "authors": ", ".join(facts.authors) or None,
         "publishedAt": facts.published_at,
         "language": facts.language or None,
-        "start": shown.start,
-        "end": shown.end,
+        "start": page.start,
+        "end": page.end,
         "characters": len(text),
         "quote": place.span.of(text) if place.cited and place.span else None,
-        "viewUrl": call.view_url(view_url(facts.id, facts.version, place.span or shown)),
+        "viewUrl": call.view_url(view_url(facts.id, facts.version, place.span or page)),
     }
     return as_result(
         {
             "id": name,
             "title": facts.title,
-            "text": readable(place.document, shown),
+            "text": readable_text(place.document, page),
             "url": place.link(place.span or Span(start=start, end=start), locator),
             "metadata": metadata,
         }
     )
 
 
-@library_tool("List documents", alone=True)
+@library_tool("List documents", works_when_empty=True)
 def list_documents(  # noqa: PLR0913 - the SDK reads the arguments from the signature
     context: ServedContext,
     collection: Collection = None,
@@ -151,22 +152,22 @@ def list_documents(  # noqa: PLR0913 - the SDK reads the arguments from the sign
     """Lists the documents of the library, newest first, and its collections. To count documents,
     ask."""
     call = Call(context)
-    page = listed(call.kb, call.filters(collection, kinds, speakers, since, until), limit=limit)
+    page = list_page(call.kb, call.filters(collection, kinds, speakers, since, until), limit=limit)
     counts: dict[str, int] = {}
     for row in call.kb.catalogue.stats():
         if not call.served.collections or row.collection in call.served.collections:
             counts[row.collection] = counts.get(row.collection, 0) + row.documents
 
     def build(tokens: int) -> CallToolResult:
-        shown = page.documents[: max(1, tokens * limit // BUDGETS[0])]
+        documents = page.documents[: max(1, tokens * limit // BUDGETS[0])]
         facts = {
             "total": page.total,
-            "documents": [_listed_facts(document) for document in shown],
+            "documents": [_listed_facts(document) for document in documents],
             "collections": [{"name": name, "documents": count} for name, count in counts.items()],
         }
         return as_result(facts if counts else facts | {"hint": EMPTY_HINT})
 
-    return fitted(build)
+    return fit_result(build)
 
 
 def _listed_facts(document: ListedDocument) -> Facts:
@@ -183,12 +184,12 @@ def _listed_facts(document: ListedDocument) -> Facts:
     }
 
 
-# --- places of the material, and pages of text around them -----------------------------------
+# --- places in documents and pages of text ---------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """A document, and what was named in it (``span``; None: all of it) or ``cited`` of it."""
+    """A document and a ``span`` in it (None: all of it), which may be that of a citation."""
 
     listed: ListedDocument
     document: Document
@@ -196,11 +197,11 @@ class Place:
     cited: bool
 
     def locator(self, span: Span) -> Locator:
-        """What ``span`` looks like to a person."""
+        """Return the locator of ``span``."""
         return Marks(self.document.marks).locate(span)
 
     def link(self, span: Span, locator: Locator) -> str:
-        """Where ``span`` opens in its source."""
+        """Return the URL that opens the source at ``span``."""
         facts = self.listed.facts
         url = facts.url or facts.uri
         if not len(span):
@@ -209,36 +210,36 @@ class Place:
 
 
 def source_of(document_id: str, version: str, span: Span) -> str:
-    """The name of a place."""
+    """Return the ``source`` of a citation; see the module."""
     return f"{document_id}:{span.start}-{span.end}:{_short(version)}"
 
 
 def _short(version: str) -> str:
-    return version.rpartition("_")[2][:VERSION]
+    return version.rpartition("_")[2][:VERSION_DIGITS]
 
 
-def placed(call: Call, name: str) -> Place:
-    """What ``name`` stands for: a citation's source, a passage's or document's id, or a title."""
+def resolve_place(call: Call, name: str) -> Place:
+    """Resolve a citation's source, the id of a passage or document, or a title."""
     kb, collections = call.kb, call.served.collections
-    named = _SOURCE.fullmatch(name)
-    document_id, span = named[1] if named else name, None
+    source = _SOURCE.fullmatch(name)
+    document_id, span = source[1] if source else name, None
     if name.startswith(_PASSAGE):
-        near = around(kb, name, 0, 0, collections)
-        document_id, span = near.document.id, near.results[0].span
-    found = whole(kb, document_id, collections, entities=0)
-    if named:
-        if _short(found.listed.facts.version) != named[4]:
-            detail = "the document has changed since this was given out"
+        surroundings = around(kb, name, 0, 0, collections)
+        document_id, span = surroundings.document.id, surroundings.results[0].span
+    document = load_document(kb, document_id, collections, entities=0)
+    if source:
+        if _short(document.listed.facts.version) != source[4]:
+            detail = "the document has changed since this source was returned"
             raise RequestError(detail, hint="search or ask again")
-        start, end = int(named[2]), int(named[3])
-        if not start <= end <= len(found.document.text):
+        start, end = int(source[2]), int(source[3])
+        if not start <= end <= len(document.document.text):
             raise UnknownNameError(f"there is no place {name!r}", hint="give a citation's source")
         span = Span(start=start, end=end)
-    return Place(listed=found.listed, document=found.document, span=span, cited=bool(named))
+    return Place(listed=document.listed, document=document.document, span=span, cited=bool(source))
 
 
 def page_end(text: str, start: int, tokens: int) -> int:
-    """Where a page of about ``tokens`` that begins at ``start`` ends."""
+    """Return the end of a page of about ``tokens`` that begins at ``start``."""
     end = min(len(text), start + tokens * CHARACTERS_PER_TOKEN)
     if end == len(text):
         return end
@@ -247,7 +248,7 @@ def page_end(text: str, start: int, tokens: int) -> int:
 
 
 def page_start(text: str, end: int, tokens: int) -> int:
-    """Where a page of about ``tokens`` that ends at ``end`` begins."""
+    """Return the start of a page of about ``tokens`` that ends at ``end``."""
     start = max(0, end - tokens * CHARACTERS_PER_TOKEN)
     if not start:
         return start
@@ -255,8 +256,8 @@ def page_start(text: str, end: int, tokens: int) -> int:
     return next((place + len(mark) for place, mark in places if place >= 0), start)
 
 
-def readable(document: Document, span: Span) -> str:
-    """The text of ``span``; where people speak, who says what and when."""
+def readable_text(document: Document, span: Span) -> str:
+    """Return the text of ``span``; transcripts with the speaker and time of each turn."""
     marks = Marks(document.marks)
     turns = marks.turns(span)
     if not turns:

@@ -1,1 +1,1 @@
-"""The interface that programs for OpenAI's models speak: models and chat completions."""
+"""The OpenAI-compatible interface: models and chat completions."""

@@ -1,9 +1,9 @@
-"""An answer as one Markdown text: numbered links in it, what stands beside it, and its sources.
+"""Renders an answer as one Markdown text with numbered links, and parses such texts again.
 
-Everything of an answer that a reader must not miss is in this text, since most programs show
-nothing else: the verdict of a sentence that is not borne out, what is missing, where sources
-disagree, each source with its place and quotation, and how sure the answer is. ``earlier_turn``
-takes it apart again.
+Most programs show only this text, so it contains everything that a reader must not miss: the
+verdicts of unsupported sentences, missing information, disagreements of sources, each source with
+its place and quotation, and the confidence. ``earlier_turn`` parses the text when a program sends
+it back.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ from wellread.values.answer_text import (
 from wellread.values.answers import CATALOGUE, Answer, Citation, VerdictName
 from wellread.values.reports import Report
 
-RULE = "\n\n---\n\n"  # between the answer and what stands beside it
+RULE = "\n\n---\n\n"  # between the answer and the sections below it
 UNDERSTOOD = "*Understood as: {}*\n\n"
 SURE = "*Confidence {:.2f} ({})"
 CONFIDENCE = re.compile(r"\*Confidence \d\.\d\d \(\w+\).*\* · \[[^\]\n]*\]\([^)\n]*\)\Z")
 UNDERSTOOD_LINE = re.compile(r"\A\*Understood as: .*\*\n\n")
 FLAGGED = {name: f" *({name.label})*" for name in VerdictName if not name.whole}
 ANSWER_PAGE = "/answers/"
-MOST_ROWS = 200  # of a table, in the text
+MAX_ROWS = 200  # table rows in the text
 SECTIONS = ("Where sources disagree", "What is missing", "Sources")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Marker:
-    """Where a citation's marker stands in the text (in code points), and where it leads."""
+    """The span of a citation marker in the text (in code points) and its URL."""
 
     span: Span
     citation: Citation
@@ -52,9 +52,9 @@ class Marker:
 
 
 class AnswerMarkdown:
-    """``answer`` as the ``text`` of a server at ``base``, and the ``markers`` in it.
+    """The Markdown ``text`` of an answer and its ``markers``; ``base`` is the server's URL.
 
-    A ``report`` has headings of its own, and a warning where it is not complete.
+    A ``report`` has its own headings, and a warning when it is incomplete.
     """
 
     def __init__(self, answer: Answer, base: str, report: Report | None = None) -> None:
@@ -63,85 +63,85 @@ class AnswerMarkdown:
         self._answer = replace(answer, text=harmless(answer.text))
         self._base = base
         if answer.standalone:
-            self.text += UNDERSTOOD.format(_line(answer.standalone))
+            self.text += UNDERSTOOD.format(_escape(answer.standalone))
         self._write_sentences(report)
         table = answer.table
         if table is not None and len(table.rows) > len(answer.sentences):
-            short = replace(table, rows=table.rows[:MOST_ROWS])
+            short = replace(table, rows=table.rows[:MAX_ROWS])
             self.text += "\n\n" + harmless("\n".join(table_lines(short))).strip()
-            if len(table.rows) > MOST_ROWS:
-                more = len(table.rows) - MOST_ROWS
-                self.text += f"\n\n{more:,} rows more are in `wellread.table`."
-        sections = [*self._beside(report), self._sure()]
+            if len(table.rows) > MAX_ROWS:
+                more = len(table.rows) - MAX_ROWS
+                self.text += f"\n\n{more:,} more rows are in `wellread.table`."
+        sections = [*self._sections(report), self._confidence_line()]
         self.text += RULE + "\n\n".join(sections)
 
     def _write_sentences(self, report: Report | None) -> None:
         answer = self._answer
         by_id = {citation.id: citation for citation in answer.citations}
         plain = answer.answered_by in PLAIN
-        whole = is_plain_reply(answer) and report is None
-        within = escaped_within if whole else without_links
+        is_plain = is_plain_reply(answer) and report is None
+        escape = escaped_within if is_plain else without_links
         place = 0
         for sentence in sorted(answer.sentences, key=lambda one: one.span.start):
-            self.text += within(answer.text[place : sentence.span.start])
-            said = sentence.span.of(answer.text)
-            self.text += escaped_row(said, answer.text) if plain else without_links(said)
+            self.text += escape(answer.text[place : sentence.span.start])
+            text = sentence.span.of(answer.text)
+            self.text += escaped_row(text, answer.text) if plain else without_links(text)
             name = sentence.verdict.name
             if name is not VerdictName.NOT_CHECKED or answer.answered_by != CATALOGUE:
                 self.text += FLAGGED.get(name, "")
-            for known in sentence.citations:
-                if known in by_id and not sentence.within:
-                    self._mark(by_id[known])
+            for citation_id in sentence.citations:
+                if citation_id in by_id and not sentence.within:
+                    self._mark(by_id[citation_id])
             place = max(sentence.span.end, markers_after(answer.text, sentence).end)
-        self.text += within(answer.text[place:])
+        self.text += escape(answer.text[place:])
 
     def _mark(self, citation: Citation) -> None:
-        url = address(citation, self._base)
+        url = citation_url(citation, self._base)
         start = len(self.text) + 1
         self.text += f" [\\[{citation.id}\\]]({url})"
         span = Span(start=start, end=len(self.text))
         self.markers.append(Marker(span=span, citation=citation, url=url))
 
-    def _beside(self, report: Report | None) -> Iterator[str]:
-        """The sections below the answer: what is disputed and missing, and the sources."""
+    def _sections(self, report: Report | None) -> Iterator[str]:
+        """Yield the sections below the answer: disagreements, missing information, sources."""
         answer = self._answer
         if report is not None and report.warning:
-            yield f"**Note**: {_line(report.warning)}."
-        ordered = sorted(answer.citations, key=lambda one: one.id)
+            yield f"**Note**: {_escape(report.warning)}."
+        ordered = sorted(answer.citations, key=lambda item: item.id)
         sections: tuple[Iterable[str], ...] = (
-            (_line(disagreement(one)) for one in answer.conflicts),
-            map(_line, answer.data_gaps),
-            (_source(one, self._base) for one in ordered),
+            (_escape(disagreement(item)) for item in answer.conflicts),
+            map(_escape, answer.data_gaps),
+            (_source_line(item, self._base) for item in ordered),
         )
         for name, lines in zip(SECTIONS, sections, strict=True):
             items = [f"- {line}" for line in lines]
             if items:
                 yield "\n".join([f"**{name}**", "", *items])
 
-    def _sure(self) -> str:
+    def _confidence_line(self) -> str:
         answer = self._answer
         text = SURE.format(answer.confidence.score, answer.confidence.band)
         proof = f"{self._base}{ANSWER_PAGE}{quote(answer.id, safe='')}"
-        return f"{text} · answered by {_line(answer.answered_by)}* · [proof]({proof})"
+        return f"{text} · answered by {_escape(answer.answered_by)}* · [proof]({proof})"
 
 
-def address(citation: Citation, base: str) -> str:
-    """Where a citation opens in a browser: its source, or the viewer where that is a local file."""
+def citation_url(citation: Citation, base: str) -> str:
+    """Return the web address of a citation's source, or the viewer's URL for other sources."""
     if urlsplit(citation.link).scheme in ("http", "https"):
         return target(harmless(citation.link))
     return base + view_url(citation.document_id, citation.version, citation.source_span)
 
 
-def _source(citation: Citation, base: str) -> str:
+def _source_line(citation: Citation, base: str) -> str:
     """``[1] [title](address) – kind, place — “quotation”``."""
-    title = _line(citation.title or citation.url)
-    place = f", {_line(citation.locator.label)}" if citation.locator.label else ""
-    link = f"[{title}]({address(citation, base)})"
-    return f"\\[{citation.id}\\] {link} – {citation.kind}{place} — “{_line(citation.quote)}”"
+    title = _escape(citation.title or citation.url)
+    place = f", {_escape(citation.locator.label)}" if citation.locator.label else ""
+    link = f"[{title}]({citation_url(citation, base)})"
+    return f"\\[{citation.id}\\] {link} – {citation.kind}{place} — “{_escape(citation.quote)}”"
 
 
-def _line(text: str) -> str:
-    """``text`` letter by letter, on one line."""
+def _escape(text: str) -> str:
+    """Return ``text`` on one line with Markdown escaped."""
     return escaped(harmless(" ".join(text.split())))
 
 
@@ -152,16 +152,16 @@ _ID = re.compile(rf"\({'[^()]*'}{re.escape(ANSWER_PAGE)}([^()/\s]+)\)\Z")
 
 
 def earlier_turn(question: str, answer: str) -> EarlierTurn:
-    """The turn that ``question`` and ``answer`` were, as a program sends them back."""
+    """Parse a question and our answer to it, as a program sends them back."""
     text = answer.replace("\r\n", "\n").strip()
     body, rule, after = text.rpartition(RULE)
-    last = after.rpartition("\n")[2]
-    if not rule or not CONFIDENCE.match(last):
+    last_line = after.rpartition("\n")[2]
+    if not rule or not CONFIDENCE.match(last_line):
         return EarlierTurn(question=question, answer=text)
-    named = _ID.search(last)
+    id_match = _ID.search(last_line)
     body = _FLAG.sub("", _MARKER.sub("", UNDERSTOOD_LINE.sub("", body)))
     return EarlierTurn(
         question=question,
         answer=_ESCAPED.sub(lambda one: one[1] or chr(int(one[2])), body),
-        answer_id=unquote(named[1]) if named else "",
+        answer_id=unquote(id_match[1]) if id_match else "",
     )

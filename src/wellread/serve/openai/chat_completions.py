@@ -1,9 +1,8 @@
-"""``/v1/models`` and ``/v1/chat/completions``: what programs for OpenAI's models speak.
+"""OpenAI-compatible routes ``/v1/models`` and ``/v1/chat/completions``.
 
-The last message of the user is the question, the turns before it are the conversation; all else
-that programs send has no effect. Nothing is streamed that a check could still change: the text is
-sent when all of its sentences have their verdicts. Until then the stream holds what is being done
-(``docs/decisions/042``).
+The user's last message is the question, and earlier turns are the conversation; all other fields
+are ignored. The answer is streamed only after all sentences have their verdicts, because checks
+may still change it; until then, the stream reports progress (``docs/decisions/042``).
 """
 
 from __future__ import annotations
@@ -22,16 +21,16 @@ from pydantic import BaseModel, Field
 from sse_starlette import EventSourceResponse, ServerSentEvent
 
 from wellread.ask.answer import answer
-from wellread.ask.deliver.related import to_no_question
+from wellread.ask.deliver.related import small_talk_reply
 from wellread.errors import WellreadError
 from wellread.identity import random_id, tagged_hash
 from wellread.kb import KnowledgeBase
-from wellread.research.research import research, usual_limits
+from wellread.research.research import default_limits, research
 from wellread.serve.error_shapes import INTERNAL, Problem, ProblemError, openai_error, problem_of
 from wellread.serve.features.answering import answer_body
 from wellread.serve.features.feature import may_ask
 from wellread.serve.guards.route_rules import Kb
-from wellread.serve.openai.answer_markdown import AnswerMarkdown, Marker, address, earlier_turn
+from wellread.serve.openai.answer_markdown import AnswerMarkdown, Marker, citation_url, earlier_turn
 from wellread.serve.views import PLAIN
 from wellread.text.words import harmless
 from wellread.types import EarlierTurn, Filters
@@ -41,34 +40,34 @@ from wellread.values.reports import ProgressEvent, ReportEvent, ResearchRequest
 logger = logging.getLogger(__name__)
 router = APIRouter()
 ASK, RESEARCH = "wellread", "wellread-deep"
-MOST_NAMED = 10  # models that an error names
-TEXTS = ("text", "refusal")  # types of parts that hold words
-SPOKEN = ("user", "assistant")
-LINE = "\n"  # as OpenAI ends the lines of a stream
+MAX_NAMED = 10  # models listed in an error message
+TEXT_TYPES = ("text", "refusal")  # types of text parts
+SPOKEN_ROLES = ("user", "assistant")
+LINE_END = "\n"  # line end in OpenAI's streams
 
 # --- models ----------------------------------------------------------------------------------
 
 
 def model_names(kb: KnowledgeBase) -> list[str]:
-    """Every model: all material or one collection, asked or researched."""
-    held = kb.catalogue.collection_names()
+    """Return all model names: for everything or one collection, quick or deep."""
+    collections = kb.catalogue.collection_names()
     return [
         *(ASK, RESEARCH),
-        *(f"{ASK}/{name}" for name in held),
-        *(f"{RESEARCH}/{name}" for name in held),
+        *(f"{ASK}/{name}" for name in collections),
+        *(f"{RESEARCH}/{name}" for name in collections),
     ]
 
 
 def check_model(kb: KnowledgeBase, name: str) -> None:
-    """Refuse a name that no model has."""
-    known = model_names(kb)
-    if name in known:
+    """Raise 404 for an unknown model name."""
+    names = model_names(kb)
+    if name in names:
         return
-    more = f" and {len(known) - MOST_NAMED} more" if len(known) > MOST_NAMED else ""
+    more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
     problem = Problem(
         error="model_not_found",
         detail=f"The model {name!r} does not exist.",
-        hint=f"There are: {', '.join(known[:MOST_NAMED])}{more}.",
+        hint=f"Known models: {', '.join(names[:MAX_NAMED])}{more}.",
         status=HTTPStatus.NOT_FOUND,
         param="model",
     )
@@ -76,28 +75,28 @@ def check_model(kb: KnowledgeBase, name: str) -> None:
 
 
 def _model(name: str) -> dict[str, Any]:
-    """A model. ``created`` says nothing here: the material is as it is when it is asked."""
+    """Return the JSON of a model; ``created`` is required but has no meaning here."""
     return {"id": harmless(name), "object": "model", "created": 0, "owned_by": "wellread"}
 
 
 @router.get("/v1/models")
 def models(kb: Kb) -> dict[str, Any]:
-    """What can be asked: all material or one collection, with an answer or a report."""
+    """List the models: all material or one collection, for an answer or a report."""
     return {"object": "list", "data": list(map(_model, model_names(kb)))}
 
 
 @router.get("/v1/models/{name:path}")
 def model(kb: Kb, name: str) -> dict[str, Any]:
-    """One of them."""
+    """Return one model."""
     check_model(kb, name)
     return _model(name)
 
 
-# --- what is asked ---------------------------------------------------------------------------
+# --- requests --------------------------------------------------------------------------------
 
 
 class ContentPart(BaseModel):
-    """A part of a message."""
+    """A part of a message's content."""
 
     type: str
     text: str | None = None
@@ -112,13 +111,13 @@ class ChatMessage(BaseModel):
 
 
 class StreamOptions(BaseModel):
-    """``include_usage``: a last chunk with the tokens of language models."""
+    """``include_usage`` adds a last chunk with the token counts."""
 
     include_usage: bool | None = None
 
 
 class CompletionRequest(BaseModel):
-    """``POST /v1/chat/completions``; other fields have no effect."""
+    """The body of ``POST /v1/chat/completions``; other fields are ignored."""
 
     model: str
     messages: list[ChatMessage] = Field(min_length=1)
@@ -127,53 +126,53 @@ class CompletionRequest(BaseModel):
 
 
 def question_of(kb: KnowledgeBase, request: CompletionRequest) -> Question:
-    """The question of a chat completion after the turns before it.
+    """Return the question of a chat completion with its earlier turns.
 
-    It goes on in the session of the last answer that is still known.
+    It continues the session of the last stored answer among them.
     """
     check_model(kb, request.model)
     spoken = [
-        (one.role, _words(f"messages[{place}]", one))
+        (one.role, _text_of(f"messages[{place}]", one))
         for place, one in enumerate(request.messages)
-        if one.role in SPOKEN
+        if one.role in SPOKEN_ROLES
     ]
     while spoken and spoken[-1][0] == "assistant" and not spoken[-1][1].strip():
         spoken.pop()
     if not spoken or spoken[-1][0] != "user" or not spoken[-1][1].strip():
-        raise _refused(
+        raise _request_error(
             "messages",
-            "The last message is not a question of the user.",
-            "End with a message of the role user that holds text.",
+            "The last message is not a question from the user.",
+            "End with a message of the role user that contains text.",
         )
     history = tuple(_turns(spoken[:-1]))
-    ids = [one.answer_id for one in history if one.answer_id]
-    last = kb.catalogue.sessions.answer(ids[-1], kb.asker.owner) if ids else None
-    how, _, collection = request.model.partition("/")
+    answer_ids = [one.answer_id for one in history if one.answer_id]
+    last = kb.catalogue.sessions.answer(answer_ids[-1], kb.asker.owner) if answer_ids else None
+    model, _, collection = request.model.partition("/")
     return Question(
         text=spoken[-1][1].strip(),
         filters=Filters(collections=(collection,) if collection else ()),
-        mode="deep" if how == RESEARCH else "auto",
+        mode="deep" if model == RESEARCH else "auto",
         session_id=last[1].session_id if last else "",
         history=history,
     )
 
 
-def _words(where: str, message: ChatMessage) -> str:
-    """The text of a message."""
+def _text_of(where: str, message: ChatMessage) -> str:
+    """Return the text of a message; raises for other content from the user."""
     content = message.content
     if content is None or isinstance(content, str):
         return content or ""
     for place, part in enumerate(content):
-        if part.type not in TEXTS and message.role == "user":
-            raise _refused(
+        if part.type not in TEXT_TYPES and message.role == "user":
+            raise _request_error(
                 f"{where}.content[{place}]",
-                f"A question is text; {part.type} cannot be read here.",
+                f"A question has to be text; {part.type} is not supported.",
                 "Add the file to the knowledge base (wellread add), then ask about it.",
             )
-    return "\n".join(part.text or part.refusal or "" for part in content if part.type in TEXTS)
+    return "\n".join(part.text or part.refusal or "" for part in content if part.type in TEXT_TYPES)
 
 
-def _refused(param: str, detail: str, hint: str) -> ProblemError:
+def _request_error(param: str, detail: str, hint: str) -> ProblemError:
     status = HTTPStatus.BAD_REQUEST
     return ProblemError(
         Problem(error="invalid_value", detail=detail, hint=hint, status=status, param=param)
@@ -181,74 +180,74 @@ def _refused(param: str, detail: str, hint: str) -> ProblemError:
 
 
 def _turns(spoken: Sequence[tuple[str, str]]) -> Iterable[EarlierTurn]:
-    """Questions with what was answered; a question without an answer is a turn too."""
-    asked: str | None = None
-    said: list[str] = []
+    """Yield the earlier questions with their answers, which may be empty."""
+    question: str | None = None
+    replies: list[str] = []
     for role, text in spoken:
         if role == "user":
-            if asked is not None:
-                yield earlier_turn(asked, "\n\n".join(said))
-            asked, said = text.strip(), []
-        elif asked is not None:
-            said.append(text)
-    if asked is not None:
-        yield earlier_turn(asked, "\n\n".join(said))
+            if question is not None:
+                yield earlier_turn(question, "\n\n".join(replies))
+            question, replies = text.strip(), []
+        elif question is not None:
+            replies.append(text)
+    if question is not None:
+        yield earlier_turn(question, "\n\n".join(replies))
 
 
-# --- what is answered ------------------------------------------------------------------------
+# --- replies ---------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Delivered:
-    """The answer, the text that is sent of it, and the markers in that."""
+class RenderedAnswer:
+    """An answer with its Markdown text and the markers in it."""
 
     answer: Answer
     text: str
     markers: Sequence[Marker] = ()
 
 
-async def delivering(
+async def deliver(
     kb: KnowledgeBase, question: Question, base: str
-) -> AsyncIterator[str | Delivered]:
-    """What is done for the answer, in words; then the answer, always the last.
+) -> AsyncIterator[str | RenderedAnswer]:
+    """Yield progress messages and, last, the answer.
 
     Args:
-        base: the address of this server, as the program calls it.
+        base: the URL of this server as the program calls it.
     """
-    nothing = to_no_question(question, programs=True)
-    if nothing is not None:  # not even the marks of an answer stand beside it
-        yield Delivered(answer=replace(nothing, id=random_id("ans")), text=nothing.text)
+    small_talk = small_talk_reply(question, programs=True)
+    if small_talk is not None:  # without sources and confidence
+        yield RenderedAnswer(answer=replace(small_talk, id=random_id("ans")), text=small_talk.text)
         return
-    given, report = None, None
+    result, report = None, None
     if question.mode == "deep":
-        wanted = ResearchRequest(question=question, limits=usual_limits(kb))
-        async for done in research(kb, wanted):
-            if isinstance(done, ReportEvent):
-                given, report = done.report.answer, done.report
-            elif isinstance(done, ProgressEvent):
-                yield done.text
+        request = ResearchRequest(question=question, limits=default_limits(kb))
+        async for progress in research(kb, request):
+            if isinstance(progress, ReportEvent):
+                result, report = progress.report.answer, progress.report
+            elif isinstance(progress, ProgressEvent):
+                yield progress.text
     else:
         async for event in answer(kb, question):
             if isinstance(event, FinalEvent):
-                given = event.answer
+                result = event.answer
             elif isinstance(event, StepEvent):
                 yield f"{event.step.name}: {event.step.found:,} found"
-    if given is None:
+    if result is None:
         raise WellreadError("the answer ended without a result", hint="report this as a defect")
-    markdown = AnswerMarkdown(given, base, report)
-    yield Delivered(answer=given, text=markdown.text, markers=markdown.markers)
+    markdown = AnswerMarkdown(result, base, report)
+    yield RenderedAnswer(answer=result, text=markdown.text, markers=markdown.markers)
 
 
-def _proof(done: Delivered, base: str) -> dict[str, Any]:
-    """The addresses of the citations by number, and the fields of ``POST /api/ask``."""
-    cited = sorted(done.answer.citations, key=lambda one: one.id)
-    urls = [address(citation, base) for citation in cited]
-    return {"citations": urls, "wellread": PLAIN.json(answer_body(done.answer))}
+def _proof(reply: RenderedAnswer, base: str) -> dict[str, Any]:
+    """Return the citation URLs in order, and the fields of ``POST /api/ask``."""
+    citations = sorted(reply.answer.citations, key=lambda one: one.id)
+    urls = [citation_url(citation, base) for citation in citations]
+    return {"citations": urls, "wellread": PLAIN.json(answer_body(reply.answer))}
 
 
-def _usage(done: Delivered) -> dict[str, int]:
-    """What language models read and wrote; nothing where none wrote."""
-    usage = done.answer.usage
+def _usage(reply: RenderedAnswer) -> dict[str, int]:
+    """Return the token counts of language models; 0 without a model."""
+    usage = reply.answer.usage
     return {
         "prompt_tokens": usage.input_tokens,
         "completion_tokens": usage.output_tokens,
@@ -256,8 +255,8 @@ def _usage(done: Delivered) -> dict[str, int]:
     }
 
 
-def _annotations(done: Delivered) -> list[dict[str, Any]]:
-    """One annotation for each marker: where it stands, in code points, and what it links to."""
+def _annotations(reply: RenderedAnswer) -> list[dict[str, Any]]:
+    """Return an annotation per marker with its position (in code points) and link."""
     return [
         {
             "type": "url_citation",
@@ -268,7 +267,7 @@ def _annotations(done: Delivered) -> list[dict[str, Any]]:
                 "title": harmless(marker.citation.title or marker.citation.url),
             },
         }
-        for marker in done.markers
+        for marker in reply.markers
     ]
 
 
@@ -276,48 +275,48 @@ def _annotations(done: Delivered) -> list[dict[str, Any]]:
 async def chat_completions(
     kb: Kb, http: Request, request: CompletionRequest
 ) -> Response | dict[str, Any]:
-    """Answer the last message of the user after the turns before it, with citations and proof."""
+    """Answer the user's last message in its conversation, with citations and proof."""
     question = await to_thread.run_sync(question_of, kb, request)
     base = str(http.base_url).rstrip("/")
-    now = time.time()
-    known = tagged_hash("chatcmpl", question.text, str(now), str(time.perf_counter_ns()))
-    head = {"id": known, "created": int(now), "model": request.model}
-    events = delivering(kb, question, base)
+    created = time.time()
+    chat_id = tagged_hash("chatcmpl", question.text, str(created), str(time.perf_counter_ns()))
+    head = {"id": chat_id, "created": int(created), "model": request.model}
+    events = deliver(kb, question, base)
     if not request.stream:
-        (done,) = [event async for event in events if isinstance(event, Delivered)]
+        (done,) = [event async for event in events if isinstance(event, RenderedAnswer)]
         return _completion(done, head, base)
-    # The first event comes before the response starts: what is wrong with the question
-    # itself still ends in an HTTP status.
+    # Awaited before the response starts, so that errors in the question itself still set the
+    # HTTP status.
     first = await anext(events)
     options = request.stream_options
     usage = bool(options and options.include_usage)
-    return EventSourceResponse(_stream(first, events, head, base, usage=usage), sep=LINE)
+    return EventSourceResponse(_stream(first, events, head, base, usage=usage), sep=LINE_END)
 
 
-def _completion(done: Delivered, head: Mapping[str, Any], base: str) -> dict[str, Any]:
+def _completion(reply: RenderedAnswer, head: Mapping[str, Any], base: str) -> dict[str, Any]:
     message = {
         "role": "assistant",
-        "content": done.text,
+        "content": reply.text,
         "refusal": None,
-        "annotations": _annotations(done),
+        "annotations": _annotations(reply),
     }
     choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": "stop"}
-    whole = {**head, "object": "chat.completion", "choices": [choice], "usage": _usage(done)}
-    return whole | _proof(done, base)
+    completion = {**head, "object": "chat.completion", "choices": [choice], "usage": _usage(reply)}
+    return completion | _proof(reply, base)
 
 
 async def _stream(
-    first: str | Delivered,
-    events: AsyncIterator[str | Delivered],
+    first: str | RenderedAnswer,
+    events: AsyncIterator[str | RenderedAnswer],
     head: Mapping[str, Any],
     base: str,
     *,
     usage: bool,
 ) -> AsyncIterator[ServerSentEvent]:
-    """The chunks as server-sent events; an error on the way is the last of them.
+    """Yield the chunks as server-sent events; an error becomes the last one.
 
     Args:
-        usage: whether a last chunk has the tokens.
+        usage: whether to add a chunk with the token counts.
     """
 
     def chunk(delta: Mapping[str, Any], finish: str | None = None, **more: Any) -> ServerSentEvent:
@@ -325,9 +324,9 @@ async def _stream(
         return sent([choice], **more)
 
     def sent(choices: Sequence[Mapping[str, Any]], **more: Any) -> ServerSentEvent:
-        return _sent({**head, "object": "chat.completion.chunk", "choices": choices, **more})
+        return _event_of({**head, "object": "chat.completion.chunk", "choices": choices, **more})
 
-    def whole(done: Delivered) -> Iterator[ServerSentEvent]:
+    def whole(done: RenderedAnswer) -> Iterator[ServerSentEvent]:
         yield chunk({"content": done.text})
         yield chunk({"annotations": _annotations(done)}, "stop", **_proof(done, base))
         if usage:
@@ -336,20 +335,20 @@ async def _stream(
     try:
         yield chunk({"role": "assistant", "content": ""})
         event = first
-        while not isinstance(event, Delivered):
+        while not isinstance(event, RenderedAnswer):
             yield chunk({"reasoning_content": f"{event}\n"})
             event = await anext(events)
-        for told in whole(event):
-            yield told
-        yield ServerSentEvent(data="[DONE]", sep=LINE)
+        for chunk_event in whole(event):
+            yield chunk_event
+        yield ServerSentEvent(data="[DONE]", sep=LINE_END)
     except WellreadError as error:
-        yield _sent(openai_error(problem_of(error)))
+        yield _event_of(openai_error(problem_of(error)))
     except Exception:
-        # The status has gone out already, so the client is told in the stream.
+        # The status has been sent already, so the error goes into the stream.
         logger.exception("answering failed in the middle of a stream")
-        yield _sent(openai_error(INTERNAL))
+        yield _event_of(openai_error(INTERNAL))
 
 
-def _sent(chunk: Mapping[str, Any]) -> ServerSentEvent:
-    # Letters outside of ASCII are escaped: some clients break lines at U+2028.
-    return ServerSentEvent(data=json.dumps(chunk), sep=LINE)
+def _event_of(chunk: Mapping[str, Any]) -> ServerSentEvent:
+    # Characters outside ASCII are escaped, because some clients break lines at U+2028.
+    return ServerSentEvent(data=json.dumps(chunk), sep=LINE_END)

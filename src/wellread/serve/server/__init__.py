@@ -1,1 +1,1 @@
-"""The application: every route under one roof, and the server that runs it."""
+"""The web application and the server that runs it."""

@@ -1,4 +1,4 @@
-"""The HTTP interface over one open knowledge base, and the server that runs it."""
+"""Builds the FastAPI application over one knowledge base, and runs it with uvicorn."""
 
 from __future__ import annotations
 
@@ -47,16 +47,16 @@ from wellread.serve.features import (
 )
 from wellread.serve.features.researching import ResearchTasks
 from wellread.serve.guards.incoming import (
-    LONGEST_HEADERS,
+    MAX_HEADER_BYTES,
+    AllowedHosts,
     BodyLimits,
     ForeignRequests,
-    LocalNames,
     RequestBodies,
-    within,
+    timed_connection,
 )
-from wellread.serve.guards.refusals import Refusals, RequestLog, SecurityHeaders
+from wellread.serve.guards.refusals import ErrorResponses, RequestLog, SecurityHeaders
 from wellread.serve.guards.route_rules import MCP_PATH, RouteRules
-from wellread.serve.guards.sign_in import Door, RateLimits, SignIn
+from wellread.serve.guards.sign_in import Authenticator, RateLimits, SignIn
 from wellread.serve.guards.work_limits import WorkLimits, WorkQueue
 from wellread.serve.openai import chat_completions
 from wellread.serve.web.document_layout import PageImages
@@ -68,7 +68,7 @@ from wellread.serve.web.runs import AskRuns, IngestRuns
 
 logger = logging.getLogger(__name__)
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
-# In the order in which the documentation lists their routes.
+# In the order in which /docs lists their routes.
 API_ROUTERS = (
     ask_api.router,
     ask_api.query_router,
@@ -88,34 +88,34 @@ API_ROUTERS = (
 )
 ROUTERS = (*API_ROUTERS, chat_completions.router, *PAGE_ROUTERS)
 LOCAL_NAMES = ("127.0.0.1", "localhost", "[::1]")
-ASKED_FOR_HEALTH = 2  # at once, each in a thread that nothing else takes
+HEALTH_CHECKS = 2  # health checks at once, in threads of their own
 TRIM_SECONDS = 6 * 3_600
-SECONDS_TO_FINISH = 5  # for requests still running when the server is told to stop
+GRACE_SECONDS = 5  # grace period of running requests when the server stops
 
 
 def create_app(kb: KnowledgeBase, *, demand_users: bool = False) -> FastAPI:
-    """The application over ``kb``, which the caller opened and closes.
+    """Build the application over ``kb``, which the caller opens and closes.
 
     Args:
-        demand_users: nobody is let in without signing in, also while there are no users.
+        demand_users: require sign-in even while there are no users.
     """
     runs, ingest, images = AskRuns(), IngestRuns(kb), PageImages()
-    researched = ResearchTasks(kb)
-    served = kb.settings.serve
-    queue = WorkQueue(served.asks_at_once, "questions are answered")
-    mcp_route, answering_mcp = _mcp(kb, queue)
+    research = ResearchTasks(kb)
+    settings = kb.settings.serve
+    queue = WorkQueue(settings.asks_at_once, "questions are answered")
+    mcp_route, mcp_context = _mcp(kb, queue)
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
-        await researched.take_up()
+        await research.take_up()
         ingest.take_up()
-        async with answering_mcp, _trimming(kb):
+        async with mcp_context, _trimmed_audit_log(kb):
             yield
-        await researched.close()
+        await research.close()
         await runs.close()
         await to_thread.run_sync(ingest.close)
 
-    # The framework's pages load scripts from elsewhere; /docs is a page of ours.
+    # FastAPI's own /docs loads scripts from other sites; ours does not.
     app = FastAPI(
         title="Wellread",
         version=version("wellread"),
@@ -125,20 +125,20 @@ def create_app(kb: KnowledgeBase, *, demand_users: bool = False) -> FastAPI:
     )
     app.state.kb = kb
     app.state.runs = runs
-    app.state.research = researched
+    app.state.research = research
     app.state.ingest = ingest
     app.state.page_images = images
-    app.state.room_for_health = CapacityLimiter(ASKED_FOR_HEALTH)
-    app.state.door = Door(
+    app.state.room_for_health = CapacityLimiter(HEALTH_CHECKS)
+    app.state.authenticator = Authenticator(
         accounts=kb.catalogue.accounts,
         settings=kb.settings,
         rates=RateLimits(kb.settings.users),
         rules=RouteRules(),
-        demanded=demand_users,
+        sign_in_required=demand_users,
     )
     app.state.identity_provider = provider_of(kb.settings.oidc)
-    _guard(app, served, queue)
-    # Taken as they are: include_router makes each route anew, a third of a second for every app.
+    _add_middleware(app, settings, queue)
+    # include_router would rebuild each route, which takes a third of a second per application.
     for router in ROUTERS:
         app.router.routes.extend(router.routes)
     app.router.routes.append(mcp_route)
@@ -147,8 +147,8 @@ def create_app(kb: KnowledgeBase, *, demand_users: bool = False) -> FastAPI:
 
 
 @asynccontextmanager
-async def _trimming(kb: KnowledgeBase) -> AsyncIterator[None]:
-    """Let old entries of the audit log go, a day's worth now and at every turn."""
+async def _trimmed_audit_log(kb: KnowledgeBase) -> AsyncIterator[None]:
+    """Delete expired entries of the audit log at the start and every ``TRIM_SECONDS``."""
 
     async def trim() -> None:
         audit, days = kb.catalogue.accounts.audit, kb.settings.users.audit_days
@@ -160,7 +160,7 @@ async def _trimming(kb: KnowledgeBase) -> AsyncIterator[None]:
             try:
                 await trim()
             except StoreError as error:
-                logger.warning("the audit log was not trimmed: %s", error)
+                logger.warning("old entries of the audit log could not be deleted: %s", error)
 
     await trim()
     turns = asyncio.create_task(keep_up())
@@ -168,38 +168,38 @@ async def _trimming(kb: KnowledgeBase) -> AsyncIterator[None]:
     turns.cancel()
 
 
-def _guard(app: FastAPI, served: ServeSettings, queue: WorkQueue) -> None:
-    """Put the guards before the routes; the last one added is the first to be asked."""
+def _add_middleware(app: FastAPI, settings: ServeSettings, queue: WorkQueue) -> None:
+    """Add the middleware; the last one added runs first."""
     app.state.stopping, app.state.queue = False, queue
-    refusals = Refusals(error_page, wants_page)
-    shape_errors(app, refusals)
+    responses = ErrorResponses(error_page, wants_page)
+    shape_errors(app, responses)
     bodies = BodyLimits(
-        most_bytes=served.max_request_bytes,
-        seconds=served.body_seconds,
-        larger={UPLOAD_PATH: served.max_upload_bytes},
+        most_bytes=settings.max_request_bytes,
+        seconds=settings.body_seconds,
+        larger={UPLOAD_PATH: settings.max_upload_bytes},
     )
-    app.add_middleware(WorkLimits, queue=queue, refusals=refusals)
-    app.add_middleware(RequestBodies, limits=bodies, refusals=refusals)
-    app.add_middleware(SignIn, door=app.state.door, refusals=refusals)
-    app.add_middleware(ForeignRequests, refusals=refusals)
-    anywhere = app.state.door.demanded and not served.names
-    names = None if anywhere else (*LOCAL_NAMES, *served.names)
-    app.add_middleware(LocalNames, names=names, refusals=refusals)
-    app.add_middleware(SecurityHeaders, refusals=refusals)
+    app.add_middleware(WorkLimits, queue=queue, responses=responses)
+    app.add_middleware(RequestBodies, limits=bodies, responses=responses)
+    app.add_middleware(SignIn, auth=app.state.authenticator, responses=responses)
+    app.add_middleware(ForeignRequests, responses=responses)
+    any_host = app.state.authenticator.sign_in_required and not settings.names
+    names = None if any_host else (*LOCAL_NAMES, *settings.names)
+    app.add_middleware(AllowedHosts, names=names, responses=responses)
+    app.add_middleware(SecurityHeaders, responses=responses)
     app.add_middleware(RequestLog)
 
 
 def _mcp(
     kb: KnowledgeBase, queue: WorkQueue
 ) -> tuple[BaseRoute, AbstractAsyncContextManager[None]]:
-    """The route of the Model Context Protocol, and what has to be entered while it answers."""
+    """The MCP route and the context in which it can answer."""
     try:
-        # The SDK takes a third of a second to load, and is an extra.
+        # The SDK is an extra and takes a third of a second to import.
         from wellread.serve.mcp.mcp_server import http_route, http_sessions  # noqa: PLC0415
-        from wellread.serve.mcp.tool_calls import Served  # noqa: PLC0415
+        from wellread.serve.mcp.tool_calls import ServedLibrary  # noqa: PLC0415
     except ImportError:
         return Route(MCP_PATH, _without_mcp, methods=["GET", "POST", "DELETE"]), nullcontext()
-    sessions = http_sessions(Served(kb=kb, queue=queue), kb.settings.serve.max_request_bytes)
+    sessions = http_sessions(ServedLibrary(kb=kb, queue=queue), kb.settings.serve.max_request_bytes)
     return http_route(MCP_PATH, sessions), sessions.run()
 
 
@@ -207,7 +207,7 @@ async def _without_mcp(_request: Request) -> JSONResponse:
     problem = problem_of_status(
         501,
         "The Model Context Protocol needs the extra 'mcp', which is not installed.",
-        "pip install 'wellread[mcp]', and start the server again.",
+        "Run pip install 'wellread[mcp]' and restart the server.",
     )
     return JSONResponse(problem.body(), status_code=problem.status)
 
@@ -215,49 +215,49 @@ async def _without_mcp(_request: Request) -> JSONResponse:
 def serve(
     kb: KnowledgeBase, host: str, port: int, *, on_ready: Callable[[str], None] | None = None
 ) -> None:
-    """Serve ``kb`` until interrupted; ``on_ready`` is told the address that it listens on."""
-    alone = address_to_serve(host, has_admin=kb.catalogue.accounts.users.has_admin).is_loopback
+    """Serve ``kb`` until interrupted; calls ``on_ready`` with the URL once it accepts requests."""
+    local_only = address_to_serve(host, has_admin=kb.catalogue.accounts.users.has_admin).is_loopback
     listener = listen(host, port)
     with listener:
-        # Opened before the first request, so that a damaged home is told at once.
+        # Opened before the first request, so that a damaged home fails at once.
         kb.live().embedder.embed(["ready"], "query")
         address = address_of(listener)
-        config = server_config(kb, demand_users=not alone)
+        config = server_config(kb, demand_users=not local_only)
         _Server(config, lambda: on_ready and on_ready(address)).run(sockets=[listener])
 
 
 def server_config(kb: KnowledgeBase, *, demand_users: bool = False) -> uvicorn.Config:
-    """How the server that runs the application over ``kb`` is set up."""
+    """The uvicorn configuration of a server over ``kb``."""
     proxies = kb.settings.serve.proxies
     return uvicorn.Config(
         create_app(kb, demand_users=demand_users),
-        http=within(kb.settings.serve.header_seconds),
+        http=timed_connection(kb.settings.serve.header_seconds),
         ws="none",
-        h11_max_incomplete_event_size=LONGEST_HEADERS,
+        h11_max_incomplete_event_size=MAX_HEADER_BYTES,
         log_config=None,
         access_log=False,
         server_header=False,
         proxy_headers=bool(proxies),
         forwarded_allow_ips=list(proxies),
-        timeout_graceful_shutdown=SECONDS_TO_FINISH,
+        timeout_graceful_shutdown=GRACE_SECONDS,
     )
 
 
 class _Server(uvicorn.Server):
-    """Says when it takes connections: a client that is told the address sooner is refused."""
+    """Calls ``on_started`` when it accepts connections; earlier ones would be refused."""
 
     def __init__(self, config: uvicorn.Config, on_started: Callable[[], object]) -> None:
         super().__init__(config)
         self._on_started = on_started
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start as any server does, then say so."""
+        """Start, then call ``on_started``."""
         await super().startup(sockets)
         if self.started:
             self._on_started()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Say at ``/healthz`` and to who waits for a turn that it stops, and finish what runs."""
+        """Mark the server as stopping, refuse queued requests and finish the running ones."""
         if isinstance(self.config.app, FastAPI):
             self.config.app.state.stopping = True
             self.config.app.state.queue.stop()
@@ -265,8 +265,8 @@ class _Server(uvicorn.Server):
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A bound socket; port 0 takes a free one."""
-    address = parsed(host)
+    """Return a bound socket; port 0 takes a free port."""
+    address = parse_address(host)
     family = socket.AF_INET6 if address.version == 6 else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -276,31 +276,31 @@ def listen(host: str, port: int) -> socket.socket:
         listener.close()
         raise RequestError(
             f"cannot listen on {address}, port {port}: {error.strerror}",
-            hint="choose another with --port; --port 0 takes a free one",
+            hint="choose another port with --port; --port 0 takes a free one",
         ) from error
     return listener
 
 
 def address_to_serve(host: str, *, has_admin: Callable[[], bool]) -> Address:
-    """The address of ``host``, where it may be served."""
-    address = parsed(host)
+    """Return the address of ``host``; raises when it may not be served."""
+    address = parse_address(host)
     if not address.is_loopback and not has_admin():
         raise RequestError(
             f"listening on {host} is refused: other machines could read the knowledge base, "
-            "and there is no admin yet who says who may",
-            hint="make one first: wellread users add NAME --role admin",
+            "and there is no admin account yet",
+            hint="create one first: wellread users add NAME --role admin",
         )
     return address
 
 
-def parsed(host: str) -> Address:
-    """The address that a host stands for."""
+def parse_address(host: str) -> Address:
+    """Parse the IP address of a host."""
     try:
         return ipaddress.ip_address("127.0.0.1" if host == "localhost" else host)
     except ValueError as error:
         raise RequestError(
-            f"listening on {host!r} is refused: it is no address",
-            hint="give one of this machine's, 0.0.0.0 for all of them, or 127.0.0.1",
+            f"listening on {host!r} is refused: it is not an IP address",
+            hint="give an address of this machine, 0.0.0.0 for all of them, or 127.0.0.1",
         ) from error
 
 
@@ -319,24 +319,24 @@ _HINTS = {
 }
 
 
-def shape_errors(app: FastAPI, refusals: Refusals) -> None:
-    """Make ``app`` answer the errors that its routes raise on purpose as ``refusals`` do.
+def shape_errors(app: FastAPI, responses: ErrorResponses) -> None:
+    """Make ``app`` answer expected errors of its routes with ``responses``.
 
-    Any other error goes through to ``SecurityHeaders``.
+    Any other error propagates to ``SecurityHeaders``.
     """
 
     async def shaped(request: Request, error: Exception) -> Response:
-        problem, headers = _problem_in(error)
+        problem, headers = _problem_and_headers(error)
         if request.scope["path"].startswith(OPENAI_PATH):
-            problem, headers = _for_openai(problem, error), _retries(error, headers)
-        return refusals.response(request, problem, headers)
+            problem, headers = _with_openai_hint(problem, error), _retry_header(error, headers)
+        return responses.response(request, problem, headers)
 
     for kind in (ProblemError, WellreadError, RequestValidationError, HTTPException):
         app.add_exception_handler(kind, shaped)
 
 
-def _problem_in(error: Exception) -> tuple[Problem, Mapping[str, str] | None]:
-    """The problem that ``error`` stands for, and headers that belong to it."""
+def _problem_and_headers(error: Exception) -> tuple[Problem, Mapping[str, str] | None]:
+    """Return the problem for ``error`` and its headers."""
     problem: Problem = INTERNAL
     headers: Mapping[str, str] | None = None
     match error:
@@ -346,7 +346,7 @@ def _problem_in(error: Exception) -> tuple[Problem, Mapping[str, str] | None]:
             problem = problem_of(error)
         case RequestValidationError():  # 400, naming the first field that is wrong
             first = error.errors()[0]
-            # The first part says where it was looked for: in the body, the query, the path.
+            # The first part is the location: body, query or path.
             where = ".".join(str(part) for part in first["loc"][1:])
             detail = f"{where}: {first['msg']}" if where else str(first["msg"])
             problem = problem_of_status(400, detail, SEE, param=where)
@@ -356,14 +356,14 @@ def _problem_in(error: Exception) -> tuple[Problem, Mapping[str, str] | None]:
     return problem, headers
 
 
-def _for_openai(problem: Problem, error: Exception) -> Problem:
-    """``problem`` with what helps whoever calls the interface of OpenAI."""
-    nowhere = isinstance(error, HTTPException) and problem.status in (404, 405)
-    return replace(problem, hint=SEE_OPENAI if nowhere or problem.hint == SEE else problem.hint)
+def _with_openai_hint(problem: Problem, error: Exception) -> Problem:
+    """Return ``problem`` with a hint for callers of the OpenAI interface."""
+    no_route = isinstance(error, HTTPException) and problem.status in (404, 405)
+    return replace(problem, hint=SEE_OPENAI if no_route or problem.hint == SEE else problem.hint)
 
 
-def _retries(error: Exception, headers: Mapping[str, str] | None) -> Mapping[str, str] | None:
-    """``headers`` with whether the client of OpenAI is to try again by itself."""
+def _retry_header(error: Exception, headers: Mapping[str, str] | None) -> Mapping[str, str] | None:
+    """Add the header that tells OpenAI's client whether to retry."""
     if not isinstance(error, WellreadError):
         return headers
     return {**(headers or {}), "x-should-retry": "true" if error.retryable else "false"}

@@ -1,4 +1,4 @@
-"""What several pages show of answers: the values of one, earlier turns, what limits can be set."""
+"""Template values that several pages share: answers, earlier turns, and filter choices."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import Any
 
 from wellread.errors import WellreadError
 from wellread.kb import KnowledgeBase
-from wellread.serve.features.answering import past_beside, standing
+from wellread.serve.features.answering import past_question_status, similar_past_questions
 from wellread.serve.views import view_url
 from wellread.types import KINDS, Kind
 from wellread.values.answer_blocks import html_parts
 from wellread.values.answers import Answer, Citation
 
-MOST_TURNS = 50
-MOST_CHOICES = 300
+MAX_TURNS = 50
+MAX_CHOICES = 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LimitChoices:
-    """What the material knows that a question can be limited to."""
+    """The filter values that forms offer."""
 
     collections: tuple[str, ...]
     kinds: tuple[Kind, ...]
@@ -30,7 +30,7 @@ class LimitChoices:
 
 
 def limit_choices(kb: KnowledgeBase) -> LimitChoices:
-    """The limits that a form offers, of all collections together."""
+    """The filter values of all collections together."""
     words = kb.catalogue.vocabulary.of(())
     kinds = {kind for one in words for kind in one.kinds}
     return LimitChoices(
@@ -43,21 +43,21 @@ def limit_choices(kb: KnowledgeBase) -> LimitChoices:
 
 
 def earlier_turns(kb: KnowledgeBase, session_id: str, *, before: str = "") -> Sequence[Answer]:
-    """The answers of a conversation, oldest first; those before the answer ``before``."""
+    """The answers of a conversation, oldest first, up to the answer ``before`` (exclusive)."""
     if not session_id:
         return ()
-    turns = kb.catalogue.sessions.turns(session_id, kb.asker.owner, MOST_TURNS)
+    turns = kb.catalogue.sessions.turns(session_id, kb.asker.owner, MAX_TURNS)
     ids = [one.id for one in turns]
     return turns[: ids.index(before)] if before in ids else turns
 
 
 def answer_values(kb: KnowledgeBase, answer: Answer, *, stale: bool) -> dict[str, Any]:
-    """What ``parts/answer.html`` shows."""
+    """The values for ``parts/answer.html``."""
     facts = kb.catalogue.facts({one.document_id for one in answer.citations})
     return {
         "answer": answer,
         "parts": html_parts(answer),
-        "places": {one.id: place_of(answer, one) for one in answer.citations},
+        "places": {one.id: citation_address(answer, one) for one in answer.citations},
         "gone": {
             one.id
             for one in answer.citations
@@ -69,25 +69,25 @@ def answer_values(kb: KnowledgeBase, answer: Answer, *, stale: bool) -> dict[str
     }
 
 
-def values_beside(kb: KnowledgeBase, answer: Answer, *, stale: bool) -> dict[str, Any]:
-    """What ``parts/answer.html`` shows of an answer on its own: the past questions like it too.
+def answer_page_values(kb: KnowledgeBase, answer: Answer, *, stale: bool) -> dict[str, Any]:
+    """The values for ``parts/answer.html`` on an answer's own page, with similar past questions.
 
-    A kept answer can be read without an embedder; that these cannot be looked up is then said.
+    Without an embedder the answer is still shown, with the reason why similar ones are missing.
     """
     values = answer_values(kb, answer, stale=stale)
     try:
-        found = past_beside(kb, answer)
+        similar = similar_past_questions(kb, answer)
     except WellreadError as error:
         return values | {"not_looked_up": str(error)}
-    return values | {"similar": [(one, standing(one)) for one in found]}
+    return values | {"similar": [(one, past_question_status(one)) for one in similar]}
 
 
-def place_of(answer: Answer, citation: Citation) -> str:
-    """Where the source of a citation is read at its place, with the answer's other marks."""
+def citation_address(answer: Answer, citation: Citation) -> str:
+    """The address of the source at the citation, with the answer's other citations marked."""
     address = view_url(citation.document_id, citation.version, citation.source_span)
     page, _, place = address.partition("#")
     return f"{page}&answer={answer.id}&citation={citation.id}#{place}"
 
 
 def _sorted(names: Any) -> tuple[str, ...]:
-    return tuple(sorted(set(names), key=str.casefold))[:MOST_CHOICES]
+    return tuple(sorted(set(names), key=str.casefold))[:MAX_CHOICES]

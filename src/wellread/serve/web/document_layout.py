@@ -1,7 +1,7 @@
-"""A document cut into blocks at its landmarks, with the cited spans marked.
+"""Lays out a document for the viewer: blocks between landmarks, cited spans, PDF page images.
 
-``page_of`` is pure: nothing of the text is lost or added. The pieces of all blocks, joined, are the
-document's text; the marked ones, joined, are the span.
+``page_of`` neither loses nor adds text: the pieces of all blocks joined are the document's text,
+and the marked pieces joined are the cited span.
 """
 
 from __future__ import annotations
@@ -39,18 +39,18 @@ from wellread.types import (
 )
 from wellread.values.locators import Marks, format_time, link_to
 
-SECONDS_BETWEEN_TIMES = 30.0
+TIME_LABEL_SECONDS = 30.0
 
 M = TypeVar("M", bound=Mark)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Landmark:
-    """A place that a reader knows: a page, a speaker with the time, a heading path.
+    """A place that readers recognise: a page, a speaker with a time, or a heading.
 
     Attributes:
-        link: opens the source at the place, where that is possible.
-        begin: the second at which it is said.
+        link: opens the source at this place, if possible.
+        begin: its time in a recording, in seconds.
     """
 
     kind: str
@@ -61,9 +61,9 @@ class Landmark:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
-    """A stretch of text; ``first`` is set on the first piece of the cited span.
+    """A stretch of text; ``first`` marks the first piece of the cited span.
 
-    ``citations`` are the numbers of the answer's other citations that cover it.
+    ``citations`` are the numbers of the answer's other citations that overlap it.
     """
 
     text: str
@@ -74,7 +74,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
-    """The text from one landmark to the next; ``begin`` is the second at which it is said."""
+    """The text from one landmark to the next; ``begin`` is its time in seconds."""
 
     landmarks: tuple[Landmark, ...]
     pieces: tuple[Piece, ...]
@@ -83,11 +83,11 @@ class Block:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """A document as the viewer shows it.
+    """A document as shown by the viewer.
 
     Attributes:
-        locator: where the cited span stands; None when nothing is cited.
-        link: opens the source, at the cited place if there is one; empty when it is no web page.
+        locator: place of the cited span; None when nothing is cited.
+        link: opens the source, at the cited place if any; empty unless it is a web page.
     """
 
     title: str
@@ -99,10 +99,10 @@ class Page:
 def page_of(
     document: Document, span: Span | None, others: Mapping[int, Span] | None = None
 ) -> Page:
-    """Lay out ``document``; ``span`` is marked when it is given (it must lie in the text).
+    """Lay out ``document`` with ``span``, which must be inside the text, marked.
 
     Args:
-        others: citations of the same answer by number; what they cover is marked as well.
+        others: other citations of the same answer by number, which are marked too.
     """
     landmarks = _landmarks(document)
     starts = sorted({0, *(place for place in landmarks if place < len(document.text))})
@@ -131,7 +131,7 @@ def page_of(
 def _pieces(
     text: str, block: Span, span: Span | None, others: Mapping[int, Span]
 ) -> Iterator[Piece]:
-    """The text of one block, cut where a cited span begins or ends."""
+    """The text of one block, split at the borders of cited spans."""
     marked = [one for one in (span, *others.values()) if one is not None and len(one)]
     cuts = {block.start, block.end}
     for one in marked:
@@ -139,19 +139,19 @@ def _pieces(
     if block.start == block.end:
         yield Piece(text="")
     for begin, end in pairwise(sorted(cuts)):
-        here = Span(start=begin, end=end)
-        cited = span is not None and len(span) > 0 and here.overlaps(span)
+        part = Span(start=begin, end=end)
+        cited = span is not None and len(span) > 0 and part.overlaps(span)
         yield Piece(
-            text=here.of(text),
+            text=part.of(text),
             cited=cited,
             first=cited and span is not None and begin == span.start,
-            citations=tuple(number for number, one in others.items() if here.overlaps(one)),
+            citations=tuple(number for number, one in others.items() if part.overlaps(one)),
         )
 
 
 def _landmarks(document: Document) -> dict[int, list[Landmark]]:
-    """Landmarks by the place in the text where they stand: page, then heading, then speech."""
-    found: dict[int, list[Landmark]] = {}
+    """Landmarks by text position: page, then heading, then speech."""
+    by_position: dict[int, list[Landmark]] = {}
     pages = _changes(document, PageMark, lambda mark: mark.page)
     headings = _changes(document, HeadingMark, lambda mark: mark.path)
     marks = [
@@ -163,35 +163,35 @@ def _landmarks(document: Document) -> dict[int, list[Landmark]]:
         *_speech(document),
     ]
     for place, mark in marks:
-        found.setdefault(place, []).append(mark)
-    return found
+        by_position.setdefault(place, []).append(mark)
+    return by_position
 
 
 def _speech(document: Document) -> list[tuple[int, Landmark]]:
-    """Who speaks and when: at every change of speaker, and now and then in a long turn."""
-    times = _in_order(document, TimeMark)
+    """Speaker and time landmarks: at every change of speaker, and regularly in long turns."""
+    times = _sorted_marks(document, TimeMark)
     turns = _changes(document, SpeakerMark, lambda mark: mark.speaker)
     names = {turn.start: turn.speaker for turn in turns}
-    found: list[tuple[int, Landmark]] = []
-    told: float | None = None
+    landmarks: list[tuple[int, Landmark]] = []
+    last_time: float | None = None
     for start in sorted({*names, *(mark.start for mark in times)}):
         time = _time_at(times, start)
-        due = time and (told is None or time.begin - told >= SECONDS_BETWEEN_TIMES)
-        if start in names or due:
-            found.append((start, _spoken(document, names.get(start, ""), time)))
-            told = time.begin if time else told
-    return found
+        is_due = time and (last_time is None or time.begin - last_time >= TIME_LABEL_SECONDS)
+        if start in names or is_due:
+            landmarks.append((start, _speech_landmark(document, names.get(start, ""), time)))
+            last_time = time.begin if time else last_time
+    return landmarks
 
 
-def _in_order(document: Document, sort: type[M]) -> list[M]:
-    marks = [mark for mark in document.marks if isinstance(mark, sort)]
+def _sorted_marks(document: Document, mark_type: type[M]) -> list[M]:
+    marks = [mark for mark in document.marks if isinstance(mark, mark_type)]
     return sorted(marks, key=lambda mark: (mark.start, -mark.end))
 
 
-def _changes(document: Document, sort: type[M], value: Callable[[M], object]) -> list[M]:
-    """The marks at which ``value`` is another than before; a page may have many, one a box."""
-    groups = groupby(_in_order(document, sort), key=value)
-    return [next(group) for known, group in groups if known]
+def _changes(document: Document, mark_type: type[M], value: Callable[[M], object]) -> list[M]:
+    """The marks at which ``value`` changes; a page may have several marks, one per box."""
+    groups = groupby(_sorted_marks(document, mark_type), key=value)
+    return [next(group) for has_value, group in groups if has_value]
 
 
 def _time_at(times: list[TimeMark], place: int) -> TimeMark | None:
@@ -199,7 +199,7 @@ def _time_at(times: list[TimeMark], place: int) -> TimeMark | None:
     return times[index] if index >= 0 and times[index].end > place else None
 
 
-def _spoken(document: Document, speaker: str, time: TimeMark | None) -> Landmark:
+def _speech_landmark(document: Document, speaker: str, time: TimeMark | None) -> Landmark:
     parts = [format_time(time.begin) if time else "", speaker]
     link = ""
     if time and document.media_url:
@@ -214,7 +214,7 @@ def _spoken(document: Document, speaker: str, time: TimeMark | None) -> Landmark
 
 
 def web_only(link: str) -> str:
-    """``link`` when a browser may follow it from a page of ours; a script or a file may not."""
+    """``link`` if it is an http(s) address that a page may link to; otherwise empty."""
     return link if urlsplit(link).scheme in ("http", "https") else ""
 
 
@@ -232,7 +232,7 @@ class PageSize:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextBox:
-    """A line of a page: its words and where they stand."""
+    """A line of text on a page with its position."""
 
     text: str
     box: Box
@@ -240,11 +240,11 @@ class TextBox:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownPage:
-    """A page as it is shown: a picture, boxes over it, and the words beneath.
+    """A page as shown: an image, highlight boxes over it, and its text lines.
 
     Attributes:
-        cited: the boxes of the citation that is opened.
-        others: the number and a box of the answer's other citations.
+        cited: the boxes of the opened citation.
+        others: number and box of the answer's other citations.
     """
 
     number: int
@@ -255,31 +255,31 @@ class ShownPage:
 
 
 class PageImages:
-    """Draws pages as PNG. PDFium is no friend of threads, so one page is drawn at a time."""
+    """Renders PDF pages as PNG, one at a time, since PDFium is not thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
 
     def sizes(self, path: Path) -> list[PageSize]:
-        """The size of every page."""
-        with self._lock, _opened(path) as document:
-            found = [document.get_page_size(number) for number in range(len(document))]
-        return [PageSize(width=width, height=height) for width, height in found]
+        """The sizes of all pages."""
+        with self._lock, _open_pdf(path) as document:
+            sizes_ = [document.get_page_size(number) for number in range(len(document))]
+        return [PageSize(width=width, height=height) for width, height in sizes_]
 
     def png(self, path: Path, number: int) -> bytes:
         """Page ``number`` (from 1) as a PNG."""
-        with self._lock, _opened(path) as document:
+        with self._lock, _open_pdf(path) as document:
             if not 1 <= number <= len(document):
-                raise SourceError(path.as_uri(), f"it has no page {number}")
+                raise SourceError(path.as_uri(), f"has no page {number}")
             scale = DOTS_PER_INCH / POINTS_PER_INCH
             with closing(document[number - 1]) as page:
-                bitmap = page.render(scale=scale, rev_byteorder=True)  # red first, as PNG has it
+                bitmap = page.render(scale=scale, rev_byteorder=True)  # RGB order for PNG
                 picture = io.BytesIO()
                 Image.fromarray(bitmap.to_numpy()).save(picture, format="PNG", compress_level=4)
         return picture.getvalue()
 
 
-def _opened(path: Path) -> closing[pdfium.PdfDocument]:
+def _open_pdf(path: Path) -> closing[pdfium.PdfDocument]:
     try:
         return closing(pdfium.PdfDocument(path.read_bytes()))
     except (pdfium.PdfiumError, OSError) as error:
@@ -289,7 +289,7 @@ def _opened(path: Path) -> closing[pdfium.PdfDocument]:
 def shown_pages(
     document: Document, sizes: list[PageSize], span: Span | None, others: dict[int, Span]
 ) -> tuple[ShownPage, ...]:
-    """Every page with its lines, the boxes of ``span`` and those of ``others``."""
+    """All pages with their lines, the boxes of ``span`` and the boxes of ``others``."""
     marks = [mark for mark in document.marks if isinstance(mark, PageMark) and mark.box]
     lines: dict[int, list[TextBox]] = {}
     for mark in marks:
@@ -314,25 +314,25 @@ def shown_pages(
 
 
 def boxes_of(document: Document, span: Span) -> dict[int, tuple[Box, ...]]:
-    """Page to the boxes of the lines that ``span`` touches."""
-    found: dict[int, list[Box]] = {}
+    """By page, the boxes of the lines that ``span`` touches."""
+    boxes_by_page: dict[int, list[Box]] = {}
     for mark in Marks(document.marks).pages_over(span):
         if mark.box is not None:
-            found.setdefault(mark.page, []).append(mark.box)
-    return {page: tuple(boxes) for page, boxes in found.items()}
+            boxes_by_page.setdefault(mark.page, []).append(mark.box)
+    return {page: tuple(boxes) for page, boxes in boxes_by_page.items()}
 
 
 def original_pdf(kb: KnowledgeBase, facts: DocumentFacts) -> Path | None:
-    """The file that a paper was read from, when it lies there as it was then."""
+    """The PDF that a document was read from, if it still exists unchanged."""
     if not facts.uri.startswith("file:") or not facts.uri.lower().endswith(".pdf"):
         return None
     path = Path(local_path(facts.uri))
     record = kb.catalogue.source(facts.collection, facts.uri)
-    return path if record is not None and _same(path, record) else None
+    return path if record is not None and _is_unchanged(path, record) else None
 
 
-def _same(path: Path, record: SourceRecord) -> bool:
-    """Whether the file is what was read: by size and time, else by its digest."""
+def _is_unchanged(path: Path, record: SourceRecord) -> bool:
+    """Whether the file is unchanged: by size and time, or by its digest."""
     try:
         state = path.stat()
         if (state.st_size, state.st_mtime_ns) == (record.size, record.mtime_ns):
@@ -343,5 +343,4 @@ def _same(path: Path, record: SourceRecord) -> bool:
 
 
 def _digest(path: Path) -> str:
-    """As ingest has it of the bytes that it read."""
     return hashlib.blake2b(path.read_bytes(), digest_size=16).hexdigest()

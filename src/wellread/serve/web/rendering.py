@@ -1,4 +1,4 @@
-"""Fills the templates of pages, and gives the same data as JSON to whoever asks for that."""
+"""Renders page templates, or returns the same data as JSON when the client asks for it."""
 
 from __future__ import annotations
 
@@ -37,73 +37,74 @@ NAVIGATION = (
     ("/usage", "Usage"),
     ("/preferences", "Preferences"),
 )
-NOT_KEPT = {"cache-control": "no-store"}  # what is removed must not stay in a browser's cache
+NOT_KEPT = {"cache-control": "no-store"}  # removed material must not stay in browser caches
 
 
 class PageRoute(FeatureRoute):
-    """A page: ``format=json`` gives its data, which no page has to declare."""
+    """A page route; every page also accepts ``format=json`` without declaring it."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """The handler behind a look at the form that is asked for."""
+        """The route's handler, wrapped to read and remove the ``format`` parameter."""
         handle = super().get_route_handler()
 
         async def formed(request: Request) -> Response:
-            given = parse_qsl(request.scope["query_string"].decode("latin-1"), True)
-            wanted = [value for name, value in given if name == "format"]
-            if wanted:
-                if wanted[-1] not in ("html", "json"):
-                    told = {"loc": ("query", "format"), "msg": "Input should be 'html' or 'json'"}
-                    raise RequestValidationError([told])
-                request.state.format = wanted[-1]
-                kept = [(name, value) for name, value in given if name != "format"]
-                request.scope["query_string"] = urlencode(kept).encode()
+            parameters = parse_qsl(request.scope["query_string"].decode("latin-1"), True)
+            formats = [value for name, value in parameters if name == "format"]
+            if formats:
+                if formats[-1] not in ("html", "json"):
+                    problem = {
+                        "loc": ("query", "format"),
+                        "msg": "Input should be 'html' or 'json'",
+                    }
+                    raise RequestValidationError([problem])
+                request.state.format = formats[-1]
+                remaining = [(name, value) for name, value in parameters if name != "format"]
+                request.scope["query_string"] = urlencode(remaining).encode()
             return await handle(Request(request.scope, request.receive))
 
         return formed
 
 
 def page_router() -> APIRouter:
-    """Routes of pages, which the description of the interface leaves out."""
+    """A router for pages, which are not listed in the OpenAPI schema."""
     return APIRouter(include_in_schema=False, route_class=PageRoute)
 
 
-def shown(
-    request: Request, template: str, body: object, *, status: int = 200, **extra: Any
+def page_response(
+    request: Request, template: str, body: object, *, status: int = 200, **extra_values: Any
 ) -> Response:
-    """The page made of ``body``, or ``body`` itself where JSON is asked for.
+    """Render the page for ``body``, or return ``body`` as JSON if requested.
 
     Args:
-        extra: further values for the template; none of the data that the page shows.
+        extra_values: further template values, which are not part of the JSON.
     """
     if wants_json(request):
         return JSONResponse(json_of(body), status_code=status, headers=NOT_KEPT)
-    return drawn(request, template, {"body": look_at(body), **extra}, status=status)
+    return render_page(request, template, {"body": look_at(body), **extra_values}, status=status)
 
 
-def drawn(
+def render_page(
     request: Request, template: str, values: Mapping[str, Any], *, status: int = 200
 ) -> Response:
-    """The page of a template that has no data of its own."""
+    """Render a template with ``values`` and the navigation."""
     rights = _rights(request)
-    known = {
+    context = {
         "navigation": _navigation(rights),
         "here": request.url.path,
         "signed_in": rights.user.name if rights is not None and rights.user else "",
         **values,
     }
     return templates.TemplateResponse(
-        request, template, known, status_code=status, headers=dict(NOT_KEPT)
+        request, template, context, status_code=status, headers=dict(NOT_KEPT)
     )
 
 
 def _rights(request: Request) -> Rights | None:
-    """What the request may do; None where it was refused before that was known."""
-    found = request.scope.get("state", {}).get("rights")
-    return found if isinstance(found, Rights) else None
+    rights = request.scope.get("state", {}).get("rights")
+    return rights if isinstance(rights, Rights) else None
 
 
 def _navigation(rights: Rights | None) -> tuple[tuple[str, str], ...]:
-    """The pages that may be opened."""
     if rights is None:
         return NAVIGATION
     rule = {path: access for method, path, access in rules() if method == "GET"}
@@ -111,50 +112,50 @@ def _navigation(rights: Rights | None) -> tuple[tuple[str, str], ...]:
 
 
 def fragment(template: str, **values: Any) -> str:
-    """The HTML of a part of a page."""
+    """The HTML of a partial template."""
     return templates.env.get_template(template).render(values)
 
 
 def error_page(request: Request, problem: Problem) -> Response:
-    """The page that tells of a problem, and what to do."""
-    return drawn(request, "error.html", {"problem": problem}, status=problem.status)
+    """The error page for a problem."""
+    return render_page(request, "error.html", {"problem": problem}, status=problem.status)
 
 
 def wants_json(request: Request) -> bool:
-    """Whether the data is asked for: by ``?format=json`` or by ``Accept``."""
-    asked: str = getattr(request.state, "format", "")
-    if asked:
-        return asked == "json"
+    """Whether the client asks for JSON, by ``?format=json`` or ``Accept``."""
+    requested: str = getattr(request.state, "format", "")
+    if requested:
+        return requested == "json"
     accepted = request.headers.get("accept", "")
     return "application/json" in accepted and "text/html" not in accepted
 
 
 def wants_page(request: Request) -> bool:
-    """Whether a person waits for the response: a browser asks for HTML, and not the interface."""
+    """Whether the client is a browser that asks for a page, not for the API."""
     accepted = request.headers.get("accept", "")
     return "text/html" in accepted and not request.url.path.startswith(("/api/", OPENAI_PATH))
 
 
 def web_link(link: str) -> str:
-    """``link`` when a browser may follow it from a page of ours; a script or a file may not."""
+    """``link`` if it is an http(s) address that a page may link to; otherwise empty."""
     return link if urlsplit(link).scheme in ("http", "https") else ""
 
 
-def _moment(given: datetime | None) -> str:
-    return given.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC") if given else ""
+def _moment(moment: datetime | None) -> str:
+    return moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC") if moment else ""
 
 
-def _day(given: datetime | None) -> str:
-    return given.date().isoformat() if given else ""
+def _day(moment: datetime | None) -> str:
+    return moment.date().isoformat() if moment else ""
 
 
 def _with(query: Mapping[str, Any], **changed: Any) -> str:
-    """The query string of ``query`` with some parameters changed; empty ones are left out."""
+    """The query string of ``query`` with changed parameters; empty values are left out."""
     if isinstance(query, QueryParams):
         query = {name: list(filter(None, query.getlist(name))) for name in query}
-    given = {**query, **changed}
+    parameters = {**query, **changed}
     return urlencode(
-        {name: value for name, value in given.items() if value not in ("", None, (), [])},
+        {name: value for name, value in parameters.items() if value not in ("", None, (), [])},
         doseq=True,
     )
 

@@ -1,11 +1,11 @@
-"""Questions that are being answered for pages: their events are numbered and can be replayed.
+"""Background work of one server: questions being answered for pages, and the ingest queue.
 
-What is replayed is looked at again first: words of a source that was removed, or that whoever asked
-may not read any more, do not come from memory.
+The events of a question are numbered and can be replayed. Before a replay they are checked again,
+so that text of sources that were removed or are no longer readable is not shown from memory.
 
-A run belongs to the server, not to the connection that began it: a page that is reloaded, a second
-tab and a computer that slept all read the same events again from where they were. Runs live in
-memory only; the finished answer is in the catalogue.
+A run belongs to the server, not to the connection that started it: a reloaded page, a second tab
+or a computer after sleep continues with the same events. Runs are kept in memory only; the finished
+answer is in the catalogue.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from fastapi import Depends, Request
 from wellread.ask.answer import answer
 from wellread.errors import UnknownNameError, WellreadError
 from wellread.identity import EVERYTHING, Everything
-from wellread.ingest.pipeline.commit import bring_in_step
+from wellread.ingest.pipeline.commit import sync_index
 from wellread.ingest.sources.discover import Input
 from wellread.kb import KnowledgeBase
 from wellread.kb.seen_by import reads_all_of
@@ -41,20 +41,20 @@ from wellread.values.answers import Answer, Event, FinalEvent, Question, StepEve
 logger = logging.getLogger(__name__)
 
 State = Literal["running", "done", "failed", "cancelled"]
-MOST_KEPT = 100
-MOST_RUNNING = 8
+MAX_KEPT_RUNS = 100
+MAX_RUNNING = 8
 
 
 @dataclass(slots=True, eq=False)
 class AskRun:
-    """One question on its way.
+    """One question that is being answered.
 
     Attributes:
-        kb: as its asker has it.
-        events: all events so far; the place in this list is an event's number.
+        kb: restricted to what its user may read.
+        events: all events so far; the index in this list is an event's number.
         problem: why it failed.
-        answer: the delivered answer, once there is one.
-        material: of what the documents were when it began.
+        answer: the delivered answer, once it exists.
+        material: stamps of the documents when the run started.
     """
 
     id: str
@@ -69,7 +69,7 @@ class AskRun:
     _more: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def follow(self, after: int = 0) -> AsyncIterator[tuple[int, Event]]:
-        """The events from number ``after`` on, as they come, until the run has ended."""
+        """Yield the events from number ``after`` on as they come, until the run has ended."""
         while True:
             more = self._more
             while after < len(self.events):
@@ -80,30 +80,30 @@ class AskRun:
             await more.wait()
 
     def as_now(self, kb: KnowledgeBase, event: Event) -> Event | None:
-        """What the asker of ``kb`` may be told of an event now; None: nothing.
+        """The event as the user of ``kb`` may see it now; None: not at all.
 
-        A step has no words of a source. The answer is told as it is kept by now; the draft and its
-        sentences only while the documents are as they were.
+        A step contains no source text. The answer is shown as currently stored; the draft and its
+        sentences are shown only while the documents are unchanged.
         """
         if isinstance(event, StepEvent):
             return event
         if self.answer is not None and self.answer.id:
-            kept = kb.catalogue.sessions.answer(self.answer.id, kb.asker.owner)
-            if kept is None:
-                raise UnknownNameError("the answer is not there any more", hint="ask again")
+            stored = kb.catalogue.sessions.answer(self.answer.id, kb.asker.owner)
+            if stored is None:
+                raise UnknownNameError("the answer no longer exists", hint="ask again")
             if isinstance(event, FinalEvent):
-                return FinalEvent(answer=kept[1])
-        return event if self.material == _material(self.kb, self.question) else None
+                return FinalEvent(answer=stored[1])
+        return event if self.material == _document_stamps(self.kb, self.question) else None
 
     def add(self, event: Event) -> None:
-        """Keep an event and wake up who follows."""
+        """Append an event and wake up the followers."""
         self.events.append(event)
         if isinstance(event, FinalEvent):
             self.answer = event.answer
         self._wake()
 
     def end(self, state: State, problem: Problem | None = None) -> None:
-        """The last that happens to a run."""
+        """Set the final state and wake up the followers."""
         self.state, self.problem = state, problem
         self._wake()
 
@@ -113,14 +113,14 @@ class AskRun:
 
 
 class AskRuns:
-    """The runs of one server, the newest kept for a while after they have ended."""
+    """The questions of one server: all running ones, and the newest ended ones."""
 
     def __init__(self) -> None:
         self._runs: dict[str, AskRun] = {}
 
     def start(self, kb: KnowledgeBase, question: Question) -> AskRun | None:
-        """Begin to answer in the name of the asker of ``kb``; None when there are too many."""
-        if sum(run.state == "running" for run in self._runs.values()) >= MOST_RUNNING:
+        """Start answering for the user of ``kb``; None when too many questions are running."""
+        if sum(run.state == "running" for run in self._runs.values()) >= MAX_RUNNING:
             return None
         run = AskRun(id=secrets.token_urlsafe(12), question=question, kb=kb)
         self._runs[run.id] = run
@@ -129,9 +129,9 @@ class AskRuns:
         return run
 
     def get(self, kb: KnowledgeBase, run_id: str) -> AskRun | None:
-        """The run of that id of the asker of ``kb``; None when there is none on this server.
+        """The run with this id, if it belongs to the user of ``kb``; else None.
 
-        There is none either for who may not read any more what it was begun with.
+        Also None when the user has since lost read access to the run's material.
         """
         run = self._runs.get(run_id)
         if run is None or run.kb.asker.owner != kb.asker.owner:
@@ -139,19 +139,19 @@ class AskRuns:
         return run if reads_all_of(kb, run.kb) else None
 
     async def cancel(self, run: AskRun) -> None:
-        """Stop the work, the call of a model included. What has ended stays as it is."""
+        """Stop a running question, including its model call; an ended run is not changed."""
         if run.task is not None and not run.task.done():
             run.task.cancel()
             await asyncio.wait([run.task])
 
     async def close(self) -> None:
-        """Stop all that is running."""
+        """Stop all running questions."""
         for run in list(self._runs.values()):
             await self.cancel(run)
 
     async def _answer(self, run: AskRun) -> None:
         try:
-            run.material = await to_thread.run_sync(_material, run.kb, run.question)
+            run.material = await to_thread.run_sync(_document_stamps, run.kb, run.question)
             async for event in answer(run.kb, run.question):
                 run.add(event)
             run.end("done")
@@ -164,33 +164,33 @@ class AskRuns:
             run.end("failed", INTERNAL)
 
     def _forget(self) -> None:
-        ended = [known for known, run in self._runs.items() if run.state != "running"]
-        for known in ended[: max(0, len(self._runs) - MOST_KEPT)]:
-            del self._runs[known]
+        ended = [run_id for run_id, run in self._runs.items() if run.state != "running"]
+        for run_id in ended[: max(0, len(self._runs) - MAX_KEPT_RUNS)]:
+            del self._runs[run_id]
 
 
-def _material(kb: KnowledgeBase, question: Question) -> dict[str, str]:
-    """Another one whenever documents change that the question is asked of."""
+def _document_stamps(kb: KnowledgeBase, question: Question) -> dict[str, str]:
+    """Stamps that change whenever the question's documents change."""
     return kb.catalogue.vocabulary.stamps(question.filters.collections)
 
 
 TOO_MANY = problem_of_status(
     429,
-    f"{MOST_RUNNING} questions are being answered already.",
-    "Wait until one is done, or cancel one.",
+    f"{MAX_RUNNING} questions are already being answered.",
+    "Wait until one has finished, or cancel one.",
 )
 
 
-MOST_ASKED_KEPT = 50
+MAX_QUEUED_RUNS = 50
 Action = Literal["add", "sync"]
 
 
 @dataclass(slots=True, kw_only=True)
-class Asked:
-    """Something that was asked for.
+class QueuedRun:
+    """A queued ingest run.
 
     Attributes:
-        state: ``done`` says that it became a job, whose own state tells how it went.
+        state: ``done`` means that it became a job, which has its own state.
     """
 
     action: Action
@@ -202,34 +202,36 @@ class Asked:
 
 
 class IngestRuns:
-    """The queue of one server. Parsing is done in worker processes, as with every run."""
+    """The ingest queue of one server. Parsing is done in worker processes, as in every run."""
 
     def __init__(self, kb: KnowledgeBase) -> None:
         self._kb = kb
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="ingest")
-        self._asked: deque[Asked] = deque(maxlen=MOST_ASKED_KEPT)
+        self._asked: deque[QueuedRun] = deque(maxlen=MAX_QUEUED_RUNS)
         self._lock = threading.Lock()
 
-    def start(self, action: Action, inputs: Sequence[str], collection: str) -> Asked:
-        """Put a run at the end of the queue."""
-        asked = Asked(
+    def start(self, action: Action, inputs: Sequence[str], collection: str) -> QueuedRun:
+        """Add a run to the end of the queue."""
+        queued = QueuedRun(
             action=action, collection=collection, inputs=tuple(inputs), at=datetime.now(UTC)
         )
         with self._lock:
-            self._asked.appendleft(asked)
-        self._thread.submit(self._run, asked)
-        return asked
+            self._asked.appendleft(queued)
+        self._thread.submit(self._run, queued)
+        return queued
 
     def take_up(self) -> None:
-        """Ask the open questions again that an earlier process left, when the index is in step."""
-        self._thread.submit(bring_in_step, self._kb)
+        """Finish the work of an earlier process: synchronize the index, then retry open
+        questions.
+        """
+        self._thread.submit(sync_index, self._kb)
         self._thread.submit(after_ingest, self._kb)
 
-    def open_ones(self, kb: KnowledgeBase | None = None) -> list[Asked]:
-        """What waits or runs, and what failed without becoming a job; newest first.
+    def open_ones(self, kb: KnowledgeBase | None = None) -> list[QueuedRun]:
+        """Runs that wait, run, or failed before becoming a job; newest first.
 
         Args:
-            kb: as the asker has it who is told; None: all of it.
+            kb: restricts the list to what its user may read; None: no restriction.
         """
         reads = EVERYTHING if kb is None else kb.asker.reads
         with self._lock:
@@ -239,31 +241,31 @@ class IngestRuns:
         return [one for one in waiting if one.collection in reads]
 
     def busy(self, kb: KnowledgeBase | None = None) -> bool:
-        """Whether anything waits or runs; ``kb`` as for ``open_ones``."""
+        """Whether any run is waiting or running; ``kb`` as for ``open_ones``."""
         return any(one.state in ("waiting", "running") for one in self.open_ones(kb))
 
     def close(self) -> None:
-        """Ask the running job to stop, drop what waits, and wait for it."""
+        """Ask the running job to stop, drop waiting runs, and wait for the job's end."""
         self._thread.shutdown(wait=False, cancel_futures=True)
         if self.busy():
-            mine = (job for job in self._kb.catalogue.jobs.newest(MOST_ASKED_KEPT, "running"))
-            for job in mine:
+            running = (job for job in self._kb.catalogue.jobs.newest(MAX_QUEUED_RUNS, "running"))
+            for job in running:
                 if (job.host, job.pid) == (platform.node(), os.getpid()):
                     self._kb.catalogue.jobs.cancel(job.id)
         self._thread.shutdown(wait=True)
 
-    def _run(self, asked: Asked) -> None:
-        given: list[Input] = list(asked.inputs)
-        work = asking_again.sync if asked.action == "sync" else asking_again.add
-        asked.state = "running"
+    def _run(self, queued: QueuedRun) -> None:
+        inputs: list[Input] = list(queued.inputs)
+        work = asking_again.sync if queued.action == "sync" else asking_again.add
+        queued.state = "running"
         try:
-            work(self._kb, given, collection=asked.collection)
-            asked.state = "done"
+            work(self._kb, inputs, collection=queued.collection)
+            queued.state = "done"
         except WellreadError as error:
-            asked.problem, asked.state = problem_of(error), "failed"
+            queued.problem, queued.state = problem_of(error), "failed"
         except Exception:
             logger.exception("adding failed")
-            asked.problem, asked.state = INTERNAL, "failed"
+            queued.problem, queued.state = INTERNAL, "failed"
 
 
 def _ingest(request: Request) -> IngestRuns:

@@ -1,8 +1,8 @@
-"""The catalogue: the truth about documents, passages, sources, answers and gaps.
+"""The catalogue: the authoritative database of documents, passages, sources, answers and gaps.
 
-SQLite in a file by default, any PostgreSQL by its URL. A search hit counts only when its passage
-is live here. Ingest writes the index first and flips the version here last, in one transaction;
-what the index may hold too much of is written down before and settled after (``pending``).
+It is a SQLite file by default, or a PostgreSQL database by its URL. A search hit counts only when
+its passage is live here. Ingest writes the index first and switches the version here last, in one
+transaction; rows that the index may hold wrongly are recorded as ``pending`` until that is done.
 """
 
 from __future__ import annotations
@@ -17,15 +17,11 @@ from wellread.errors import DamageError
 from wellread.store.base import IndexKey
 from wellread.store.catalogue import document_writes, gap_records
 from wellread.store.catalogue.accounts.sign_in_records import Accounts
-from wellread.store.catalogue.answer_figures import (
-    AnswerFigures,
-    CounterRecords,
-    QuestionCounts,
-)
+from wellread.store.catalogue.answer_figures import AnswerFigures, CounterRecords, QuestionCounts
 from wellread.store.catalogue.asking import answer_records, research_records
 from wellread.store.catalogue.asking.answer_records import AnswerCache, Sessions
 from wellread.store.catalogue.asking.research_records import ResearchRuns
-from wellread.store.catalogue.conversion import OLD, convert
+from wellread.store.catalogue.conversion import OLD_SCHEMAS, convert
 from wellread.store.catalogue.documents import collection_records, lookup, reindexing
 from wellread.store.catalogue.documents.collection_records import (
     Collections,
@@ -34,18 +30,14 @@ from wellread.store.catalogue.documents.collection_records import (
 )
 from wellread.store.catalogue.documents.entity_graph import Graph
 from wellread.store.catalogue.documents.integrity import Integrity
-from wellread.store.catalogue.documents.listings import Censuses, Listings
+from wellread.store.catalogue.documents.listings import DocumentCounts, Listings
 from wellread.store.catalogue.documents.name_records import NameRecords
 from wellread.store.catalogue.documents.reindexing import Reindexing, Vectors
 from wellread.store.catalogue.documents.story_records import Stories
 from wellread.store.catalogue.feedback_records import Expiry, FeedbackRecords
 from wellread.store.catalogue.forgetting import AccountForgetting, Forgetting
 from wellread.store.catalogue.gap_records import GapLedger
-from wellread.store.catalogue.preference_records import (
-    CoverageReads,
-    Notices,
-    PreferenceRecords,
-)
+from wellread.store.catalogue.preference_records import CoverageReads, Notices, PreferenceRecords
 from wellread.store.catalogue.run_logs import Calls, Jobs
 from wellread.store.rights import RestrictedReaders
 from wellread.store.schema.database import (
@@ -61,12 +53,12 @@ from wellread.store.schema.stored_values import VersionKey
 from wellread.store.schema.tables import HEAD
 from wellread.values.reports import Report
 
-REPAIR = "'wellread verify --repair' says what can be done"
+REPAIR = "run 'wellread verify --repair' to restore them from a backup, if there is one"
 CURRENT = text("SELECT version_num FROM alembic_version")  # Alembic's own table
 
 
 class Catalogue(CataloguePart):
-    """Open it once and share it between threads. Every method raises StoreError on failure."""
+    """All parts of the catalogue. Thread-safe; every method raises StoreError on failure."""
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)
@@ -78,7 +70,7 @@ class Catalogue(CataloguePart):
         self.graph = Graph(database)
         self.integrity = Integrity(database)
         self.forgetting = Forgetting(database)
-        self.censuses = Censuses(database)
+        self.counts = DocumentCounts(database)
         self.vocabulary = Vocabularies(database)
         self.names = NameRecords(database)
         self.listings = Listings(database)
@@ -107,7 +99,7 @@ class Catalogue(CataloguePart):
         new: bool = True,
         before_upgrade: Callable[[], object] = lambda: None,
     ) -> Catalogue:
-        """The catalogue in a file or at a database URL; made or upgraded when needed."""
+        """Open the catalogue in a file or at a database URL; create or upgrade it when needed."""
         database = Database(where)
         try:
             with database.alone():
@@ -118,25 +110,25 @@ class Catalogue(CataloguePart):
         return cls(database)
 
     def restricted_readers(self) -> RestrictedReaders:
-        """Connections for askers who may not read everything; the caller closes them."""
+        """Connections for users who may not read everything; the caller closes them."""
         return RestrictedReaders(self._database)
 
     def close(self) -> None:
-        """Give all connections back."""
+        """Close all connections."""
         self._database.close()
 
     @contextmanager
     def snapshot(self) -> Iterator[Connection]:
-        """Everything as it is now, for whoever copies the whole."""
+        """A read transaction over the current content, for copying all of it."""
         with self._database.read() as connection:
             yield connection
 
     def check_files(self) -> None:
-        """Refuse to go on when its files are not those at their paths any more."""
+        """Raise when the database's files were replaced or removed since it was opened."""
         self._database.check_files()
 
     def size_on_server(self) -> int:
-        """Bytes of its tables on a server; 0 for a file, which is in the home."""
+        """The size of the tables on a server in bytes; 0 for a file, which is in the home."""
         if self._database.path:
             return 0
         with self._database.read() as connection:
@@ -147,33 +139,33 @@ class Catalogue(CataloguePart):
     sources = reading(collection_records.source_records)
     source = reading(collection_records.source_record)
     known_sources = reading(collection_records.known_sources)
-    troubled_sources = reading(collection_records.troubled_sources)
+    troubled_sources = reading(collection_records.failed_sources)
     record_sources = writing(collection_records.record_sources)
 
     def remove_sources(self, collection: str, uris: Iterable[str]) -> list[VersionKey]:
-        """Delete sources with their documents; the versions whose index rows are to go.
+        """Delete sources with their documents; return the versions whose index rows must go.
 
-        Answers that rest on them become stale and lose what they quoted.
+        Answers that cite them become stale and lose their quotations.
         """
         names = list(uris)
         with self._database.write() as connection:
-            gone = collection_records.documents_of_sources(connection, collection, names)
-            document_writes.delete_documents(connection, gone)
+            versions = collection_records.documents_of_sources(connection, collection, names)
+            document_writes.delete_documents(connection, versions)
             collection_records.delete_sources(connection, collection, names)
         self._database.forget_deleted()
-        return list(gone.items())
+        return list(versions.items())
 
     commit = writing(document_writes.commit_changes)
 
     def remove_documents(self, document_ids: Iterable[str]) -> list[VersionKey]:
         """Delete single documents, as ``remove_sources`` does."""
         with self._database.write() as connection:
-            gone = lookup.live_versions(connection, document_ids)
-            origins = collection_records.origins(connection, gone)
-            document_writes.delete_documents(connection, gone)
-            collection_records.leave_out_emptied(connection, origins)
+            versions = lookup.live_versions(connection, document_ids)
+            origins = collection_records.origins(connection, versions)
+            document_writes.delete_documents(connection, versions)
+            collection_records.mark_emptied_skipped(connection, origins)
         self._database.forget_deleted()
-        return list(gone.items())
+        return list(versions.items())
 
     live_versions = reading(lookup.live_versions)
     changed_at = reading(lookup.changed_at)
@@ -187,7 +179,7 @@ class Catalogue(CataloguePart):
 
     def document_ids(self) -> Iterator[str]:
         """The id of every document, streamed from one snapshot."""
-        return (known for (known,) in self._stream(lookup.EVERY_DOCUMENT))
+        return (document_id for (document_id,) in self._stream(lookup.EVERY_DOCUMENT))
 
     # --- passages ---
 
@@ -201,7 +193,7 @@ class Catalogue(CataloguePart):
         for row in self._stream(lookup.EVERY_PASSAGE):
             yield IndexKey(passage_id=row.id, document_id=row.document_id, version=row.version)
 
-    # --- what the index may hold too much of, or still lacks ---
+    # --- index rows that are surplus or missing ---
 
     intend = writing(reindexing.plan_writes)
     pending = reading(reindexing.pending_writes)
@@ -224,9 +216,9 @@ class Catalogue(CataloguePart):
         lacks: gap_records.Filing,
         read: Iterable[str] = (),
     ) -> None:
-        """Keep the report of a run, its answer and what that lacks, all or nothing.
+        """Store the report of a run, its answer and its gap in one transaction.
 
-        So whoever goes on with a run that died here files its gap once.
+        So a run that died here and is resumed files its gap only once.
         """
         answer = report.answer
         with self._database.write() as connection:
@@ -239,18 +231,18 @@ class Catalogue(CataloguePart):
 
 def _bring_up_to_date(database: Database, new: bool, before_upgrade: Callable[[], object]) -> None:
     with database.read() as connection:
-        there = inspect(connection).has_table("alembic_version")
-        current = connection.execute(CURRENT).scalar() if there else None
+        has_version = inspect(connection).has_table("alembic_version")
+        current = connection.execute(CURRENT).scalar() if has_version else None
     if current == HEAD:
         return
     if current is None and not new:
-        raise DamageError("the catalogue's tables are gone", hint=REPAIR)
+        raise DamageError("the catalogue's tables are missing", hint=REPAIR)
     if current is not None:
-        if current not in OLD:
+        if current not in OLD_SCHEMAS:
             check_known(current)
         before_upgrade()
     with database.setting_up() as connection:
-        if current in OLD:
+        if current in OLD_SCHEMAS:
             convert(connection, current)
         else:
             upgrade(connection)

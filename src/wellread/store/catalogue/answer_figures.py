@@ -1,7 +1,7 @@
-"""What the figures of answers add up to in a time; every number is worked out by the database.
+"""Usage statistics of answers, feedback, gaps and model calls, aggregated by the database.
 
-Counters never go down: a conversation that is removed takes its answers along, and who collects
-counters takes a lower number for a restart and adds it all again.
+Counters never decrease: removing a conversation removes its answers, and a metrics collector would
+take the lower number for a restart and add the whole count again.
 """
 
 from __future__ import annotations
@@ -13,21 +13,19 @@ from datetime import UTC, datetime
 from itertools import groupby
 from typing import Any, Literal
 
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    String,
-    case,
-    func,
-    literal_column,
-    or_,
-    select,
-)
+from sqlalchemy import ColumnElement, Connection, String, case, func, literal_column, or_, select
 
 from wellread.store.catalogue.asking.answer_rows import NAMED
 from wellread.store.catalogue.documents.lookup import property_of, put_properties
-from wellread.store.schema.database import CataloguePart, made_of
-from wellread.store.schema.stored_values import Counted, GapCount, Latency, Spent, Sums, Topic
+from wellread.store.schema.database import CataloguePart, rows_to_values
+from wellread.store.schema.stored_values import (
+    AnswersPerPeriod,
+    AnswerTotals,
+    GapCount,
+    Latency,
+    ModelUsageTotal,
+    Topic,
+)
 from wellread.store.schema.tables import (
     answer_citations,
     answer_facts,
@@ -43,7 +41,7 @@ from wellread.values.answers import NOBODY, VerdictName
 
 Unit = Literal["hour", "day"]
 PERCENTILES = (0.5, 0.9, 0.95, 0.99)
-# How many characters of a moment name its hour or day; the same for other databases than SQLite.
+# How to cut a timestamp to its hour or day: number of characters (SQLite), format (PostgreSQL).
 _SHAPES: dict[Unit, tuple[int, str]] = {"hour": (13, "YYYY-MM-DD HH24"), "day": (10, "YYYY-MM-DD")}
 _FACTS = answer_facts.c
 _UNANSWERED = _FACTS.gap
@@ -51,61 +49,63 @@ _ANSWERED = (_FACTS.answered_by != NOBODY) & ~_FACTS.gap
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Within:
-    """From ``since`` on and before ``until``; None: no limit."""
+class TimeRange:
+    """A period from ``since`` (inclusive) to ``until`` (exclusive); None means unlimited."""
 
     since: datetime | None = None
     until: datetime | None = None
 
     def of(self, column: ColumnElement[datetime]) -> list[ColumnElement[bool]]:
-        """The conditions that a moment lies in it."""
-        found = [] if self.since is None else [column >= self.since]
-        return found if self.until is None else [*found, column < self.until]
+        """The conditions that ``column`` lies in the period."""
+        conditions = [] if self.since is None else [column >= self.since]
+        return conditions if self.until is None else [*conditions, column < self.until]
 
 
 class AnswerFigures(CataloguePart):
-    """Sums over the answers of all people."""
+    """Statistics over the answers of all users."""
 
-    def sums(self, within: Within) -> Sums:
-        """What the answers in this time add up to."""
-        statement = select(*_sums()).where(*within.of(_FACTS.at))
-        return Sums(**self._rows(statement)[0]._mapping)
+    def sums(self, within: TimeRange) -> AnswerTotals:
+        """The totals of the answers in the period."""
+        statement = select(*_total_columns()).where(*within.of(_FACTS.at))
+        return AnswerTotals(**self._rows(statement)[0]._mapping)
 
-    def over_time(self, within: Within, unit: Unit) -> list[Counted]:
-        """The same for each hour or day that has an answer, the oldest first."""
+    def over_time(self, within: TimeRange, unit: Unit) -> list[AnswersPerPeriod]:
+        """The totals for each hour or day that has answers, oldest first."""
         start = self._started(unit).label("start")
-        counts = [_number(_yes(each), name) for name, each in _OUTCOMES.items() if name in _TOLD]
+        counts = [_total(_as_int(test), name) for name, test in _OUTCOMES.items() if name in _TREND]
         money = func.coalesce(func.sum(_FACTS.cost), 0.0).label("cost")
         columns = (start, func.count().label("asked"), *counts, money)
         statement = select(*columns).where(*within.of(_FACTS.at))
-        return made_of(Counted, self._rows(statement.group_by(start).order_by(start)))
+        return rows_to_values(
+            AnswersPerPeriod, self._rows(statement.group_by(start).order_by(start))
+        )
 
-    def by_answerer_and_type(self, within: Within) -> list[tuple[str, str, int, int]]:
-        """Who answered questions of which type: how many were asked, and how many not answered."""
+    def by_answerer_and_type(self, within: TimeRange) -> list[tuple[str, str, int, int]]:
+        """Rows of answerer, question type, questions asked and questions left unanswered."""
         groups = (_FACTS.answered_by, _FACTS.type)
-        columns = (*groups, func.count(), _number(_yes(_UNANSWERED), "unanswered"))
+        columns = (*groups, func.count(), _total(_as_int(_UNANSWERED), "unanswered"))
         statement = select(*columns).where(*within.of(_FACTS.at)).group_by(*groups)
         return [tuple(row) for row in self._rows(statement.order_by(*groups))]
 
-    def latencies(self, within: Within) -> list[Latency]:
-        """Seconds of each step, the one that took most in all first."""
+    def latencies(self, within: TimeRange) -> list[Latency]:
+        """The seconds that each step took, the step with the largest total first."""
         name, seconds = answer_steps.c.name, answer_steps.c.seconds
         statement = select(name, seconds).where(*within.of(answer_steps.c.at))
-        found = []
+        latencies = []
         rows = self._rows(statement.order_by(name, seconds))
         for step, group in groupby(rows, key=lambda row: row.name):
-            taken = [row.seconds for row in group]
-            ranks = (max(0, math.ceil(share * len(taken)) - 1) for share in PERCENTILES)
-            percentiles = tuple(taken[rank] for rank in ranks)
-            found.append(
-                Latency(name=step, answers=len(taken), seconds=sum(taken), percentiles=percentiles)
+            times = [row.seconds for row in group]
+            ranks = (max(0, math.ceil(share * len(times)) - 1) for share in PERCENTILES)
+            percentiles = tuple(times[rank] for rank in ranks)
+            latencies.append(
+                Latency(name=step, answers=len(times), seconds=sum(times), percentiles=percentiles)
             )
-        return sorted(found, key=lambda one: (-one.seconds, one.name))
+        return sorted(latencies, key=lambda latency: (-latency.seconds, latency.name))
 
     def histogram(self, bounds: tuple[float, ...]) -> dict[str, tuple[list[int], float]]:
-        """For each step how many answers took up to each bound and up to none, and all seconds.
+        """Step to its numbers of answers between the bounds (last: above all), and total seconds.
 
-        The counts are of the space between two bounds, not added up.
+        The counts are not cumulative.
         """
         name, seconds = answer_steps.c.name, answer_steps.c.seconds
         places: list[Any] = [
@@ -113,43 +113,43 @@ class AnswerFigures(CataloguePart):
         ]
         place = case(*places, else_=literal_column(str(len(bounds)))).label("place")
         columns = (name, place, func.count(), func.sum(seconds))
-        found: dict[str, tuple[list[int], float]] = {}
-        for step, where, count, taken in self._rows(select(*columns).group_by(name, place)):
-            counts, before = found.get(step, ([0] * (len(bounds) + 1), 0.0))
-            counts[where] = count
-            found[step] = counts, before + taken
-        return dict(sorted(found.items()))
+        histograms: dict[str, tuple[list[int], float]] = {}
+        for step, bucket, count, total in self._rows(select(*columns).group_by(name, place)):
+            counts, before = histograms.get(step, ([0] * (len(bounds) + 1), 0.0))
+            counts[bucket] = count
+            histograms[step] = counts, before + total
+        return dict(sorted(histograms.items()))
 
-    def topics(self, within: Within, kind: str, limit: int) -> list[Topic]:
-        """What was asked about most often."""
+    def topics(self, within: TimeRange, kind: str, limit: int) -> list[Topic]:
+        """The most frequent topics of this kind."""
         topic = answer_topics.c
         asked = func.count().label("asked")
-        unanswered = _number(_yes(topic.gap), "unanswered")
+        unanswered = _total(_as_int(topic.gap), "unanswered")
         statement = (
             select(topic.kind, topic.topic, asked, unanswered)
             .where(topic.kind == kind, *within.of(topic.at))
             .group_by(topic.kind, topic.topic)
             .order_by(asked.desc(), topic.topic)
         )
-        return made_of(Topic, self._rows(statement.limit(limit)))
+        return rows_to_values(Topic, self._rows(statement.limit(limit)))
 
-    def ratings(self, within: Within) -> tuple[int, float | None]:
-        """How many ratings of whole answers were given in this time, and their mean (0-100)."""
+    def ratings(self, within: TimeRange) -> tuple[int, float | None]:
+        """The number of ratings of whole answers in the period, and their mean (0-100)."""
         columns = (func.count(feedback.c.score), func.avg(feedback.c.score))
         valid = (feedback.c.score.is_not(None), feedback.c.expired == "")
         statement = select(*columns).where(*valid, *within.of(feedback.c.updated_at))
         count, mean = self._rows(statement)[0]
         return count, mean
 
-    def gaps(self, within: Within) -> list[GapCount]:
-        """The questions that were filed as gaps in this time, by kind and status."""
+    def gaps(self, within: TimeRange) -> list[GapCount]:
+        """The numbers of gaps filed in the period, by kind and status."""
         groups = (gaps.c.kind, gaps.c.status)
-        counted = select(*groups, func.count().label("questions"))
-        counted = counted.where(*within.of(gaps.c.created_at)).group_by(*groups).order_by(*groups)
-        return made_of(GapCount, self._rows(counted))
+        query = select(*groups, func.count().label("questions"))
+        query = query.where(*within.of(gaps.c.created_at)).group_by(*groups).order_by(*groups)
+        return rows_to_values(GapCount, self._rows(query))
 
-    def calls(self, within: Within) -> list[Spent]:
-        """Calls of models that were made in this time, the dearest first."""
+    def calls(self, within: TimeRange) -> list[ModelUsageTotal]:
+        """The model calls in the period, by purpose and model, most expensive first."""
         called = provider_calls.c
         groups = (called.purpose, called.provider, called.model)
         cost = func.sum(called.cost).label("cost")
@@ -157,27 +157,27 @@ class AnswerFigures(CataloguePart):
         columns = (
             *groups,
             func.count().label("calls"),
-            _number(_yes(called.error != ""), "failed"),
+            _total(_as_int(called.error != ""), "failed"),
             *(func.sum(called[name]).label(name) for name in summed),
             cost,
         )
         statement = select(*columns).where(*within.of(called.at)).group_by(*groups)
-        return made_of(Spent, self._rows(statement.order_by(cost.desc(), *groups)))
+        return rows_to_values(ModelUsageTotal, self._rows(statement.order_by(cost.desc(), *groups)))
 
     def first(self) -> datetime | None:
-        """When the oldest answer that is kept was given."""
-        found = self._values(select(_FACTS.at).order_by(_FACTS.at).limit(1))
-        return found[0] if found else None
+        """The time of the oldest stored answer; None when there is none."""
+        moments = self._values(select(_FACTS.at).order_by(_FACTS.at).limit(1))
+        return moments[0] if moments else None
 
     def _started(self, unit: Unit) -> ColumnElement[str]:
         letters, shape = _SHAPES[unit]
-        if self._database.dialect == "postgresql":  # has a zone per session
+        if self._database.dialect == "postgresql":  # its sessions have time zones of their own
             return func.to_char(func.timezone("UTC", _FACTS.at), shape, type_=String)
         return func.substr(_FACTS.at, 1, letters, type_=String)
 
 
 def moment_of(start: str) -> datetime:
-    """The moment that ``Counted.start`` stands for."""
+    """The moment in ``Counted.start``."""
     return datetime.fromisoformat(start if len(start) == 10 else f"{start}:00").replace(tzinfo=UTC)
 
 
@@ -190,34 +190,34 @@ _OUTCOMES: dict[str, ColumnElement[bool]] = {
     "cached": _FACTS.cached,
     **{band: _ANSWERED & (_FACTS.band == band) for band in ("high", "medium", "low")},
 }
-_TOLD = ("cited", "unanswered", "follow_ups")
+_TREND = ("cited", "unanswered", "follow_ups")
 
 
-def _sums() -> list[Any]:
-    sure = func.avg(case((_ANSWERED, _FACTS.confidence)))
-    verdicts = {one.value: one.value for one in VerdictName}
+def _total_columns() -> list[Any]:
+    confidence = func.avg(case((_ANSWERED, _FACTS.confidence)))
+    verdicts = {verdict.value: verdict.value for verdict in VerdictName}
     verdicts[VerdictName.UNCITED.value] = "uncited_sentences"
     summed = {name: name for name in ("citations", "input_tokens", "output_tokens")} | verdicts
     return [
         func.count().label("asked"),
-        *(_number(_yes(each), name) for name, each in _OUTCOMES.items()),
-        func.coalesce(sure, 0.0).label("confidence"),
-        *(_number(_FACTS[column], name) for column, name in summed.items()),
+        *(_total(_as_int(condition), name) for name, condition in _OUTCOMES.items()),
+        func.coalesce(confidence, 0.0).label("confidence"),
+        *(_total(_FACTS[column], name) for column, name in summed.items()),
         func.coalesce(func.sum(_FACTS.cost), 0.0).label("cost"),
     ]
 
 
-def _yes(condition: ColumnElement[bool]) -> ColumnElement[int]:
+def _as_int(condition: ColumnElement[bool]) -> ColumnElement[int]:
     return case((condition, 1), else_=0)
 
 
-def _number(column: ColumnElement[int], name: str) -> Any:
+def _total(column: ColumnElement[int], name: str) -> Any:
     return func.coalesce(func.sum(column), 0).label(name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskedQuestion:
-    """A question that a person asked."""
+    """A question that a user asked."""
 
     id: str
     question: str
@@ -228,7 +228,7 @@ class AskedQuestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CitedTopic:
-    """Where the documents of an answer are: their collection and values of the taxonomy."""
+    """The collection and taxonomy of a document that an answer cites."""
 
     answer_id: str
     collection: str
@@ -236,36 +236,36 @@ class CitedTopic:
 
 
 class QuestionCounts(CataloguePart):
-    """The questions of one owner at a time. What the system asked again itself is not in them."""
+    """Questions of one owner, without those that the system repeated by itself."""
 
     def asked(
         self, owner: str, since: datetime | None, until: datetime | None
     ) -> list[AskedQuestion]:
-        """The questions of a time, oldest first."""
+        """The questions of the owner in the period, oldest first."""
         names = ("id", "question", "created_at", "answered_by", "type")
         statement = select(*(answers.c[name] for name in names))
         within = _within(since, until)
         order = (answers.c.created_at, answers.c.id)
         rows = self._rows(statement.where(*_of(owner), *within).order_by(*order))
-        return made_of(AskedQuestion, rows)
+        return rows_to_values(AskedQuestion, rows)
 
     def topics(
         self, owner: str, since: datetime | None, until: datetime | None
     ) -> list[CitedTopic]:
-        """Of each answer the documents that it rests on, as what they are filed under.
+        """The collection and taxonomy of each document that the owner's answers cite.
 
-        Where there is no answer, those that are nearest to the question.
+        For an unanswered question these are the documents nearest to it.
         """
-        rests = (
+        cited = (
             select(answer_citations.c.answer_id, answer_citations.c.document_id)
             .join(answers, answers.c.id == answer_citations.c.answer_id)
             .where(*_of(owner), *_within(since, until))
             .where(or_(answer_citations.c.version != NAMED, answers.c.answered_by == NOBODY))
-            .distinct()  # here: PostgreSQL compares no JSON
+            .distinct()  # here, since PostgreSQL cannot compare the JSON columns below
             .subquery()
         )
-        columns = (rests.c.answer_id, documents.c.collection, documents.c.taxonomy)
-        statement = select(*columns).join(documents, documents.c.id == rests.c.document_id)
+        columns = (cited.c.answer_id, documents.c.collection, documents.c.taxonomy)
+        statement = select(*columns).join(documents, documents.c.id == cited.c.document_id)
         return [
             CitedTopic(
                 answer_id=row.answer_id, collection=row.collection, taxonomy=row.taxonomy or {}
@@ -283,36 +283,36 @@ def _within(since: datetime | None, until: datetime | None) -> list[ColumnElemen
     return [*([at >= since] if since else []), *([at <= until] if until else [])]
 
 
-_KEPT = "metric_counters"  # key to [what the sum was when it was last told, what it lost before]
-_NOTHING = 1e-9  # sums of floats differ by less from one time to the other
+_COUNTERS = "metric_counters"  # key to [last reported sum, total of all decreases before]
+_ROUNDING = 1e-9  # rounding differences between two sums of the same floats are smaller
 
 Counters = dict[str, list[float]]
 
 
 class CounterRecords(CataloguePart):
-    """What counters told last."""
+    """Stores the last reported values of the metrics counters."""
 
-    def never_less(self, sums: Mapping[str, float]) -> dict[str, float]:
-        """Each sum with what it lost since it was first told; also those that are gone."""
+    def monotonic(self, sums: Mapping[str, float]) -> dict[str, float]:
+        """Each sum plus all its earlier decreases; includes counters that no longer occur."""
         with self._database.read() as connection:
-            kept = _told(connection)
-            found = _counted(kept, sums)
-        if found != kept:
+            stored = _stored_counters(connection)
+            counters = _update_counters(stored, sums)
+        if counters != stored:
             with self._database.write() as connection:
-                found = _counted(_told(connection), sums)
-                put_properties(connection, {_KEPT: found})
-        return {key: now + lost for key, (now, lost) in found.items()}
+                counters = _update_counters(_stored_counters(connection), sums)
+                put_properties(connection, {_COUNTERS: counters})
+        return {key: current + lost for key, (current, lost) in counters.items()}
 
 
-def _told(connection: Connection) -> Counters:
-    kept: Counters = property_of(connection, _KEPT) or {}
-    return kept
+def _stored_counters(connection: Connection) -> Counters:
+    counters: Counters = property_of(connection, _COUNTERS) or {}
+    return counters
 
 
-def _counted(kept: Counters, sums: Mapping[str, float]) -> Counters:
-    found: Counters = {}
-    for key in sorted({*kept, *sums}):
-        last, lost = kept.get(key, (0.0, 0.0))
-        now = sums.get(key, 0.0)
-        found[key] = [now, lost + (last - now if now < last - _NOTHING else 0.0)]
-    return found
+def _update_counters(stored: Counters, sums: Mapping[str, float]) -> Counters:
+    counters: Counters = {}
+    for key in sorted({*stored, *sums}):
+        last, lost = stored.get(key, (0.0, 0.0))
+        current = sums.get(key, 0.0)
+        counters[key] = [current, lost + (last - current if current < last - _ROUNDING else 0.0)]
+    return counters

@@ -1,4 +1,4 @@
-"""Writing documents: one transaction flips whole sources from their old to their new content."""
+"""Writes and deletes documents; one transaction replaces the whole content of each source."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from wellread.errors import StoreError
 from wellread.identity import document_id, facts_of, version_of
 from wellread.store.catalogue.asking import answer_records, answer_removal
 from wellread.store.catalogue.asking.answer_rows import RemovedWords
-from wellread.store.catalogue.asking.research_records import forget_research
+from wellread.store.catalogue.asking.research_records import delete_runs_reading
 from wellread.store.catalogue.documents import collection_records, reindexing
 from wellread.store.catalogue.documents.collection_records import documents_of_sources
 from wellread.store.catalogue.documents.entity_nodes import forget_described
 from wellread.store.catalogue.documents.lookup import COPIED, live_hashes, passage_row
-from wellread.store.catalogue.documents.name_records import name_keys, rows_of
+from wellread.store.catalogue.documents.name_records import name_keys, name_rows
 from wellread.store.catalogue.documents.story_records import mark_dirty
-from wellread.store.catalogue.feedback_records import forget_in_feedback
-from wellread.store.catalogue.forgetting import forget_words
+from wellread.store.catalogue.feedback_records import redact_feedback
+from wellread.store.catalogue.forgetting import redact_words
 from wellread.store.catalogue.gap_records import rename_in_gaps
 from wellread.store.schema import tables
 from wellread.store.schema.database import chunks
@@ -38,7 +38,7 @@ CONTENT = (
     *(tables.texts, tables.marks, tables.passages, tables.entities),
     *(tables.relations, tables.past_questions, tables.document_names),
 )
-FOUND = (tables.mentions, tables.mention_scans)  # in the text of one version
+MENTIONS = (tables.mentions, tables.mention_scans)  # valid for one version of a text
 
 
 def commit_changes(
@@ -46,39 +46,39 @@ def commit_changes(
     changes: Sequence[SourceChange],
     noted: Collection[VersionKey] = (),
 ) -> None:
-    """Flip whole sources to their new content.
+    """Replace the content of whole sources.
 
-    Documents that a source yielded before and no more are deleted. The write intents of the new
-    versions are settled; replaced and deleted versions become pending removals; answers that rest
-    on them become stale.
+    Documents that a source no longer yields are deleted. The planned index writes of the new
+    versions are settled; replaced and deleted versions are planned for removal; answers that cite
+    them become stale.
 
     Args:
-        noted: versions whose rows were written to the index. Their notes must still be there:
-            whoever takes the writers' lock settles what is noted, and drops its rows.
+        noted: versions whose rows were written to the index. Their planned writes must still be
+            recorded: a process that takes over the writers' lock settles them, and drops the rows.
     """
-    reindexing.check_noted(connection, noted)
-    _flip(connection, changes)
+    reindexing.check_planned(connection, noted)
+    _replace(connection, changes)
 
 
-def _gone(connection: Connection, changes: Sequence[SourceChange]) -> dict[str, str]:
-    """The documents that whole sources yielded before and do not any more, with their versions."""
-    kept = {
+def _no_longer_yielded(connection: Connection, changes: Sequence[SourceChange]) -> dict[str, str]:
+    """Document id to version, for documents that the changed sources no longer yield."""
+    new_ids = {
         document_id(new.document.collection, new.document.uri)
         for change in changes
         for new in change.documents
     }
-    whole: defaultdict[str, list[str]] = defaultdict(list)
+    uris_by_collection: defaultdict[str, list[str]] = defaultdict(list)
     for record in (change.record for change in changes if not change.accumulates):
-        whole[record.collection].append(record.uri)
+        uris_by_collection[record.collection].append(record.uri)
     return {
-        known: version
-        for name, uris in whole.items()
-        for known, version in documents_of_sources(connection, name, uris).items()
-        if known not in kept
+        old_id: version
+        for name, uris in uris_by_collection.items()
+        for old_id, version in documents_of_sources(connection, name, uris).items()
+        if old_id not in new_ids
     }
 
 
-def _flip(connection: Connection, changes: Sequence[SourceChange]) -> None:
+def _replace(connection: Connection, changes: Sequence[SourceChange]) -> None:
     now = datetime.now(UTC)
     rows = {
         row["id"]: (row, new)
@@ -87,53 +87,53 @@ def _flip(connection: Connection, changes: Sequence[SourceChange]) -> None:
         for row in [_document_row(change.record, new, now)]
     }
     before = live_hashes(connection, rows)
-    gone = _gone(connection, changes)
-    now_live = {known: (row["version"], row["facts"]) for known, (row, _) in rows.items()}
-    replaced = [(known, old[0]) for known, old in before.items() if old[0] != now_live[known][0]]
-    outdated = [known for known, _ in replaced]
+    removed_versions = _no_longer_yielded(connection, changes)
+    now_live = {key: (row["version"], row["facts"]) for key, (row, _) in rows.items()}
+    replaced = [(key, old[0]) for key, old in before.items() if old[0] != now_live[key][0]]
+    outdated = [key for key, _ in replaced]
     collection_records.touch(connection, (row["collection"] for row, _ in rows.values()))
-    changed = [one for one, old in before.items() if old != now_live[one]]
+    changed = [changed_id for changed_id, old in before.items() if old != now_live[changed_id]]
     mark_dirty(connection, changed)
     titles = answer_removal.titles_of(connection, changed)
-    removed = RemovedWords(answer_removal.stored_texts(connection, gone))
-    gone_titles = set(answer_removal.titles_of(connection, gone).values())
+    removed = RemovedWords(answer_removal.stored_texts(connection, removed_versions))
+    gone_titles = set(answer_removal.titles_of(connection, removed_versions).values())
     _clear(connection, before, CONTENT)
-    _clear(connection, outdated, FOUND)
-    _write(connection, rows, before)
+    _clear(connection, outdated, MENTIONS)
+    _write_rows(connection, rows, before)
     answer_records.mark_stale(connection, outdated)
-    answer_records.file_again(connection, changed)
-    _retitle(connection, {known: (old, rows[known][0]["title"]) for known, old in titles.items()})
-    delete_documents(connection, gone)
-    if gone:
-        forget_words(connection, removed, gone_titles)
+    answer_records.refresh_figures(connection, changed)
+    _rename_titles(connection, {key: (old, rows[key][0]["title"]) for key, old in titles.items()})
+    delete_documents(connection, removed_versions)
+    if removed_versions:
+        redact_words(connection, removed, gone_titles)
     collection_records.record_sources(connection, [change.record for change in changes])
-    reindexing.settle(connection, [(known, new[0]) for known, new in now_live.items()])
+    reindexing.settle(connection, [(key, new[0]) for key, new in now_live.items()])
     reindexing.plan_removals(connection, replaced)
     for ids in chunks(outdated):
-        _forget_staged(connection, ids)
+        _blank_staged(connection, ids)
     if before:
         reindexing.note_deletion(connection)
-    _owe_vectors(connection, rows)
+    _add_pending(connection, rows)
 
 
-def _retitle(connection: Connection, changed: Mapping[str, tuple[str, str]]) -> None:
-    """Call documents by their titles of now where they are named in words (id to old and new)."""
-    titles = {old: new for old, new in changed.values() if old.strip() and old != new}
+def _rename_titles(connection: Connection, titles_by_id: Mapping[str, tuple[str, str]]) -> None:
+    """Replace titles in texts that name documents; ``titles_by_id``: id to old and new title."""
+    titles = {old: new for old, new in titles_by_id.values() if old.strip() and old != new}
     if titles:
         rename_in_gaps(connection, titles)
 
 
-def _owe_vectors(connection: Connection, rows: Mapping[str, tuple[Row, DocumentChange]]) -> None:
-    owed = [
-        reindexing.VectorDebt(document_id=known, version=row["version"], passages=row["passages"])
-        for known, (row, change) in rows.items()
+def _add_pending(connection: Connection, rows: Mapping[str, tuple[Row, DocumentChange]]) -> None:
+    pending = [
+        reindexing.PendingVectors(document_id=key, version=row["version"], passages=row["passages"])
+        for key, (row, change) in rows.items()
         if change.owes_vectors
     ]
-    reindexing.owe(connection, owed)
+    reindexing.add_pending_vectors(connection, pending)
 
 
 def delete_documents(connection: Connection, versions: dict[str, str]) -> None:
-    """Delete documents with all that hangs on them; plan the removal of their index rows."""
+    """Delete documents with their dependent rows; plan the removal of their index rows."""
     if not versions:
         return
     cited = answer_removal.cited_documents(connection, versions)
@@ -144,39 +144,39 @@ def delete_documents(connection: Connection, versions: dict[str, str]) -> None:
     collection_records.touch_documents(connection, versions)
     for ids in chunks(versions):
         connection.execute(delete(tables.documents).where(tables.documents.c.id.in_(ids)))
-        _forget_staged(connection, ids)
+        _blank_staged(connection, ids)
     reindexing.plan_removals(connection, list(versions.items()))
-    answer_removal.forget_documents(connection, removed, titles)
-    forget_in_feedback(connection, removed)
-    forget_research(connection, versions)
+    answer_removal.redact_documents(connection, removed, titles)
+    redact_feedback(connection, removed)
+    delete_runs_reading(connection, versions)
     reindexing.note_deletion(connection)
 
 
-def _forget_staged(connection: Connection, ids: Sequence[str]) -> None:
-    """Take the words of documents out of what is staged for the next index.
+def _blank_staged(connection: Connection, ids: Sequence[str]) -> None:
+    """Remove the words of documents from the rows staged for the next index.
 
-    The rows stay, because they say what that index holds of these documents and has to drop.
+    The rows stay, because they record what that index contains and must drop.
     """
-    which = tables.next_documents.c.document_id.in_(ids)
-    connection.execute(update(tables.next_documents).where(which).values(version="", facts=""))
-    parts = tables.next_passages.c.document_id.in_(ids)
-    connection.execute(update(tables.next_passages).where(parts).values(context="", speakers=[]))
+    listed = tables.next_documents.c.document_id.in_(ids)
+    connection.execute(update(tables.next_documents).where(listed).values(version="", facts=""))
+    staged = tables.next_passages.c.document_id.in_(ids)
+    connection.execute(update(tables.next_passages).where(staged).values(context="", speakers=[]))
 
 
 def _document_row(record: SourceRecord, change: DocumentChange, now: datetime) -> Row:
     document = change.document
-    known = document_id(document.collection, document.uri)
+    row_id = document_id(document.collection, document.uri)
     version = (
         change.passages[0].version if change.passages else version_of(document.text, document.marks)
     )
     for passage in change.passages:
-        if passage.document_id != known or passage.version != version:
+        if passage.document_id != row_id or passage.version != version:
             raise StoreError(
-                f"passage {passage.id} is not of version {version} of {document.uri}",
-                hint="cut the passages from the document that they are committed with",
+                f"passage {passage.id} does not belong to version {version} of {document.uri}",
+                hint="pass the passages that were cut from this very document",
             )
     return {
-        "id": known,
+        "id": row_id,
         **{name: getattr(document, name) for name in COPIED},
         "taxonomy": {name: list(values) for name, values in document.taxonomy.items()},
         "version": version,
@@ -189,58 +189,58 @@ def _document_row(record: SourceRecord, change: DocumentChange, now: datetime) -
     }
 
 
-def _clear(connection: Connection, ids: Collection[str], which: Iterable[Table]) -> None:
-    keys = [{"known": known} for known in ids]
-    for table in which if keys else ():
+def _clear(connection: Connection, ids: Collection[str], cleared: Iterable[Table]) -> None:
+    keys = [{"known": row_id} for row_id in ids]
+    for table in cleared if keys else ():
         connection.execute(delete(table).where(table.c.document_id == bindparam("known")), keys)
 
 
-def _write(
+def _write_rows(
     connection: Connection, rows: dict[str, tuple[Row, DocumentChange]], before: Collection[str]
 ) -> None:
     table = tables.documents
-    fresh = [row for known, (row, _) in rows.items() if known not in before]
-    again = [
+    inserted = [row for row_id, (row, _) in rows.items() if row_id not in before]
+    updated = [
         {f"new_{name}": value for name, value in row.items() if name != "added_at"}
-        for known, (row, _) in rows.items()
-        if known in before
+        for row_id, (row, _) in rows.items()
+        if row_id in before
     ]
-    if fresh:
-        connection.execute(insert(table), fresh)
-    if again:
+    if inserted:
+        connection.execute(insert(table), inserted)
+    if updated:
         names = {column.name for column in table.c} - {"id", "added_at"}
-        kept: Row = {name: bindparam(f"new_{name}") for name in names}
-        statement = update(table).where(table.c.id == bindparam("new_id")).values(kept)
-        connection.execute(statement, again)
+        new_values: Row = {name: bindparam(f"new_{name}") for name in names}
+        statement = update(table).where(table.c.id == bindparam("new_id")).values(new_values)
+        connection.execute(statement, updated)
     parts: defaultdict[Table, list[Row]] = defaultdict(list)
-    for known, (_, change) in rows.items():
-        for content, made in _content(change):
-            parts[content] += ({"document_id": known, **values} for values in made)
-    for content, whole in parts.items():
-        if whole:
-            connection.execute(insert(content), whole)
+    for row_id, (_, change) in rows.items():
+        for content, content_rows in _content_rows(change):
+            parts[content] += ({"document_id": row_id, **values} for values in content_rows)
+    for content, all_rows in parts.items():
+        if all_rows:
+            connection.execute(insert(content), all_rows)
 
 
-def _content(change: DocumentChange) -> Iterator[tuple[Table, Iterable[Row]]]:
-    """The rows of each table that hang on one document, but for its id."""
+def _content_rows(change: DocumentChange) -> Iterator[tuple[Table, Iterable[Row]]]:
+    """The rows of one document in each dependent table, without the document's id."""
     document, size = change.document, tables.PIECE
     starts = range(0, max(len(document.text), 1), size)
     pieces = (document.text[start : start + size] for start in starts)
     yield tables.texts, ({"piece": n, "text": piece} for n, piece in enumerate(pieces))
     yield tables.marks, [{"blob": marks_to_blob(document.marks)}]
-    yield tables.passages, (passage_row(one, n) for n, one in enumerate(change.passages))
+    yield tables.passages, (passage_row(item, n) for n, item in enumerate(change.passages))
     if entity := document.entity:
         names = ("entity_id", "entity_type", "aliases")
         yield tables.entities, [{name: getattr(entity, name) for name in names}]
         yield (
             tables.relations,
             (
-                {"ordinal": n, "source": entity.entity_id, "type": one.type, "target": one.target}
-                for n, one in enumerate(entity.relations)
+                {"ordinal": n, "source": entity.entity_id, "type": item.type, "target": item.target}
+                for n, item in enumerate(entity.relations)
             ),
         )
     if past := document.past_question:
         row = {"question": past.question, "score": past.score, "body": to_plain(past)}
         yield tables.past_questions, [row]
-    speakers = dict.fromkeys(name for one in change.passages for name in one.speakers)
-    yield tables.document_names, rows_of(name_keys(document, speakers), document.collection)
+    speakers = dict.fromkeys(name for item in change.passages for name in item.speakers)
+    yield tables.document_names, name_rows(name_keys(document, speakers), document.collection)

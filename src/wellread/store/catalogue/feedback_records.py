@@ -1,11 +1,11 @@
-"""Expert feedback as it is kept, what it says of sentences and sources, and when it expires.
+"""Stores expert feedback, looks it up for new questions, and expires it when its sources change.
 
-Feedback expires when the words that it rests on are not there any more: the places that the expert
-gave, else what the answer quotes. A place whose document has another version is looked at again:
-the same words may stand there still, or elsewhere in the document, and then the place moves.
-Whoever reads feedback to say it as verified settles it first (``settle``), so it holds after a
-crash too; a run of ingest settles all of it (``sweep``), so that people are told soon. What
-expires, the notice to its author and the open question are written in one transaction, once.
+Feedback expires when the words that support it are gone: the citations that the expert gave, or
+else the answer's own quotations. When a document has a new version, its citations are checked
+again: if the same words are still in the document, the citation moves to them. Code that presents
+feedback as verified calls ``settle`` first, so a crash cannot make it stale; each ingest run calls
+``sweep`` to settle all feedback, so that authors are notified soon. The expiry, the notice to the
+author and the reopened question are written in one transaction.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from sqlalchemy import Connection, delete, func, insert, select, update
 from wellread.codec import from_plain, to_plain
 from wellread.identity import sentence_hash, words_hash
 from wellread.store.catalogue.asking.answer_records import find_answer
-from wellread.store.catalogue.asking.answer_rows import RemovedWords, changed_in, shown_answers
+from wellread.store.catalogue.asking.answer_rows import RemovedWords, map_strings, read_answers
 from wellread.store.catalogue.documents.lookup import (
     live_versions,
     property_of,
@@ -41,7 +41,7 @@ _COLUMNS = ("id", "answer_id", "author", "question", "created_at", "updated_at",
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeedbackMark:
-    """What feedback says of a sentence (``key``: a hash of it) or a source (its document's id)."""
+    """A rating of a sentence (``key``: its hash) or of a source (``key``: its document's id)."""
 
     kind: MarkKind
     key: str
@@ -49,7 +49,7 @@ class FeedbackMark:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RatedQuestion:
-    """A question with feedback on its answer, to be compared with a new one."""
+    """A question with feedback on its answer, for comparison with new questions."""
 
     feedback_id: str
     answer_id: str
@@ -63,64 +63,64 @@ class RatedQuestion:
 class FeedbackRecords(CataloguePart):
     """All feedback of the knowledge base."""
 
-    def put(self, given: Feedback, marks: Sequence[FeedbackMark] = ()) -> None:
-        """Keep feedback; that of the same author on the same answer is replaced."""
-        body = to_plain(given)
-        facts = {name: getattr(given, name) for name in _COLUMNS}
+    def put(self, entry: Feedback, marks: Sequence[FeedbackMark] = ()) -> None:
+        """Store feedback, replacing the same author's feedback on the same answer."""
+        body = to_plain(entry)
+        facts = {name: getattr(entry, name) for name in _COLUMNS}
         for name in _COLUMNS:
-            if name != "score":  # the column is a float, and a rating comes back as it was given
+            if name != "score":  # the column is a float, but the rating must keep its exact form
                 del body[name]
-        same = (feedback.c.answer_id == given.answer_id, feedback.c.author == given.author)
+        is_same = (feedback.c.answer_id == entry.answer_id, feedback.c.author == entry.author)
         with self._database.write() as connection:
-            connection.execute(delete(feedback).where(*same))
+            connection.execute(delete(feedback).where(*is_same))
             row = {**facts, "body": body, "vector": b"", "embedder": ""}
             connection.execute(insert(feedback), row)
             rows = [
-                {"feedback_id": given.id, "ordinal": place, "kind": one.kind, "key": one.key}
-                for place, one in enumerate(dict.fromkeys(marks))
+                {"feedback_id": entry.id, "ordinal": place, "kind": mark.kind, "key": mark.key}
+                for place, mark in enumerate(dict.fromkeys(marks))
             ]
             if rows:
                 connection.execute(insert(feedback_marks), rows)
             note_change(connection)
 
     def get(self, feedback_id: str) -> Feedback | None:
-        """The feedback of this id."""
-        found = self._read(feedback.c.id == feedback_id)
-        return found[0] if found else None
+        """The feedback with this id, or None."""
+        matches = self._read(feedback.c.id == feedback_id)
+        return matches[0] if matches else None
 
     def answer(self, answer_id: str) -> Answer | None:
-        """An answer that there is feedback on."""
+        """The answer with this id, or None; for reading feedback together with its answer."""
         with self._database.read() as connection:
             return find_answer(connection, answer_id)
 
     def of_answers(self, answer_ids: Iterable[str]) -> dict[str, list[Feedback]]:
-        """Answer id to the feedback on it, the oldest first."""
-        found: dict[str, list[Feedback]] = {}
-        for one in self._read(feedback.c.answer_id.in_(sorted(answer_ids))):
-            found.setdefault(one.answer_id, []).append(one)
-        return found
+        """Answer id to the feedback on the answer, oldest first."""
+        by_answer: dict[str, list[Feedback]] = {}
+        for entry in self._read(feedback.c.answer_id.in_(sorted(answer_ids))):
+            by_answer.setdefault(entry.answer_id, []).append(entry)
+        return by_answer
 
-    def every(self, *, limit: int | None = None, offset: int = 0) -> list[Feedback]:
-        """Feedback, the oldest first."""
+    def list_all(self, *, limit: int | None = None, offset: int = 0) -> list[Feedback]:
+        """All feedback, oldest first."""
         return self._read(limit=limit, offset=offset)
 
     def count(self) -> int:
-        """How much there is."""
+        """The number of feedback entries."""
         return int(self._values(select(func.count()).select_from(feedback))[0])
 
     def remove(self, feedback_id: str) -> bool:
-        """Forget feedback; whether there was one of this id."""
+        """Delete feedback; return whether this id existed."""
         with self._database.write() as connection:
-            done = connection.execute(delete(feedback).where(feedback.c.id == feedback_id))
+            result = connection.execute(delete(feedback).where(feedback.c.id == feedback_id))
             note_change(connection)
-            return done.rowcount > 0
+            return result.rowcount > 0
 
-    # --- what is looked up while a question is answered ---
+    # --- read while a question is answered ---
 
     def stamp(self) -> str:
-        """Another one after every change of what feedback says; one small query.
+        """A stamp that changes whenever feedback changes; cheap to read.
 
-        The count is part of it, since feedback goes with its answer.
+        It includes the count, since feedback is deleted together with its answer.
         """
         with self._database.read() as connection:
             changes = property_of(connection, CHANGES) or 0
@@ -128,44 +128,44 @@ class FeedbackRecords(CataloguePart):
         return f"{changes}/{count}"
 
     def named(self, feedback_ids: Iterable[str]) -> dict[str, Feedback]:
-        """Feedback by its id; what is not there is left out."""
-        return {one.id: one for one in self._read(feedback.c.id.in_(sorted(feedback_ids)))}
+        """Feedback by id; unknown ids are left out."""
+        return {entry.id: entry for entry in self._read(feedback.c.id.in_(sorted(feedback_ids)))}
 
     def harmful_hashes(self) -> dict[str, set[str]]:
-        """Author to the hash of each sentence that they flagged harmful."""
+        """Author to the hashes of the sentences that the author flagged as harmful."""
         statement = (
             select(feedback.c.author, feedback_marks.c.key)
             .join_from(feedback_marks, feedback)
             .where(feedback_marks.c.kind == "harmful")
         )
-        found: dict[str, set[str]] = {}
+        hashes: dict[str, set[str]] = {}
         for row in self._rows(statement):
-            found.setdefault(row.author, set()).add(row.key)
-        return found
+            hashes.setdefault(row.author, set()).add(row.key)
+        return hashes
 
     def harmful_by(self) -> dict[str, dict[str, str]]:
-        """Author to the hash of each sentence that they flagged harmful, and the sentence.
+        """Author to the sentences that the author flagged as harmful, by their hashes.
 
-        The words are empty where the answer has them no more, since their source was removed.
+        A sentence is empty when the answer has lost it because its source was removed.
         """
         statement = (
             select(feedback.c.author, feedback_marks.c.key, feedback.c.answer_id)
             .join_from(feedback_marks, feedback)
             .where(feedback_marks.c.kind == "harmful")
         )
-        found: dict[str, dict[str, str]] = {}
+        by_author: dict[str, dict[str, str]] = {}
         with self._database.read() as connection:
             rows = connection.execute(statement).all()
-            given = shown_answers(connection, {row.answer_id for row in rows})
+            answers_by_id = read_answers(connection, {row.answer_id for row in rows})
         for row in rows:
-            theirs = found.setdefault(row.author, {})
-            texts = (sentence.text for sentence in given[row.answer_id].sentences)
-            known = next((text for text in texts if sentence_hash(text) == row.key), "")
-            theirs[row.key] = theirs.get(row.key) or known
-        return found
+            sentences = by_author.setdefault(row.author, {})
+            texts = (sentence.text for sentence in answers_by_id[row.answer_id].sentences)
+            text_found = next((text for text in texts if sentence_hash(text) == row.key), "")
+            sentences[row.key] = sentences.get(row.key) or text_found
+        return by_author
 
     def questions(self) -> list[RatedQuestion]:
-        """Every question that has feedback on its answer."""
+        """All questions with feedback on their answers."""
         names = ("answer_id", "question", "score", "expired", "vector", "embedder")
         statement = select(feedback.c.id, *(feedback.c[name] for name in names))
         return [
@@ -173,37 +173,37 @@ class FeedbackRecords(CataloguePart):
             for row in self._rows(statement.order_by(feedback.c.id))
         ]
 
-    def embedded(self, vectors: dict[str, bytes], embedder: str) -> None:
-        """Keep the vectors of questions: feedback id to the bytes of its embedding."""
+    def store_vectors(self, vectors: dict[str, bytes], embedder: str) -> None:
+        """Store the embeddings of questions: feedback id to vector bytes."""
         with self._database.write() as connection:
-            for known, vector in sorted(vectors.items()):
-                mine = feedback.c.id == known
+            for feedback_id, vector in sorted(vectors.items()):
+                is_feedback = feedback.c.id == feedback_id
                 values = {"vector": vector, "embedder": embedder}
-                connection.execute(update(feedback).where(mine).values(**values))
+                connection.execute(update(feedback).where(is_feedback).values(**values))
 
-    def _read(self, *where: Any, limit: int | None = None, offset: int = 0) -> list[Feedback]:
+    def _read(self, *conditions: Any, limit: int | None = None, offset: int = 0) -> list[Feedback]:
         columns = [feedback.c[name] for name in (*_COLUMNS, "body")]
         order = (feedback.c.created_at, feedback.c.id)
-        statement = select(*columns).where(*where).order_by(*order).limit(limit).offset(offset)
-        return [made_feedback(row) for row in self._rows(statement)]
+        statement = select(*columns).where(*conditions).order_by(*order).limit(limit).offset(offset)
+        return [feedback_of(row) for row in self._rows(statement)]
 
 
-def made_feedback(row: Any) -> Feedback:
-    """The feedback that a row holds."""
+def feedback_of(row: Any) -> Feedback:
+    """Build feedback from a row."""
     facts = {name: to_plain(getattr(row, name)) for name in _COLUMNS}
     plain = {**facts, **row.body}
     return from_plain(Feedback, plain)
 
 
 EXPIRED = "correction_expired"  # the kind of the notice
-_BEGIN = re.compile(r"(?<!\S)\S|\b\w")  # where a place may begin: a word, or what stands before it
+_WORD_START = re.compile(r"(?<!\S)\S|\b\w")  # a word, or the mark before it, may start a citation
 
 
 class Expiry(CataloguePart):
-    """Settles whether feedback counts still."""
+    """Updates feedback whose sources have changed: moves its citations or expires it."""
 
     def sweep(self) -> int:
-        """Settle all feedback whose sources have changed; how much of it expired."""
+        """Settle all feedback whose sources have changed; return the number that expired."""
         statement = (
             select(feedback, answers.c.stale)
             .join_from(feedback, answers)
@@ -212,61 +212,61 @@ class Expiry(CataloguePart):
         )
         with self._database.read() as connection:
             rows = connection.execute(statement).all()
-            given = [
-                (one, places_given(one), row.stale) for row in rows for one in [made_feedback(row)]
+            entries = [
+                (item, places_given(item), row.stale) for row in rows for item in [feedback_of(row)]
             ]
-            named = {place.document_id for _, places, _ in given for place in places}
-            live = live_versions(connection, named)
+            document_ids = {place.document_id for _, places, _ in entries for place in places}
+            live = live_versions(connection, document_ids)
         suspects = [
-            one
-            for one, places, stale in given
+            item
+            for item, places, stale in entries
             if (not places and stale)
             or any(live.get(place.document_id) != place.version for place in places)
         ]
-        return sum(bool(one.expired) for one in self.settle(suspects))
+        return sum(bool(item.expired) for item in self.settle(suspects))
 
-    def settle(self, given: Iterable[Feedback]) -> list[Feedback]:
-        """The feedback as it stands now: its places moved, or expired where words have gone."""
+    def settle(self, entries: Iterable[Feedback]) -> list[Feedback]:
+        """The feedback with its citations moved to the live text, or expired; stores changes."""
         settled: list[Feedback] = []
-        for one in given:
-            if one.expired:
-                settled.append(one)
+        for entry in entries:
+            if entry.expired:
+                settled.append(entry)
                 continue
             with self._database.read() as connection:
-                now = _settled(connection, one)
-            if now != one:
+                current = _settle(connection, entry)
+            if current != entry:
                 with self._database.write() as connection:
-                    _write(connection, one, now)
-            settled.append(now)
+                    _store_settled(connection, entry, current)
+            settled.append(current)
         return settled
 
     def now(self, places: Sequence[BetterCitation]) -> list[BetterCitation | None]:
-        """Each place where it stands now; None where its words are not there any more."""
+        """Each place moved to the live text; None when its words are gone."""
         with self._database.read() as connection:
-            live = live_versions(connection, {one.document_id for one in places})
-            found = [
-                one
-                if live.get(one.document_id) == one.version
-                else _again(connection, one, live.get(one.document_id))
-                for one in places
+            live = live_versions(connection, {place.document_id for place in places})
+            moved_places = [
+                place
+                if live.get(place.document_id) == place.version
+                else _relocate(connection, place, live.get(place.document_id))
+                for place in places
             ]
-        return [None if isinstance(one, _Lost) else one for one in found]
+        return [None if isinstance(place, _LostPlace) else place for place in moved_places]
 
 
-def corrects(given: Feedback) -> bool:
-    """Whether the expert said what the answer, or a sentence of it, should say instead."""
-    return bool(given.correction or any(one.correction for one in given.sentences))
+def corrects(entry: Feedback) -> bool:
+    """Whether the expert corrected the answer or one of its sentences."""
+    return bool(entry.correction or any(sentence.correction for sentence in entry.sentences))
 
 
-def places_given(given: Feedback) -> list[BetterCitation]:
-    """The places that the expert gave, for the whole or for single sentences."""
-    own = [one.citation for one in given.sentences if one.citation is not None]
-    return [*given.citations, *own]
+def places_given(entry: Feedback) -> list[BetterCitation]:
+    """The citations that the expert gave, for the answer and for single sentences."""
+    own = [sentence.citation for sentence in entry.sentences if sentence.citation is not None]
+    return [*entry.citations, *own]
 
 
 def places_quoted(answer: Answer, numbers: Iterable[int] | None = None) -> list[BetterCitation]:
-    """What an answer quotes, all of it or the citations of these numbers, as places."""
-    wanted = None if numbers is None else set(numbers)
+    """The answer's citations, or those with these numbers, as places."""
+    chosen = None if numbers is None else set(numbers)
     return [
         BetterCitation(
             document_id=cited.document_id,
@@ -275,144 +275,144 @@ def places_quoted(answer: Answer, numbers: Iterable[int] | None = None) -> list[
             content=words_hash(cited.quote),
         )
         for cited in answer.citations
-        if wanted is None or cited.id in wanted
+        if chosen is None or cited.id in chosen
     ]
 
 
-def rests_on(given: Feedback, answer: Answer | None) -> list[BetterCitation]:
-    """The places whose words have to stay for the feedback to count."""
-    return places_given(given) or (places_quoted(answer) if answer else [])
+def supporting_places(entry: Feedback, answer: Answer | None) -> list[BetterCitation]:
+    """The places whose words must still exist for the feedback to count."""
+    return places_given(entry) or (places_quoted(answer) if answer else [])
 
 
-# --- whether it did --------------------------------------------------------------------------
+# --- moving citations ------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class _Lost:
-    """Why a place is there no more, in words."""
+class _LostPlace:
+    """The reason why a place no longer exists, as a phrase."""
 
     why: str
 
 
-def _settled(connection: Connection, given: Feedback) -> Feedback:
-    own = places_given(given)
-    answer = None if own else find_answer(connection, given.answer_id)
-    places = rests_on(given, answer)
-    live = live_versions(connection, {one.document_id for one in places})
-    now: dict[BetterCitation, BetterCitation] = {}
+def _settle(connection: Connection, entry: Feedback) -> Feedback:
+    own = places_given(entry)
+    answer = None if own else find_answer(connection, entry.answer_id)
+    places = supporting_places(entry, answer)
+    live = live_versions(connection, {item.document_id for item in places})
+    new: dict[BetterCitation, BetterCitation] = {}
     for place in places:
         if live.get(place.document_id) == place.version:
             continue
-        found = _again(connection, place, live.get(place.document_id))
-        if isinstance(found, _Lost):
-            return replace(given, expired=found.why)
-        now[place] = found
+        moved_place = _relocate(connection, place, live.get(place.document_id))
+        if isinstance(moved_place, _LostPlace):
+            return replace(entry, expired=moved_place.why)
+        new[place] = moved_place
     if not own:
-        return given
+        return entry
     return replace(
-        given,
-        citations=tuple(now.get(one, one) for one in given.citations),
+        entry,
+        citations=tuple(new.get(item, item) for item in entry.citations),
         sentences=tuple(
-            replace(one, citation=now.get(one.citation, one.citation)) if one.citation else one
-            for one in given.sentences
+            replace(item, citation=new.get(item.citation, item.citation)) if item.citation else item
+            for item in entry.sentences
         ),
     )
 
 
-def _again(
+def _relocate(
     connection: Connection, place: BetterCitation, version: str | None
-) -> BetterCitation | _Lost:
-    """The place in the version that is live, or why its words are not there."""
+) -> BetterCitation | _LostPlace:
+    """The place in the live version, or the reason why its words are missing."""
     if version is None:
-        return _Lost("a source that it rests on was removed")
-    known = place.document_id
-    span = moved(whole_texts(connection, [known]).get(known, ""), place)
+        return _LostPlace("a source that it cites was removed")
+    document_id = place.document_id
+    span = find_words(whole_texts(connection, [document_id]).get(document_id, ""), place)
     if span is None:
-        # No title: one of a document that is removed later would stay here.
+        # Without the title, which would remain here if the document were removed later.
         day = datetime.now(UTC).date().isoformat()
-        return _Lost(f"the words that it rests on are not in their source any more (seen {day})")
+        return _LostPlace(f"the words that it cites are no longer in their source (noticed {day})")
     return replace(place, version=version, span=span)
 
 
-def moved(text: str, place: BetterCitation) -> Span | None:
-    """Where the words of ``place`` stand in ``text``: there, else elsewhere; None: nowhere.
+def find_words(text: str, place: BetterCitation) -> Span | None:
+    """The span of the words of ``place`` in ``text``, at the old position first, or None.
 
-    Only a hash of the words is known, so every stretch of their length from a word on is tried.
+    Only a hash of the words is stored, so every stretch of their length is tried from each word on.
     """
     length = place.span.end - place.span.start
-    for start in (place.span.start, *(found.start() for found in _BEGIN.finditer(text))):
+    for start in (place.span.start, *(match.start() for match in _WORD_START.finditer(text))):
         if words_hash(text[start : start + length]) == place.content:
             return Span(start=start, end=start + length)
     return None
 
 
-# --- what is written -------------------------------------------------------------------------
+# --- writing ---------------------------------------------------------------------------------
 
 
-def _write(connection: Connection, before: Feedback, now: Feedback) -> None:
-    """Keep what was found, unless somebody else has settled or changed the feedback since."""
-    mine = (
+def _store_settled(connection: Connection, before: Feedback, now: Feedback) -> None:
+    """Store settled feedback, unless it was settled or changed by another process since."""
+    unchanged = (
         feedback.c.id == now.id,
         feedback.c.expired == "",
         feedback.c.updated_at == before.updated_at,
     )
     if not now.expired:
         plain = to_plain(now)
-        body = select(feedback.c.body).where(*mine)
-        kept = connection.execute(body).scalar()
-        if kept is not None:
-            new = {**kept, "citations": plain["citations"], "sentences": plain["sentences"]}
-            connection.execute(update(feedback).where(*mine).values(body=new))
+        body = select(feedback.c.body).where(*unchanged)
+        stored = connection.execute(body).scalar()
+        if stored is not None:
+            new_body = {**stored, "citations": plain["citations"], "sentences": plain["sentences"]}
+            connection.execute(update(feedback).where(*unchanged).values(body=new_body))
         return
-    done = connection.execute(update(feedback).where(*mine).values(expired=now.expired))
-    if not done.rowcount:
+    result = connection.execute(update(feedback).where(*unchanged).values(expired=now.expired))
+    if not result.rowcount:
         return
     note_change(connection)
     if corrects(now):
-        _tell(connection, now)
+        _notify_author(connection, now)
 
 
-def _tell(connection: Connection, expired: Feedback) -> None:
-    """Tell its author, and leave the question open, to be asked again."""
+def _notify_author(connection: Connection, expired: Feedback) -> None:
+    """Notify the author of an expired correction, and file its question as a gap."""
     moment = datetime.now(UTC)
-    told = {
+    notice = {
         "owner": expired.author,
         "created_at": moment,
         "kind": EXPIRED,
         "target": expired.id,
-        "text": f"Your correction of “{expired.question}” counts no more: {expired.expired}.",
+        "text": f"Your correction of “{expired.question}” no longer applies: {expired.expired}.",
     }
-    connection.execute(insert(notices).values(**told))
-    # The answers table says nothing of whose the question is that the person who asked it has not
-    # said; the gap is that of everybody, like those of unanswered questions.
+    connection.execute(insert(notices).values(**notice))
+    # The gap has no owner, like the gaps of unanswered questions: the author of the feedback need
+    # not be the user who asked the question.
     reason = f"a correction expired: {expired.expired}"
     record_gap(connection, expired.question, reason, kind="expired", answer_id=expired.answer_id)
 
 
-CHANGES = "feedback_changes"  # the property that counts every change of what feedback says
+CHANGES = "feedback_changes"  # the property that counts the changes to feedback
 
 
 def note_change(connection: Connection) -> None:
-    """What feedback says has changed, so that nothing is held or given again that hangs on it."""
+    """Count a change to feedback, which invalidates all caches that depend on it."""
     put_properties(connection, {CHANGES: int(property_of(connection, CHANGES) or 0) + 1})
 
 
-def forget_in_feedback(connection: Connection, removed: RemovedWords) -> None:
-    """Take what was quoted of removed texts out of all feedback, and of what people are told."""
+def redact_feedback(connection: Connection, removed: RemovedWords) -> None:
+    """Remove quotations of removed texts from all feedback and notices."""
     if not removed:
         return
     columns = (feedback.c.id, feedback.c.question, feedback.c.body)
     for row in connection.execute(select(*columns)).all():
-        question = removed.blanked(row.question)
-        body = changed_in(row.body, removed.blanked)
+        question = removed.redact(row.question)
+        body = map_strings(row.body, removed.redact)
         if (question, body) != (row.question, row.body):
             values: dict[str, Any] = {"question": question, "body": body}
-            if question != row.question:  # its vector would tell of the words that went
+            if question != row.question:  # the vector would reveal the removed words
                 values |= {"vector": b"", "embedder": ""}
-            changed = update(feedback).where(feedback.c.id == row.id)
-            connection.execute(changed.values(updated_at=datetime.now(UTC), **values))
+            statement = update(feedback).where(feedback.c.id == row.id)
+            connection.execute(statement.values(updated_at=datetime.now(UTC), **values))
             note_change(connection)
-    for told in connection.execute(select(notices.c.id, notices.c.text)).all():
-        text = removed.blanked(told.text)
-        if text != told.text:
-            connection.execute(update(notices).where(notices.c.id == told.id).values(text=text))
+    for notice in connection.execute(select(notices.c.id, notices.c.text)).all():
+        text = removed.redact(notice.text)
+        if text != notice.text:
+            connection.execute(update(notices).where(notices.c.id == notice.id).values(text=text))

@@ -1,4 +1,4 @@
-"""Making deletes true: of documents in what was said of them, and of people in what they left."""
+"""Removes all traces of deleted documents and users from answers, feedback, gaps and logs."""
 
 from __future__ import annotations
 
@@ -8,30 +8,30 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, delete, exists, func, select, update
 
 from wellread.errors import RequestError
-from wellread.store.catalogue.accounts.user_records import check_managed
+from wellread.store.catalogue.accounts.user_records import check_admin_left
 from wellread.store.catalogue.asking.answer_removal import (
     forget_conversation,
-    forget_gone,
     forget_questions,
-    forget_removed,
-    quoting_gone,
+    quoting_removed,
+    redact_removed,
+    redact_uncited,
     stored_texts,
     titles_of,
 )
 from wellread.store.catalogue.asking.answer_rows import (
     NAMED,
     RemovedWords,
-    blacked,
     forget_cached,
-    forget_read,
-    kept_answers,
-    shown,
+    forget_collection,
+    plain_answer,
+    read_records,
+    redact,
 )
 from wellread.store.catalogue.documents.collection_records import documents_of_sources, touch
 from wellread.store.catalogue.documents.lookup import VALUES
 from wellread.store.catalogue.documents.reindexing import DELETED, note_deletion
-from wellread.store.catalogue.feedback_records import forget_in_feedback, note_change
-from wellread.store.catalogue.gap_records import forget_in_gaps, rename_in_gaps
+from wellread.store.catalogue.feedback_records import note_change, redact_feedback
+from wellread.store.catalogue.gap_records import redact_gaps, rename_in_gaps
 from wellread.store.schema.database import CataloguePart, chunks, reading, rows_in
 from wellread.store.schema.stored_values import REMOVED
 from wellread.store.schema.tables import (
@@ -55,88 +55,88 @@ from wellread.store.schema.tables import (
 )
 
 
-def forget_words(
+def redact_words(
     connection: Connection, removed: RemovedWords, titles: Collection[str] = ()
 ) -> int:
-    """Take quotations, and titles, out of answers and gaps; how many answers quoted some.
+    """Redact quotations and titles in answers and gaps that do not cite the removed documents.
 
-    For what they say of documents without citing them.
+    Return the number of answers that contained a quotation.
     """
-    kept = select(documents.c.title).where(documents.c.title.in_(VALUES))
-    lost = set(titles).difference(row.title for row in rows_in(connection, kept, titles))
+    statement = select(documents.c.title).where(documents.c.title.in_(VALUES))
+    lost = set(titles).difference(row.title for row in rows_in(connection, statement, titles))
     if lost:
-        rename_in_gaps(connection, {title: blacked(title) for title in lost})
+        rename_in_gaps(connection, {title: redact(title) for title in lost})
     if removed:
-        forget_in_gaps(connection, removed)
-    return forget_removed(connection, removed, lost) if removed or lost else 0
+        redact_gaps(connection, removed)
+    return redact_uncited(connection, removed, lost) if removed or lost else 0
 
 
 class Forgetting(CataloguePart):
-    """What is left of deleted documents."""
+    """Finds and removes the traces of deleted documents."""
 
     # --- words ---
 
     def texts(self, document_ids: Collection[str]) -> list[str]:
-        """The words of documents, and what answers quote of older versions of them."""
+        """The texts of documents, and the quotations of their older versions in answers."""
         with self._database.read() as connection:
             return list(stored_texts(connection, document_ids))
 
     def titles(self, document_ids: Collection[str]) -> set[str]:
-        """What documents are called."""
+        """The titles of documents."""
         with self._database.read() as connection:
             return set(titles_of(connection, document_ids).values())
 
     def words(self, texts: Iterable[str], titles: Collection[str] = ()) -> int:
-        """Take what answers and gaps quote of removed texts out of them; how many answers had it.
+        """Redact quotations of removed texts, and ``titles`` of removed documents.
 
-        ``titles``: what the documents were called.
+        Return the number of answers that contained a quotation.
 
-        Deleting a document does so for the answers that cite it; this is for all the others.
+        Deleting a document redacts the answers that cite it; this method redacts all others.
         """
         removed = RemovedWords(texts)
         with self._database.write() as connection:
-            forget_in_feedback(connection, removed)
-            return forget_words(connection, removed, titles)
+            redact_feedback(connection, removed)
+            return redact_words(connection, removed, titles)
 
-    # --- what is there ---
+    # --- collections ---
 
-    def knows(self, collection: str) -> bool:
-        """Whether anything is kept under that name."""
-        named = (
+    def has_collection(self, collection: str) -> bool:
+        """Whether the collection has documents, sources or settings."""
+        queries = (
             select(documents.c.id).where(documents.c.collection == collection),
             select(sources.c.uri).where(sources.c.collection == collection),
             select(collections.c.name).where(collections.c.name == collection),
         )
-        return any(self._rows(each.limit(1)) for each in named)
+        return any(self._rows(query.limit(1)) for query in queries)
 
-    def yielded(self, collection: str, uris: Iterable[str]) -> list[str]:
-        """The ids of the documents that sources yielded."""
+    def documents_of_sources(self, collection: str, uris: Iterable[str]) -> list[str]:
+        """The ids of the documents that come from these sources."""
         with self._database.read() as connection:
             return list(documents_of_sources(connection, collection, uris))
 
     def collection(self, name: str) -> None:
-        """Forget what is kept of a collection beside its documents: sources to job logs."""
+        """Delete everything stored of a collection except its documents."""
         with self._database.write() as connection:
-            named = (sources.c.collection, stories.c.collection, collections.c.name)
-            for column in named:
+            columns = (sources.c.collection, stories.c.collection, collections.c.name)
+            for column in columns:
                 connection.execute(delete(column.table).where(column == name))
             rules = properties.c.key == f"stories/{name}"  # by which its stories were made
             connection.execute(delete(properties).where(rules))
             touch(connection, [name])
-            forget_read(connection, name)
+            forget_collection(connection, name)
             ended = jobs.c.state != "running"
             connection.execute(delete(jobs).where(jobs.c.collection == name, ended))
             note_deletion(connection)
 
     def stale_answers(self) -> int:
-        """How many answers rest on what has changed or gone."""
+        """The number of answers whose sources have changed or were removed."""
         statement = select(func.count()).where(answers.c.stale.is_(True))
         return int(self._values(statement)[0])
 
-    # --- answers that rest on what is not live ---
+    # --- answers whose sources are not live ---
 
     def fresh_but_outdated(self) -> list[str]:
-        """Answers that cite what is not live and are not marked stale."""
+        """The ids of answers that cite versions which are not live, but are not marked stale."""
         live = exists().where(
             documents.c.id == answer_citations.c.document_id,
             documents.c.version == answer_citations.c.version,
@@ -151,34 +151,34 @@ class Forgetting(CataloguePart):
         return self._values(statement)
 
     def mark_stale(self, answer_ids: Iterable[str]) -> None:
-        """These answers rest on what has changed or gone."""
+        """Mark answers as stale and remove them from the answer cache."""
         with self._database.write() as connection:
             for ids in chunks(answer_ids):
                 connection.execute(update(answers).where(answers.c.id.in_(ids)).values(stale=True))
                 forget_cached(connection, ids)
 
-    quoting_removed = reading(quoting_gone)
+    quoting_removed = reading(quoting_removed)
 
     def forget_quotes(self) -> None:
-        """Take what answers quote of documents that went out of them."""
+        """Redact the quotations of removed documents in answers that cite them."""
         for answer_id, lost in self.quoting_removed().items():
             with self._database.write() as connection:
-                forget_in_feedback(connection, forget_gone(connection, answer_id, lost))
+                redact_feedback(connection, redact_removed(connection, answer_id, lost))
 
     # --- bytes ---
 
     def rewritten(self) -> bool:
-        """Whether nothing was deleted or replaced since the file was rewritten."""
+        """Whether nothing was deleted or replaced since the last rewrite."""
         statement = select(properties.c.key).where(properties.c.key == DELETED)
         return not self._rows(statement)
 
     def rewrite(self) -> bool:
-        """Write the file, or the server's tables, anew: no byte of deleted rows is left in them.
+        """Rewrite the file, or the server's tables, so that no bytes of deleted rows remain.
 
-        SQLite overwrites what it deletes, but where it moved rows between pages before, copies of
-        them stay in the gaps. A server keeps what was written in its write-ahead log, replicas and
-        backups as well, which nothing here reaches. False when a busy reader needs some of the
-        old rows, so that it has to be done again.
+        SQLite overwrites deleted rows, but if it moved rows between pages before, copies remain in
+        unused space. A server's write-ahead log, replicas and backups also contain deleted rows,
+        and cannot be cleaned here. Return False when an active reader still needs old rows, so that
+        the rewrite has to be repeated.
         """
         if self.rewritten():
             return True
@@ -189,8 +189,8 @@ class Forgetting(CataloguePart):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Forgotten:
-    """What went with a user."""
+class ForgottenUser:
+    """The numbers of items deleted with a user, and the texts that the user had written."""
 
     answers: int = 0
     conversations: int = 0
@@ -200,37 +200,37 @@ class Forgotten:
 
 
 class AccountForgetting(CataloguePart):
-    """Takes users out."""
+    """Removes users, with or without what they asked and wrote."""
 
     def remove(self, user_id: str) -> None:
-        """Remove an account with its keys, sessions and grants; what it asked and did stays."""
+        """Remove an account with its keys, sign-ins and grants; answers and log entries stay."""
         with self._database.write() as connection:
-            _delete(connection, user_id)
+            _delete_account(connection, user_id)
 
-    def forget(self, user_id: str) -> Forgotten:
-        """Remove an account and all that it left: questions, answers, feedback, preferences.
+    def forget(self, user_id: str) -> ForgottenUser:
+        """Remove an account with its questions, answers, feedback and preferences.
 
-        The audit log and the calls of models keep what was done, without whom and from where.
+        The audit log keeps what was done, without the user and the address.
         """
         if not user_id:
-            raise RequestError("there is no such user")
+            raise RequestError("no user id was given")
         with self._database.write() as connection:
             name = connection.execute(select(users.c.name).where(users.c.id == user_id)).scalar()
-            texts = [*_said(connection, user_id), name or ""]
-            _delete(connection, user_id)
-            asked = _forget_answers(connection, user_id)
-            talks = delete(sessions).where(sessions.c.owner == user_id)
-            conversations = connection.execute(talks).rowcount
-            rated = delete(feedback).where(feedback.c.author == user_id)
-            ratings = connection.execute(rated).rowcount
+            texts = [*_written_texts(connection, user_id), name or ""]
+            _delete_account(connection, user_id)
+            answer_count = _forget_answers(connection, user_id)
+            is_owner = delete(sessions).where(sessions.c.owner == user_id)
+            conversations = connection.execute(is_owner).rowcount
+            statement = delete(feedback).where(feedback.c.author == user_id)
+            ratings = connection.execute(statement).rowcount
             for table in (research_runs, gaps, notices, preferences):
                 connection.execute(delete(table).where(table.c.owner == user_id))
-            entries = _unname(connection, user_id)
+            entries = _redact_log(connection, user_id)
             note_change(connection)
             note_deletion(connection)
         self._database.forget_deleted()
-        return Forgotten(
-            answers=asked,
+        return ForgottenUser(
+            answers=answer_count,
             conversations=conversations,
             feedback=ratings,
             entries=entries,
@@ -238,42 +238,42 @@ class AccountForgetting(CataloguePart):
         )
 
 
-def _delete(connection: Connection, user_id: str) -> None:
+def _delete_account(connection: Connection, user_id: str) -> None:
     connection.execute(delete(users).where(users.c.id == user_id))
-    check_managed(connection)
+    check_admin_left(connection)
     note_deletion(connection)
 
 
-def _said(connection: Connection, user_id: str) -> Sequence[str]:
-    """The words that only this user left."""
-    asked = select(answers.c.question).where(answers.c.owner == user_id)
-    wrote = select(feedback.c.body).where(feedback.c.author == user_id)
-    found = list(connection.execute(asked).scalars())
-    for body in connection.execute(wrote).scalars():
-        found += [str(body.get(name) or "") for name in ("comment", "correction")]
-    return found
+def _written_texts(connection: Connection, user_id: str) -> Sequence[str]:
+    """The questions and feedback texts that this user wrote."""
+    questions = select(answers.c.question).where(answers.c.owner == user_id)
+    bodies = select(feedback.c.body).where(feedback.c.author == user_id)
+    texts = list(connection.execute(questions).scalars())
+    for body in connection.execute(bodies).scalars():
+        texts += [str(body.get(name) or "") for name in ("comment", "correction")]
+    return texts
 
 
 def _forget_answers(connection: Connection, user_id: str) -> int:
     ids = connection.execute(select(answers.c.id).where(answers.c.owner == user_id)).scalars().all()
-    bodies = [shown(kept) for kept in kept_answers(connection, ids).values()]
+    bodies = [plain_answer(record) for record in read_records(connection, ids).values()]
     by_session: dict[str, list[str]] = {}
     for body in bodies:
         by_session.setdefault(body["session_id"], []).append(body["id"])
-    for session_id, asked in by_session.items():
-        forget_conversation(connection, session_id, user_id, asked)
-    for some in chunks(ids):
-        connection.execute(delete(answers).where(answers.c.id.in_(some)))
+    for session_id, answer_ids in by_session.items():
+        forget_conversation(connection, session_id, user_id, answer_ids)
+    for batch in chunks(ids):
+        connection.execute(delete(answers).where(answers.c.id.in_(batch)))
     forget_questions(connection, bodies)
     return len(bodies)
 
 
-def _unname(connection: Connection, user_id: str) -> int:
-    """Leave what was done, and not who did it; how many entries of the log it was."""
+def _redact_log(connection: Connection, user_id: str) -> int:
+    """Remove a user from the entries of the audit log; return the number of own entries."""
     nameless = {"user_id": REMOVED, "key_id": "", "address": "", "answer_id": ""}
-    did = update(audit).where(audit.c.user_id == user_id).values(**nameless)
-    told = func.replace(audit.c.target, user_id, REMOVED)
-    about = update(audit).where(audit.c.target.contains(user_id)).values(target=told)
-    entries = connection.execute(did).rowcount
-    connection.execute(about)
+    update_own = update(audit).where(audit.c.user_id == user_id).values(**nameless)
+    redacted = func.replace(audit.c.target, user_id, REMOVED)
+    update_target = update(audit).where(audit.c.target.contains(user_id)).values(target=redacted)
+    entries = connection.execute(update_own).rowcount
+    connection.execute(update_target)
     return entries

@@ -1,7 +1,7 @@
-"""Questions that were not answered, or not well: filed, asked again, closed, forgotten.
+"""Stores gaps: questions without a good answer, to be retried and closed when material arrives.
 
-The same question of the same person, asked of the same part of the material, is one gap that is
-asked so many times. One that was closed opens again when it is filed once more.
+The same question by the same user about the same part of the material is one gap with a count. A
+closed gap is reopened when it is filed again.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from wellread.store.catalogue.asking.answer_records import record_answer
 from wellread.store.catalogue.asking.answer_removal import GAP_CLOSED
 from wellread.store.catalogue.asking.answer_rows import (
     RemovedWords,
-    any_title_changed,
-    changed_in,
-    titles_changed,
+    any_title_replacer,
+    map_strings,
+    title_replacer,
 )
 from wellread.store.catalogue.documents.lookup import property_of, put_properties
 from wellread.store.catalogue.documents.reindexing import note_deletion
@@ -31,16 +31,16 @@ from wellread.store.schema.tables import answers, documents, gaps, notices
 from wellread.values.answers import Answer
 
 FACTS = [gaps.c[one.name] for one in fields(Gap)]
-OUTDATED = "what the answer rested on that closed it has changed or gone"
-LOOKED = "gaps/looked"  # the property that holds up to when new documents were looked at
-MOST = 5_000  # gaps that are read at once, the newest
+OUTDATED = "a source of the answer that closed this question has changed or was removed"
+COMPARED_UNTIL = "gaps/looked"  # the property with the time up to which new documents were compared
+MAX_GAPS = 5_000  # newest gaps that one read returns
 
 
-JUDGED = ("badly_rated", "expired")  # kinds that say something of an answer given before
+JUDGED = ("badly_rated", "expired")  # kinds of gaps that are about an earlier answer
 
 
 class Filing(TypedDict, total=False):
-    """What else is known of a gap that is filed; see ``Gap``."""
+    """Optional fields of a gap that is filed; see ``Gap``."""
 
     kind: GapKind
     scope: Sequence[str]
@@ -49,213 +49,213 @@ class Filing(TypedDict, total=False):
     owner: str
 
 
-def record_gap(connection: Connection, question: str, reason: str, **known: Unpack[Filing]) -> int:
-    """Keep a question that could not be answered, or not well; the id of its gap."""
-    # A rating of an answer, or its correction that expired, is about its gap and no new asking.
+def record_gap(connection: Connection, question: str, reason: str, **filing: Unpack[Filing]) -> int:
+    """File a question without a good answer; return the id of its gap."""
+    # A bad rating or an expired correction updates the answer's gap without counting as asked.
     question, reason = " ".join(storable(question).split()), storable(reason)
-    scope, owner = sorted(set(known.get("scope", ()))), known.get("owner", "")
-    limits = dict(known.get("limits", {}))
+    scope, owner = sorted(set(filing.get("scope", ()))), filing.get("owner", "")
+    limits = dict(filing.get("limits", {}))
     now = datetime.now(UTC)
     key = gap_key(question, scope, limits, owner)
-    said = {
+    values = {
         "question": question,
         "reason": reason,
-        "kind": known.get("kind", "unanswered"),
-        "answer_id": known.get("answer_id", ""),
+        "kind": filing.get("kind", "unanswered"),
+        "answer_id": filing.get("answer_id", ""),
         "asked_at": now,
     }
-    judged = said["kind"] in JUDGED and said["answer_id"]
-    which = or_(gaps.c.key == key, gaps.c.answer_id == judged) if judged else gaps.c.key == key
-    found = select(gaps.c.id, gaps.c.status).where(which).order_by(gaps.c.key != key, gaps.c.id)
-    same = connection.execute(found).first()
-    if same is None:
+    judged = values["kind"] in JUDGED and values["answer_id"]
+    is_gap = or_(gaps.c.key == key, gaps.c.answer_id == judged) if judged else gaps.c.key == key
+    query = select(gaps.c.id, gaps.c.status).where(is_gap).order_by(gaps.c.key != key, gaps.c.id)
+    existing = connection.execute(query).first()
+    if existing is None:
         row = {"key": key, "scope": scope, "limits": limits, "owner": owner, "created_at": now}
-        made = connection.execute(insert(gaps), {**row, **said}).inserted_primary_key
-        return int(made[0]) if made else 0
+        new_key = connection.execute(insert(gaps), {**row, **values}).inserted_primary_key
+        return int(new_key[0]) if new_key else 0
     if judged:
-        changed = {"kind": said["kind"], "reason": reason}
+        changed = {"kind": values["kind"], "reason": reason}
     else:
-        changed = {"asked": gaps.c.asked + 1, **said}
-    connection.execute(update(gaps).where(gaps.c.id == same.id).values(**changed))
-    if same.status == "closed":
-        _set_status(connection, [same.id], "open")
-    return int(same.id)
+        changed = {"asked": gaps.c.asked + 1, **values}
+    connection.execute(update(gaps).where(gaps.c.id == existing.id).values(**changed))
+    if existing.status == "closed":
+        _set_status(connection, [existing.id], "open")
+    return int(existing.id)
 
 
-def list_gaps(connection: Connection, limit: int = MOST) -> list[Gap]:
-    """The gaps filed last, newest first."""
-    return _made(connection.execute(select(*FACTS).order_by(gaps.c.id.desc()).limit(limit)))
+def list_gaps(connection: Connection, limit: int = MAX_GAPS) -> list[Gap]:
+    """The newest gaps, newest first."""
+    return _gaps(connection.execute(select(*FACTS).order_by(gaps.c.id.desc()).limit(limit)))
 
 
 class GapLedger(CataloguePart):
     """All gaps of the knowledge base."""
 
     def of(self, ids: Iterable[int]) -> list[Gap]:
-        """The gaps of these ids, by id."""
+        """The gaps with these ids, ordered by id."""
         with self._database.read() as connection:
-            found = [
-                one
-                for some in chunks(ids)
-                for one in _made(connection.execute(select(*FACTS).where(gaps.c.id.in_(some))))
+            matches = [
+                item
+                for batch in chunks(ids)
+                for item in _gaps(connection.execute(select(*FACTS).where(gaps.c.id.in_(batch))))
             ]
-        return sorted(found, key=lambda gap: gap.id)
+        return sorted(matches, key=lambda gap: gap.id)
 
     def waiting(self) -> list[Gap]:
-        """The gaps that are not closed, the ones asked most first."""
+        """The gaps that are not closed, most often asked first."""
         order = (gaps.c.asked.desc(), gaps.c.id)
-        return _made(self._rows(select(*FACTS).where(gaps.c.status != "closed").order_by(*order)))
+        return _gaps(self._rows(select(*FACTS).where(gaps.c.status != "closed").order_by(*order)))
 
     def any_waiting(self) -> bool:
-        """Whether there is a gap that is not closed."""
+        """Whether any gap is not closed."""
         return bool(self._rows(select(gaps.c.id).where(gaps.c.status != "closed").limit(1)))
 
     def set_status(self, ids: Iterable[int], status: GapStatus) -> int:
-        """Open, plan or close gaps by hand; how many there were."""
+        """Open, plan or close gaps by hand; return the number of ids that exist."""
         with self._database.write() as connection:
             return _set_status(connection, list(ids), status)
 
     def close(self, gap: Gap, answer: Answer, read: Iterable[str] = ()) -> bool:
-        """Record an answer that closes a gap, as ``Catalogue.record_answer`` does.
+        """Close a gap and record its answer, as ``Catalogue.record_answer`` does.
 
-        False, and nothing is recorded, when the gap was closed, asked or forgotten meanwhile.
+        Return False, and record nothing, when the gap was closed, asked or deleted meanwhile.
         """
         now = datetime.now(UTC)
-        same = (gaps.c.id == gap.id, gaps.c.status != "closed", gaps.c.asked == gap.asked)
-        said = {"status": "closed", "closed_by": answer.id, "closed_at": now, "tried": ""}
-        closed = update(gaps).where(*same, gaps.c.question == gap.question)
+        is_open = (gaps.c.id == gap.id, gaps.c.status != "closed", gaps.c.asked == gap.asked)
+        values = {"status": "closed", "closed_by": answer.id, "closed_at": now, "tried": ""}
+        closed = update(gaps).where(*is_open, gaps.c.question == gap.question)
         with self._database.write() as connection:
-            done = connection.execute(closed.values(tried_at=now, **said)).rowcount > 0
-            if done:
+            is_closed = connection.execute(closed.values(tried_at=now, **values)).rowcount > 0
+            if is_closed:
                 record_answer(connection, answer, read)
-            return done
+            return is_closed
 
     def reopen_outdated(self) -> int:
-        """Open the gaps again whose answer rests on what changed or went; how many."""
+        """Reopen the gaps whose closing answer has become stale; return their number."""
         stale = select(answers.c.id).where(answers.c.stale.is_(True))
-        which = (gaps.c.status == "closed", gaps.c.closed_by.in_(stale))
-        opened = {"status": "open", "closed_by": "", "closed_at": None, "tried": OUTDATED}
+        is_outdated = (gaps.c.status == "closed", gaps.c.closed_by.in_(stale))
+        values = {"status": "open", "closed_by": "", "closed_at": None, "tried": OUTDATED}
         with self._database.write() as connection:
-            return connection.execute(update(gaps).where(*which).values(**opened)).rowcount
+            return connection.execute(update(gaps).where(*is_outdated).values(**values)).rowcount
 
     def tried(self, gap_id: int, why: str, at: datetime) -> None:
-        """A gap was asked again and stays open, and why."""
+        """Record that a gap was retried without success, with the reason."""
         self._run(update(gaps).where(gaps.c.id == gap_id).values(tried=why, tried_at=at))
 
-    def passed_over(self, gap_ids: Iterable[int], at: datetime) -> None:
-        """Nothing that is new is about these; they are not looked at again with the same."""
+    def record_no_news(self, gap_ids: Iterable[int], at: datetime) -> None:
+        """Record that no new document concerns these gaps, so the same ones are not tried again."""
         with self._database.write() as connection:
-            for some in chunks(gap_ids):
-                connection.execute(update(gaps).where(gaps.c.id.in_(some)).values(tried_at=at))
+            for batch in chunks(gap_ids):
+                connection.execute(update(gaps).where(gaps.c.id.in_(batch)).values(tried_at=at))
 
     # --- which documents are new ---
 
     def looked(self) -> datetime | None:
-        """Up to when documents were compared with the gaps; None: never."""
+        """The time up to which documents were compared with the gaps; None if never."""
         with self._database.read() as connection:
-            kept = property_of(connection, LOOKED)
-        return datetime.fromisoformat(str(kept)) if kept else None
+            stored = property_of(connection, COMPARED_UNTIL)
+        return datetime.fromisoformat(str(stored)) if stored else None
 
-    def looked_until(self, moment: datetime) -> None:
-        """Documents that were written up to then have been compared with the gaps."""
+    def set_compared_until(self, moment: datetime) -> None:
+        """Record that documents written up to ``moment`` were compared with the gaps."""
         with self._database.write() as connection:
-            put_properties(connection, {LOOKED: moment.isoformat()})
+            put_properties(connection, {COMPARED_UNTIL: moment.isoformat()})
 
-    def arrived(self, since: datetime | None) -> dict[str, datetime]:
-        """The documents that were written after ``since``, and when; the oldest first."""
+    def documents_since(self, since: datetime | None) -> dict[str, datetime]:
+        """Document id to the time of writing, for documents after ``since``, oldest first."""
         at = documents.c.updated_at
         statement = select(documents.c.id, at).order_by(at, documents.c.id)
         if since is not None:
             statement = statement.where(at > since)
         return {row.id: row.updated_at for row in self._rows(statement)}
 
-    # --- what the clusters are made with ---
+    # --- vectors for clustering ---
 
     def vectors(self, embedder: str) -> dict[int, bytes]:
-        """Gap id to the bytes of its question's embedding by ``embedder``, where there is one."""
+        """Gap id to the stored embedding of its question by ``embedder``."""
         statement = select(gaps.c.id, gaps.c.vector).where(gaps.c.embedder == embedder)
         return {row.id: row.vector for row in self._rows(statement) if row.vector}
 
-    def embedded(self, vectors: Mapping[int, tuple[str, bytes]], embedder: str) -> None:
-        """Keep vectors: gap id to the question that was embedded, and the bytes of it.
+    def store_vectors(self, vectors: Mapping[int, tuple[str, bytes]], embedder: str) -> None:
+        """Store vectors: gap id to the embedded question and its vector bytes.
 
-        One whose question was blacked out in the meantime gets none.
+        A gap whose question was redacted meanwhile gets no vector.
         """
         with self._database.write() as connection:
-            for known, (question, vector) in sorted(vectors.items()):
-                mine = (gaps.c.id == known, gaps.c.question == question)
+            for gap_id, (question, vector) in sorted(vectors.items()):
+                is_gap = (gaps.c.id == gap_id, gaps.c.question == question)
                 values = {"vector": vector, "embedder": embedder}
-                connection.execute(update(gaps).where(*mine).values(**values))
+                connection.execute(update(gaps).where(*is_gap).values(**values))
 
 
 def _set_status(connection: Connection, ids: list[int], status: GapStatus) -> int:
     values: dict[str, Any] = {"status": status, "closed_by": "", "closed_at": None}
     if status == "closed":
         values["closed_at"] = datetime.now(UTC)
-    done = 0
-    for some in chunks(ids):
-        which = (gaps.c.id.in_(some), gaps.c.status != status)
-        connection.execute(update(gaps).where(*which).values(**values))
-        count = select(func.count()).select_from(gaps).where(gaps.c.id.in_(some))
-        done += int(connection.execute(count).scalar() or 0)
-    return done
+    existing = 0
+    for batch in chunks(ids):
+        differs = (gaps.c.id.in_(batch), gaps.c.status != status)
+        connection.execute(update(gaps).where(*differs).values(**values))
+        count = select(func.count()).select_from(gaps).where(gaps.c.id.in_(batch))
+        existing += int(connection.execute(count).scalar() or 0)
+    return existing
 
 
-def _made(rows: Iterable[Any]) -> list[Gap]:
+def _gaps(rows: Iterable[Any]) -> list[Gap]:
     return [Gap(**{**row._mapping, "scope": tuple(row.scope)}) for row in rows]
 
 
-FROM = ", from "  # in such a notice: after it stand the titles of what the answer cites
+TITLES_MARK = ", from "  # in a GAP_CLOSED notice, precedes the titles of the cited documents
 
 
-def forget_in_gaps(connection: Connection, removed: RemovedWords) -> None:
-    """Take what gaps quote of removed texts out of them, and what their vectors tell of it."""
+def redact_gaps(connection: Connection, removed: RemovedWords) -> None:
+    """Remove quotations of removed texts from gaps and their notices, and the gaps' vectors."""
     changed = False
     for gap in connection.execute(select(gaps)).all():
-        said = {
-            "question": removed.blanked(gap.question),
-            "reason": removed.blanked(gap.reason),
-            "tried": removed.blanked(gap.tried),
-            "limits": changed_in(gap.limits, removed.blanked),
+        new = {
+            "question": removed.redact(gap.question),
+            "reason": removed.redact(gap.reason),
+            "tried": removed.redact(gap.tried),
+            "limits": map_strings(gap.limits, removed.redact),
         }
-        if any(getattr(gap, name) != value for name, value in said.items()):
-            key = gap_key(said["question"], gap.scope, said["limits"], gap.owner)
+        if any(getattr(gap, name) != value for name, value in new.items()):
+            key = gap_key(new["question"], gap.scope, new["limits"], gap.owner)
             gone = {"vector": None, "embedder": "", "key": key}
-            connection.execute(update(gaps).where(gaps.c.id == gap.id).values(**said, **gone))
+            connection.execute(update(gaps).where(gaps.c.id == gap.id).values(**new, **gone))
             changed = True
-    told = select(notices.c.id, notices.c.text).where(notices.c.kind == GAP_CLOSED)
-    for row in connection.execute(told).all():
-        text = removed.blanked(row.text)
+    statement = select(notices.c.id, notices.c.text).where(notices.c.kind == GAP_CLOSED)
+    for row in connection.execute(statement).all():
+        text = removed.redact(row.text)
         if text != row.text:
-            mine = notices.c.id == row.id
-            connection.execute(update(notices).where(mine).values(text=text))
+            is_notice = notices.c.id == row.id
+            connection.execute(update(notices).where(is_notice).values(text=text))
             changed = True
     if changed:
         note_deletion(connection)
 
 
 def rename_in_gaps(connection: Connection, titles: Mapping[str, str]) -> None:
-    """Put the new title in the place of each old one, where gaps and notices name sources.
+    """Replace old titles by new ones where gaps and notices name sources.
 
-    What was asked stays, and so does a reason that only repeats it.
+    Questions stay unchanged, and so do the texts of a gap whose question contains the title.
     """
-    change = titles_changed(titles.items())
+    change = title_replacer(titles.items())
     columns = (gaps.c.id, gaps.c.question, gaps.c.reason, gaps.c.tried)
     for gap in connection.execute(select(*columns)).all():
-        said = {"reason": change(gap.reason), "tried": change(gap.tried)}
-        same = said == {"reason": gap.reason, "tried": gap.tried}
-        if not same and change(gap.question) == gap.question:
-            connection.execute(update(gaps).where(gaps.c.id == gap.id).values(**said))
+        renamed = {"reason": change(gap.reason), "tried": change(gap.tried)}
+        unchanged = renamed == {"reason": gap.reason, "tried": gap.tried}
+        if not unchanged and change(gap.question) == gap.question:
+            connection.execute(update(gaps).where(gaps.c.id == gap.id).values(**renamed))
             note_deletion(connection)
-    told = select(notices.c.id, notices.c.text).where(notices.c.kind == GAP_CLOSED)
-    for row in connection.execute(told).all():
-        asked, mark, names = row.text.rpartition(FROM)
-        text = asked + mark + any_title_changed(titles)(names)
+    statement = select(notices.c.id, notices.c.text).where(notices.c.kind == GAP_CLOSED)
+    for row in connection.execute(statement).all():
+        question, mark, names = row.text.rpartition(TITLES_MARK)
+        text = question + mark + any_title_replacer(titles)(names)
         if text != row.text:
             connection.execute(update(notices).where(notices.c.id == row.id).values(text=text))
             note_deletion(connection)
 
 
 def gap_key(question: str, scope: Sequence[str], limits: Mapping[str, Any], owner: str) -> str:
-    """Two questions with the same key are one gap: case and punctuation do not count."""
-    told = [f"{name}={limits[name]}" for name in sorted(limits)]
-    return tagged_hash("gap", sentence_hash(question), *scope, "/", *told, "/", owner)
+    """The key that identifies a gap; ignores case and punctuation of the question."""
+    limit_parts = [f"{name}={limits[name]}" for name in sorted(limits)]
+    return tagged_hash("gap", sentence_hash(question), *scope, "/", *limit_parts, "/", owner)

@@ -1,4 +1,4 @@
-"""What people like and are told when they come back, and when documents came, as it is kept."""
+"""Stores users' preferences and notices, and reads the cited documents for topic coverage."""
 
 from __future__ import annotations
 
@@ -10,80 +10,80 @@ from sqlalchemy import delete, func, insert, select, update
 
 from wellread.codec import from_plain, to_plain
 from wellread.store.catalogue.documents.lookup import VALUES
-from wellread.store.schema.database import CataloguePart, made_of
+from wellread.store.schema.database import CataloguePart, rows_to_values
 from wellread.store.schema.tables import answer_citations, answers, documents, notices, preferences
 from wellread.values.question import LearnedPreference, Preferences
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KeptPreferences:
-    """What a person set, whether they let feedback add to it, and what it suggests."""
+class StoredPreferences:
+    """A user's preferences, the consent to learn from feedback, and learned preferences."""
 
     given: Preferences = field(default_factory=Preferences)
     consent: bool = False
     learned: tuple[LearnedPreference, ...] = ()
 
     @property
-    def in_force(self) -> Preferences:
-        """What holds: what was set and, after consent only, what was learned and not revoked.
+    def effective(self) -> Preferences:
+        """The effective preferences: those set and, with consent, those learned and not revoked.
 
-        What was set stands above what was learned.
+        Set preferences override learned ones.
         """
         if not self.consent:
             return self.given
-        said = {*self.given.preferred, *self.given.lowered, *self.given.muted}
-        new = [one for one in self.learned if not one.revoked and one.rule not in said]
-        up = tuple(one.rule for one in new if one.effect == "preferred")
-        down = tuple(one.rule for one in new if one.effect == "lowered")
+        own = {*self.given.preferred, *self.given.lowered, *self.given.muted}
+        active = [rule for rule in self.learned if not rule.revoked and rule.rule not in own]
+        up = tuple(rule.rule for rule in active if rule.effect == "preferred")
+        down = tuple(rule.rule for rule in active if rule.effect == "lowered")
         given = self.given
         return replace(given, preferred=given.preferred + up, lowered=given.lowered + down)
 
 
 class PreferenceRecords(CataloguePart):
-    """The preferences of everybody, by owner."""
+    """The preferences of all users, by owner."""
 
-    def of(self, owner: str) -> KeptPreferences:
-        """What is kept of a person; nothing set where nothing is."""
+    def of(self, owner: str) -> StoredPreferences:
+        """The stored preferences of a user; empty preferences when none are stored."""
         rows = self._rows(select(preferences).where(preferences.c.owner == owner))
         if not rows:
-            return KeptPreferences()
+            return StoredPreferences()
         row = rows[0]
         learned: Sequence[object] = row.learned
-        return KeptPreferences(
+        return StoredPreferences(
             given=from_plain(Preferences, row.body),
             consent=row.consent,
-            learned=tuple(from_plain(LearnedPreference, one) for one in learned),
+            learned=tuple(from_plain(LearnedPreference, preference) for preference in learned),
         )
 
-    def put(self, owner: str, kept: KeptPreferences) -> None:
-        """Keep these in place of what was kept."""
+    def put(self, owner: str, stored: StoredPreferences) -> None:
+        """Replace the stored preferences of a user."""
         row = {
             "owner": owner,
             "updated_at": datetime.now(UTC),
-            "consent": kept.consent,
-            "body": to_plain(kept.given),
-            "learned": [to_plain(one) for one in kept.learned],
+            "consent": stored.consent,
+            "body": to_plain(stored.given),
+            "learned": [to_plain(preference) for preference in stored.learned],
         }
         with self._database.write() as connection:
             connection.execute(delete(preferences).where(preferences.c.owner == owner))
             connection.execute(insert(preferences), row)
 
     def cited_by(self, answer_ids: Iterable[str]) -> dict[str, set[str]]:
-        """Each answer to the ids of the documents that it cites; what it only read counts not."""
-        wanted = list(answer_ids)
+        """Answer id to the ids of the documents that it cites, without those it only read."""
+        ids = list(answer_ids)
         columns = answer_citations.c
         statement = select(columns.answer_id, columns.document_id).where(
             columns.answer_id.in_(VALUES), columns.number > 0
         )
         cited: dict[str, set[str]] = {}
-        for row in self._rows_in(statement, wanted):
+        for row in self._rows_in(statement, ids):
             cited.setdefault(row.answer_id, set()).add(row.document_id)
         return cited
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notice:
-    """Something that a person should know."""
+    """A message to a user, such as an expired correction."""
 
     id: int
     owner: str
@@ -95,41 +95,41 @@ class Notice:
 
 
 class Notices(CataloguePart):
-    """The notices of all people."""
+    """The notices of all users."""
 
-    def tell(self, owner: str, kind: str, target: str, text: str) -> None:
-        """Tell somebody something."""
+    def add(self, owner: str, kind: str, target: str, text: str) -> None:
+        """Create a notice for a user."""
         values = {"owner": owner, "kind": kind, "target": target, "text": text}
         self._run(insert(notices).values(created_at=datetime.now(UTC), **values))
 
     def of(self, owner: str, *, unseen: bool = True, limit: int = 100) -> list[Notice]:
-        """The newest notices of a person, newest first."""
-        where = [notices.c.owner == owner]
+        """The newest notices of a user, newest first; only unread ones with ``unseen``."""
+        conditions = [notices.c.owner == owner]
         if unseen:
-            where.append(notices.c.seen_at.is_(None))
-        statement = select(notices).where(*where).order_by(notices.c.id.desc()).limit(limit)
-        return made_of(Notice, self._rows(statement))
+            conditions.append(notices.c.seen_at.is_(None))
+        statement = select(notices).where(*conditions).order_by(notices.c.id.desc()).limit(limit)
+        return rows_to_values(Notice, self._rows(statement))
 
     def newest(self, *, unseen: bool = True, limit: int = 100) -> list[Notice]:
-        """The newest notices of everybody, newest first."""
+        """The newest notices of all users, newest first; only unread ones with ``unseen``."""
         statement = select(notices).order_by(notices.c.id.desc()).limit(limit)
         if unseen:
             statement = statement.where(notices.c.seen_at.is_(None))
-        return made_of(Notice, self._rows(statement))
+        return rows_to_values(Notice, self._rows(statement))
 
     def known(self, notice_ids: list[int]) -> list[int]:
-        """Those of the ids that a notice has."""
+        """The ids among ``notice_ids`` that exist."""
         return self._values(select(notices.c.id).where(notices.c.id.in_(notice_ids)))
 
     def mark_seen(self, notice_ids: list[int]) -> None:
-        """These were seen, whoever they are for."""
-        mine = (notices.c.id.in_(notice_ids), notices.c.seen_at.is_(None))
-        self._run(update(notices).where(*mine).values(seen_at=datetime.now(UTC)))
+        """Mark these notices as read, whoever owns them."""
+        is_unseen = (notices.c.id.in_(notice_ids), notices.c.seen_at.is_(None))
+        self._run(update(notices).where(*is_unseen).values(seen_at=datetime.now(UTC)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AskedOf:
-    """An answered question, and the documents that its answer rests on."""
+class QuestionWithSources:
+    """An answered question, and the documents that its answer cites."""
 
     answer_id: str
     question: str
@@ -138,34 +138,34 @@ class AskedOf:
 
 
 class CoverageReads(CataloguePart):
-    """Reads for the coverage of the taxonomy."""
+    """Reads the questions and citations from which topic coverage is calculated."""
 
-    def asked(self, owner: str, collections: Sequence[str]) -> list[AskedOf]:
-        """The questions of ``owner`` whose answers rest on documents, the newest first.
+    def asked(self, owner: str, collections: Sequence[str]) -> list[QuestionWithSources]:
+        """The questions of ``owner`` whose answers cite documents, newest first.
 
-        Only documents of ``collections`` are told.
+        Only documents of ``collections`` are included.
         """
-        # One row for each answer: rows cost more than what the database puts into one.
-        rests = (
+        # One row for each answer, since many rows cost more than joining the ids in SQL.
+        cited = (
             select(answer_citations.c.answer_id, answer_citations.c.document_id)
             .join(documents, documents.c.id == answer_citations.c.document_id)
             .where(documents.c.collection.in_(sorted(collections)))
             .distinct()
             .subquery()
         )
-        of = (
-            select(rests.c.answer_id, func.aggregate_strings(rests.c.document_id, ",").label("ids"))
-            .group_by(rests.c.answer_id)
+        by_answer = (
+            select(cited.c.answer_id, func.aggregate_strings(cited.c.document_id, ",").label("ids"))
+            .group_by(cited.c.answer_id)
             .subquery()
         )
         statement = (
-            select(answers.c.id, answers.c.question, answers.c.created_at, of.c.ids)
-            .join(of, of.c.answer_id == answers.c.id)
+            select(answers.c.id, answers.c.question, answers.c.created_at, by_answer.c.ids)
+            .join(by_answer, by_answer.c.answer_id == answers.c.id)
             .where(answers.c.owner == owner)
             .order_by(answers.c.created_at.desc(), answers.c.id)
         )
         return [
-            AskedOf(
+            QuestionWithSources(
                 answer_id=row.id,
                 question=row.question,
                 created_at=row.created_at,

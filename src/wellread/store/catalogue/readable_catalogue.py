@@ -1,4 +1,4 @@
-"""The catalogue as one asker with limited rights has it."""
+"""The catalogue restricted to what one user may read."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from wellread.store.catalogue.documents.collection_records import (
 )
 from wellread.store.catalogue.documents.entity_graph import Graph
 from wellread.store.catalogue.documents.integrity import Integrity
-from wellread.store.catalogue.documents.listings import Censuses, Listings
+from wellread.store.catalogue.documents.listings import DocumentCounts, Listings
 from wellread.store.catalogue.documents.name_records import NameRecords
 from wellread.store.catalogue.documents.reindexing import Reindexing, Vectors
 from wellread.store.catalogue.documents.story_records import Stories
@@ -27,23 +27,18 @@ from wellread.store.catalogue.forgetting import Forgetting
 from wellread.store.catalogue.gap_records import GapLedger
 from wellread.store.catalogue.preference_records import CoverageReads, Notices
 from wellread.store.catalogue.run_logs import Jobs
-from wellread.store.rights import (
-    Reads,
-    RestrictedDatabase,
-    RestrictedReaders,
-)
+from wellread.store.rights import ReadScope, RestrictedDatabase, RestrictedReaders
 from wellread.store.schema.stored_values import Feedback, GapStatus
 from wellread.store.schema.tables import passages
 
 _SIZE = select(
-    func.count(),
-    func.sum(passages.c.end - passages.c.start + func.length(passages.c.context)),
+    func.count(), func.sum(passages.c.end - passages.c.start + func.length(passages.c.context))
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WordCounts:
-    """How much text there is, as far as it may be read."""
+    """The amount of readable text; ``stamp`` changes with the material."""
 
     stamp: str
     passages: int
@@ -51,15 +46,14 @@ class WordCounts:
 
 
 class ReadableCatalogue(Catalogue):
-    """What an asker may read: the material of some collections, and what is the asker's own.
-
-    What experts said of answers is learned from for everybody who may read all that they rest on.
-    What is written is the asker's own; the material is not written.
+    """Parts on three databases. A new part needs one of: own (the user's answers, sessions and
+    runs, writable); material (documents and what is derived from them, read-only); all owners
+    (feedback on every answer whose sources the user may read, to learn from).
     """
 
-    def __init__(self, readers: RestrictedReaders, own: Reads) -> None:
-        super().__init__(RestrictedDatabase(readers, own))
-        material = RestrictedDatabase(readers, own, writes=False)
+    def __init__(self, readers: RestrictedReaders, scope: ReadScope) -> None:
+        super().__init__(RestrictedDatabase(readers, scope))
+        material = RestrictedDatabase(readers, scope, writes=False)
         self.jobs = Jobs(material)
         self.vectors = Vectors(material)
         self.stories = Stories(material)
@@ -68,7 +62,7 @@ class ReadableCatalogue(Catalogue):
         self.graph = Graph(material)
         self.integrity = Integrity(material)
         self.forgetting = Forgetting(material)
-        self.censuses = Censuses(material)
+        self.counts = DocumentCounts(material)
         self.vocabulary = Vocabularies(material)
         self.names = NameRecords(material)
         self.listings = Listings(material)
@@ -76,28 +70,27 @@ class ReadableCatalogue(Catalogue):
         self.coverage = CoverageReads(material)
         self.gap_ledger = _OwnGaps(self._database)
         self.notices = _OwnNotices(self._database)
-        everybody = RestrictedDatabase(readers, Reads(own.collections, None))
-        records = (FeedbackRecords(self._database), FeedbackRecords(readers.whole))
-        self.feedback = _SharedFeedback(everybody, *records, own.owner or "")
-        self.expiry = Expiry(everybody)
-        self._counted: WordCounts | None = None
+        all_owners = RestrictedDatabase(readers, ReadScope(scope.collections, None))
+        records = (FeedbackRecords(self._database), FeedbackRecords(readers.unrestricted))
+        self.feedback = _SharedFeedback(all_owners, *records, scope.owner or "")
+        self.expiry = Expiry(all_owners)
+        self._word_counts: WordCounts | None = None
 
     def word_counts(self) -> WordCounts:
-        """How much text may be read; counted once as long as the material stays the same."""
+        """The amount of readable text, counted again only when the material changes."""
         with self._database.read() as connection:
             stamp = str(sorted(stamps_of(connection).items()))
-            known = self._counted
-            if known is None or known.stamp != stamp:
+            counts = self._word_counts
+            if counts is None or counts.stamp != stamp:
                 count, characters = connection.execute(_SIZE).one()
-                known = WordCounts(stamp=stamp, passages=count, characters=int(characters or 0))
-                self._counted = known
-        return known
+                counts = WordCounts(stamp=stamp, passages=count, characters=int(characters or 0))
+                self._word_counts = counts
+        return counts
 
     def _refused(self, *_: Any, **__: Any) -> NoReturn:
-        """The material is not written in the name of a reader."""
         raise RequestError(
-            "the material cannot be changed in the name of a reader",
-            hint="changes are made by jobs and by commands on the machine",
+            "this view of the material is read-only",
+            hint="change the material with a job, or with a command on the server itself",
         )
 
     commit = record_sources = intend = settle = _refused
@@ -105,47 +98,47 @@ class ReadableCatalogue(Catalogue):
 
 
 class _SharedFeedback(FeedbackRecords):
-    """What is learned from everybody; what is listed is what the asker gave.
+    """Feedback of all users to learn from; lists contain only the user's own.
 
-    What an expert flagged as harmful holds for everybody, whoever may read what was rated: of such
-    sentences the hashes count, and their words are not told.
+    Flags for harmful sentences apply to every user, also those who may not read the rated answer:
+    such a user gets the hashes of the sentences without their words.
     """
 
     def __init__(
         self,
-        everybody: RestrictedDatabase,
+        all_owners: RestrictedDatabase,
         own: FeedbackRecords,
-        whole: FeedbackRecords,
+        unrestricted: FeedbackRecords,
         owner: str,
     ) -> None:
-        super().__init__(everybody)
-        self._own, self._whole, self._owner = own, whole, owner
+        super().__init__(all_owners)
+        self._own, self._whole, self._owner = own, unrestricted, owner
 
     def harmful_by(self) -> dict[str, dict[str, str]]:
         """As ``FeedbackRecords.harmful_by``."""
-        known = super().harmful_by()
+        sentences = super().harmful_by()
         return {
-            author: dict.fromkeys(hashes, "") | known.get(author, {})
+            author: dict.fromkeys(hashes, "") | sentences.get(author, {})
             for author, hashes in self._whole.harmful_hashes().items()
         }
 
-    def every(self, *, limit: int | None = None, offset: int = 0) -> list[Feedback]:
-        """As ``FeedbackRecords.every``."""
-        given = [one for one in self._own.every() if one.author == self._owner]
-        return given[offset:] if limit is None else given[offset : offset + limit]
+    def list_all(self, *, limit: int | None = None, offset: int = 0) -> list[Feedback]:
+        """As ``FeedbackRecords.list_all``."""
+        own = [feedback for feedback in self._own.list_all() if feedback.author == self._owner]
+        return own[offset:] if limit is None else own[offset : offset + limit]
 
     def of_answers(self, answer_ids: Iterable[str]) -> dict[str, list[Feedback]]:
         """As ``FeedbackRecords.of_answers``."""
-        wanted = list(answer_ids)
-        return super().of_answers(wanted) | self._own.of_answers(wanted)
+        ids = list(answer_ids)
+        return super().of_answers(ids) | self._own.of_answers(ids)
 
     def count(self) -> int:
         """As ``FeedbackRecords.count``."""
-        return len(self.every())
+        return len(self.list_all())
 
 
 class _OwnNotices(Notices):
-    """The notices that the asker was shown; no others are changed."""
+    """Notices of which only those that the user may read can be changed."""
 
     def mark_seen(self, notice_ids: list[int]) -> None:
         """As ``Notices.mark_seen``."""
@@ -153,7 +146,7 @@ class _OwnNotices(Notices):
 
 
 class _OwnGaps(GapLedger):
-    """The gaps that the asker was shown; no others are changed."""
+    """Gaps of which only those that the user may read can be changed."""
 
     def set_status(self, ids: Iterable[int], status: GapStatus) -> int:
         """As ``GapLedger.set_status``."""

@@ -1,8 +1,8 @@
-"""Jobs and calls of models: what each was for, how far it came, what it took and cost.
+"""Logs of jobs and of model calls, with the progress of each job and the cost of each call.
 
-A budget of calls is kept by every process that opens the catalogue: what a call may cost is set
-aside in one transaction with the look at what is left, and replaced by what it did cost when it
-ends. A process that dies in between leaves the amount set aside: a budget errs on the safe side.
+All processes that open the catalogue share the budgets for model calls: one transaction checks what
+is left and reserves the expected cost of a call, and the actual cost replaces the reservation when
+the call ends. A process that dies in between leaves its reservation, so a budget is never exceeded.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from sqlalchemy import Connection, Select, case, delete, func, insert, select, u
 
 from wellread.identity import random_id
 from wellread.store.catalogue.documents.reindexing import note_deletion
-from wellread.store.schema.database import CataloguePart, chunks, made_of, trim
+from wellread.store.schema.database import CataloguePart, chunks, delete_oldest_day, rows_to_values
 from wellread.store.schema.stored_values import REMOVED
 from wellread.store.schema.tables import job_items, jobs, provider_calls
 from wellread.values.calls import EMBED_PASSAGE, RUNNING, Call
@@ -24,13 +24,13 @@ from wellread.values.calls import EMBED_PASSAGE, RUNNING, Call
 JobAction = Literal["add", "sync", "watch", "remove", "reindex", "import", "re-ask"]
 JobState = Literal["running", "done", "failed", "cancelled", "interrupted"]
 ItemStatus = Literal["added", "updated", "unchanged", "skipped", "failed", "removed"]
-KEPT_JOBS = 200  # older jobs are forgotten
-LOOKED = 10  # jobs in which a new one looks for names of what was removed
+MAX_JOBS = 200  # older jobs are deleted
+REDACTED_JOBS = 10  # last jobs whose names of removed sources a new job redacts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """One run."""
+    """One run of ingest or another long task."""
 
     id: str
     action: JobAction
@@ -51,8 +51,8 @@ class Job:
 
     @property
     def named(self) -> tuple[str, ...]:
-        """The inputs that can be given again: names that went with what they named are left out."""
-        return tuple(one for one in self.inputs if one != REMOVED)
+        """The inputs without those whose sources were removed, for starting the job again."""
+        return tuple(name for name in self.inputs if name != REMOVED)
 
 
 _FAILED = (
@@ -65,7 +65,7 @@ _FAILED = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobItem:
-    """How one source fared in a job; ``seconds`` it took to parse."""
+    """The result of one source in a job; ``seconds`` is the time that parsing took."""
 
     uri: str
     status: ItemStatus
@@ -76,14 +76,14 @@ class JobItem:
 
 
 class Jobs(CataloguePart):
-    """The log of runs."""
+    """The log of jobs."""
 
     def start(
         self, action: JobAction, collection: str, inputs: Sequence[str], host: str, pid: int
     ) -> Job:
-        """A new running job; the oldest ended ones are forgotten.
+        """Record a new running job; delete the oldest finished ones.
 
-        So are the names of sources that the last ones removed: a run tells them until the next.
+        Names of sources that earlier jobs removed are redacted: they show until the next job.
         """
         now = datetime.now(UTC)
         job = Job(
@@ -97,18 +97,18 @@ class Jobs(CataloguePart):
         )
         newest = select(jobs.c.id).order_by(jobs.c.started_at.desc(), jobs.c.id)
         with self._database.write() as connection:
-            old = list(connection.execute(newest.offset(KEPT_JOBS - 1)).scalars())
+            old = list(connection.execute(newest.offset(MAX_JOBS - 1)).scalars())
             for ids in chunks(old):
                 ended = (jobs.c.id.in_(ids), jobs.c.state != "running")
                 connection.execute(delete(jobs).where(*ended))
-            _forget_removed(connection)
+            _redact_removed(connection)
             row = asdict(job)
             del row["failed"]  # counted from the lines of the job
             connection.execute(insert(jobs), row)
         return job
 
     def progress(self, job_id: str, *, total: int, done: int, passages: int, vectors: int) -> bool:
-        """Keep how far a job is; whether it was asked to stop."""
+        """Store the progress of a job; return whether its cancellation was requested."""
         counts = {"total": total, "done": done, "passages": passages, "vectors": vectors}
         with self._database.write() as connection:
             connection.execute(update(jobs).where(jobs.c.id == job_id).values(**counts))
@@ -117,7 +117,7 @@ class Jobs(CataloguePart):
             )
 
     def note(self, job_id: str, first: int, items: Sequence[JobItem]) -> None:
-        """Keep how sources fared; ``first`` is the place of the first of them in the job."""
+        """Store the results of sources; ``first`` is the position of the first one in the job."""
         rows = [
             {"job_id": job_id, "ordinal": place, **asdict(item)}
             for place, item in enumerate(items, first)
@@ -127,38 +127,38 @@ class Jobs(CataloguePart):
                 connection.execute(insert(job_items), rows)
 
     def finish(self, job_id: str, state: JobState, reason: str = "") -> None:
-        """The job has ended."""
+        """Record the end of a job."""
         values = {"state": state, "reason": reason, "finished_at": datetime.now(UTC)}
         self._run(update(jobs).where(jobs.c.id == job_id).values(**values))
 
     def cancel(self, job_id: str) -> bool:
-        """Ask a running job to stop; whether there was one."""
+        """Request the cancellation of a running job; return whether it is running."""
         running = (jobs.c.id == job_id) & (jobs.c.state == "running")
         with self._database.write() as connection:
             return connection.execute(update(jobs).where(running).values(cancel=True)).rowcount > 0
 
     def get(self, job_id: str) -> Job | None:
-        """The job of that id, or None."""
-        found = self._rows(select(jobs, _FAILED).where(jobs.c.id == job_id))
-        return _job(found[0]) if found else None
+        """The job with this id, or None."""
+        rows = self._rows(select(jobs, _FAILED).where(jobs.c.id == job_id))
+        return _job_of(rows[0]) if rows else None
 
-    def beginning(self, start: str) -> Job | None:
-        """The only job whose id begins so; else None."""
+    def by_prefix(self, start: str) -> Job | None:
+        """The job whose id starts with ``start``; None when no job or several match."""
         begins = jobs.c.id.startswith(start.lower(), autoescape=True)
-        found = [_job(row) for row in self._rows(select(jobs, _FAILED).where(begins).limit(2))]
-        return found[0] if len(found) == 1 else None
+        matches = [_job_of(row) for row in self._rows(select(jobs, _FAILED).where(begins).limit(2))]
+        return matches[0] if len(matches) == 1 else None
 
     def newest(self, limit: int = 20, state: JobState | None = None) -> list[Job]:
         """The newest jobs, newest first."""
         statement = select(jobs, _FAILED).order_by(jobs.c.started_at.desc(), jobs.c.id).limit(limit)
         if state is not None:
             statement = statement.where(jobs.c.state == state)
-        return [_job(row) for row in self._rows(statement)]
+        return [_job_of(row) for row in self._rows(statement)]
 
     def items(
         self, job_id: str, status: ItemStatus | None = None, limit: int = 100, offset: int = 0
     ) -> list[JobItem]:
-        """How the sources of a job fared, in their order."""
+        """The results of a job's sources, in the order of processing."""
         statement = (
             select(*(column for column in job_items.c if column.name not in ("job_id", "ordinal")))
             .where(job_items.c.job_id == job_id)
@@ -168,39 +168,39 @@ class Jobs(CataloguePart):
         )
         if status is not None:
             statement = statement.where(job_items.c.status == status)
-        return made_of(JobItem, self._rows(statement))
+        return rows_to_values(JobItem, self._rows(statement))
 
     def counts(self, job_id: str) -> dict[str, int]:
-        """How many sources of a job ended in each status."""
+        """Status to number of sources of a job."""
         status = job_items.c.status
         statement = select(status, func.count()).where(job_items.c.job_id == job_id)
         return dict(self._rows(statement.group_by(status)))
 
 
-def _forget_removed(connection: Connection) -> None:
-    """Take the names of removed sources out of the newest runs that have ended."""
+def _redact_removed(connection: Connection) -> None:
+    """Redact the names of removed sources in the newest finished jobs."""
     ended = select(jobs.c.id).where(jobs.c.state != "running").order_by(jobs.c.started_at.desc())
     lines = (
-        job_items.c.job_id.in_(list(connection.execute(ended.limit(LOOKED)).scalars())),
+        job_items.c.job_id.in_(list(connection.execute(ended.limit(REDACTED_JOBS)).scalars())),
         job_items.c.status == "removed",
         job_items.c.uri != REMOVED,
     )
-    named = update(job_items).where(*lines).values(uri=REMOVED, reason="")
-    if connection.execute(named).rowcount:
+    statement = update(job_items).where(*lines).values(uri=REMOVED, reason="")
+    if connection.execute(statement).rowcount:
         note_deletion(connection)
 
 
-def _job(row: Any) -> Job:
+def _job_of(row: Any) -> Job:
     return Job(**{**row._mapping, "inputs": tuple(row.inputs)})
 
 
-KEPT_CALLS = timedelta(days=400)  # older calls are forgotten
-SWEEP = 100  # calls between two looks for such
+CALL_LIFETIME = timedelta(days=400)  # older calls are deleted
+CALLS_PER_SWEEP = 100  # calls between two deletions of old calls
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limit:
-    """At most so many US dollars since a moment."""
+    """A budget: at most ``dollars`` US dollars since a moment."""
 
     since: datetime
     dollars: float
@@ -208,7 +208,7 @@ class Limit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Total:
-    """The calls of one day (UTC), purpose, provider and model. ``seconds`` is their sum."""
+    """Totals of the calls of one day (UTC), purpose, provider and model."""
 
     day: date
     purpose: str
@@ -223,71 +223,71 @@ class Total:
 
 
 class Calls(CataloguePart):
-    """Calls that were made."""
+    """The log of model calls, and the budget check over it."""
 
     def record(self, call: Call) -> None:
-        """Write a call down that has ended."""
+        """Record a call that has ended."""
         with self._database.write() as connection:
             self._insert(connection, call)
 
     def reserve(self, expected: Call, limits: Sequence[Limit]) -> int | Limit:
-        """Set aside what a call may cost: a number for ``settle``, or the limit it would pass.
+        """Reserve the cost of a call; return a number for ``settle``, or the limit it would exceed.
 
-        A limit that is used up lets nothing pass, also what costs nothing.
+        When a limit is used up, calls without a cost are refused as well.
         """
         with self._database.write() as connection:
             for limit in limits:
-                spent = connection.execute(_spent(limit.since)).scalar() or 0.0
-                left = limit.dollars - spent
-                if left <= 0 or expected.cost > left:
+                spent = connection.execute(_spent_since(limit.since)).scalar() or 0.0
+                remaining = limit.dollars - spent
+                if remaining <= 0 or expected.cost > remaining:
                     return limit
             return self._insert(connection, replace(expected, error=RUNNING))
 
     def settle(self, number: int, call: Call) -> None:
-        """Put what a call did cost in the place of what was set aside for it."""
+        """Replace the reservation ``number`` by the actual call."""
         statement = update(provider_calls).where(provider_calls.c.id == number)
         self._run(statement.values(**asdict(call)))
 
     def spent(self, since: datetime) -> float:
-        """US dollars that answering questions has cost since then; reading material in is not."""
-        return float(self._values(_spent(since))[0] or 0.0)
+        """The US dollars spent on answering since then; embedding at ingest is not included."""
+        return float(self._values(_spent_since(since))[0] or 0.0)
 
     def newest(self, limit: int) -> list[Call]:
         """The newest calls, newest first."""
         columns = [provider_calls.c[name] for name in Call.__dataclass_fields__]
         statement = select(*columns).order_by(provider_calls.c.id.desc()).limit(limit)
-        return made_of(Call, self._rows(statement))
+        return rows_to_values(Call, self._rows(statement))
 
     def forget(self) -> None:
-        """Forget all calls, and with them what is spent."""
+        """Delete all calls, and with them the amount spent."""
         self._run(delete(provider_calls))
 
     def totals(self, since: datetime) -> list[Total]:
-        """What was called since then, by day (newest first), cost, purpose and model."""
+        """The totals of calls since then, by day (newest first), cost, purpose and model."""
         at, error = provider_calls.c.at, provider_calls.c.error
-        elsewhere = self._database.dialect == "postgresql"  # has a zone per session
-        day = func.date(func.timezone("UTC", at) if elsewhere else at).label("day")
+        on_server = self._database.dialect == "postgresql"  # its sessions have own time zones
+        day = func.date(func.timezone("UTC", at) if on_server else at).label("day")
         groups = (day, *(provider_calls.c[name] for name in ("purpose", "provider", "model")))
         failed = func.sum(case((error != "", 1), else_=0)).label("failed")
         summed = ("input_tokens", "output_tokens", "cost", "seconds")
         sums = (func.sum(provider_calls.c[name]).label(name) for name in summed)
         statement = select(*groups, func.count().label("calls"), failed, *sums)
         rows = self._rows(statement.where(at >= since).group_by(*groups))
-        found = [Total(**{**row._mapping, "day": date.fromisoformat(str(row.day))}) for row in rows]
+        days = [Total(**{**row._mapping, "day": date.fromisoformat(str(row.day))}) for row in rows]
         return sorted(
-            found, key=lambda one: (-one.day.toordinal(), -one.cost, one.purpose, one.model)
+            days, key=lambda item: (-item.day.toordinal(), -item.cost, item.purpose, item.model)
         )
 
     def _insert(self, connection: Connection, call: Call) -> int:
         now = datetime.now(UTC)
         row = asdict(call) | {"at": now}
-        made = connection.execute(insert(provider_calls), row).inserted_primary_key
-        number = int(made[0]) if made else 0
-        if number % SWEEP == 0:
-            trim(connection, provider_calls.c.at, now - KEPT_CALLS)
+        key = connection.execute(insert(provider_calls), row).inserted_primary_key
+        number = int(key[0]) if key else 0
+        if number % CALLS_PER_SWEEP == 0:
+            delete_oldest_day(connection, provider_calls.c.at, now - CALL_LIFETIME)
         return number
 
 
-def _spent(since: datetime) -> Select[Any]:
-    asked = (provider_calls.c.at >= since, provider_calls.c.purpose != EMBED_PASSAGE)
-    return select(func.sum(provider_calls.c.cost)).where(*asked)
+def _spent_since(since: datetime) -> Select[Any]:
+    conditions = (provider_calls.c.at >= since, provider_calls.c.purpose != EMBED_PASSAGE)
+    return select(func.sum(provider_calls.c.cost)).where(*conditions)

@@ -1,1 +1,1 @@
-"""The search index: its back end on LanceDB."""
+"""Search index back ends: embedded LanceDB, and OpenSearch."""

@@ -1,4 +1,4 @@
-"""The back ends that keep an index, by name; each is imported when it is first asked for."""
+"""Finds an index back end by name; each is imported on first use."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from wellread.config import LANCEDB
 from wellread.errors import StoreError
 from wellread.store.base import IndexBackend
 
-EMBEDDED = LANCEDB  # what a home uses by default, in a folder
+EMBEDDED = LANCEDB  # the default back end, in a folder of the home
 OPENSEARCH = "opensearch"
 
 
 def backend_of(name: str) -> IndexBackend[Any]:
-    """The back end of that name, built in or added by a package."""
+    """Return the back end of that name, built in or added by a package."""
     built_in = {LANCEDB: _lancedb, OPENSEARCH: _opensearch}
     return plugins.find(plugins.INDEXES, name, built_in, "index.backend")
 

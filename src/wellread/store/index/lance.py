@@ -1,11 +1,11 @@
-"""The embedded index: LanceDB in a folder, for full text (BM25) and vectors with filters.
+"""The embedded index: a LanceDB table in a folder, with full-text (BM25) and vector search.
 
-One table per fingerprint, so that a new embedder's table can be filled while the old one is
-asked. A table is written by one process at a time (a lock file beside it) and read by any number;
-every search sees the last finished write, whichever process made it.
+There is one table per fingerprint, so that a new embedder's table can be filled while the old one
+is searched. A lock file beside the table admits one writer at a time and any number of readers;
+every search sees the last finished write of any process.
 
-BM25 counts words per index, and rows that are not yet folded in are counted apart. Until
-``optimize`` every row is found, but its score may differ a little from what it will be.
+BM25 counts words separately in rows that are not merged yet. Until ``optimize`` runs, every row
+is found, but its score may differ slightly from the final one.
 """
 
 from __future__ import annotations
@@ -53,27 +53,21 @@ from wellread.store.index.lance_tables import (
     store_errors,
     table_name,
 )
-from wellread.store.row_values import (
-    check_question,
-    edition,
-    ranked,
-    to_index_key,
-    unit,
-)
+from wellread.store.row_values import check_query_vector, edition, ranked, to_index_key, unit
 from wellread.types import Candidate, Filters
 
 logger = logging.getLogger(__name__)
 
-# Below this an exact scan is as quick as an index and needs no training.
+# Below this an exact scan is as fast as an index and needs no training.
 VECTOR_INDEX_ROWS = 20_000
 # Measured on 200,000 passages: recall@10 of 1.00.
 PROBES = 50
 PARTITION_ROWS = 4_096
-ALL = 0  # LanceDB's word for "as many probes as there are partitions"
+ALL = 0  # probe every partition
 REFINE = 2
-# Every optimize leaves one more piece of vector index; past this many it is built anew.
+# Every optimize adds a segment to the vector index; beyond this many it is rebuilt.
 MOST_SEGMENTS = 16
-# Asked for beyond the limit, so that rows with equal scores are cut in the order of their ids.
+# Rows fetched beyond the limit, so that ties at its end are broken by id.
 TIE_SLACK = 16
 REMOVE_AT_ONCE = 500
 KEYS_AT_ONCE = 5_000
@@ -82,9 +76,9 @@ T = TypeVar("T")
 
 
 class LanceIndex:
-    """``store.base.KeptIndex`` on one LanceDB table. Open it once; threads may share it.
+    """A ``store.base.KeptIndex`` in one LanceDB table. Open it once; thread-safe.
 
-    The class is the ``store.base.IndexBackend`` of folders.
+    The class itself is the ``store.base.IndexBackend`` of folders.
     """
 
     others = staticmethod(other_indexes)
@@ -100,7 +94,7 @@ class LanceIndex:
 
     @classmethod
     def open(cls, path: Path, fingerprint: Fingerprint) -> LanceIndex:
-        """The index of ``fingerprint`` in the folder ``path``; made when it is not there."""
+        """Open the index of ``fingerprint`` in ``path``, and create it when it is missing."""
         name = table_name(fingerprint)
         with store_errors(f"open the index in {path}"):
             lock = FileLock(path / f"{name}.lock", timeout=LOCK_SECONDS)
@@ -161,50 +155,53 @@ class LanceIndex:
                 search.where(condition, prefilter=True)
             return search.to_arrow()
 
-        found = self._reading("search the index by words", run)
-        scores = found.column("_score").to_pylist()
-        return ranked(found.column("key").to_pylist(), scores, limit)
+        table = self._reading("search the index by words", run)
+        scores = table.column("_score").to_pylist()
+        return ranked(table.column("key").to_pylist(), scores, limit)
 
     def search_vector(
         self, vector: NDArray[np.float32], filters: Filters, limit: int
     ) -> list[Candidate]:
         """See ``Index.search_vector``; exact below ``VECTOR_INDEX_ROWS`` rows."""
-        check_question(vector, self._dimensions)
+        check_query_vector(vector, self._dimensions)
         if limit < 1:
             return []
-        wanted, condition = unit(vector), where(filters)
-        exact = self._exactly(wanted, condition, limit)
+        unit_vector, condition = unit(vector), where(filters)
+        exact = self._exactly(unit_vector, condition, limit)
         if exact is not None:
             return ranked(*exact, limit)
-        found = self._nearest(wanted, condition, limit, PROBES)
-        # With a narrow filter the nearest partitions may hold too few rows, so all are searched.
+        table = self._nearest(unit_vector, condition, limit, PROBES)
+        # With a narrow filter the nearest partitions may hold too few rows: search all of them.
         # (LanceDB's maximum_nprobes would search all of them every time.)
-        short = condition and found.num_rows < limit
+        short = condition and table.num_rows < limit
         if short and self._table.count_rows() > PROBES * PARTITION_ROWS:
-            found = self._nearest(wanted, condition, limit, ALL)
-        # LanceDB's dot distance is one less the dot product.
-        scores = [1.0 - distance for distance in found.column("_distance").to_pylist()]
-        return ranked(found.column("key").to_pylist(), scores, limit)
+            table = self._nearest(unit_vector, condition, limit, ALL)
+        # LanceDB's dot distance is one minus the dot product.
+        scores = [1.0 - distance for distance in table.column("_distance").to_pylist()]
+        return ranked(table.column("key").to_pylist(), scores, limit)
 
     def _exactly(
-        self, wanted: NDArray[np.float32], condition: str, limit: int
+        self, unit_vector: NDArray[np.float32], condition: str, limit: int
     ) -> tuple[list[str], list[float]] | None:
-        """Keys and scores of the best rows of a small table; None for one that is not."""
+        """Return keys and scores of the best rows by exact search; None for a large table."""
 
         def run() -> tuple[list[str], list[float]] | None:
             rows = self._table.count_rows()
-            if rows >= VECTOR_INDEX_ROWS or rows * self._dimensions * wanted.itemsize > MOST_BYTES:
+            if (
+                rows >= VECTOR_INDEX_ROWS
+                or rows * self._dimensions * unit_vector.itemsize > MOST_BYTES
+            ):
                 self._exact.drop()
                 return None
-            return self._exact.nearest(self._table, wanted, condition, limit + TIE_SLACK)
+            return self._exact.nearest(self._table, unit_vector, condition, limit + TIE_SLACK)
 
         return self._reading("search the index by vector", run)
 
     def _nearest(
-        self, wanted: NDArray[np.float32], condition: str, limit: int, probes: int
+        self, unit_vector: NDArray[np.float32], condition: str, limit: int, probes: int
     ) -> pa.Table:
         def run() -> pa.Table:
-            search = LanceVectorQueryBuilder(self._table, wanted, "vector")
+            search = LanceVectorQueryBuilder(self._table, unit_vector, "vector")
             search.distance_type("dot").refine_factor(REFINE)
             search.minimum_nprobes(PROBES).maximum_nprobes(probes)
             search.select(["key", "_distance"]).limit(limit + TIE_SLACK)
@@ -226,9 +223,9 @@ class LanceIndex:
                     yield to_index_key(key)
 
     def held(self) -> Iterator[HeldRow]:
-        """See ``Maintenance.held``; one version, piece by piece.
+        """See ``Maintenance.held``; reads one table version batch by batch.
 
-        A scan of the whole table would read ahead without bounds, vectors above all.
+        A scan of the whole table would prefetch without bounds, especially vectors.
         """
         columns = ["key", "collection", "search_text", "vector"]
         with store_errors("read the index"):
@@ -250,7 +247,7 @@ class LanceIndex:
 
     def rebuild(self) -> None:
         """See ``Maintenance.rebuild``."""
-        with self._writing("make the search structures anew"):
+        with self._writing("rebuild the search structures"):
             for column, config in indexes_of(self._table).items():
                 self._table.create_index(column, config=config, replace=True)
             if any(index.columns == ["vector"] for index in self._table.list_indices()):
@@ -259,7 +256,7 @@ class LanceIndex:
 
     def purge(self) -> None:
         """See ``Maintenance.purge``."""
-        with self._writing("take removed rows off the disk"):
+        with self._writing("erase removed rows from disk"):
             if self._mark:
                 return
             purge_table(self._table)
@@ -274,23 +271,23 @@ class LanceIndex:
         return bool(self._mark)
 
     def _allow_no_vector(self) -> None:
-        """Tables of the first release asked for a vector in every row."""
+        """Make the vector column nullable, which it was not in the first release."""
         if not self._table.schema.field("vector").nullable:
-            change: Any = {"path": "vector", "nullable": True}  # LanceDB's hint knows strings only
+            change: Any = {"path": "vector", "nullable": True}  # LanceDB types it as strings only
             self._table.alter_columns(change)
 
     def _build_missing(self) -> None:
         rows = self._table.count_rows()
         if rows == 0:
             return
-        there = {index.columns[0]: index for index in self._table.list_indices()}
+        existing = {index.columns[0]: index for index in self._table.list_indices()}
         for column, config in indexes_of(self._table).items():
-            if column not in there:
+            if column not in existing:
                 self._table.create_index(column, config=config, replace=True)
         if rows < VECTOR_INDEX_ROWS or rows - self._table.count_rows("vector is null") < rows // 2:
             return
-        vectors = there.get("vector")
-        # A table that doubled needs more partitions than it was trained with.
+        vectors = existing.get("vector")
+        # A table that has doubled needs more partitions than it was trained with.
         if (
             vectors is None
             or (vectors.num_segments or 0) > MOST_SEGMENTS
@@ -316,6 +313,6 @@ class LanceIndex:
             except (RuntimeError, OSError, ValueError) as error:
                 if "not found" not in str(error).lower():
                     raise
-                # Another process optimised between the plan of this search and its reads.
-                logger.info("searching again, because a file of the index was replaced")
+                # Another process optimised the table between this search's plan and its reads.
+                logger.info("searching again because a file of the index was replaced")
                 return run()

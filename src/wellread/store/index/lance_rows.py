@@ -1,9 +1,9 @@
-"""What a LanceDB row holds; how rows, keys and filters are put into its terms; exact search.
+"""Converts index rows, keys and filters to LanceDB's terms; exact vector search in memory.
 
-The text is kept once, as the column that full-text search reads. LanceDB reads and decodes a
-table's vectors anew for every exact search: 10 ms at 10,000 rows of 384 numbers, where the product
-of the matrix takes 1. So of a small table the matrix of the newest version that was asked for is
-held in memory; another version, whichever process wrote it, is read when it is first searched.
+The text is stored once, in the column of full-text search. LanceDB reads and decodes a table's
+vectors again for every exact search: 10 ms at 10,000 rows of 384 numbers, where the matrix product
+takes 1 ms. So the matrix of a small table's newest version is kept in memory; a later version,
+whichever process wrote it, is read when it is first searched.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from numpy.typing import NDArray
 from wellread.store.base import HeldRow, IndexRow
 from wellread.store.row_values import (
     Floats,
+    casefolded,
     check_shape,
     edition,
-    folded,
-    last_places,
+    indexed_text,
+    last_positions,
     pack,
-    searched,
     unit,
     unpack,
     utc,
@@ -41,15 +41,15 @@ from wellread.types import Filters
 
 COPIED = ("collection", "kind", "source_type", "language")
 LISTS = ("authors", "speakers", "taxonomy")
-MOST_BYTES = 64 << 20  # of the vectors of one table that are held
-MOST_OFF = 1e-3  # that a stored vector's square may be off 1
-MOST_CONDITIONS = 32  # whose rows are held
+MOST_BYTES = 64 << 20  # largest matrix of one table kept in memory
+MOST_OFF = 1e-3  # tolerated difference of a stored vector's squared length from 1
+MOST_CONDITIONS = 32  # filter masks cached for one table
 
 Mask = NDArray[np.bool_]
 
 
 def table_schema(dimensions: int) -> pa.Schema:
-    """The columns of a table of passages whose vectors have ``dimensions`` numbers."""
+    """The Arrow schema of a passage table with vectors of ``dimensions`` numbers."""
     named = ("passage_id", "document_id", "edition", "key", *COPIED)
     words = pa.list_(pa.string())
     return pa.schema(
@@ -58,38 +58,38 @@ def table_schema(dimensions: int) -> pa.Schema:
             *(pa.field(name, words, nullable=False) for name in LISTS),
             pa.field("published_at", pa.timestamp("us", tz="UTC")),
             pa.field("search_text", pa.string(), nullable=False),
-            pa.field("vector", pa.list_(pa.float32(), dimensions)),  # none: not embedded yet
+            pa.field("vector", pa.list_(pa.float32(), dimensions)),  # null: not embedded yet
         ]
     )
 
 
 def to_arrow(rows: Sequence[IndexRow], vectors: Floats | None, dimensions: int) -> pa.Table:
-    """The rows as an Arrow table; of rows with the same id the last one counts."""
+    """Convert rows to an Arrow table; the last of several rows with one id wins."""
     if vectors is not None:
         check_shape(vectors, len(rows), dimensions)
-    places = last_places(row.passage_id for row in rows)
-    kept = [rows[place] for place in places]
+    positions = last_positions(row.passage_id for row in rows)
+    unique = [rows[place] for place in positions]
     columns: dict[str, list[Any]] = {  # in the order of the schema
-        "passage_id": [row.passage_id for row in kept],
-        "document_id": [row.document_id for row in kept],
-        "edition": [edition(row.document_id, row.version) for row in kept],
-        "key": [pack(row) for row in kept],
-        **{name: [getattr(row, name) for row in kept] for name in COPIED},
-        "authors": [folded(row.authors) for row in kept],
-        "speakers": [folded(row.speakers) for row in kept],
-        "taxonomy": [list(row.taxonomy) for row in kept],
-        "published_at": [utc(row.published_at) if row.published_at else None for row in kept],
-        "search_text": [searched(row) for row in kept],
+        "passage_id": [row.passage_id for row in unique],
+        "document_id": [row.document_id for row in unique],
+        "edition": [edition(row.document_id, row.version) for row in unique],
+        "key": [pack(row) for row in unique],
+        **{name: [getattr(row, name) for row in unique] for name in COPIED},
+        "authors": [casefolded(row.authors) for row in unique],
+        "speakers": [casefolded(row.speakers) for row in unique],
+        "taxonomy": [list(row.taxonomy) for row in unique],
+        "published_at": [utc(row.published_at) if row.published_at else None for row in unique],
+        "search_text": [indexed_text(row) for row in unique],
     }
     schema = table_schema(dimensions)
     arrays = [pa.array(values, schema.field(name).type) for name, values in columns.items()]
-    chosen = None if vectors is None else vectors[places]
-    arrays.append(_vector_column(chosen, len(kept), dimensions))
+    chosen = None if vectors is None else vectors[positions]
+    arrays.append(_vector_column(chosen, len(unique), dimensions))
     return pa.Table.from_arrays(arrays, schema=schema)
 
 
 def vectors_to_arrow(passage_ids: Sequence[str], vectors: Floats, dimensions: int) -> pa.Table:
-    """Ids and vectors alone, to be joined to the rows of a table; the last of an id counts."""
+    """Convert ids and vectors to an Arrow table for merging; the last vector of an id wins."""
     check_shape(vectors, len(passage_ids), dimensions)
     places = {passage_id: place for place, passage_id in enumerate(passage_ids)}
     chosen = vectors[list(places.values())]
@@ -108,28 +108,28 @@ def _vector_column(vectors: Floats | None, rows: int, dimensions: int) -> pa.Arr
 
 
 def held_rows(rows: pa.Table) -> Iterator[HeldRow]:
-    """Rows with their keys, collections, texts and vectors, as they are compared."""
+    """Convert stored rows for comparison with the catalogue."""
     names = ("key", "collection", "search_text")
     columns = [rows.column(name).to_pylist() for name in names]
-    there = _usable(rows.column("vector"))
-    for key, collection, text, vector in zip(*columns, there, strict=True):
+    usable = _usable(rows.column("vector"))
+    for key, collection, text, vector in zip(*columns, usable, strict=True):
         passage_id, document_id, version, start, end = unpack(key)
         yield HeldRow(passage_id, document_id, version, start, end, collection, text, vector)
 
 
 def _usable(vectors: pa.ChunkedArray) -> list[bool]:
-    """Of each vector, whether it is there and has the length 1 or 0 that it was written with."""
-    there = vectors.is_valid().to_numpy()
+    """Whether each vector exists and has length 1 or 0, as it was written."""
+    usable = vectors.is_valid().to_numpy()
     numbers = vectors.combine_chunks().flatten().to_numpy(zero_copy_only=False)
     with np.errstate(all="ignore"):  # a damaged number may be anything
         squares = np.square(numbers.reshape(-1, vectors.type.list_size).astype(np.float64)).sum(1)
         sound = (np.abs(squares - 1.0) < MOST_OFF) | (squares == 0.0)
-    there[there] = sound
-    return [bool(one) for one in there]
+    usable[usable] = sound
+    return [bool(flag) for flag in usable]
 
 
 def where(filters: Filters) -> str:
-    """``filters`` as a condition in LanceDB's SQL; empty when nothing is limited."""
+    """Return ``filters`` as a condition in LanceDB's SQL; empty without any limit."""
     plain = {
         "collection": filters.collections,
         "kind": filters.kinds,
@@ -139,9 +139,9 @@ def where(filters: Filters) -> str:
     }
     parts = [one_of(column, values) for column, values in plain.items() if values]
     if filters.authors:
-        parts.append(_any_of("authors", folded(filters.authors)))
+        parts.append(_any_of("authors", casefolded(filters.authors)))
     if filters.speakers:
-        parts.append(_any_of("speakers", folded(filters.speakers)))
+        parts.append(_any_of("speakers", casefolded(filters.speakers)))
     if filters.published_from:
         parts.append(f"published_at >= {_moment(filters.published_from)}")
     if filters.published_to:
@@ -159,7 +159,7 @@ def one_of(column: str, values: Iterable[str]) -> str:
 
 
 def quoted(value: str) -> str:
-    """``value`` as an SQL string: the quote is the only character with a meaning in it."""
+    """Quote ``value`` as an SQL string; only the quote character has a meaning in it."""
     return "'" + value.replace("'", "''") + "'"
 
 
@@ -172,9 +172,9 @@ def _moment(moment: datetime) -> str:
 
 
 def match_words(query: str, differences: int) -> MatchQuery:
-    """Any of the words, as stemmed or nearly so; no character of ``query`` is an operator."""
+    """Match any word of ``query`` by its stem; no character of it is an operator."""
     return MatchQuery(
-        query.encode("utf-8", "replace").decode("utf-8"),  # a lone surrogate is no word
+        query.encode("utf-8", "replace").decode("utf-8"),  # replaces lone surrogates
         "search_text",
         boost=1.0,
         fuzziness=differences,
@@ -186,8 +186,8 @@ def match_words(query: str, differences: int) -> MatchQuery:
 
 
 @dataclass(frozen=True, slots=True)
-class _Held:
-    """The rows of one version that have a vector, and which of them meet a condition."""
+class _CachedVectors:
+    """The embedded rows of one table version, with cached masks of filter conditions."""
 
     edition: tuple[int, int]
     addresses: NDArray[np.uint64]
@@ -197,76 +197,76 @@ class _Held:
 
 
 class ExactVectors:
-    """The vectors of one table's newest version. May be called from any thread."""
+    """Exact search over the vectors of one table's newest version. Thread-safe."""
 
     def __init__(self) -> None:
         self._reading = threading.Lock()
-        self._held: _Held | None = None
+        self._held: _CachedVectors | None = None
 
     def nearest(
-        self, table: LanceTable, wanted: Floats, condition: str, limit: int
+        self, table: LanceTable, query: Floats, condition: str, limit: int
     ) -> tuple[list[str], list[float]] | None:
-        """Keys and cosines of the best ``limit`` rows; None when the table must be asked instead.
+        """Return keys and cosines of the best ``limit`` rows, or None while the table is written.
 
-        That is when it is written to at this moment, or is too large.
+        The caller then searches the table itself.
         """
-        held = self._at(table)
-        if held is None:
+        cached = self._at(table)
+        if cached is None:
             return None
-        # Row by row in this thread: equal vectors have equal scores wherever they stand, and the
-        # threads of a matrix product wait for each other where other work takes the cores.
-        scores: Floats = np.einsum("ij,j->i", held.vectors, wanted)
+        # Row by row in this thread: equal vectors then have equal scores in any row, and the
+        # threads of a matrix product would wait for each other on busy cores.
+        scores: Floats = np.einsum("ij,j->i", cached.vectors, query)
         if condition:
-            mask = self._mask(table, held, condition)
+            mask = self._mask(table, cached, condition)
             if mask is None:
                 return None
             scores = np.where(mask, scores, -np.inf)
         places = np.flatnonzero(scores > -np.inf)
         if len(places) > limit:
             places = np.argpartition(scores, -limit)[-limit:]
-        return held.keys.take(pa.array(places)).to_pylist(), scores[places].tolist()
+        return cached.keys.take(pa.array(places)).to_pylist(), scores[places].tolist()
 
     def drop(self) -> None:
-        """Hold nothing: the table grew too large, or was made anew."""
+        """Free the cached vectors, because the table grew too large or was rebuilt."""
         self._held = None
 
-    def _at(self, table: LanceTable) -> _Held | None:
-        held, edition = self._held, _edition(table)
-        if held is not None and held.edition == edition:
-            return held
+    def _at(self, table: LanceTable) -> _CachedVectors | None:
+        cached, edition = self._held, _edition(table)
+        if cached is not None and cached.edition == edition:
+            return cached
         with self._reading:
             if self._held is not None and self._held.edition == edition:
                 return self._held
             self._held = None
             rows = table.search().where("vector is not null").select(["key", "vector"])
-            found = rows.with_row_id(True).to_arrow()
+            table_rows = rows.with_row_id(True).to_arrow()
             if _edition(table) != edition:
                 return None
-            self._held = _held(edition, found)
+            self._held = _cache_vectors(edition, table_rows)
             return self._held
 
-    def _mask(self, table: LanceTable, held: _Held, condition: str) -> Mask | None:
-        known = held.masks.get(condition)
-        if known is not None:
-            return known
+    def _mask(self, table: LanceTable, cached: _CachedVectors, condition: str) -> Mask | None:
+        mask_before = cached.masks.get(condition)
+        if mask_before is not None:
+            return mask_before
         rows = table.search().where(condition).select(["kind"]).with_row_id(True).to_arrow()
-        if _edition(table) != held.edition:
+        if _edition(table) != cached.edition:
             return None
-        mask = np.isin(held.addresses, rows.column("_rowid").to_numpy())
-        if len(held.masks) >= MOST_CONDITIONS:
-            held.masks.clear()
-        held.masks[condition] = mask
+        mask = np.isin(cached.addresses, rows.column("_rowid").to_numpy())
+        if len(cached.masks) >= MOST_CONDITIONS:
+            cached.masks.clear()
+        cached.masks[condition] = mask
         return mask
 
 
 def _edition(table: LanceTable) -> tuple[int, int]:
-    """Tells every state of a table from every other, also from those before it was made anew."""
+    """A stamp that is unique for every state of a table, even across a rebuild."""
     return table.version, os.stat(f"{table.uri}/_versions").st_mtime_ns
 
 
-def _held(edition: tuple[int, int], rows: pa.Table) -> _Held:
+def _cache_vectors(edition: tuple[int, int], rows: pa.Table) -> _CachedVectors:
     column = rows.column("vector")
     numbers = column.combine_chunks().flatten().to_numpy(zero_copy_only=False)
     vectors = np.ascontiguousarray(numbers.reshape(rows.num_rows, column.type.list_size))
     addresses = rows.column("_rowid").to_numpy().astype(np.uint64)
-    return _Held(edition, addresses, rows.column("key").combine_chunks(), vectors)
+    return _CachedVectors(edition, addresses, rows.column("key").combine_chunks(), vectors)

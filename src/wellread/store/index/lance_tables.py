@@ -1,11 +1,11 @@
-"""The LanceDB tables of one folder, and taking the bytes of removed rows off the disk.
+"""Creates, lists and drops the LanceDB tables of a folder, and erases removed rows from disk.
 
-There is one table per fingerprint, made when it is first opened. A removed row is masked, not
-overwritten: its text stays in its data file until a tenth of the file's rows are masked, its words
-stay in the search structures, and earlier versions keep both. So every data file is made to have
-enough masked rows to be rewritten - a part of its live rows is written again elsewhere -, the
-search structures are made anew, and earlier versions are dropped. Searches go on meanwhile: each
-step is one LanceDB version that holds every live row.
+There is one table per fingerprint, created on first use. A removed row is masked, not overwritten:
+its text stays in its data file until a tenth of the file's rows are masked, its words stay in the
+search structures, and earlier versions keep both. A purge therefore writes some live rows of every
+data file again elsewhere, so that enough are masked for LanceDB to rewrite the file; then it
+rebuilds the search structures and drops earlier versions. Searches continue meanwhile, because
+each step is one LanceDB version that holds every live row.
 """
 
 from __future__ import annotations
@@ -34,22 +34,22 @@ from wellread.identity import tagged_hash
 from wellread.store.base import Fingerprint
 from wellread.store.index.lance_rows import table_schema
 
-ASIDE = "-damaged"  # added to the name of a table that another one takes the place of
-# By default LanceDB keeps up to 6 GiB of search structures, and a large add fills them with what
-# nobody asks for. A million passages' vectors, coded, are 384 MB.
+ASIDE = "-damaged"  # suffix of a table that has been replaced
+# By default LanceDB caches up to 6 GiB of search structures, and a large add fills that with data
+# that no search needs. The quantised vectors of a million passages are 384 MB.
 INDEX_CACHE = 640 << 20  # bytes
 METADATA_CACHE = 64 << 20
 # LanceDB rewrites a data file once more than a tenth of its rows are masked.
 MOVED_SHARE = 1 / 8
 MOVED_AT_ONCE = 5_000
 ROWS_AT_ONCE = 50_000
-FRAGMENT_BITS = 32  # of a row's address: the upper half names the data file, the lower the row
+FRAGMENT_BITS = 32  # the upper half of a row's address is the data file, the lower half the row
 # LanceDB warns against exactly zero; the writer's lock makes it safe for writers, and searches
-# try again when their files went away.
+# are repeated when their files have been removed.
 AT_ONCE = timedelta(milliseconds=1)
 
-# Below this many rows a filter that reads its column is as quick as one with a structure of its
-# own (measured at 2,000 and 8,000 rows), and eleven structures are most of the work of an add.
+# Below this many rows, filtering by a column scan is as fast as by an index (measured at 2,000 and
+# 8,000 rows), and building eleven indexes is most of the work of an add.
 FILTER_INDEX_ROWS = 5_000
 WORDS = "search_text"
 INDEXES: dict[str, FTS | BTree | Bitmap | LabelList] = {
@@ -69,7 +69,7 @@ INDEXES: dict[str, FTS | BTree | Bitmap | LabelList] = {
 
 
 def table_name(fingerprint: Fingerprint) -> str:
-    """The table of ``fingerprint``: the same name for the same fingerprint, everywhere."""
+    """Return the table name of ``fingerprint``, the same on every machine."""
     shaped = tagged_hash(
         "idx",
         fingerprint.embedder,
@@ -83,61 +83,61 @@ def table_name(fingerprint: Fingerprint) -> str:
 def open_table(
     path: Path, name: str, dimensions: int, lock: FileLock, mark: PurgeMark
 ) -> LanceTable:
-    """The table ``name`` in the folder ``path``; made when it is not there."""
+    """Open the table ``name`` in the folder ``path``, and create it when it is missing."""
     path.mkdir(parents=True, exist_ok=True)
-    # Zero: look for other processes' writes before every search (well under 1 ms).
+    # Zero: check for other processes' writes before every search (well under 1 ms).
     database = lancedb.connect(path, read_consistency_interval=timedelta(0), session=_caches())
     try:
         table = database.open_table(name)
-    except ValueError:  # LanceDB's word for "there is no such table"
+    except ValueError:  # the table does not exist
         with lock:
             _create(database, name, dimensions, mark)
         table = database.open_table(name)
     if not isinstance(table, LanceTable):
-        raise StoreError(f"{path} is not a folder of this machine", hint="give a local path")
+        raise StoreError(f"{path} is not a folder on this machine", hint="use a local path")
     return table
 
 
 @cache
 def _caches() -> lancedb.Session:
-    """What all tables of the process share."""
+    """The caches shared by all tables of the process."""
     return lancedb.Session(
         index_cache_size_bytes=INDEX_CACHE, metadata_cache_size_bytes=METADATA_CACHE
     )
 
 
 def drop_table(path: Path, name: str) -> None:
-    """Drop a table with all its files, also when they are damaged; the caller holds its lock."""
+    """Drop a table with all its files, even damaged ones; the caller holds its lock."""
     if (path / f"{name}.lance").exists():
         lancedb.connect(path).drop_table(name)
     PurgeMark(path, name).clear()
 
 
 def set_aside(path: Path, fingerprint: Fingerprint) -> None:
-    """See ``IndexBackend.set_aside``: a rename, which needs no room on the disk."""
+    """See ``IndexBackend.set_aside``; a rename, which needs no disk space."""
     name = table_name(fingerprint)
     with store_errors("set the damaged index aside"):
         if path.exists() and not path.is_dir():
             path.replace(path.with_name(f"{path.name}{ASIDE}"))
         path.mkdir(parents=True, exist_ok=True)
         with FileLock(path / f"{name}.lock", timeout=LOCK_SECONDS):
-            there, aside = path / f"{name}.lance", path / f"{name}{ASIDE}.lance"
-            if there.is_file() or there.is_symlink():
-                there.unlink()
-            elif there.exists():
+            table_folder, aside = path / f"{name}.lance", path / f"{name}{ASIDE}.lance"
+            if table_folder.is_file() or table_folder.is_symlink():
+                table_folder.unlink()
+            elif table_folder.exists():
                 shutil.rmtree(aside, ignore_errors=True)
-                there.replace(aside)
+                table_folder.replace(aside)
             PurgeMark(path, name).clear()
 
 
 def other_indexes(path: Path, *keep: Fingerprint) -> list[str]:
-    """The names of the tables in ``path`` that are of none of these fingerprints."""
+    """The names of the tables in ``path`` whose fingerprint is not in ``keep``."""
     kept = {table_name(fingerprint) for fingerprint in keep}
     return sorted({folder.stem for folder in path.glob("passages_*.lance")} - kept)
 
 
 def drop_other_indexes(path: Path, *keep: Fingerprint) -> list[str]:
-    """Drop every table in ``path`` but those of ``keep``; the names of those that went."""
+    """Drop every table in ``path`` except those of ``keep``, and return the dropped names."""
     names = other_indexes(path, *keep)
     with store_errors(f"drop old indexes in {path}"):
         for name in names:
@@ -148,28 +148,28 @@ def drop_other_indexes(path: Path, *keep: Fingerprint) -> list[str]:
 
 def _create(database: lancedb.DBConnection, name: str, dimensions: int, mark: PurgeMark) -> None:
     table = database.create_table(name, schema=table_schema(dimensions), exist_ok=True)
-    if not table.list_indices():  # nobody was quicker
+    if not table.list_indices():  # no other process created it first
         mark.set()
-        # The index holds how words are cut and stemmed, so it comes before the first row.
+        # The index configures tokenising and stemming, so it is created before the first row.
         table.create_index(WORDS, config=INDEXES[WORDS])
 
 
 def indexes_of(table: LanceTable) -> dict[str, FTS | BTree | Bitmap | LabelList]:
-    """The search structures that ``table`` has or should have: few rows need that of words only."""
-    there = {index.columns[0] for index in table.list_indices()}
+    """Return the indexes that ``table`` has or needs; a small table needs only full text."""
+    existing = {index.columns[0] for index in table.list_indices()}
     large = table.count_rows() >= FILTER_INDEX_ROWS
     return {
         column: config
         for column, config in INDEXES.items()
-        if large or column == WORDS or column in there
+        if large or column == WORDS or column in existing
     }
 
 
 class PurgeMark:
-    """A file beside the table that is there while nothing was removed or replaced since a purge.
+    """A file beside the table that exists while nothing was removed or replaced since a purge.
 
-    It goes before the first change and comes back last, so that a kill at any moment leads to one
-    purge too many, never to one too few. Tables of older releases have none.
+    It is deleted before the first change and created last, so that a kill at any moment causes
+    one purge too many, never one too few. Tables of older releases lack it.
     """
 
     def __init__(self, path: Path, name: str) -> None:
@@ -179,11 +179,11 @@ class PurgeMark:
         return self._path.exists()
 
     def set(self) -> None:
-        """Nothing removed is on the disk."""
+        """Record that no removed row is left on disk."""
         self._path.touch()
 
     def clear(self) -> None:
-        """Something is going to be removed or replaced."""
+        """Record that rows are about to be removed or replaced."""
         self._path.unlink(missing_ok=True)
 
 
@@ -201,16 +201,16 @@ def purge_table(table: LanceTable) -> None:
             if config is not None:
                 table.create_index(index.columns[0], config=config, replace=True)
     fold(table)
-    fold(table)  # what the last step of the first one replaced goes in the second
+    fold(table)  # drops what the last step of the first call replaced
 
 
 def fold(table: LanceTable) -> None:
-    """Rewrite what needs it, bring the indexes up to date, drop earlier versions."""
+    """Compact the table, update its indexes and drop earlier versions."""
     table.optimize(cleanup_older_than=AT_ONCE, delete_unverified=True)
 
 
 def _loosen(table: LanceTable) -> None:
-    """Write so many rows of every data file again that LanceDB rewrites the file."""
+    """Write enough rows of every data file again for LanceDB to rewrite the file."""
     rows = table.search().select(["kind"]).with_row_id(True)
     batches = [
         batch.column("_rowid").to_numpy(zero_copy_only=False)
@@ -233,7 +233,7 @@ def _loosen(table: LanceTable) -> None:
 
 
 LOCK_SECONDS = 600.0
-MENDS = "'wellread verify --repair' makes the index anew from the catalogue"
+REBUILD_HINT = "'wellread verify --repair' rebuilds the index from the catalogue"
 _REFUSALS = {
     errno.ENOSPC: ("no space left", "disk full", "storage full"),
     errno.EDQUOT: ("quota exceeded",),
@@ -246,7 +246,7 @@ _ENGINE = (RuntimeError, OSError, ValueError, LookupError, MemoryError, pa.Arrow
 
 @contextmanager
 def store_errors(action: str) -> Iterator[None]:
-    """What LanceDB raises while it does ``action``, as StoreError."""
+    """Convert LanceDB's errors during ``action`` to StoreError."""
     try:
         yield
     except Timeout as error:
@@ -258,15 +258,17 @@ def store_errors(action: str) -> Iterator[None]:
     except BaseException as error:
         if not isinstance(error, _ENGINE) and not is_panic(error):
             raise
-        raise _told(action, error) from error
+        raise _store_error(action, error) from error
 
 
-def _told(action: str, error: BaseException) -> StoreError:
-    said = str(error).lower()
+def _store_error(action: str, error: BaseException) -> StoreError:
+    message = str(error).lower()
     for number, words in _REFUSALS.items():
         refused = isinstance(error, OSError) and error.errno == number
-        if refused or any(word in said for word in words):
+        if refused or any(word in message for word in words):
             return StoreError(
-                f"could not {action}: {words[0]}", hint="check the disk's room and permissions"
+                f"could not {action}: {words[0]}", hint="check the disk's space and permissions"
             )
-    return DamageError(f"could not {action}: its files are damaged or incomplete", hint=MENDS)
+    return DamageError(
+        f"could not {action}: its files are damaged or incomplete", hint=REBUILD_HINT
+    )

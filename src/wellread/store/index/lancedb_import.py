@@ -1,16 +1,15 @@
-"""Imports LanceDB without its clients of remote catalogues; import this before any part of it.
+"""Imports LanceDB without its client of remote catalogues; import this before any part of it.
 
-LanceDB's embedded tables never speak to a catalogue elsewhere, yet importing it loads the generated
-client of such catalogues: 166 modules of pydantic models, most of its seconds. While it is imported
-here, a name of that client is a ``_Remote``, which loads the client when it is first used. And the
-library that compares the signatures of its methods, which it does without on Python 3.12, is stood
-in for by what it uses there. Measured on 2 vCPU, processor time: 2.2 s before, 0.7 s after.
+LanceDB's embedded tables never contact a remote catalogue, yet importing it loads the generated
+client for them: 166 modules of pydantic models, most of its import time. During the import here,
+every name of that client is a ``_LazyClass``, which loads the client when it is first used. The
+``overrides`` package, whose checks are disabled on Python 3.12 anyway, is replaced by a stub.
+Measured on 2 vCPU, processor time: 2.2 s before, 0.7 s after.
 
-It has to be told on import how much to log (warnings of its clustering say nothing to a user), and
-before it starts its threads how memory is shared out: glibc gives every thread that allocates an
-arena of its own, up to eight a core, and an arena does not give back what lies below its newest
-block. Adding 40 MB of files then peaks at 1,045-1,136 MiB; with two arenas at 823 MiB, in the
-same time (2 vCPU, ``benchmarks.large``).
+The log level must be set before the import (users cannot act on its clustering warnings), and the
+number of memory arenas before LanceDB starts its threads: glibc gives every allocating thread its
+own arena, up to eight per core, and frees none of the memory below an arena's newest block. Adding
+40 MB of files peaks at 1,045-1,136 MiB, but at 823 MiB with two arenas (2 vCPU, same duration).
 """
 
 from __future__ import annotations
@@ -27,14 +26,14 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-M_ARENA_MAX = -8  # of <malloc.h>
+M_ARENA_MAX = -8  # from <malloc.h>
 ARENAS = 2
 CLIENT = "lance_namespace_urllib3_client"
 CHECKS = "overrides"
 
 
-class _Remote(type):
-    """The class of a name of the client: any use of the name is one of what it stands for."""
+class _LazyClass(type):
+    """The type of a placeholder for a client class: using it loads and uses the real class."""
 
     def _real(cls) -> Any:
         return getattr(import_module(cls.__module__), cls.__name__)
@@ -43,7 +42,7 @@ class _Remote(type):
         return cls._real()(*args, **named)
 
     def __getattr__(cls, name: str) -> Any:
-        if name.startswith("__"):  # what Python itself looks for while LanceDB's classes are made
+        if name.startswith("__"):  # Python's own lookups while it creates LanceDB's classes
             raise AttributeError(name)
         return getattr(cls._real(), name)
 
@@ -51,21 +50,21 @@ class _Remote(type):
         return isinstance(instance, cls._real())
 
 
-class _Hollow(MetaPathFinder, Loader):
-    """Finds modules of the client and puts nothing into them but a ``_Remote`` of each name."""
+class _StubFinder(MetaPathFinder, Loader):
+    """Provides stub modules for the client, whose names are ``_LazyClass`` placeholders."""
 
     def find_spec(self, name: str, path: Sequence[str] | None, target: Any = None) -> Any:  # noqa: ARG002
-        """That of a package, as each of them may hold others."""
-        ours = name.partition(".")[0] == CLIENT
-        return ModuleSpec(name, self, is_package=True) if ours else None
+        """Claim every module of the client as a package, since any may have submodules."""
+        is_client = name.partition(".")[0] == CLIENT
+        return ModuleSpec(name, self, is_package=True) if is_client else None
 
     def exec_module(self, module: ModuleType) -> None:
-        """Make its names when they are asked for."""
+        """Give the module a ``__getattr__`` that creates placeholders on demand."""
 
-        def made(name: str) -> _Remote:
+        def made(name: str) -> _LazyClass:
             if name.startswith("__"):
                 raise AttributeError(name)
-            remote = _Remote(name, (), {"__module__": module.__name__})
+            remote = _LazyClass(name, (), {"__module__": module.__name__})
             setattr(module, name, remote)  # the same class for the same name
             return remote
 
@@ -74,11 +73,11 @@ class _Hollow(MetaPathFinder, Loader):
 
 @contextmanager
 def _without_client() -> Iterator[None]:
-    """Whoever imports the client afterwards gets it; one that is loaded already is used."""
-    finder = _Hollow()
+    """Replace the client by stubs inside the context; later imports get the real client."""
+    finder = _StubFinder()
     plain = ModuleType(CHECKS)
     vars(plain).update(EnforceOverrides=object, override=lambda method: method)
-    there = sys.modules.get(CHECKS)
+    original = sys.modules.get(CHECKS)
     sys.modules[CHECKS] = plain
     sys.meta_path.insert(0, finder)
     try:
@@ -86,17 +85,17 @@ def _without_client() -> Iterator[None]:
     finally:
         sys.meta_path.remove(finder)
         del sys.modules[CHECKS]
-        if there:
-            sys.modules[CHECKS] = there
+        if original:
+            sys.modules[CHECKS] = original
         for name, module in list(sys.modules.items()):
             if getattr(module, "__loader__", None) is finder:
                 del sys.modules[name]
 
 
 def bound_arenas() -> bool:
-    """Bound the arenas of this process, unless ``MALLOC_ARENA_MAX`` says how many; whether done.
+    """Limit glibc's arenas unless ``MALLOC_ARENA_MAX`` is set; return whether that was done.
 
-    It has to be called before the threads start. Other C libraries are left as they are.
+    Call it before threads start. Other C libraries are not changed.
     """
     if "MALLOC_ARENA_MAX" in os.environ or platform.libc_ver()[0] != "glibc":
         return False

@@ -1,4 +1,4 @@
-"""Alembic's entry: runs migrations on the connection that ``schema.upgrade`` hands over."""
+"""Alembic's entry point: runs migrations on the connection that ``schema.upgrade`` hands over."""
 
 from __future__ import annotations
 

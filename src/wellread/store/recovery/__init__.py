@@ -1,1 +1,1 @@
-"""Copies of a catalogue, and moving it to another database."""
+"""Backs up a catalogue, checks its file and moves it to another database."""

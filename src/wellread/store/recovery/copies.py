@@ -1,8 +1,8 @@
-"""Backups of the catalogue: whole, consistent copies of its file, made while it is in use.
+"""Backs up the catalogue: consistent copies of its SQLite file, made while it is in use.
 
-SQLite writes the copy (``VACUUM INTO``): one snapshot, rows only. Copying page by page would take
-the bytes along that deleted rows leave between pages. A copy carries its moment and the start of
-its own SHA-256 in its name, and gets that name when it is whole; so a damaged one tells.
+SQLite writes the copy (``VACUUM INTO``) as one snapshot of the rows. Copying page by page would
+include the bytes of deleted rows. A finished copy is named after its time and the start of its
+own SHA-256, so that damage can be detected.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from wellread.store.schema.sqlite import WAL_SUFFIXES, is_damage
 
 DIGITS = 16
 MOMENT = "%Y%m%dT%H%M%SZ"
-SET_ASIDE = "damaged-"  # begins the name of a file that another one took the place of
+SET_ASIDE = "damaged-"  # prefix of a file that has been replaced
 PRIVATE = 0o600
 _NAME = re.compile(r"catalogue-(\d{8}T\d{6}Z)-([0-9a-f]{16})\.db")
 _BUSY_SECONDS = 30
@@ -32,7 +32,7 @@ _BUSY_SECONDS = 30
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CatalogueCopy:
-    """One copy."""
+    """One backup file of the catalogue."""
 
     path: Path
     made_at: datetime
@@ -41,11 +41,11 @@ class CatalogueCopy:
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """The file's name."""
         return self.path.name
 
     def sound(self) -> bool:
-        """Whether its bytes are those that were written."""
+        """Whether the file is undamaged, by its hash."""
         try:
             return _digest_of(self.path) == self.digest
         except OSError:
@@ -54,18 +54,18 @@ class CatalogueCopy:
 
 def copies_in(folder: Path) -> list[CatalogueCopy]:
     """The copies in a folder, newest first."""
-    found = []
+    copies = []
     for path in folder.glob("catalogue-*.db"):
-        named = _NAME.fullmatch(path.name)
-        if named is None:
+        match = _NAME.fullmatch(path.name)
+        if match is None:
             continue
         try:
-            made_at = datetime.strptime(named[1], MOMENT).replace(tzinfo=UTC)
+            made_at = datetime.strptime(match[1], MOMENT).replace(tzinfo=UTC)
             size = path.stat().st_size
-        except (ValueError, FileNotFoundError):  # no moment; or another process dropped it
+        except (ValueError, FileNotFoundError):  # not a time; or another process dropped it
             continue
-        found.append(CatalogueCopy(path=path, made_at=made_at, digest=named[2], size=size))
-    return sorted(found, key=lambda copy: (copy.made_at, copy.name), reverse=True)
+        copies.append(CatalogueCopy(path=path, made_at=made_at, digest=match[2], size=size))
+    return sorted(copies, key=lambda copy: (copy.made_at, copy.name), reverse=True)
 
 
 def newest_sound(folder: Path) -> CatalogueCopy | None:
@@ -74,12 +74,12 @@ def newest_sound(folder: Path) -> CatalogueCopy | None:
 
 
 def take_copy(catalogue: Path, folder: Path) -> CatalogueCopy:
-    """Copy the catalogue's file into ``folder``; it is read and written meanwhile."""
-    part = folder / "catalogue.part"  # one name: what a killed process left goes
+    """Copy the catalogue's file into ``folder``, while it may be in use."""
+    part = folder / "catalogue.part"  # always the same name: replaces what a killed process left
     try:
         folder.mkdir(parents=True, exist_ok=True)
         part.unlink(missing_ok=True)
-        source = f"{catalogue.absolute().as_uri()}?mode=rw"  # never made where it is not there
+        source = f"{catalogue.absolute().as_uri()}?mode=rw"  # never creates a missing file
         with closing(sqlite3.connect(source, uri=True, timeout=_BUSY_SECONDS)) as live:
             _vacuum_into(live, part)
         part.chmod(PRIVATE)
@@ -92,11 +92,11 @@ def take_copy(catalogue: Path, folder: Path) -> CatalogueCopy:
         if is_damage(error):
             raise DamageError(
                 "could not back up the catalogue: its file is damaged",
-                hint="'wellread verify --repair' puts the newest backup in its place",
+                hint="'wellread verify --repair' restores the newest backup",
             ) from error
         raise StoreError(
             f"could not back up the catalogue: {error}",
-            hint="make room on the disk, or turn backups off (backups.keep: 0)",
+            hint="free some disk space, or turn backups off (backups.keep: 0)",
         ) from error
     return next(copy for copy in copies_in(folder) if copy.path == path)
 
@@ -110,52 +110,52 @@ def _vacuum_into(live: sqlite3.Connection, part: Path) -> None:
 
 
 def drop_copies(folder: Path, *, keep: int, besides: CatalogueCopy | None = None) -> None:
-    """Drop all but the newest ``keep`` copies, and but the one of ``besides``."""
-    kept = {copy.path for copy in copies_in(folder)[:keep]}
+    """Drop all copies except the newest ``keep`` and ``besides``."""
+    kept_paths = {copy.path for copy in copies_in(folder)[:keep]}
     if besides:
-        kept.add(besides.path)
-    _drop(copy.path for copy in copies_in(folder) if copy.path not in kept)
+        kept_paths.add(besides.path)
+    _drop(copy.path for copy in copies_in(folder) if copy.path not in kept_paths)
 
 
 def set_aside(catalogue: Path, folder: Path) -> Path | None:
-    """Give the catalogue's file, with what belongs to it, a second name in ``folder``; that name.
+    """Link the catalogue's file, and move its logs, into ``folder``; return the new path.
 
-    None where there is none. The file itself stays until another takes its place in one step, so
-    that a kill between leaves it there. What was set aside stays until removed text leaves the
-    disk (``ingest.integrity``).
+    None when the file is missing. The original stays until it is replaced in one step, so that
+    it survives a kill in between. The quarantined file stays until removed text is purged from
+    the disk (``ingest.integrity``).
     """
     aside = folder / f"{SET_ASIDE}{datetime.now(UTC):{MOMENT}}.db"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        there = catalogue.exists()
+        exists = catalogue.exists()
         if catalogue.is_dir():
             catalogue.replace(aside)
-        elif there:
+        elif exists:
             aside.unlink(missing_ok=True)
             _second_name(catalogue, aside)
-        for suffix in WAL_SUFFIXES:  # a log that stayed would be read into the next file
+        for suffix in WAL_SUFFIXES:  # a log left behind would be applied to the next file
             beside = catalogue.with_name(f"{catalogue.name}{suffix}")
             if beside.exists():
                 beside.replace(aside.with_name(f"{aside.name}{suffix}"))
     except OSError as error:
         raise StoreError(f"could not set {catalogue} aside: {error}") from error
-    return aside if there else None
+    return aside if exists else None
 
 
 def _second_name(file: Path, name: Path) -> None:
     try:
         os.link(file, name)
-    except OSError:  # a disk without links
+    except OSError:  # a file system without hard links
         copy_file(file, name)
 
 
 def drop_set_aside(folder: Path) -> None:
-    """Drop what was set aside."""
+    """Drop the files that ``set_aside`` moved."""
     _drop(folder.glob(f"{SET_ASIDE}*"))
 
 
 def put_back(copy: CatalogueCopy, catalogue: Path) -> None:
-    """Make ``copy`` the catalogue's file, in one step; what was there is set aside before."""
+    """Replace the catalogue's file with ``copy`` in one step; call ``set_aside`` before."""
     part = catalogue.with_name(f"{catalogue.name}.part")
     try:
         shutil.copyfile(copy.path, part)
@@ -164,7 +164,7 @@ def put_back(copy: CatalogueCopy, catalogue: Path) -> None:
             os.fsync(file.fileno())
         part.replace(catalogue)
     except OSError as error:
-        raise StoreError(f"could not put {copy.name} back: {error}") from error
+        raise StoreError(f"could not restore the backup {copy.name}: {error}") from error
 
 
 def _drop(paths: Iterable[Path]) -> None:

@@ -1,12 +1,12 @@
-"""Reads the bytes of files in a process of its own, which opens nothing else.
+"""Searches and copies the raw bytes of catalogue files in a separate process.
 
-A process that has a catalogue open never opens its files in another way than SQLite. POSIX drops
-all locks that a process holds on a file when it closes any descriptor of it (sqlite.org, "How To
-Corrupt An SQLite Database File", 2.2). The next program that opens and closes the catalogue then
-takes itself for the last one and deletes the write-ahead log, while the first goes on writing into
-the deleted file. The child's closes drop its own locks only, and it has none.
+A process with an open catalogue must not open its files except through SQLite. POSIX drops all
+locks of a process on a file when it closes any descriptor of it (sqlite.org, "How To Corrupt An
+SQLite Database File", 2.2). The next program that opens and closes the catalogue then believes it
+is the last one and deletes the write-ahead log, while the first keeps writing into the deleted
+file. A child process drops only its own locks, and has none.
 
-What is asked goes over standard input: the words of a command line can be read by other users.
+The request goes over standard input, because other users can read a command line.
 """
 
 from __future__ import annotations
@@ -26,46 +26,46 @@ from wellread.errors import StoreError
 READ_BYTES = 1 << 23
 
 
-def finder(wanted: Iterable[str]) -> Callable[[str], set[str]]:
-    """What finds those of many words that stand in a text, at once."""
+def finder(strings: Iterable[str]) -> Callable[[str], set[str]]:
+    """Return a function that finds which of many strings occur in a text, in one pass."""
     automaton = ahocorasick.Automaton()
-    for words in wanted:
+    for words in strings:
         automaton.add_word(words, words)
     automaton.make_automaton()
     return lambda text: {words for _, words in automaton.iter(text)}
 
 
 def search_files(paths: Sequence[Path], forms: Sequence[bytes]) -> list[tuple[Path, bytes]]:
-    """Which of the files hold which of the forms, byte for byte; a file that is gone holds none."""
-    asked = [form.decode("latin-1") for form in forms]
-    found = _in_child({"search": [str(path) for path in paths], "forms": asked})
-    return [(Path(path), form.encode("latin-1")) for path, form in found]
+    """Return the pairs of a file and a byte string found in it; missing files are skipped."""
+    latin_forms = [form.decode("latin-1") for form in forms]
+    pairs = _run_child({"search": [str(path) for path in paths], "forms": latin_forms})
+    return [(Path(path), form.encode("latin-1")) for path, form in pairs]
 
 
 def copy_file(source: Path, target: Path) -> None:
-    """Copy the bytes of a file that may be open here."""
-    _in_child({"copy": [str(source), str(target)]})
+    """Copy the bytes of a file that this process may have open."""
+    _run_child({"copy": [str(source), str(target)]})
 
 
-def _in_child(asked: dict[str, list[str]]) -> Any:
-    done = subprocess.run(  # noqa: S603 - our own module, no shell
-        [sys.executable, "-P", "-m", __name__],  # nothing is loaded from where it was started
-        input=json.dumps(asked).encode(),
+def _run_child(request: dict[str, list[str]]) -> Any:
+    process = subprocess.run(  # noqa: S603 - our own module, no shell
+        [sys.executable, "-P", "-m", __name__],  # -P: load nothing from the working directory
+        input=json.dumps(request).encode(),
         capture_output=True,
         check=False,
     )
-    if done.returncode:
+    if process.returncode:
         raise StoreError(
-            f"the process that reads the files of the home failed (status {done.returncode})",
-            hint="check that the machine has memory left, and try again",
+            f"the process that reads the files of the home failed (status {process.returncode})",
+            hint="check that the machine has free memory, and try again",
         )
-    told = json.loads(done.stdout)
-    if "error" in told:
+    reply = json.loads(process.stdout)
+    if "error" in reply:
         raise StoreError(
-            f"cannot read the files of the home: {told['error']}",
-            hint="check their permissions, and that the disk has room",
+            f"cannot read the files of the home: {reply['error']}",
+            hint="check their permissions, and that the disk has free space",
         )
-    return told["found"]
+    return reply["found"]
 
 
 def _search(paths: Iterable[str], forms: Sequence[str]) -> list[tuple[str, str]]:
@@ -74,32 +74,32 @@ def _search(paths: Iterable[str], forms: Sequence[str]) -> list[tuple[str, str]]
 
 
 def _in_file(path: str, within: Callable[[str], set[str]], overlap: int) -> set[str]:
-    found: set[str] = set()
+    matches: set[str] = set()
     try:
         with open(path, "rb") as file:
             before = ""
             while content := file.read(READ_BYTES):
                 # As Latin-1 every byte is one character, so any bytes can be searched like text.
                 text = before + content.decode("latin-1")
-                found |= within(text)
+                matches |= within(text)
                 before = text[-overlap:]
     except FileNotFoundError:
         pass  # replaced by a writer meanwhile
-    return found
+    return matches
 
 
 def main() -> None:
-    """Do what standard input asks for, and say on standard output what came of it."""
-    asked = json.load(sys.stdin)
+    """Run the request from standard input, and write its result to standard output."""
+    request = json.load(sys.stdin)
     try:
-        if "copy" in asked:
-            shutil.copyfile(*asked["copy"])
-            told: dict[str, object] = {"found": []}
+        if "copy" in request:
+            shutil.copyfile(*request["copy"])
+            reply: dict[str, object] = {"found": []}
         else:
-            told = {"found": _search(asked["search"], asked["forms"])}
+            reply = {"found": _search(request["search"], request["forms"])}
     except OSError as error:
-        told = {"error": str(error)}
-    json.dump(told, sys.stdout)
+        reply = {"error": str(error)}
+    json.dump(reply, sys.stdout)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""Copies a catalogue into an empty database and proves the copy; looks at a file from outside.
+"""Copies a catalogue to an empty database and verifies the copy; checks catalogue files for damage.
 
-All or nothing: on a server one transaction holds everything, a file gets its name at the end. What
-is compared are the rows of each table, by number and by a hash of their values that does not
-depend on their order; those of the copy are read back from it.
+A copy is all or nothing: one transaction on a server, or a file that gets its name at the end. It
+is read back and compared table by table, by the number of rows and a hash of their values that
+does not depend on their order.
 """
 
 from __future__ import annotations
@@ -43,49 +43,49 @@ from wellread.store.schema.tables import HEAD, metadata
 
 _BUSY_SECONDS = 30
 _BROKEN = object()
-"""Stands for text whose bytes are no UTF-8."""
+"""Stands for text that is not valid UTF-8."""
 
 _Check = Callable[[Any], bool]
-# What ``PRAGMA integrity_check`` says of search trees alone; they are made anew from the rows.
+# Messages of ``PRAGMA integrity_check`` about indexes only, which can be rebuilt from the rows.
 _OF_TREES = ("missing from index", "wrong # of entries in index", "non-unique entry in index")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileState:
-    """What a look at the file found."""
+    """The damage found in a catalogue file: why it is lost, and messages about its indexes."""
 
     lost: str = ""
     trees: tuple[str, ...] = ()
 
 
 def inspect_file(path: Path) -> FileState:
-    """Read the whole file and say what is wrong with it."""
+    """Read the whole file and return the damage found."""
     if path.is_dir():
         return FileState(lost="it is a folder")
     if not path.exists():
-        return FileState(lost="it is gone")
+        return FileState(lost="it is missing")
     if path.stat().st_size == 0:
         return FileState(lost="it is empty")
     try:
         with closing(sqlite3.connect(path, timeout=_BUSY_SECONDS)) as connection:
-            said = [str(line) for (line,) in connection.execute("PRAGMA integrity_check")]
-            lines = [line for line in said if line != "ok"]
-            if any(not _of_trees(line) for line in lines):
+            messages = [str(line) for (line,) in connection.execute("PRAGMA integrity_check")]
+            lines = [line for line in messages if line != "ok"]
+            if any(not _is_about_indexes(line) for line in lines):
                 return FileState(lost="pages of it are damaged")
             lost = _schema_lost(connection) or _values_lost(connection)
             return FileState(lost=lost, trees=tuple(lines))
     except sqlite3.Error as error:
         if not is_damage(error):
             raise StoreError(
-                f"could not look into {path}: {error}",
-                hint="wait for the program that uses it, and check permissions",
+                f"could not check {path}: {error}",
+                hint="wait for the program that uses it, and check its permissions",
             ) from error
         headless = getattr(error, "sqlite_errorname", "") == "SQLITE_NOTADB"
-        return FileState(lost="it is no database" if headless else "pages of it are damaged")
+        return FileState(lost="it is not a database" if headless else "pages of it are damaged")
 
 
 def is_unmade(path: Path) -> bool:
-    """Whether nothing was ever put into the file, as when the disk was full before its tables."""
+    """Whether the file has no tables yet, as after a full disk stopped their creation."""
     if not path.is_file():
         return not path.exists()
     try:
@@ -95,25 +95,25 @@ def is_unmade(path: Path) -> bool:
         return False
 
 
-def _of_trees(line: str) -> bool:
+def _is_about_indexes(line: str) -> bool:
     return any(words in line for words in _OF_TREES)
 
 
 def _schema_lost(connection: sqlite3.Connection) -> str:
-    there = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
-    if "alembic_version" not in there:
-        return "its tables are gone"
+    names = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+    if "alembic_version" not in names:
+        return "its tables are missing"
     versions = [version for (version,) in connection.execute("SELECT * FROM alembic_version")]
     if not versions:
-        return "it does not say which release wrote it"
-    gone = sorted(set(_wanted(versions[0])) - there)
-    return f"of its tables {', '.join(gone)} are gone" if gone else ""
+        return "it does not record which release wrote it"
+    missing = sorted(set(_required_tables(versions[0])) - names)
+    return f"its tables {', '.join(missing)} are missing" if missing else ""
 
 
 def _values_lost(connection: sqlite3.Connection) -> str:
-    """Values that are not of their column's kind: letters in place of a number, half a list."""
+    """Report values of the wrong type, such as letters in a number column or truncated JSON."""
     connection.text_factory = _as_text
-    wrong = {}
+    bad_rows = {}
     for name in metadata.tables:
         checks = _checks_of(name)
         try:
@@ -125,18 +125,18 @@ def _values_lost(connection: sqlite3.Connection) -> str:
             not all(check(value) for check, value in zip(fits, row, strict=True)) for row in rows
         )
         if bad:
-            wrong[name] = bad
-    told = ", ".join(f"{name} {count}" for name, count in wrong.items())
-    return f"values in it cannot be read (rows of {told})" if told else ""
+            bad_rows[name] = bad
+    counts = ", ".join(f"{name} {count}" for name, count in bad_rows.items())
+    return f"values in it cannot be read (rows of {counts})" if counts else ""
 
 
-def _wanted(version: str) -> Iterator[str]:
-    """The tables that have to be there; of another release's catalogue it is not known."""
+def _required_tables(version: str) -> Iterator[str]:
+    """Return the required tables; none when another release wrote the catalogue."""
     return iter(metadata.tables if version == HEAD else ())
 
 
 def _as_text(value: bytes) -> object:
-    """What a connection makes of a text: the text, or ``_BROKEN``."""
+    """Decode a text value of a connection; ``_BROKEN`` when it is not valid UTF-8."""
     try:
         return value.decode("utf-8")
     except UnicodeDecodeError:
@@ -144,7 +144,7 @@ def _as_text(value: bytes) -> object:
 
 
 def _checks_of(table: str) -> Mapping[str, _Check]:
-    """Of every column of a table, what says whether a value fits it."""
+    """Return, for every column of a table, a check whether a value fits it."""
     return {column.name: _check_of(column) for column in metadata.tables[table].c}
 
 
@@ -154,7 +154,7 @@ def _check_of(column: Column[Any]) -> _Check:
 
 
 def _is_json(value: object) -> bool:
-    if isinstance(value, int | float):  # SQLite keeps a number in such a column as one
+    if isinstance(value, int | float):  # SQLite stores a number in a JSON column as a number
         return True
     if not isinstance(value, str):
         return False
@@ -192,7 +192,7 @@ _MODULUS = 1 << 128
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableDigest:
-    """The rows of a table: ``digest`` is the same for the same rows in any order."""
+    """The row count of a table, and a hash of its rows that ignores their order."""
 
     name: str
     rows: int
@@ -200,34 +200,34 @@ class TableDigest:
 
 
 def move_catalogue(source: Catalogue, target: str | Path) -> None:
-    """Copy everything in ``source`` to ``target``, a path or a URL that holds no catalogue yet.
+    """Copy everything in ``source`` to ``target``, a path or URL without a catalogue.
 
-    ``source`` is only read: one snapshot of it is copied.
+    One snapshot of ``source`` is copied, and ``source`` is only read.
     """
-    with _target(target) as database, source.snapshot() as there, database.setting_up() as here:
-        if inspect(here).has_table("documents"):
+    with _target(target) as database, source.snapshot() as reader, database.setting_up() as writer:
+        if inspect(writer).has_table("documents"):
             raise StoreError(
-                "there is a catalogue at the target already",
+                "the target already has a catalogue",
                 hint="name an empty database, another ?schema=, or a new file",
             )
-        upgrade(here)
+        upgrade(writer)
         for table in metadata.sorted_tables:
-            here.execute(delete(table))  # what migrations put in is copied as well
-        moved = [_copy(there, here, table) for table in metadata.sorted_tables]
-        for was, now in zip(moved, table_digests(here), strict=True):
+            writer.execute(delete(table))  # rows that migrations inserted are copied as well
+        moved = [_copy(reader, writer, table) for table in metadata.sorted_tables]
+        for was, now in zip(moved, table_digests(writer), strict=True):
             _compare(was, now)
-        if here.dialect.name == "postgresql":
-            _count_on(here)
+        if writer.dialect.name == "postgresql":
+            _advance_sequences(writer)
 
 
 def table_digests(connection: Connection) -> Iterator[TableDigest]:
-    """What a catalogue holds, table by table."""
+    """The digest of every table of a catalogue."""
     return (_digest(table, _rows(connection, table)) for table in metadata.sorted_tables)
 
 
 @contextmanager
 def _target(where: str | Path) -> Iterator[Database]:
-    """The target's database; where it fails, nothing is left of what was made."""
+    """Open the target's database; a failure leaves nothing behind."""
     plain = Database(where)
     path = plain.path
     if path is None:
@@ -236,7 +236,7 @@ def _target(where: str | Path) -> Iterator[Database]:
         return
     plain.close()
     if path.exists():
-        raise StoreError(f"{path} is there already", hint="move it away, or name another file")
+        raise StoreError(f"{path} already exists", hint="move it away, or name another file")
     part = path.with_name(f"{path.name}.part")
     drop_file(part)
     database = Database(part)
@@ -251,22 +251,22 @@ def _target(where: str | Path) -> Iterator[Database]:
 
 
 def drop_file(path: Path) -> None:
-    """Remove a catalogue's file that nobody has open, with what belongs to it."""
+    """Remove a catalogue's file that nobody has open, with its logs and lock."""
     for suffix in ("", ".lock", *WAL_SUFFIXES):
         path.with_name(f"{path.name}{suffix}").unlink(missing_ok=True)
 
 
-def _copy(there: Connection, here: Connection, table: Table) -> TableDigest:
+def _copy(reader: Connection, writer: Connection, table: Table) -> TableDigest:
     def passing() -> Iterator[Row[Any]]:
         waiting: list[dict[str, Any]] = []
-        for row in _rows(there, table):
+        for row in _rows(reader, table):
             waiting.append(dict(row._mapping))
             if len(waiting) == ROWS_AT_ONCE:
-                here.execute(insert(table), waiting)
+                writer.execute(insert(table), waiting)
                 waiting = []
             yield row
         if waiting:
-            here.execute(insert(table), waiting)
+            writer.execute(insert(table), waiting)
 
     return _digest(table, passing())
 
@@ -286,7 +286,7 @@ def _digest(table: Table, rows: Iterable[Row[Any]]) -> TableDigest:
 
 
 def _plain(value: object) -> object:
-    """As JSON takes it; kinds that it does not know are told apart by a name."""
+    """Return ``value`` as JSON; types that JSON lacks are tagged with a name."""
     match value:
         case bytes():
             return {"bytes": hashlib.blake2b(value, digest_size=16).hexdigest()}
@@ -298,14 +298,14 @@ def _plain(value: object) -> object:
 def _compare(was: TableDigest, now: TableDigest) -> None:
     if was != now:
         raise StoreError(
-            f"the copy of {was.name} is not the same: {was.rows:,} rows ({was.digest}) became "
+            f"the copy of {was.name} differs: {was.rows:,} rows ({was.digest}) became "
             f"{now.rows:,} ({now.digest})",
             hint="nothing was changed; please report this",
         )
 
 
-def _count_on(connection: Connection) -> None:
+def _advance_sequences(connection: Connection) -> None:
     for table in metadata.sorted_tables:
         (key, *others) = table.primary_key.columns
         if not others and isinstance(key.type, Integer):
-            postgresql.count_on(connection, key)
+            postgresql.advance_sequence(connection, key)

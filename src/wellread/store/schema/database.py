@@ -1,4 +1,4 @@
-"""Connections, transactions and upgrades, alike for SQLite and PostgreSQL."""
+"""Database connections, transactions and schema upgrades for SQLite and PostgreSQL."""
 
 from __future__ import annotations
 
@@ -40,22 +40,22 @@ T = TypeVar("T")
 
 
 class Database:
-    """One engine with its pool. Methods may be called from any thread.
+    """A database engine with its connection pool. Thread-safe.
 
     Attributes:
         path: the SQLite file; None on a server.
-        where: what was given; holds the password.
-        schema: the one that holds the tables.
+        where: the path or URL it was opened with, including the password.
+        schema: the database schema that holds the tables.
     """
 
     def __init__(self, where: str | Path) -> None:
-        """Raises StoreError when ``where`` is neither a path nor a database URL."""
+        """Raise StoreError when ``where`` is neither a path nor a database URL."""
         self.path = _path_of(where)
         self.where = str(where)
         with _errors("open the catalogue"):
             if self.path:
                 self.engine, self.schema = sqlite.make_engine(self.path), "main"
-                self._held = sqlite.HeldFiles(self.engine, self.path)
+                self._held = sqlite.OpenFiles(self.engine, self.path)
             else:
                 self.engine = postgresql.make_engine(self.where)
                 self.schema = postgresql.address_of(self.where)[1]
@@ -68,7 +68,7 @@ class Database:
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """A transaction that only reads: one snapshot, never blocked by a writer."""
+        """Open a read-only transaction: one snapshot, never blocked by a writer."""
         with _errors("read the catalogue"), self.engine.connect() as plain:
             if self.path:
                 yield plain
@@ -79,9 +79,9 @@ class Database:
 
     @contextmanager
     def write(self, seconds: float = postgresql.LOCK_SECONDS) -> Iterator[Connection]:
-        """A transaction that writes: committed at the end, undone by an exception.
+        """Open a write transaction, committed at the end and rolled back by an exception.
 
-        There is one writer at a time; the others wait, on a server for at most ``seconds``.
+        Writers take turns; on a server they wait for at most ``seconds``.
         """
         with _errors("write to the catalogue"), self.engine.connect() as plain:
             connection = plain.execution_options(**{sqlite.WRITE_OPTION: True})
@@ -94,7 +94,7 @@ class Database:
 
     @contextmanager
     def setting_up(self) -> Iterator[Connection]:
-        """A transaction for migrations, in which nobody else writes; makes what they need."""
+        """Open an exclusive write transaction for migrations, and prepare the schema."""
         with self.write(sqlite.UPGRADE_SECONDS) as connection:
             if not self.path:
                 postgresql.make_schema(connection, self.schema)
@@ -104,37 +104,37 @@ class Database:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Only one process at a time is in here: for setting up and upgrading.
+        """Exclude other processes inside the context, for setting up and upgrading.
 
-        A server has a lock of its own for it (``setting_up``).
+        On a server, ``setting_up`` takes the lock.
         """
         if self.path is None:
             yield
             return
-        with sqlite.alone(self.path):
+        with sqlite.exclusive(self.path):
             yield
 
     def check_files(self) -> None:
-        """Refuse to go on with files that others put away or replaced."""
+        """Raise when the database's files were moved or replaced by another process."""
         if self.path and (lost := self._held.lost()):
             raise StoreError(
-                f"{lost} is not the file any more that this process has open: what it writes is "
-                "lost when it ends",
-                hint="stop it, look with 'wellread verify', and start it again",
+                f"{lost} is no longer the file that this process has open, so everything the "
+                "process writes will be lost when it ends",
+                hint="stop it, check with 'wellread verify', and start it again",
             )
 
     def forget_deleted(self) -> bool:
-        """Take deleted content out of the write-ahead log too, where there is one of our own.
+        """Remove deleted content from SQLite's write-ahead log; a server needs nothing.
 
-        False when a reader that is busy just now made SQLite leave it to the next call.
+        Returns False when a busy reader prevented it; call again later.
         """
         if not self.path:
             return True
         with _errors("clean up the catalogue"):
-            return sqlite.empty_log(self.engine)
+            return sqlite.truncate_log(self.engine)
 
     def rewrite(self, tables: Iterable[str]) -> bool:
-        """Write file or tables anew without deleted rows; False when a reader needs some still."""
+        """Rewrite the file or tables without deleted rows; False if a reader still needs some."""
         if self.path:
             sqlite.rewrite(self.path)
             return self.forget_deleted()
@@ -142,32 +142,32 @@ class Database:
             return postgresql.rewrite(self.engine, tables)
 
     def close(self) -> None:
-        """Give all connections back."""
+        """Close all connections."""
         self.engine.dispose()
 
 
 class Moment(TypeDecorator[datetime]):
-    """A moment, kept and given back in UTC. Without a zone it is taken as UTC."""
+    """A time column, stored and returned in UTC; a time without a zone is taken as UTC."""
 
     impl = DateTime(timezone=True)
     cache_ok = True
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        """To UTC; SQLite keeps no zone, so it gets none."""
+        """Convert to UTC, without the zone for SQLite, which stores none."""
         if value is None:
             return None
         moment = value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
         return moment.replace(tzinfo=None) if dialect.name == "sqlite" else moment
 
     def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        """With the zone again."""
+        """Restore the zone."""
         if value is None:
             return None
         return value.replace(tzinfo=UTC) if dialect.name == "sqlite" else value.astimezone(UTC)
 
 
 def _path_of(where: str | Path) -> Path | None:
-    """The SQLite file that ``where`` names; None for a URL of PostgreSQL."""
+    """Return the SQLite file that ``where`` names; None for a PostgreSQL URL."""
     if isinstance(where, Path):
         return where
     if "://" not in where:
@@ -182,7 +182,7 @@ def _path_of(where: str | Path) -> Path | None:
             f"{where!r} is not a database URL", hint=f"give a path, or {postgresql.EXAMPLE}"
         ) from error
     if not url.database or url.database == ":memory:":
-        raise StoreError("a catalogue in memory would be lost", hint="give the path of a file")
+        raise StoreError("the catalogue cannot be in memory", hint="give the path of a file")
     return Path(url.database)
 
 
@@ -195,46 +195,46 @@ def _errors(action: str) -> Iterator[None]:
         if sqlite.is_damage(reason):
             raise DamageError(
                 f"could not {action}: its file is damaged",
-                hint="'wellread verify --repair' puts the newest backup in its place, or says how "
-                "to add the sources again",
+                hint="'wellread verify --repair' restores the newest backup, or explains how to "
+                "add the sources again",
             ) from error
         if isinstance(error, ValueError) and not isinstance(error, UnicodeError):
-            raise  # of what is to be stored
+            raise  # the value to store is invalid
         raise StoreError(
             f"could not {action}: {reason}",
-            hint="check that the database is reachable, unlocked and has room",
+            hint="check that the database is reachable, unlocked and has free space",
         ) from error
 
 
 class CataloguePart:
-    """A part of the catalogue. Every method of every part raises StoreError on failure."""
+    """Base class of the catalogue's parts, whose methods raise StoreError on failure."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def _rows(self, statement: Executable) -> Sequence[Any]:
-        """All rows of one statement that only reads."""
+        """Return all rows of a read-only statement."""
         with self._database.read() as connection:
             return connection.execute(statement).all()
 
     def _values(self, statement: Executable) -> list[Any]:
-        """The first column of ``_rows``."""
+        """Return the first column of all rows of a read-only statement."""
         return [row[0] for row in self._rows(statement)]
 
     def _rows_in(self, statement: Select[Any], values: Iterable[str]) -> list[Any]:
-        """``rows_in``, in a transaction of its own."""
+        """Run ``rows_in`` in its own transaction."""
         with self._database.read() as connection:
             return list(rows_in(connection, statement, values))
 
     def _stream(self, statement: Executable) -> Iterator[Any]:
-        """``_rows`` from one snapshot, a few thousand in memory at a time."""
+        """Yield the rows of one snapshot, with a few thousand in memory at a time."""
         with self._database.read() as connection:
             streaming = connection.execution_options(yield_per=STREAM_ROWS)
-            with streaming.execute(statement) as rows:  # closed too where not all are taken
+            with streaming.execute(statement) as rows:  # closed even when the caller stops early
                 yield from rows
 
     def _run(self, *statements: Executable) -> None:
-        """Statements that write, in one transaction."""
+        """Run write statements in one transaction."""
         with self._database.write() as connection:
             for statement in statements:
                 connection.execute(statement)
@@ -245,7 +245,7 @@ Method = Callable[Concatenate[CataloguePart, P], T]
 
 
 def reading(query: Query[P, T]) -> Method[P, T]:
-    """``query`` as a method of a part: in a transaction of its own, which only reads."""
+    """Turn ``query`` into a method of a part that runs in its own read-only transaction."""
 
     @wraps(query)
     def method(part: CataloguePart, /, *args: P.args, **options: P.kwargs) -> T:
@@ -256,7 +256,7 @@ def reading(query: Query[P, T]) -> Method[P, T]:
 
 
 def writing(change: Query[P, T]) -> Method[P, T]:
-    """``change`` as a method of a part: in a transaction of its own."""
+    """Turn ``change`` into a method of a part that runs in its own write transaction."""
 
     @wraps(change)
     def method(part: CataloguePart, /, *args: P.args, **options: P.kwargs) -> T:
@@ -266,39 +266,39 @@ def writing(change: Query[P, T]) -> Method[P, T]:
     return method
 
 
-def made_of(kind: Callable[..., T], rows: Iterable[Any]) -> list[T]:
-    """A value of each row, whose columns are called like the value's fields."""
+def rows_to_values(kind: Callable[..., T], rows: Iterable[Any]) -> list[T]:
+    """Convert each row to a ``kind`` whose fields have the names of the columns."""
     return [kind(**row._mapping) for row in rows]
 
 
-def aside(column: ColumnElement[str]) -> ColumnElement[str]:
-    """``column`` as a condition that no index is read for: the rows are found by another one.
+def without_index(column: ColumnElement[str]) -> ColumnElement[str]:
+    """Return ``column`` in a form that keeps the query planner from using its index.
 
-    SQLite takes any equality for rarer than a list of ids, and would read a whole collection.
+    SQLite assumes that an equality is rarer than a list of ids, and would read a whole collection.
     """
     return column.concat("")
 
 
-AT_ONCE = 500  # values in one IN (...): far below every database's limit
+AT_ONCE = 500  # values in one IN (...), far below every database's limit
 
 
 def chunks(values: Iterable[T]) -> Iterator[list[T]]:
-    """``values`` in lists of at most ``AT_ONCE``."""
+    """Split ``values`` into lists of at most ``AT_ONCE``."""
     iterator = iter(values)
     while chunk := list(islice(iterator, AT_ONCE)):
         yield chunk
 
 
 def rows_in(connection: Connection, statement: Select[Any], values: Iterable[str]) -> Iterator[Any]:
-    """The rows of ``statement`` for all ``values`` of its expanding parameter ``values``."""
+    """Yield the rows of ``statement`` for all ``values`` of its expanding parameter."""
     for chunk in chunks(dict.fromkeys(values)):
         yield from connection.execute(statement, {"values": chunk})
 
 
-def trim(connection: Connection, moment: Column[Any], before: datetime) -> int:
-    """Delete the rows whose ``moment`` lies before; how many went.
+def delete_oldest_day(connection: Connection, moment: Column[Any], before: datetime) -> int:
+    """Delete rows whose ``moment`` is earlier than ``before``, and return their number.
 
-    Of those only the oldest day's: where the clock is wrong, the rest is still there to be kept.
+    Only the oldest day's rows go, so that a wrong clock cannot delete everything.
     """
     oldest = connection.execute(select(func.min(moment))).scalar()
     if oldest is None:
@@ -311,11 +311,11 @@ MIGRATIONS = Path(__file__).parent.parent / "migrations"
 
 
 def check_known(schema: str) -> None:
-    """Refuse a schema that no migration of this release makes; nothing is written then."""
+    """Raise for a schema version that this release does not know."""
     if not any(path.name.startswith(f"{schema}_") for path in (MIGRATIONS / "versions").iterdir()):
         raise StoreError(
-            f"the catalogue's schema {schema!r} is not known here",
-            hint="it was written by a newer Wellread; update this one",
+            f"this release does not know the catalogue's schema {schema!r}",
+            hint="a newer Wellread wrote it; update this one",
         )
 
 
@@ -332,14 +332,14 @@ def upgrade(connection: Connection) -> None:
     command.upgrade(config, "head")
 
 
-class Folded(FunctionElement[str]):
-    """A text without capitals, of any script; databases' own ``lower`` differ."""
+class Casefold(FunctionElement[str]):
+    """SQL function that casefolds text of any script; the databases' own ``lower`` differ."""
 
     name = "folded"
     inherit_cache = True
     type = String()
 
 
-@compiles(Folded)
-def _folded(element: Folded, compiler: Any, **options: Any) -> str:
+@compiles(Casefold)
+def _folded(element: Casefold, compiler: Any, **options: Any) -> str:
     return f"folded({compiler.process(element.clauses, **options)})"

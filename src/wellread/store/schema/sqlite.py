@@ -1,4 +1,4 @@
-"""The catalogue as an SQLite file: how connections are set up, and which errors mean damage."""
+"""The catalogue as an SQLite file: connections, rewriting it, and recognising damage."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from sqlalchemy import Connection, Engine, create_engine, event, text
 from wellread.errors import StoreError
 
 WRITE_OPTION = "wellread_write"
-WAL_SUFFIXES = ("-wal", "-shm", "-journal")  # of files that belong to a database's
+WAL_SUFFIXES = ("-wal", "-shm", "-journal")  # of the files beside a database file
 BUSY_SECONDS = 30
-READER_SECONDS = 5.0  # that deletes wait for a reader, to empty the write-ahead log
+READER_SECONDS = 5.0  # how long emptying the write-ahead log waits for readers
 UPGRADE_SECONDS = 600.0
-# FULL, not NORMAL: once a commit has flipped a version, the old version's rows leave the index.
-# A flip that a power cut could undo would leave a live version without rows.
+# FULL, not NORMAL: after the commit of a new version the old version's index rows are removed. If
+# a power cut could undo that commit, the version live again would have no rows.
 PRAGMAS = (
     f"busy_timeout={BUSY_SECONDS * 1000}",
     "journal_mode=WAL",
     "synchronous=FULL",
     "foreign_keys=ON",
-    "secure_delete=ON",  # what a deleted document said is overwritten, not only unlinked
+    "secure_delete=ON",  # deleted text is overwritten, not only unlinked
     "cache_size=-32768",
     "mmap_size=268435456",
     "temp_store=MEMORY",
@@ -36,19 +36,19 @@ REWRITE_PRAGMAS = ("secure_delete=ON", "synchronous=FULL", "temp_store=FILE")
 
 _NAMES = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_IOERR_SHORT_READ", "SQLITE_FORMAT")
 _OF_THE_FILE = ("no such table", "no such column", "Could not decode to UTF-8", "malformed")
-_OF_A_VALUE = ("Couldn't parse", "Invalid isoformat string")  # moments
+_OF_A_VALUE = ("Couldn't parse", "Invalid isoformat string")  # messages about stored times
 
-FileNumber = tuple[int, int]  # of its disk, and on it
+FileNumber = tuple[int, int]  # device and inode
 
 
 def make_engine(path: Path) -> Engine:
-    """The engine of the file ``path``; its folder is made when it is not there."""
+    """Create an engine of the file ``path``, and its folder when it is missing."""
     path.parent.mkdir(parents=True, exist_ok=True)
     engine = create_engine(f"sqlite:///{path}")
 
     @event.listens_for(engine, "connect")
     def prepare(raw: Any, _record: object) -> None:
-        # The driver's own transactions leave SELECT and DDL outside; "begin" below opens ours.
+        # The driver's own transactions exclude SELECT and DDL; "begin" below starts ours.
         raw.isolation_level = None
         cursor = raw.cursor()
         for pragma in PRAGMAS:
@@ -58,18 +58,18 @@ def make_engine(path: Path) -> Engine:
 
     @event.listens_for(engine, "begin")
     def begin(connection: Connection) -> None:
-        # A writer takes its lock at once: to upgrade a stale snapshot fails without waiting.
+        # A writer locks at once: upgrading a stale snapshot would fail without waiting.
         writes = connection.get_execution_options().get(WRITE_OPTION)
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
     return engine
 
 
-class HeldFiles:
-    """Which files the connections of an engine hold: the database, and its write-ahead log.
+class OpenFiles:
+    """Tracks the files that an engine's connections have open: database and write-ahead log.
 
-    They are told by their numbers on the disk, and not opened: closing one would drop the locks of
-    this process on it (``recovery.file_bytes``).
+    They are identified by device and inode without being opened, because closing one would drop
+    this process's locks on it (``recovery.file_bytes``).
     """
 
     def __init__(self, engine: Engine, path: Path) -> None:
@@ -79,17 +79,17 @@ class HeldFiles:
         event.listen(engine, "close", self._closed)
 
     def lost(self) -> str:
-        """The name of a file that is not the one at its path any more; empty when all are."""
-        for held in list(self._held.values()):
-            for path, number in held:
+        """Return the name of an open file that was replaced on disk; empty when none was."""
+        for files in list(self._held.values()):
+            for path, number in files:
                 if _number_of(path) != number:
                     return path.name
         return ""
 
     def _opened(self, raw: Any, _record: object) -> None:
         raw.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall()  # opens the log
-        found = [(path, _number_of(path)) for path in self._paths]
-        self._held[id(raw)] = [(path, number) for path, number in found if number]
+        numbers = [(path, _number_of(path)) for path in self._paths]
+        self._held[id(raw)] = [(path, number) for path, number in numbers if number]
 
     def _closed(self, raw: Any, _record: object) -> None:
         self._held.pop(id(raw), None)
@@ -104,7 +104,7 @@ def _number_of(path: Path) -> FileNumber | None:
 
 
 def is_damage(error: object) -> bool:
-    """Whether an error says that the file is damaged, and not that it is in use or has no room."""
+    """Whether an error means a damaged file, as opposed to a busy file or a full disk."""
     match error:
         case JSONDecodeError() | zlib.error():
             return True
@@ -117,20 +117,20 @@ def is_damage(error: object) -> bool:
 
 
 @contextmanager
-def alone(path: Path) -> Iterator[None]:
-    """Only one process at a time is in here with the file ``path``."""
+def exclusive(path: Path) -> Iterator[None]:
+    """Exclude other processes from the file ``path`` inside the context."""
     try:
         with FileLock(path.with_name(f"{path.name}.lock"), timeout=UPGRADE_SECONDS):
             yield
     except Timeout as error:
         raise StoreError(
-            f"{path} has been in the hands of another process for {UPGRADE_SECONDS:.0f} seconds",
+            f"{path} has been locked by another process for {UPGRADE_SECONDS:.0f} seconds",
             hint="wait for its upgrade to end and try again",
         ) from error
 
 
-def empty_log(engine: Engine) -> bool:
-    """Take deleted content out of the write-ahead log; False when a reader is busy just now."""
+def truncate_log(engine: Engine) -> bool:
+    """Remove deleted content from the write-ahead log; False when a reader is busy."""
     with engine.connect() as plain:
         connection = plain.execution_options(isolation_level="AUTOCOMMIT")
         connection.execute(text(f"PRAGMA busy_timeout={int(READER_SECONDS * 1000)}"))
@@ -140,7 +140,7 @@ def empty_log(engine: Engine) -> bool:
 
 
 def rewrite(path: Path) -> None:
-    """Write the file anew without what was deleted."""
+    """Rewrite the file without deleted content."""
     try:
         with closing(sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)) as plain:
             for pragma in REWRITE_PRAGMAS:
@@ -149,7 +149,7 @@ def rewrite(path: Path) -> None:
     except sqlite3.Error as error:
         raise StoreError(
             f"could not rewrite the catalogue: {error}",
-            hint="check that the disk has room for a second copy of it",
+            hint="check that the disk has space for a second copy of it",
         ) from error
 
 

@@ -1,4 +1,4 @@
-"""The values that the catalogue keeps: accounts, sources, gaps, feedback, figures."""
+"""Data types stored in the catalogue: accounts, sources, gaps, feedback and statistics."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from wellread.types import Document, Kind, Passage, Span
 
 Role = Literal["reader", "editor", "admin"]
 Scope = Literal["read", "ask", "edit", "admin"]
-ROLES: tuple[Role, ...] = ("reader", "editor", "admin")  # each may what those before it may
+ROLES: tuple[Role, ...] = ("reader", "editor", "admin")  # each includes the rights before it
 SCOPES_OF: Mapping[str, frozenset[Scope]] = {
     "reader": frozenset(("read", "ask")),
     "editor": frozenset(("read", "ask", "edit")),
     "admin": frozenset(("read", "ask", "edit", "admin")),
 }
 SCOPES: tuple[Scope, ...] = ("read", "ask", "edit", "admin")
-ALL = "*"  # the name by which a grant means every collection
-OIDC = "oidc"  # the source of what an identity provider said
+ALL = "*"  # the collection name in a grant for every collection
+OIDC = "oidc"  # the source of groups named by an identity provider
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class User:
-    """An account."""
+    """A user account."""
 
     id: str
     name: str
@@ -39,7 +39,7 @@ class User:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserGroup:
-    """Users that share grants; ``source``: ``oidc`` when a provider named it."""
+    """Users that share grants; ``source`` is ``oidc`` when an identity provider named the group."""
 
     id: str
     name: str
@@ -49,7 +49,7 @@ class UserGroup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grant:
-    """A collection (or ``*``) opened to a user or a group, by name; the other name is empty."""
+    """A role in a collection (or ``*``) for the user or the group whose name is not empty."""
 
     collection: str
     role: Role
@@ -59,7 +59,7 @@ class Grant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiKey:
-    """A key as its owner sees it; the key itself is kept nowhere."""
+    """An API key as its owner sees it; the key itself is not stored."""
 
     id: str
     user_id: str
@@ -75,7 +75,7 @@ class ApiKey:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebSession:
-    """A browser that is signed in; ``agent``: what it calls itself."""
+    """A signed-in browser; ``agent`` is its User-Agent."""
 
     id: str
     user_id: str
@@ -87,7 +87,7 @@ class WebSession:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditEntry:
-    """One thing that somebody did."""
+    """An action of a user, as recorded in the audit log."""
 
     id: int
     at: datetime
@@ -105,7 +105,7 @@ class AuditEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rights:
-    """What one request may do."""
+    """The rights of one request."""
 
     user: User | None
     asker: Asker
@@ -115,34 +115,34 @@ class Rights:
     session_id: str = ""
 
     def may_edit(self, collection: str) -> bool:
-        """Whether material of the collection may be added and removed."""
+        """Whether the request may add and remove material of the collection."""
         if "edit" not in self.scopes:
             return False
         return isinstance(self.edits, Everything) or collection in self.edits
 
     @property
     def is_admin(self) -> bool:
-        """Whether it may change settings and users."""
+        """Whether the request may change settings and users."""
         return "admin" in self.scopes
 
 
 SourceStatus = Literal["added", "updated", "unchanged", "failed", "skipped"]
 WriteAction = Literal["write", "remove"]
 VersionKey = tuple[str, str]  # (document_id, version)
-REMOVED = "(removed)"  # stands for a name that went with what it named
+REMOVED = "(removed)"  # replaces the name of something that was removed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceRecord:
-    """One input as it was last seen.
+    """A source (file, page or feed) as it was last read.
 
     Attributes:
-        digest: hash of the bytes; with size and mtime it says whether to read them again.
+        digest: hash of the bytes; with size and mtime it decides whether to read them again.
         reason: why it failed or was skipped; empty otherwise.
-        seen_at: when it was last looked at; None takes the time of recording.
+        seen_at: when it was last checked; None means the time of recording.
         root: the input under which it was found (a folder, a feed, or the source itself).
-        etag, last_modified: what the web server said, for the next conditional request.
-        poll_after: the web server is not asked again before.
+        etag, last_modified: the web server's headers, for the next conditional request.
+        poll_after: the time before which the web server is not asked again.
     """
 
     collection: str
@@ -171,11 +171,11 @@ class DocumentChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceChange:
-    """Everything that one source yields now.
+    """The current content of one source.
 
     Attributes:
-        accumulates: what it yielded before and no more stays (a feed that shows its newest
-            entries only); else it is deleted.
+        accumulates: whether documents that it no longer lists are kept, as for a feed that shows
+            only its newest entries; otherwise they are deleted.
     """
 
     record: SourceRecord
@@ -185,7 +185,7 @@ class SourceChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PendingWrite:
-    """Index rows that may be there and should not (``remove``), or be half there (``write``)."""
+    """Index rows that may be left over (``remove``) or incomplete (``write``)."""
 
     document_id: str
     version: str
@@ -195,7 +195,7 @@ class PendingWrite:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KindCount:
-    """How many documents and passages of one kind a collection holds."""
+    """The number of documents and passages of one kind in a collection."""
 
     collection: str
     kind: Kind
@@ -206,7 +206,7 @@ class KindCount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredAnswer:
-    """Facts about an answer that was given."""
+    """A stored answer without its text."""
 
     id: str
     question: str
@@ -224,14 +224,14 @@ GapStatus = Literal["open", "planned", "closed"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gap:
-    """A question that was not answered, or not well, and why.
+    """A question that was not answered, or not well, with the reason.
 
     Attributes:
-        scope: the collections that it was asked of; none: all. ``limits``: other filters, plain.
-        answer_id: what was answered; ``closed_by``: the answer that closed it, empty when it was
-            closed by hand.
-        tried: why it stayed open when it was asked again.
-        asked: how often, by its owner; ``asked_at``: the last time.
+        scope: the collections that it was asked of; empty for all. ``limits``: other filters.
+        answer_id: the answer given; ``closed_by``: the answer that closed the gap, empty when it
+            was closed by hand.
+        tried: why it stayed open when it was last retried.
+        asked: how often its owner asked it; ``asked_at``: the last time.
     """
 
     id: int
@@ -253,20 +253,20 @@ class Gap:
 
     @property
     def filed_at(self) -> datetime:
-        """When the material was last found wanting."""
+        """The last time that the material did not answer the question."""
         return self.asked_at or self.created_at
 
 
-Score = int | float  # in this order: a rating comes back as it was given, 0 as 0 and 0.0 as 0.0
+Score = int | float  # in this order, so that 0 is restored as 0 and 0.0 as 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BetterCitation:
-    """The place that an expert gives as the proof of a sentence, or of their correction.
+    """The passage that an expert names as the proof of a sentence or of a correction.
 
     Attributes:
-        version: of the document as the expert read it.
-        content: a hash of the words at ``span``; when these change, what rests on them expires.
+        version: the document version that the expert read.
+        content: a hash of the words at ``span``; feedback based on them expires when they change.
     """
 
     document_id: str
@@ -280,13 +280,13 @@ class SentenceRating:
     """An expert's judgement of one sentence.
 
     Attributes:
-        sentence: its place, from 0, in ``Answer.sentences``.
-        content: a hash of its words, by which it is known again.
-        score: 0-100; None: not rated. 0 is the worst rating, and not the same.
-        harmful, content_issue: None: not said.
-        source_fault: whether the cited source itself is wrong; False: it is right and was misread;
-            None: not said.
-        correction: what it should say, in the expert's words; empty when nothing is put right.
+        sentence: its index in ``Answer.sentences``, from 0.
+        content: a hash of its words, by which it is recognised.
+        score: 0-100, or None when not rated; 0 is the worst rating.
+        harmful, content_issue: None when not stated.
+        source_fault: whether the cited source itself is wrong; False when it is right but was
+            misread; None when not stated.
+        correction: the expert's wording of the sentence; empty without a correction.
     """
 
     sentence: int
@@ -302,16 +302,16 @@ class SentenceRating:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Feedback:
-    """One person's word on one answer of this knowledge base.
+    """One person's feedback on one answer.
 
     Attributes:
-        author: who gave it, as the system knows them; never what a client says of itself.
-        question: of the answer, as it is understood without earlier turns.
-        score: of the whole answer, 0-100; None: not rated.
-        correction: what the answer should say instead; empty when it is not put right.
-        citations: what the correction rests on.
-        by: whom an imported file names as the expert: words to show, no identity.
-        expired: why it counts no more, in words; empty while it does.
+        author: the authenticated user; never a name that a client claims.
+        question: the answer's question, rewritten to be understood without earlier turns.
+        score: the rating of the whole answer, 0-100; None when not rated.
+        correction: the expert's wording of the answer; empty without a correction.
+        citations: the sources of the correction.
+        by: the expert that an imported file names, for display only.
+        expired: why it no longer counts; empty while it does.
     """
 
     id: str
@@ -330,16 +330,16 @@ class Feedback:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sums:
-    """Answers and what they add up to.
+class AnswerTotals:
+    """Statistics of a set of answers.
 
     Attributes:
-        cited: answered, with citations; ``uncited``: answered without any.
-        unanswered: the material did not hold it.
-        asked_back: it was asked what is meant, or nothing was asked.
-        cached: given before and given again; counted in all others, too.
-        high, medium, low: bands of confidence of those that were answered.
-        confidence: their mean; 0 when there are none.
+        cited: answered with citations; ``uncited``: answered without any.
+        unanswered: not answered by the material.
+        asked_back: answered with a clarifying question, or the input was not a question.
+        cached: answered from the cache; these are counted in the other fields, too.
+        high, medium, low: confidence bands of the answered questions.
+        confidence: their mean confidence; 0 when there are none.
         cost: in US dollars.
     """
 
@@ -367,8 +367,8 @@ class Sums:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Counted:
-    """Answers of one day (``2026-03-18``) or hour (``2026-03-18 12``), in UTC."""
+class AnswersPerPeriod:
+    """Statistics of one day (``2026-03-18``) or hour (``2026-03-18 12``) in UTC."""
 
     start: str
     asked: int
@@ -380,7 +380,7 @@ class Counted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Latency:
-    """Seconds of one step; ``percentiles`` are those of ``PERCENTILES``, by the nearest rank."""
+    """Seconds of one step, with the nearest-rank percentiles of ``PERCENTILES``."""
 
     name: str
     answers: int
@@ -390,7 +390,7 @@ class Latency:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Topic:
-    """What answers were about: ``kind`` is ``collection``, ``field`` or ``word``."""
+    """A topic of answers; ``kind`` is ``collection``, ``field`` or ``word``."""
 
     kind: str
     topic: str
@@ -400,7 +400,7 @@ class Topic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GapCount:
-    """Questions of one kind and status in the ledger of gaps."""
+    """The number of gaps of one kind and status."""
 
     kind: str
     status: str
@@ -408,8 +408,8 @@ class GapCount:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spent:
-    """Calls of one purpose, provider and model; ``cost`` in US dollars, ``seconds`` of all."""
+class ModelUsageTotal:
+    """Total use of a model for one purpose; ``cost`` is in US dollars."""
 
     purpose: str
     provider: str

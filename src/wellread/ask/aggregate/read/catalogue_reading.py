@@ -1,11 +1,11 @@
-"""Reads the words of a question to the catalogue: names are looked up, the rest is by examples.
+"""Parses a catalogue question: names by lookup, other words by a model trained on examples.
 
-What can be looked up (nouns, people, values of the taxonomy, times, entities) becomes slots, "How
-many {noun} mention {topic}?", and a word that no example of such a question has is a part of the
-topic. What a word is may be open ("category" divides, or is counted), so a linear model over the
-words, pairs and triples of words scores all ways to take it, and the best one counts. One of its
-readings is that the texts are asked, and not the catalogue. ``benchmarks/train_catalogue.py``
-writes its numbers, from examples that stand there as plain lines.
+Nouns, people, taxonomy values, times and entities are looked up and become slots: "How many {noun}
+mention {topic}?". A word that occurs in no training question is part of the topic. A word may have
+several roles ("category" groups, or is counted), so a linear model over words, pairs and triples
+scores every combination and the best one wins. One possible reading is that the question concerns
+the texts, not the catalogue. ``benchmarks/train_catalogue.py`` trains the model from examples
+listed there.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from wellread.ask.aggregate.read.query import (
 )
 from wellread.ask.understand.mentions import people_in
 from wellread.ask.understand.question_type import FIRST, LAST, pairs_and_triples
-from wellread.ask.understand.time_windows import of_days
+from wellread.ask.understand.time_windows import date_filters
 from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.store.catalogue.documents.listings import FIELDS
 from wellread.text.english import NUMBER_WORDS, PREPOSITIONS, STOP_WORDS
@@ -59,7 +59,7 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CatalogueModel:
-    """What was learned.
+    """The trained parameters of a question classifier.
 
     Attributes:
         readings: the columns of the weights, ``NAMING`` among them.
@@ -86,7 +86,7 @@ class CatalogueModel:
         return dict(zip(self.readings, map(float, scaled), strict=True))
 
     def explains(self, reading: str, word: str) -> bool:
-        """Whether a slot, or a word that is none, may stand in a question that is read so."""
+        """Whether a word or slot may occur in a question with this reading."""
         told = self.words.get(word, frozenset())
         if word.startswith("{"):
             return reading in told
@@ -106,13 +106,13 @@ class CatalogueModel:
 
 
 def features(masked: Sequence[str]) -> list[str]:
-    """The words, pairs and triples of words of a masked question, each once."""
+    """The distinct words, pairs and triples of a masked question."""
     return list(dict.fromkeys((*masked, *pairs_and_triples(masked))))
 
 
 @cache
 def learned(name: str = FILE) -> CatalogueModel:
-    """A model that ships."""
+    """Load one of the shipped models."""
     with (resources.files(__package__) / name).open("rb") as file, np.load(file) as kept:
         around: dict[str, set[tuple[str, str]]] = {}
         for line in kept["around"]:
@@ -167,7 +167,7 @@ _NEEDED: Mapping[str, tuple[frozenset[str], ...]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
-    """Some words of the question as one slot, or one word; no slot for what says nothing."""
+    """Consecutive words of the question that fill a slot, or one word; filler has no slot."""
 
     slot: str
     first: int
@@ -182,7 +182,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """What a question is read as.
+    """One interpretation of a question.
 
     Attributes:
         naming: documents have to name the topic; else a link to it will do, too.
@@ -199,16 +199,16 @@ class Reading:
 
     @property
     def sure(self) -> bool:
-        """Whether the catalogue is asked, and the reading fits well enough to answer by it."""
+        """Whether the question is clearly about the catalogue and fits this reading."""
         return self.name != TEXTS and self.score >= max(LEAST, self.texts + SURE)
 
     def filled(self, slot: str) -> list[Piece]:
-        """The pieces of a slot."""
+        """The pieces that fill a slot."""
         return [piece for piece in self.pieces if piece.slot == slot]
 
 
 def joined(words: Sequence[str]) -> list[str]:
-    """Words and slots with each run of a topic as one."""
+    """Words and slots, with adjacent topic pieces merged."""
     return [words[start] for start, _ in _runs(words)]
 
 
@@ -236,7 +236,7 @@ def _runs(words: Sequence[str]) -> list[tuple[int, int]]:
 
 
 class QuestionWords:
-    """The words of a question, and as what each of them may be taken."""
+    """The words of a question with the slots that each word could fill."""
 
     def __init__(self, analysis: Analysis, vocabulary: Vocabulary) -> None:
         self.analysis, self.vocabulary = analysis, vocabulary
@@ -262,7 +262,7 @@ class QuestionWords:
         return (inside[0], inside[-1] + 1) if inside else (0, 0)
 
     def _add_limits(self) -> None:
-        """What is read as a limit already is nothing else."""
+        """Mark words that were already read as a limit, so that they get no other role."""
         known = nouns(self.vocabulary)
         for one in self.analysis.constraints:
             first, last = self.places(one.span)
@@ -291,7 +291,7 @@ class QuestionWords:
             first, last = self.places(Span(start=one.start, end=one.end))
             inside = one.period.first <= held[1] and held[0] <= one.period.last
             if one.period.month is None and inside and first < last:
-                filters = of_days(one.period.first, one.period.last)
+                filters = date_filters(one.period.first, one.period.last)
                 piece = Piece(slot=WHEN, first=first, last=last, filters=filters)
                 self.options[first].append(piece)
 
@@ -347,7 +347,7 @@ class QuestionWords:
         return piece
 
     def _names(self) -> Iterator[Piece]:
-        """People and entities."""
+        """Add the people and entities that are named."""
         for one in people_in(self.analysis.question, self.vocabulary):
             first, last = self.places(one.span)
             heard = one.speakers and (not one.authors or not self._written())
@@ -361,7 +361,7 @@ class QuestionWords:
                 yield Piece(slot=TOPIC, first=first, last=last, entities=same)
 
     def _written(self) -> bool:
-        """Whether no recordings are asked for."""
+        """Whether the question excludes recordings."""
         asked = [one.filters for one in self.analysis.constraints]
         return not any("transcript" in one.kinds for one in asked)
 
@@ -378,7 +378,7 @@ class QuestionWords:
         return [one.filters for one in kinds if taken.isdisjoint(range(*self.places(one.span)))]
 
     def choices(self, model: CatalogueModel) -> list[list[Piece]]:
-        """What may begin at each word, with the word itself and as part of a topic."""
+        """The pieces that may begin at each word, including the plain word and a topic word."""
         found: list[list[Piece]] = []
         led = 0  # how many words a topic may go on that is made of known words
         for at, (token, options) in enumerate(zip(self.tokens, self.options, strict=True)):
@@ -404,7 +404,7 @@ class QuestionWords:
 
 
 def best_reading(words: QuestionWords, model: CatalogueModel) -> Reading | None:
-    """The reading that fits best of all; None where it is not sure that the catalogue is asked."""
+    """The best reading; None when the question is not clearly about the catalogue."""
     best: Reading | None = None
     highest = -np.inf
     if len(words.tokens) > MOST_TOKENS:
@@ -425,7 +425,7 @@ def best_reading(words: QuestionWords, model: CatalogueModel) -> Reading | None:
 
 
 def judged(masked: Sequence[str], model: CatalogueModel) -> Reading | None:
-    """The reading of words and slots that fits best; None where they cannot be read so."""
+    """The best reading of these words and slots; None when none is possible."""
     if not _possible(masked):
         return None
     scores = model.scores(masked)
@@ -437,7 +437,7 @@ def judged(masked: Sequence[str], model: CatalogueModel) -> Reading | None:
 
 
 def _paths(choices: Sequence[Sequence[Piece]], start: int = 0) -> Iterator[list[Piece]]:
-    """Each way to take all words of a question, by what stands first."""
+    """Every way to split the question into pieces."""
     if start >= len(choices):
         yield []
         return
@@ -447,13 +447,13 @@ def _paths(choices: Sequence[Sequence[Piece]], start: int = 0) -> Iterator[list[
 
 
 def _possible(masked: Sequence[str]) -> bool:
-    """Whether no slot is there too often."""
+    """Whether no slot occurs too often."""
     most = {NOUN: 1, TOPIC: 1, NUMBER: 1, BY: 2, WHEN: 1, IN: 2}
     return all(masked.count(slot) <= number for slot, number in most.items())
 
 
 def _framed(reading: str, masked: Sequence[str], model: CatalogueModel) -> bool:
-    """Whether the words are those of questions that are read so, and the topic stands as there."""
+    """Whether the words and the topic's position match training questions of this reading."""
     if reading == TEXTS:
         return True
     if not all(model.explains(reading, word) for word in masked):

@@ -1,11 +1,10 @@
-"""Every document about a topic: by the graph for entities, by the texts for other words.
+"""Finds every document about a topic: entities through the graph, other words in the texts.
 
-Exhaustive, nothing is ranked.
+The search is exhaustive and unranked.
 
-The index says which documents may hold it: a ranked list that is asked for to its end. Whether
-they do is read in the texts. Where a word is so common that its list would be too long, the texts
-of all documents within the limits are read instead; so the result is exact either way, and only
-the time differs.
+The index lists candidate documents to the end of its ranking, and their texts are checked. For
+words so common that this list would be too long, the texts of all documents within the limits are
+read instead. The result is exact either way; only the time differs.
 """
 
 from __future__ import annotations
@@ -38,8 +37,8 @@ _GAP = r"(?:['’]s)?[\W_]+"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
-    """Where a phrase stands.
+class PhraseMatches:
+    """How often each document contains a phrase.
 
     Attributes:
         counts: document id to how often its title and text hold the phrase; never zero.
@@ -60,7 +59,7 @@ class Held:
 
     @property
     def method(self) -> str:
-        """How it was found, for a reader who checks it."""
+        """How the documents were found, for readers who check the result."""
         return (
             f"documents whose title or text holds “{self.phrase}” {self.forms} "
             f"(by words, not by meaning; {self.read:,} texts read)"
@@ -68,8 +67,8 @@ class Held:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Holding:
-    """The documents that are about a topic.
+class TopicDocuments:
+    """The documents about a topic and how they were found.
 
     Attributes:
         counts: document id to how often it names the topic; zero where it only links to it.
@@ -82,8 +81,8 @@ class Holding:
     apart: tuple[str, ...] = ()
 
 
-def documents_about(scope: Scope, topic: Topic) -> Holding:
-    """The documents of the scope that are about the topic, all of them."""
+def documents_about(scope: Scope, topic: Topic) -> TopicDocuments:
+    """All documents of the scope that are about the topic."""
     found = [_of_name(scope, name, naming=topic.naming) for name in topic.names]
     sets = [set(one.counts) for one in found]
     kept = set.intersection(*sets) if topic.every else set.union(*sets)
@@ -93,11 +92,13 @@ def documents_about(scope: Scope, topic: Topic) -> Holding:
         if known in kept
     }
     method = ("; and " if topic.every else "; or ").join(one.method for one in found)
-    return Holding(counts=counts, method=method, apart=found[0].apart if len(found) == 1 else ())
+    return TopicDocuments(
+        counts=counts, method=method, apart=found[0].apart if len(found) == 1 else ()
+    )
 
 
 def nodes_of(scope: Scope, name: Name) -> list[EntityNode]:
-    """The entities of the scope that this is a name of."""
+    """The entities of the scope that have this name."""
     if not scope.collections:
         return []
     graph = scope.kb.catalogue.graph
@@ -107,11 +108,11 @@ def nodes_of(scope: Scope, name: Name) -> list[EntityNode]:
     return graph.resolve(scope.collections, name.phrase)
 
 
-def _of_name(scope: Scope, name: Name, *, naming: bool) -> Holding:
+def _of_name(scope: Scope, name: Name, *, naming: bool) -> TopicDocuments:
     nodes = nodes_of(scope, name)
     if not nodes:
-        held = holding(scope, name.phrase, literal=naming)
-        return Holding(counts=held.counts, method=held.method, apart=held.apart)
+        held = documents_containing(scope, name.phrase, literal=naming)
+        return TopicDocuments(counts=held.counts, method=held.method, apart=held.apart)
     catalogue = scope.kb.catalogue
     names = " and ".join(dict.fromkeys(f"“{node.title}”" for node in nodes))
     method = f"documents that name the entity {names}, under any of its names"
@@ -119,14 +120,14 @@ def _of_name(scope: Scope, name: Name, *, naming: bool) -> Holding:
     wanted = tokens(name.phrase, literal=naming)
     if _worth_reading(scope, name, nodes):
         # The graph leaves out names that are ordinary words, and parts of names ("Kittiwake").
-        held = holding(scope, name.phrase, literal=naming)
+        held = documents_containing(scope, name.phrase, literal=naming)
         counts = dict(held.counts)
         method += f", or hold the words “{name.phrase}” {held.forms} ({held.read:,} texts read)"
     else:
         wanted = ()
     for node in nodes:
         key = (node.collection, node.id)
-        for known, names_of in catalogue.censuses.mentioning(key, scope.limits).items():
+        for known, names_of in catalogue.counts.mentioning(key, scope.limits).items():
             # Names that hold the words were counted with them.
             more = sum(
                 n
@@ -152,12 +153,12 @@ def _of_name(scope: Scope, name: Name, *, naming: bool) -> Holding:
                 if entry.id not in counts
             }
         method += ", have a relation to it, or describe it" if aware else ", or describe it"
-    return Holding(counts=counts, method=method)
+    return TopicDocuments(counts=counts, method=method)
 
 
 def _worth_reading(scope: Scope, name: Name, nodes: Sequence[EntityNode]) -> bool:
-    """Whether texts are read, too: in a very large scope not for what is a whole name."""
-    totals = scope.kb.catalogue.censuses.totals(scope.limits)
+    """Whether to read texts too; skipped for full entity names in a very large scope."""
+    totals = scope.kb.catalogue.counts.totals(scope.limits)
     known = {key_of(one) for node in nodes for one in (node.title, *node.aliases)}
     return totals.documents <= MOST_READ or key_of(name.phrase) not in known
 
@@ -169,15 +170,15 @@ def _within(wanted: Sequence[str], held: Sequence[str]) -> bool:
     )
 
 
-def holding(scope: Scope, phrase: str, *, literal: bool = False) -> Held:
-    """The documents of the scope that hold ``phrase``.
+def documents_containing(scope: Scope, phrase: str, *, literal: bool = False) -> PhraseMatches:
+    """The documents of the scope that contain ``phrase``.
 
     Args:
         literal: singular and plural are the same, other forms ("facilitator", "facilitate") not.
     """
     form = _FORMS[literal]
     wanted = tokens(phrase, literal=literal)
-    entries = scope.some(2) if wanted else []
+    entries = scope.first_entries(2) if wanted else []
     if len(entries) > 1:
         found = _candidates(scope, phrase)
         entries = scope.entries() if found is None else scope.only(sorted(found)).entries()
@@ -185,7 +186,7 @@ def holding(scope: Scope, phrase: str, *, literal: bool = False) -> Held:
     counts: dict[str, int] = {}
     apart: list[str] = []
     start = _starts(wanted)
-    for known, whole in scope.kb.catalogue.censuses.texts(ids):
+    for known, whole in scope.kb.catalogue.counts.texts(ids):
         text = _plain(whole)
         count = _count(start, wanted, text, form)
         if count:
@@ -193,12 +194,14 @@ def holding(scope: Scope, phrase: str, *, literal: bool = False) -> Held:
         elif len(wanted) > 1 and _all_there(wanted, text, form):
             apart.append(known)
     kept = {known: counts[known] for known in ids if known in counts}
-    return Held(phrase=phrase, counts=kept, apart=tuple(apart), read=len(ids), literal=literal)
+    return PhraseMatches(
+        phrase=phrase, counts=kept, apart=tuple(apart), read=len(ids), literal=literal
+    )
 
 
 def naming_most(scope: Scope, phrase: str) -> list[Entry]:
-    """The one document with ``phrase`` twice as often as any other: "the X paper" coined it."""
-    counts = holding(scope, phrase, literal=True).counts
+    """The document with ``phrase`` at least twice as often as any other, if there is one."""
+    counts = documents_containing(scope, phrase, literal=True).counts
     first, second, *_ = *sorted(counts, key=lambda known: -counts[known]), "", ""
     if counts.get(first, 0) < 2 * max(1, counts.get(second, 0)):
         return []
@@ -206,7 +209,7 @@ def naming_most(scope: Scope, phrase: str) -> list[Entry]:
 
 
 def tokens(phrase: str, *, literal: bool = False) -> tuple[str, ...]:
-    """The words of ``phrase`` as they are compared: their stems, or with ``literal`` singulars."""
+    """The words of ``phrase`` in comparable form: stems, or singulars with ``literal``."""
     return tuple(map(_FORMS[literal], _plain_words(phrase)))
 
 
@@ -220,7 +223,7 @@ def _plain_words(phrase: str) -> list[str]:
 
 
 def _plain(text: str) -> str:
-    """``text`` without accents; the index does not tell café from cafe either."""
+    """``text`` without accents, because the index does not distinguish café from cafe."""
     if text.isascii():
         return text
     apart = unicodedata.normalize("NFKD", text)
@@ -228,7 +231,7 @@ def _plain(text: str) -> str:
 
 
 def _candidates(scope: Scope, phrase: str) -> set[str] | None:
-    """Documents that may hold all of the words; None when the index cannot tell."""
+    """Documents that may contain all of the words; None when the index cannot tell."""
     index = scope.kb.index
     filters = Filters(collections=scope.collections)
     found: set[str] | None = None
@@ -252,7 +255,7 @@ def _starts(wanted: Sequence[str]) -> re.Pattern[str]:
 
 
 def matches(text: str, wanted: Sequence[str], *, literal: bool) -> Iterator[int]:
-    """Where the phrase of these ``tokens`` stands in ``text``."""
+    """The spans of ``text`` that contain the phrase made of ``tokens``."""
     return _matches(_starts(wanted), wanted, text, _FORMS[literal])
 
 
@@ -278,14 +281,14 @@ def _all_there(wanted: Iterable[str], text: str, form: Form) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """A query, and the part of the material that its limits leave."""
+    """A query with the scope that its limits leave."""
 
     query: CatalogueQuery
     scope: Scope
 
     @property
     def conditions(self) -> tuple[str, ...]:
-        """What is asked for has to meet them: in words, as they follow the noun."""
+        """The conditions of the query in words, as they follow the noun."""
         query = self.query
         topic = (query.about.said,) if query.about else ()
         return (*topic, *self.scope.said)
@@ -301,8 +304,8 @@ class Request:
         limits = ", ".join(self.conditions)
         return f" {limits}" if limits else ""
 
-    def entries(self) -> tuple[list[Entry], Holding | None]:
-        """The documents that are meant, and what was found of the topic in them."""
+    def entries(self) -> tuple[list[Entry], TopicDocuments | None]:
+        """The documents that match the query, and their topic matches."""
         scope, held = self.scope, None
         if self.query.about:
             held = documents_about(self.scope, self.query.about)
@@ -327,7 +330,7 @@ MOST_LOOKED_AT = 12  # places of one name in one document
 
 
 def places_naming(scope: Scope, topic: Topic, document_ids: Sequence[str]) -> Mapping[str, Place]:
-    """Where each of the documents names the topic first in a whole sentence."""
+    """The first whole sentence of each document that names the topic."""
     catalogue = scope.kb.catalogue
     wanted = [
         list(
@@ -353,7 +356,7 @@ def places_naming(scope: Scope, topic: Topic, document_ids: Sequence[str]) -> Ma
 def places_signed(
     scope: Scope, authors: Sequence[str], document_ids: Sequence[str]
 ) -> Mapping[str, Place]:
-    """Where the front of each of the documents names one of the authors."""
+    """The place in each document's front matter that names one of the authors."""
     catalogue = scope.kb.catalogue
     facts = catalogue.facts(set(document_ids[:MOST_SHOWN]))
     fronts = [
@@ -372,7 +375,7 @@ def places_signed(
 
 
 def _best(text: str, wanted: Sequence[Sequence[tuple[str, ...]]], *, literal: bool) -> Span | None:
-    """The sentence that holds most of the names, a whole one rather than a heading."""
+    """The sentence that contains most of the names; whole sentences before headings."""
     plain = _in_place(text)
     held: dict[Span, set[int]] = {}
     for place, spellings in enumerate(wanted):
@@ -400,7 +403,7 @@ def _sentence_at(text: str, place: int) -> Span:
 
 
 def _in_place(text: str) -> str:
-    """``text`` without accents, letter for letter, so that places stay."""
+    """``text`` without accents and of the same length, so that positions stay valid."""
     if text.isascii():
         return text
     return "".join(unicodedata.normalize("NFKD", letter)[0] for letter in text)

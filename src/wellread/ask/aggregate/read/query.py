@@ -1,7 +1,7 @@
-"""A question to the catalogue as a value: what is counted, listed or looked for, and within what.
+"""Data types of a catalogue query: what to count, list or look up, and within which limits.
 
-The reader of questions fills it (``read/``); so do tests, the interfaces and language models.
-``execute.py`` works it out.
+Built by the question parsers in ``read/``, the interfaces and language models; executed by
+``execute.py``.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ _PLAIN: dict[What, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Noun:
-    """One thing that can be counted.
+    """Something that can be counted.
 
     Attributes:
         one: what one of them is called.
@@ -94,13 +94,13 @@ def said(word: str) -> str:
 
 
 def spelling(text: str) -> str:
-    """The key of a noun: ``organizations`` and ``organisation`` are the same."""
+    """The lookup key of a noun, equal for ``organizations`` and ``organisation``."""
     words = [token.plain for token in tokens_of(text)]
     return " ".join(singular(word) or word for word in words).replace("iz", "is")
 
 
 def nouns(vocabulary: Vocabulary) -> dict[str, Noun]:
-    """Key of each noun (``spelling``) to what it means; what stands first here goes first."""
+    """The nouns by key (``spelling``); earlier sources take precedence."""
     found: dict[str, Noun] = {}
 
     def take(words: Sequence[str], noun: Noun) -> None:
@@ -150,12 +150,12 @@ EntityKey = tuple[str, str]  # collection and entity id
 
 
 class QueryError(RequestError):
-    """A field of a catalogue query cannot be as it is given; the message begins with its name."""
+    """A field of a catalogue query is invalid; the message begins with the field's name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Name:
-    """One thing that is looked for: entities of this name, or the words as they stand."""
+    """A name to look up: the entities that bear it, or the literal words."""
 
     phrase: str
     entities: tuple[EntityKey, ...] = ()
@@ -163,7 +163,7 @@ class Name:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Topic:
-    """What documents have to be about.
+    """The topic that documents have to be about.
 
     Attributes:
         every: whether all names have to be there, else one is enough.
@@ -176,7 +176,7 @@ class Topic:
 
     @property
     def clear(self) -> bool:
-        """Whether its words are a topic, and not a clause or a limit that was not understood."""
+        """Whether the words are a topic and not an unparsed clause or limit."""
         return all(
             name.entities
             or (len(name.phrase.split()) <= LONGEST and not _CLAUSE.search(name.phrase))
@@ -196,13 +196,13 @@ class Topic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sense:
-    """A relation type, and the side from which it is read: from source to target is "out"."""
+    """A relation type and its direction; "out" reads from source to target."""
 
     type: str
     side: Direction = "out"
 
     def flipped(self) -> Sense:
-        """The same, read from the other side."""
+        """The same sense, read in the opposite direction."""
         return Sense(type=self.type, side=FLIPPED[self.side])
 
 
@@ -223,7 +223,7 @@ class Hop:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Walk:
-    """From where to go through the graph, and over what."""
+    """The start names of a graph traversal and the hops to follow."""
 
     starts: tuple[Name, ...]
     hops: tuple[Hop, ...] = ()
@@ -232,7 +232,7 @@ class Walk:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CatalogueQuery:
-    """What to work out from the catalogue as a whole.
+    """A query over the whole catalogue.
 
     Attributes:
         form: how many there are ("count"), which ("list"), whether there is any ("exists"), what
@@ -272,7 +272,7 @@ class CatalogueQuery:
 
 
 def _problem(query: CatalogueQuery) -> str:
-    """What does not go together, beginning with the field; empty when all does."""
+    """A message about fields that conflict, beginning with the field's name; empty when valid."""
     what, form = query.of.what, query.form
     counting = form in ("count", "list")
     hops = len(query.related.hops) if query.related else 0

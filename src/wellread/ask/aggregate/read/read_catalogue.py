@@ -1,7 +1,7 @@
-"""Turns the reading of a question (``catalogue_reading.py``) into a query to the catalogue.
+"""Turns the reading of a question (``catalogue_reading.py``) into catalogue queries.
 
-There is none where the reading says that the texts are asked, where a slot that it needs is
-missing, or where the catalogue cannot tell: the passages answer.
+Returns no query when the question is about the texts, lacks a required slot or asks for something
+the catalogue does not hold; passages answer it then.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ NEWS_ITSELF = frozenset("new newest news headlines".split())  # of no earlier su
 
 
 def read_catalogue(kb: KnowledgeBase, analysis: Analysis) -> Iterator[CatalogueQuery]:
-    """The queries that the question is read as, the best first; none where the texts are asked."""
+    """The catalogue queries for the question, best first; none if it is about texts."""
     collections = scope_of(kb, limits_of(analysis)).collections
     vocabulary = vocabulary_of(kb, collections)
     words = QuestionWords(analysis, vocabulary)
@@ -101,7 +101,7 @@ def _queries(kb: KnowledgeBase, words: QuestionWords, reading: Reading) -> Itera
 
 
 def _plain(words: QuestionWords, reading: Reading) -> CatalogueQuery:
-    """What the slots of the reading hold, as a list."""
+    """A list query over the contents of the reading's slots."""
     of = next((piece.noun for piece in reading.filled(NOUN) if piece.noun), DOCUMENT)
     if not reading.filled(NOUN) and reading.filled(VALUE) and words.vocabulary.entity_types:
         of = Noun(what="entities", one="entity")
@@ -127,7 +127,7 @@ def _listed(name: str, plain: CatalogueQuery) -> CatalogueQuery:
 
 
 def _other_things(name: str, plain: CatalogueQuery) -> CatalogueQuery:
-    """Values, places or people in documents, in place of the documents."""
+    """A query for values, places or people in documents instead of the documents."""
     if name == "mentions":
         of = Noun(what="mentions", one="mention", filters=plain.of.filters)
         return replace(plain, form="count", of=of)
@@ -141,7 +141,7 @@ def _other_things(name: str, plain: CatalogueQuery) -> CatalogueQuery:
 
 
 def _entities(analysis: Analysis, plain: CatalogueQuery) -> CatalogueQuery:
-    """A list of entities; where it is not asked for all of them, grouped and best first."""
+    """A list query for entities, grouped and ranked unless all of them are wanted."""
     if analysis.type == "counting" or (plain.about and plain.about.naming):
         return plain
     kinds = ("kind", "source_type", "taxonomy")
@@ -152,7 +152,7 @@ def _entities(analysis: Analysis, plain: CatalogueQuery) -> CatalogueQuery:
 def _coverage(
     kb: KnowledgeBase, reading: Reading, plain: CatalogueQuery
 ) -> Iterator[CatalogueQuery]:
-    """What is covered, or lacks; by dimensions where some are named."""
+    """A query for coverage or missing parts, by the dimensions that are named."""
     named = dict.fromkeys(piece.by for piece in reading.filled(BY))
     by = [one for one in named if one != "quarter"][:2]
     missing = reading.name == "missing"
@@ -169,7 +169,7 @@ def _coverage(
 def _by_date(
     kb: KnowledgeBase, words: QuestionWords, reading: Reading, plain: CatalogueQuery
 ) -> Iterator[CatalogueQuery]:
-    """The first or last that name a topic, or of all; what is new, where nothing is named."""
+    """A query for the first or last documents on a topic, or for the newest material."""
     named = bool(plain.about or reading.filled(PERSON))
     if reading.name == "oldest" or named:
         order: Order = "oldest" if reading.name == "oldest" else "latest"
@@ -223,7 +223,7 @@ def _times(
 
 
 def _topic(words: QuestionWords, reading: Reading) -> Topic | None:
-    """What documents have to be about."""
+    """The topic that the reading's topic pieces name."""
     pieces = reading.topic
     if not pieces:
         return None
@@ -240,7 +240,7 @@ def _topic(words: QuestionWords, reading: Reading) -> Topic | None:
 
 
 def _trimmed(pieces: Sequence[Piece]) -> list[Piece]:
-    """The pieces without small words before the first that names something."""
+    """The pieces without leading filler words."""
     kept = list(pieces)
     while kept and kept[0].slot in INSIDE_A_TOPIC:
         kept.pop(0)

@@ -1,9 +1,9 @@
-"""Reads a question for a fact of documents that the catalogue holds: by whom, when, what about.
+"""Parses questions for a catalogue fact about documents: author, date, subject.
 
 Such a question is a frame around a name: "Who wrote {document}?". Any run of its words may be the
-name. A model that was learned from examples (``catalogue_reading.py``) tells which fact the words
-around it ask for, or that the texts are asked; the names in the frames that fit best are looked up.
-When nothing is called so, the question is about texts and not of here.
+name. A trained model (``catalogue_reading.py``) decides which fact the surrounding words ask for,
+or that the question is about texts; the names in the best frames are looked up. A name without a
+match means that the question is about texts.
 """
 
 from __future__ import annotations
@@ -15,11 +15,25 @@ from wellread.ask.aggregate.read.catalogue_reading import FACTS, NOUN, PERSON, j
 from wellread.ask.aggregate.read.holding import naming_most
 from wellread.ask.aggregate.read.query import nouns, spelling
 from wellread.ask.aggregate.read.result import Scope, limits_of, scope_of
-from wellread.ask.understand.mentions import LIKELY, SURE, Meant, Name, meant_by, people_in
+from wellread.ask.understand.mentions import (
+    LIKELY,
+    SURE,
+    DocumentMatch,
+    Name,
+    people_in,
+    resolve_document_name,
+)
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.kb import KnowledgeBase
 from wellread.store.catalogue.documents.listings import Entry
-from wellread.store.catalogue.documents.name_records import FILE, INITIALS, MAIN, TITLE, cut, one_of
+from wellread.store.catalogue.documents.name_records import (
+    FILE,
+    INITIALS,
+    MAIN,
+    TITLE,
+    cut_key,
+    singular_form,
+)
 from wellread.text.english import PREPOSITIONS, STOP_WORDS
 from wellread.text.english_common import DETERMINERS, DOCUMENT_NOUNS, SPOKEN_NOUNS
 from wellread.text.names import is_acronym, singular
@@ -54,7 +68,7 @@ class FactAsked:
     """
 
     fact: Fact
-    meant: Meant
+    meant: DocumentMatch
     name: str = ""
     several: bool = False
 
@@ -77,7 +91,7 @@ def read_fact(kb: KnowledgeBase, analysis: Analysis) -> FactAsked | None:
     reading = _Reading(kb, analysis)
     frames = sorted(reading.frames(), key=lambda one: -one.score)
     exact = reading.exact(frames)
-    looked: dict[tuple[int, int], Meant] = {}
+    looked: dict[tuple[int, int], DocumentMatch] = {}
     for frame in frames:
         place = (frame.first, frame.last)
         if place not in exact and (frame.slot in (THING, SHORT) or frame.fact == "definition"):
@@ -93,7 +107,7 @@ def read_fact(kb: KnowledgeBase, analysis: Analysis) -> FactAsked | None:
     return None
 
 
-def _fits(frame: _Frame, meant: Meant, name: Name) -> bool:
+def _fits(frame: _Frame, meant: DocumentMatch, name: Name) -> bool:
     """Whether what the name means may stand where the name does.
 
     "When was Atlas released" need not mean the talk that is called "Atlas".
@@ -206,12 +220,12 @@ class _Reading:
         """The places of the frames at which a whole name stands."""
         keys = {(one.first, one.last): self._key(one.first, one.last) for one in frames}
         names, scope = self._kb.catalogue.names, self._scope.collections
-        called = names.called(scope, (TITLE, MAIN, FILE, INITIALS), map(cut, keys.values()))
+        called = names.look_up(scope, (TITLE, MAIN, FILE, INITIALS), map(cut_key, keys.values()))
         there, aliases = {key for _, key in called}, self._vocabulary.names
-        return {place for place, key in keys.items() if cut(key) in there or key in aliases}
+        return {place for place, key in keys.items() if cut_key(key) in there or key in aliases}
 
-    def meant(self, first: int, last: int, *, exact: bool) -> Meant:
-        """The documents that the words mean."""
+    def meant(self, first: int, last: int, *, exact: bool) -> DocumentMatch:
+        """The documents that the words refer to."""
         name, key = self.name(first, last), self._key(first, last)
         tokens, many = self._tokens[first:last], self._of_many(first, last)
         if exact:
@@ -221,45 +235,47 @@ class _Reading:
             if found.exact:
                 return found
         if _is_small(tokens[0]) or _is_small(tokens[-1]):
-            return Meant()
+            return DocumentMatch()
         fitting = self._fitting(name)
         pairs = zip(tokens, self._nouns[first:last], strict=True)
         said = [NOUN if noun else one.plain for one, noun in pairs if one.plain not in ARTICLES]
         edge = judged(said, learned()) if name.words and NOUN in said else None
         if name.words and many:  # "in the papers": in which what the words say is looked for
-            return Meant()
+            return DocumentMatch()
         if edge and edge.name in ("latest", "oldest"):
             return _at_edge(fitting, last=edge.name == "latest")
         return self._named(name, key) if name.words else self._of_kind(fitting, many=many)
 
-    def _of_kind(self, fitting: Scope, *, many: bool) -> Meant:
+    def _of_kind(self, fitting: Scope, *, many: bool) -> DocumentMatch:
         """All documents of a kind, or the only one."""
         most = MOST_DOCUMENTS if many else 1
-        entries = tuple(fitting.some(most + 1))
+        entries = tuple(fitting.first_entries(most + 1))
         if not (entries or many) and self._timed:  # the one of that time, whatever its kind
-            alone = tuple(self._scope.within(Filters(kinds=(*ANSWERING, "entity"))).some(2))
-            return Meant(entries=alone if len(alone) == 1 else (), certainty=LIKELY)
-        return Meant(entries=entries if len(entries) <= most else (), certainty=SURE)
+            alone = tuple(
+                self._scope.within(Filters(kinds=(*ANSWERING, "entity"))).first_entries(2)
+            )
+            return DocumentMatch(entries=alone if len(alone) == 1 else (), certainty=LIKELY)
+        return DocumentMatch(entries=entries if len(entries) <= most else (), certainty=SURE)
 
-    def _named(self, name: Name, whole: str) -> Meant:
+    def _named(self, name: Name, whole: str) -> DocumentMatch:
         """What bears the name; ``whole`` is the key of it with the words that say nothing."""
         keys = (key_of_words(list(name.words)), whole)
         forms = [form for key in keys for form in self._vocabulary.names.get(key, ())]
         aliased = [known for form in forms for known in form.node.documents]
         names, scope = self._kb.catalogue.names, self._scope.collections
         sorts = (TITLE, MAIN, FILE, *((INITIALS,) if len(name.words) == 1 else ()))
-        called = names.documents(scope, sorts, map(cut, keys))
-        worded = names.worded(scope, map(one_of, name.words))
+        called = names.documents(scope, sorts, map(cut_key, keys))
+        worded = names.with_words(scope, map(singular_form, name.words))
         # A past question is a question, and nothing that is called by its title.
         there = self._scope.only([*called, *worded, *aliased]).entries()
         entries = [entry for entry in there if entry.kind != "qa"]
         known = self._kb.catalogue.facts([entry.id for entry in entries])
         files = {one.id: one.uri for one in known.values()}
-        found = meant_by(name, entries, aliased, files, self._is_of)
+        found = resolve_document_name(name, entries, aliased, files, self._is_of)
         if found.entries or not name.nouns:
             return found
         coined = naming_most(self._fitting(name), " ".join(name.words))
-        return Meant(entries=tuple(coined), certainty=LIKELY)
+        return DocumentMatch(entries=tuple(coined), certainty=LIKELY)
 
     def _fitting(self, name: Name) -> Scope:
         """Where the documents are of the kinds that the nouns say."""
@@ -300,9 +316,9 @@ def _is_small(token: Token) -> bool:
     return token.plain in SMALL and not (len(token.plain) > 1 and token.written.isupper())
 
 
-def _at_edge(scope: Scope, *, last: bool) -> Meant:
-    """The one document that is the last or first."""
+def _at_edge(scope: Scope, *, last: bool) -> DocumentMatch:
+    """The first or last document."""
     first, *beside = scope.dated(2, last=last)[:: -1 if last else 1] or (None,)
     if first is None or any(one and one.published_at == first.published_at for one in beside):
-        return Meant()
-    return Meant(entries=(first,), certainty=LIKELY)
+        return DocumentMatch()
+    return DocumentMatch(entries=(first,), certainty=LIKELY)

@@ -1,4 +1,4 @@
-"""Reads questions about the graph with the words that its collections know."""
+"""Parses questions about relations into graph traversals, with the collections' own vocabulary."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ NO_WORDS = Lexicon(types={})
 
 
 class Relations:
-    """The relation types of some collections by the families that they are of."""
+    """The relation types of some collections, grouped by family."""
 
     def __init__(self, kinds: Sequence[RelationKind]) -> None:
         self._meant: dict[str, dict[Sense, frozenset[str]]] = {}
@@ -105,15 +105,15 @@ def plain_words(name: str) -> tuple[str, ...]:
 
 
 def telling_stems(words: Sequence[str]) -> frozenset[str]:
-    """The stems of the words that say something."""
+    """The stems of the words that carry meaning."""
     return frozenset(stem(one) for one in words if one not in STOP_WORDS | PREPOSITIONS)
 
 
 @cache
 def family_of(words: tuple[str, ...]) -> str:
-    """The reading that "A <words> B" has, asked from B; empty where it is like none.
+    """The reading of the relation "A <words> B" as seen from B; empty when unknown.
 
-    Words behind those that are understood say what it is about ("uses the term").
+    Words after those that are understood describe the object ("uses the term").
     """
     for size in range(len(words), 0, -1):
         said = " ".join(words[:size])
@@ -167,12 +167,12 @@ def _own(words: tuple[str, ...], sense: Sense) -> Iterator[tuple[tuple[str, ...]
 
 
 def related_both_ways(relation: str) -> bool:
-    """Whether a relation says from both sides that things are alike."""
+    """Whether a relation expresses similarity in both directions."""
     return family_of(plain_words(relation)) == RELATED
 
 
 def read_walk(kb: KnowledgeBase, analysis: Analysis) -> CatalogueQuery | None:
-    """What the question asks of the graph; None where not every word of it is understood."""
+    """The traversal that the question asks for; None unless every word is understood."""
     check_collections(kb, analysis.filters)
     inside = analysis.filters.collections
     named = [one for one in analysis.entities if not inside or one.collection in inside]
@@ -191,7 +191,7 @@ def read_walk(kb: KnowledgeBase, analysis: Analysis) -> CatalogueQuery | None:
 def _query(
     analysis: Analysis, words: WalkWords, clauses: Sequence[Clause], relations: Relations
 ) -> CatalogueQuery | None:
-    """The query of all clauses; None where one of them asks for what the base has not."""
+    """The query of all clauses; None when a clause names something the graph lacks."""
     first = clauses[0]
     names = [one for one in first.pieces if one.slot in (NAME, NAMES, OTHER)]
     starts = tuple(

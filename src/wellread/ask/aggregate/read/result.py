@@ -1,4 +1,4 @@
-"""Within what a catalogue query is worked out, and its result: both as values and in words."""
+"""The scope and the result of an aggregate query, as data types with their wording."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AggregateResult(Found):
-    """A result worked out from the catalogue as a whole, never from the top k.
+    """A result computed over the whole catalogue, never from the top k hits.
 
     Attributes:
         sentence: the result in one sentence ("7 entities are of the type workshop.").
@@ -85,7 +85,7 @@ def day(moment: datetime | None) -> str:
 
 
 def kind_of(entry: Entry) -> str:
-    """The kind, with the source type where that says more."""
+    """The document's kind, with its source type when that adds information."""
     if entry.source_type and entry.source_type != entry.kind:
         return f"{entry.kind}, {entry.source_type}"
     return entry.kind
@@ -96,8 +96,8 @@ def document_rows(
     counts: Mapping[str, int] | None = None,
     places: Mapping[str, Place] | None = None,
 ) -> tuple[Row, ...]:
-    """A row for each document; with ``counts`` also how often it names what was asked for."""
-    shown = places or {}
+    """A row for each document; ``counts`` adds how often it names the topic."""
+    places_by_id = places or {}
     return tuple(
         Row(
             cells=(
@@ -107,7 +107,7 @@ def document_rows(
                 *([times(counts.get(entry.id, 0))] if counts is not None else []),
             ),
             document_ids=(entry.id,),
-            places=(shown[entry.id],) if entry.id in shown else (),
+            places=(places_by_id[entry.id],) if entry.id in places_by_id else (),
         )
         for entry in entries
     )
@@ -127,7 +127,7 @@ def value_rows(values: Mapping[str, Sequence[str]]) -> tuple[Row, ...]:
 
 
 def times(count: int) -> str:
-    """``3 times``; what is not named is linked."""
+    """``3 times``, or "linked" for a document that does not name the topic."""
     if count == 0:
         return "linked"
     return "once" if count == 1 else f"{count:,} times"
@@ -142,13 +142,13 @@ def there_are(number: int, one: str, many: str, conditions: Sequence[str] = ()) 
     """``There are 3 papers about “tides”, published from 2025-10-01.``"""
     verb = "is" if number == 1 else "are"
     how_many = amount(number, one, many) if number else f"no {many}"
-    said = f" {', '.join(conditions)}" if conditions else ""
-    return f"There {verb} {how_many}{said}."
+    suffix = f" {', '.join(conditions)}" if conditions else ""
+    return f"There {verb} {how_many}{suffix}."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """The limits of the asker and of the question's words; a document has to meet all of them.
+    """The documents that meet the limits of the user and of the question.
 
     Attributes:
         collections: those that are looked at, by name; never more than the asker may see.
@@ -164,34 +164,34 @@ class Scope:
     limited: bool
 
     def within(self, filters: Filters) -> Scope:
-        """The part of it that also meets ``filters``, without words for them."""
+        """The narrower scope that also meets ``filters``; its description stays the same."""
         return replace(self, limits=(*self.limits, filters), limited=True)
 
     def only(self, document_ids: Sequence[str]) -> Scope:
-        """The part of it that these documents are; of none when there are none."""
+        """The scope restricted to these documents; empty when there are none."""
         return self.within(Filters(document_ids=tuple(document_ids) or ("",)))
 
     def unlimited(self) -> Scope:
-        """All of its collections."""
+        """The scope without limits other than its collections."""
         border = Filters(collections=self.collections or ("",))
         return replace(self, limits=(border,), said=(), limited=False)
 
     def entries(self) -> list[Entry]:
-        """All documents of it, by date, then title."""
-        return self.kb.catalogue.censuses.entries(self.limits) if self.collections else []
+        """All documents in the scope, by date, then title."""
+        return self.kb.catalogue.counts.entries(self.limits) if self.collections else []
 
-    def some(self, most: int) -> list[Entry]:
-        """At most so many documents of it, to tell whether there are more."""
-        return self.kb.catalogue.censuses.some(self.limits, most) if self.collections else []
+    def first_entries(self, most: int) -> list[Entry]:
+        """At most ``most`` documents of the scope."""
+        return self.kb.catalogue.counts.sample(self.limits, most) if self.collections else []
 
     def dated(self, most: int, *, last: bool = True) -> list[Entry]:
-        """The last or first of its documents that have a date, in order."""
-        censuses = self.kb.catalogue.censuses
-        return censuses.dated(self.collections, self.limits, most, last=last)
+        """The last (or first) dated documents of the scope, in date order."""
+        censuses = self.kb.catalogue.counts
+        return censuses.by_date(self.collections, self.limits, most, last=last)
 
     @property
     def where(self) -> str:
-        """The collections in words."""
+        """The names of the collections, as a phrase."""
         if not self.collections:
             return "no collection"
         names = ", ".join(self.collections)
@@ -199,7 +199,7 @@ class Scope:
 
 
 def scope_of(kb: KnowledgeBase, where: Sequence[Filters]) -> Scope:
-    """What meets all of ``where``."""
+    """The scope of all documents that meet every filter of ``where``."""
     names = kb.catalogue.collection_names()
     for filters in where:
         check_collections(kb, filters)
@@ -218,7 +218,7 @@ def scope_of(kb: KnowledgeBase, where: Sequence[Filters]) -> Scope:
 
 
 def limits_of(analysis: Analysis, without: Sequence[Span] = ()) -> tuple[Filters, ...]:
-    """The limits of the asker and of the question's words."""
+    """The user's filters and those read from the question, except the spans in ``without``."""
     return (
         analysis.filters,
         *(
@@ -230,8 +230,8 @@ def limits_of(analysis: Analysis, without: Sequence[Span] = ()) -> tuple[Filters
 
 
 def in_words(filters: Filters) -> list[str]:
-    """The limits of ``filters`` beside collections, as they follow a noun."""
-    said: list[str] = []
+    """Describe ``filters``, except collections, as phrases that follow a noun."""
+    descriptions: list[str] = []
     for values, words in (
         (filters.kinds, "of the kind {}"),
         (filters.source_types, "of the source type {}"),
@@ -240,18 +240,18 @@ def in_words(filters: Filters) -> list[str]:
         (filters.speakers, "with {} speaking"),
     ):
         if values:
-            said.append(words.format(" or ".join(values)))
+            descriptions.append(words.format(" or ".join(values)))
     dimensions: dict[str, list[str]] = {}
     for dimension, value in filters.taxonomy:
         dimensions.setdefault(dimension, []).append(value)
-    said += [f"with {name}: {' or '.join(values)}" for name, values in dimensions.items()]
+    descriptions += [f"with {name}: {' or '.join(values)}" for name, values in dimensions.items()]
     if filters.document_ids:
-        said.append(f"among {len(filters.document_ids)} given documents")
+        descriptions.append(f"among {len(filters.document_ids)} given documents")
     since, until = filters.published_from, filters.published_to
     if since and until:
-        said.append(f"published from {since:%Y-%m-%d} to {until:%Y-%m-%d}")
+        descriptions.append(f"published from {since:%Y-%m-%d} to {until:%Y-%m-%d}")
     elif since:
-        said.append(f"published from {since:%Y-%m-%d}")
+        descriptions.append(f"published from {since:%Y-%m-%d}")
     elif until:
-        said.append(f"published until {until:%Y-%m-%d}")
-    return said
+        descriptions.append(f"published until {until:%Y-%m-%d}")
+    return descriptions

@@ -1,10 +1,9 @@
-"""Reads the words of a question about the graph: names are looked up, the rest is by examples.
+"""Parses relation questions: names by lookup, other words by a model trained on examples.
 
-Names and nouns for types become slots, "Which {type} does {name} pay for?", and a linear
-model over the words that are left tells which family of relations is asked for, and from which
-side. A clause that the model knows is one thing with what it leads to ("the {type} that {name}
-uses"), and the question is read again with that in its place; the cut that fits best counts.
-``benchmarks/train_walks.py`` writes the model, from examples that stand there as plain lines.
+Names and type nouns become slots, "Which {type} does {name} pay for?". A linear model over the
+remaining words chooses the relation family and its direction. A recognised clause ("the {type} that
+{name} uses") is replaced by its result and the question is parsed again; the best-scoring split
+wins. ``benchmarks/train_walks.py`` trains the model from examples listed there.
 """
 
 from __future__ import annotations
@@ -68,7 +67,7 @@ def features(masked: Sequence[str]) -> list[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lexicon:
-    """What the nouns of a question may mean."""
+    """The meanings of the nouns in a question."""
 
     types: Mapping[str, frozenset[str]]
     relations: Sequence[tuple[tuple[str, ...], str, Sense]] = ()
@@ -100,7 +99,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clause:
-    """What some words around a name are read as.
+    """The interpretation of the words around a name.
 
     Attributes:
         readings: those that may be meant, the best first.
@@ -122,7 +121,7 @@ class Clause:
 
 @lru_cache(maxsize=20_000)
 def judged(masked: tuple[str, ...]) -> Clause | None:
-    """How a clause is read; None where it is not sure that the graph is asked."""
+    """The interpretation of a clause; None when it is not clearly about the graph."""
     model = learned()
     pairs = list(pairwise((FIRST, *masked, LAST)))
     unseen = sum(pair not in model.pairs for pair in pairs)
@@ -146,7 +145,7 @@ def judged(masked: tuple[str, ...]) -> Clause | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WalkModel:
-    """What was learned.
+    """The trained parameters of the relation classifier.
 
     Attributes:
         readings: the columns of the weights, with ``FLAGS`` and the roles of a name beside a verb.
@@ -177,7 +176,7 @@ class WalkModel:
 
 @cache
 def learned() -> WalkModel:
-    """The model that ships."""
+    """Load the shipped model."""
     with (resources.files(__package__) / FILE).open("rb") as file, np.load(file) as kept:
         lines = {
             name: bytes(kept[name]).decode().split("\n")
@@ -210,7 +209,7 @@ def learned() -> WalkModel:
 
 
 class WalkWords:
-    """The words of a question, and as what each of them may be taken."""
+    """The words of a question with the slots that each word could fill."""
 
     def __init__(
         self, tokens: Sequence[Token], groups: Sequence[tuple[NamedEntity, ...]], lexicon: Lexicon
@@ -267,13 +266,13 @@ class WalkWords:
             self.options[at] = []
 
     def readable(self) -> bool:
-        """Whether each word is known to questions about the graph."""
+        """Whether every word occurs in training questions about the graph."""
         return len(self.tokens) <= MOST_TOKENS and all(
             options or at in self._named for at, options in enumerate(self.options)
         )
 
     def ways(self) -> Iterator[list[Piece]]:
-        """Each way to take all words."""
+        """Every way to split the question into pieces."""
         for taken in islice(self._paths(0), MOST_READINGS):
             whole = [piece for piece in taken if piece.slot]
             yield _numbered(_coordinated(whole))
@@ -331,7 +330,7 @@ def _numbered(pieces: Sequence[Piece]) -> list[Piece]:
 
 
 def best_reading(words: WalkWords) -> list[Clause]:
-    """The clauses of the question from the name outwards; none where the texts are asked."""
+    """The clauses of the question from the name outwards; none if it is about texts."""
     if not words.readable():
         return []
     best: list[Clause] = []
@@ -385,7 +384,7 @@ def _read(pieces: Sequence[Piece]) -> Clause | None:
 
 
 def _is_verb(word: str) -> bool:
-    """Whether a plain word calls a relation in other clauses."""
+    """Whether a plain word names a relation in other clauses."""
     return any(one.slot in ("{V}", "{Vs}") for one in learned().called.get((word,), ()))
 
 
@@ -396,7 +395,7 @@ def _whole(verb: Piece, slots: Sequence[str]) -> bool:
 
 
 def _fits(clause: Clause, slots: Sequence[str], verb: bool) -> bool:
-    """Whether the slots are those that the reading needs, and none is there too often."""
+    """Whether the clause has the slots that its reading requires, none too often."""
     first = clause.readings[0]
     two = OTHER in slots or NAMES in slots
     return (
@@ -418,5 +417,5 @@ def _of_a_verb(clause: Clause, verb: Piece, pieces: Sequence[Piece]) -> Clause:
 
 
 def reading_of(family: str, role: str) -> str:
-    """What a family is read as where the name has a role; the same for both in some."""
+    """The reading of a family for the name's role; some are the same for both roles."""
     return family if family in learned().readings else f"{family}.{role}"

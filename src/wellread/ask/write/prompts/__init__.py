@@ -1,8 +1,8 @@
-"""The wording of what a language model is asked. The words stand in files beside this one.
+"""Builds the prompts of writer and judge from templates, and guards the replies to them.
 
-The prompts of writer and judge begin with the same words, so that a server reads them once:
-``system.md`` and ``evidence.md``. Behind them stand ``rules.md`` (``wording.yaml`` has one rule for
-each type of question) and ``user.md``, or ``judge.md`` with the sentences of the answer.
+Both prompts begin with the same text, ``system.md`` and ``evidence.md``, so that a server can cache
+it. Then follow ``rules.md`` (with a rule per question type from ``wording.yaml``) and ``user.md``,
+or ``judge.md`` with the sentences of the answer.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from wellread.types import DocumentFacts
 from wellread.values.answers import Claim, Evidence
 from wellread.values.question import Analysis
 
-HERE = "wellread.ask.write"  # whose folder ``prompts`` has the templates
-SHINGLE = 8  # words in a row that only the prompt has: a sentence with them repeats it
-LONGEST_LINE, MOST_LINES = 300, 20  # of what a model says beside its answer
+HERE = "wellread.ask.write"  # the package whose folder ``prompts`` has the templates
+SHINGLE = 8  # consecutive words found only in the prompt that show that a sentence repeats it
+LONGEST_LINE, MOST_LINES = 300, 20  # characters and count of the notes beside an answer
 
-# A line that begins with a call, and a call in the middle of one.
+# A tool call at the start of a line, and inside one.
 CALL_LINE = re.compile(r"[ \t>*\-`]*CALL\s*:")
 _CALL = re.compile(r"\bCALL\s*:\s*(?:curl|GET|POST|/)")
-# Of a link; those of footnotes and of citations are read elsewhere.
+# A Markdown link definition; definitions of footnotes and citations are handled elsewhere.
 _DEFINITION = re.compile(r"[ \t]{0,3}\[(?!\^|[eE]\d{1,4}\])[^\]\n]{1,200}\]:[ \t]*\S.*")
 _CITING = re.compile(r"\^?\s*(?:[a-z]+:?\s*)?e\d{1,4}\b.*", re.IGNORECASE)
 _TARGET = r"\((?P<target>[^()\n]{0,2000}(?:\([^()\n]{0,500}\)[^()\n]{0,500})?)\)"
@@ -64,146 +64,145 @@ _ADDRESS = re.compile(
     re.IGNORECASE,
 )
 _TRAILING = ".,;:!?)]}»”’*_"
-_MARKER = re.compile(r"\[[^\]\n]*\]")  # of a citation
+_MARKER = re.compile(r"\[[^\]\n]*\]")  # a citation marker
 REMOVED = "(link removed)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
-    """What is left of a text, and how many sentences and lines were withheld."""
+class GuardedText:
+    """A guarded text, and how many sentences and lines were withheld from it."""
 
     text: str
     withheld: int = 0
 
 
 class Guard:
-    """Made for one prompt; see the module.
+    """Withholds reply text that repeats the prompt, is unsafe or was flagged; built per prompt.
 
     Args:
-        rules: what must not be repeated: the prompt without what sources, past questions and the
-            asker say.
-        fence: the word that only the prompt has.
-        given: what sources, past questions and the asker say; their words and addresses are free.
+        rules: the text that must not be repeated: the prompt without sources, past questions and
+            the user's words.
+        fence: the secret word of the prompt.
+        given: sources, past questions and the user's words; these may be repeated, and their web
+            addresses may be shown.
     """
 
-    def __init__(self, rules: str, fence: str, given: Iterable[str]) -> None:
+    def __init__(self, rules: str, fence: str, repeatable: Iterable[str]) -> None:
         self._flagged: Callable[[str], bool] = lambda _: False
         self._fence = fence.casefold()
-        self._given = "\n".join(given)
+        self._given = "\n".join(repeatable)
         self._secret = frozenset(_shingles(rules)) - frozenset(_shingles(self._given))
         parts = [*rules.split("\n"), *(span.of(rules) for span in sentence_spans(rules))]
         self._lines = frozenset(line.strip() for line in rules.split("\n"))
-        self._short = frozenset(part for part in map(_words, parts) if part.count(" ") > 1)
-        self._addresses = frozenset(map(_bare, _ADDRESS.findall(self._given)))
+        self._short = frozenset(part for part in map(_plain_words, parts) if part.count(" ") > 1)
+        self._addresses = frozenset(map(_trim, _ADDRESS.findall(self._given)))
 
-    def also(self, flagged: Callable[[str], bool]) -> Guard:
-        """The same, which also withholds sentences that an expert flagged as harmful."""
-        made = copy(self)
-        made._flagged = flagged
-        return made
+    def with_flagged(self, flagged: Callable[[str], bool]) -> Guard:
+        """A copy of the guard that also withholds sentences flagged as harmful."""
+        extended = copy(self)
+        extended._flagged = flagged
+        return extended
 
-    def shown(self, text: str, *, before: str = "") -> Shown:
-        """``text`` without what must not reach a reader. Line breaks stay where they are."""
+    def shown(self, text: str, *, before: str = "") -> GuardedText:
+        """Remove from ``text`` what readers must not see. Line breaks are kept."""
         lines: list[str] = []
         withheld = 0
         recent = before
-        for line in self._harmless(text).split("\n"):
-            kept, lost = self._kept(line)
-            if kept and self._tells(f"{_end(recent)} {kept}"):
-                kept, lost = "", lost + 1
+        for line in self._without_markup(text).split("\n"):
+            allowed, lost = self._allowed_sentences(line)
+            if allowed and self._repeats_prompt(f"{_last_words(recent)} {allowed}"):
+                allowed, lost = "", lost + 1
             withheld += lost
-            if kept.strip() or not line.strip():
-                lines.append(kept)
-                recent = f"{_end(recent)} {kept}"
-        return Shown(text="\n".join(lines), withheld=withheld)
+            if allowed.strip() or not line.strip():
+                lines.append(allowed)
+                recent = f"{_last_words(recent)} {allowed}"
+        return GuardedText(text="\n".join(lines), withheld=withheld)
 
     def lines(self, lines: Iterable[str]) -> tuple[str, ...]:
-        """What a model says beside its answer, one short line each, those withheld left out."""
-        found = (self.shown(" ".join(line.split())[:LONGEST_LINE]) for line in lines)
-        kept = (one.text.strip() for one in found if not one.withheld)
-        return tuple(line for line in kept if line)[:MOST_LINES]
+        """Shorten and guard the notes beside an answer; notes with withheld text are dropped."""
+        guarded = (self.shown(" ".join(line.split())[:LONGEST_LINE]) for line in lines)
+        allowed = (note.text.strip() for note in guarded if not note.withheld)
+        return tuple(line for line in allowed if line)[:MOST_LINES]
 
-    def _kept(self, line: str) -> tuple[str, int]:
-        """The sentences of a line that may be shown, and how many may not."""
-        if CALL_LINE.match(line) or _words(line) in self._short:
+    def _allowed_sentences(self, line: str) -> tuple[str, int]:
+        """The sentences of a line that may be shown, and the number of withheld ones."""
+        if CALL_LINE.match(line) or _plain_words(line) in self._short:
             return "", 1
         if any(map(str.isalnum, line)) and line.strip() in self._lines:
             return "", 1
         spans = sentence_spans(line)
-        telling = [
+        withheld = [
             span
             for span in spans
-            if _words(span.of(line)) in self._short
-            or self._tells(span.of(line))
+            if _plain_words(span.of(line)) in self._short
+            or self._repeats_prompt(span.of(line))
             or self._flagged(_MARKER.sub(" ", span.of(line)))
         ]
-        if not telling and not self._tells(line):
+        if not withheld and not self._repeats_prompt(line):
             return line, 0
-        if not telling:  # the words of the prompt reach over the border of two sentences
+        if not withheld:  # the repeated words span two sentences
             return "", max(len(spans), 1)
-        for span in reversed(telling):
+        for span in reversed(withheld):
             line = line[: span.start] + line[span.end :].lstrip(" ")
-        left = not self._tells(line) and any(map(str.isalnum, line))
-        return (line.rstrip(), len(telling)) if left else ("", len(spans))
+        has_rest = not self._repeats_prompt(line) and any(map(str.isalnum, line))
+        return (line.rstrip(), len(withheld)) if has_rest else ("", len(spans))
 
-    def _tells(self, text: str) -> bool:
+    def _repeats_prompt(self, text: str) -> bool:
         if self._fence in text.casefold() or _CALL.search(text):
             return True
         return not self._secret.isdisjoint(_shingles(text))
 
-    def _harmless(self, text: str) -> str:
+    def _without_markup(self, text: str) -> str:
         text = visible(text)
         before = None
-        while before != text:  # what removing one thing puts together is removed too
+        while before != text:  # removing one thing may join the parts of another
             before = text
             text = _COMMENT.sub("", text)
-            text = _AUTOLINK.sub(lambda found: found.group(1), text)
+            text = _AUTOLINK.sub(lambda match: match.group(1), text)
             text = _TAG.sub(lambda tag: " " if _BREAKS.match(tag.group()) else "", text)
-            text = _IMAGE.sub(lambda found: found["words"], text)
+            text = _IMAGE.sub(lambda match: match["words"], text)
             text = _LINK.sub(self._link, text)
         text = "\n".join(line for line in text.split("\n") if not _DEFINITION.fullmatch(line))
-        # What is left open could be closed by what follows: a stream, a page around it.
+        # Text that follows (the stream, a page around it) could complete a half-open link or tag.
         text = re.sub(r"!+\[", "[", text).replace("](", "] (")
         text = re.sub(r"<(?=[A-Za-z/!?])(?![A-Za-z]\w*>)", "< ", text)
         return _ADDRESS.sub(self._address, text)
 
-    def _link(self, found: re.Match[str]) -> str:
-        """The words of a link; with its address where a source has that."""
-        target = found["target"].strip().partition(" ")[0].strip("<>")
-        words = str(found["words"])
+    def _link(self, match: re.Match[str]) -> str:
+        """The words of a link, with its address only if a source contains it."""
+        target = match["target"].strip().partition(" ")[0].strip("<>")
+        words = str(match["words"])
         if _CITING.fullmatch(words):
-            return f"{found['open']}{words}{found['close']}"
-        if target.startswith("#") or target in words or _bare(target) not in self._addresses:
+            return f"{match['open']}{words}{match['close']}"
+        if target.startswith("#") or target in words or _trim(target) not in self._addresses:
             return words
         return f"{words}: {target}"
 
-    def _address(self, found: re.Match[str]) -> str:
-        address = _bare(found.group())
-        if address in self._addresses and not _runs(address):
-            return found.group()
-        return REMOVED + found.group()[len(address) :]
+    def _address(self, match: re.Match[str]) -> str:
+        address = _trim(match.group())
+        if address in self._addresses and not _is_executable(address):
+            return match.group()
+        return REMOVED + match.group()[len(address) :]
 
 
-def _bare(address: str) -> str:
+def _trim(address: str) -> str:
     return address.rstrip(_TRAILING)
 
 
-def _runs(address: str) -> bool:
-    """Whether opening it runs something."""
+def _is_executable(address: str) -> bool:
     return address.casefold().startswith(("javascript:", "vbscript:", "data:", "blob:"))
 
 
-def _words(text: str) -> str:
+def _plain_words(text: str) -> str:
     return " ".join(re.findall(r"\w+", text.casefold()))
 
 
-def _end(text: str) -> str:
-    """The last words of ``text``, as many as a run of the prompt's can reach back."""
+def _last_words(text: str) -> str:
     return " ".join(text.rsplit(maxsplit=SHINGLE)[-SHINGLE:])
 
 
 def _shingles(text: str) -> Iterator[str]:
-    words = _words(text).split()
+    words = _plain_words(text).split()
     for place in range(len(words) - SHINGLE + 1):
         yield " ".join(words[place : place + SHINGLE])
 
@@ -211,18 +210,18 @@ def _shingles(text: str) -> Iterator[str]:
 SourceFacts = Mapping[str, tuple[tuple[str, str], ...]]
 """Evidence key to names and values, in order."""
 
-MOST_RELATED = 12  # names of one entity; a hub has hundreds
-MOST_VALUES = 12  # of one dimension of the taxonomy
-INCOMING = "← "  # before the name of a relation that has no inverse
+MOST_RELATED = 12  # names per relation; a hub has hundreds
+MOST_VALUES = 12  # values per taxonomy dimension
+INCOMING = "← "  # marks a relation without a named inverse, seen from its target
 
 
 def source_facts(kb: KnowledgeBase, evidence: Sequence[Evidence]) -> SourceFacts:
-    """What the catalogue and the graph know of the documents of ``evidence``.
+    """Facts from catalogue and graph about the documents of ``evidence``.
 
-    ``context.include_metadata`` and ``context.include_relationships`` say what of it is told.
+    ``context.include_metadata`` and ``context.include_relationships`` select which.
     """
-    wanted = kb.settings.context
-    found: dict[str, tuple[tuple[str, str], ...]] = {}
+    options = kb.settings.context
+    facts_by_key: dict[str, tuple[tuple[str, str], ...]] = {}
     seen: set[str] = set()
     for piece in evidence:
         document = piece.hit.document
@@ -231,20 +230,19 @@ def source_facts(kb: KnowledgeBase, evidence: Sequence[Evidence]) -> SourceFacts
         seen.add(document.id)
         node = _node(kb, document)
         facts: list[tuple[str, str]] = []
-        if wanted.include_metadata:
+        if options.include_metadata:
             facts += [("type", node.type)] if node and node.type else []
             facts += _taxonomy(kb, document.id, node)
-        if wanted.include_relationships and node:
+        if options.include_relationships and node:
             facts += _relations(kb, node)
         if facts:
-            found[piece.key] = tuple(facts)
-    return found
+            facts_by_key[piece.key] = tuple(facts)
+    return facts_by_key
 
 
 def _node(kb: KnowledgeBase, document: DocumentFacts) -> EntityNode | None:
-    """The entity that the document describes."""
-    named = kb.catalogue.graph.resolve([document.collection], document.title)
-    return next((node for node in named if document.id in node.documents), None)
+    candidates = kb.catalogue.graph.resolve([document.collection], document.title)
+    return next((node for node in candidates if document.id in node.documents), None)
 
 
 def _taxonomy(
@@ -254,31 +252,31 @@ def _taxonomy(
     if listed is None:
         return []
     return [
-        (dimension, _some(values, MOST_VALUES))
+        (dimension, _listing(values, MOST_VALUES))
         for dimension, values in sorted(listed.taxonomy.items())
-        if values and not (node and values == (node.type,))  # the type stands there already
+        if values and not (node and values == (node.type,))  # would repeat the type
     ]
 
 
 def _relations(kb: KnowledgeBase, node: EntityNode) -> list[tuple[str, str]]:
-    """The entity's relations, each with the names that it leads to, in one line."""
-    named: dict[str, list[str]] = {}
-    for one in kb.catalogue.graph.neighbours([node.collection], node.id):
-        named.setdefault(one.relation, []).append(one.name)
-    said = []
-    for relation, names in sorted(named.items(), key=lambda item: len(item[1])):
-        words, told = relation.replace("_", " "), _some(names, MOST_RELATED)
+    """The entity's relations with the names of their targets, as one line."""
+    names_by_relation: dict[str, list[str]] = {}
+    for neighbour in kb.catalogue.graph.neighbours([node.collection], node.id):
+        names_by_relation.setdefault(neighbour.relation, []).append(neighbour.name)
+    descriptions = []
+    for relation, names in sorted(names_by_relation.items(), key=lambda item: len(item[1])):
+        words, listing = relation.replace("_", " "), _listing(names, MOST_RELATED)
         incoming = words.startswith(INCOMING)
-        said.append(
-            f"{told} {words.removeprefix(INCOMING)} this" if incoming else f"{words} {told}"
+        descriptions.append(
+            f"{listing} {words.removeprefix(INCOMING)} this" if incoming else f"{words} {listing}"
         )
-    return [("relations", "; ".join(said))] if said else []
+    return [("relations", "; ".join(descriptions))] if descriptions else []
 
 
-def _some(names: Sequence[str], most: int) -> str:
-    told = list(dict.fromkeys(names))
-    more = f" and {len(told) - most} more" if len(told) > most else ""
-    return f"{', '.join(told[:most])}{more}"
+def _listing(names: Sequence[str], most: int) -> str:
+    unique_names = list(dict.fromkeys(names))
+    more = f" and {len(unique_names) - most} more" if len(unique_names) > most else ""
+    return f"{', '.join(unique_names[:most])}{more}"
 
 
 Facts = list[tuple[str, str]]
@@ -286,8 +284,8 @@ Facts = list[tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Piece:
-    """One passage as a template shows it; ``facts`` are name and value, in order."""
+class PromptPiece:
+    """A passage for a template; ``facts`` are pairs of name and value, in order."""
 
     key: str
     facts: tuple[tuple[str, str], ...]
@@ -295,11 +293,11 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
-    """A document as the evidence shows it, with its passages in reading order."""
+class PromptSource:
+    """A document for a template, with its passages in reading order."""
 
     facts: tuple[tuple[str, str], ...]
-    pieces: list[Piece]
+    pieces: list[PromptPiece]
 
 
 LENGTH_WORDS = {
@@ -315,24 +313,23 @@ def build_prompt(
     similar_questions: str = "",
     about: SourceFacts | None = None,
 ) -> Prompt:
-    """What the model is asked: the rules, and the evidence with the question.
+    """Build the writer's prompt: evidence, rules and question. Deterministic.
 
-    The same input gives the same prompt.
 
     Args:
         similar_questions: text about verified past answers, shown under its own heading.
-        about: what is told of the sources beside their text.
+        about: facts about the sources beyond their text.
 
     Raises:
-        ValueError: there is no evidence; such a question is not for a model.
+        ValueError: there is no evidence, without which a model must not answer.
     """
     if not evidence:
         raise ValueError("a prompt without evidence would be answered from general knowledge")
     fence = _fence(analysis, evidence)
     block = _block(analysis, evidence, fence, about)
-    asked = template("user.md", HERE).render(fence=fence, question=_line(analysis.asked, fence))
+    question = template("user.md", HERE).render(fence=fence, question=_line(analysis.asked, fence))
     rules = _rules(analysis, fence, similar_questions)
-    return Prompt(system=_system(fence), user=block + rules + asked, shared=len(block))
+    return Prompt(system=_system(fence), user=block + rules + question, shared=len(block))
 
 
 def judge_prompt(
@@ -343,14 +340,14 @@ def judge_prompt(
     about: SourceFacts | None = None,
     schema: Mapping[str, object],
 ) -> Prompt:
-    """What the judge of an answer's sentences is asked, numbered from 1."""
+    """Build the judge's prompt, with the answer's sentences numbered from 1."""
     fence = _fence(analysis, evidence)
     block = _block(analysis, evidence, fence, about)
-    known = {piece.key for piece in evidence}
+    evidence_keys = {piece.key for piece in evidence}
     sentences = [
         {
             "number": number,
-            "cites": "".join(f"[{key}] " for key in claim.keys if key in known),
+            "cites": "".join(f"[{key}] " for key in claim.keys if key in evidence_keys),
             "text": _line(claim.text, fence),
             "lead": _line(claim.lead, fence),
         }
@@ -374,14 +371,14 @@ def guard_of(
     similar_questions: str = "",
     about: SourceFacts | None = None,
 ) -> Guard:
-    """What keeps the reply to that prompt from repeating it, and harmless."""
+    """Build the guard for replies to the writer's or judge's prompt."""
     fence = _fence(analysis, evidence)
-    said = [*_named(analysis), *said_in(evidence, about)]
-    # What was asked and answered before may be said again, what experts noted is for the model.
+    source_lines = [*_entity_lines(analysis), *source_texts(evidence, about)]
+    # Past questions and answers may be repeated; experts' notes on them are for the model only.
     free = ("Q: ", "A: ", "Correction: ")
-    asked = [line for line in similar_questions.split("\n") if line.startswith(free)]
+    question_lines = [line for line in similar_questions.split("\n") if line.startswith(free)]
     rules = f"{_system(fence)}\n{_rules(analysis, fence, similar_questions)}"
-    return Guard(rules, fence, [analysis.asked, *asked, *said])
+    return Guard(rules, fence, [analysis.asked, *question_lines, *source_lines])
 
 
 def _system(fence: str) -> str:
@@ -391,18 +388,17 @@ def _system(fence: str) -> str:
 def _block(
     analysis: Analysis, evidence: Sequence[Evidence], fence: str, about: SourceFacts | None
 ) -> str:
-    """The evidence, as the prompts of writer and judge begin with it."""
     by_document: dict[str, list[Evidence]] = {}
-    for piece in evidence:  # those with the best pieces first
+    for piece in evidence:  # documents with the best pieces come first
         by_document.setdefault(piece.hit.document.id, []).append(piece)
     documents = [
-        Source(
-            facts=_facts(of_document(pieces, about), fence),
-            pieces=[_piece(one, of_place(one), fence) for one in _in_reading_order(pieces)],
+        PromptSource(
+            facts=_facts(document_facts(pieces, about), fence),
+            pieces=[_piece(one, place_facts(one), fence) for one in _in_reading_order(pieces)],
         )
         for pieces in by_document.values()
     ]
-    entities = [_line(line, fence) for line in _named(analysis)]
+    entities = [_line(line, fence) for line in _entity_lines(analysis)]
     return template("evidence.md", HERE).render(fence=fence, documents=documents, entities=entities)
 
 
@@ -410,14 +406,14 @@ def _in_reading_order(pieces: Sequence[Evidence]) -> list[Evidence]:
     return sorted(pieces, key=lambda piece: piece.span.start)
 
 
-def pieces_of(evidence: Sequence[Evidence], fence: str) -> list[Piece]:
-    """The evidence piece by piece, without hidden characters and without the fence."""
-    return [_piece(piece, facts_of(piece), fence) for piece in evidence]
+def template_pieces(evidence: Sequence[Evidence], fence: str) -> list[PromptPiece]:
+    """The evidence as template pieces, without hidden characters and the fence."""
+    return [_piece(piece, piece_facts(piece), fence) for piece in evidence]
 
 
-def _piece(piece: Evidence, facts: Facts, fence: str) -> Piece:
+def _piece(piece: Evidence, facts: Facts, fence: str) -> PromptPiece:
     text = fenced(turn_by_turn(piece), fence)
-    return Piece(key=piece.key, facts=_facts(facts, fence), text=text)
+    return PromptPiece(key=piece.key, facts=_facts(facts, fence), text=text)
 
 
 def _facts(facts: Facts, fence: str) -> tuple[tuple[str, str], ...]:
@@ -426,10 +422,12 @@ def _facts(facts: Facts, fence: str) -> tuple[tuple[str, str], ...]:
     )
 
 
-def said_in(evidence: Sequence[Evidence], about: SourceFacts | None = None) -> list[str]:
-    """All words of sources that such pieces show."""
+def source_texts(evidence: Sequence[Evidence], about: SourceFacts | None = None) -> list[str]:
+    """All source text that the prompt shows."""
     return [
-        value for piece in evidence for _, value in [*facts_of(piece, about), ("text", piece.text)]
+        value
+        for piece in evidence
+        for _, value in [*piece_facts(piece, about), ("text", piece.text)]
     ]
 
 
@@ -451,13 +449,13 @@ def _rules(analysis: Analysis, fence: str, similar_questions: str) -> str:
     )
 
 
-def facts_of(piece: Evidence, about: SourceFacts | None = None) -> Facts:
-    """What a prompt tells of a piece beside its text: name and value, in order."""
-    return [*of_document([piece], about), *of_place(piece)]
+def piece_facts(piece: Evidence, about: SourceFacts | None = None) -> Facts:
+    """The facts shown with a piece: name and value, in order."""
+    return [*document_facts([piece], about), *place_facts(piece)]
 
 
-def of_document(pieces: Sequence[Evidence], about: SourceFacts | None = None) -> Facts:
-    """What is told once of the document that the pieces are from."""
+def document_facts(pieces: Sequence[Evidence], about: SourceFacts | None = None) -> Facts:
+    """The facts shown once for the document of the pieces."""
     document = pieces[0].hit.document
     finer = document.source_type
     return [
@@ -470,10 +468,10 @@ def of_document(pieces: Sequence[Evidence], about: SourceFacts | None = None) ->
     ]
 
 
-def of_place(piece: Evidence) -> Facts:
-    """What is told of where a piece stands, and who speaks."""
-    known = [turn.speaker for turn in piece.turns] or piece.hit.passage.speakers
-    speakers = dict.fromkeys(known or filter(None, [piece.locator.speaker]))
+def place_facts(piece: Evidence) -> Facts:
+    """The facts on a piece's place and speakers."""
+    speaker_names = [turn.speaker for turn in piece.turns] or piece.hit.passage.speakers
+    speakers = dict.fromkeys(speaker_names or filter(None, [piece.locator.speaker]))
     return [
         ("place", piece.locator.label),
         ("speakers" if len(speakers) > 1 else "speaker", ", ".join(speakers)),
@@ -481,7 +479,7 @@ def of_place(piece: Evidence) -> Facts:
 
 
 def turn_by_turn(piece: Evidence) -> str:
-    """The text; where several people speak, each turn is a line under its speaker's name."""
+    """The text; with several speakers, a line per turn that begins with the speaker's name."""
     if len({turn.speaker for turn in piece.turns}) < 2:
         return piece.text
     return "\n".join(
@@ -490,8 +488,8 @@ def turn_by_turn(piece: Evidence) -> str:
     )
 
 
-def _named(analysis: Analysis) -> list[str]:
-    """What each name in the question stands for: "BIP 340": Schnorr signatures (topic)."""
+def _entity_lines(analysis: Analysis) -> list[str]:
+    """Lines that say which entity each name means: "BIP 340": Schnorr signatures (topic)."""
     lines = (
         f"“{entity.span.of(analysis.question)}”: {entity.title}"
         + (f" ({entity.type})" if entity.type else "")
@@ -501,7 +499,7 @@ def _named(analysis: Analysis) -> list[str]:
 
 
 def _fence(analysis: Analysis, evidence: Sequence[Evidence]) -> str:
-    """What no source can know beforehand: a hash of the question and all evidence."""
+    """A word that no source can know in advance: a hash of the question and all evidence."""
     parts = [part for piece in evidence for part in (piece.key, piece.hit.document.id, piece.text)]
     return fence_of(analysis.question, *parts)
 

@@ -1,8 +1,8 @@
-"""Documents that are archives of pages: OpenDocument text (odt) and e-books (EPUB 2 and 3).
+"""Loads OpenDocument text (odt) and e-books (EPUB 2 and 3), which are archives of pages.
 
-Both are checked like Office files and read as HTML. The elements of OpenDocument get the names that
-HTML has for them: the libraries for the format hand them out one by one too. EbookLib, the library
-for EPUB, may not be used under our licence (AGPL).
+Both are checked like Office files and read as HTML; OpenDocument elements are converted to HTML
+elements first, since its libraries offer no more than the elements. EbookLib, the library for EPUB,
+is not compatible with our licence (it is AGPL).
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from wellread.ingest.loaders.archives import (
 )
 from wellread.ingest.loaders.base import LoaderLimits, Source
 from wellread.ingest.loaders.front_matter import moment
-from wellread.ingest.loaders.plain import Blocks, decoded, one_line, title_from_name
-from wellread.ingest.loaders.text.html import DECLARED, page_blocks, plain_words
+from wellread.ingest.loaders.plain import Blocks, decode_noted, one_line, title_from_name
+from wellread.ingest.loaders.text.html import ENCODING, page_blocks, plain_words
 from wellread.ingest.loaders.text.html_blocks import blocks_of, visible_text, write_blocks
 from wellread.types import Document
 
@@ -48,7 +48,7 @@ _WHITE = re.compile(r"#f[0-9a-f]f[0-9a-f]f[0-9a-f]", re.IGNORECASE)
 
 
 def load_odt(source: Source, limits: LoaderLimits) -> Iterator[Document]:
-    """One page."""
+    """Load an OpenDocument text as one page."""
     with open_archive(source.data, source.uri, limits) as archive:
         if _MANIFEST in archive.namelist() and b"encryption-data" in archive.read(_MANIFEST):
             raise SourceError(source.uri, "password-protected: save it without a password")
@@ -61,15 +61,15 @@ def load_odt(source: Source, limits: LoaderLimits) -> Iterator[Document]:
     body = child_of(content, "body", "text")
     if body is not None:
         _convert(body, page, styles)
-    found, blocks = blocks_of(page), Blocks()
-    write_blocks(blocks, found)
-    titled = page.find(".//p[@class='title']")
+    parts, blocks = blocks_of(page), Blocks()
+    write_blocks(blocks, parts)
+    title_element = page.find(".//p[@class='title']")
     title = facts.get("title", [""])[0] or (
-        one_line(visible_text(titled)) if titled is not None else ""
+        one_line(visible_text(title_element)) if title_element is not None else ""
     )
-    title = title or next((block.text for block in found if block.level), "")
+    title = title or next((block.text for block in parts if block.level), "")
     keywords = tuple(dict.fromkeys(facts.get("keyword", ())))
-    made = facts.get("creation-date") or facts.get("date")
+    created = facts.get("creation-date") or facts.get("date")
     yield source.document(
         blocks.build(),
         kind="page",
@@ -77,7 +77,7 @@ def load_odt(source: Source, limits: LoaderLimits) -> Iterator[Document]:
         source_type="odt",
         language=facts.get("language", [""])[0].lower(),
         authors=tuple(facts.get("initial-creator") or facts.get("creator") or ()),
-        published_at=moment(made[0] if made else None),
+        published_at=moment(created[0] if created else None),
         summary=next(iter(facts.get("description") or facts.get("subject") or ()), ""),
         taxonomy={"tags": keywords} if keywords else {},
     )
@@ -93,22 +93,24 @@ def _part(archive: zipfile.ZipFile, name: str, uri: str) -> etree._Element | Non
 
 
 def _facts(holder: etree._Element | None) -> dict[str, list[str]]:
-    """What the elements of a file's description say, by their names."""
-    found: dict[str, list[str]] = {}
+    """The texts of a file's metadata elements, by element name."""
+    facts: dict[str, list[str]] = {}
     for element in () if holder is None else holder.iter():
         words = one_line(element.text or "") if name_of(element) else ""
         if words:
-            found.setdefault(name_of(element), []).append(words)
-    return found
+            facts.setdefault(name_of(element), []).append(words)
+    return facts
 
 
 class _Styles:
-    """Which styles hide letters or are a title's, by themselves or by what they are based on."""
+    """Finds styles that hide text or mark the title, including inherited properties."""
 
     def __init__(self, *roots: etree._Element | None) -> None:
         self._parents: dict[str, str] = {}
         self._hiding: set[str] = set()
-        for style in (one for root in roots if root is not None for one in elements(root, "style")):
+        for style in (
+            each for root in roots if root is not None for each in elements(root, "style")
+        ):
             name, letters = value_of(style, "name"), child_of(style, "text-properties")
             ground = value_of(letters, "background-color") or value_of(
                 child_of(style, "paragraph-properties"), "background-color"
@@ -119,53 +121,53 @@ class _Styles:
                 self._hiding.add(name)
 
     def hides(self, name: str) -> bool:
-        """Whether letters in this style are not seen."""
+        """Whether text in this style is invisible."""
         return not self._hiding.isdisjoint(self._lineage(name))
 
     def is_title(self, name: str) -> bool:
-        """Whether it is the style of the document's title."""
+        """Whether this is the style of the document's title."""
         return "Title" in self._lineage(name)
 
     def _lineage(self, name: str) -> list[str]:
-        found: list[str] = []
-        while name and name not in found:
-            found.append(name)
+        lineage: list[str] = []
+        while name and name not in lineage:
+            lineage.append(name)
             name = self._parents.get(name, "")
-        return found
+        return lineage
 
 
 def _convert(holder: etree._Element, target: etree._Element, styles: _Styles) -> None:
-    """Write what stands in ``holder`` into ``target``; notes come behind their paragraph."""
-    _say(target, holder.text)
+    """Convert the content of ``holder`` into ``target``; notes follow their paragraph."""
+    _append_text(target, holder.text)
     for child in holder:
         name, style = name_of(child), value_of(child, "style-name")
         if name in ("s", "tab"):
-            _say(target, " ")
+            _append_text(target, " ")
         elif name and name != "note" and name not in _UNREAD:
             level = value_of(child, "outline-level")
             heading = f"h{min(int(level), 6)}" if level.isdecimal() and int(level) else "h1"
-            made = etree.SubElement(target, heading if name == "h" else _TAGS.get(name, "span"))
+            copy = etree.SubElement(target, heading if name == "h" else _TAGS.get(name, "span"))
             if styles.hides(style):
-                made.set("hidden", "")
+                copy.set("hidden", "")
             if name == "p" and styles.is_title(style):
-                made.set("class", "title")
-            _convert(child, made, styles)
+                copy.set("class", "title")
+            _convert(child, copy, styles)
             for note in _notes(child) if name in ("p", "h") else ():
                 etree.SubElement(target, "p").text = _MARK_OF_NOTE + note
-        _say(target, child.tail)
+        _append_text(target, child.tail)
 
 
 def _notes(paragraph: etree._Element) -> Iterator[str]:
-    """What the notes of a paragraph say, not those of paragraphs in boxes that hang on it."""
+    """The texts of a paragraph's notes, without notes of text boxes anchored in it."""
     for body in elements(paragraph, "note-body"):
-        if next(one for one in body.iterancestors() if name_of(one) in ("p", "h")) is paragraph:
-            words = ("".join(map(str, one.itertext())) for one in elements(body, "p", "h"))
+        if next(part for part in body.iterancestors() if name_of(part) in ("p", "h")) is paragraph:
+            words = ("".join(map(str, part.itertext())) for part in elements(body, "p", "h"))
             if text := one_line(" ".join(words)):
                 yield text
 
 
-def _say(target: etree._Element, words: str | None) -> None:
-    """Write words behind all that stands in ``target``."""
+def _append_text(target: etree._Element, words: str | None) -> None:
+    """Append text to the content of ``target``."""
     if words and len(target):
         target[-1].tail = (target[-1].tail or "") + words
     elif words:
@@ -179,9 +181,9 @@ _PAGES = frozenset({"application/xhtml+xml", "text/html"})
 
 
 def load_epub(source: Source, limits: LoaderLimits) -> Iterator[Document]:
-    """One page: the book."""
+    """Load an e-book as one page."""
     with open_archive(source.data, source.uri, limits, document_types=True) as archive:
-        _refuse_locked(archive, source.uri)
+        _refuse_drm(archive, source.uri)
         place = _package_file(archive, source.uri)
         package = _xml(archive, place, source.uri)
         blocks = Blocks()
@@ -203,21 +205,21 @@ def load_epub(source: Source, limits: LoaderLimits) -> Iterator[Document]:
     )
 
 
-def _refuse_locked(archive: zipfile.ZipFile, uri: str) -> None:
-    """Refuse a book whose pages are encrypted; that its fonts are is common, and does no harm."""
+def _refuse_drm(archive: zipfile.ZipFile, uri: str) -> None:
+    """Refuse a book with encrypted pages; encrypted fonts are common and harmless."""
     if _ENCRYPTION not in archive.namelist():
         return
     methods = elements(_xml(archive, _ENCRYPTION, uri), "EncryptionMethod")
-    if {value_of(one, "Algorithm") for one in methods} - _OBFUSCATED:
-        raise SourceError(uri, "protected against copying (DRM): get it without")
+    if {value_of(method, "Algorithm") for method in methods} - _OBFUSCATED:
+        raise SourceError(uri, "protected against copying (DRM): use a copy without DRM")
 
 
 def _package_file(archive: zipfile.ZipFile, uri: str) -> str:
     roots = elements(_xml(archive, CONTAINER, uri), "rootfile")
-    named = next((value_of(one, "full-path") for one in roots), "")
-    if named not in archive.namelist():
-        raise SourceError(uri, "damaged e-book: it does not say what belongs to it")
-    return named
+    path = next((value_of(part, "full-path") for part in roots), "")
+    if path not in archive.namelist():
+        raise SourceError(uri, "damaged e-book: its package file is missing")
+    return path
 
 
 def _pages_in_order(package: etree._Element, folder: str) -> Iterator[str]:
@@ -234,14 +236,14 @@ def _pages_in_order(package: etree._Element, folder: str) -> Iterator[str]:
 def _write_page(blocks: Blocks, archive: zipfile.ZipFile, name: str, source: Source) -> None:
     try:
         data = archive.read(name)
-    except KeyError:  # it is listed and not there; the others can be read
+    except KeyError:  # a missing page; the others can be read
         return
     page = Source(uri=source.uri, name=name, data=data, collection=source.collection)
-    page_blocks(blocks, decoded(page, DECLARED)[0], source.uri)
+    page_blocks(blocks, decode_noted(page, ENCODING)[0], source.uri)
 
 
 def _xml(archive: zipfile.ZipFile, name: str, uri: str) -> etree._Element:
     try:
         return parse(archive.read(name), uri, repair=True)
     except (KeyError, zipfile.BadZipFile) as error:
-        raise SourceError(uri, f"damaged e-book: {name} is not there") from error
+        raise SourceError(uri, f"damaged e-book: {name} is missing") from error

@@ -1,7 +1,7 @@
-"""Word files (docx, docm): headings, paragraphs, lists, tables, text boxes and notes.
+"""Loads Word files (docx, docm): headings, paragraphs, lists, tables, text boxes and notes.
 
-python-docx opens the package and finds the parts; the elements are walked here, because it passes
-over content controls, text boxes, tracked insertions and notes.
+python-docx opens the package and finds the parts; the elements are traversed here, because it
+skips content controls, text boxes, tracked insertions and notes.
 """
 
 from __future__ import annotations
@@ -25,94 +25,94 @@ from wellread.ingest.loaders.archives import (
     name_of,
     open_office,
     parse,
-    shown,
     table_row,
     value_of,
+    visible_children,
 )
 from wellread.ingest.loaders.base import LoaderLimits, Source
 from wellread.ingest.loaders.plain import PARAGRAPH, Blocks, one_line
 from wellread.types import Document
 
-TINY = 2  # half points
-PALE = 0xFF - 24  # of each of red, green and blue, from which letters are white to a reader
+MAX_TINY_HALF_POINTS = 2  # smaller text is invisible
+MIN_PALE = 0xFF - 24  # lighter red, green and blue values appear white
 _PLAIN_TABLES = frozenset({"", "TableGrid", "TableNormal"})
 
 
 def drop_hidden(root: etree._Element, styles: etree._Element | None) -> None:
-    """Take out of ``root`` every run that is not seen on the page."""
-    named = {} if styles is None else {value_of(one, "styleId"): one for one in styles}
+    """Remove all invisible runs from ``root``."""
+    styles_by_id = {} if styles is None else {value_of(style, "styleId"): style for style in styles}
     for run in list(elements(root, "r")):
         parent = run.getparent()
-        if parent is not None and _unseen(run, named):
+        if parent is not None and _is_hidden(run, styles_by_id):
             parent.remove(run)
 
 
-def _unseen(run: etree._Element, named: dict[str, etree._Element]) -> bool:
+def _is_hidden(run: etree._Element, styles: dict[str, etree._Element]) -> bool:
     settings = child_of(run, "rPr")
-    paragraph = next((one for one in run.iterancestors() if name_of(one) == "p"), None)
-    own = _inherited(value_of(child_of(settings, "rStyle"), "val"), named)
-    around = _inherited(value_of(child_of(paragraph, "pPr", "pStyle"), "val"), named)
-    chain = [one for one in (settings, *own, *around) if one is not None]
-    if _first(chain, "vanish") not in (None, "0", "false", "off"):
+    paragraph = next((node for node in run.iterancestors() if name_of(node) == "p"), None)
+    own = _style_settings(value_of(child_of(settings, "rStyle"), "val"), styles)
+    around = _style_settings(value_of(child_of(paragraph, "pPr", "pStyle"), "val"), styles)
+    chain = [node for node in (settings, *own, *around) if node is not None]
+    if _first_value(chain, "vanish") not in (None, "0", "false", "off"):
         return True
-    size = _first(chain, "sz") or ""
-    if size.isdecimal() and int(size) <= TINY:
+    size = _first_value(chain, "sz") or ""
+    if size.isdecimal() and int(size) <= MAX_TINY_HALF_POINTS:
         return True
-    return _pale(_first(chain, "color") or "") and not _on_a_ground(run, chain)
+    return _is_pale(_first_value(chain, "color") or "") and not _has_background(run, chain)
 
 
-def _inherited(name: str, named: dict[str, etree._Element]) -> list[etree._Element]:
-    """The run settings of a style and of those it is based on, nearest first."""
-    found: list[etree._Element] = []
+def _style_settings(name: str, styles: dict[str, etree._Element]) -> list[etree._Element]:
+    """The run settings of a style and of its base styles, nearest first."""
+    chain: list[etree._Element] = []
     seen: set[str] = set()
-    while name in named and name not in seen:
+    while name in styles and name not in seen:
         seen.add(name)
-        settings = child_of(named[name], "rPr")
-        found += [settings] if settings is not None else []
-        name = value_of(child_of(named[name], "basedOn"), "val")
-    return found
+        settings = child_of(styles[name], "rPr")
+        chain += [settings] if settings is not None else []
+        name = value_of(child_of(styles[name], "basedOn"), "val")
+    return chain
 
 
-def _first(chain: list[etree._Element], setting: str) -> str | None:
-    """The value of a setting where it is first given; "" when it is given without one."""
-    given = (child_of(one, setting) for one in chain)
-    element = next((one for one in given if one is not None), None)
+def _first_value(chain: list[etree._Element], setting: str) -> str | None:
+    """The value of a setting in the first element that has it; empty if it has no value."""
+    settings = (child_of(node, setting) for node in chain)
+    element = next((node for node in settings if node is not None), None)
     return None if element is None else value_of(element, "val").lower()
 
 
-def _pale(colour: str) -> bool:
+def _is_pale(colour: str) -> bool:
     if len(colour) != 6:
         return False
     try:
-        return all(int(colour[at : at + 2], 16) >= PALE for at in (0, 2, 4))
+        return all(int(colour[at : at + 2], 16) >= MIN_PALE for at in (0, 2, 4))
     except ValueError:  # "auto"
         return False
 
 
-def _on_a_ground(run: etree._Element, chain: list[etree._Element]) -> bool:
-    """Whether something coloured lies, or may lie, behind the run."""
-    if any(_shaded(one) or child_of(one, "highlight") is not None for one in chain):
+def _has_background(run: etree._Element, chain: list[etree._Element]) -> bool:
+    """Whether the run has, or may have, a coloured background."""
+    if any(_is_shaded(node) or child_of(node, "highlight") is not None for node in chain):
         return True
-    for one in run.iterancestors():
-        name = name_of(one)
-        if name == "txbxContent" or _shaded(child_of(one, f"{name}Pr")):
+    for node in run.iterancestors():
+        name = name_of(node)
+        if name == "txbxContent" or _is_shaded(child_of(node, f"{name}Pr")):
             return True
         if name == "tbl":
-            style = value_of(child_of(one, "tblPr", "tblStyle"), "val")
+            style = value_of(child_of(node, "tblPr", "tblStyle"), "val")
             if style not in _PLAIN_TABLES:
                 return True
-        if name == "document" and child_of(one, "background") is not None:
+        if name == "document" and child_of(node, "background") is not None:
             return True
     return False
 
 
-def _shaded(settings: etree._Element | None) -> bool:
+def _is_shaded(settings: etree._Element | None) -> bool:
     fill = value_of(child_of(settings, "shd"), "fill").lower()
-    return fill not in ("", "auto") and not _pale(fill)
+    return fill not in ("", "auto") and not _is_pale(fill)
 
 
-# python-docx knows plain documents alone; in those with macros and in templates the part is the
-# same under another name.
+# python-docx only knows plain documents; in documents with macros and in templates the same part
+# has another name.
 for _name in (
     "vnd.ms-word.document.macroEnabled",
     "vnd.ms-word.template.macroEnabledTemplate",
@@ -121,8 +121,7 @@ for _name in (
     PartFactory.part_type_for[f"application/{_name}.main+xml"] = DocumentPart
 
 LEVELS = 9
-# The names of built-in styles are English in the file. Other programs write the names that
-# people see.
+# Word writes English names of built-in styles; other programs write translated names.
 _HEADING_NAME = re.compile(
     r"(?:heading|überschrift|titre|título|titolo|titre|kop|rubrik|overskrift|otsikko|nagłówek"
     r"|nadpis|címsor|başlık|заголовок|επικεφαλίδα|标题|標題|見出し|제목)\s*([1-9])",
@@ -141,7 +140,7 @@ _MARK_OF_NOTE = "* "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Style:
-    """A paragraph style. ``level``: of its headings, 0 for none."""
+    """A paragraph style; ``level`` is its heading level (0: not a heading)."""
 
     name: str = ""
     level: int = 0
@@ -150,7 +149,7 @@ class _Style:
 
 @dataclass(slots=True)
 class _Paragraph:
-    """A paragraph's words, and the text boxes and notes that hang on it."""
+    """A paragraph's text, with the text boxes and notes anchored in it."""
 
     pieces: list[str] = field(default_factory=list)
     boxes: list[etree._Element] = field(default_factory=list)
@@ -158,12 +157,12 @@ class _Paragraph:
 
     @property
     def text(self) -> str:
-        """The words, with line breaks."""
+        """The text with line breaks."""
         return "".join(self.pieces)
 
     def gather(self, element: etree._Element) -> _Paragraph:
-        """Add what stands in ``element``."""
-        for child in shown(element):
+        """Add the content of ``element``."""
+        for child in visible_children(element):
             name = name_of(child)
             if name == "t":
                 self.pieces.append(child.text or "")
@@ -179,12 +178,12 @@ class _Paragraph:
 
 
 def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:
-    """One page."""
+    """Load a Word file as one page."""
     file = open_office(source, limits)
     part = _main_part(file.data, source.uri)
     notes = _notes(part, source.uri)
     for root in (part.element, *notes.values()):
-        drop_hidden(root, _related(part, "styles"))
+        drop_hidden(root, _related_root(part, "styles"))
     writer = _Writer(_styles(part), notes)
     body = child_of(part.element, "body")
     if body is not None:
@@ -199,11 +198,11 @@ def _main_part(data: bytes, uri: str) -> DocumentPart:
     except (PackageNotFoundError, zipfile.BadZipFile, etree.XMLSyntaxError) as error:
         raise SourceError(uri, f"damaged Word file: {error}") from error
     except (KeyError, ValueError, AttributeError) as error:
-        # Also of "Strict Open XML", whose parts have other names for the same things.
+        # Also raised for "Strict Open XML", whose parts have other names.
         reason = f"not a Word file that can be read: save it as .docx ({error})"
         raise SourceError(uri, reason) from error
     if not isinstance(part, DocumentPart):
-        raise SourceError(uri, f"not a Word file: its content is {part.content_type}")
+        raise SourceError(uri, f"not a Word file: its content type is {part.content_type}")
     return part
 
 
@@ -220,7 +219,7 @@ class _Writer:
 
     def walk(self, holder: etree._Element) -> None:
         """Write the paragraphs and tables of ``holder``."""
-        for element in shown(holder):
+        for element in visible_children(holder):
             name = name_of(element)
             if name == "p":
                 self._write_paragraph(element)
@@ -230,10 +229,10 @@ class _Writer:
                 self.walk(element)
 
     def _write_paragraph(self, element: etree._Element) -> None:
-        found = _paragraph(element)
+        paragraph = _gather(element)
         style = self._styles.get(value_of(child_of(element, "pPr", "pStyle"), "val"), _Style())
         level = _outline(child_of(element, "pPr", "outlineLvl")) or style.level
-        words = one_line(found.text)
+        words = one_line(paragraph.text)
         depth = _list_depth(element, style)
         if words and not self.title and _TITLE_NAME.fullmatch(style.name):
             self.title = words
@@ -246,76 +245,76 @@ class _Writer:
             self.blocks.block(item, gap="\n" if self._listing else PARAGRAPH)
             self._listing = self._listing or bool(words)
         else:
-            lines = (one_line(line) for line in found.text.split("\n"))
+            lines = (one_line(line) for line in paragraph.text.split("\n"))
             self.blocks.block("\n".join(line for line in lines if line))
             self._listing = self._listing and not words
-        self._write_hanging(found)
+        self._write_attached(paragraph)
 
     def _head(self, level: int, words: str) -> None:
         self.blocks.heading(level, words)
         self._listing = False
 
-    def _write_hanging(self, found: _Paragraph) -> None:
-        """The text boxes anchored in a paragraph, and the notes it refers to."""
-        for box in found.boxes:
+    def _write_attached(self, paragraph: _Paragraph) -> None:
+        """Write the text boxes anchored in a paragraph and the notes it refers to."""
+        for box in paragraph.boxes:
             self.walk(box)
-        for note in found.notes:
+        for note in paragraph.notes:
             if note in self._notes:
-                said = (_paragraph(one).text for one in _paragraphs(self._notes[note]))
-                words = one_line(" ".join(said))
+                texts = (_gather(part).text for part in _paragraphs(self._notes[note]))
+                words = one_line(" ".join(texts))
                 self.blocks.block(_MARK_OF_NOTE + words if words else "")
                 self._listing = False
 
     def _write_table(self, table: etree._Element) -> None:
         self._listing = False
         rows = [
-            [] if child_of(row, "trPr", "del") is not None else list(_inside(row, "tc"))
-            for row in _inside(table, "tr")
+            [] if child_of(row, "trPr", "del") is not None else list(_nested(row, "tc"))
+            for row in _nested(table, "tr")
         ]
-        if len(rows) == 1 and len(rows[0]) == 1:  # a frame around text, no table
+        if len(rows) == 1 and len(rows[0]) == 1:  # a frame around text
             self.walk(rows[0][0])
             return
         gap = PARAGRAPH
-        hanging = _Paragraph()
+        attached = _Paragraph()
         for row in rows:
             words = []
             for cell in row:
-                found = [_paragraph(one) for one in _paragraphs(cell)]
-                hanging.notes += [note for one in found for note in one.notes]
-                said = " ".join(one.text for one in found)
-                words.append("" if _goes_on(cell) else one_line(said))
+                paragraphs = [_gather(part) for part in _paragraphs(cell)]
+                attached.notes += [note for part in paragraphs for note in part.notes]
+                text = " ".join(part.text for part in paragraphs)
+                words.append("" if _continues_cell(cell) else one_line(text))
             if line := table_row(words):
                 self.blocks.block(line, gap=gap)
                 gap = "\n"
-        self._write_hanging(hanging)
+        self._write_attached(attached)
 
 
-def _paragraph(element: etree._Element) -> _Paragraph:
+def _gather(element: etree._Element) -> _Paragraph:
     return _Paragraph().gather(element)
 
 
 def _paragraphs(holder: etree._Element) -> Iterator[etree._Element]:
-    """All paragraphs of a cell or note: also of tables inside it, and of its text boxes."""
-    for child in shown(holder):
+    """All paragraphs of a cell or note, including those of inner tables and text boxes."""
+    for child in visible_children(holder):
         if name_of(child) == "p":
             yield child
-            for box in _paragraph(child).boxes:
+            for box in _gather(child).boxes:
                 yield from _paragraphs(box)
         elif name_of(child) in _HOLDERS:
             yield from _paragraphs(child)
 
 
-def _inside(holder: etree._Element, name: str) -> Iterator[etree._Element]:
-    """The rows of a table or the cells of a row, also those inside content controls."""
-    for child in shown(holder):
+def _nested(holder: etree._Element, name: str) -> Iterator[etree._Element]:
+    """The rows of a table or the cells of a row, including those in content controls."""
+    for child in visible_children(holder):
         if name_of(child) == name:
             yield child
         elif name_of(child) in _BLOCK_HOLDERS:
-            yield from _inside(child, name)
+            yield from _nested(child, name)
 
 
-def _goes_on(cell: etree._Element) -> bool:
-    """Whether the cell is the lower part of one that spans rows."""
+def _continues_cell(cell: etree._Element) -> bool:
+    """Whether the cell continues a cell that spans several rows."""
     merged = child_of(cell, "tcPr", "vMerge")
     return merged is not None and value_of(merged, "val") != "restart"
 
@@ -325,7 +324,7 @@ def _list_depth(element: etree._Element, style: _Style) -> int | None:
     number = child_of(numbered, "numId")
     if number is None:
         return 0 if style.listed else None
-    if value_of(number, "val") == "0":  # takes an item out of its style's list
+    if value_of(number, "val") == "0":  # removes the item from its style's list
         return None
     depth = value_of(child_of(numbered, "ilvl"), "val")
     return min(int(depth), LEVELS) if depth.isdecimal() else 0
@@ -338,26 +337,26 @@ def _outline(element: etree._Element | None) -> int:
 
 
 def _styles(part: DocumentPart) -> dict[str, _Style]:
-    """Paragraph styles by id, with what they inherit."""
-    root = _related(part, "styles")
+    """The paragraph styles by id, with inherited properties."""
+    root = _related_root(part, "styles")
     if root is None:
         return {}
-    given = {value_of(one, "styleId"): one for one in root if name_of(one) == "style"}
-    return {name: _style(name, given) for name in given}
+    by_id = {value_of(style, "styleId"): style for style in root if name_of(style) == "style"}
+    return {name: _style(name, by_id) for name in by_id}
 
 
-def _style(name: str, given: Mapping[str, etree._Element]) -> _Style:
-    own = value_of(child_of(given[name], "name"), "val")
+def _style(name: str, by_id: Mapping[str, etree._Element]) -> _Style:
+    own = value_of(child_of(by_id[name], "name"), "val")
     level, listed = 0, False
     seen: set[str] = set()
-    while name in given and name not in seen:
+    while name in by_id and name not in seen:
         seen.add(name)
-        element = given[name]
-        called = _HEADING_NAME.fullmatch(value_of(child_of(element, "name"), "val"))
+        element = by_id[name]
+        heading = _HEADING_NAME.fullmatch(value_of(child_of(element, "name"), "val"))
         outline = child_of(element, "pPr", "outlineLvl")
         if not level and outline is not None and not _outline(outline):
-            break  # body text by its own word, whatever it is based on
-        level = level or _outline(outline) or (int(called.group(1)) if called else 0)
+            break  # declared as body text, whatever its base style is
+        level = level or _outline(outline) or (int(heading.group(1)) if heading else 0)
         number = child_of(element, "pPr", "numPr", "numId")
         listed = listed or (number is not None and value_of(number, "val") != "0")
         name = value_of(child_of(element, "basedOn"), "val")
@@ -368,13 +367,13 @@ def _notes(part: DocumentPart, uri: str) -> dict[tuple[str, str], etree._Element
     return {
         (sort, value_of(note, "id")): note
         for sort in _NOTES.values()
-        if (root := _related(part, sort, uri)) is not None
+        if (root := _related_root(part, sort, uri)) is not None
         for note in elements(root, "footnote", "endnote")
     }
 
 
-def _related(part: DocumentPart, sort: str, uri: str = "") -> etree._Element | None:
-    """The root of the part that is related to the document as ``sort``."""
+def _related_root(part: DocumentPart, sort: str, uri: str = "") -> etree._Element | None:
+    """The root element of the document's part of type ``sort``."""
     for relation in part.rels.values():
         if relation.reltype.rpartition("/")[2] == sort and not relation.is_external:
             target = relation.target_part

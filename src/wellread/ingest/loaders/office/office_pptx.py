@@ -1,6 +1,6 @@
-"""PowerPoint files (pptx, pptm, ppsx): one section a slide, with its notes, by python-pptx.
+"""Loads PowerPoint files (pptx, pptm, ppsx) with python-pptx: one section per slide, with notes.
 
-Hidden slides and hidden objects are left out.
+Hidden slides and objects are left out.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from wellread.ingest.loaders.plain import PARAGRAPH, one_line
 from wellread.types import Document
 
 NOTES = "Notes"
-DEEPEST = 8  # levels of indented text
+MAX_DEPTH = 8  # of indented text
 
-# python-pptx knows presentations with and without macros; slide shows and templates are the same
-# under other names.
+# python-pptx knows presentations with and without macros; slide shows and templates only have
+# other names.
 for _name in (
     "vnd.openxmlformats-officedocument.presentationml.slideshow",
     "vnd.openxmlformats-officedocument.presentationml.template",
@@ -52,7 +52,7 @@ _BULLETS = ("buChar", "buAutoNum", "buBlip")
 
 
 def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:
-    """One page; slide numbers are its page marks."""
+    """Load a presentation as one page, with slide numbers as page marks."""
     file = open_office(source, limits)
     slides = _slides(file.data, source.uri, limits)
     writer = _Writer()
@@ -70,9 +70,9 @@ def _slides(data: bytes, uri: str, limits: LoaderLimits) -> list[Slide]:
     try:
         part = Package.open(io.BytesIO(data)).main_document_part
         if not isinstance(part, PresentationPart):
-            raise SourceError(uri, f"not a presentation: its content is {part.content_type}")
-        listed = child_of(part.presentation.element, "sldIdLst")
-        count = sum(name_of(one) == "sldId" for one in listed) if listed is not None else 0
+            raise SourceError(uri, f"not a presentation: its content type is {part.content_type}")
+        id_list = child_of(part.presentation.element, "sldIdLst")
+        count = sum(name_of(item) == "sldId" for item in id_list) if id_list is not None else 0
         if count > limits.max_pages:
             raise SourceError(uri, f"too many slides: {count}, the limit is {limits.max_pages}")
         return list(part.presentation.slides)
@@ -86,11 +86,13 @@ def _slides(data: bytes, uri: str, limits: LoaderLimits) -> list[Slide]:
 class _Writer:
     def __init__(self) -> None:
         self.builder = TextBuilder()
-        self.words = ""  # what slides say, without the headings that were made for them
+        self.words = ""  # text of the slides, without generated headings
 
     def write(self, number: int, slide: Slide) -> str:
-        """Write one slide; its title."""
-        title: Any = next((one for one in slide.shapes if _holder(one) in _TITLES), None)
+        """Write one slide and return its title."""
+        title: Any = next(
+            (item for item in slide.shapes if _placeholder_type(item) in _TITLES), None
+        )
         words = one_line(title.text_frame.text) if title is not None else ""
         heading = f"Slide {number}: {words}" if words else f"Slide {number}"
         self.builder.add(PARAGRAPH if self.builder.length else "")
@@ -98,9 +100,9 @@ class _Writer:
         self.builder.heading((heading,))
         self.builder.add(heading)
         self.words = self.words or words
-        for lines in _parts(slide.shapes):
+        for lines in _shape_lines(slide.shapes):
             self._block(lines)
-        # Looked for first: asking for the notes of a slide without any would make a page of them.
+        # Checked first, because reading missing notes would create a notes page.
         frame = slide.notes_slide.notes_text_frame if slide.has_notes_slide else None
         lines = [one_line(each.text) for each in frame.paragraphs] if frame is not None else []
         if any(lines):
@@ -118,14 +120,14 @@ class _Writer:
             self.words = self.words or text
 
 
-def _parts(shapes: Any) -> Iterator[list[str]]:
-    """The lines of each shape, table and chart but the title and what is not shown."""
+def _shape_lines(shapes: Any) -> Iterator[list[str]]:
+    """The lines of each visible shape, table and chart, except the title."""
     for shape in shapes:
-        about = next((one for one in shape._element if name_of(one).startswith("nv")), None)
-        if value_of(child_of(about, "cNvPr"), "hidden") in ("1", "true"):
+        properties = next((part for part in shape._element if name_of(part).startswith("nv")), None)
+        if value_of(child_of(properties, "cNvPr"), "hidden") in ("1", "true"):
             continue
         if name_of(shape._element) == "grpSp":
-            yield from _parts(shape.shapes)
+            yield from _shape_lines(shape.shapes)
         elif shape.has_chart:
             yield _chart_rows(shape.chart_part._element)
         elif shape.has_table:
@@ -133,29 +135,29 @@ def _parts(shapes: Any) -> Iterator[list[str]]:
                 table_row([one_line(cell.text_frame.text) for cell in row.cells])
                 for row in shape.table.rows
             ]
-        elif shape.has_text_frame and _holder(shape) not in (*_TITLES, *_FURNITURE):
-            found = [one for one in shape.text_frame.paragraphs if one_line(one.text)]
-            is_list = _holder(shape) in _BODIES and len(found) > 1
-            yield [_item(one, is_list=is_list) for one in found]
+        elif shape.has_text_frame and _placeholder_type(shape) not in (*_TITLES, *_FURNITURE):
+            paragraphs = [part for part in shape.text_frame.paragraphs if one_line(part.text)]
+            is_list = _placeholder_type(shape) in _BODIES and len(paragraphs) > 1
+            yield [_list_line(part, is_list=is_list) for part in paragraphs]
 
 
-def _holder(shape: Any) -> str | None:
-    """The type of placeholder that a shape is (empty: of the common sort); None for others."""
+def _placeholder_type(shape: Any) -> str | None:
+    """The shape's placeholder type (empty: the default type); None if it is not a placeholder."""
     place = child_of(shape._element, "nvSpPr", "nvPr", "ph")
     return None if place is None else value_of(place, "type")
 
 
-def _item(paragraph: Any, *, is_list: bool) -> str:
+def _list_line(paragraph: Any, *, is_list: bool) -> str:
     words, settings = one_line(paragraph.text), child_of(paragraph._p, "pPr")
-    names = {name_of(one) for one in settings} if settings is not None else set()
+    names = {name_of(mark) for mark in settings} if settings is not None else set()
     marked = bool(names & set(_BULLETS)) or (is_list and "buNone" not in names)
-    return "  " * min(paragraph.level, DEEPEST) + f"- {words}" if marked else words
+    return "  " * min(paragraph.level, MAX_DEPTH) + f"- {words}" if marked else words
 
 
 def _chart_rows(root: etree._Element) -> list[str]:
-    """A chart as a table: its title, the names of its series, and a row for each category.
+    """A chart as table rows: its title, the names of its series, and a row per category.
 
-    Of its XML, because the library refuses a file with a chart of a sort that it does not know.
+    Read from the XML, because the library refuses charts of unknown types.
     """
     title = next(elements(root, "title"), None)
     series = list(elements(root, "ser"))
@@ -173,13 +175,13 @@ def _chart_rows(root: etree._Element) -> list[str]:
 
 
 def _points(series: etree._Element, *names: str) -> dict[int, str]:
-    """The values that a chart keeps of the cells it was drawn from, by place."""
-    found: dict[int, str] = {}
+    """The cached cell values of a chart series, by index."""
+    values: dict[int, str] = {}
     for holder in (child_of(series, name) for name in names):
         for point in elements(holder, "pt") if holder is not None else ():
             value, place = child_of(point, "v"), value_of(point, "idx")
             if value is not None and place.isdecimal():
                 text = one_line(value.text or "")
-                # Charts keep 0.30000000000000004; people write 0.3.
-                found[int(place)] = f"{float(text):.12g}" if _LONG_NUMBER.fullmatch(text) else text
-    return found
+                # Charts store 0.30000000000000004 for 0.3.
+                values[int(place)] = f"{float(text):.12g}" if _LONG_NUMBER.fullmatch(text) else text
+    return values

@@ -1,9 +1,9 @@
-"""Excel files (xlsx, xlsm): one section a sheet, one line a row; line marks are row numbers.
+"""Loads Excel files (xlsx, xlsm): one section per sheet, one line per row, with row numbers.
 
-Sheets that are hidden are left out.
+Hidden sheets are left out.
 
-The names of a table's columns become part of the heading path of its rows, so that a row far
-down is still found and understood by them.
+The column names of a table become part of the heading path of its rows, so that rows far down are
+still found and understood.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from wellread.ingest.loaders.base import EmptyError, LoaderLimits, Source, TextB
 from wellread.ingest.loaders.plain import PARAGRAPH, one_line
 from wellread.types import Document
 
-LAST_ROW = 1_048_576  # of a sheet, by the format
-HEADER_CHARACTERS = 100  # of the column names in a heading path
-DIGITS = 15  # that a number of a sheet has; the rest comes from binary fractions
+MAX_ROWS = 1_048_576  # in a sheet, by the format
+MAX_HEADER_CHARS = 100  # of column names in a heading path
+SIGNIFICANT_DIGITS = 15  # Excel's precision; further digits come from binary fractions
 
 _PERCENT = re.compile(r"0(?:\.0+)?%")
 _ERRORS = (
@@ -49,12 +49,12 @@ _ERRORS = (
 
 
 def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:
-    """One page. Formulas are read as the values that were last computed and saved."""
+    """Load a workbook as one page; formulas are read as their last saved values."""
     file = open_office(source, limits)
     writer = _Writer(source.uri, limits.max_cells)
     try:
         with warnings.catch_warnings():
-            # Of parts that are of no interest here: data validation, default styles, headers.
+            # About parts that are not read: data validation, default styles, headers.
             warnings.simplefilter("ignore")
             book: Workbook = load_workbook(
                 io.BytesIO(file.data), read_only=True, data_only=True, keep_links=False
@@ -63,7 +63,7 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:
                 for sheet in book.worksheets:
                     if sheet.sheet_state != "visible":
                         continue
-                    # The size that a sheet claims may be that of the whole grid.
+                    # The declared size of a sheet may be the whole grid.
                     sheet.reset_dimensions()
                     writer.write(sheet)
     except _ERRORS as error:
@@ -83,46 +83,46 @@ class _Writer:
         self._most_cells = most_cells
 
     def write(self, sheet: ReadOnlyWorksheet) -> None:
-        """Write the rows of a sheet that have values; nothing when there are none."""
+        """Write the rows of a sheet that have values."""
         name = one_line(sheet.title)
-        begun = named = False
+        started = has_header = False
         for number, row in enumerate(sheet.iter_rows(), 1):
-            if number > LAST_ROW:
-                raise SourceError(self._uri, f"a sheet with more than {LAST_ROW:,} rows")
-            cells = [_words(cell.value, cell.number_format) if row else "" for cell in row]
+            if number > MAX_ROWS:
+                raise SourceError(self._uri, f"a sheet with more than {MAX_ROWS:,} rows")
+            cells = [_cell_text(cell.value, cell.number_format) if row else "" for cell in row]
             line = table_row(cells)
             if not line:
                 continue
             self.cells += sum(bool(cell) for cell in cells)
             if self.cells > self._most_cells:
                 raise SourceError(self._uri, f"more than {self._most_cells:,} filled cells")
-            if not begun:
-                begun = True
+            if not started:
+                started = True
                 self.builder.add(PARAGRAPH if self.builder.length else "")
                 self.builder.heading((name,))
                 self.builder.add(name)
-            self.builder.add("\n" if named else PARAGRAPH)
+            self.builder.add("\n" if has_header else PARAGRAPH)
             self.builder.line(number)
             self.builder.add(line)
-            if not named and _names_columns([cell.value for cell in row]):
-                named = True
-                self.builder.heading((name, _short(line)))
+            if not has_header and _is_header([cell.value for cell in row]):
+                has_header = True
+                self.builder.heading((name, _shorten(line)))
 
 
-def _names_columns(values: Sequence[object]) -> bool:
-    """Whether a row is the head of a table: words alone, in two columns or more."""
-    given = [value for value in values if value is not None and value != ""]
-    return len(given) > 1 and all(isinstance(value, str) for value in given)
+def _is_header(values: Sequence[object]) -> bool:
+    """Whether a row is the header of a table: only text, in two or more columns."""
+    filled = [value for value in values if value is not None and value != ""]
+    return len(filled) > 1 and all(isinstance(value, str) for value in filled)
 
 
-def _short(line: str) -> str:
-    if len(line) <= HEADER_CHARACTERS:
+def _shorten(line: str) -> str:
+    if len(line) <= MAX_HEADER_CHARS:
         return line
-    return line[:HEADER_CHARACTERS].rpartition(" | ")[0] + " | …"
+    return line[:MAX_HEADER_CHARS].rpartition(" | ")[0] + " | …"
 
 
-def _words(value: object, form: str) -> str:
-    """A cell as a reader would note it down: dates in ISO form, shares in percent."""
+def _cell_text(value: object, form: str) -> str:
+    """The text of a cell, with dates in ISO form and percentages."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -131,5 +131,5 @@ def _words(value: object, form: str) -> str:
         whole_day = value.time() == time()
         return value.date().isoformat() if whole_day else value.isoformat(" ", "seconds")
     if isinstance(value, int | float) and _PERCENT.fullmatch(form):
-        return f"{value * 100:.{DIGITS}g}%"
-    return f"{value:.{DIGITS}g}" if isinstance(value, float) else one_line(str(value))
+        return f"{value * 100:.{SIGNIFICANT_DIGITS}g}%"
+    return f"{value:.{SIGNIFICANT_DIGITS}g}" if isinstance(value, float) else one_line(str(value))

@@ -1,10 +1,10 @@
-"""Papers: the text layer of a PDF in reading order, with pages, boxes and sections.
+"""Loads PDF files as papers: text in reading order, with pages, boxes, sections and metadata.
 
-pdfium gives the characters of a page (``pdf_layer``); they become printed lines in reading order
-(``pdf_rows``), lines become headings and paragraphs (``pdf_text``). Nothing is
-recognised in images.
+pdfium returns the characters of a page (``pdf_layer``), which are arranged as lines in reading
+order (``pdf_rows``) and then as headings and paragraphs (``pdf_text``). There is no text
+recognition in images.
 
-Title, authors and date are the file's own fields, or else stand on its first page.
+Title, authors and date come from the file's metadata, else from its first page.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ from wellread.types import Document
 
 logger = logging.getLogger(__name__)
 
-# pdfium is not thread-safe, whatever the document.
+# pdfium is not thread-safe, even for different documents.
 _pdfium_lock = threading.Lock()
 
-NAME_WORDS = 5  # of one person
-AUTHOR_ROWS = 60  # below the title
-BETWEEN_AUTHORS = 6  # lines between two of them, with where they work and how to reach them
+MAX_NAME_WORDS = 5  # in a person's name
+MAX_AUTHOR_ROWS = 60  # below the title
+MAX_AUTHOR_GAP = 6  # lines between two authors (affiliations, addresses)
 
 _USELESS_TITLE = re.compile(r"untitled|microsoft|presentation$|^\W*$|\.\w{2,4}$", re.I)
 _ARXIV = re.compile(r"arXiv:\S+\s+\[[^\]]+\]\s+(\d{1,2} \w{3} \d{4})")
@@ -58,8 +58,8 @@ _NAME = re.compile(
     r"(?:\s+(?:(?:[^\W\d_]\.-?)+|[^\W\d_][\w'’.-]*)){1,4}"
 )
 _BETWEEN = re.compile(r"\s*[,;·]\s*(?:(?:and|&)(?:\s+|$))?|(?:^|\s+)(?:and|&)(?:\s+|$)")
-_GOES_ON = re.compile(r"(?:[,;·]|\band|&)[\W\d]*$")
-_NOBODY = re.compile(r"(?:anonymous|unknown|admin\w*|user|owner|author)\W*$", re.I)
+_CONTINUES = re.compile(r"(?:[,;·]|\band|&)[\W\d]*$")
+_NO_NAME = re.compile(r"(?:anonymous|unknown|admin\w*|user|owner|author)\W*$", re.I)
 _PLACES = re.compile(
     r"universit|institut|department|laborator|school|college|academy|research|center|centre|"
     r"google|facebook|microsoft|amazon|openai|deepmind|\binc\b|\bltd\b|\bcorp|\bai\b|abstract|"
@@ -69,73 +69,78 @@ _PLACES = re.compile(
 )
 
 
-def title_rows(given: str, rows: Sequence[Row], body: float) -> range:
-    """The rows of the first page that are the title: the largest letters, or the given words."""
+def title_rows(declared: str, rows: Sequence[Row], body: float) -> range:
+    """The rows of the title on the first page: the declared title, else the largest letters."""
     first = [number for number, row in enumerate(rows) if row.page == rows[0].page]
-    if given:
-        wanted = plain.bare(given)
+    if declared:
+        wanted = plain.letters_of(declared)
         for number in first:
             for count in range(1, HEADING_ROWS + 1):
-                if wanted and plain.bare(joined_words(rows[number : number + count])) == wanted:
+                if (
+                    wanted
+                    and plain.letters_of(joined_words(rows[number : number + count])) == wanted
+                ):
                     return range(number, number + count)
         return range(0)
     wordy = [number for number in first if len(rows[number].text) >= 4]
     largest = max((rows[number].size for number in wordy), default=0.0)
     sized = groupby(wordy, key=lambda number: rows[number].size)
     runs = [list(run) for size, run in sized if size == largest]
-    # Several runs of the largest letters are headings.
+    # Several separate runs of the largest letters are headings.
     if len(runs) != 1 or largest <= 1.05 * body or runs[0][-1] - runs[0][0] >= 2 * HEADING_ROWS:
         return range(0)
-    found = range(runs[0][0], runs[0][-1] + 1)
-    return range(0) if is_section(joined_words(rows[found.start : found.stop])) else found
+    title = range(runs[0][0], runs[0][-1] + 1)
+    return range(0) if is_section(joined_words(rows[title.start : title.stop])) else title
 
 
-def given_title(fields: Mapping[str, str]) -> str:
-    """The title of the file's fields, when it is one."""
-    given = fields.get("Title", "")
-    return given if len(given) >= 4 and not _USELESS_TITLE.search(given) else ""
+def declared_title(fields: Mapping[str, str]) -> str:
+    """The title in the file's metadata; empty when it is useless."""
+    title = fields.get("Title", "")
+    return title if len(title) >= 4 and not _USELESS_TITLE.search(title) else ""
 
 
-def title_of(given: str, rows: Sequence[Row], found: range) -> str:
-    """The given title, else the words of the title's rows, else a first line that stands alone."""
-    if given:
-        return given
-    words = joined_words(rows[found.start : found.stop]) if found else rows[0].text
+def title_of(declared: str, rows: Sequence[Row], heading: range) -> str:
+    """The declared title, else the text of the title's rows, else a separate first line."""
+    if declared:
+        return declared
+    words = joined_words(rows[heading.start : heading.stop]) if heading else rows[0].text
     first = rows[0].place
-    alone = found or len(rows) < 2 or rows[1].place.top - first.bottom > first.bottom - first.top
+    alone = heading or len(rows) < 2 or rows[1].place.top - first.bottom > first.bottom - first.top
     fits = alone and len(words) <= plain.TITLE_CHARACTERS and not words.endswith((".", ","))
     return words if fits else ""
 
 
 def authors_of(fields: Mapping[str, str], rows: Sequence[Row], title: range) -> tuple[str, ...]:
-    """The people that the file names, else those in the lines under the title."""
-    named = names(fields.get("Author", ""))
-    given = tuple(one for one in named if not _PLACES.search(one) and not _NOBODY.match(one))
-    if given or not title:
-        return given
-    found: list[str] = []
+    """The authors in the file's metadata, else the names in the lines below the title."""
+    listed = names(fields.get("Author", ""))
+    declared = tuple(
+        name for name in listed if not _PLACES.search(name) and not _NO_NAME.match(name)
+    )
+    if declared or not title:
+        return declared
+    authors: list[str] = []
     style: tuple[float, bool] | None = None
     last, goes_on = title.stop, False
-    for number, row in enumerate(rows[title.stop : title.stop + AUTHOR_ROWS], title.stop):
-        # The paper itself begins; "1 Harbour School" is where somebody works.
+    for number, row in enumerate(rows[title.stop : title.stop + MAX_AUTHOR_ROWS], title.stop):
+        # The paper begins here; but "1 Harbour School" is an affiliation.
         begins = is_section(row.text) and not row.text[0].isdigit()
         begins = begins or row.text.lower().startswith("abstract")
-        if row.page != rows[0].page or begins or number - last > BETWEEN_AUTHORS:
+        if row.page != rows[0].page or begins or number - last > MAX_AUTHOR_GAP:
             break
         people = _people(row)
         if people and style and goes_on and row.size == style[0]:
             style = (row.size, row.bold)  # only the first line of a list may be bold
         if people and (style is None or style == (row.size, row.bold)):
             style, last = (row.size, row.bold), number
-            found += people
-            ended, goes_on = goes_on, _GOES_ON.search(row.text) is not None
+            authors += people
+            ended, goes_on = goes_on, _CONTINUES.search(row.text) is not None
             if ended and not goes_on:
                 break
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(authors))
 
 
 def _people(row: Row) -> list[str]:
-    """The names on one line; none when something else stands there too."""
+    """The names on one line; empty when it contains anything else."""
     if _PLACES.search(row.text) or "@" in row.text:
         return []
     pieces = [piece.text for piece in row.pieces if piece.size >= 0.85 * row.size]
@@ -145,15 +150,15 @@ def _people(row: Row) -> list[str]:
         _NAME.fullmatch(part)
         and part[0].isupper()
         and part.split()[-1][0].isupper()
-        and len(part.split()) <= NAME_WORDS
+        and len(part.split()) <= MAX_NAME_WORDS
         for part in parts
     )
     return parts if all(fits) else []
 
 
-def published(fields: Mapping[str, str], stamp: str, rows: Sequence[Row]) -> datetime | None:
-    """The date of a preprint's stamp or one written on the first page; else the day on which the
-    file was made, when the first page names that year.
+def publication_date(fields: Mapping[str, str], stamp: str, rows: Sequence[Row]) -> datetime | None:
+    """The date of a preprint's stamp, else a date on the first page, else the file's creation date
+    if the first page contains its year.
     """
     stamped = _ARXIV.match(stamp)
     if stamped:
@@ -162,23 +167,23 @@ def published(fields: Mapping[str, str], stamp: str, rows: Sequence[Row]) -> dat
     written = _WRITTEN.search(first)
     if written:
         return moment(written.group(1))
-    made = _file_date(fields.get("CreationDate", ""))
+    created = _file_date(fields.get("CreationDate", ""))
     years = {int(year) for year in _YEAR.findall(first)}
-    return made if made and made.year in years else None
+    return created if created and created.year in years else None
 
 
 def is_stamp(text: str) -> bool:
-    """Whether ``text`` is what a preprint server prints in the margin."""
+    """Whether ``text`` is the stamp of a preprint server in the margin."""
     return bool(_ARXIV.match(text))
 
 
 def _file_date(text: str) -> datetime | None:
-    found = _FILE_DATE.match(text)
-    if not found:
+    match = _FILE_DATE.match(text)
+    if not match:
         return None
     try:
-        zone = "".join(found.group(2, 3, 4)) if found.group(2) else "+0000"
-        return datetime.strptime(found.group(1) + zone, "%Y%m%d%H%M%S%z").astimezone(UTC)
+        zone = "".join(match.group(2, 3, 4)) if match.group(2) else "+0000"
+        return datetime.strptime(match.group(1) + zone, "%Y%m%d%H%M%S%z").astimezone(UTC)
     except (ValueError, OverflowError):
         return None
 
@@ -190,12 +195,12 @@ class _File(NamedTuple):
 
 
 def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:
-    """One paper."""
+    """Load a PDF as one paper."""
     with _pdfium_lock:
-        file = _read(source, limits)
-    stamps = [one.text for page in file.pages for one in page.aside if is_stamp(one.text)]
+        file = _read_file(source, limits)
+    stamps = [piece.text for page in file.pages for piece in page.aside if is_stamp(piece.text)]
     pages = [
-        PageText(page.pieces, [one for one in page.aside if not is_stamp(one.text)])
+        PageText(page.pieces, [piece for piece in page.aside if not is_stamp(piece.text)])
         for page in file.pages
     ]
     rows = rows_in_order(pages)
@@ -206,24 +211,24 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:
             hint="run text recognition on it first, for example with ocrmypdf",
         )
     blank = sum(not (page.pieces or page.aside) for page in pages)
-    if blank:  # or scanned; only a person can tell
+    if blank:  # perhaps scanned pages
         logger.info("%s: no text on %d of %d pages", source.uri, blank, len(pages))
     body = usual_size(rows)
-    given = given_title(file.fields)
-    title = title_rows(given, rows, body)
+    declared = declared_title(file.fields)
+    title = title_rows(declared, rows, body)
     paper = paper_text(rows, headings_of(rows, body, file.outline, title))
     yield source.document(
         (paper.text, paper.marks),
         kind="paper",
-        title=title_of(given, rows, title) or plain.title_from_name(source.name),
+        title=title_of(declared, rows, title) or plain.title_from_name(source.name),
         source_type="pdf",
         authors=authors_of(file.fields, rows, title),
-        published_at=published(file.fields, stamps[0] if stamps else "", rows),
+        published_at=publication_date(file.fields, stamps[0] if stamps else "", rows),
         summary=paper.abstract,
     )
 
 
-def _read(source: Source, limits: LoaderLimits) -> _File:
+def _read_file(source: Source, limits: LoaderLimits) -> _File:
     try:
         document = pdfium.PdfDocument(source.data)
     except pdfium.PdfiumError as error:

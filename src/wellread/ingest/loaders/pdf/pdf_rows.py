@@ -1,8 +1,7 @@
-"""Printed lines of a page in reading order, from the pieces of its text layer.
+"""Arranges the pieces of a PDF page's text layer as printed lines in reading order.
 
-Running headers, footers and page numbers go. Two columns are read one after the other where lines
-cluster on two sides of a gutter; full-width lines part them into bands, and so do the rows of a
-table that spans both. Footnotes come last on their page.
+Running headers, footers and page numbers are removed. Two columns are read one after the other
+between full-width lines and tables. Footnotes come last on their page.
 """
 
 from __future__ import annotations
@@ -24,15 +23,15 @@ from wellread.ingest.loaders.pdf.pdf_layer import (
 )
 from wellread.types import Box
 
-MARGIN = 0.09  # share of the page height in which running headers and footers stand
-SIDE_MARGIN = 0.07  # share of the width for what is printed sideways along the edge
-RUNNING_PAGES = 2  # on at least so many pages, and on RUNNING_SHARE of them
-RUNNING_SHARE = 0.4
-COLUMN_LINES = 6  # lines on each side that make a second column
-CROSSING_SHARE = 0.35  # of the lines may cross the gutter (title, wide tables)
-NOTE_SIZE = 0.93  # share of the body's letter size under which a footnote is set
+MARGIN = 0.09  # of the page height, for running headers and footers
+SIDE_MARGIN = 0.07  # of the page width, for text printed sideways along the edge
+MIN_RUNNING_PAGES = 2  # headers must recur on this many pages and on this share of them
+MIN_RUNNING_SHARE = 0.4
+MIN_COLUMN_LINES = 6  # on each side of the gutter
+MAX_CROSSING = 0.35  # of lines across the gutter (title, wide tables)
+MAX_NOTE_SIZE = 0.93  # of the body's letter size
 
-SIGN = re.compile(r"(?:\d{1,2}|[*†‡§¶∗]{1,2})\)?")  # of a footnote, raised and small
+SIGN = re.compile(r"(?:\d{1,2}|[*†‡§¶∗]{1,2})\)?")  # the raised sign of a footnote
 _PAGE_NUMBER = re.compile(
     r"\W*(?:page|seite|p\.)?\s*(?:\d{1,4}|[ivxl]{1,6}|\d{1,3}-\d{1,3})(?:\s*(?:of|/|von)\s*\d{1,4})?\W*",
     re.I,
@@ -41,11 +40,11 @@ _PAGE_NUMBER = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Row:
-    """One printed line of one column (0: over the whole width).
+    """One printed line of one column (0: full width).
 
     Attributes:
-        place: all its pieces together, on the upright page.
-        gaps: where a piece begins after a gap as wide as between the cells of a table.
+        place: the box around all pieces, on the upright page.
+        gaps: the left edges of pieces after a gap as wide as between table cells.
     """
 
     pieces: tuple[Piece, ...]
@@ -59,53 +58,53 @@ class Row:
 
     @property
     def page(self) -> int:
-        """Counted from 1."""
+        """The page number, from 1."""
         return self.pieces[0].page
 
     @property
     def side(self) -> tuple[int, int, bool]:
-        """Its page and column, and from where it is read: rows of one begin and end alike."""
+        """Page, column and writing direction; rows with the same side have common edges."""
         return self.page, self.column, self.leftward
 
     @property
     def begin(self) -> float:
-        """Where it begins, from the side on which its script begins."""
+        """The distance of the start of the line from the side on which its script begins."""
         return 1 - self.place.right if self.leftward else self.place.left
 
     @property
     def end(self) -> float:
-        """Where it ends, from the same side."""
+        """The distance of the end of the line from the same side."""
         return 1 - self.place.left if self.leftward else self.place.right
 
     @property
     def cells(self) -> bool:
-        """Whether it is a row of a table."""
+        """Whether the gaps suggest a table row."""
         return len(self.gaps) >= TABLE_GAPS
 
 
 def row_of(pieces: Sequence[Piece], column: int) -> Row:
-    """The row that ``pieces`` make, in their order."""
+    """The row of these pieces, in their order."""
     places = [piece.place for piece in pieces]
-    ordered = sorted(places, key=lambda one: one.left)
+    ordered = sorted(places, key=lambda place: place.left)
     return Row(
         pieces=tuple(pieces),
         column=column,
         text=" ".join(piece.text for piece in pieces),
         place=Box(
-            left=min(one.left for one in places),
-            top=min(one.top for one in places),
-            right=max(one.right for one in places),
-            bottom=max(one.bottom for one in places),
+            left=min(place.left for place in places),
+            top=min(place.top for place in places),
+            right=max(place.right for place in places),
+            bottom=max(place.bottom for place in places),
         ),
         size=usual_size(pieces),
         bold=all(piece.bold for piece in pieces if piece.letters > 1),
-        leftward=sum(one.letters if one.leftward else -one.letters for one in pieces) > 0,
+        leftward=sum(place.letters if place.leftward else -place.letters for place in pieces) > 0,
         gaps=tuple(b.left for a, b in pairwise(ordered) if b.left - a.right >= CELL_GAP),
     )
 
 
 def usual_size(parts: Iterable[Piece | Row]) -> float:
-    """The letter size of most of the text; 0 for none."""
+    """The most frequent letter size; 0 without text."""
     sizes: Counter[float] = Counter()
     for part in parts:
         sizes[part.size] += len(part.text)
@@ -113,26 +112,28 @@ def usual_size(parts: Iterable[Piece | Row]) -> float:
 
 
 def rows_in_order(pages: Sequence[PageText]) -> list[Row]:
-    """Every printed line of the body, in reading order."""
+    """All printed lines of the body, in reading order."""
     body = usual_size([piece for page in pages for piece in page.pieces])
     rows: list[Row] = []
-    for page in _without_running(pages):
-        rows += _notes_last(_printed(_in_order(page.pieces)), body)
-        rows += _printed([(piece, 0) for piece in page.aside])
+    for page in _drop_running(pages):
+        rows += _move_notes(_join_rows(_reading_order(page.pieces)), body)
+        rows += _join_rows([(piece, 0) for piece in page.aside])
     return rows
 
 
-def _without_running(pages: Sequence[PageText]) -> list[PageText]:
-    """Drop what stands in the margin of many pages, page numbers aside alike."""
+def _drop_running(pages: Sequence[PageText]) -> list[PageText]:
+    """Remove page numbers and text that recurs in the margins of many pages."""
     seen = Counter(
-        key for page in pages for key in {_running_key(one) for one in (*page.pieces, *page.aside)}
+        key
+        for page in pages
+        for key in {_running_key(part) for part in (*page.pieces, *page.aside)}
     )
-    needed = max(RUNNING_PAGES, RUNNING_SHARE * len(pages))
+    needed = max(MIN_RUNNING_PAGES, MIN_RUNNING_SHARE * len(pages))
     running = {key for key, count in seen.items() if key and count >= needed}
     return [
         PageText(
-            [one for one in page.pieces if not _is_running(one, running, page.pieces)],
-            [one for one in page.aside if not _is_running(one, running, ())],
+            [part for part in page.pieces if not _is_running(part, running, page.pieces)],
+            [part for part in page.aside if not _is_running(part, running, ())],
         )
         for page in pages
     ]
@@ -141,16 +142,17 @@ def _without_running(pages: Sequence[PageText]) -> list[PageText]:
 def _is_running(piece: Piece, running: set[str], beside: Sequence[Piece]) -> bool:
     key = _running_key(piece)
     if key and _PAGE_NUMBER.fullmatch(piece.text):
-        # A number alone at the edge of the page, and nothing of a text further out.
-        at, longer = piece.place, [one.place for one in beside if one.letters > 3 * piece.letters]
-        if at.bottom <= MARGIN:
-            return not any(one.top < at.top - 0.01 for one in longer)
-        return not any(one.bottom > at.bottom + 0.01 for one in longer)
+        # A number at the edge of the page, without longer text further out.
+        place = piece.place
+        longer = [other.place for other in beside if other.letters > 3 * piece.letters]
+        if place.bottom <= MARGIN:
+            return not any(other.top < place.top - 0.01 for other in longer)
+        return not any(other.bottom > place.bottom + 0.01 for other in longer)
     return key in running
 
 
 def _running_key(piece: Piece) -> str:
-    """What is alike on the pages that carry it; empty away from the margins."""
+    """A key that is equal for the same header on all pages; empty outside the margins."""
     box = piece.place
     words = re.sub(r"[0-9]+", "#", piece.text)
     if piece.turn and (piece.box.right <= SIDE_MARGIN or piece.box.left >= 1 - SIDE_MARGIN):
@@ -160,11 +162,11 @@ def _running_key(piece: Piece) -> str:
     return f"{'top' if box.bottom <= MARGIN else 'bottom'} {words}"
 
 
-def _in_order(pieces: list[Piece]) -> list[tuple[Piece, int]]:
-    """Pieces with their column (0: over the whole width), in reading order."""
+def _reading_order(pieces: list[Piece]) -> list[tuple[Piece, int]]:
+    """The pieces with their column (0: full width), in reading order."""
     gutter = _gutter(pieces)
     if gutter is None:
-        return [(piece, 0) for piece in _edges_last(pieces)]
+        return [(piece, 0) for piece in _single_column(pieces)]
     table = wide_tables(pieces, gutter)
     sides = {
         number: 0 if number in table else _side(piece, gutter)
@@ -177,85 +179,86 @@ def _in_order(pieces: list[Piece]) -> list[tuple[Piece, int]]:
         band = 2 * bisect_left(wide, tops[number]) + (side == 0)
         groups.setdefault((band, side), []).append(number)
     first = 2 if sum(piece.leftward for piece in pieces) > len(pieces) / 2 else 1
-    keyed = sorted(groups.items(), key=lambda one: (one[0][0], one[0][1] not in (0, first)))
+    keyed = sorted(groups.items(), key=lambda group: (group[0][0], group[0][1] not in (0, first)))
     return [
         (piece, side)
         for (_, side), numbers in keyed
-        for piece in (_across if table.keys() >= set(numbers) else _downwards)(
+        for piece in (_by_side if table.keys() >= set(numbers) else _top_down)(
             [pieces[number] for number in numbers]
         )
     ]
 
 
-def _edges_last(pieces: list[Piece]) -> list[Piece]:
-    """One column in the order of the stream, with what stands at the page's foot at its end."""
+def _single_column(pieces: list[Piece]) -> list[Piece]:
+    """The pieces of a single column in stream order, with the page's foot at the end."""
     ordered = sorted(
-        pieces, key=lambda one: (one.place.bottom > MARGIN) * (1 + (one.place.top >= 1 - MARGIN))
+        pieces,
+        key=lambda piece: (piece.place.bottom > MARGIN) * (1 + (piece.place.top >= 1 - MARGIN)),
     )
     steps = [b.place.top - a.place.top for a, b in pairwise(ordered)]
-    # pdfium gives the lines of some turned pages from the last to the first.
+    # pdfium returns the lines of some rotated pages in reverse order.
     upwards = sum(step < -0.005 for step in steps) > sum(step > 0.005 for step in steps)
-    return _downwards(ordered) if upwards else ordered
+    return _top_down(ordered) if upwards else ordered
 
 
-def _downwards(pieces: list[Piece]) -> list[Piece]:
-    """The order of the content stream, unless that jumps up the page."""
+def _top_down(pieces: list[Piece]) -> list[Piece]:
+    """The pieces in stream order, or sorted from the top if the stream jumps upwards."""
     jumps = any(b.place.top < a.place.top - 0.01 for a, b in pairwise(pieces))
     if not jumps:
         return pieces
     return [
         piece
-        for row in printed_rows([one.place for one in pieces])
-        for piece in _across([pieces[number] for number in row])
+        for row in printed_rows([part.place for part in pieces])
+        for piece in _by_side([pieces[number] for number in row])
     ]
 
 
-def _across(pieces: list[Piece]) -> list[Piece]:
+def _by_side(pieces: list[Piece]) -> list[Piece]:
     leftward = sum(piece.leftward for piece in pieces) > len(pieces) / 2
-    return sorted(pieces, key=lambda one: -one.place.right if leftward else one.place.left)
+    return sorted(pieces, key=lambda part: -part.place.right if leftward else part.place.left)
 
 
 def _side(piece: Piece, gutter: float) -> int:
-    """1 left of the gutter, 2 right of it, 0 across it."""
+    """The column of a piece: 1 left of the gutter, 2 right of it, 0 across it."""
     if piece.place.right <= gutter:
         return 1
     return 2 if piece.place.left >= gutter else 0
 
 
 def _gutter(pieces: list[Piece]) -> float | None:
-    """Where two columns part: the place that the fewest lines cross; None for one column."""
+    """The position between two columns, crossed by the fewest lines; None for one column."""
     ranked: list[tuple[int, float, float]] = []
     for place in (step / 100 for step in range(35, 66)):
         sides = Counter(_side(piece, place) for piece in pieces)
-        if min(sides[1], sides[2]) >= COLUMN_LINES and sides[0] <= CROSSING_SHARE * len(pieces):
+        if min(sides[1], sides[2]) >= MIN_COLUMN_LINES and sides[0] <= MAX_CROSSING * len(pieces):
             ranked.append((sides[0], abs(place - 0.5), place))
     if not ranked:
         return None
     chosen = min(ranked)[2]
-    left = [one for one in pieces if _side(one, chosen) == 1 and len(one.text) > 20]
-    right = [one for one in pieces if _side(one, chosen) == 2 and len(one.text) > 20]
-    # Prose on both sides, at the same heights; a table's columns are short words.
-    if min(len(left), len(right)) < COLUMN_LINES:
+    left = [part for part in pieces if _side(part, chosen) == 1 and len(part.text) > 20]
+    right = [part for part in pieces if _side(part, chosen) == 2 and len(part.text) > 20]
+    # Columns have prose on both sides at the same heights; table columns have short words.
+    if min(len(left), len(right)) < MIN_COLUMN_LINES:
         return None
-    top = max(min(one.place.top for one in left), min(one.place.top for one in right))
-    bottom = min(max(one.place.bottom for one in left), max(one.place.bottom for one in right))
+    top = max(min(part.place.top for part in left), min(part.place.top for part in right))
+    bottom = min(max(part.place.bottom for part in left), max(part.place.bottom for part in right))
     return chosen if bottom > top else None
 
 
-def _printed(pieces: Sequence[tuple[Piece, int]]) -> list[Row]:
+def _join_rows(pieces: Sequence[tuple[Piece, int]]) -> list[Row]:
     rows: list[tuple[int, list[Piece]]] = []
     for piece, column in pieces:
-        if rows and rows[-1][0] == column and _goes_on(rows[-1][1], piece):
+        if rows and rows[-1][0] == column and _is_same_line(rows[-1][1], piece):
             rows[-1][1].append(piece)
         else:
             rows.append((column, [piece]))
     return [row_of(row, column) for column, row in rows]
 
 
-def _goes_on(row: Sequence[Piece], piece: Piece) -> bool:
-    """Whether ``piece`` stands beside the last one of ``row``, on its line."""
+def _is_same_line(row: Sequence[Piece], piece: Piece) -> bool:
+    """Whether ``piece`` continues the line of ``row``."""
     last = row[-1].place
-    line = max(row, key=lambda one: (one.size, one.letters)).place
+    line = max(row, key=lambda part: (part.size, part.letters)).place
     box = piece.place
     if row[-1].turn != piece.turn:
         return False
@@ -267,16 +270,16 @@ def _goes_on(row: Sequence[Piece], piece: Piece) -> bool:
     return onward and (line.top < middle < line.bottom or box.top < own < box.bottom)
 
 
-def _notes_last(rows: list[Row], body: float) -> list[Row]:
-    """Footnotes of a left column after the right one, so that the text goes on at once."""
-    kept: list[Row] = []
+def _move_notes(rows: list[Row], body: float) -> list[Row]:
+    """Move footnotes of the left column after the right column, to keep the text connected."""
+    body_rows: list[Row] = []
     notes: list[Row] = []
     for column, run in groupby(rows, key=lambda row: row.column):
         lines = list(run)
         first = len(lines)
-        while first and lines[first - 1].size < NOTE_SIZE * body and not lines[first - 1].cells:
+        while first and lines[first - 1].size < MAX_NOTE_SIZE * body and not lines[first - 1].cells:
             first -= 1
         marked = first < len(lines) and first > 0 and SIGN.match(lines[first].text)
-        kept += lines[:first] if marked and column else lines
+        body_rows += lines[:first] if marked and column else lines
         notes += lines[first:] if marked and column else []
-    return kept + notes
+    return body_rows + notes

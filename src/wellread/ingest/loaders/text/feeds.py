@@ -1,4 +1,4 @@
-"""RSS, Atom and JSON Feed files: one article for each entry. OPML lists of feeds: no documents."""
+"""Loads RSS, Atom and JSON Feed files (one article per entry), and reads OPML lists of feeds."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from wellread.errors import SourceError
 from wellread.ingest.loaders.archives import name_of, parse
 from wellread.ingest.loaders.base import LoaderLimits, Source
 from wellread.ingest.loaders.front_matter import moment, scalar, strings, web_address
-from wellread.ingest.loaders.plain import Blocks, json_of, one_line, write_paragraphs
+from wellread.ingest.loaders.plain import Blocks, one_line, parse_json, write_paragraphs
 from wellread.ingest.loaders.text.html import MARKUP, fragment_blocks, plain_words
 from wellread.ingest.loaders.text.html_blocks import without_scripts
 from wellread.ingest.loaders.text.records import is_feed
@@ -25,7 +25,7 @@ from wellread.types import Document
 
 TITLE_CHARACTERS = 120
 HEAD_BYTES = 4096
-LONGEST_DATE = 64
+MAX_DATE_CHARS = 64
 
 _MAILED = re.compile(r"\s*[^\s@]{1,64}@[^\s@()]{1,255}\s+\((?P<name>[^()]*[^()\s])\)\s*")
 _BARE_AMPERSAND = re.compile(rb"&(?!#?\w{1,31};)")
@@ -37,7 +37,7 @@ Item = Mapping[str, Any]
 
 
 class _Entry(NamedTuple):
-    """One entry: its words, what names it, and the further fields of its document."""
+    """One entry: its text, its identifiers, and further fields of its document."""
 
     title: str
     blocks: Blocks
@@ -47,9 +47,9 @@ class _Entry(NamedTuple):
 
 
 def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: ARG001 the seam's
-    """The entries that have any words. A valid feed without entries yields nothing."""
+    """Load the entries with text; a valid feed without entries yields nothing."""
     is_json = source.data[:HEAD_BYTES].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{")
-    taken: set[str] = set()
+    uris: set[str] = set()
     for number, entry in enumerate(_json_items(source) if is_json else _xml_entries(source), 1):
         if entry.blocks.empty:
             entry.blocks.block(entry.title)
@@ -58,8 +58,8 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: A
             logger.info("%s: entry %d has no words", source.uri, number)
             continue
         uri = entry.link or entry.id
-        uri = uri if uri and uri not in taken else f"{source.uri}#{number}"
-        taken.add(uri)
+        uri = uri if uri and uri not in uris else f"{source.uri}#{number}"
+        uris.add(uri)
         title = entry.title or text.partition("\n")[0][:TITLE_CHARACTERS]
         yield source.document(
             (text, marks), uri=uri, kind="article", title=title, url=entry.link, **entry.facts
@@ -70,7 +70,7 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: A
 
 
 def _json_items(source: Source) -> Iterator[_Entry]:
-    feed = json_of(source)
+    feed = parse_json(source)
     if not isinstance(feed, dict) or not is_feed(feed):
         raise SourceError(source.uri, "not a feed: neither RSS nor Atom nor JSON Feed")
     base = web_address(scalar(feed.get("home_page_url"))) or web_address(source.uri)
@@ -78,14 +78,14 @@ def _json_items(source: Source) -> Iterator[_Entry]:
         if not isinstance(item, dict):
             raise SourceError(source.uri, f"malformed feed: item {number} is not an object")
         blocks = Blocks()
-        fragment_blocks(blocks, _words(item, "content_html"))
+        fragment_blocks(blocks, _string(item, "content_html"))
         if blocks.empty:
-            plain = _words(item, "content_text") or _words(item, "summary")
+            plain = _string(item, "content_text") or _string(item, "summary")
             write_paragraphs(blocks, without_scripts(plain))
         yield _Entry(
-            title=one_line(without_scripts(_words(item, "title"))),
+            title=one_line(without_scripts(_string(item, "title"))),
             blocks=blocks,
-            link=_joined(scalar(item.get("url")) or scalar(item.get("external_url")), base),
+            link=_resolve(scalar(item.get("url")) or scalar(item.get("external_url")), base),
             id=scalar(item.get("id")),
             facts={
                 "source_type": "json-feed",
@@ -93,39 +93,39 @@ def _json_items(source: Source) -> Iterator[_Entry]:
                 "authors": _item_authors(item) or _item_authors(feed),
                 "published_at": moment(item.get("date_published"))
                 or moment(item.get("date_modified")),
-                "summary": one_line(without_scripts(_words(item, "summary"))),
+                "summary": one_line(without_scripts(_string(item, "summary"))),
                 "media_url": _media(item.get("attachments"), ("mime_type", "url"), base),
                 "taxonomy": _tags(strings(item.get("tags") or [])),
             },
         )
 
 
-def _words(item: Item, name: str) -> str:
+def _string(item: Item, name: str) -> str:
     value = item.get(name)
     return value if isinstance(value, str) else ""
 
 
 def _item_authors(holder: Item) -> tuple[str, ...]:
-    """``authors`` of version 1.1, or the one ``author`` of version 1.0."""
-    given = holder.get("authors") or [holder.get("author")]
-    listed = given if isinstance(given, list) else [given]
-    return strings([one.get("name") for one in listed if isinstance(one, dict)])
+    """The names in ``authors`` (version 1.1) or ``author`` (version 1.0)."""
+    authors = holder.get("authors") or [holder.get("author")]
+    author_list = authors if isinstance(authors, list) else [authors]
+    return strings([author.get("name") for author in author_list if isinstance(author, dict)])
 
 
-def _media(attached: object, names: tuple[str, str], base: str) -> str:
-    """The address of the first recording, by the names of the fields with its kind and address."""
+def _media(attachments: object, names: tuple[str, str], base: str) -> str:
+    """The address of the first recording; ``names`` are the fields of its type and address."""
     kind, address = names
-    for one in attached if isinstance(attached, list) else []:
-        if isinstance(one, dict) and scalar(one.get(kind)).startswith(("audio/", "video/")):
-            return _joined(scalar(one.get(address)), base)
+    for item in attachments if isinstance(attachments, list) else []:
+        if isinstance(item, dict) and scalar(item.get(kind)).startswith(("audio/", "video/")):
+            return _resolve(scalar(item.get(address)), base)
     return ""
 
 
-def _joined(address: str, base: str) -> str:
-    """A web address, also one that is written from the feed's own page on ("/2026/ferry")."""
+def _resolve(address: str, base: str) -> str:
+    """The absolute web address for an address that may be relative to ``base``."""
     try:
         return web_address(urljoin(base, address.strip())) if address.strip() else ""
-    except ValueError:  # a host in brackets that is none
+    except ValueError:  # an invalid host in brackets
         return ""
 
 
@@ -137,8 +137,8 @@ def _tags(tags: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
 
 
 def _xml_entries(source: Source) -> Iterator[_Entry]:
-    # A stream, not the bytes: feedparser would take short bytes for a file name. Its sanitiser
-    # is left off because only the visible text is kept, never the markup.
+    # A stream, because feedparser would take short bytes for a file name. Its sanitiser is off,
+    # because only the visible text is kept.
     feed = feedparser.parse(io.BytesIO(source.data), sanitize_html=False)
     if feed.bozo and not feed.entries:
         reason = " ".join(str(feed.get("bozo_exception", "unknown format")).split())
@@ -148,17 +148,17 @@ def _xml_entries(source: Source) -> Iterator[_Entry]:
     if feed.bozo:
         logger.warning("%s: the feed is damaged (%s)", source.uri, feed.bozo_exception)
     source_type = "atom" if feed.version.startswith("atom") else "rss"
-    # An Atom entry without an author is by the feed's (RFC 4287, 4.2.1); RSS has no such rule.
+    # An Atom entry without author inherits the feed's (RFC 4287, 4.2.1); RSS has no such rule.
     inherited = _authors(feed.feed) if source_type == "atom" else ()
     base = web_address(str(feed.feed.get("link") or "")) or web_address(source.uri)
     for number, entry in enumerate(feed.entries, 1):
         try:
-            made = _xml_entry(entry, feed.feed, base)
+            item = _xml_entry(entry, feed.feed, base)
         except (AttributeError, KeyError, TypeError) as error:
-            # An element called like one of the parser's own lists ("links") takes its place.
+            # An element named like one of the parser's own lists ("links") replaces it.
             raise SourceError(source.uri, f"entry {number} of the feed is damaged") from error
-        authors = made.facts["authors"] or inherited
-        yield made._replace(facts={**made.facts, "authors": authors, "source_type": source_type})
+        authors = item.facts["authors"] or inherited
+        yield item._replace(facts={**item.facts, "authors": authors, "source_type": source_type})
 
 
 def _xml_entry(entry: Item, feed: Item, base: str) -> _Entry:
@@ -166,12 +166,12 @@ def _xml_entry(entry: Item, feed: Item, base: str) -> _Entry:
     return _Entry(
         title=" ".join(plain_words(entry.get("title", "")).split()),
         blocks=_content(entry),
-        link=_joined(entry.get("link", ""), base),
+        link=_resolve(entry.get("link", ""), base),
         id=entry.get("id", ""),
         facts={
             "language": _language(entry, feed),
             "authors": _authors(entry),
-            "published_at": _moment(entry),
+            "published_at": _published(entry),
             "summary": plain_words(entry.get("summary") or "") if entry.get("content") else "",
             "media_url": _media(entry.get("enclosures"), ("type", "href"), base),
             "taxonomy": _tags(strings(tags)),
@@ -180,7 +180,7 @@ def _xml_entry(entry: Item, feed: Item, base: str) -> _Entry:
 
 
 def _content(entry: Item) -> Blocks:
-    """The fullest text that the entry carries: its content, else its summary."""
+    """The longest text of the entry: its content, else its summary."""
     blocks = Blocks()
     contents = [part for part in entry.get("content", ()) if (part.get("value") or "").strip()]
     marked = [part for part in contents if "html" in part.get("type", "")]
@@ -202,52 +202,52 @@ def _language(entry: Item, feed: Item) -> str:
 
 def _authors(entry: Item) -> tuple[str, ...]:
     mailed = _MAILED.fullmatch(str(entry.get("author", "")))
-    if mailed:  # feedparser cuts such a name when the address ends in a long domain
+    if mailed:  # feedparser truncates such a name when the address ends in a long domain
         return (mailed["name"],)
-    named = [author.get("name", "") for author in entry.get("authors", ())]
-    return strings([name for name in named if name] or entry.get("author", ""))
+    author_names = [author.get("name", "") for author in entry.get("authors", ())]
+    return strings([name for name in author_names if name] or entry.get("author", ""))
 
 
-def _moment(entry: Item) -> datetime | None:
-    """When it was published, else last changed. feedparser takes 2026/03/15 for 1 November."""
-    told = [scalar(entry[name]) for name in ("published", "updated") if name in entry]
-    return next(filter(None, map(_written, told)), None)
+def _published(entry: Item) -> datetime | None:
+    """The date of publication or last change (feedparser's own parser misreads 2026/03/15)."""
+    dates = [scalar(entry[name]) for name in ("published", "updated") if name in entry]
+    return next(filter(None, map(_parse_date, dates)), None)
 
 
 @lru_cache(maxsize=1_000)
-def _written(text: str) -> datetime | None:
-    """A date as blogs write it, in any language; none where a day could be a month ("3/4/2026")."""
-    found = moment(text)
-    if found or not text or len(text) > LONGEST_DATE or _DAY_OR_MONTH.match(text):
-        return found
+def _parse_date(text: str) -> datetime | None:
+    """Parse a date in any language; None when day and month are ambiguous ("3/4/2026")."""
+    date = moment(text)
+    if date or not text or len(text) > MAX_DATE_CHARS or _DAY_OR_MONTH.match(text):
+        return date
     from dateparser import parse as read  # noqa: PLC0415 - slow to import
 
-    how = {"STRICT_PARSING": True, "PARSERS": ["absolute-time"], "DATE_ORDER": "DMY"}
-    return moment(read(text, settings=how))
+    options = {"STRICT_PARSING": True, "PARSERS": ["absolute-time"], "DATE_ORDER": "DMY"}
+    return moment(read(text, settings=options))
 
 
 # --- OPML: lists of feeds, as feed readers export them ---------------------------------------
 
 
 def feeds_of(data: bytes, uri: str) -> list[str]:
-    """The addresses of the feeds that an OPML file names, each once, in the file's order.
+    """The distinct addresses of the feeds in an OPML file, in order.
 
-    Addresses that are neither http nor https are left out, with a warning.
+    Addresses other than http and https are skipped with a warning.
     """
     try:
         root = parse(data, uri)
     except SourceError as error:
-        # Lists written by hand have addresses with a bare "&" in them.
+        # Handwritten lists contain addresses with an unescaped "&".
         root = parse(_BARE_AMPERSAND.sub(b"&amp;", data), uri, repair=True)
         logger.warning("%s: the list is damaged (%s)", uri, error.reason)
     if name_of(root).lower() != "opml":
         raise SourceError(uri, f"not OPML: the root element is {name_of(root)[:40]}")
-    found: list[str] = []
+    addresses: list[str] = []
     for element in root.iter():
-        given = element.attrib.items() if name_of(element).lower() == "outline" else ()
-        for address in (str(value).strip() for name, value in given if name.lower() == "xmlurl"):
-            if url := _joined(address, uri):
-                found.append(url)
+        pairs = element.attrib.items() if name_of(element).lower() == "outline" else ()
+        for address in (str(value).strip() for name, value in pairs if name.lower() == "xmlurl"):
+            if url := _resolve(address, uri):
+                addresses.append(url)
             elif address:
                 logger.warning("%s: not a web address: %.200s", uri, address)
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(addresses))

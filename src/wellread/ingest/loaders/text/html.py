@@ -1,9 +1,9 @@
-"""HTML pages, and markup inside feeds, Markdown and e-books.
+"""The loader of HTML pages, also used for markup in feeds, Markdown and e-books.
 
-trafilatura chooses the main text and finds title, authors, date and address. What it chose is
-found again in the page, because every block carries a character of its own while it reads; so the
-text is written from the page itself, with its headings, lists, tables and code. Where it finds
-nothing, all that is seen outside navigation is taken, and ``source_type`` says so (``html-full``).
+trafilatura extracts the main text, title, authors, date and address. Each block is marked with a
+unique character before the extraction, so that the chosen blocks are found again in the page and
+written with headings, lists, tables and code. If nothing is extracted, all visible text outside
+navigation is used, with ``source_type`` ``html-full``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from lxml.etree import LxmlError, _Element
 from wellread.errors import SourceError
 from wellread.ingest.loaders.base import LoaderLimits, Source
 from wellread.ingest.loaders.front_matter import moment, web_address
-from wellread.ingest.loaders.plain import Blocks, bare, decoded, title_from_name
+from wellread.ingest.loaders.plain import Blocks, decode_noted, letters_of, title_from_name
 from wellread.ingest.loaders.text.html_blocks import (
     Block,
     ancestors,
@@ -34,17 +34,17 @@ from wellread.ingest.loaders.text.html_blocks import (
 )
 from wellread.types import Document
 
-HOME_SHARE = 0.1  # of the chosen letters, that may stand outside the element around the text
-LINK_SHARE = 0.9  # of a heading that is nothing but a link to another page
+MAX_OUTSIDE = 0.1  # of the chosen letters outside the common element
+MIN_LINK_SHARE = 0.9  # of a heading that counts as a link to another page
 MARKUP = re.compile(r"<[A-Za-z/!]|&(?:#\d+|#x[0-9a-f]+|\w+);", re.IGNORECASE)
 
 _ARTICLE = re.compile(r"article|posting|report", re.IGNORECASE)
 _LANGUAGE = re.compile(r"[a-z]{2,3}(?:-[\w-]{1,20})?")
-# Characters that no page uses, one for each block (the supplementary private use areas).
+# Private use characters that no page contains, one for each block.
 _FIRST_MARK, _LAST_MARK = 0xF0000, 0x10FFFD
 _MARKS = re.compile(f"[{chr(_FIRST_MARK)}-{chr(_LAST_MARK)}]")
-# Words of class and id names of boxes around a text; class names are English everywhere.
-_AROUND = re.compile(
+# Words in class and id names of boxes around the main text; class names are usually English.
+_BESIDE = re.compile(
     r"(?:^|[\s_-])(?:newsletters?|subscri(?:be|ption)|signup|sign-up|related|recirc|sharing|social|"
     r"promos?|comments|cookies?|adverts?|advertisement|breadcrumbs?|disqus|outbrain|taboola|"
     r"recommended|recommendations|trending|read-?more|most-read)(?:[\s_-]|$)",
@@ -53,30 +53,30 @@ _AROUND = re.compile(
 _FURNITURE = re.compile(
     r"(?:^|[\s_-])(?:foot(?:er)?|nav(?:bar|igation)?|sidebar|menu)(?:[\s_-]|$)", re.IGNORECASE
 )
-_AROUND_TAGS = frozenset("nav footer dialog".split())
-_AROUND_ROLES = frozenset("navigation contentinfo search dialog banner".split())
+_BESIDE_TAGS = frozenset("nav footer dialog".split())
+_BESIDE_ROLES = frozenset("navigation contentinfo search dialog banner".split())
 _REFERENCE = re.compile(r"&#([xX][0-9a-fA-F]{1,9}|[0-9]{1,9});?")
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
-DECLARED = re.compile(
+ENCODING = re.compile(
     rb"""(?:<meta[^>]{0,200}?charset|<\?xml[^>]{0,200}?encoding)\s*=\s*["']?([\w.:-]{2,40})""", re.I
 )
 
 
 def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: ARG001 the seam's
-    """One page, or one article when the page says that it is one and when it was published."""
-    tree = _parse(decoded(source, DECLARED)[0], source.uri)
+    """Load an HTML file as one page, or as one article if it declares this and its date."""
+    tree = _parse(decode_noted(source, ENCODING)[0], source.uri)
     mark_hidden(tree)
     facts = _facts(tree)
-    every = blocks_of(tree)
-    title = _title(facts, every)
-    chosen = _main_blocks(tree, every, (title, *facts.titles), article=facts.article)
+    all_blocks = blocks_of(tree)
+    title = _title(facts, all_blocks)
+    chosen = _main_blocks(tree, all_blocks, (title, *facts.titles), article=facts.article)
     blocks = Blocks()
-    write_blocks(blocks, chosen or _visible_blocks(every))
+    write_blocks(blocks, chosen or _visible_blocks(all_blocks))
     yield source.document(
         blocks.build(),
         kind="article" if facts.published_at and facts.article else "page",
         title=title or title_from_name(source.name),
-        # The source's own address on the web, else the canonical one that the page names.
+        # The address of a web source, else the canonical address in the page.
         url=web_address(source.uri) or facts.url,
         source_type="html" if chosen else "html-full",
         language=facts.language,
@@ -87,14 +87,14 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: A
 
 
 def fragment_blocks(blocks: Blocks, markup: str) -> None:
-    """Write a piece of HTML that is no page of its own (an entry of a feed)."""
+    """Write the visible blocks of an HTML fragment (such as an entry of a feed)."""
     if markup.strip():
         tree = lxml.html.fragment_fromstring(_without_controls(markup), create_parent="div")
         write_blocks(blocks, blocks_of(tree))
 
 
 def page_blocks(blocks: Blocks, markup: str, uri: str) -> None:
-    """Write what is seen of a whole page (a chapter of an e-book)."""
+    """Write the visible blocks of an entire page (such as a chapter of an e-book)."""
     if markup.strip():
         tree = _parse(markup, uri)
         mark_hidden(tree)
@@ -102,14 +102,14 @@ def page_blocks(blocks: Blocks, markup: str, uri: str) -> None:
 
 
 def markup_text(markup: str) -> str:
-    """The visible text of a piece of HTML."""
+    """The visible text of an HTML fragment."""
     blocks = Blocks()
     fragment_blocks(blocks, markup)
     return blocks.build()[0]
 
 
 def plain_words(value: str) -> str:
-    """``value`` as plain text, where it may be a piece of HTML."""
+    """``value`` as plain text, with any HTML removed."""
     return markup_text(value) if MARKUP.search(value) else value.strip()
 
 
@@ -118,7 +118,7 @@ def plain_words(value: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Facts:
-    """What a page says of itself; ``titles``: the best first."""
+    """The metadata of a page; ``titles`` has the best first."""
 
     titles: tuple[str, ...]
     authors: tuple[str, ...]
@@ -132,13 +132,13 @@ class _Facts:
 def _facts(tree: _Element) -> _Facts:
     from trafilatura.metadata import extract_metadata  # noqa: PLC0415 - slow to import
 
-    # Not the extensive search for a date: it takes the year beside a copyright sign for one.
+    # The extensive search would take the year of a copyright notice for the date.
     dates = {
         "original_date": True,
         "extensive_search": False,
         "outputformat": "%Y-%m-%dT%H:%M:%S%z",
     }
-    found = extract_metadata(tree, date_config=dates)
+    metadata = extract_metadata(tree, date_config=dates)
     declared = (
         visible_text(one).strip()
         for one in tree.iter("title")
@@ -147,30 +147,30 @@ def _facts(tree: _Element) -> _Facts:
     language = next(tree.iter("html"), tree).get("lang") or ""
     language = language.strip().replace("_", "-").lower()
     return _Facts(
-        titles=tuple(dict.fromkeys(one for one in (found.title or "", *declared) if one)),
-        authors=tuple(dict.fromkeys(filter(None, (found.author or "").split("; ")))),
-        published_at=moment(found.date),
-        description=found.description or "",
-        url=web_address(found.url or ""),
+        titles=tuple(dict.fromkeys(one for one in (metadata.title or "", *declared) if one)),
+        authors=tuple(dict.fromkeys(filter(None, (metadata.author or "").split("; ")))),
+        published_at=moment(metadata.date),
+        description=metadata.description or "",
+        url=web_address(metadata.url or ""),
         language=language if _LANGUAGE.fullmatch(language) else "",
-        article=bool(_ARTICLE.search(found.pagetype or "")),
+        article=bool(_ARTICLE.search(metadata.pagetype or "")),
     )
 
 
 def _title(facts: _Facts, blocks: Sequence[Block]) -> str:
-    """The page's first heading when a declared title holds it, else the first declared title.
+    """The first heading that a declared title contains, else the first declared title.
 
-    Sites add their own name to the declared ones, and search engines get other words.
+    Declared titles often contain the site's name or are worded for search engines.
     """
     headings = (block for block in blocks if block.level == 1)
-    shown = next((block.text for block in headings if _is_title(block, facts.titles)), "")
-    return shown or next(iter(facts.titles), "")
+    heading = next((block.text for block in headings if _is_title(block, facts.titles)), "")
+    return heading or next(iter(facts.titles), "")
 
 
 def _is_title(heading: Block, titles: Iterable[str]) -> bool:
-    words = bare(heading.text)
-    declared = map(bare, titles)
-    return len(words) > 3 and any(words in one and 2 * len(words) >= len(one) for one in declared)
+    name = letters_of(heading.text)
+    declared = map(letters_of, titles)
+    return len(name) > 3 and any(name in part and 2 * len(name) >= len(part) for part in declared)
 
 
 # --- main text -------------------------------------------------------------------------------
@@ -179,38 +179,38 @@ def _is_title(heading: Block, titles: Iterable[str]) -> bool:
 def _main_blocks(
     tree: _Element, blocks: Sequence[Block], titles: Sequence[str], *, article: bool
 ) -> list[Block]:
-    """The blocks of the main text with their headings, in order; empty when none is found.
+    """The blocks of the main text with their headings, in order; empty when nothing is found.
 
     Args:
-        tree: the page, from which ``blocks`` were read. Its texts are marked and not restored.
-        titles: the page's title and its variants, by which its first heading is known.
-        article: whether the page is one; then a heading that is a link is none of its own.
+        tree: the page with the ``blocks``. Its text nodes are marked and not restored.
+        titles: the page's title and variants, which identify its first heading.
+        article: whether the page is an article, whose headings are not links.
     """
-    chosen = _chosen(tree, blocks)
-    root = _common(chosen)
+    chosen = _extract(tree, blocks)
+    root = _common_element(chosen)
     if root is None:
         return []
     headings = _headings(blocks, root, titles, links_too=not article)
-    kept: list[Block] = []  # from the end of the page upwards
+    kept: list[Block] = []  # from the end of the page to the start
     for block in reversed(blocks):
-        if block in chosen or (block in headings and _covers(block, kept)):
+        if block in chosen or (block in headings and _heads_kept(block, kept)):
             kept.append(block)
     return kept[::-1]
 
 
 def _visible_blocks(blocks: Sequence[Block]) -> list[Block]:
-    """All blocks outside navigation and footers; all when nothing else is there."""
+    """The blocks outside navigation and footers, or all blocks if there are no others."""
     inside = [
         block
         for block in blocks
-        if not _around(block.element, set())
-        and not any(_FURNITURE.search(_names(one)) for one in ancestors(block.element))
+        if not _is_beside(block.element, set())
+        and not any(_FURNITURE.search(_class_and_id(box)) for box in ancestors(block.element))
     ]
     return inside if any(not block.level for block in inside) else list(blocks)
 
 
-def _chosen(tree: _Element, blocks: Sequence[Block]) -> set[Block]:
-    """What trafilatura takes for the main text, headings aside."""
+def _extract(tree: _Element, blocks: Sequence[Block]) -> set[Block]:
+    """The blocks that trafilatura extracts as the main text, without headings."""
     from trafilatura import bare_extraction  # noqa: PLC0415 - slow to import
     from trafilatura.settings import Document as Extracted  # noqa: PLC0415
 
@@ -219,70 +219,74 @@ def _chosen(tree: _Element, blocks: Sequence[Block]) -> set[Block]:
     for code, (block, node) in zip(range(_FIRST_MARK, _LAST_MARK + 1), nodes, strict=False):
         marked[chr(code)] = block
         node.prefix(chr(code))
-    found = bare_extraction(deepcopy(tree), include_comments=False, include_links=False)
-    if not isinstance(found, Extracted) or found.body is None:
+    extracted = bare_extraction(deepcopy(tree), include_comments=False, include_links=False)
+    if not isinstance(extracted, Extracted) or extracted.body is None:
         return set()
-    text = "".join(str(piece) for piece in found.body.itertext())
-    taken = {marked[mark] for mark in _MARKS.findall(text) if mark in marked}
-    return {block for block in taken if not block.level}
+    text = "".join(str(piece) for piece in extracted.body.itertext())
+    chosen = {marked[mark] for mark in _MARKS.findall(text) if mark in marked}
+    return {block for block in chosen if not block.level}
 
 
-def _common(chosen: Iterable[Block]) -> _Element | None:
-    """The innermost element around nearly all letters of ``chosen`` (strays do not count)."""
+def _common_element(chosen: Iterable[Block]) -> _Element | None:
+    """The innermost element that contains nearly all letters of ``chosen``."""
     weights: Counter[_Element] = Counter()
     for block in chosen:
-        for one in ancestors(block.element):
-            weights[one] += block.letters
+        for node in ancestors(block.element):
+            weights[node] += block.letters
     most = max(weights.values(), default=0)
-    around = [one for one, weight in weights.items() if weight >= (1 - HOME_SHARE) * most]
-    return max(around, key=lambda one: sum(1 for _ in one.iterancestors()), default=None)
+    nearly = [node for node, weight in weights.items() if weight >= (1 - MAX_OUTSIDE) * most]
+    return max(nearly, key=lambda node: sum(1 for _ in node.iterancestors()), default=None)
 
 
-def _around(element: _Element, above: set[_Element]) -> bool:
-    """Whether the element stands in a box that is no part of the text; ``above`` is no such box."""
-    for one in ancestors(element):
-        if one in above or tag_of(one) in ("body", "html"):
+def _is_beside(element: _Element, above: set[_Element]) -> bool:
+    """Whether the element is in a box beside the main text; boxes in ``above`` do not count."""
+    for box in ancestors(element):
+        if box in above or tag_of(box) in ("body", "html"):
             return False
-        role = (one.get("role") or "").lower()
-        if tag_of(one) in _AROUND_TAGS or role in _AROUND_ROLES or _AROUND.search(_names(one)):
+        role = (box.get("role") or "").lower()
+        if (
+            tag_of(box) in _BESIDE_TAGS
+            or role in _BESIDE_ROLES
+            or _BESIDE.search(_class_and_id(box))
+        ):
             return True
     return False
 
 
-def _names(element: _Element) -> str:
-    """Class and id; a modifier after two hyphens says how a thing looks, not what it is."""
+def _class_and_id(element: _Element) -> str:
+    """The class and id, without modifiers after two hyphens, which only describe the look."""
     return re.sub(r"--\S+", "", f"{element.get('class') or ''} {element.get('id') or ''}")
 
 
 def _headings(
     blocks: Sequence[Block], root: _Element, titles: Sequence[str], *, links_too: bool
 ) -> set[Block]:
-    """The headings of the text, and not of what stands around it.
+    """The headings of the main text, without those of boxes around it.
 
     Args:
-        links_too: whether a heading that is a link may be one (in a list of entries).
+        links_too: whether links may be headings (as in a list of entries).
     """
     above = set(ancestors(root))
     first = [block for block in blocks if block.level == 1]
-    found: set[Block] = set()
-    for block in (one for one in blocks if one.level):
+    headings: set[Block] = set()
+    for block in (heading for heading in blocks if heading.level):
         inside = root in ancestors(block.element)
-        fits = (inside and (links_too or block.linked < LINK_SHARE)) or first == [block]
-        if _is_title(block, titles) or (fits and not _around(block.element, above)):
-            found.add(block)
-    return found
+        fits = (inside and (links_too or block.linked < MIN_LINK_SHARE)) or first == [block]
+        if _is_title(block, titles) or (fits and not _is_beside(block.element, above)):
+            headings.add(block)
+    return headings
 
 
-def _covers(heading: Block, kept: Sequence[Block]) -> bool:
-    """Whether a block that follows (the nearest is the last of ``kept``) is under ``heading``."""
+def _heads_kept(heading: Block, kept: Sequence[Block]) -> bool:
+    """Whether a following block is under ``heading``; ``kept`` has the nearest block last."""
     box = heading_box(heading)
     for block in reversed(kept):
         if block.level and block.level <= heading.level:
             return False
         if not block.level:
             return box is None or box in ancestors(block.element)
-        if bare(block.text) == bare(heading.text):
-            return False  # said twice
+        if letters_of(block.text) == letters_of(heading.text):
+            return False  # a repeated heading
     return False
 
 
@@ -290,23 +294,23 @@ def _covers(heading: Block, kept: Sequence[Block]) -> bool:
 
 
 def _without_controls(markup: str) -> str:
-    """lxml refuses NUL and other control characters, as they are and as references (``&#1;``)."""
-    return _CONTROLS.sub(" ", _REFERENCE.sub(_referenced, markup))
+    """Replace control characters and their references (``&#1;``), which lxml refuses."""
+    return _CONTROLS.sub(" ", _REFERENCE.sub(_decode_reference, markup))
 
 
-def _referenced(found: re.Match[str]) -> str:
-    """A reference as browsers read it: 0x80 to 0x9f are Windows-1252; a control is a space."""
-    digits = found.group(1)
+def _decode_reference(match: re.Match[str]) -> str:
+    """Decode a reference as browsers do: 0x80-0x9f as Windows-1252, controls as a space."""
+    digits = match.group(1)
     code = int(digits[1:], 16) if digits[0] in "xX" else int(digits)
     if 0x80 <= code < 0xA0:
         return bytes([code]).decode("cp1252", errors="replace")
     letter = code in (9, 10, 13) or 0x20 <= code < 0x7F or 0xA0 <= code < 0xD800
     letter = letter or 0xE000 <= code < 0xFFFE or 0x10000 <= code < 0x110000
-    return found.group() if letter else " "
+    return match.group() if letter else " "
 
 
 def _parse(html: str, uri: str) -> _Element:
-    # A declared encoding in a text that is decoded already makes lxml refuse it.
+    # lxml refuses decoded text with an encoding declaration.
     try:
         return lxml.html.document_fromstring(
             _without_controls(html).encode(), parser=lxml.html.HTMLParser(encoding="utf-8")

@@ -1,11 +1,10 @@
-"""Markdown with front matter: pages, entities of a knowledge commons, and transcripts.
+"""Loads Markdown files with front matter: pages, entities of a knowledge graph, and transcripts.
 
-The stored text is what a reader of the rendered page sees, in plain characters: headings and
-paragraphs, ``- `` before list items, ``cell | cell`` table rows, code as it is.
+The stored text is the visible text of the rendered page: headings and paragraphs, ``- `` before
+list items, table rows as ``cell | cell``, code unchanged.
 
-The turns of a transcript are told by their first line: ``**Name**: text``, ``**Name:** 00:12:14``,
-``Name: [12:14]``, ``[00:12:14] Name: text``, and ``Name:`` alone where the name is known from other
-turns or from the front matter.
+Turns of a transcript start with ``**Name**: text``, ``**Name:** 00:12:14``, ``Name: [12:14]``,
+``[00:12:14] Name: text``, or just ``Name:`` for a speaker known from other turns or front matter.
 """
 
 from __future__ import annotations
@@ -28,8 +27,8 @@ from wellread.ingest.loaders.base import LoaderLimits, Source
 from wellread.ingest.loaders.front_matter import (
     FrontMatter,
     date_in_name,
-    entity_of,
     moment,
+    parse_entity,
     split,
     strings,
     taxonomy_of,
@@ -41,8 +40,8 @@ from wellread.types import Document
 
 _FENCE = re.compile(r"[ ]{0,3}(?:[-*+>] +)*(`{3,}|~{3,})")
 _HARD_BREAK = "  "  # at the end of a line of Markdown
-# None reaches over another one's opening, so that a page full of openings without an end is still
-# read in linear time.
+# No match spans another opening tag, so that a page full of unclosed tags is still read in linear
+# time.
 _TEMPLATE = re.compile(
     r"(?P<code>`[^`\n]+`)"
     r"|\{%-?\s*comment\b(?:(?!\{%-?\s*comment\b).)*?\{%-?\s*endcomment\s*-?%\}"
@@ -50,7 +49,7 @@ _TEMPLATE = re.compile(
     r"|<!--(?:(?!<!--).)*?-->|\{:[^{}\n]{0,200}\}",
     re.DOTALL,
 )
-# Tags that compute something; what is quoted in them is not shown where they stand.
+# Tags that compute something; their quoted arguments are not displayed.
 _SILENT = re.compile(
     r"\{%[-<]?\s*(?:assign|capture|case|when|if|elsif|unless|for|tablerow|cycle|increment|decrement"
     r"|comment|end\w*|else|raw|layout|set|block|extends|macro|import|from)\b"
@@ -61,8 +60,8 @@ _ADDRESS = re.compile(r"\s*(?:[a-z][a-z0-9+.-]*://|/\S*\s*$|[\w./-]+\.[a-z]{2,5}
 
 
 def strip_templates(body: str) -> str:
-    """Remove template tags, comments and scripts outside code; line numbers stay."""
-    kept: list[str] = []
+    """Remove template tags, comments and scripts outside code; line numbers are kept."""
+    lines: list[str] = []
     prose: list[str] = []
     fence = ""
     for line in body.split("\n"):
@@ -70,45 +69,45 @@ def strip_templates(body: str) -> str:
         if not (fence or opening):
             prose.append(line)
             continue
-        kept += [*_without_templates(prose), line]
+        lines += [*_without_templates(prose), line]
         prose = []
         if opening and opening.group(1).startswith(fence):
             fence = "" if fence else opening.group(1)
-    return "\n".join(kept + _without_templates(prose))
+    return "\n".join(lines + _without_templates(prose))
 
 
 def _without_templates(lines: list[str]) -> list[str]:
     if not lines:
         return []
     text = without_scripts("\n".join(lines))
-    return _TEMPLATE.sub(lambda found: _shown(found, text), text).split("\n")
+    return _TEMPLATE.sub(lambda match: _visible_part(match, text), text).split("\n")
 
 
-def _shown(found: re.Match[str], text: str) -> str:
-    """What a reader sees of one tag, with as many line breaks as the tag has."""
-    whole = found.group()
-    if found.group("code"):
-        return whole
-    shortcode = found.group("slot") and whole.startswith(("{{<", "{{%"))
-    if (found.group("tag") and not _SILENT.match(whole)) or shortcode:
-        begun = text.rfind("\n", 0, found.start()) + 1
-        before = text[begun : found.start()]
-        return _sentences(whole, before if not before.strip() else "")
-    return "\n" * whole.count("\n")
+def _visible_part(match: re.Match[str], text: str) -> str:
+    """The visible text of one template tag, with as many line breaks as the tag."""
+    tag = match.group()
+    if match.group("code"):
+        return tag
+    shortcode = match.group("slot") and tag.startswith(("{{<", "{{%"))
+    if (match.group("tag") and not _SILENT.match(tag)) or shortcode:
+        line_start = text.rfind("\n", 0, match.start()) + 1
+        before = text[line_start : match.start()]
+        return _quoted_sentences(tag, before if not before.strip() else "")
+    return "\n" * tag.count("\n")
 
 
-def _sentences(tag: str, indent: str) -> str:
-    """The sentences that are quoted in a tag, each on the lines on which it stands.
+def _quoted_sentences(tag: str, indent: str) -> str:
+    """The sentences quoted in a tag, on their original lines.
 
-    ``indent`` stood before the tag: its later lines get the same, so that they stay in their list.
+    Further lines get the ``indent`` before the tag, so that they stay in the same list.
     """
     shown, place = "", 0
     for quoted in _QUOTED.finditer(tag):
         words = quoted.group(1) or quoted.group(2) or ""
         if len(_PROSE_WORD.findall(words)) < 2 or _ADDRESS.match(words):
-            continue  # says nothing
+            continue  # not a sentence
         breaks = tag.count("\n", place, quoted.start())
-        if shown:  # an argument of its own begins a line of its own
+        if shown:  # each argument starts a new line
             shown += _HARD_BREAK + "\n" * breaks + indent if breaks else " "
         else:
             shown += "\n" * breaks + (indent if breaks else "")
@@ -118,10 +117,10 @@ def _sentences(tag: str, indent: str) -> str:
 
 
 _REFERENCE = re.compile(r"\[((?:[^\[\]]|\[[^\[\]]{0,200}\]){1,400})\]\[([^\[\]]{0,200})\]")
-_LABEL = "\ue000"  # begins the address of a link whose reference is defined nowhere
-_BOLD = re.compile(r"\*\*([^*\n]+)\*\*")  # inside HTML many site generators read Markdown too
+_LABEL_PREFIX = "\ue000"  # starts the placeholder address of a link with an undefined reference
+_BOLD = re.compile(r"\*\*([^*\n]+)\*\*")  # many site generators render Markdown inside HTML too
 _LINE_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
-# Fields of a page without a body that say nothing to a reader.
+# Fields that are not part of the text of a page without body.
 _MACHINE_FIELDS = frozenset(
     "id slug reference layout permalink url link uri canonical lang language source_type kind type "
     "title date published published_at updated updated_at modified created media media_url video "
@@ -133,9 +132,9 @@ _parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 
 
 def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: ARG001 the seam's
-    """One page or, when the front matter describes a node of a graph, one entity."""
+    """Load one page or, if the front matter describes a node of a graph, one entity."""
     matter = split(decode(source), source.uri)
-    entity = entity_of(matter, source.uri)
+    entity = parse_entity(matter, source.uri)
     blocks = Blocks()
     tokens = parse(strip_templates(matter.body))
     excerpt = matter.words("excerpt")
@@ -144,10 +143,10 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: A
     write(blocks, tokens, first_line=matter.body_line)
     if blocks.empty:
         _write_fields(blocks, matter)
-    named = matter.words("kind", "type").lower()
+    kind = matter.words("kind", "type").lower()
     yield source.document(
         blocks.build(),
-        kind="entity" if entity else named if named in _PAGE_KINDS else "page",
+        kind="entity" if entity else kind if kind in _PAGE_KINDS else "page",
         title=title_of(matter, tokens, source.name),
         url=matter.link("url", "link", "canonical", "permalink"),
         source_type=matter.words("source_type") or "markdown",
@@ -162,75 +161,75 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: A
 
 
 def title_of(matter: FrontMatter, tokens: Sequence[Token], name: str) -> str:
-    """The title: from the front matter, the first heading of level 1, or the file's name."""
+    """The title from the front matter, the first heading of level 1, or the file name."""
     headings = (
         " ".join(inline_text(below).split())
         for token, below in pairwise(tokens)
         if token.type == "heading_open" and token.tag == "h1"
     )
-    given = plain_line(matter.words("title"))
-    return given or next(filter(None, headings), "") or title_from_name(name)
+    title = plain_line(matter.words("title"))
+    return title or next(filter(None, headings), "") or title_from_name(name)
 
 
 def date_of(matter: FrontMatter, name: str) -> datetime | None:
-    """The date of publication: a field, or the date that the file's name holds."""
-    given = [matter.fields.get(one) for one in ("published_at", "published", "date", "created")]
-    return next(filter(None, map(moment, given)), None) or date_in_name(name)
+    """The date of publication from a field or the file name."""
+    dates = [matter.fields.get(field) for field in ("published_at", "published", "date", "created")]
+    return next(filter(None, map(moment, dates)), None) or date_in_name(name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Link:
-    """A link in the body: where it leads, and the label of its reference, where it has them."""
+    """A link in the body: its address and the label of its reference; either may be empty."""
 
     href: str = ""
     label: str = ""
 
 
 def parse(body: str) -> list[Token]:
-    """The tokens of ``body``. A link whose reference is defined nowhere becomes its text."""
+    """Parse ``body`` to tokens; links with undefined references keep their label."""
     labels = {
         normalizeReference(label or text): label or text for text, label in _REFERENCE.findall(body)
     }
-    given = {label: {"href": _LABEL + label, "title": ""} for label in labels}
-    noted: dict[str, Any] = {"references": given}
-    tokens = _parser.parse(body, noted)
-    # The parser keeps what was given before the definitions in the text; it notes those apart.
-    defined = {one["label"]: one["href"] for one in reversed(noted.get("duplicate_refs", []))}
+    placeholders = {label: {"href": _LABEL_PREFIX + label, "title": ""} for label in labels}
+    env: dict[str, Any] = {"references": placeholders}
+    tokens = _parser.parse(body, env)
+    # The parser prefers the placeholders to the definitions in the text, which it lists apart.
+    defined = {ref["label"]: ref["href"] for ref in reversed(env.get("duplicate_refs", []))}
     for child in (child for token in tokens for child in token.children or ()):
         href = str(child.attrGet("href") or "") if child.type == "link_open" else ""
-        if href.startswith(_LABEL):
-            key = href.removeprefix(_LABEL)
+        if href.startswith(_LABEL_PREFIX):
+            key = href.removeprefix(_LABEL_PREFIX)
             child.attrSet("href", defined.get(key, ""))
             child.meta["label"] = " ".join(labels[key].split())
     return tokens
 
 
 def links(tokens: Sequence[Token]) -> list[Link]:
-    """The links of parsed Markdown, in reading order; those in blocks of HTML too."""
-    found = [
+    """The links of parsed Markdown in reading order, including those in HTML blocks."""
+    targets = [
         Link(href=str(child.attrGet("href") or ""), label=child.meta.get("label", ""))
         for token in tokens
         for one in (_parser.parseInline(token.content) if token.type == "html_block" else [token])
         for child in one.children or ()
         if child.type == "link_open"
     ]
-    return [link for link in found if link.href or link.label]
+    return [link for link in targets if link.href or link.label]
 
 
 def write(blocks: Blocks, tokens: Sequence[Token], first_line: int) -> None:
-    """Write parsed Markdown. ``first_line`` is the source line on which the body begins."""
+    """Write parsed Markdown whose body begins on source line ``first_line``."""
     writer = _Writer(blocks, first_line)
     for token in tokens:
         writer.take(token)
 
 
 def inline_text(token: Token) -> str:
-    """The words of an inline token: no emphasis marks, no link targets."""
-    return _lined(token)[0]
+    """The text of an inline token without emphasis marks and link targets."""
+    return _text_and_lines(token)[0]
 
 
-def _lined(token: Token) -> tuple[str, list[tuple[int, int]]]:
-    """The words, and where in them each further source line begins (lines counted from 0)."""
+def _text_and_lines(token: Token) -> tuple[str, list[tuple[int, int]]]:
+    """The text, and the offset and number (from 0) of each further source line in it."""
     lines: list[list[str]] = [[]]
     ends: list[str] = []
     for child in token.children or ():
@@ -253,7 +252,7 @@ def _lined(token: Token) -> tuple[str, list[tuple[int, int]]]:
 
 @dataclass(slots=True)
 class _Writer:
-    """Walks the flat list of tokens; keeps how deep in lists it is and the row it is in."""
+    """Writes a flat list of tokens, keeping track of list depth and table rows."""
 
     _blocks: Blocks
     _first_line: int
@@ -301,7 +300,7 @@ class _Writer:
             self._blocks.heading(self._heading, inline_text(token), self._line(token))
             self._heading = 0
         else:
-            self._write_block(*_lined(token), token)
+            self._write_block(*_text_and_lines(token), token)
 
     def _write_block(self, text: str, places: Sequence[tuple[int, int]], token: Token) -> None:
         if not text.strip():
@@ -318,10 +317,10 @@ class _Writer:
         self._blocks.block(text, line, gap, later)
 
     def _write_code(self, token: Token) -> None:
-        """Code keeps its lines; those of a fence begin below it."""
+        """Write code with its line breaks; fenced code begins on the line below the fence."""
         code = token.content.rstrip("\n")
         below = 1 if token.type == "fence" else 0
-        breaks = [found.end() for found in re.finditer("\n", code)]
+        breaks = [match.end() for match in re.finditer("\n", code)]
         places = [(place, number + below) for number, place in enumerate([0, *breaks])]
         self._write_block(code, places, token)
 
@@ -337,7 +336,7 @@ class _Writer:
 
 
 def _write_fields(blocks: Blocks, matter: FrontMatter) -> None:
-    """A page without a body is what its fields say: title, aliases, and every sentence."""
+    """Write the fields of a page without body: title, aliases, and other text."""
     blocks.block(plain_line(matter.words("title")), matter.lines.get("title"))
     for name, value in matter.fields.items():
         if name not in _MACHINE_FIELDS:
@@ -347,17 +346,17 @@ def _write_fields(blocks: Blocks, matter: FrontMatter) -> None:
 
 
 def plain_line(text: str) -> str:
-    """One line of Markdown as plain words."""
+    """One line of Markdown as plain text."""
     tokens = _parser.parseInline(without_scripts(text)) if text else ()
     return " ".join(map(inline_text, tokens))
 
 
-MINIMUM_TURNS = 3
-MINIMUM_SHARE = 0.25  # of the blocks of text, those that open a turn
-MINIMUM_RETURNS = 2.0  # turns of a speaker, on average, where no times tell a transcript
+MIN_TURNS = 3
+MIN_TURN_SHARE = 0.25  # of the text blocks that must start a turn
+MIN_TURNS_PER_SPEAKER = 2.0  # average needed when there are no times
 SECTION_LEVEL = 5  # of a line that is all emphasis: below every written heading
 
-# Words of labels that look like a speaker in bold ("**Note**: ...").
+# Labels that look like a speaker in bold ("**Note**: ...").
 LABEL_WORDS = frozenset(
     "note notes warning tip important example examples default defaults type types value values "
     "parameter parameters returns return raises usage see description summary question answer "
@@ -369,7 +368,7 @@ LABEL_WORDS = frozenset(
 _TRANSCRIPT_KINDS = frozenset({"transcript", "podcast", "interview", "meeting"})
 _PLAIN_NAME = r"[^\W\d_][^\n:*\[\]()#|<>`]{0,60}?"
 _NAME = rf"(?P<name>{_PLAIN_NAME})"
-# A role may follow in brackets: "**Jo Bell (Minister of Ports)**: text".
+# A role may follow the name: "**Jo Bell (Minister of Ports)**: text".
 _TITLED = rf"(?P<name>{_PLAIN_NAME}(?:\s*\((?!\d)[^\n:*()\[\]<>`]{{1,120}}\))?)"
 _STAMP = r"[\[(]?(?P<stamp>(?:\d{1,2}:)?\d{1,3}:\d{2}(?:\.\d{1,3})?)[\])]?"
 _TURNS = tuple(
@@ -383,7 +382,7 @@ _TURNS = tuple(
         rf"\*\*{_TITLED}\s*(?::\*\*|\*\*\s*:)\s*(?P<rest>.*)$",
     )
 )
-# Without further signs, only of speakers who are known.
+# Without bold or brackets, only names of known speakers count.
 _BARE = tuple(
     re.compile(pattern)
     for pattern in (
@@ -402,7 +401,7 @@ _NUMBERED = re.compile(r"(?:speaker|guest|host|interviewer|moderator|audience)\b
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Turn:
-    """The first line of a turn: who, when (seconds), and what is said on the same line."""
+    """The first line of a turn: speaker, time (seconds), and the text on the same line."""
 
     speaker: str
     begin: float | None
@@ -410,34 +409,34 @@ class _Turn:
 
 
 def is_transcript(text: str) -> bool:
-    """Whether a Markdown file is mostly turns of named speakers."""
+    """Whether a Markdown file consists mostly of turns of named speakers."""
     try:
         matter = split(text, "")
     except (SourceError, yaml.YAMLError):
-        return False  # the Markdown loader says what is wrong with it
+        return False  # the Markdown loader reports the error
     lines = matter.body.split("\n")
     known = _known_speakers(matter, lines)
-    turns = [turn for line in lines if (turn := _turn(line, known))]
+    turns = [turn for line in lines if (turn := _parse_turn(line, known))]
     blocks = sum(
         1
         for before, line in zip(["", *lines], lines, strict=False)
         if line.strip() and not before.strip() and not line.startswith("#")
     )
-    if len(turns) < MINIMUM_TURNS or len(turns) < MINIMUM_SHARE * blocks:
+    if len(turns) < MIN_TURNS or len(turns) < MIN_TURN_SHARE * blocks:
         return False
     if matter.words("kind", "type").lower() in _TRANSCRIPT_KINDS:
         return True
     counts = Counter(turn.speaker for turn in turns)
     stamped = sum(turn.begin is not None for turn in turns)
-    listed = {_tidy(name) for name in matter.several("speakers", "speaker", "guests", "hosts")}
-    sure = sum(n for name, n in counts.items() if name in listed or _looks_like_a_name(name))
-    # Labels look like names too, but people who talk come back.
-    recurs = len(turns) >= MINIMUM_RETURNS * len(counts)
-    return stamped * 2 >= len(turns) or (recurs and sure * 2 >= len(turns))
+    listed = {_bare_name(name) for name in matter.several("speakers", "speaker", "guests", "hosts")}
+    likely = sum(n for name, n in counts.items() if name in listed or _is_likely_name(name))
+    # Labels look like names too, but speakers recur.
+    recurs = len(turns) >= MIN_TURNS_PER_SPEAKER * len(counts)
+    return stamped * 2 >= len(turns) or (recurs and likely * 2 >= len(turns))
 
 
 def load_transcript(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: ARG001 the seam's
-    """One transcript with speakers, headings and, where the file has them, times."""
+    """Load one transcript with speakers, headings and, if present, times."""
     matter = split(decode(source), source.uri)
     body = strip_templates(matter.body)
     lines = body.split("\n")
@@ -446,7 +445,7 @@ def load_transcript(source: Source, limits: LoaderLimits) -> Iterator[Document]:
     chunk: list[str] = []
     first_line = matter.body_line
     for number, line in enumerate(lines, matter.body_line):
-        turn = _turn(line, known)
+        turn = _parse_turn(line, known)
         if turn is None:
             chunk.append(line)
             continue
@@ -471,59 +470,63 @@ def load_transcript(source: Source, limits: LoaderLimits) -> Iterator[Document]:
 
 
 def seconds(stamp: str) -> float:
-    """``HH:MM:SS`` or ``MM:SS`` (with a fraction or without) as seconds."""
+    """Convert ``HH:MM:SS`` or ``MM:SS``, with or without a fraction, to seconds."""
     total = 0.0
     for part in stamp.split(":"):
         total = total * 60 + float(part)
     return total
 
 
-def _turn(line: str, known: frozenset[str]) -> _Turn | None:
+def _parse_turn(line: str, known: frozenset[str]) -> _Turn | None:
     if ":" not in line[:160] or line[0] in " \t#>|`":
         return None
     for pattern in (*_TURNS, *_BARE):
-        found = pattern.match(line)
-        sure = pattern in _TURNS
-        if found and (not _is_label(found["name"]) if sure else _tidy(found["name"]) in known):
-            stamp = found.groupdict().get("stamp")
+        match = pattern.match(line)
+        marked = pattern in _TURNS
+        if match and (
+            not _is_label(match["name"]) if marked else _bare_name(match["name"]) in known
+        ):
+            stamp = match.groupdict().get("stamp")
             begin = seconds(stamp) if stamp else None
-            return _Turn(speaker=_tidy(found["name"]), begin=begin, rest=found["rest"])
+            return _Turn(speaker=_bare_name(match["name"]), begin=begin, rest=match["rest"])
     return None
 
 
 def _known_speakers(matter: FrontMatter, lines: Sequence[str]) -> frozenset[str]:
-    """Speakers of the front matter, their first names, and whoever opens two marked turns."""
-    named = {_tidy(name) for name in matter.several("speakers", "speaker", "guests", "hosts")}
-    counts = Counter(turn.speaker for line in lines if (turn := _turn(line, frozenset())))
-    named |= {name.split()[0] for name in named if name}
-    return frozenset(named | {name for name, count in counts.items() if count > 1})
+    """The speakers of the front matter, their first names, and names with two marked turns."""
+    speakers = {
+        _bare_name(name) for name in matter.several("speakers", "speaker", "guests", "hosts")
+    }
+    counts = Counter(turn.speaker for line in lines if (turn := _parse_turn(line, frozenset())))
+    speakers |= {name.split()[0] for name in speakers if name}
+    return frozenset(speakers | {name for name, count in counts.items() if count > 1})
 
 
 def _write_chunk(blocks: Blocks, chunk: list[str], first_line: int) -> None:
-    """Write what one speaker says; a line that is all emphasis is a section's title."""
+    """Write one speaker's text; a line that is entirely emphasised is a section title."""
     lines = list(chunk)
     for index in range(1, len(chunk)):  # the first line of a turn is never a title
-        found = _EMPHASISED.match(chunk[index].strip())
-        around = [chunk[index - 1], *chunk[index + 1 : index + 2]]
-        if found and not "".join(around).strip():
-            words = next(filter(None, found.groups()))
+        match = _EMPHASISED.match(chunk[index].strip())
+        neighbours = [chunk[index - 1], *chunk[index + 1 : index + 2]]
+        if match and not "".join(neighbours).strip():
+            words = next(filter(None, match.groups()))
             lines[index] = f"{'#' * SECTION_LEVEL} {words.strip()}"
     text = "\n".join(lines)
     if _MARKED.search(text):
         write(blocks, parse(text), first_line)
         return
-    for said in _PARAGRAPH.finditer(text):  # most of a talk: no need for a parser
-        line = first_line + text.count("\n", 0, said.start())
+    for paragraph in _PARAGRAPH.finditer(text):  # most of a talk: no need for a parser
+        line = first_line + text.count("\n", 0, paragraph.start())
         spoken, later = "", []
-        for number, words in enumerate(said.group().split("\n"), line):
+        for number, words in enumerate(paragraph.group().split("\n"), line):
             spoken += " " if spoken else ""
             later += [(len(spoken), number)] if number > line else []
             spoken += " ".join(words.split())
         blocks.block(spoken, line, later=later)
 
 
-def _tidy(name: str) -> str:
-    """The speaker's name alone: a role in brackets makes no other speaker of them."""
+def _bare_name(name: str) -> str:
+    """The speaker's name without a role in brackets."""
     return " ".join(name.partition("(")[0].split())
 
 
@@ -532,8 +535,8 @@ def _is_label(name: str) -> bool:
     return len(words) > 5 or any(word.strip(".,'\"") in LABEL_WORDS for word in words)
 
 
-def _looks_like_a_name(name: str) -> bool:
-    """Two or more capitalised words, or a numbered or generic speaker."""
+def _is_likely_name(name: str) -> bool:
+    """Whether it is two or more capitalised words, or a generic speaker ("Host 1")."""
     words = [word for word in re.split(r"[\s\"“”]+", name) if word]
     capitals = sum(word[0].isupper() for word in words)
     return bool(_NUMBERED.match(name)) or (len(words) >= 2 and capitals >= 2)

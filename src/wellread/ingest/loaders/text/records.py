@@ -1,9 +1,9 @@
-"""Records: news items and past questions in JSON Lines or a JSON list, past questions in CSV.
+"""Loads records: news items and past questions from JSON Lines, JSON lists and CSV tables.
 
-An item has ``text`` (or ``content`` or ``body``). A past question has ``question`` and at least
-one of ``answer``, ``feedback`` and a score. Names are compared in lower case with underscores, so
-``citationUrl``, ``Citation URL`` and ``citation-url`` are one. A table has the judgement of each
-sentence in columns of its own: ``sentence_1_score``, ``Sentence 2 content issue``, ``harmful_1``.
+A news item has ``text`` (or ``content`` or ``body``). A past question has ``question`` and at least
+one of ``answer``, ``feedback`` and a score. Names are normalised to lower case with underscores, so
+``citationUrl``, ``Citation URL`` and ``citation-url`` are equal. In tables, ratings of sentences
+have their own columns: ``sentence_1_score``, ``Sentence 2 content issue``, ``harmful_1``.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from wellread.ingest.loaders.front_matter import (
     taxonomy_of,
     web_address,
 )
-from wellread.ingest.loaders.plain import PARAGRAPH, Blocks, decode, unwrapped, whole_words
+from wellread.ingest.loaders.plain import PARAGRAPH, Blocks, count_words, decode, unwrap
 from wellread.types import KINDS, Document, PastQuestion, SentenceFeedback
 
 Record = Mapping[str, Any]
@@ -37,7 +37,7 @@ Record = Mapping[str, Any]
 _ANSWERS = ("answer", "response")
 _FLOWS = ("flow", "history", "earlier_turns", "previous_turns", "conversation", "turns")
 _CITATIONS = ("citation_url", "citation", "citations", "cited_url", "source_url", "url")
-_BETTER = (
+_BETTER_CITATIONS = (
     "expert_citation_url", "expert_citation", "better_citation_url", "better_citation",
     "corrected_citation_url", "correct_citation_url", "suggested_citation_url",
 )  # fmt: skip
@@ -46,7 +46,7 @@ _FEEDBACKS = ("feedback", "expert_feedback")
 _SENTENCES = ("sentences", "sentence_feedback", "feedback_per_sentence", "sentence_scores")
 LANGUAGES = ("language", "lang", "locale")
 
-# What a sentence's judgement consists of, and other names of each part.
+# The parts of a sentence's rating, with alternative names.
 _PARTS = {
     "score": "score", "rating": "score",
     "explanation": "explanation", "comment": "explanation", "feedback": "explanation",
@@ -55,10 +55,10 @@ _PARTS = {
     "content_issue": "content_issue", "content_issue_flag": "content_issue",
     "has_content_issue": "content_issue", "issue": "content_issue",
 }  # fmt: skip
-_PART = "|".join(sorted(_PARTS, key=len, reverse=True))
+_PART_NAMES = "|".join(sorted(_PARTS, key=len, reverse=True))
 _HOLDER = r"(?:sentence|feedback|sent|s)_?"
 _COLUMN = re.compile(
-    rf"{_HOLDER}(?P<a>\d{{1,3}})_(?P<b>{_PART})|(?P<c>{_PART})_(?:{_HOLDER})?(?P<d>\d{{1,3}})"
+    rf"{_HOLDER}(?P<a>\d{{1,3}})_(?P<b>{_PART_NAMES})|(?P<c>{_PART_NAMES})_(?:{_HOLDER})?(?P<d>\d{{1,3}})"
 )
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _USERS = frozenset({"", "user", "human", "asker", "questioner"})
@@ -66,32 +66,32 @@ _YES = frozenset({"true", "yes", "y", "1", "1.0", "x", "harmful"})
 
 
 class MalformedError(ValueError):
-    """What is wrong with one record; the caller adds the line."""
+    """Raised for an invalid record; the caller adds the line number."""
 
 
 def plain_name(name: str) -> str:
-    """``citationUrl`` and ``Citation URL`` as ``citation_url``."""
+    """Normalise a field name: ``citationUrl`` and ``Citation URL`` become ``citation_url``."""
     return re.sub(r"[\s_/.:-]+", "_", _HUMP.sub("_", name.strip())).strip("_").lower()
 
 
-def named(record: Record) -> Record:
-    """The record under plain names; where two become the same, the first one with a value wins."""
-    found: dict[str, Any] = {}
+def normalise_names(record: Record) -> Record:
+    """The record with normalised names; of equal names, the first one with a value wins."""
+    values: dict[str, Any] = {}
     for name, value in record.items():
         plain = plain_name(str(name))
-        if found.get(plain) in (None, ""):
-            found[plain] = value
-    return found
+        if values.get(plain) in (None, ""):
+            values[plain] = value
+    return values
 
 
 def is_past_question(record: Record) -> bool:
-    """Whether a record (under plain names) is a question and what became of it."""
-    judged = (*_ANSWERS, *_FEEDBACKS, *_TOTALS, *_SENTENCES)
-    return "question" in record and any(name in record for name in judged)
+    """Whether a record (with normalised names) is a past question."""
+    names = (*_ANSWERS, *_FEEDBACKS, *_TOTALS, *_SENTENCES)
+    return "question" in record and any(name in record for name in names)
 
 
-def asks(columns: list[str]) -> bool:
-    """Whether the columns of a table are those of past questions."""
+def has_question_columns(columns: list[str]) -> bool:
+    """Whether a table's columns are those of past questions."""
     names = {plain_name(name) for name in columns}
     return is_past_question(dict.fromkeys(names)) or (
         "question" in names and any(_COLUMN.fullmatch(name) for name in names)
@@ -99,12 +99,12 @@ def asks(columns: list[str]) -> bool:
 
 
 def delimiter_of(header: str) -> str:
-    """What stands between the columns of a table: spreadsheets of some countries write ``;``."""
+    """The column delimiter of a table; spreadsheets in some countries use ``;``."""
     return max(",;\t", key=header.count)
 
 
-def from_row(cells: Mapping[str, str]) -> Record:
-    """The row of a table (under plain names) in the form of a JSON record."""
+def to_record(cells: Mapping[str, str]) -> Record:
+    """Convert a table row (with normalised names) to the form of a JSON record."""
     sentences: dict[int, dict[str, str]] = {}
     record: dict[str, Any] = {"answer": ""}
     for name, cell in cells.items():
@@ -121,47 +121,48 @@ def from_row(cells: Mapping[str, str]) -> Record:
     return record
 
 
-def past_question(record: Record) -> PastQuestion:
-    """The past question that a record (under plain names) holds."""
-    question, answer = record.get("question"), _first(record, _ANSWERS) or ""
+def parse_past_question(record: Record) -> PastQuestion:
+    """The past question in a record (with normalised names)."""
+    question, answer = record.get("question"), _first_value(record, _ANSWERS) or ""
     if not isinstance(question, str) or not question.strip():
-        raise MalformedError("question is not words")
+        raise MalformedError("question is not text")
     if not isinstance(answer, str):
-        raise MalformedError("answer is not words")
-    feedback = _feedback(_first(record, _FEEDBACKS))
-    sentences = _first(record, _SENTENCES) or _first(feedback, _SENTENCES) or []
+        raise MalformedError("answer is not text")
+    feedback = _feedback(_first_value(record, _FEEDBACKS))
+    sentences = _first_value(record, _SENTENCES) or _first_value(feedback, _SENTENCES) or []
     if not isinstance(sentences, list) or not all(isinstance(row, dict) for row in sentences):
         raise MalformedError("sentences is not a list of objects")
-    score = _first(record, _TOTALS)
+    score = _first_value(record, _TOTALS)
     return PastQuestion(
         question=question.strip(),
         answer=answer.strip(),
-        flow=_flow(_first(record, _FLOWS)),
-        citation_url=_link(_first(record, _CITATIONS)),
-        score=_score(_first(feedback, _TOTALS) if score is None else score),
+        flow=_flow(_first_value(record, _FLOWS)),
+        citation_url=_link(_first_value(record, _CITATIONS)),
+        score=_score(_first_value(feedback, _TOTALS) if score is None else score),
         expert_citation_url=_link(
-            _first(record, _BETTER) or _first(feedback, (*_BETTER, *_CITATIONS))
+            _first_value(record, _BETTER_CITATIONS)
+            or _first_value(feedback, (*_BETTER_CITATIONS, *_CITATIONS))
         ),
-        sentences=tuple(_sentence(named(row)) for row in sentences),
+        sentences=tuple(_sentence(normalise_names(row)) for row in sentences),
     )
 
 
-def _first(record: Record, names: tuple[str, ...]) -> Any:
+def _first_value(record: Record, names: tuple[str, ...]) -> Any:
     return next((record[name] for name in names if record.get(name) not in (None, "")), None)
 
 
-def _feedback(given: object) -> Record:
-    if isinstance(given, list):
-        return {"sentences": given}
-    if isinstance(given, str):
-        return {"sentences": [{"explanation": given}]}
-    if given is not None and not isinstance(given, dict):
+def _feedback(value: object) -> Record:
+    if isinstance(value, list):
+        return {"sentences": value}
+    if isinstance(value, str):
+        return {"sentences": [{"explanation": value}]}
+    if value is not None and not isinstance(value, dict):
         raise MalformedError("feedback is neither an object nor a list of sentences")
-    return named(given or {})
+    return normalise_names(value or {})
 
 
 def _turns(cell: str) -> list[Any]:
-    """The turns in one cell of a table: a JSON list, or one a line."""
+    """The turns in one table cell: a JSON list, or one turn per line."""
     if cell.startswith("["):
         with suppress(ValueError, RecursionError):
             listed: list[Any] = json.loads(cell)
@@ -169,27 +170,27 @@ def _turns(cell: str) -> list[Any]:
     return [line.strip() for line in cell.split("\n") if line.strip()]
 
 
-def _flow(given: object) -> tuple[str, ...]:
-    """The user's turns, of texts or of messages with a role."""
-    turns = given if isinstance(given, list) else [given]
-    said: list[object] = []
+def _flow(value: object) -> tuple[str, ...]:
+    """The user's turns in a list of texts or of messages with a role."""
+    turns = value if isinstance(value, list) else [value]
+    texts: list[object] = []
     for turn in turns:
         if isinstance(turn, dict):
             role = scalar(turn.get("role") or turn.get("speaker")).lower()
-            words = _first(named(turn), ("content", "text", "question", "user"))
-            said += [words] if role in _USERS else []
+            words = _first_value(normalise_names(turn), ("content", "text", "question", "user"))
+            texts += [words] if role in _USERS else []
         else:
-            said.append(turn)
-    return strings(said)
+            texts.append(turn)
+    return strings(texts)
 
 
-def _link(given: object) -> str:
-    """One address; of several, or of an object with one, the first."""
-    if isinstance(given, list):
-        given = given[0] if given else ""
-    if isinstance(given, dict):
-        given = _first(named(given), ("url", "link", "href"))
-    return scalar(given)
+def _link(value: object) -> str:
+    """The first address in a text, list or object."""
+    if isinstance(value, list):
+        value = value[0] if value else ""
+    if isinstance(value, dict):
+        value = _first_value(normalise_names(value), ("url", "link", "href"))
+    return scalar(value)
 
 
 def _sentence(row: Record) -> SentenceFeedback:
@@ -223,7 +224,7 @@ def _flag(value: object) -> bool:
 JsonKind = Literal["feed", "records", "speech", ""]
 SpeechForm = Literal["whisper", "whisper.cpp", "assemblyai", "deepgram", "aws", ""]
 
-# Each form by the object inside the tree, its list, and the keys of the list's first entry.
+# Each format: the inner object, the name of its list, and the keys of the list's first entry.
 _SPEECH_FORMS: tuple[tuple[SpeechForm, str, str, frozenset[str]], ...] = (
     ("whisper", "", "segments", frozenset({"text", "start"})),
     ("whisper", "", "segments", frozenset({"text", "words"})),
@@ -238,36 +239,36 @@ _SPEECH_FORMS: tuple[tuple[SpeechForm, str, str, frozenset[str]], ...] = (
 FIRST_BYTES = 1 << 16
 _WORDS = frozenset({"text", "content", "body", "question"})
 _FEED = "jsonfeed.org/version/"
-# Keys that make it worth while to parse the whole file.
-_SPOKEN = re.compile(
+# Only files with one of these keys are parsed completely.
+_PROMISING_KEY = re.compile(
     rb'"(?:segments|transcription|utterances|words|channels|items|audio_segments)"\s*:\s*[\[{]'
 )
 
 
 def kind_of_json(data: bytes) -> JsonKind:
-    """The kind of a JSON file; empty when it is none that is read.
+    """The kind of a JSON file; empty when it is not supported.
 
-    Only the first object of a list is parsed, and the whole of an object only when some key in
-    it promises a feed or speech.
+    Only the first object of a list is parsed, and a single object only when one of its keys
+    suggests a feed or transcript.
     """
     start = data[:FIRST_BYTES].lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
     if start == b"[":
-        return "records" if is_record(_first_of_list(data)) else ""
-    if start != b"{" or not _SPOKEN.search(data):
+        return "records" if is_record(_first_entry(data)) else ""
+    if start != b"{" or not _PROMISING_KEY.search(data):
         return ""
-    tree = tree_of(data)
+    tree = parse_object(data)
     if is_feed(tree):
         return "feed"
     return "speech" if speech_form(tree) else ""
 
 
 def is_record(entry: object) -> bool:
-    """Whether ``entry`` is an object with words in it, as a list of records begins with."""
+    """Whether ``entry`` is a record: an object with a text field."""
     return isinstance(entry, dict) and any(plain_name(str(name)) in _WORDS for name in entry)
 
 
-def tree_of(data: bytes) -> dict[str, Any]:
-    """The object that ``data`` is; empty when it is none."""
+def parse_object(data: bytes) -> dict[str, Any]:
+    """The JSON object in ``data``; empty when it is not an object."""
     try:
         tree = json.loads(data.decode("utf-8-sig"))
     except (ValueError, RecursionError):
@@ -276,12 +277,12 @@ def tree_of(data: bytes) -> dict[str, Any]:
 
 
 def is_feed(tree: dict[str, Any]) -> bool:
-    """Whether it is a JSON Feed (jsonfeed.org), version 1 or 1.1."""
+    """Whether ``tree`` is a JSON Feed (jsonfeed.org), version 1 or 1.1."""
     return _FEED in str(tree.get("version", ""))[:100] and isinstance(tree.get("items"), list)
 
 
 def speech_form(tree: dict[str, Any]) -> SpeechForm:
-    """Which tool wrote the transcript; empty when it is none."""
+    """The tool that wrote the transcript; empty when ``tree`` is not a known transcript."""
     for form, inside, name, keys in _SPEECH_FORMS:
         holder = tree.get(inside) if inside else tree
         value = holder.get(name) if isinstance(holder, dict) else None
@@ -291,8 +292,8 @@ def speech_form(tree: dict[str, Any]) -> SpeechForm:
     return ""
 
 
-def _first_of_list(data: bytes) -> dict[str, Any]:
-    """The first entry of a list of objects; the rest is not parsed."""
+def _first_entry(data: bytes) -> dict[str, Any]:
+    """The first entry of a list of objects, parsed without the rest."""
     for size in (FIRST_BYTES, len(data)):
         inside = data[:size].decode("utf-8-sig", errors="replace").partition("[")[2].lstrip()
         if not inside.startswith("{"):
@@ -313,33 +314,33 @@ _COMMA = re.compile(r"[ \t\r\n]*(?:,[ \t\r\n]*)?")
 
 
 def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: ARG001 the seam's
-    """One document a record; the first malformed one refuses the whole file."""
+    """Load one document per record; a malformed record makes the file fail."""
     text = decode(source)
-    listed = False
+    is_list = False
     if source.name.lower().endswith(".csv"):
         records = _csv_records(source.uri, text)
-    elif listed := text.lstrip().startswith("["):
-        records = _listed_records(source.uri, text)
+    elif is_list := text.lstrip().startswith("["):
+        records = _list_records(source.uri, text)
     else:
         records = _json_records(source.uri, text)
     documents: list[Document] = []
     for number, (line, record) in enumerate(records, 1):
-        key = str(number) if listed else f"L{line}"  # what its uri ends in
+        key = str(number) if is_list else f"L{line}"  # the end of its uri
         refuse_readers(record, source.uri, deep=False)
         try:
-            asked = named(record)
+            normalised = normalise_names(record)
             documents.append(
-                _qa(source, asked, line, key)
-                if is_past_question(asked)
+                _qa(source, normalised, line, key)
+                if is_past_question(normalised)
                 else _item(source, record, line, key)
             )
         except MalformedError as error:
-            raise _at_line(source.uri, line, str(error)) from error
+            raise _bad_line(source.uri, line, str(error)) from error
     yield from documents
 
 
-def _at_line(uri: str, line: int, what: str) -> SourceError:
-    return SourceError(uri, f"malformed line {line}: {what}")
+def _bad_line(uri: str, line: int, reason: str) -> SourceError:
+    return SourceError(uri, f"malformed line {line}: {reason}")
 
 
 def _json_records(uri: str, text: str) -> Iterator[tuple[int, Record]]:
@@ -349,65 +350,68 @@ def _json_records(uri: str, text: str) -> Iterator[tuple[int, Record]]:
         try:
             record = json.loads(line)
         except json.JSONDecodeError as error:
-            raise _at_line(uri, number, f"{error.msg} (column {error.colno})") from error
-        except (ValueError, RecursionError) as error:  # a number or a nesting without end
-            raise _at_line(uri, number, str(error)) from error
+            raise _bad_line(uri, number, f"{error.msg} (column {error.colno})") from error
+        except (ValueError, RecursionError) as error:  # a number too long or nesting too deep
+            raise _bad_line(uri, number, str(error)) from error
         if not isinstance(record, dict):
-            raise _at_line(uri, number, "not an object")
+            raise _bad_line(uri, number, "not an object")
         yield number, record
 
 
-def _listed_records(uri: str, text: str) -> Iterator[tuple[int, Record]]:
-    """The objects of one JSON list, each with the line on which it begins."""
+def _list_records(uri: str, text: str) -> Iterator[tuple[int, Record]]:
+    """The objects of a JSON list, each with its first line number."""
     decoder = json.JSONDecoder()
-    at = text.index("[") + 1
-    line, counted, before = 1, 0, _SPACE
-    while found := before.match(text, at):
-        at, comma = found.end(), "," in found.group()
-        line, counted = line + text.count("\n", counted, at), at
-        if not comma and text[at : at + 1] == "]" and not text[at + 1 :].strip():
+    position = text.index("[") + 1
+    line, counted, separator = 1, 0, _SPACE
+    while match := separator.match(text, position):
+        position, comma = match.end(), "," in match.group()
+        line, counted = line + text.count("\n", counted, position), position
+        if not comma and text[position : position + 1] == "]" and not text[position + 1 :].strip():
             return
-        if before is _COMMA and not comma:
-            raise _at_line(uri, line, "expected a comma or the end of the list")
+        if separator is _COMMA and not comma:
+            raise _bad_line(uri, line, "expected a comma or the end of the list")
         try:
-            record, at = decoder.raw_decode(text, at)
+            record, position = decoder.raw_decode(text, position)
         except json.JSONDecodeError as error:
-            raise _at_line(uri, error.lineno, f"{error.msg} (column {error.colno})") from error
+            raise _bad_line(uri, error.lineno, f"{error.msg} (column {error.colno})") from error
         except (ValueError, RecursionError) as error:
-            raise _at_line(uri, line, str(error)) from error
+            raise _bad_line(uri, line, str(error)) from error
         if not isinstance(record, dict):
-            raise _at_line(uri, line, "not an object")
+            raise _bad_line(uri, line, "not an object")
         yield line, record
-        before = _COMMA
+        separator = _COMMA
 
 
 def _csv_records(uri: str, text: str) -> Iterator[tuple[int, Record]]:
     delimiter = delimiter_of(text.partition("\n")[0])
     reader = csv.reader(io.StringIO(text, newline=""), strict=True, delimiter=delimiter)
     names: list[str] = []
-    begun = 1
+    next_line = 1
     try:
         for row in reader:
-            line, begun = begun, reader.line_num + 1
+            line, next_line = next_line, reader.line_num + 1
             if not names:
                 names = [plain_name(name) for name in row]
             elif len(row) > len(names):
-                raise _at_line(uri, line, f"{len(row)} fields, but the header names {len(names)}")
+                raise _bad_line(uri, line, f"{len(row)} fields, but the header names {len(names)}")
             elif any(row):
                 cells = zip(names, row, strict=False)
-                yield line, from_row({name: cell.strip() for name, cell in cells if cell.strip()})
+                yield (
+                    line,
+                    to_record({name: cell.strip() for name, cell in cells if cell.strip()}),
+                )
     except csv.Error as error:
-        raise _at_line(uri, reader.line_num, str(error)) from error
+        raise _bad_line(uri, reader.line_num, str(error)) from error
 
 
 def _item(source: Source, record: Record, line: int, key: str) -> Document:
-    record = {_known(name): value for name, value in record.items()}
+    record = {_field_name(name): value for name, value in record.items()}
     body = next((record[name] for name in ("text", "content", "body") if record.get(name)), None)
     if body is None:
         raise MalformedError("neither text nor a question with an answer")
     if not isinstance(body, str) or not body.strip():
-        raise MalformedError("text is not words")
-    built = _blocks(_joined(body), line)
+        raise MalformedError("text is empty or not a string")
+    built = _blocks(_paragraphs(body), line)
     matter = FrontMatter(fields=record, body="")
     link = matter.link("url", "link")
     return source.document(
@@ -426,15 +430,15 @@ def _item(source: Source, record: Record, line: int, key: str) -> Document:
     )
 
 
-def _known(name: str) -> str:
-    """``publishedAt`` as ``published_at``; names without a meaning of ours stay as they are."""
+def _field_name(name: str) -> str:
+    """The normalised name of a known field (``publishedAt``: ``published_at``), else ``name``."""
     plain = plain_name(name)
     return plain if plain in KNOWN_FIELDS else name
 
 
 def _qa(source: Source, record: Record, line: int, key: str) -> Document:
-    past = past_question(record)
-    question, answer = _joined(past.question), _joined(past.answer)
+    past = parse_past_question(record)
+    question, answer = _paragraphs(past.question), _paragraphs(past.answer)
     past = replace(past, question=PARAGRAPH.join(question), answer=PARAGRAPH.join(answer))
     fields = FrontMatter(fields=record, body="")
     return source.document(
@@ -450,11 +454,11 @@ def _qa(source: Source, record: Record, line: int, key: str) -> Document:
     )
 
 
-def _joined(text: str) -> list[str]:
-    """The paragraphs of a field; lines that were only broken to fit a width are joined."""
+def _paragraphs(text: str) -> list[str]:
+    """The paragraphs of a field, with hard-wrapped lines joined."""
     paragraphs = [part.strip() for part in _PARAGRAPHS.split(text.replace("\r\n", "\n").strip())]
-    words = whole_words(text.split("\n"))
-    return [unwrapped(part.split("\n"), words)[0] for part in paragraphs if part]
+    words = count_words(text.split("\n"))
+    return [unwrap(part.split("\n"), words)[0] for part in paragraphs if part]
 
 
 def _blocks(paragraphs: list[str], line: int) -> Built:

@@ -1,8 +1,7 @@
-"""reStructuredText: sections, paragraphs, lists, tables and code, with source lines.
+"""Loads reStructuredText: sections, paragraphs, lists, tables and code, with source lines.
 
-Read line by line, as it is written: nothing is included, computed or fetched. Most files are
-written for Sphinx and its extensions, so every directive and role keeps its words and does nothing
-else.
+The text is parsed line by line; nothing is included, computed or fetched. Because most files use
+Sphinx extensions, every directive and role only keeps its words.
 """
 
 from __future__ import annotations
@@ -17,9 +16,9 @@ from wellread.ingest.loaders.front_matter import moment, names, refuse_readers
 from wellread.ingest.loaders.plain import PARAGRAPH, Blocks, decode, one_line, title_from_name
 from wellread.types import Document
 
-Line = tuple[int, str]  # its number (from 1) and its words
+Line = tuple[int, str]  # the number (from 1) and the text
 
-_BREAK = "\ue001"  # a line's end inside of markup that is not shown
+_HIDDEN_BREAK = "\ue001"  # a line break inside hidden markup
 _ADORNMENT = re.compile(r"([!-/:-@\[-`{-~])\1{2,}$")
 _BULLET = re.compile(r"[-*+•‣⁃](?:\s+|$)")
 _NUMBER = re.compile(r"\(?(?:\d{1,4}|#|[A-Za-z]|[ivxlcIVXLC]{1,6})[.)](?:\s+|$)")
@@ -47,11 +46,11 @@ _INLINE = re.compile(
 
 _CODE = frozenset({"code", "code-block", "sourcecode", "math", "prompt", "parsed-literal"})
 _CODE |= {"productionlist", "ipython", "doctest", "testcode", "testoutput", "graphviz", "mermaid"}
-# Nothing that a reader sees, or what is made from the rest of the text.
+# Directives without visible text, or generated from other text.
 _DROPPED = frozenset({"contents", "sectnum", "section-numbering", "target-notes", "index", "image"})
 _DROPPED |= {"highlight", "currentmodule", "tabularcolumns", "include", "raw", "literalinclude"}
 _DROPPED |= {"role", "default-role", "meta", "unicode", "date"}
-# Whose argument is a language, a file or the name of a style.
+# Directives whose argument is a language, a file or the name of a style.
 _NO_WORDS = frozenset({"code", "code-block", "sourcecode", "prompt", "figure", "only", "class"})
 _NO_WORDS |= {"rst-class", "container", "ifconfig"}
 _LEADS: Mapping[str, str] = {
@@ -61,12 +60,12 @@ _LEADS: Mapping[str, str] = {
     "deprecated": "Deprecated since version",
     "seealso": "See also:",
 }
-_OTHER_NAMES = {"published": "date", "lang": "language", "description": "summary"}
+_FIELD_ALIASES = {"published": "date", "lang": "language", "description": "summary"}
 _TAGS = frozenset({"tags", "keywords", "category", "categories"})
 
 
 def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: ARG001 the seam's
-    """One page. The fields in front of the text give its facts."""
+    """Load the file as one page, with metadata from the fields before the text."""
     lines = list(enumerate(decode(source).expandtabs().split("\n"), 1))
     reader = _Reader(lines)
     reader.read(lines, top=True)
@@ -82,24 +81,24 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: A
 
 
 class _Reader:
-    """Writes one file; ``fields`` are those in front of its text, as name and value."""
+    """Parses one file; ``fields`` are the fields before its text, as name and value."""
 
     def __init__(self, lines: Sequence[Line]) -> None:
         self.blocks = Blocks()
         self.title = ""
         self.fields: list[tuple[str, str]] = []
-        self._begun = False  # something else than a title was written
+        self._begun = False  # anything except a title was written
         self._styles: list[str] = []  # of titles, the outermost first
         self._depth = 0
         self._lead = ""
         self._gap = PARAGRAPH
-        given = (_DIRECTIVE.match(text[3:]) for _, text in lines if text.startswith(".. |"))
+        slots = (_DIRECTIVE.match(text[3:]) for _, text in lines if text.startswith(".. |"))
         self._slots = {
-            one["slot"]: one["words"] for one in given if one and one["name"] == "replace"
+            slot["slot"]: slot["words"] for slot in slots if slot and slot["name"] == "replace"
         }
 
     def read(self, lines: Sequence[Line], *, top: bool = False) -> None:
-        """Write what stands in the lines; sections stand at the ``top`` alone."""
+        """Parse and write the lines; only ``top`` level lines may have sections."""
         at = 0
         while at < len(lines):
             text = lines[at][1].rstrip()
@@ -108,63 +107,63 @@ class _Reader:
             elif top and (after := self._heading(lines, at)):
                 at = after
             elif text[0] == " ":
-                end = _inside(lines, at, 1)
-                self.read(_dedented(lines[at:end]))
+                end = _block_end(lines, at, 1)
+                self.read(_dedent(lines[at:end]))
                 at = end
             elif text == ".." or text.startswith((".. ", "__ ")):
-                end = _inside(lines, at, 1)
+                end = _block_end(lines, at, 1)
                 self._explicit(lines[at:end])
                 at = end
-            elif found := _BULLET.match(text) or _NUMBER.match(text):
-                at = self._item(lines, at, found.group())
-            elif found := _FIELD.match(text):
-                at = self._field(lines, at, found)
+            elif match := _BULLET.match(text) or _NUMBER.match(text):
+                at = self._item(lines, at, match.group())
+            elif match := _FIELD.match(text):
+                at = self._field(lines, at, match)
             else:
                 at = self._text(lines, at)
 
     def _heading(self, lines: Sequence[Line], at: int) -> int:
-        """Write the title that begins here, or pass a rule over; where it ends, 0 for neither."""
+        """Write the title or skip the rule that begins here; return its end, or 0 for neither."""
         texts = [text.rstrip() for _, text in lines[at : at + 3]] + ["", ""]
-        ruled, under = _ADORNMENT.match(texts[0]), _ADORNMENT.match(texts[1])
-        if ruled and texts[1] and not under and texts[2] == texts[0]:
-            style, place = texts[0][0] * 2, at + 1
-        elif ruled:
+        overline, underline = _ADORNMENT.match(texts[0]), _ADORNMENT.match(texts[1])
+        if overline and texts[1] and not underline and texts[2] == texts[0]:
+            style, index = texts[0][0] * 2, at + 1
+        elif overline:
             return 0 if texts[1] else at + 1
-        elif under and texts[0][0] != " " and len(texts[1]) >= min(len(texts[0]), 4):
-            style, place = texts[1][0], at
+        elif underline and texts[0][0] != " " and len(texts[1]) >= min(len(texts[0]), 4):
+            style, index = texts[1][0], at
         else:
             return 0
         if style not in self._styles:
             self._styles.append(style)
-        number, text = lines[place]
-        words = one_line(self._shown(text.strip()).replace(_BREAK, ""))
+        number, text = lines[index]
+        words = one_line(self._shown(text.strip()).replace(_HIDDEN_BREAK, ""))
         self.blocks.heading(self._styles.index(style) + 1, words, number)
         self.title = self.title or ("" if self._begun else words)
-        return place + 2
+        return index + 2
 
     def _explicit(self, lines: Sequence[Line]) -> None:
-        """A directive, a footnote or a citation; targets and comments are not shown."""
+        """Write a directive, footnote or citation; targets and comments are skipped."""
         number, first = lines[0][0], lines[0][1][3:].strip()
-        inner = _dedented(lines[1:])
-        if found := _DIRECTIVE.match(first):
-            if not found["slot"]:
-                self._directive(found["name"].lower(), (number, found["words"] or ""), inner)
-        elif (found := _NOTE.match(first)) and not first.startswith("_"):
-            numbered = found["label"].isdecimal() or found["label"][0] in "#*"
-            self._lead = "* " if numbered else f"[{found['label']}] "
-            self.read([(number, found["words"]), *inner])
+        inner = _dedent(lines[1:])
+        if match := _DIRECTIVE.match(first):
+            if not match["slot"]:
+                self._directive(match["name"].lower(), (number, match["words"] or ""), inner)
+        elif (match := _NOTE.match(first)) and not first.startswith("_"):
+            numbered = match["label"].isdecimal() or match["label"][0] in "#*"
+            self._lead = "* " if numbered else f"[{match['label']}] "
+            self.read([(number, match["words"]), *inner])
             self._lead = ""
 
     def _directive(self, name: str, first: Line, inner: Sequence[Line]) -> None:
-        """The words of a directive as paragraphs, or as they are when they are code."""
+        """Write the text of a directive as paragraphs, or verbatim if it is code."""
         if name in _DROPPED:
             return
         count = next((at for at, (_, text) in enumerate(inner) if not text.strip()), len(inner))
         head, body = inner[:count], list(inner[count:])
         options = {
-            found["name"]: (number, found["words"] or "")
+            match["name"]: (number, match["words"] or "")
             for number, text in head
-            if (found := _FIELD.match(text))
+            if (match := _FIELD.match(text))
         }
         plain = [line for line in head if not _FIELD.match(line[1])]
         words = [] if name in _NO_WORDS or not first[1] else [first]
@@ -173,19 +172,19 @@ class _Reader:
             self._verbatim([*words, *plain, *body])
         elif name == "toctree":
             entries = ((at, _TARGETED.match(text.strip())) for at, text in [*plain, *body])
-            self.read([(at, f"- {found[1]}") for at, found in entries if found])
+            self.read([(at, f"- {match[1]}") for at, match in entries if match])
         elif name == "csv-table":
             self._words(words)
             self._rows(_csv_rows([*filter(None, [options.get("header")]), *plain, *body]))
         else:
             lead = _LEADS.get(name, "")
-            said = [*words, *plain]
-            self._words([(first[0], f"{lead} {said[0][1]}".strip()), *said[1:]] if said else [])
-            self.read(_dedented(body))
+            texts = [*words, *plain]
+            self._words([(first[0], f"{lead} {texts[0][1]}".strip()), *texts[1:]] if texts else [])
+            self.read(_dedent(body))
 
     def _item(self, lines: Sequence[Line], at: int, mark: str) -> int:
-        """An item of a list, with what is indented below it."""
-        end = _inside(lines, at, 2)
+        """Write a list item with the lines indented below it."""
+        end = _block_end(lines, at, 2)
         number, text = lines[at]
         bullet = "- " if _BULLET.match(mark) else f"{mark.strip()} "
         self._lead = "  " * self._depth + bullet
@@ -199,22 +198,22 @@ class _Reader:
         self._lead, self._gap = "", "\n" if self._depth else PARAGRAPH
         return end
 
-    def _field(self, lines: Sequence[Line], at: int, found: re.Match[str]) -> int:
-        """``:name: words``: a fact in front of the text, a pair in it."""
-        end = _inside(lines, at, 1)
-        number, inner = lines[at][0], _dedented(lines[at + 1 : end])
+    def _field(self, lines: Sequence[Line], at: int, match: re.Match[str]) -> int:
+        """Read ``:name: words``: metadata before the text, else a pair to write."""
+        end = _block_end(lines, at, 1)
+        number, inner = lines[at][0], _dedent(lines[at + 1 : end])
         if not self._begun and not self._depth:
-            value = " ".join([found["words"] or "", *(text.strip("-* ") for _, text in inner)])
-            self.fields.append((found["name"].lower(), one_line(value)))
+            value = " ".join([match["words"] or "", *(text.strip("-* ") for _, text in inner)])
+            self.fields.append((match["name"].lower(), one_line(value)))
             return end
-        self._lead = f"{one_line(self._shown(found['name']))}: "
-        self.read([(number, found["words"] or ""), *inner])
+        self._lead = f"{one_line(self._shown(match['name']))}: "
+        self.read([(number, match["words"] or ""), *inner])
         name, self._lead = self._lead.removesuffix(": "), ""
-        self._write(name, number, ())  # of a name without a text
+        self._write(name, number, ())  # a name without text
         return end
 
     def _text(self, lines: Sequence[Line], at: int) -> int:
-        """A table, a verse, a term with its meaning, or a paragraph and its code."""
+        """Write a table, a verse, a term with its definition, or a paragraph with its code."""
         end = at + 1
         while end < len(lines) and lines[end][1].strip() and lines[end][1][0] != " ":
             end += 1
@@ -236,8 +235,8 @@ class _Reader:
         elif below and end == at + 1 and not text.endswith("::"):
             self._words([(lines[at][0], text.partition(" : ")[0])])
             self._gap = "\n"
-            end = _inside(lines, at, 1)
-            self.read(_dedented(lines[at + 1 : end]))
+            end = _block_end(lines, at, 1)
+            self.read(_dedent(lines[at + 1 : end]))
         else:
             end = self._paragraph(lines, at, end)
         return end
@@ -247,21 +246,21 @@ class _Reader:
         if not last.endswith("::"):
             self._words(lines[at:end])
             return end
-        said = last[:-2].rstrip() if last.endswith(" ::") or last == "::" else last[:-1]
-        self._words([*lines[at : end - 1], *([(number, said)] if said else [])])
-        stop = _inside(lines, end - 1, 1)
-        self._verbatim(_dedented(lines[end:stop]))
+        last_text = last[:-2].rstrip() if last.endswith(" ::") or last == "::" else last[:-1]
+        self._words([*lines[at : end - 1], *([(number, last_text)] if last_text else [])])
+        stop = _block_end(lines, end - 1, 1)
+        self._verbatim(_dedent(lines[end:stop]))
         return stop
 
     def _words(self, lines: Sequence[Line]) -> None:
-        """Write a paragraph: its lines joined, each with its number."""
+        """Write a paragraph with its lines joined and their numbers as marks."""
         if not lines:
             return
         number = lines[0][0]
         text, later = "", []
-        shown = self._shown("\n".join(words.strip() for _, words in lines))
-        for piece in re.split(f"([\n{_BREAK}])", shown):
-            if piece in ("\n", _BREAK):
+        visible = self._shown("\n".join(words.strip() for _, words in lines))
+        for piece in re.split(f"([\n{_HIDDEN_BREAK}])", visible):
+            if piece in ("\n", _HIDDEN_BREAK):
                 number += 1
                 text += " " if piece == "\n" and text else ""
                 later.append((len(text), number))
@@ -276,12 +275,12 @@ class _Reader:
             self._lead, self._gap, self._begun = "", PARAGRAPH, True
 
     def _verbatim(self, lines: Sequence[Line]) -> None:
-        kept = [(number, text.rstrip()) for number, text in _dedented(lines)]
-        said = [at for at, (_, text) in enumerate(kept) if text]
+        dedented = [(number, text.rstrip()) for number, text in _dedent(lines)]
+        filled = [at for at, (_, text) in enumerate(dedented) if text]
         self._lead, self._gap = "", PARAGRAPH
         text = ""
         later: list[tuple[int, int]] = []
-        for number, words in kept[said[0] : said[-1] + 1] if said else ():
+        for number, words in dedented[filled[0] : filled[-1] + 1] if filled else ():
             text += f"\n{words}" if later else words
             later.append((len(text) - len(words), number))
         if later:
@@ -290,13 +289,13 @@ class _Reader:
     def _rows(self, rows: Sequence[tuple[int, list[str]]]) -> None:
         self._lead = ""
         for number, cells in rows:
-            words = [one_line(self._shown(cell)).replace(_BREAK, "") for cell in cells]
+            words = [one_line(self._shown(cell)).replace(_HIDDEN_BREAK, "") for cell in cells]
             self._write(" | ".join(words).rstrip(" |"), number, ())
             self._gap = "\n"
         self._gap = PARAGRAPH
 
     def _shown(self, text: str) -> str:
-        """The words as a reader sees them; line breaks are those of the source."""
+        """The visible text with the line breaks of the source."""
         return _INLINE.sub(self._seen, text)
 
     def _seen(self, found: re.Match[str]) -> str:
@@ -313,11 +312,11 @@ class _Reader:
             words = self._slots.get(words) or f"|{words}|"
         elif kind == "escaped" and words.isspace():
             words = ""
-        return words + _BREAK * (whole.count("\n") - words.count("\n"))
+        return words + _HIDDEN_BREAK * (whole.count("\n") - words.count("\n"))
 
 
-def _inside(lines: Sequence[Line], at: int, width: int) -> int:
-    """Where what is indented below the line ends, without blank lines at its end."""
+def _block_end(lines: Sequence[Line], at: int, width: int) -> int:
+    """The end of the block indented below a line, without trailing blank lines."""
     end = after = at + 1
     while after < len(lines):
         text = lines[after][1]
@@ -333,13 +332,13 @@ def _indent(text: str) -> int:
     return len(text) - len(text.lstrip())
 
 
-def _dedented(lines: Sequence[Line]) -> list[Line]:
+def _dedent(lines: Sequence[Line]) -> list[Line]:
     widths = [_indent(text) for _, text in lines if text.strip()]
     return [(number, text[min(widths, default=0) :]) for number, text in lines]
 
 
 def _grid_rows(lines: Sequence[Line]) -> list[tuple[int, list[str]]]:
-    """The rows of a table that is drawn as a grid; none when its lines do not close."""
+    """The rows of a grid table; empty when the grid is not closed."""
     rows: list[tuple[int, list[str]]] = []
     open_row = False
     for number, line in lines:
@@ -359,7 +358,7 @@ def _grid_rows(lines: Sequence[Line]) -> list[tuple[int, list[str]]]:
 
 
 def _simple_end(lines: Sequence[Line], at: int) -> int:
-    """After the line of signs that nothing follows, as it ends a table; else after the block."""
+    """The end of a simple table: after its closing line, else after its first line."""
     for end in range(at + 2, len(lines) + 1):
         closed = lines[end - 1][1].rstrip()
         following = lines[end][1].strip() if end < len(lines) else ""
@@ -369,8 +368,8 @@ def _simple_end(lines: Sequence[Line], at: int) -> int:
 
 
 def _simple_rows(lines: Sequence[Line]) -> list[tuple[int, list[str]]]:
-    """The rows of a table whose columns are underlined; an empty first cell goes on with a row."""
-    starts = [found.start() for found in re.finditer("=+", lines[0][1])]
+    """The rows of a simple table; a line with an empty first cell continues the row above."""
+    starts = [match.start() for match in re.finditer("=+", lines[0][1])]
     rows: list[tuple[int, list[str]]] = []
     for number, text in lines:
         if re.fullmatch(r"[=-][=\s-]*", text.strip()) and text.strip()[:3] in ("===", "---", "=="):
@@ -399,19 +398,19 @@ def _facts(fields: Sequence[tuple[str, str]]) -> dict[str, Any]:
     """Title, authors, date and tags."""
     authors: list[str] = []
     tags: list[str] = []
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for name, value in fields:
         if name in ("author", "authors"):
             authors += names(value)
         elif name in _TAGS:
             tags += [tag.strip() for tag in value.split(",") if tag.strip()]
         else:
-            found[_OTHER_NAMES.get(name, name)] = value
+            values[_FIELD_ALIASES.get(name, name)] = value
     return {
-        "title": found.get("title", ""),
+        "title": values.get("title", ""),
         "authors": tuple(authors),
-        "published_at": moment(found.get("date", "").strip("$ ").removeprefix("Date: ")),
-        "language": found.get("language", "").lower(),
-        "summary": found.get("summary", ""),
+        "published_at": moment(values.get("date", "").strip("$ ").removeprefix("Date: ")),
+        "language": values.get("language", "").lower(),
+        "summary": values.get("summary", ""),
         "taxonomy": {"tags": tuple(dict.fromkeys(tags))} if tags else {},
     }

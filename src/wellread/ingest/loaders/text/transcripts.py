@@ -1,8 +1,8 @@
-"""Transcripts with times: captions (WebVTT, SRT, SBV), and the JSON of speech-to-text tools.
+"""Loads transcripts with times: captions (WebVTT, SRT, SBV) and JSON of speech-to-text tools.
 
-The cues of one turn are joined into a paragraph; each keeps its time as a mark. The parser of
-webvtt-py skips what it cannot read, so every timing line is checked here first. The pieces of a
-tool become cues too; where it gives times for single words, a cue is a sentence of one speaker.
+The cues of a turn are joined to a paragraph and keep their times as marks. webvtt-py skips invalid
+lines, so timing lines are checked first. The segments of speech-to-text tools become cues too; if
+single words have times, a cue is one sentence of a speaker.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from wellread.ingest.loaders.front_matter import (
     strings,
     web_address,
 )
-from wellread.ingest.loaders.plain import PARAGRAPH, decode, json_of, one_line, title_from_name
+from wellread.ingest.loaders.plain import PARAGRAPH, decode, one_line, parse_json, title_from_name
 from wellread.ingest.loaders.text.html_blocks import without_scripts
 from wellread.ingest.loaders.text.markdown_files import LABEL_WORDS, seconds
 from wellread.ingest.loaders.text.records import SpeechForm, speech_form
 from wellread.types import Document
 
-LONG_PAUSE = 4.0  # seconds without speech after which a new paragraph begins
-PARAGRAPH_CUES = 10  # where no speaker is named, a paragraph ends at a sentence after so many
-ROLLING_SHARE = 0.3  # of neighbouring cues that repeat a line: captions that scroll up
+MIN_PAUSE_SECONDS = 4.0  # of silence before a new paragraph
+MIN_PARAGRAPH_CUES = 10  # in paragraphs without speakers, which then end with a sentence
+MIN_ROLLING_SHARE = 0.3  # of neighbouring cues that repeat a line; more mean scrolling captions
 
 Form = Literal["vtt", "srt", "sbv"]
 
@@ -63,7 +63,7 @@ SENTENCE_END = re.compile(r"[.!?…][\"'”’)\]]*$")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cue:
-    """One stretch of speech. ``fresh``: the file marks a change of speaker here."""
+    """One stretch of speech; ``fresh`` means that the file marks a change of speaker."""
 
     begin: float
     finish: float
@@ -73,19 +73,19 @@ class Cue:
 
     @property
     def text(self) -> str:
-        """The words in one line."""
+        """The text in one line."""
         return " ".join(" ".join(self.lines).split())
 
 
 def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: ARG001 the seam's
-    """One transcript; title, date, url and language from ``NOTE name: value`` lines."""
+    """Load a caption file as one transcript, with metadata from ``NOTE name: value`` lines."""
     text = decode(source)
     form = _form(source.name, text)
-    _check(source.uri, form, text.split("\n"))
-    cues = _read(source.uri, form, text)
+    _check_timings(source.uri, form, text.split("\n"))
+    cues = _parse_cues(source.uri, form, text)
     if not cues:
         raise EmptyError(source.uri, "no text: the file has no captions")
-    built = write_cues(_with_speakers(_without_repeats(cues)))
+    built = write_cues(_add_speakers(_drop_repeats(cues)))
     if not built[0].strip():
         raise EmptyError(source.uri, "no text: every caption is empty")
     facts = _facts(text) if form == "vtt" else {}
@@ -108,62 +108,62 @@ def _form(name: str, text: str) -> Form:
     return "sbv" if name.lower().endswith(".sbv") else "srt"
 
 
-def _check(uri: str, form: Form, lines: Sequence[str]) -> None:
-    """Refuse a malformed timing line, or one that stands where speech should be."""
+def _check_timings(uri: str, form: Form, lines: Sequence[str]) -> None:
+    """Refuse malformed timing lines, and timing lines in place of speech."""
     if form == "vtt" and not lines[0].startswith("WEBVTT"):
         raise SourceError(uri, "not WebVTT: the first line is not WEBVTT")
-    pattern, seen, before = _TIMINGS[form], False, False
+    pattern, has_timing, after_timing = _TIMINGS[form], False, False
     for number, line in enumerate(lines, 1):
         timing = bool(_SBV_TIMING_LIKE.match(line)) if form == "sbv" else "-->" in line
         if timing and not pattern.match(line):
             raise SourceError(uri, f"malformed time on line {number}: {line.strip()[:60]}")
-        if timing and before:
+        if timing and after_timing:
             raise SourceError(uri, f"malformed cue: a second time follows on line {number}")
-        before = timing
-        seen = seen or timing
-    if form != "vtt" and not seen:
+        after_timing = timing
+        has_timing = has_timing or timing
+    if form != "vtt" and not has_timing:
         raise SourceError(uri, f"not {form.upper()}: no line with times")
 
 
-def _read(uri: str, form: Form, text: str) -> list[Cue]:
-    # A paragraph of blank lines in front of an SRT file is common, and refused by the parser.
+def _parse_cues(uri: str, form: Form, text: str) -> list[Cue]:
+    # Blank lines at the start of an SRT file are common, but the parser refuses them.
     buffer = io.StringIO(text if form == "vtt" else text.strip())
     try:
         captions = WebVTT.from_buffer(buffer, format=form).captions
     except (MalformedFileError, MalformedCaptionError) as error:
         raise SourceError(uri, f"not {form.upper()}: {error}") from error
-    found: list[Cue] = []
+    cues: list[Cue] = []
     for caption in captions:
         begin, finish = seconds(caption.start), seconds(caption.end)
-        found += _voices(without_scripts(caption.raw_text), begin, max(begin, finish))
-    return found
+        cues += _split_voices(without_scripts(caption.raw_text), begin, max(begin, finish))
+    return cues
 
 
-def _voices(raw: str, begin: float, finish: float) -> Iterator[Cue]:
-    """The parts of one caption, by voice tag; without any, the whole of it."""
+def _split_voices(raw: str, begin: float, finish: float) -> Iterator[Cue]:
+    """Split one caption at its voice tags; without tags it is one cue."""
     pieces = _VOICE.split(raw)  # text, name, text, name, text ...
     speakers = [None, *pieces[1::2]]
     for speaker, piece in zip(speakers, pieces[::2], strict=True):
         lines = (html.unescape(_TAG.sub("", line)).strip() for line in piece.split("\n"))
-        kept = tuple(line for line in lines if line)
-        if kept:
+        filled = tuple(line for line in lines if line)
+        if filled:
             name = " ".join(html.unescape(speaker).split()) if speaker else None
-            yield Cue(begin=begin, finish=finish, lines=kept, speaker=name, fresh=bool(name))
+            yield Cue(begin=begin, finish=finish, lines=filled, speaker=name, fresh=bool(name))
 
 
 def _facts(text: str) -> dict[str, str]:
-    """``Name: value`` lines of the header and of the notes in front of the first cue."""
+    """The ``Name: value`` lines in the header and the notes before the first cue."""
     head = text.partition("-->")[0]
-    found = [_HEADER.match(line.strip()) for line in head.split("\n")[1:]]
-    # The first of a name counts.
-    return {one["name"].lower().strip(): one["value"].strip() for one in found[::-1] if one}
+    matches = [_HEADER.match(line.strip()) for line in head.split("\n")[1:]]
+    # The first value of a name wins.
+    return {note["name"].lower().strip(): note["value"].strip() for note in matches[::-1] if note}
 
 
-def _without_repeats(cues: list[Cue]) -> list[Cue]:
-    """Drop what scrolling captions show a second time; other captions stay as they are."""
-    shared = [_overlap(a.lines, b.lines) for a, b in pairwise(cues)]
+def _drop_repeats(cues: list[Cue]) -> list[Cue]:
+    """Remove the repeated lines of scrolling captions; other captions stay unchanged."""
+    shared = [_overlap_length(a.lines, b.lines) for a, b in pairwise(cues)]
     repeats = sum(overlap > 0 for overlap in shared)
-    if repeats < 2 or repeats < ROLLING_SHARE * len(shared):
+    if repeats < 2 or repeats < MIN_ROLLING_SHARE * len(shared):
         return cues
     return [
         replace(cue, lines=cue.lines[overlap:])
@@ -172,20 +172,20 @@ def _without_repeats(cues: list[Cue]) -> list[Cue]:
     ]
 
 
-def _overlap(before: tuple[str, ...], after: tuple[str, ...]) -> int:
-    """How many first lines of ``after`` are the last lines of ``before``."""
+def _overlap_length(before: tuple[str, ...], after: tuple[str, ...]) -> int:
+    """The number of lines at the start of ``after`` that repeat the end of ``before``."""
     longest = min(len(before), len(after))
     return next((n for n in range(longest, 0, -1) if before[-n:] == after[:n]), 0)
 
 
-def _with_speakers(cues: list[Cue]) -> list[Cue]:
-    """Take speakers from ``Name: `` prefixes where no voice tags name them."""
+def _add_speakers(cues: list[Cue]) -> list[Cue]:
+    """Set speakers from ``Name: `` prefixes if there are no voice tags."""
     if any(cue.speaker for cue in cues):
         return cues
     prefixes = [_PREFIX.match(cue.text) for cue in cues]
     counts = Counter(match["name"] for match in prefixes if match)
     names = {name for name, count in counts.items() if _is_speaker(name, count)}
-    found: list[Cue] = []
+    labelled: list[Cue] = []
     current: str | None = None
     for cue, match in zip(cues, prefixes, strict=True):
         text, fresh = cue.text, False
@@ -193,8 +193,8 @@ def _with_speakers(cues: list[Cue]) -> list[Cue]:
             current, text, fresh = match["name"], text[match.end() :], True
         elif change := _CHANGE.match(text):
             current, text, fresh = None, text[change.end() :], True
-        found.append(replace(cue, lines=(text,), speaker=_cased(current), fresh=fresh))
-    return found
+        labelled.append(replace(cue, lines=(text,), speaker=_fix_case(current), fresh=fresh))
+    return labelled
 
 
 def _is_speaker(name: str, count: int) -> bool:
@@ -205,36 +205,38 @@ def _is_speaker(name: str, count: int) -> bool:
     return capitals == len(words) and (count > 1 or len(words) > 1)
 
 
-def _cased(name: str | None) -> str | None:
-    """Broadcast captions shout names; ``JANE DOE`` becomes ``Jane Doe``."""
+def _fix_case(name: str | None) -> str | None:
+    """The name in title case if it is all capitals: ``JANE DOE`` becomes ``Jane Doe``."""
     return name.title() if name and name.isupper() and len(name) > 3 else name
 
 
 def write_cues(cues: Sequence[Cue]) -> Built:
-    """The text of all cues and its marks: turns, and what long pauses part, are paragraphs."""
+    """The text of all cues with marks; turns and long pauses start paragraphs."""
     builder = TextBuilder()
     before: Cue | None = None
     run = 0  # cues in the open paragraph
     for cue in cues:
         if not cue.text:
             continue
-        turn = before is None or cue.speaker != before.speaker or (cue.fresh and not cue.speaker)
-        apart = turn
+        new_turn = (
+            before is None or cue.speaker != before.speaker or (cue.fresh and not cue.speaker)
+        )
+        new_paragraph = new_turn
         if before is not None:
-            pause = cue.begin - before.finish > LONG_PAUSE
-            full = run >= PARAGRAPH_CUES and SENTENCE_END.search(before.text)
-            apart = turn or pause or bool(full and cue.speaker is None)
-            builder.add(PARAGRAPH if apart else " ")
-        if turn:
+            pause = cue.begin - before.finish > MIN_PAUSE_SECONDS
+            full = run >= MIN_PARAGRAPH_CUES and SENTENCE_END.search(before.text)
+            new_paragraph = new_turn or pause or bool(full and cue.speaker is None)
+            builder.add(PARAGRAPH if new_paragraph else " ")
+        if new_turn:
             builder.speaker(cue.speaker)
         builder.time(cue.begin, cue.finish)
         builder.add(cue.text)
-        run = 1 if apart else run + 1
+        run = 1 if new_paragraph else run + 1
         before = cue
     return builder.build()
 
 
-LONGEST_CUE = 40  # words; speech without punctuation still gets times
+MAX_CUE_WORDS = 40  # so that speech without punctuation gets times too
 MILLISECONDS = 0.001
 
 Node = Mapping[str, Any]
@@ -244,7 +246,7 @@ _LETTERED = re.compile(r"(?:speaker[ _-]*)?([A-Z])")
 
 
 class _Word(NamedTuple):
-    """One spoken word with its punctuation. Times in seconds; None where the tool gives none."""
+    """One spoken word with punctuation; times in seconds, None if the tool gives none."""
 
     text: str
     begin: float | None
@@ -253,14 +255,14 @@ class _Word(NamedTuple):
 
 
 def load_speech(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: ARG001 the seam's
-    """One transcript."""
-    tree = json_of(source)
+    """Load the JSON of a speech-to-text tool as one transcript."""
+    tree = parse_json(source)
     if not isinstance(tree, dict):
-        raise SourceError(source.uri, "not a transcript: the file holds no JSON object")
+        raise SourceError(source.uri, "not a transcript: the file is not a JSON object")
     refuse_readers(tree, source.uri, deep=False)
     form = speech_form(tree)
     if not form:
-        raise SourceError(source.uri, "not a transcript of a speech-to-text tool that is known")
+        raise SourceError(source.uri, "not a transcript of a known speech-to-text tool")
     try:
         cues = [cue for cue in _READERS[form](tree) if cue.text]
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
@@ -268,24 +270,24 @@ def load_speech(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # 
             source.uri, f"malformed {form} transcript: {type(error).__name__}: {error}"[:200]
         ) from error
     if not cues:
-        raise EmptyError(source.uri, "no text: nothing was said")
-    given = FrontMatter(fields=tree, body="")
+        raise EmptyError(source.uri, "no text: the transcript has no words")
+    fields = FrontMatter(fields=tree, body="")
     yield source.document(
         write_cues(sorted(cues, key=lambda cue: cue.begin)),
         kind="transcript",
-        title=one_line(given.words("title")) or title_from_name(source.name),
+        title=one_line(fields.words("title")) or title_from_name(source.name),
         source_type=form,
         language=_language(tree, form),
         published_at=moment(tree.get("recorded_at") or tree.get("date")),
-        media_url=given.link("media_url", "audio_url", "video_url", "source_url", "url"),
+        media_url=fields.link("media_url", "audio_url", "video_url", "source_url", "url"),
     )
 
 
 def _language(tree: Node, form: SpeechForm) -> str:
-    """The code of the language, which Whisper writes out when asked for all details."""
+    """The language code; verbose output of Whisper gives the language's name instead."""
     results, result = _object(tree.get("results")), _object(tree.get("result"))
     channels = _objects(results.get("channels")) if form == "deepgram" else []
-    named = (
+    language = (
         scalar(tree.get("language"))
         or scalar(tree.get("language_code"))
         or scalar(results.get("language_code"))
@@ -293,32 +295,32 @@ def _language(tree: Node, form: SpeechForm) -> str:
         or (scalar(channels[0].get("detected_language")) if channels else "")
     ).lower()
     codes = {name.lower(): code for code, name in Locale("en").languages.items()}
-    return str(codes.get(named, named)).replace("_", "-")
+    return str(codes.get(language, language)).replace("_", "-")
 
 
 # --- one reader for each tool ----------------------------------------------------------------
 
 
 def _whisper(tree: Node) -> Iterator[Cue]:
-    """OpenAI's verbose JSON, faster-whisper, and WhisperX with speakers of segments or words."""
+    """The cues of OpenAI's verbose JSON, faster-whisper and WhisperX (with speakers)."""
     for segment in _objects(tree.get("segments")):
         speaker = _speaker(segment.get("speaker"))
-        words = _words(segment.get("words"), ("word", "text"), 1.0)
+        words = _parse_words(segment.get("words"), ("word", "text"), 1.0)
         begin, finish = _seconds(segment.get("start")), _seconds(segment.get("end"))
         if begin is None:
             begin = next((word.begin for word in words if word.begin is not None), None)
-        said = {word.speaker for word in words if word.speaker}
-        if len(said) > 1 or begin is None:
-            yield from _sentences(words, speaker)
+        voices = {word.speaker for word in words if word.speaker}
+        if len(voices) > 1 or begin is None:
+            yield from _sentence_cues(words, speaker)
         else:
-            yield _cue(scalar(segment["text"]), begin, finish, speaker or next(iter(said), None))
+            yield _cue(scalar(segment["text"]), begin, finish, speaker or next(iter(voices), None))
 
 
 def _whisper_cpp(tree: Node) -> Iterator[Cue]:
-    turned = False  # with speaker turns on, the tool marks a change and gives no names
+    turned = False  # the tool can mark a change of speaker, but gives no names
     for segment in _objects(tree.get("transcription")):
         times = {"start": segment["offsets"]["from"], "end": segment["offsets"]["to"]}
-        for cue in _said({**segment, **times}, "text", unit=MILLISECONDS):
+        for cue in _cues({**segment, **times}, "text", unit=MILLISECONDS):
             yield replace(cue, fresh=turned)
         turned = bool(segment.get("speaker_turn_next"))
 
@@ -326,31 +328,31 @@ def _whisper_cpp(tree: Node) -> Iterator[Cue]:
 def _assemblyai(tree: Node) -> Iterator[Cue]:
     utterances = _objects(tree.get("utterances"))
     if not utterances:
-        yield from _sentences(_words(tree.get("words"), ("text",), MILLISECONDS), None)
-    for one in utterances:
-        yield from _said(one, "text", ("text",), MILLISECONDS)
+        yield from _sentence_cues(_parse_words(tree.get("words"), ("text",), MILLISECONDS), None)
+    for utterance in utterances:
+        yield from _cues(utterance, "text", ("text",), MILLISECONDS)
 
 
 def _deepgram(tree: Node) -> Iterator[Cue]:
     results, names = tree["results"], ("punctuated_word", "word")
     utterances = _objects(results.get("utterances"))
-    for one in utterances:
-        yield from _said(one, "transcript", names)
+    for part in utterances:
+        yield from _cues(part, "transcript", names)
     channels = _objects(results.get("channels")) if not utterances else []
     for number, channel in enumerate(channels):
-        # Without other speakers, each channel of a call is one of them.
+        # Without speaker labels, each channel of a call is a speaker.
         caller = f"Speaker {number}" if len(channels) > 1 else None
         for best in _objects(channel.get("alternatives"))[:1]:
             paragraphs = _objects(_object(best.get("paragraphs")).get("paragraphs"))
-            words = _words(best.get("words"), names, 1.0)
-            if not any(_objects(one.get("sentences")) for one in paragraphs):
-                yield from _sentences(words, caller)
+            words = _parse_words(best.get("words"), names, 1.0)
+            if not any(_objects(part.get("sentences")) for part in paragraphs):
+                yield from _sentence_cues(words, caller)
                 continue
             for paragraph in paragraphs:
                 speaker = paragraph.get("speaker")
                 speaker = caller if _speaker(speaker) is None else speaker
-                for one in _objects(paragraph.get("sentences")):
-                    yield from _said({**one, "speaker": speaker}, "text")
+                for part in _objects(paragraph.get("sentences")):
+                    yield from _cues({**part, "speaker": speaker}, "text")
 
 
 def _aws(tree: Node) -> Iterator[Cue]:
@@ -365,16 +367,16 @@ def _aws(tree: Node) -> Iterator[Cue]:
     for item in _objects(results.get("items")):
         best = next(iter(_objects(item.get("alternatives"))), {})
         text = scalar(best.get("content"))
-        if item.get("type") == "punctuation" and words:  # an item of its own, without a time
+        if item.get("type") == "punctuation" and words:  # a separate item without a time
             words[-1] = words[-1]._replace(text=words[-1].text + text)
             continue
         begin, finish = scalar(item.get("start_time")), _seconds(item.get("end_time"))
         speaker = _speaker(item.get("speaker_label") or speakers.get(begin))
         words.append(_Word(text, _seconds(begin or None), finish, speaker))
-    yield from _sentences(words, None)
-    for one in _objects(results.get("audio_segments")) if not words else ():
-        times = {"start": one["start_time"], "end": one.get("end_time")}
-        yield from _said({**one, **times, "speaker": one.get("speaker_label")}, "transcript")
+    yield from _sentence_cues(words, None)
+    for piece in _objects(results.get("audio_segments")) if not words else ():
+        times = {"start": piece["start_time"], "end": piece.get("end_time")}
+        yield from _cues({**piece, **times, "speaker": piece.get("speaker_label")}, "transcript")
 
 
 _READERS: Mapping[SpeechForm, Callable[[Node], Iterator[Cue]]] = {
@@ -390,61 +392,61 @@ _READERS: Mapping[SpeechForm, Callable[[Node], Iterator[Cue]]] = {
 
 
 def _objects(value: object) -> list[Node]:
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def _object(value: object) -> Node:
     return value if isinstance(value, dict) else {}
 
 
-def _words(value: object, names: Sequence[str], unit: float) -> list[_Word]:
+def _parse_words(value: object, names: Sequence[str], unit: float) -> list[_Word]:
     return [
         _Word(
             text,
-            _seconds(one.get("start"), unit),
-            _seconds(one.get("end"), unit),
-            _speaker(one.get("speaker")),
+            _seconds(item.get("start"), unit),
+            _seconds(item.get("end"), unit),
+            _speaker(item.get("speaker")),
         )
-        for one in _objects(value)
-        if (text := next((found for name in names if (found := scalar(one.get(name)))), ""))
+        for item in _objects(value)
+        if (text := next((content for name in names if (content := scalar(item.get(name)))), ""))
     ]
 
 
-def _said(piece: Node, text: str, names: Sequence[str] = (), unit: float = 1.0) -> Iterator[Cue]:
-    """What one piece says, by ``names`` of its words' texts or as a whole, under ``text``."""
+def _cues(piece: Node, text: str, names: Sequence[str] = (), unit: float = 1.0) -> Iterator[Cue]:
+    """The cues of one segment: from its words (texts under ``names``), else from its ``text``."""
     speaker = _speaker(piece.get("speaker"))
-    if words := _words(piece.get("words"), names, unit):
-        yield from _sentences(words, speaker)
+    if words := _parse_words(piece.get("words"), names, unit):
+        yield from _sentence_cues(words, speaker)
         return
     begin = _seconds(piece["start"], unit)
     if begin is None:
-        raise ValueError("a piece without a time")
+        raise ValueError("a segment without a time")
     yield _cue(scalar(piece[text]), begin, _seconds(piece.get("end"), unit), speaker)
 
 
-def _sentences(words: Sequence[_Word], speaker: str | None) -> Iterator[Cue]:
-    """Words joined to sentences; a new speaker and a long pause end one too."""
+def _sentence_cues(words: Sequence[_Word], speaker: str | None) -> Iterator[Cue]:
+    """Join words to sentences, which also end at a new speaker or a long pause."""
     open_words: list[_Word] = []
-    at = 0.0  # a word without a time is said when the one before is
+    latest = 0.0  # a word without a time gets the time of the previous word
     begin = finish = 0.0
-    who: str | None = None
+    current: str | None = None
     for word in words:
-        start = at if word.begin is None else word.begin
+        start = latest if word.begin is None else word.begin
         said_by = word.speaker or speaker
         if open_words and (
-            said_by != who
-            or start - finish > LONG_PAUSE
-            or len(open_words) >= LONGEST_CUE
+            said_by != current
+            or start - finish > MIN_PAUSE_SECONDS
+            or len(open_words) >= MAX_CUE_WORDS
             or SENTENCE_END.search(open_words[-1].text)
         ):
-            yield _cue(" ".join(one.text for one in open_words), begin, finish, who)
+            yield _cue(" ".join(spoken.text for spoken in open_words), begin, finish, current)
             open_words = []
         if not open_words:
-            begin, who = start, said_by
+            begin, current = start, said_by
         open_words.append(word)
-        finish = at = start if word.finish is None else word.finish
+        finish = latest = start if word.finish is None else word.finish
     if open_words:
-        yield _cue(" ".join(one.text for one in open_words), begin, finish, who)
+        yield _cue(" ".join(spoken.text for spoken in open_words), begin, finish, current)
 
 
 def _cue(text: str, begin: float, finish: float | None, speaker: str | None) -> Cue:
@@ -457,7 +459,7 @@ def _cue(text: str, begin: float, finish: float | None, speaker: str | None) -> 
 
 
 def _seconds(value: object, unit: float = 1.0) -> float | None:
-    """A time, from a number or the text of one."""
+    """A time in seconds, from a number or its text."""
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float | str):
@@ -469,7 +471,7 @@ def _seconds(value: object, unit: float = 1.0) -> float | None:
 
 
 def _speaker(label: object) -> str | None:
-    """A name as it is; what a tool numbers or letters becomes ``Speaker 1``."""
+    """The speaker's name; numbers and letters of tools become ``Speaker 1``."""
     text = one_line(scalar(label))
-    found = _NUMBERED.fullmatch(text) or _LETTERED.fullmatch(text)
-    return f"Speaker {found.group(1)}" if found else text or None
+    match = _NUMBERED.fullmatch(text) or _LETTERED.fullmatch(text)
+    return f"Speaker {match.group(1)}" if match else text or None

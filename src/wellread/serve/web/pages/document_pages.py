@@ -1,4 +1,4 @@
-"""A document at its cited place: pages of a PDF, turns of a recording, text, rows, slides."""
+"""Routes of the document viewer: a source at its cited place, page images and recordings."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from fastapi.responses import FileResponse, Response
 from wellread.errors import SourceError, UnknownNameError
 from wellread.ingest.sources.discover import local_path
 from wellread.kb import KnowledgeBase
-from wellread.serve.features.feature import FAR, StrictModel
+from wellread.serve.features.feature import MAX_OFFSET, StrictModel
 from wellread.serve.guards.route_rules import Kb, note_opened
 from wellread.serve.views import Shape
-from wellread.serve.web.answer_parts import place_of
+from wellread.serve.web.answer_parts import citation_address
 from wellread.serve.web.document_layout import (
     Page,
     PageImages,
@@ -26,7 +26,7 @@ from wellread.serve.web.document_layout import (
     page_of,
     shown_pages,
 )
-from wellread.serve.web.rendering import NOT_KEPT, drawn, page_router, shown
+from wellread.serve.web.rendering import NOT_KEPT, page_response, page_router, render_page
 from wellread.types import Document, DocumentFacts, Kind, Locator, PageMark, Span, TimeMark
 from wellread.values.answers import Answer, Citation
 from wellread.values.locators import RECORDINGS
@@ -35,15 +35,15 @@ router = page_router()
 
 
 class ViewQuery(StrictModel):
-    """Which place of which version is looked at, and as a citation of which answer.
+    """The document version and place to show, and the answer and citation it belongs to.
 
     Attributes:
-        pane: only the source itself, to be put beside an answer.
-        text: the text of a PDF instead of its pages.
+        pane: only the source, for display beside an answer.
+        text: show the text of a PDF instead of its pages.
     """
 
-    start: Annotated[int | None, Query(ge=0, le=FAR)] = None
-    end: Annotated[int | None, Query(ge=0, le=FAR)] = None
+    start: Annotated[int | None, Query(ge=0, le=MAX_OFFSET)] = None
+    end: Annotated[int | None, Query(ge=0, le=MAX_OFFSET)] = None
     version: str = ""
     answer: str = ""
     citation: int = 0
@@ -52,7 +52,7 @@ class ViewQuery(StrictModel):
 
 
 class DocumentViewBody(Shape):
-    """A document and the place that is looked at."""
+    """A document and the place shown."""
 
     document_id: str
     title: str
@@ -70,8 +70,8 @@ class DocumentViewBody(Shape):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Cited:
-    """What is looked at: the span, the other citations of the answer, and their addresses."""
+class _CitedPlaces:
+    """The cited span and the citations to mark."""
 
     span: Span | None
     others: dict[int, Span]
@@ -96,83 +96,90 @@ def view(
     document_id: str,
     asked: Annotated[ViewQuery, Query()],
 ) -> Response:
-    """The page of a document, at the cited span."""
+    """The viewer page of a document at the cited span."""
     document = kb.catalogue.document(document_id)
-    known = kb.catalogue.facts([document_id]).get(document_id)
+    facts = kb.catalogue.facts([document_id]).get(document_id)
     template = "parts/source.html" if asked.pane else "view.html"
     answer = kb.catalogue.sessions.answer(asked.answer, kb.asker.owner) if asked.answer else None
-    if document is None or known is None:
-        gone = _citation(answer[1] if answer else None, asked.citation)
-        missing = "parts/source_missing.html" if asked.pane else "missing.html"
-        return drawn(request, missing, {"cited": gone}, status=404)
-    note_opened(request, known.id)
-    cited = _cited(document, known, asked, answer[1] if answer else None)
+    if document is None or facts is None:
+        missing_citation = _citation(answer[1] if answer else None, asked.citation)
+        missing_template = "parts/source_missing.html" if asked.pane else "missing.html"
+        return render_page(request, missing_template, {"cited": missing_citation}, status=404)
+    note_opened(request, facts.id)
+    cited = _cited(document, facts, asked, answer[1] if answer else None)
     page = page_of(document, cited.span, cited.others)
-    pages = () if asked.text else _pages(kb, images, document, known, cited)
-    media = media_address(document, known)
-    body = _body(document, known, page, cited, media)
+    pages = () if asked.text else _pages(kb, images, document, facts, cited)
+    media = media_address(document, facts)
+    body = _body(document, facts, page, cited, media)
     citation = cited.by_number.get(asked.citation)
-    return shown(
+    return page_response(
         request,
         template,
         body,
         document=document,
-        facts=known,
+        facts=facts,
         page=page,
         pages=pages,
         media=media,
         cited=cited,
         citation=citation,
-        places={number: place_of(cited.answer, one) for number, one in cited.by_number.items()}
+        places={
+            number: citation_address(cited.answer, one) for number, one in cited.by_number.items()
+        }
         if cited.answer
         else {},
     )
 
 
 def _citation(answer: Answer | None, number: int) -> Citation | None:
-    found = (one for one in (answer.citations if answer else ()) if one.id == number)
-    return next(found, None)
+    matching = (one for one in (answer.citations if answer else ()) if one.id == number)
+    return next(matching, None)
 
 
 def _cited(
     document: Document, facts: DocumentFacts, asked: ViewQuery, answer: Answer | None
-) -> _Cited:
-    """What is marked. Nothing is, where the text is another one than that which was cited."""
+) -> _CitedPlaces:
+    """The spans to mark; no span if the cited version is not the current one."""
     changed = bool(asked.version) and facts.version != asked.version
-    wanted = asked.start is not None or asked.end is not None
-    span = _span(document, asked.start, asked.end) if wanted and not changed else None
-    here = [
+    has_place = asked.start is not None or asked.end is not None
+    span = _span(document, asked.start, asked.end) if has_place and not changed else None
+    same_version = [
         one
         for one in (answer.citations if answer else ())
         if one.document_id == facts.id and one.version == facts.version
     ]
-    others = {one.id: one.source_span for one in here if one.source_span.end <= len(document.text)}
+    others = {
+        one.id: one.source_span for one in same_version if one.source_span.end <= len(document.text)
+    }
     by_number = {
         one.id: one for one in (answer.citations if answer else ()) if one.document_id == facts.id
     }
-    return _Cited(
+    return _CitedPlaces(
         span=span,
         others=others,
         by_number=by_number,
         answer=answer,
         changed=changed,
-        outside=wanted and span is None and not changed,
+        outside=has_place and span is None and not changed,
     )
 
 
 def _span(document: Document, start: int | None, end: int | None) -> Span | None:
-    """The cited span, or None when it does not lie in the text."""
     begin = start or 0
-    finish = len(document.text) if end is None else end
-    if not 0 <= begin < finish <= len(document.text):
+    stop = len(document.text) if end is None else end
+    if not 0 <= begin < stop <= len(document.text):
         return None
-    return Span(start=begin, end=finish)
+    return Span(start=begin, end=stop)
 
 
 def _pages(
-    kb: KnowledgeBase, images: PageImages, document: Document, facts: DocumentFacts, cited: _Cited
+    kb: KnowledgeBase,
+    images: PageImages,
+    document: Document,
+    facts: DocumentFacts,
+    cited: _CitedPlaces,
 ) -> tuple[ShownPage, ...]:
-    """The pages as pictures, where the file is there as it was read; none otherwise."""
+    """The pages as images if the original file is unchanged; otherwise none."""
     if not any(isinstance(mark, PageMark) and mark.box for mark in document.marks):
         return ()
     path = original_pdf(kb, facts)
@@ -181,11 +188,11 @@ def _pages(
     try:
         return shown_pages(document, images.sizes(path), cited.span, cited.others)
     except SourceError:
-        return ()  # the text is shown, and the page says that the file could not be
+        return ()  # the text is shown instead, and the page says that the file cannot be shown
 
 
 def _body(
-    document: Document, facts: DocumentFacts, page: Page, cited: _Cited, media: str
+    document: Document, facts: DocumentFacts, page: Page, cited: _CitedPlaces, media: str
 ) -> DocumentViewBody:
     return DocumentViewBody.of(
         facts,
@@ -204,33 +211,31 @@ def _body(
 
 @router.get("/documents/{document_id}/pages/{number}.png")
 def page_image(kb: Kb, images: Images, request: Request, document_id: str, number: int) -> Response:
-    """A page of a PDF as a picture."""
+    """A PDF page as an image."""
     facts = kb.catalogue.facts([document_id]).get(document_id)
     path = original_pdf(kb, facts) if facts else None
     if path is None:
-        raise UnknownNameError(
-            f"there are no page images of {document_id}", hint="its text is at /view/…"
-        )
+        raise UnknownNameError(f"{document_id} has no page images", hint="read its text at /view/…")
     note_opened(request, document_id)
     return Response(images.png(path, number), media_type="image/png", headers=NOT_KEPT)
 
 
 @router.get("/documents/{document_id}/media")
 def media(kb: Kb, request: Request, document_id: str) -> Response:
-    """The recording that lies beside a transcript's file, in parts as players ask for them."""
+    """The recording next to a transcript's file, with support for range requests."""
     facts = kb.catalogue.facts([document_id]).get(document_id)
     path = recording_beside(facts) if facts else None
     if path is None:
-        raise UnknownNameError(f"there is no recording beside {document_id}")
+        raise UnknownNameError(f"{document_id} has no recording next to its file")
     note_opened(request, document_id)
     kind = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
     return FileResponse(path, media_type=kind, headers=NOT_KEPT)
 
 
 def media_address(document: Document, facts: DocumentFacts) -> str:
-    """Where the browser's own player finds the recording; empty when it cannot play it.
+    """The address of the recording for the browser's player; empty if it cannot play it.
 
-    A page that shows a recording (a video site) is no recording; its link opens at the second.
+    A page of a video site is not a playable recording; its link opens it at the right time.
     """
     if not any(isinstance(mark, TimeMark) for mark in document.marks):
         return ""
@@ -242,9 +247,9 @@ def media_address(document: Document, facts: DocumentFacts) -> str:
 
 
 def recording_beside(facts: DocumentFacts) -> Path | None:
-    """The recording with the same name as the transcript's file, in the same folder."""
+    """The recording in the folder of the transcript's file with the same name."""
     if not facts.uri.startswith("file:"):
         return None
     path = Path(local_path(facts.uri))
     candidates = (path.with_suffix(ending) for ending in RECORDINGS)
-    return next((each for each in candidates if each.is_file() and each != path), None)
+    return next((path_ for path_ in candidates if path_.is_file() and path_ != path), None)

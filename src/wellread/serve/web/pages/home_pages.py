@@ -1,4 +1,4 @@
-"""What models took and cost, and the reference of the HTTP interface."""
+"""Routes of the usage page (model calls and cost) and of the API reference page."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from wellread.kb.language_models import dollars
 from wellread.serve.api.doc_pages import reference
 from wellread.serve.features import home_and_jobs
 from wellread.serve.features.home_and_jobs import (
-    MOST_DAYS,
+    MAX_DAYS,
     CallsLine,
     UsageReport,
 )
 from wellread.serve.guards.route_rules import Kb
 from wellread.serve.views import PlainShape
 from wellread.serve.web.charts import stack_chart
-from wellread.serve.web.rendering import drawn, page_router, shown
+from wellread.serve.web.rendering import page_response, page_router, render_page
 
 router = page_router()
 
 
 class DayCalls(PlainShape):
-    """All calls of one day (UTC). ``price_known``: of each of them."""
+    """All model calls of one day (UTC). ``price_known``: whether the price of each is known."""
 
     day: date
     calls: int
@@ -38,7 +38,7 @@ class DayCalls(PlainShape):
 
 
 class UsagePageBody(PlainShape, line="*report by_day"):
-    """What ``/api/usage`` tells, with sums by day."""
+    """The data of ``/api/usage`` with sums by day."""
 
     report: UsageReport
     by_day: tuple[DayCalls, ...]
@@ -48,46 +48,48 @@ class UsagePageBody(PlainShape, line="*report by_day"):
 def usage(
     kb: Kb,
     request: Request,
-    days: Annotated[int, Query(ge=1, le=MOST_DAYS)] = 30,
+    days: Annotated[int, Query(ge=1, le=MAX_DAYS)] = 30,
 ) -> Response:
-    """Calls, tokens and cost by day, purpose and model; the budget."""
+    """Model calls, tokens and cost by day, purpose and model, and the budget."""
     report = home_and_jobs.usage(kb, days)
     body = UsagePageBody(report=report, by_day=by_day(report.lines))
-    drawn = "cost" if report.cost else "calls"
-    values = {one.day: getattr(one, drawn) for one in body.by_day}
+    measure = "cost" if report.cost else "calls"
+    by_date = {one.day: getattr(one, measure) for one in body.by_day}
     dates = [report.since.date() + timedelta(days=place) for place in range(days)]
-    return shown(
+    return page_response(
         request,
         "usage.html",
         body,
-        measure=drawn,
-        chart=stack_chart([(str(one), {"bar": values.get(one, 0)}) for one in dates]),
+        measure=measure,
+        chart=stack_chart([(str(one), {"bar": by_date.get(one, 0)}) for one in dates]),
         dollars=dollars,
-        most_days=MOST_DAYS,
+        most_days=MAX_DAYS,
     )
 
 
 def by_day(lines: Sequence[CallsLine]) -> tuple[DayCalls, ...]:
-    """The sums of each day on which something was called, newest first."""
-    held: dict[date, list[CallsLine]] = {}
+    """The sums per day with calls, newest first."""
+    lines_by_day: dict[date, list[CallsLine]] = {}
     for line in lines:
-        held.setdefault(line.total.day, []).append(line)
+        lines_by_day.setdefault(line.total.day, []).append(line)
     return tuple(
         DayCalls(
             day=day,
-            calls=sum(one.total.calls for one in those),
-            failed=sum(one.total.failed for one in those),
-            input_tokens=sum(one.total.input_tokens for one in those),
-            output_tokens=sum(one.total.output_tokens for one in those),
-            cost=sum(one.total.cost for one in those),
-            price_known=all(one.price_known for one in those),
+            calls=sum(one.total.calls for one in day_lines),
+            failed=sum(one.total.failed for one in day_lines),
+            input_tokens=sum(one.total.input_tokens for one in day_lines),
+            output_tokens=sum(one.total.output_tokens for one in day_lines),
+            cost=sum(one.total.cost for one in day_lines),
+            price_known=all(one.price_known for one in day_lines),
         )
-        for day, those in held.items()
+        for day, day_lines in lines_by_day.items()
     )
 
 
 @router.get("/docs")
 def interface(request: Request) -> Response:
     """The reference of the HTTP interface."""
-    told = reference(request.app.openapi())
-    return drawn(request, "reference.html", {"routes": told.routes, "bodies": told.bodies})
+    api_reference = reference(request.app.openapi())
+    return render_page(
+        request, "reference.html", {"routes": api_reference.routes, "bodies": api_reference.bodies}
+    )

@@ -1,4 +1,4 @@
-"""Pages about learning: coverage, gaps, metrics, preferences, notices."""
+"""Routes of the learning pages: coverage, gaps, metrics, preferences, notices."""
 
 from __future__ import annotations
 
@@ -13,42 +13,41 @@ from wellread.kb.language_models import dollars
 from wellread.learning.coverage_grid import Cell, coverage_grid
 from wellread.learning.metric_report import PeriodName
 from wellread.serve.features import gaps_and_coverage
-from wellread.serve.features.feature import Many, Offset, RowNumber
+from wellread.serve.features.feature import Limit, Offset, RowNumber
 from wellread.serve.features.figures import MetricsBody, report_of
 from wellread.serve.features.gaps_and_coverage import (
-    MOST_GAPS,
+    MAX_LISTED_GAPS,
     CoverageBody,
     CoverageQuery,
     cell_words,
     cluster_detail,
     coverage_sentence,
     gap_words,
-    left_out,
-    most_filled,
+    omission_note,
     set_status,
     suggestion_body,
+    table_axes,
 )
 from wellread.serve.features.people import PreferencesChange, change_preferences, preferences_body
 from wellread.serve.guards.route_rules import Kb
 from wellread.serve.views import look_at
 from wellread.serve.web.answer_parts import limit_choices
 from wellread.serve.web.charts import part_label, trend_chart
-from wellread.serve.web.rendering import page_router, shown
+from wellread.serve.web.rendering import page_response, page_router
 from wellread.store.schema.stored_values import GapStatus
 
 router = page_router()
-LEVELS = (1, 2, 4, 8, 16)  # least number of documents of each shade
+LEVELS = (1, 2, 4, 8, 16)  # minimum number of documents for each shade
 
 
-# Dimensions that are parameters of the lists of documents by themselves.
 @router.get("/coverage")
 def coverage_page(kb: Kb, request: Request, asked: Annotated[CoverageQuery, Query()]) -> Response:
-    """The heat map and the gaps."""
+    """The coverage heat map and the gaps."""
     grid = coverage_grid(kb, asked.filters(), asked.dimensions, owner=kb.asker.owner)
     body = CoverageBody(grid=grid)
-    rows, columns = most_filled(body)
+    rows, columns = table_axes(body)
     cells = {(one.row, one.column): one for one in grid.cells}
-    return shown(
+    return page_response(
         request,
         "coverage.html",
         body,
@@ -57,14 +56,13 @@ def coverage_page(kb: Kb, request: Request, asked: Annotated[CoverageQuery, Quer
         choices=limit_choices(kb),
         sentence=coverage_sentence(body),
         columns=columns,
-        lines=[(row, [_drawn(cells[row, column]) for column in columns]) for row in rows],
-        left_out=left_out(body, rows, columns),
-        gaps=[gap_words(one) for one in body.gaps[:MOST_GAPS]],
+        lines=[(row, [_heat_cell(cells[row, column]) for column in columns]) for row in rows],
+        left_out=omission_note(body, rows, columns),
+        gaps=[gap_words(one) for one in body.gaps[:MAX_LISTED_GAPS]],
     )
 
 
-def _drawn(cell: Cell) -> tuple[Any, str, int]:
-    """The cell, what it says, and its shade."""
+def _heat_cell(cell: Cell) -> tuple[Any, str, int]:
     shade = sum(len(cell.document_ids) >= least for least in LEVELS)
     return look_at(cell), cell_words(cell), shade
 
@@ -74,12 +72,12 @@ def gaps(
     kb: Kb,
     request: Request,
     status: Literal["waiting"] | GapStatus = "waiting",
-    limit: Many = 20,
+    limit: Limit = 20,
     offset: Offset = 0,
 ) -> Response:
-    """Clusters of questions, the ones asked most first; ``waiting`` are all that are not closed."""
+    """Clusters of questions, most asked first; ``waiting`` means all that are not closed."""
     body = gaps_and_coverage.gaps(kb, None if status == "waiting" else status, limit, offset)
-    return shown(
+    return page_response(
         request,
         "learning/gaps.html",
         body,
@@ -89,33 +87,33 @@ def gaps(
 
 @router.get("/gaps/{cluster_id}")
 def cluster(kb: Kb, request: Request, cluster_id: str) -> Response:
-    """A cluster: its questions, what became of each, and the entry to write."""
+    """A cluster with its questions, their status, and the entry to write."""
     body = cluster_detail(kb, cluster_id)
     waiting = body.cluster.status in ("open", "planned")
     suggestion = suggestion_body(kb, body.cluster.id) if waiting else None
-    return shown(request, "learning/gap.html", body, suggestion=look_at(suggestion))
+    return page_response(request, "learning/gap.html", body, suggestion=look_at(suggestion))
 
 
 @router.post("/gaps/{gap_id}/status")
 def change(
     kb: Kb, gap_id: str, status: Annotated[GapStatus, Form()], cluster: Annotated[str, Form()]
 ) -> Response:
-    """Open, plan or close a cluster, or one question of it."""
+    """Open, plan or close a cluster or one of its questions."""
     set_status(kb, gap_id, status)
-    known = cluster_detail(kb, cluster).cluster.id
-    return RedirectResponse(f"/gaps/{known}", status_code=303)
+    cluster_ = cluster_detail(kb, cluster).cluster.id
+    return RedirectResponse(f"/gaps/{cluster_}", status_code=303)
 
 
-PATH = "/figures"  # /metrics is what Prometheus reads
+PATH = "/figures"  # /metrics is the endpoint for Prometheus
 
 
 @router.get(PATH)
 def figures(
     kb: Kb, request: Request, period: PeriodName = "month", since: str = "", until: str = ""
 ) -> Response:
-    """All metrics of a time, drawn, with their numbers in tables."""
+    """All metrics of a period, as charts and tables."""
     report = report_of(kb, period, since, until)
-    return shown(
+    return page_response(
         request,
         "learning/metrics.html",
         MetricsBody(report=report),
@@ -128,9 +126,8 @@ def figures(
     )
 
 
-def _split(given: object) -> object:
-    """A text area holds several values, one a line."""
-    text = given[0] if isinstance(given, list) and len(given) == 1 else given
+def _split(value: object) -> object:
+    text = value[0] if isinstance(value, list) and len(value) == 1 else value
     if not isinstance(text, str):
         return text
     return tuple(line.strip() for line in text.splitlines() if line.strip())
@@ -141,9 +138,9 @@ Lines = Annotated[tuple[str, ...], BeforeValidator(_split), Form()]
 
 @router.get("/preferences")
 def preferences_page(kb: Kb, request: Request) -> Response:
-    """The form with what is set."""
+    """The preferences form with the current values."""
     body = preferences_body(kb, kb.asker.owner)
-    return shown(request, "preferences.html", body, choices=limit_choices(kb))
+    return page_response(request, "preferences.html", body, choices=limit_choices(kb))
 
 
 @router.post("/preferences")
@@ -156,9 +153,9 @@ def keep(
     persona: Annotated[str, Form()] = "",
     collection: Annotated[str, Form()] = "",
 ) -> Response:
-    """Keep the whole form; it has a source a line."""
+    """Save the whole form, with one source per line."""
     chosen = {"length": length, "persona": persona, "collection": collection}
-    return _changed(kb, {"preferred": preferred, "lowered": lowered, "muted": muted, **chosen})
+    return _save_changes(kb, {"preferred": preferred, "lowered": lowered, "muted": muted, **chosen})
 
 
 @router.post("/preferences/learned")
@@ -168,16 +165,16 @@ def learned(
     revoke: Lines = (),
     restore: Lines = (),
 ) -> Response:
-    """Give or withdraw consent, or take back what was learned about a document."""
+    """Give or withdraw consent, or revoke a learned preference."""
     change: dict[str, Any] = {"revoke": revoke, "restore": restore}
     if consent:
         change["consent"] = consent == "yes"
-    return _changed(kb, change)
+    return _save_changes(kb, change)
 
 
-def _changed(kb: Kb, given: dict[str, Any]) -> Response:
+def _save_changes(kb: Kb, changes: dict[str, Any]) -> Response:
     try:
-        change = PreferencesChange.model_validate(given)
+        change = PreferencesChange.model_validate(changes)
     except ValidationError as error:
         first = error.errors()[0]
         raise RequestError(f"{first['loc'][0]}: {first['msg']}") from error
@@ -187,6 +184,6 @@ def _changed(kb: Kb, given: dict[str, Any]) -> Response:
 
 @router.post("/notices/seen")
 def seen(kb: Kb, notice: Annotated[list[RowNumber], Form()]) -> Response:
-    """Show these notices no more."""
+    """Mark these notices as read."""
     kb.catalogue.notices.mark_seen(notice)
     return RedirectResponse("/", status_code=303)

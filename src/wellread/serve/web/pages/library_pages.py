@@ -1,4 +1,4 @@
-"""The library: what there is, adding to it by file, address or text, and removing with proof."""
+"""Routes of the library pages: list documents; add files, addresses or text; remove; jobs."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from wellread.ingest.sources.addresses import is_web
 from wellread.ingest.sources.discover import local_path
 from wellread.kb import KnowledgeBase
 from wellread.kb.seen_by import sees_all
-from wellread.library.named_things import Topic, listed, topics
+from wellread.library.named_things import Topic, list_documents, topics
 from wellread.library.uploads import keep_upload, uploaded_file, uploads_below
-from wellread.serve.features.feature import ListQuery, Many, Offset
+from wellread.serve.features.feature import Limit, ListQuery, Offset
 from wellread.serve.features.home_and_jobs import job as one_job
 from wellread.serve.features.home_and_jobs import jobs as newest_jobs
 from wellread.serve.features.people import check_may_edit, check_may_read
-from wellread.serve.guards.route_rules import Kb, WholeKb, to_change
+from wellread.serve.guards.route_rules import Kb, WholeKb, kb_to_change
 from wellread.serve.views import FACES, Shape
 from wellread.serve.web.answer_parts import limit_choices
-from wellread.serve.web.rendering import drawn, page_router, shown, wants_json
+from wellread.serve.web.rendering import page_response, page_router, render_page, wants_json
 from wellread.serve.web.runs import Ingest
 from wellread.store.catalogue.documents.listings import ListedDocument
 from wellread.store.catalogue.run_logs import ItemStatus, Job
@@ -39,28 +39,29 @@ from wellread.store.schema.stored_values import SourceRecord
 router = page_router()
 
 UPLOAD_PATH = "/library/upload"
-LONGEST_COLLECTION = 80
+MAX_COLLECTION_CHARS = 80
 SAMPLE = "halden-sound"
 SAMPLE_FOLDERS = ("commons", "news", "pages", "papers", "questions", "transcripts")
-CollectionName = Annotated[str, Form(max_length=LONGEST_COLLECTION)]
+CollectionName = Annotated[str, Form(max_length=MAX_COLLECTION_CHARS)]
 
 
 class LibraryQuery(ListQuery):
-    """Which documents are listed."""
+    """Filters and paging of the document list."""
 
     limit: int = Field(default=50, ge=1, le=200)
 
 
 DocumentState = Literal["ready", "words ready"]
-MOST_TROUBLED = 200
+MAX_TROUBLED = 200
 
 FACES.show(SourceRecord, "collection uri status reason")
 
 
 class LibraryDocument(Shape, line="*document state source uploaded"):
-    """A document with its state: ``words ready`` is found by its words, and not yet by meaning.
+    """A document with its state; ``words ready`` means keyword search works, semantic search not
+    yet.
 
-    ``source`` is how it is named to remove it; ``uploaded``: its file lies in the home.
+    ``source`` names it for removal; ``uploaded``: its file is stored in the knowledge base folder.
     """
 
     document: ListedDocument
@@ -70,7 +71,7 @@ class LibraryDocument(Shape, line="*document state source uploaded"):
 
 
 class LibraryBody(Shape):
-    """Collections, a page of their documents, and what could not be read."""
+    """Collections, a page of documents, and sources that could not be read."""
 
     collections: tuple[Topic, ...]
     total: int
@@ -80,7 +81,7 @@ class LibraryBody(Shape):
 
 
 class TakenBody(Shape):
-    """What was given and waits to be read."""
+    """The accepted upload: its collection and the inputs now queued for ingest."""
 
     collection: str
     inputs: tuple[str, ...]
@@ -88,9 +89,10 @@ class TakenBody(Shape):
 
 @router.get("/library")
 def library(kb: Kb, request: Request, asked: Annotated[LibraryQuery, Query()]) -> Response:
-    """Documents with kind, date and state, a page of them."""
-    page = listed(kb, asked.filters(), limit=asked.limit, offset=asked.offset, order=asked.order)
-    owing = kb.catalogue.vectors.owing(one.facts.id for one in page.documents)
+    """A page of documents with kind, date and state."""
+    limits, part = asked.filters(), {"limit": asked.limit, "offset": asked.offset}
+    page = list_documents(kb, limits, order=asked.order, **part)
+    owing = kb.catalogue.vectors.pending_among(one.facts.id for one in page.documents)
     sources = kb.catalogue.known_sources(one.facts.uri for one in page.documents)
 
     def line(one: ListedDocument) -> LibraryDocument:
@@ -107,39 +109,39 @@ def library(kb: Kb, request: Request, asked: Annotated[LibraryQuery, Query()]) -
         total=page.total,
         offset=asked.offset,
         documents=tuple(map(line, page.documents)),
-        troubled=tuple(kb.catalogue.troubled_sources(asked.collections, MOST_TROUBLED)),
+        troubled=tuple(kb.catalogue.troubled_sources(asked.collections, MAX_TROUBLED)),
     )
-    return shown(request, "library.html", body, asked=asked, choices=limit_choices(kb))
+    return page_response(request, "library.html", body, asked=asked, choices=limit_choices(kb))
 
 
 @router.get("/library/add")
 def add_page(kb: Kb, request: Request) -> Response:
-    """The forms that add something."""
+    """The forms for adding material."""
     served = kb.settings.serve
     values = {"choices": limit_choices(kb), "served": served}
-    return drawn(request, "add.html", values)
+    return render_page(request, "add.html", values)
 
 
 @router.post(UPLOAD_PATH)
 async def upload(kb: Kb, ingest: Ingest, request: Request) -> Response:
-    """Keep the files of a form in the home, and read them."""
-    most = kb.settings.serve.max_upload_files
-    async with request.form(max_files=most, max_fields=20) as form:
-        given = [one for one in form.getlist("files") if isinstance(one, UploadFile)]
-        named = [(one.filename or "", one.file) for one in given if one.filename]
+    """Store the uploaded files and queue them for ingest."""
+    max_files = kb.settings.serve.max_upload_files
+    async with request.form(max_files=max_files, max_fields=20) as form:
+        files_ = [one for one in form.getlist("files") if isinstance(one, UploadFile)]
+        uploads = [(one.filename or "", one.file) for one in files_ if one.filename]
         collection = _collection(str(form.get("collection") or ""))
         check_may_edit(request, collection)
         replace = bool(form.get("replace"))
-        whole = to_change(kb, collection)
-        kept = await to_thread.run_sync(_keep, whole, collection, named, replace)
-    return _taken(request, ingest, kept, collection)
+        full_kb = kb_to_change(kb, collection)
+        stored = await to_thread.run_sync(_store_uploads, full_kb, collection, uploads, replace)
+    return _accepted(request, ingest, stored, collection)
 
 
-def _keep(
+def _store_uploads(
     kb: KnowledgeBase, collection: str, named: Sequence[tuple[str, BinaryIO]], replace: bool
 ) -> list[str]:
     if not named:
-        raise RequestError("no file was given", hint="choose at least one")
+        raise RequestError("no file was chosen", hint="choose at least one")
     return [
         str(keep_upload(kb, collection, name, stream, replace=replace)) for name, stream in named
     ]
@@ -153,17 +155,17 @@ def address(
     given: Annotated[str, Form(alias="address", min_length=1, max_length=2_000)],
     collection: CollectionName = "",
 ) -> Response:
-    """Read a web page, a feed, a file or a folder of this machine."""
-    wanted = given.strip()
+    """Queue a web page, a feed, or a file or folder of this machine for ingest."""
+    location = given.strip()
     name = _collection(collection)
-    whole = to_change(kb, name)
+    full_kb = kb_to_change(kb, name)
     check_may_edit(request, name)
-    check_may_read(request, whole, name, [wanted])
-    if not is_web(wanted) and not Path(local_path(wanted)).exists():
+    check_may_read(request, full_kb, name, [location])
+    if not is_web(location) and not Path(local_path(location)).exists():
         raise SourceError(
-            wanted, "is no address and no file or folder of this machine", hint="give a whole path"
+            location, "is not a web address, file or folder", hint="give an absolute path"
         )
-    return _taken(request, ingest, [wanted], name)
+    return _accepted(request, ingest, [location], name)
 
 
 @router.post("/library/text")
@@ -175,22 +177,24 @@ def text(
     said: Annotated[str, Form(alias="text", min_length=1)],
     collection: CollectionName = "",
 ) -> Response:
-    """Keep a pasted text as a Markdown file in the home, and read it."""
+    """Store a pasted text as a Markdown file and queue it for ingest."""
     name = _collection(collection)
     check_may_edit(request, name)
-    words = " ".join(title.split())
-    content = f"# {words}\n\n{said.replace(chr(13), '')}\n"
-    kept = keep_upload(to_change(kb, name), name, f"{words[:80]}.md", io.BytesIO(content.encode()))
-    return _taken(request, ingest, [str(kept)], name)
+    heading = " ".join(title.split())
+    content = f"# {heading}\n\n{said.replace(chr(13), '')}\n"
+    stored = keep_upload(
+        kb_to_change(kb, name), name, f"{heading[:80]}.md", io.BytesIO(content.encode())
+    )
+    return _accepted(request, ingest, [str(stored)], name)
 
 
 @router.post("/library/sample")
 def sample(_kb: WholeKb, request: Request, ingest: Ingest) -> Response:
-    """Read the sample that comes with the program."""
+    """Queue the sample material that comes with the program."""
     check_may_edit(request, SAMPLE)
     with as_file(files("wellread.sample")) as folder:
         inputs = [str(folder / name) for name in SAMPLE_FOLDERS]
-    return _taken(request, ingest, inputs, SAMPLE)
+    return _accepted(request, ingest, inputs, SAMPLE)
 
 
 @router.post("/library/remove")
@@ -200,75 +204,77 @@ async def remove(
     source: Annotated[list[str], Form()],
     collection: Annotated[str, Form()],
 ) -> Response:
-    """Remove documents or sources with everything that was made of them, and prove it."""
+    """Remove documents or sources with all derived data, and show the proof."""
     check_may_edit(request, collection)
     request.state.changed = f"{collection}, {len(source)} sources"  # for the audit log
     body = await to_thread.run_sync(_remove, kb, collection, source)
-    return shown(request, "removed.html", body, collection=collection)
+    return page_response(request, "removed.html", body, collection=collection)
 
 
 def _remove(kb: KnowledgeBase, collection: str, sources: Sequence[str]) -> RemoveReport:
-    """Remove, the kept files first: the proof looks into every file of the home.
+    """Remove the sources, their stored files first, since the proof searches all stored files.
 
-    They come back when the removal is refused.
+    The files are restored when the removal is refused.
     """
-    whole = _to_remove(kb, collection, sources)
-    held = {path: path.read_bytes() for source in sources for path in _kept(whole, source)}
-    for path in held:
+    full_kb = _to_remove(kb, collection, sources)
+    contents = {
+        path: path.read_bytes() for source in sources for path in _stored_files(full_kb, source)
+    }
+    for path in contents:
         path.unlink()
     try:
-        report = remove_named(whole, collection, list(sources))
+        report = remove_named(full_kb, collection, list(sources))
     except BaseException:
-        for path, data in held.items():
+        for path, data in contents.items():
             path.write_bytes(data)
         raise
-    if not sees_all(kb):  # what hung on it elsewhere, and says the same, is not theirs to know
+    if not sees_all(kb):  # do not reveal what other collections hold
         report = dataclasses.replace(report, counts={}, answers=0, shared=0, traces=())
     return report
 
 
 def _to_remove(kb: KnowledgeBase, collection: str, sources: Sequence[str]) -> KnowledgeBase:
-    """The whole knowledge base, once all of ``sources`` are of the asker's collection."""
-    whole = to_change(kb, collection)
+    """The unrestricted knowledge base, after checking that ``sources`` are in the collection."""
+    full_kb = kb_to_change(kb, collection)
     if sees_all(kb):
-        return whole
+        return full_kb
     for source in sources:
         facts = kb.catalogue.facts([source]).get(source)
         inside = facts is not None and facts.collection == collection
         if not inside and kb.catalogue.source(collection, source) is None:
-            raise UnknownNameError(f"there is nothing called {source!r} in {collection!r}")
-    return whole
+            raise UnknownNameError(f"{collection!r} has no document or source {source!r}")
+    return full_kb
 
 
-def _kept(kb: KnowledgeBase, source: str) -> list[Path]:
+def _stored_files(kb: KnowledgeBase, source: str) -> list[Path]:
     return list(uploads_below(kb, source)) if source.startswith("file:") else []
 
 
-def _collection(given: str) -> str:
-    return " ".join(given.split())[:LONGEST_COLLECTION] or "default"
+def _collection(name: str) -> str:
+    return " ".join(name.split())[:MAX_COLLECTION_CHARS] or "default"
 
 
-def _taken(request: Request, ingest: Ingest, inputs: Sequence[str], collection: str) -> Response:
+def _accepted(request: Request, ingest: Ingest, inputs: Sequence[str], collection: str) -> Response:
     request.state.changed = f"{collection}, {len(inputs)} sources"  # for the audit log
     ingest.start("add", inputs, collection)
     if wants_json(request):
         body = TakenBody(collection=collection, inputs=tuple(inputs))
-        return shown(request, "", body, status=202)
+        return page_response(request, "", body, status=202)
     return RedirectResponse("/library/jobs", status_code=303)
 
 
-AGAIN = ("add", "sync")  # what can be run again with the inputs that the job knows
+REPEATABLE = ("add", "sync")  # actions that can be repeated with the job's inputs
 
 
 @router.get("/library/jobs")
 def jobs(
-    kb: Kb, ingest: Ingest, request: Request, limit: Many = 20, pane: bool = False
+    kb: Kb, ingest: Ingest, request: Request, limit: Limit = 20, pane: bool = False
 ) -> Response:
-    """The newest runs, and what waits; ``pane``: only the list, for a page that looks on."""
+    """The newest jobs and the queue; ``pane``: only the list, for a page that refreshes it."""
     body = newest_jobs(kb, limit)
     template = "parts/jobs.html" if pane else "jobs.html"
     running = ingest.busy(kb) or any(one.state == "running" for one in body.jobs)
-    return shown(request, template, body, asked_for=ingest.open_ones(kb), running=running)
+    return page_response(request, template, body, asked_for=ingest.open_ones(kb), running=running)
 
 
 @router.get("/library/jobs/{job_id}")
@@ -281,35 +287,35 @@ def job(
     offset: Offset = 0,
     pane: bool = False,
 ) -> Response:
-    """One run with a line for each source."""
+    """One job with a line for each source."""
     body = one_job(kb, job_id, status, limit, offset)
     template = "parts/job.html" if pane else "job.html"
-    return shown(request, template, body, again=body.job.action in AGAIN)
+    return page_response(request, template, body, again=body.job.action in REPEATABLE)
 
 
 @router.post("/library/jobs/{job_id}/cancel")
 def cancel(kb: Kb, request: Request, job_id: str) -> Response:
-    """Ask a run to stop; what it has written stays."""
-    found = _known(kb, job_id)
-    check_may_edit(request, found.collection)
-    to_change(kb, found.collection).catalogue.jobs.cancel(found.id)
+    """Ask a job to stop; documents already written stay."""
+    job_ = _require_job(kb, job_id)
+    check_may_edit(request, job_.collection)
+    kb_to_change(kb, job_.collection).catalogue.jobs.cancel(job_.id)
     return RedirectResponse(f"/library/jobs/{job_id}", status_code=303)
 
 
 @router.post("/library/jobs/{job_id}/retry")
 def retry(kb: Kb, ingest: Ingest, request: Request, job_id: str) -> Response:
-    """Run it again: what is done and unchanged is skipped."""
-    found = _known(kb, job_id)
-    check_may_edit(request, found.collection)
-    if found.action not in AGAIN:
-        raise RequestError(f"a job that does {found.action} cannot be run again here")
-    check_may_read(request, to_change(kb, found.collection), found.collection, found.named)
-    ingest.start("sync" if found.action == "sync" else "add", found.named, found.collection)
+    """Run a job again; finished and unchanged sources are skipped."""
+    job_ = _require_job(kb, job_id)
+    check_may_edit(request, job_.collection)
+    if job_.action not in REPEATABLE:
+        raise RequestError(f"a job of type {job_.action!r} cannot be run again here")
+    check_may_read(request, kb_to_change(kb, job_.collection), job_.collection, job_.named)
+    ingest.start("sync" if job_.action == "sync" else "add", job_.named, job_.collection)
     return RedirectResponse("/library/jobs", status_code=303)
 
 
-def _known(kb: KnowledgeBase, job_id: str) -> Job:
-    found = kb.catalogue.jobs.get(job_id)
-    if found is None:
+def _require_job(kb: KnowledgeBase, job_id: str) -> Job:
+    job_ = kb.catalogue.jobs.get(job_id)
+    if job_ is None:
         raise UnknownNameError(f"there is no job {job_id}", hint="/library/jobs lists them")
-    return found
+    return job_

@@ -1,4 +1,4 @@
-"""Looking things up: passages, stories, entities with a drawing."""
+"""Routes of the lookup pages: passage search, stories, and entities with a graph drawing."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from wellread.serve.features.entities_shown import (
     unknown_entity,
 )
 from wellread.serve.features.feature import (
-    DEEPEST,
+    MAX_SEARCH_OFFSET,
     Scope,
     ScopeQuery,
     SearchQuery,
@@ -30,7 +30,7 @@ from wellread.serve.views import Shape, document_view, look_at, view_url
 from wellread.serve.web.answer_parts import limit_choices
 from wellread.serve.web.charts import bar_chart
 from wellread.serve.web.neighbourhoods import Neighbourhood, drawing_of, neighbourhood
-from wellread.serve.web.rendering import page_router, shown
+from wellread.serve.web.rendering import page_response, page_router
 from wellread.text.periods import window_of
 from wellread.types import Filters
 
@@ -42,29 +42,29 @@ MODES = {"hybrid": "Words and meaning", "text": "Words only", "vector": "Meaning
 LIST_WORDS = {
     "text": "by words",
     "vector": "by meaning",
-    "closeness": "by how close the words stand",
+    "closeness": "by how close together the words are",
     "rerank": "by the reranker",
 }
 
 
 class SearchPageQuery(SearchQuery):
-    """A search; without words, what is there within the limits."""
+    """A search; without words, a list of what the filters match."""
 
     query: str = ""
 
 
 @router.get("/search")
 def search(kb: Kb, request: Request, asked: Annotated[SearchPageQuery, Query()]) -> Response:
-    """The best passages for ``query``, best first; without one, the newest."""
+    """The best passages for ``query``, best first; without a query, the newest."""
     page = (asked.limit, asked.offset)
-    body = material_found.found_body(kb, asked.query, asked.filters(), asked.mode, page)
-    found = body.found
-    end = asked.offset + len(found.results)
-    if found.total is None:
-        more = len(found.results) == asked.limit and end <= DEEPEST
+    body = material_found.find_or_list(kb, asked.query, asked.filters(), asked.mode, page)
+    results = body.found
+    last = asked.offset + len(results.results)
+    if results.total is None:
+        more = len(results.results) == asked.limit and last <= MAX_SEARCH_OFFSET
     else:
-        more = end < min(found.total, DEEPEST)
-    return shown(
+        more = last < min(results.total, MAX_SEARCH_OFFSET)
+    return page_response(
         request,
         "search.html",
         body,
@@ -80,7 +80,7 @@ def search(kb: Kb, request: Request, asked: Annotated[SearchPageQuery, Query()])
 
 
 class StoriesQuery(ScopeQuery):
-    """Which stories; ``query``: those that are about it, the best first."""
+    """Filters of the story list; with ``query``, the most relevant stories come first."""
 
     query: str = Field(default="", max_length=4_000)
     from_: str = Field(default="", alias="from")
@@ -91,19 +91,19 @@ class StoriesQuery(ScopeQuery):
 
 @router.get("/stories")
 def stories(kb: Kb, request: Request, asked: Annotated[StoriesQuery, Query()]) -> Response:
-    """Stories, the latest first; those about a query, the best first."""
+    """Stories, latest first; with a query, most relevant first."""
     window = window_of(asked.from_, asked.to, hint="swap the two dates")
-    # One more than are shown tells whether there are further ones.
-    every = timelines_shown.list_stories(
+    # One more than is shown, to know whether there are further stories.
+    listed = timelines_shown.list_stories(
         kb, asked.collections, window, asked.query, asked.limit + 1, asked.offset
     )
-    return shown(
+    return page_response(
         request,
         "stories.html",
-        replace(every, stories=every.stories[: asked.limit]),
+        replace(listed, stories=listed.stories[: asked.limit]),
         asked=asked,
         collections=kb.catalogue.collection_names(),
-        more=len(every.stories) > asked.limit,
+        more=len(listed.stories) > asked.limit,
     )
 
 
@@ -114,27 +114,27 @@ def story(
     story_id: str,
     limit: Annotated[int, Query(ge=1, le=5_000)] = 200,
 ) -> Response:
-    """One story with its timeline and its news."""
+    """One story with its timeline and news items."""
     body = story_detail(kb, story_id, limit)
-    facts = kb.catalogue.facts({one.document_id for one in body.story.summary})
-    said = []
-    for one in body.story.summary:
-        document = facts.get(one.document_id)
-        place = view_url(document.id, document.version, one.span) if document else ""
+    facts = kb.catalogue.facts({sentence_.document_id for sentence_ in body.story.summary})
+    summary = []
+    for sentence_ in body.story.summary:
+        document = facts.get(sentence_.document_id)
+        place = view_url(document.id, document.version, sentence_.span) if document else ""
         title = document.title if document else ""
-        said.append((one.text, title, place or document_view(one.document_id)))
-    chart = bar_chart([(one.label, one.count) for one in body.periods])
-    return shown(request, "story.html", body, chart=chart, said=said)
+        summary.append((sentence_.text, title, place or document_view(sentence_.document_id)))
+    chart = bar_chart([(sentence_.label, sentence_.count) for sentence_ in body.periods])
+    return page_response(request, "story.html", body, chart=chart, said=summary)
 
 
 # --- entities --------------------------------------------------------------------------------
 
-LISTS = "/entities lists what is there"
-MOST_SHOWN = 500  # relations of a table; the JSON has all
+LIST_HINT = "/entities lists all entities"
+MAX_RELATIONS = 500  # relations shown in a table; the JSON has all
 
 
 class EntityPageBody(Shape, line="*entity around"):
-    """An entity with what is drawn around it."""
+    """An entity with its neighbourhood for the drawing."""
 
     entity: EntityBody
     around: Neighbourhood
@@ -149,16 +149,16 @@ def entities(
     query: Annotated[str, Query(max_length=500)] = "",
     limit: Annotated[int, Query(ge=1, le=5_000)] = 100,
 ) -> Response:
-    """Entities, the most often named first; ``query`` is a part of their names."""
+    """Entities, most often mentioned first; ``query`` matches part of their names."""
     check_collections(kb, Filters(collections=scope))
-    wanted = [name for name in type if name]
-    body = entities_body(kb, scope, wanted or None, (limit, 0), part=query)
-    near = kb.catalogue.graph.near(scope, query) if query and not body.total else []
-    return shown(
+    types = [name for name in type if name]
+    body = entities_body(kb, scope, types or None, (limit, 0), part=query)
+    near = kb.catalogue.graph.similar_to(scope, query) if query and not body.total else []
+    return page_response(
         request,
         "entities.html",
         body,
-        asked={"query": query, "types": wanted, "collections": scope},
+        asked={"query": query, "types": types, "collections": scope},
         collections=kb.catalogue.collection_names(),
         types=sorted({node.type for node in kb.catalogue.graph.entities(()) if node.type}),
         near=near,
@@ -174,20 +174,20 @@ def entity(
     scope: Scope,
     limit: Annotated[int, Query(ge=0, le=200)] = 20,
 ) -> Response:
-    """The entity with this id, title, alias or address, and documents that name it."""
+    """The entity with this id, title, alias or address, and the documents that mention it."""
     check_collections(kb, Filters(collections=scope))
-    found = entity_body(kb, scope, name, limit)
-    if found is None:
-        raise ProblemError(unknown_entity(kb, scope, name, lists=LISTS))
-    around = neighbourhood(kb, found.node.collection, found.node.id)
-    out = [one for one in found.relations if one.direction == "out"]
-    into = [one for one in found.relations if one.direction == "in"]
-    return shown(
+    body = entity_body(kb, scope, name, limit)
+    if body is None:
+        raise ProblemError(unknown_entity(kb, scope, name, lists=LIST_HINT))
+    around = neighbourhood(kb, body.node.collection, body.node.id)
+    out = [one for one in body.relations if one.direction == "out"]
+    into = [one for one in body.relations if one.direction == "in"]
+    return page_response(
         request,
         "entity.html",
-        EntityPageBody(entity=found, around=around),
+        EntityPageBody(entity=body, around=around),
         limit=limit,
         drawing=drawing_of(around),
-        most=MOST_SHOWN,
+        most=MAX_RELATIONS,
         directions=[("From it", "out", look_at(out)), ("To it", "in", look_at(into))],
     )

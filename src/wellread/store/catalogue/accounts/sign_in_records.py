@@ -1,8 +1,8 @@
-"""Keys of programs, browsers that are signed in, and the audit log of who did what.
+"""Stores API keys, browser sessions, sign-in attempts at identity providers, and the audit log.
 
-Secrets have 256 random bits and are kept as a hash only, a quick one: it is as good as a slow one.
-The log holds no second copy of what was asked: an entry leads to the answer, and what is removed
-there is gone here too. The entry itself stays.
+Secrets have 256 random bits and only their hash is stored; for them a fast hash is as safe as a
+slow one. The audit log contains no copies of questions: an entry refers to the answer, so that what
+is removed there disappears here too. The entry itself stays.
 """
 
 from __future__ import annotations
@@ -25,7 +25,12 @@ from wellread.store.catalogue.accounts.user_records import (
     RightsReads,
     Users,
 )
-from wellread.store.schema.database import CataloguePart, Database, made_of, trim
+from wellread.store.schema.database import (
+    CataloguePart,
+    Database,
+    delete_oldest_day,
+    rows_to_values,
+)
 from wellread.store.schema.stored_values import REMOVED, ApiKey, AuditEntry, Scope, WebSession
 from wellread.store.schema.tables import (
     answers,
@@ -36,12 +41,12 @@ from wellread.store.schema.tables import (
     web_sessions,
 )
 
-SELDOM = timedelta(minutes=1)  # the last use is not written more often
+MIN_USE_INTERVAL = timedelta(minutes=1)  # shortest time between two updates of the last use
 _KEY_FACTS = [column for column in api_keys.c if column.name != "digest"]
 
 
 class ApiKeys(CataloguePart):
-    """The keys of all users."""
+    """The API keys of all users."""
 
     def new(
         self,
@@ -51,12 +56,12 @@ class ApiKeys(CataloguePart):
         collections: Sequence[str] | None = None,
         expires_at: datetime | None = None,
     ) -> tuple[ApiKey, str]:
-        """Make a key. The second value is the key itself, which is told this once."""
+        """Create a key; the second value is the secret, which is not stored."""
         if collections is not None and "admin" in scopes:
             raise RequestError(
-                "a key that is limited to collections cannot have the scope admin, which is over "
-                "all of them",
-                hint="leave out the scope admin, or the collections",
+                "a key that is limited to collections cannot have the scope admin, which covers "
+                "all collections",
+                hint="omit the scope admin, or the collections",
             )
         secret = new_secret(KEY_PREFIX)
         row = {
@@ -64,7 +69,7 @@ class ApiKeys(CataloguePart):
             "digest": digest_of(secret),
             "user_id": user_id,
             "name": name,
-            "start": secret[:SHOWN],
+            "start": secret[:SHOWN_CHARS],
             "scopes": list(scopes),
             "collections": None if collections is None else list(collections),
             "created_at": datetime.now(UTC),
@@ -73,64 +78,64 @@ class ApiKeys(CataloguePart):
         }
         with self._database.write() as connection:
             connection.execute(insert(api_keys), row)
-        made = next(one for one in self.of(user_id) if one.id == row["id"])
-        return made, secret
+        key = next(one for one in self.of(user_id) if one.id == row["id"])
+        return key, secret
 
     def of(self, user_id: str | None = None) -> list[ApiKey]:
-        """The keys of a user, or of all of them, the newest first."""
-        statement = _keys().order_by(api_keys.c.created_at.desc(), api_keys.c.id)
+        """The keys of one user or of all users, newest first."""
+        statement = _keys_query().order_by(api_keys.c.created_at.desc(), api_keys.c.id)
         if user_id is not None:
             statement = statement.where(api_keys.c.user_id == user_id)
-        return [_key(row) for row in self._rows(statement)]
+        return [_key_of(row) for row in self._rows(statement)]
 
-    def opened_by(self, secret: str) -> ApiKey | None:
-        """The key, when it is one that holds now and its owner may sign in; else None."""
+    def authenticate(self, secret: str) -> ApiKey | None:
+        """The key with this secret; None when it is unknown, expired or its owner is disabled."""
         now = datetime.now(UTC)
-        wanted = (api_keys.c.digest == digest_of(secret), users.c.disabled.is_(False))
-        found = [_key(row) for row in self._rows(_keys().where(*wanted))]
-        if not found or (found[0].expires_at is not None and found[0].expires_at <= now):
+        conditions = (api_keys.c.digest == digest_of(secret), users.c.disabled.is_(False))
+        keys = [_key_of(row) for row in self._rows(_keys_query().where(*conditions))]
+        if not keys or (keys[0].expires_at is not None and keys[0].expires_at <= now):
             return None
-        key = found[0]
-        if key.used_at is None or now - key.used_at > SELDOM:
+        key = keys[0]
+        if key.used_at is None or now - key.used_at > MIN_USE_INTERVAL:
             self._run(update(api_keys).where(api_keys.c.id == key.id).values(used_at=now))
         return key
 
     def revoke(self, key_id: str, user_id: str | None = None) -> bool:
-        """Let a key open nothing any more; whether there was one (of that user)."""
-        mine = [api_keys.c.id == key_id]
+        """Delete a key; return whether it existed (and belonged to the user)."""
+        conditions = [api_keys.c.id == key_id]
         if user_id is not None:
-            mine.append(api_keys.c.user_id == user_id)
+            conditions.append(api_keys.c.user_id == user_id)
         with self._database.write() as connection:
-            return connection.execute(delete(api_keys).where(*mine)).rowcount > 0
+            return connection.execute(delete(api_keys).where(*conditions)).rowcount > 0
 
 
-def _keys() -> Any:
+def _keys_query() -> Any:
     return select(*_KEY_FACTS, users.c.name.label("user")).join(
         users, users.c.id == api_keys.c.user_id
     )
 
 
-def _key(row: Any) -> ApiKey:
+def _key_of(row: Any) -> ApiKey:
     facts = dict(row._mapping)
     limited = facts["collections"]
     facts |= {
-        # Those that were made before lose it.
-        "scopes": tuple(one for one in facts["scopes"] if limited is None or one != "admin"),
+        # Limited keys from earlier releases may have the scope admin; they lose it.
+        "scopes": tuple(scope for scope in facts["scopes"] if limited is None or scope != "admin"),
         "collections": None if limited is None else tuple(limited),
     }
     return ApiKey(**facts)
 
 
-LONGEST_AGENT = 200
-ATTEMPT = timedelta(minutes=10)  # until who went to an identity provider has to be back
+MAX_AGENT_CHARS = 200
+ATTEMPT_LIFETIME = timedelta(minutes=10)  # time limit for a sign-in at an identity provider
 _SESSION_FACTS = [column for column in web_sessions.c if column.name != "digest"]
 
 
 class WebSessions(CataloguePart):
-    """The browsers of all users."""
+    """The browser sessions of all users."""
 
     def begin(self, user_id: str, lasting: timedelta, agent: str = "") -> str:
-        """Sign a browser in; what its cookie is to hold, which is told this once."""
+        """Start a browser session; return the secret for its cookie, which is not stored."""
         secret, now = new_secret(), datetime.now(UTC)
         row = {
             "id": random_id("web"),
@@ -139,34 +144,34 @@ class WebSessions(CataloguePart):
             "created_at": now,
             "used_at": now,
             "expires_at": now + lasting,
-            "agent": agent[:LONGEST_AGENT],
+            "agent": agent[:MAX_AGENT_CHARS],
         }
         with self._database.write() as connection:
-            trim(connection, web_sessions.c.expires_at, now)
+            delete_oldest_day(connection, web_sessions.c.expires_at, now)
             connection.execute(insert(web_sessions).values(**row))
         return secret
 
-    def opened_by(self, secret: str) -> WebSession | None:
-        """The session that a cookie names, when it holds now and its user may sign in."""
+    def authenticate(self, secret: str) -> WebSession | None:
+        """The session with this secret; None when unknown, expired or its user is disabled."""
         now = datetime.now(UTC)
-        wanted = (
+        conditions = (
             web_sessions.c.digest == digest_of(secret),
             web_sessions.c.expires_at > now,
             users.c.disabled.is_(False),
         )
         statement = select(*_SESSION_FACTS).join(users, users.c.id == web_sessions.c.user_id)
-        found = made_of(WebSession, self._rows(statement.where(*wanted)))
-        if not found:
+        matches = rows_to_values(WebSession, self._rows(statement.where(*conditions)))
+        if not matches:
             return None
-        if now - found[0].used_at > SELDOM:
-            mine = web_sessions.c.id == found[0].id
-            self._run(update(web_sessions).where(mine).values(used_at=now))
-        return found[0]
+        if now - matches[0].used_at > MIN_USE_INTERVAL:
+            is_session = web_sessions.c.id == matches[0].id
+            self._run(update(web_sessions).where(is_session).values(used_at=now))
+        return matches[0]
 
     def end(self, session_id: str, user_id: str) -> None:
         """Sign one browser out."""
-        mine = (web_sessions.c.id == session_id, web_sessions.c.user_id == user_id)
-        self._run(delete(web_sessions).where(*mine))
+        is_session = (web_sessions.c.id == session_id, web_sessions.c.user_id == user_id)
+        self._run(delete(web_sessions).where(*is_session))
 
     def end_all(self, user_id: str) -> None:
         """Sign a user out everywhere."""
@@ -175,7 +180,7 @@ class WebSessions(CataloguePart):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignInAttempt:
-    """A visit to an identity provider: what has to come back with who went there."""
+    """A pending sign-in at an identity provider, with the values that its reply must match."""
 
     state: str
     nonce: str
@@ -184,14 +189,14 @@ class SignInAttempt:
 
 
 class SignInAttempts(CataloguePart):
-    """Visits to identity providers from which nobody has come back yet."""
+    """Pending sign-ins at identity providers."""
 
     def begin(self, attempt: SignInAttempt) -> str:
-        """Keep an attempt; what the visitor's cookie is to hold."""
+        """Store an attempt; return the secret for the browser's cookie."""
         secret, now = new_secret(), datetime.now(UTC)
         row: dict[str, Any] = {
             "digest": digest_of(secret),
-            "expires_at": now + ATTEMPT,
+            "expires_at": now + ATTEMPT_LIFETIME,
             "state": attempt.state,
             "nonce": attempt.nonce,
             "verifier": attempt.verifier,
@@ -204,11 +209,11 @@ class SignInAttempts(CataloguePart):
         return secret
 
     def take(self, secret: str) -> SignInAttempt | None:
-        """The attempt that a cookie names, once; None when there is none, or it is too old."""
-        mine = sign_in_attempts.c.digest == digest_of(secret)
+        """Return and delete the attempt with this secret; None when it is unknown or expired."""
+        is_attempt = sign_in_attempts.c.digest == digest_of(secret)
         with self._database.write() as connection:
-            row = connection.execute(select(sign_in_attempts).where(mine)).first()
-            connection.execute(delete(sign_in_attempts).where(mine))
+            row = connection.execute(select(sign_in_attempts).where(is_attempt)).first()
+            connection.execute(delete(sign_in_attempts).where(is_attempt))
         if row is None or row.expires_at <= datetime.now(UTC):
             return None
         return SignInAttempt(
@@ -216,17 +221,17 @@ class SignInAttempts(CataloguePart):
         )
 
 
-KEY_PREFIX = "wr_"  # by which people, and scanners of code, know a key
-SHOWN = 10  # characters of a key by which its owner knows it again
+KEY_PREFIX = "wr_"  # lets people and secret scanners recognise a key
+SHOWN_CHARS = 10  # first characters of a key that are stored and shown to its owner
 
 
 def new_secret(prefix: str = "") -> str:
-    """A secret that nobody can guess."""
+    """A new secret with 256 random bits."""
     return prefix + secrets.token_urlsafe(32)
 
 
 def digest_of(secret: str) -> str:
-    """What is kept of it."""
+    """The hash of a secret, as stored."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -236,12 +241,12 @@ CHANGED = "changed"
 SIGNED_IN = "signed in"
 REFUSED_SIGN_IN = "sign-in failed"
 SIGNED_OUT = "signed out"
-LONGEST_TARGET = 500
+MAX_TARGET_CHARS = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Deed:
-    """Something to be written down; the fields are those of ``AuditEntry``."""
+class NewEntry:
+    """A new entry of the audit log; the fields are those of ``AuditEntry``."""
 
     action: str
     user_id: str = ""
@@ -254,12 +259,12 @@ class Deed:
 
 
 class AuditLog(CataloguePart):
-    """The log of all users."""
+    """The audit log of all users."""
 
-    def write(self, deed: Deed) -> None:
-        """Write down what was done now."""
+    def write(self, entry: NewEntry) -> None:
+        """Add an entry with the current time."""
         with self._database.write() as connection:
-            write_deed(connection, deed)
+            log_entry(connection, entry)
 
     def newest(
         self,
@@ -269,7 +274,7 @@ class AuditLog(CataloguePart):
         action: str = "",
         document_id: str = "",
     ) -> list[AuditEntry]:
-        """The newest entries, newest first: of one user, one action, about one document."""
+        """The newest entries first, optionally of one user, one action or one document."""
         statement = (
             select(audit, users.c.name.label("user"), answers.c.question.label("question"))
             .outerjoin(users, users.c.id == audit.c.user_id)
@@ -281,73 +286,73 @@ class AuditLog(CataloguePart):
         if action:
             statement = statement.where(audit.c.action == action)
         if document_id:
-            return _about(self._stream(statement), document_id, limit)
-        return [_entry(row) for row in self._rows(statement.limit(limit))]
+            return _entries_about(self._stream(statement), document_id, limit)
+        return [_entry_of(row) for row in self._rows(statement.limit(limit))]
 
     def trim(self, days: int) -> int:
-        """Forget entries older than so many days (0: none), a day's worth at a time; how many."""
+        """Delete entries older than ``days`` (0: none), one day's per call; return the number."""
         if days <= 0:
             return 0
         before = datetime.now(UTC) - timedelta(days=days)
         with self._database.write() as connection:
-            return trim(connection, audit.c.at, before)
+            return delete_oldest_day(connection, audit.c.at, before)
 
 
-def write_deed(connection: Connection, deed: Deed) -> None:
-    """Write down what was done now."""
+def log_entry(connection: Connection, entry: NewEntry) -> None:
+    """Add an entry with the current time to the audit log."""
     connection.execute(
         insert(audit),
         {
             "at": datetime.now(UTC),
-            "user_id": deed.user_id,
-            "key_id": deed.key_id,
-            "address": deed.address,
-            "action": deed.action,
-            "target": deed.target[:LONGEST_TARGET],
-            "answer_id": deed.answer_id,
-            "documents": list(deed.documents),
-            "outcome": deed.outcome,
+            "user_id": entry.user_id,
+            "key_id": entry.key_id,
+            "address": entry.address,
+            "action": entry.action,
+            "target": entry.target[:MAX_TARGET_CHARS],
+            "answer_id": entry.answer_id,
+            "documents": list(entry.documents),
+            "outcome": entry.outcome,
         },
     )
 
 
-def note_asked(
+def log_answer(
     connection: Connection, owner: str, answer_id: str, documents: Iterable[str]
 ) -> None:
-    """A user was given an answer that shows these documents; of the machine's own nothing is said.
+    """Log that a user got an answer showing these documents; nothing is logged without an owner.
 
-    An answer that is written anew takes the place of the entry that it had.
+    An answer that is recorded again replaces its earlier entry.
     """
     if not owner:
         return
-    same = (audit.c.answer_id == answer_id, audit.c.action == ASKED)
-    connection.execute(delete(audit).where(*same))
-    seen = tuple(dict.fromkeys(documents))
-    write_deed(connection, Deed(action=ASKED, user_id=owner, answer_id=answer_id, documents=seen))
+    is_same = (audit.c.answer_id == answer_id, audit.c.action == ASKED)
+    connection.execute(delete(audit).where(*is_same))
+    ids = tuple(dict.fromkeys(documents))
+    log_entry(connection, NewEntry(action=ASKED, user_id=owner, answer_id=answer_id, documents=ids))
 
 
-def _about(rows: Iterable[Any], document_id: str, limit: int) -> list[AuditEntry]:
-    found: list[AuditEntry] = []
+def _entries_about(rows: Iterable[Any], document_id: str, limit: int) -> list[AuditEntry]:
+    entries: list[AuditEntry] = []
     for row in rows:
         if document_id in row.documents:
-            found.append(_entry(row))
-            if len(found) == limit:
+            entries.append(_entry_of(row))
+            if len(entries) == limit:
                 break
-    return found
+    return entries
 
 
-def _entry(row: Any) -> AuditEntry:
-    shown: Sequence[str] = row.documents
+def _entry_of(row: Any) -> AuditEntry:
+    documents: Sequence[str] = row.documents
     facts = dict(row._mapping)
-    facts["documents"] = tuple(shown)
+    facts["documents"] = tuple(documents)
     facts["user"] = row.user or (REMOVED if row.user_id else "")
-    asked = row.question if row.question is not None else REMOVED
-    facts["question"] = asked if row.answer_id else ""
+    question = row.question if row.question is not None else REMOVED
+    facts["question"] = question if row.answer_id else ""
     return AuditEntry(**facts)
 
 
 class Accounts:
-    """Everything about users. Every method of every part raises StoreError on failure."""
+    """All stores about users. Every method of every part raises StoreError on failure."""
 
     def __init__(self, database: Database) -> None:
         self.users = Users(database)

@@ -1,7 +1,7 @@
-"""Accounts, groups and grants: made, found, changed; the password that opens an account.
+"""Stores users, groups and grants, checks passwords, and works out each user's rights.
 
-Argon2id with the library's own parameters (RFC 9106, low memory). Whether an account is there must
-not show in the time that a sign-in takes, so there is always a hash to verify against.
+Passwords are hashed with Argon2id at the library's defaults (RFC 9106, low memory). The time that a
+sign-in takes must not reveal whether an account exists, so a hash is verified in every case.
 """
 
 from __future__ import annotations
@@ -33,95 +33,95 @@ from wellread.store.schema.stored_values import (
 )
 from wellread.store.schema.tables import grants, group_members, user_groups, users, web_sessions
 
-LONGEST_NAME = 100
+MAX_NAME_CHARS = 100
 COLUMNS = [
     column for column in users.c if column.name in User.__dataclass_fields__
-]  # no hash leaves the store by accident
+]  # without the password hash, so that no query returns it by accident
 LOCAL = (users.c.password != "").label("local")
 
 
 class Users(CataloguePart):
-    """Everybody who may sign in."""
+    """The user accounts."""
 
     def any(self) -> bool:
-        """Whether there is a user at all; one small query."""
+        """Whether any user exists; cheap to call."""
         return bool(self._rows(select(users.c.id).limit(1)))
 
     def has_admin(self) -> bool:
-        """Whether somebody who may sign in is an admin."""
+        """Whether an enabled admin exists."""
         admins = (users.c.role == "admin", users.c.disabled.is_(False))
         return bool(self._rows(select(users.c.id).where(*admins).limit(1)))
 
-    def every(self) -> list[User]:
-        """All of them, by name."""
-        return [made_user(row) for row in self._rows(_users().order_by(users.c.name))]
+    def list_all(self) -> list[User]:
+        """All users, by name."""
+        return [user_of(row) for row in self._rows(_users().order_by(users.c.name))]
 
     def named(self, name: str) -> User:
-        """The user of that name."""
-        found = self._rows(_users().where(users.c.name == plain_name(name)))
-        if not found:
+        """The user with this name; raises UnknownNameError when there is none."""
+        rows = self._rows(_users().where(users.c.name == plain_name(name)))
+        if not rows:
             raise UnknownNameError(
-                f"there is no user named {name!r}", hint="'wellread users' shows them"
+                f"there is no user named {name!r}", hint="'wellread users' lists all users"
             )
-        return made_user(found[0])
+        return user_of(rows[0])
 
     def get(self, user_id: str) -> User | None:
-        """The user of that id, or None."""
-        found = self._rows(_users().where(users.c.id == user_id))
-        return made_user(found[0]) if found else None
+        """The user with this id, or None."""
+        rows = self._rows(_users().where(users.c.id == user_id))
+        return user_of(rows[0]) if rows else None
 
-    # --- making and changing ---
+    # --- creating and changing ---
 
     def add(self, name: str, role: Role, password: str) -> User:
-        """Make an account with a password."""
+        """Create an account with a password."""
         name = plain_name(name)
         check_password(password, name)
-        kept = hashed(password)
+        password_hash = hash_password(password)
         with self._database.write() as connection:
             first = connection.execute(select(users.c.id).limit(1)).first() is None
             if first and role != "admin":
                 raise RequestError(
-                    "the first user has to be an admin, who can make the others",
+                    "the first user must be an admin, who can then create the others",
                     hint="wellread users add NAME --role admin",
                 )
-            return make_user(connection, name, role, password=kept)
+            return make_user(connection, name, role, password=password_hash)
 
     def set_role(self, user_id: str, role: Role) -> None:
-        """Give another role."""
+        """Change the role of a user."""
         self._change(user_id, role=role)
 
     def set_disabled(self, user_id: str, disabled: bool) -> None:
-        """Keep somebody out, or let them in again. Who is kept out is signed out everywhere."""
+        """Disable a user, which ends all their sessions, or enable them again."""
         self._change(user_id, disabled=disabled)
 
     def set_password(self, user_id: str, name: str, password: str) -> None:
-        """Give another password, and sign the user out everywhere."""
+        """Change the password, and sign the user out everywhere."""
         check_password(password, name)
-        kept = hashed(password)
+        new_hash = hash_password(password)
         with self._database.write() as connection:
-            connection.execute(update(users).where(users.c.id == user_id).values(password=kept))
+            connection.execute(update(users).where(users.c.id == user_id).values(password=new_hash))
             sign_out(connection, user_id)
 
-    def opened_by(self, name: str, password: str) -> User | None:
-        """The user who has this name and password, and may sign in; else None.
+    def authenticate(self, name: str, password: str) -> User | None:
+        """The enabled user with this name and password; None when there is none.
 
-        It takes as long for a name that nobody has.
+        The check takes equally long for an unknown name.
         """
         statement = _users().add_columns(users.c.password)
-        found = self._rows(statement.where(users.c.name == plain_name(name, strict=False)))
-        kept = found[0].password if found else ""
-        right = fits(kept, password)
-        if not right or found[0].disabled:
+        rows = self._rows(statement.where(users.c.name == plain_name(name, strict=False)))
+        stored_hash = rows[0].password if rows else ""
+        matches = matches_hash(stored_hash, password)
+        if not matches or rows[0].disabled:
             return None
-        if outdated(kept):
-            mine = users.c.id == found[0].id
-            self._run(update(users).where(mine).values(password=hashed(password)))
-        return made_user(found[0])
+        if needs_rehash(stored_hash):
+            is_user = users.c.id == rows[0].id
+            self._run(update(users).where(is_user).values(password=hash_password(password)))
+        return user_of(rows[0])
 
     def _change(self, user_id: str, **values: object) -> None:
         with self._database.write() as connection:
             connection.execute(update(users).where(users.c.id == user_id).values(**values))
-            check_managed(connection)
+            check_admin_left(connection)
             if values.get("disabled"):
                 sign_out(connection, user_id)
 
@@ -135,9 +135,9 @@ def make_user(
     issuer: str = "",
     subject: str = "",
 ) -> User:
-    """Make an account; ``password`` is what is kept of it."""
+    """Create an account; ``password`` is the hash."""
     if connection.execute(select(users.c.id).where(users.c.name == name)).first():
-        raise RequestError(f"there is a user named {name!r} already", hint="choose another name")
+        raise RequestError(f"a user named {name!r} already exists", hint="choose another name")
     row: dict[str, Any] = {
         "id": random_id("usr"),
         "name": name,
@@ -151,15 +151,15 @@ def make_user(
     return User(**row, local=bool(password))
 
 
-def check_managed(connection: Connection) -> None:
-    """Refuse a change after which there are users and no admin."""
+def check_admin_left(connection: Connection) -> None:
+    """Raise when there are users but no enabled admin is left."""
     admins = (users.c.role == "admin", users.c.disabled.is_(False))
     if connection.execute(select(users.c.id).where(*admins).limit(1)).first():
         return
     if connection.execute(select(func.count()).select_from(users)).scalar():
         raise RequestError(
-            "this is the last admin who may sign in",
-            hint="make somebody else an admin first: wellread users role NAME admin",
+            "this is the last admin who can sign in",
+            hint="make another user an admin first: wellread users role NAME admin",
         )
 
 
@@ -169,18 +169,18 @@ def sign_out(connection: Connection, user_id: str) -> None:
 
 
 def plain_name(name: str, *, strict: bool = True) -> str:
-    """A name as it is kept: without capitals, and white space at its ends."""
+    """A name in its stored form: case-folded, without surrounding white space."""
     plain = name.strip().casefold()
-    bad = not plain or len(plain) > LONGEST_NAME or any(map(_odd, plain))
+    bad = not plain or len(plain) > MAX_NAME_CHARS or any(map(_not_allowed, plain))
     if strict and bad:
         raise RequestError(
-            f"{name!r} is no name for a user or a group",
-            hint=f"1 to {LONGEST_NAME} letters, digits and marks, without white space",
+            f"{name!r} is not a valid name for a user or a group",
+            hint=f"use 1 to {MAX_NAME_CHARS} letters, digits and marks, without white space",
         )
     return plain
 
 
-def _odd(letter: str) -> bool:
+def _not_allowed(letter: str) -> bool:
     return letter.isspace() or not letter.isprintable()
 
 
@@ -188,131 +188,131 @@ def _users() -> Any:
     return select(*COLUMNS, LOCAL)
 
 
-def made_user(row: Any) -> User:
-    """The user that a row of ``COLUMNS`` and ``LOCAL`` holds."""
+def user_of(row: Any) -> User:
+    """Build a user from a row of ``COLUMNS`` and ``LOCAL``."""
     names = [column.name for column in COLUMNS]
     return User(**{name: getattr(row, name) for name in names}, local=bool(row.local))
 
 
-SHORTEST, LONGEST = 10, 1_000  # characters
+MIN_CHARS, MAX_CHARS = 10, 1_000  # characters
 _HASHER = PasswordHasher()
-_nobody: dict[str, str] = {}
+_unknown_user: dict[str, str] = {}
 
 
-def hashed(password: str) -> str:
-    """What is kept of a password."""
+def hash_password(password: str) -> str:
+    """The hash of a password, as stored."""
     return _HASHER.hash(password)
 
 
-def fits(kept: str, password: str) -> bool:
-    """Whether a password is the one of which ``kept`` was kept; as long for one that is empty."""
-    against = kept or _nobodys()
+def matches_hash(stored_hash: str, password: str) -> bool:
+    """Whether a password matches the hash ``stored_hash``; takes equally long for an empty hash."""
+    checked_hash = stored_hash or _unknown_user_hash()
     try:
-        _HASHER.verify(against, password[:LONGEST])
+        _HASHER.verify(checked_hash, password[:MAX_CHARS])
     except (VerificationError, InvalidHashError):
         return False
-    return bool(kept)
+    return bool(stored_hash)
 
 
-def outdated(kept: str) -> bool:
-    """Whether ``kept`` was made with weaker parameters than those of today."""
-    return _HASHER.check_needs_rehash(kept)
+def needs_rehash(stored_hash: str) -> bool:
+    """Whether the hash ``stored_hash`` was made with other parameters than the current ones."""
+    return _HASHER.check_needs_rehash(stored_hash)
 
 
 def check_password(password: str, name: str) -> None:
-    """Refuse what is no password."""
-    if len(password) < SHORTEST:
+    """Raise when a password is too short, too long or too easy to guess."""
+    if len(password) < MIN_CHARS:
         raise RequestError(
-            f"the password has fewer than {SHORTEST} characters", hint="take a few words"
+            f"the password has fewer than {MIN_CHARS} characters", hint="use several words"
         )
-    if len(password) > LONGEST:
-        raise RequestError(f"the password has more than {LONGEST} characters", hint="shorten it")
+    if len(password) > MAX_CHARS:
+        raise RequestError(f"the password has more than {MAX_CHARS} characters", hint="shorten it")
     if password.casefold() == name.casefold() or len(set(password)) < 4:
         raise RequestError(
-            "the password is the name, or the same few characters", hint="take a few words"
+            "the password is the name, or repeats a few characters", hint="use several words"
         )
 
 
-def _nobodys() -> str:
-    """The hash of a password that nobody has."""
-    if "hash" not in _nobody:
-        _nobody["hash"] = hashed("of nobody at all")
-    return _nobody["hash"]
+def _unknown_user_hash() -> str:
+    """The hash to verify against when the user is unknown."""
+    if "hash" not in _unknown_user:
+        _unknown_user["hash"] = hash_password("of nobody at all")
+    return _unknown_user["hash"]
 
 
 class Groups(CataloguePart):
-    """Users that share grants."""
+    """Groups of users that share grants."""
 
-    def every(self) -> list[UserGroup]:
+    def list_all(self) -> list[UserGroup]:
         """All groups with the names of their members, by name."""
-        inside = (
+        membership = (
             select(group_members.c.group_id, users.c.name)
             .join(users, users.c.id == group_members.c.user_id)
             .order_by(users.c.name)
         )
         members: dict[str, list[str]] = {}
-        for row in self._rows(inside):
+        for row in self._rows(membership):
             members.setdefault(row.group_id, []).append(row.name)
-        shown = select(user_groups.c.id, user_groups.c.name, user_groups.c.source)
-        found = self._rows(shown.order_by(user_groups.c.name))
-        return [UserGroup(**row._mapping, members=tuple(members.get(row.id, ()))) for row in found]
+        statement = select(user_groups.c.id, user_groups.c.name, user_groups.c.source)
+        rows = self._rows(statement.order_by(user_groups.c.name))
+        return [UserGroup(**row._mapping, members=tuple(members.get(row.id, ()))) for row in rows]
 
     def named(self, name: str) -> UserGroup:
-        """The group of that name."""
-        wanted = plain_name(name)
-        found = next((one for one in self.every() if one.name == wanted), None)
-        if found is None:
+        """The group with this name; raises UnknownNameError when there is none."""
+        stored_name = plain_name(name)
+        match = next((group for group in self.list_all() if group.name == stored_name), None)
+        if match is None:
             raise UnknownNameError(
-                f"there is no group named {name!r}", hint="'wellread users group' shows them"
+                f"there is no group named {name!r}", hint="'wellread users group' lists all groups"
             )
-        return found
+        return match
 
     def of(self, user_id: str) -> list[UserGroup]:
         """The groups that a user is in."""
-        mine = select(group_members.c.group_id).where(group_members.c.user_id == user_id)
-        ids = set(self._values(mine))
-        return [one for one in self.every() if one.id in ids]
+        statement = select(group_members.c.group_id).where(group_members.c.user_id == user_id)
+        ids = set(self._values(statement))
+        return [group for group in self.list_all() if group.id in ids]
 
     def add(self, name: str) -> UserGroup:
-        """Make a group."""
+        """Create a group."""
         with self._database.write() as connection:
             name = plain_name(name)
-            if connection.execute(select(user_groups.c.id).where(_called(name))).first():
-                raise RequestError(f"there is a group named {name!r} already")
-            return UserGroup(id=_make(connection, name, ""), name=name)
+            if connection.execute(select(user_groups.c.id).where(_is_named(name))).first():
+                raise RequestError(f"a group named {name!r} already exists")
+            return UserGroup(id=_make_group(connection, name, ""), name=name)
 
     def remove(self, group_id: str) -> None:
         """Remove a group with its grants; its members stay."""
         self._run(delete(user_groups).where(user_groups.c.id == group_id))
 
     def join(self, group_id: str, user_id: str) -> None:
-        """Put a user into a group."""
-        self._run(_left(group_id, user_id), _joined(group_id, user_id, ""))
+        """Add a user to a group."""
+        self._run(_delete_member(group_id, user_id), _insert_member(group_id, user_id, ""))
 
     def leave(self, group_id: str, user_id: str) -> None:
-        """Take a user out of a group."""
-        self._run(_left(group_id, user_id))
+        """Remove a user from a group."""
+        self._run(_delete_member(group_id, user_id))
 
 
-def follow_provider(connection: Connection, user_id: str, names: Iterable[str]) -> None:
-    """Put a user into the groups that an identity provider names, and out of its other ones.
+def set_provider_groups(connection: Connection, user_id: str, names: Iterable[str]) -> None:
+    """Set a user's memberships from an identity provider to the groups that it names.
 
-    Groups that are not there are made. Memberships that were given here stay.
+    Missing groups are created. Memberships that an admin gave stay.
     """
-    mine = (group_members.c.user_id == user_id, group_members.c.source == OIDC)
-    connection.execute(delete(group_members).where(*mine))
+    from_provider = (group_members.c.user_id == user_id, group_members.c.source == OIDC)
+    connection.execute(delete(group_members).where(*from_provider))
     for name in dict.fromkeys(names):
-        known = connection.execute(select(user_groups.c.id).where(_called(name))).scalar()
-        group_id = known or _make(connection, name, OIDC)
-        here = (group_members.c.group_id == group_id, group_members.c.user_id == user_id)
-        if connection.execute(select(group_members).where(*here)).first() is None:
-            connection.execute(_joined(group_id, user_id, OIDC))
+        existing = connection.execute(select(user_groups.c.id).where(_is_named(name))).scalar()
+        group_id = existing or _make_group(connection, name, OIDC)
+        is_member = (group_members.c.group_id == group_id, group_members.c.user_id == user_id)
+        if connection.execute(select(group_members).where(*is_member)).first() is None:
+            connection.execute(_insert_member(group_id, user_id, OIDC))
 
 
 class Grants(CataloguePart):
-    """Which collections are open to whom."""
+    """The rights of users and groups on collections."""
 
-    def every(self) -> list[Grant]:
+    def list_all(self) -> list[Grant]:
         """All grants, by collection and name."""
         statement = (
             select(
@@ -336,47 +336,47 @@ class Grants(CataloguePart):
         ]
 
     def give(self, collection: str, role: Role, *, user_id: str = "", group_id: str = "") -> None:
-        """Open a collection (``*``: all) to a user or a group, in place of an earlier grant."""
+        """Grant a user or a group a role on a collection (``*``: all), replacing earlier grants."""
         row = {"user_id": user_id or None, "group_id": group_id or None}
         self._run(
-            _grant(collection, user_id, group_id),
+            _delete_grant(collection, user_id, group_id),
             insert(grants).values(collection=collection, role=role, **row),
         )
 
     def take(self, collection: str, *, user_id: str = "", group_id: str = "") -> bool:
-        """Close it again; whether there was such a grant."""
+        """Revoke a grant; return whether it existed."""
         with self._database.write() as connection:
-            return connection.execute(_grant(collection, user_id, group_id)).rowcount > 0
+            return connection.execute(_delete_grant(collection, user_id, group_id)).rowcount > 0
 
 
-def _called(name: str) -> Any:
+def _is_named(name: str) -> Any:
     return user_groups.c.name == name
 
 
-def _make(connection: Connection, name: str, source: str) -> str:
-    made = random_id("grp")
-    connection.execute(insert(user_groups), {"id": made, "name": name, "source": source})
-    return made
+def _make_group(connection: Connection, name: str, source: str) -> str:
+    group_id = random_id("grp")
+    connection.execute(insert(user_groups), {"id": group_id, "name": name, "source": source})
+    return group_id
 
 
-def _left(group_id: str, user_id: str) -> Any:
-    mine = (group_members.c.group_id == group_id, group_members.c.user_id == user_id)
-    return delete(group_members).where(*mine)
+def _delete_member(group_id: str, user_id: str) -> Any:
+    is_member = (group_members.c.group_id == group_id, group_members.c.user_id == user_id)
+    return delete(group_members).where(*is_member)
 
 
-def _joined(group_id: str, user_id: str, source: str) -> Any:
+def _insert_member(group_id: str, user_id: str, source: str) -> Any:
     row = {"group_id": group_id, "user_id": user_id, "source": source}
     return insert(group_members).values(**row)
 
 
-def _grant(collection: str, user_id: str, group_id: str) -> Any:
-    held = grants.c.user_id == user_id if user_id else grants.c.group_id == group_id
-    return delete(grants).where(grants.c.collection == collection, held)
+def _delete_grant(collection: str, user_id: str, group_id: str) -> Any:
+    for_holder = grants.c.user_id == user_id if user_id else grants.c.group_id == group_id
+    return delete(grants).where(grants.c.collection == collection, for_holder)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identity:
-    """What a provider says of somebody."""
+    """A user as an identity provider describes them."""
 
     issuer: str
     subject: str
@@ -385,17 +385,17 @@ class Identity:
 
 
 class ProviderUsers(CataloguePart):
-    """Accounts without a password here."""
+    """Accounts that sign in through an identity provider and have no password here."""
 
     def enter(self, identity: Identity, role: Role | None) -> User | None:
-        """The account of somebody who has come from the provider, in its groups of today.
+        """The account for a provider's identity, created if ``role`` is set, with groups updated.
 
-        An account with a password is never taken for theirs, whatever its name.
+        An account with a password is never used, even if it has the same name.
         """
-        known = (users.c.issuer == identity.issuer, users.c.subject == identity.subject)
+        is_identity = (users.c.issuer == identity.issuer, users.c.subject == identity.subject)
         with self._database.write() as connection:
-            row = connection.execute(select(*COLUMNS, LOCAL).where(*known)).first()
-            user = made_user(row) if row else None
+            row = connection.execute(select(*COLUMNS, LOCAL).where(*is_identity)).first()
+            user = user_of(row) if row else None
             if user is None and role is not None:
                 user = make_user(
                     connection,
@@ -407,37 +407,37 @@ class ProviderUsers(CataloguePart):
             if user is None or user.disabled:
                 return None
             if identity.groups is not None:
-                follow_provider(connection, user.id, _plain(identity.groups))
+                set_provider_groups(connection, user.id, _valid_names(identity.groups))
             return user
 
 
-def _free_name(connection: Connection, wanted: str) -> str:
-    """The name, or the name with a number where somebody has it."""
-    (name,) = _plain((wanted,)) or ("user",)
+def _free_name(connection: Connection, name_wanted: str) -> str:
+    """``name_wanted`` as a valid name, with a number appended when it is taken."""
+    (name,) = _valid_names((name_wanted,)) or ("user",)
     taken = set(connection.execute(select(users.c.name)).scalars())
-    number, free = 1, name
-    while free in taken:
+    number, candidate = 1, name
+    while candidate in taken:
         number += 1
-        free = f"{name}-{number}"
-    return free
+        candidate = f"{name}-{number}"
+    return candidate
 
 
-def _plain(names: Sequence[str]) -> tuple[str, ...]:
-    """Names of elsewhere as ours are: without capitals and white space."""
-    made = ("-".join(name.casefold().split())[: LONGEST_NAME - 5] for name in names)
-    return tuple(dict.fromkeys(one for one in made if one and one.isprintable()))
+def _valid_names(names: Sequence[str]) -> tuple[str, ...]:
+    """A provider's names in our form: case-folded, with hyphens in place of white space."""
+    valid_names = ("-".join(name.casefold().split())[: MAX_NAME_CHARS - 5] for name in names)
+    return tuple(dict.fromkeys(made for made in valid_names if made and made.isprintable()))
 
 
 class RightsReads(CataloguePart):
-    """Rights as they are now: what is taken away is gone at the next look."""
+    """Reads current rights, so that a revoked right has no effect on the next request."""
 
     def of(self, user: User, key: ApiKey | None = None, session_id: str = "") -> Rights:
-        """What the user may do, or their key, which never may more."""
+        """The rights of a user, or of a user's key, which are never more than the user's."""
         with self._database.read() as connection:
             reads, edits = _collections(connection, user)
         limited = key is not None and key.collections is not None
         if key is not None and key.collections is not None:
-            reads, edits = (_within(held, key.collections) for held in (reads, edits))
+            reads, edits = (_within(collections, key.collections) for collections in (reads, edits))
         scopes = SCOPES_OF[user.role]
         return Rights(
             user=user,
@@ -449,35 +449,35 @@ class RightsReads(CataloguePart):
         )
 
     def asker_of(self, user: User) -> Asker:
-        """Who the user is when they ask, and what they may read."""
+        """The user as an asker, with the collections that they may read."""
         return self.of(user).asker
 
 
 def local_rights(asker: Asker) -> Rights:
-    """All rights: of whoever sits at the machine."""
+    """All rights, for commands run on the machine itself."""
     return Rights(user=None, asker=asker, edits=EVERYTHING, scopes=SCOPES_OF["admin"])
 
 
 def _collections(
     connection: Connection, user: User
 ) -> tuple[frozenset[str] | Everything, frozenset[str] | Everything]:
-    """What the user may read, and what they may change."""
+    """The collections that the user may read, and those that they may edit."""
     if user.role == "admin":
         return EVERYTHING, EVERYTHING
-    mine = select(group_members.c.group_id).where(group_members.c.user_id == user.id)
-    held = or_(grants.c.user_id == user.id, grants.c.group_id.in_(mine))
-    given = connection.execute(select(grants.c.collection, grants.c.role).where(held)).all()
-    names = {row.collection for row in given}
-    # Only an admin reads everything: to anybody else "all" is a list that is made anew each time.
+    group_ids = select(group_members.c.group_id).where(group_members.c.user_id == user.id)
+    for_user = or_(grants.c.user_id == user.id, grants.c.group_id.in_(group_ids))
+    rows = connection.execute(select(grants.c.collection, grants.c.role).where(for_user)).all()
+    names = {row.collection for row in rows}
+    # Only admins read everything; for other users "all" is the current list of collections.
     reads = frozenset(collection_names(connection)) if ALL in names else frozenset(names)
-    changed = {row.collection for row in given if _least(user.role, row.role) != "reader"}
-    return reads, EVERYTHING if ALL in changed else frozenset(changed)
+    editable = {row.collection for row in rows if _lower_role(user.role, row.role) != "reader"}
+    return reads, EVERYTHING if ALL in editable else frozenset(editable)
 
 
-def _within(held: frozenset[str] | Everything, names: Iterable[str]) -> frozenset[str]:
-    wanted = frozenset(names)
-    return wanted if isinstance(held, Everything) else held & wanted
+def _within(collections: frozenset[str] | Everything, names: Iterable[str]) -> frozenset[str]:
+    allowed = frozenset(names)
+    return allowed if isinstance(collections, Everything) else collections & allowed
 
 
-def _least(one: Role, other: Role) -> Role:
-    return min(one, other, key=ROLES.index)
+def _lower_role(role: Role, other: Role) -> Role:
+    return min(role, other, key=ROLES.index)

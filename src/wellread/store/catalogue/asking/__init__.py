@@ -1,1 +1,1 @@
-"""Answers, sessions, calls of models, and the removal of deleted words from them."""
+"""Answers, sessions and research runs, and the removal of deleted documents from them."""

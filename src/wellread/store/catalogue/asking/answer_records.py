@@ -1,10 +1,10 @@
-"""Answers that were given: recorded, found again, turns of sessions, and stale when sources change.
+"""Stores answers, conversation sessions and the answer cache, and marks answers stale.
 
-A turn is the recorded answer that bears the session's id, so what is forgotten in an answer is
-forgotten in the conversation. Every read and every removal names the owner: a session of somebody
-else is the same as none. The key of an answer that may be given again hangs on everything it was
-made from, and says nothing of the question. The entry goes with its answer, and when that becomes
-stale; as keys hold the day, entries of earlier days are dropped.
+A turn of a session is the stored answer with the session's id, so redacting an answer redacts the
+conversation. Every read and removal takes the owner: a session of another user is treated as
+unknown. A cache key depends on everything that the answer was made from and does not reveal the
+question. A cache entry is deleted with its answer, and when the answer becomes stale; since keys
+include the day, older entries are deleted too.
 """
 
 from __future__ import annotations
@@ -29,92 +29,86 @@ from sqlalchemy import (
 
 from wellread.codec import storable
 from wellread.identity import tagged_hash
-from wellread.store.catalogue.accounts.sign_in_records import note_asked
+from wellread.store.catalogue.accounts.sign_in_records import log_answer
 from wellread.store.catalogue.asking.answer_removal import (
-    answers_on,
+    answers_citing,
     forget_conversation,
     forget_questions,
-    forgotten,
+    redact_answer,
 )
 from wellread.store.catalogue.asking.answer_rows import (
     NAMED,
-    Kept,
+    AnswerRecord,
     RemovedWords,
     forget_cached,
-    kept_answers,
-    kept_form,
-    note_read,
-    renew_facts,
+    plain_answer,
+    read_answers,
+    read_records,
+    record_collections,
+    refresh_facts,
     rewrite_rows,
-    shown,
-    shown_answers,
+    to_record,
     write_rows,
 )
 from wellread.store.catalogue.documents.lookup import property_of, put_properties
 from wellread.store.catalogue.documents.reindexing import SWITCHES, note_deletion
-from wellread.store.schema.database import CataloguePart, Folded, chunks, made_of, writing
+from wellread.store.schema.database import Casefold, CataloguePart, chunks, rows_to_values, writing
 from wellread.store.schema.stored_values import StoredAnswer
-from wellread.store.schema.tables import (
-    answers,
-    cached_answers,
-    properties,
-    sessions,
-    vector_debts,
-)
-from wellread.text.sentences import shortened
+from wellread.store.schema.tables import answers, cached_answers, properties, sessions, vector_debts
+from wellread.text.sentences import shorten
 from wellread.values.answers import Answer
 
 FACTS = [answers.c[name] for name in StoredAnswer.__dataclass_fields__]
-TITLE = 80  # characters of a first question that name a session
+MAX_TITLE_CHARS = 80  # characters of the first question that become a session's title
 
 
 def record_answer(connection: Connection, answer: Answer, read: Iterable[str] = ()) -> None:
-    """Keep ``answer`` with the spans that it cites; one of the same id is replaced.
+    """Store ``answer`` with the spans that it cites, replacing an answer with the same id.
 
-    It is stale from the start when a source changed or went while it was being written. Its
-    session is made when there is none yet.
+    It is stored as stale when a source changed or was removed while it was being written. Its
+    session is created when it does not exist.
     """
-    kept = as_it_stands(connection, answer)
+    record = current_record(connection, answer)
     now = datetime.now(UTC)
-    write_rows(connection, kept, now)
-    note_read(connection, answer.id, now, read)
-    shown = [row["document_id"] for row in kept.rows if not row["shape"]]
-    note_asked(connection, answer.owner, answer.id, shown)
-    _seen(connection, answer, now)
+    write_rows(connection, record, now)
+    record_collections(connection, answer.id, now, read)
+    document_ids = [row["document_id"] for row in record.rows if not row["shape"]]
+    log_answer(connection, answer.owner, answer.id, document_ids)
+    _touch_session(connection, answer, now)
 
 
 def rewrite_answer(connection: Connection, answer: Answer, *, stale: bool) -> None:
-    """Keep ``answer`` as it was found to be now, in place of what was recorded of it."""
-    kept = as_it_stands(connection, answer)
-    kept.stale = kept.stale or stale
-    rewrite_rows(connection, kept)
+    """Replace the stored answer by ``answer``."""
+    record = current_record(connection, answer)
+    record.stale = record.stale or stale
+    rewrite_rows(connection, record)
 
 
-def as_it_stands(connection: Connection, answer: Answer) -> Kept:
-    """The answer to keep, without what is not there any more; stale where that was something."""
-    kept = kept_form(connection, answer)
-    lost = {row["document_id"]: "" for row in kept.rows if row["live"] is None}
-    kept.stale = any(row["version"] not in (NAMED, row["live"]) for row in kept.rows)
-    if lost:
-        quotes = [one.quote for one in answer.citations if one.document_id in lost]
-        forgotten(kept, RemovedWords(quotes), lost)
-    return kept
+def current_record(connection: Connection, answer: Answer) -> AnswerRecord:
+    """The stored form of ``answer``: removed documents redacted, stale when sources changed."""
+    record = to_record(connection, answer)
+    removed = {row["document_id"]: "" for row in record.rows if row["live"] is None}
+    record.stale = any(row["version"] not in (NAMED, row["live"]) for row in record.rows)
+    if removed:
+        quotes = [cited.quote for cited in answer.citations if cited.document_id in removed]
+        redact_answer(record, RemovedWords(quotes), removed)
+    return record
 
 
-def _seen(connection: Connection, answer: Answer, now: datetime) -> None:
-    """The session of ``answer`` was used; its first question names it."""
+def _touch_session(connection: Connection, answer: Answer, now: datetime) -> None:
+    """Update the session of ``answer``, or create it with the question as its title."""
     if not answer.session_id:
         return
-    mine = (sessions.c.id == answer.session_id, sessions.c.owner == answer.owner)
-    done = connection.execute(update(sessions).where(*mine).values(seen_at=now))
-    if done.rowcount:
+    is_session = (sessions.c.id == answer.session_id, sessions.c.owner == answer.owner)
+    result = connection.execute(update(sessions).where(*is_session).values(seen_at=now))
+    if result.rowcount:
         return
     connection.execute(
         insert(sessions),
         {
             "id": answer.session_id,
             "owner": answer.owner,
-            "title": shortened(answer.question, TITLE),
+            "title": shorten(answer.question, MAX_TITLE_CHARS),
             "created_at": now,
             "seen_at": now,
         },
@@ -122,42 +116,42 @@ def _seen(connection: Connection, answer: Answer, now: datetime) -> None:
 
 
 def find_answer(connection: Connection, answer_id: str) -> Answer | None:
-    """The whole answer."""
-    return shown_answers(connection, [answer_id]).get(answer_id)
+    """The complete answer with this id, or None."""
+    return read_answers(connection, [answer_id]).get(answer_id)
 
 
 def list_answers(connection: Connection, limit: int = 100) -> list[StoredAnswer]:
-    """Facts about the newest answers, newest first."""
+    """The facts of the newest answers, newest first."""
     order = (answers.c.created_at.desc(), answers.c.id)
     statement = select(*FACTS).order_by(*order).limit(limit)
-    return made_of(StoredAnswer, connection.execute(statement))
+    return rows_to_values(StoredAnswer, connection.execute(statement))
 
 
 def mark_stale(connection: Connection, document_ids: Iterable[str]) -> None:
-    """The answers that rest on these documents are stale: each keeps what it said and quoted."""
-    resting = answers_on(connection, document_ids)
+    """Mark the answers that cite these documents as stale, and remove them from the cache."""
+    resting = answers_citing(connection, document_ids)
     for ids in chunks(resting):
         connection.execute(update(answers).where(answers.c.id.in_(ids)).values(stale=True))
     forget_cached(connection, resting)
 
 
-def file_again(connection: Connection, document_ids: Iterable[str]) -> None:
-    """Documents are filed otherwise: so are the answers that rest on them."""
-    resting = answers_on(connection, document_ids)
+def refresh_figures(connection: Connection, document_ids: Iterable[str]) -> None:
+    """Update the figures of answers that cite these documents after a change of their facts."""
+    resting = answers_citing(connection, document_ids)
     moments = select(answers.c.id, answers.c.created_at)
     for ids in chunks(resting):
-        kept = kept_answers(connection, ids)
+        records = read_records(connection, ids)
         for row in connection.execute(moments.where(answers.c.id.in_(ids))).all():
-            renew_facts(connection, kept[row.id], row.created_at)
+            refresh_facts(connection, records[row.id], row.created_at)
 
 
-TAG = "ans_"  # with which the id of every answer begins
-_MEANING = str.maketrans({mark: f"/{mark}" for mark in "/%_"})  # what LIKE takes for more
+ID_PREFIX = "ans_"  # the prefix of every answer id
+_ESCAPES = str.maketrans({mark: f"/{mark}" for mark in "/%_"})  # escapes wildcards of LIKE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionFacts:
-    """A conversation."""
+    """A conversation session, with its number of turns."""
 
     id: str
     title: str
@@ -173,111 +167,111 @@ class Sessions(CataloguePart):
 
     def known(self, session_id: str, owner: str) -> bool:
         """Whether the owner has a session with this id."""
-        return bool(self._rows(_of(session_id, owner)))
+        return bool(self._rows(_session_id(session_id, owner)))
 
     def of(self, owner: str, limit: int = 100, offset: int = 0) -> list[SessionFacts]:
-        """The owner's sessions, the one used last first."""
+        """The owner's sessions, most recently used first."""
         return self.search(owner, "", limit, offset)
 
     def search(
         self, owner: str, words: str, limit: int = 100, offset: int = 0
     ) -> list[SessionFacts]:
-        """The owner's sessions that have all of ``words``, the one used last first.
+        """The owner's sessions that contain all of ``words``, most recently used first.
 
-        A word may stand in the title, in a question or in an answer, also as a part of a longer
-        one; capitals make no difference. Without words all sessions are found.
+        A word may occur in the title, a question or an answer, also inside a longer word, in any
+        case. Without words all sessions are returned.
         """
-        wanted = [_has(word) for word in dict.fromkeys(storable(words).split())]
+        has_words = [_contains(word) for word in dict.fromkeys(storable(words).split())]
         order = (sessions.c.seen_at.desc(), sessions.c.id)
-        statement = _session_facts().where(sessions.c.owner == owner, *wanted).order_by(*order)
-        return made_of(SessionFacts, self._rows(statement.limit(limit).offset(offset)))
+        statement = _session_facts().where(sessions.c.owner == owner, *has_words).order_by(*order)
+        return rows_to_values(SessionFacts, self._rows(statement.limit(limit).offset(offset)))
 
     def rename(self, session_id: str, owner: str, title: str) -> bool:
-        """Call a session ``title`` from now on, in one line; whether the owner has it."""
-        mine = (sessions.c.id == session_id, sessions.c.owner == owner)
-        named = update(sessions).where(*mine).values(title=" ".join(storable(title).split()))
+        """Set the title of a session, as one line; return whether the owner has the session."""
+        is_session = (sessions.c.id == session_id, sessions.c.owner == owner)
+        query = update(sessions).where(*is_session).values(title=" ".join(storable(title).split()))
         with self._database.write() as connection:
-            return connection.execute(named).rowcount > 0
+            return connection.execute(query).rowcount > 0
 
     def session(self, session_id: str, owner: str) -> SessionFacts | None:
         """One session of the owner, or None."""
-        mine = (sessions.c.id == session_id, sessions.c.owner == owner)
-        found = made_of(SessionFacts, self._rows(_session_facts().where(*mine)))
-        return found[0] if found else None
+        is_session = (sessions.c.id == session_id, sessions.c.owner == owner)
+        facts = rows_to_values(SessionFacts, self._rows(_session_facts().where(*is_session)))
+        return facts[0] if facts else None
 
     def turns(self, session_id: str, owner: str, most: int) -> list[Answer]:
-        """The first turn and those after it up to the newest, ``most`` in all, oldest first."""
+        """The first turn and the newest turns, at most ``most`` in all, oldest first."""
         order = (answers.c.created_at, answers.c.id)
-        mine = select(answers.c.id).where(
+        turn_ids = select(answers.c.id).where(
             answers.c.session_id == session_id, answers.c.owner == owner
         )
-        newest = mine.order_by(*(each.desc() for each in order)).limit(most)
+        newest = turn_ids.order_by(*(column.desc() for column in order)).limit(most)
         with self._database.read() as connection:
             ids = list(connection.execute(newest).scalars())[::-1]
-            first = connection.execute(mine.order_by(*order).limit(1)).scalar()
+            first = connection.execute(turn_ids.order_by(*order).limit(1)).scalar()
             if first is not None and first not in ids:
                 ids[0] = first
-            found = shown_answers(connection, ids)
-        return [found[known] for known in ids]
+            answers_by_id = read_answers(connection, ids)
+        return [answers_by_id[answer_id] for answer_id in ids]
 
     def remove(self, session_id: str, owner: str) -> int | None:
-        """Remove a session with its answers, and what only they left; how many answers.
+        """Remove a session with its answers and their traces; return the number of answers.
 
-        That are the gaps that they filed, reports and plans of research, and what people were told
-        of feedback on them. None when the owner has no such session.
+        The traces are the gaps that the answers filed, their research runs, and notices about
+        feedback on them. Return None when the owner has no such session.
         """
-        mine = (answers.c.session_id == session_id, answers.c.owner == owner)
+        in_session = (answers.c.session_id == session_id, answers.c.owner == owner)
         with self._database.write() as connection:
-            if connection.execute(_of(session_id, owner)).first() is None:
+            if connection.execute(_session_id(session_id, owner)).first() is None:
                 return None
-            ids = connection.execute(select(answers.c.id).where(*mine)).scalars().all()
-            asked = [shown(gone) for gone in kept_answers(connection, ids).values()]
+            ids = connection.execute(select(answers.c.id).where(*in_session)).scalars().all()
+            bodies = [plain_answer(record) for record in read_records(connection, ids).values()]
             forget_conversation(connection, session_id, owner, ids)
-            connection.execute(delete(answers).where(*mine))
-            held = (sessions.c.id == session_id, sessions.c.owner == owner)
-            connection.execute(delete(sessions).where(*held))
-            forget_questions(connection, asked)
+            connection.execute(delete(answers).where(*in_session))
+            is_session = (sessions.c.id == session_id, sessions.c.owner == owner)
+            connection.execute(delete(sessions).where(*is_session))
+            forget_questions(connection, bodies)
             note_deletion(connection)
         self._database.forget_deleted()
-        return len(asked)
+        return len(bodies)
 
     # --- answers ---
 
     def answers(self, owner: str, limit: int = 100, offset: int = 0) -> list[StoredAnswer]:
-        """Facts about the owner's answers, newest first."""
+        """The facts of the owner's answers, newest first."""
         order = (answers.c.created_at.desc(), answers.c.id)
         statement = select(*FACTS).where(answers.c.owner == owner).order_by(*order)
-        return made_of(StoredAnswer, self._rows(statement.limit(limit).offset(offset)))
+        return rows_to_values(StoredAnswer, self._rows(statement.limit(limit).offset(offset)))
 
     def answer(self, answer_id: str, owner: str) -> tuple[StoredAnswer, Answer] | None:
-        """The owner's answer of that id, with its facts, or None."""
-        return self._only(owner, answers.c.id == answer_id)
+        """The owner's answer with this id and its facts, or None."""
+        return self._single(owner, answers.c.id == answer_id)
 
-    def answer_beginning(self, start: str, owner: str) -> tuple[StoredAnswer, Answer] | None:
-        """The owner's only answer whose id begins so, with its facts; else None."""
-        begins = [f"{tag}{start.lower()}" for tag in ("", TAG)]
-        named = [answers.c.id.startswith(one, autoescape=True) for one in begins]
-        return self._only(owner, or_(*named))
+    def answer_by_prefix(self, start: str, owner: str) -> tuple[StoredAnswer, Answer] | None:
+        """The owner's answer whose id starts with ``start``; None when none or several match."""
+        prefixes = [f"{tag}{start.lower()}" for tag in ("", ID_PREFIX)]
+        has_prefix = [answers.c.id.startswith(prefix, autoescape=True) for prefix in prefixes]
+        return self._single(owner, or_(*has_prefix))
 
-    def _only(self, owner: str, wanted: ColumnElement[bool]) -> tuple[StoredAnswer, Answer] | None:
-        mine = select(*FACTS).where(wanted, answers.c.owner == owner).limit(2)
+    def _single(self, owner: str, match: ColumnElement[bool]) -> tuple[StoredAnswer, Answer] | None:
+        statement = select(*FACTS).where(match, answers.c.owner == owner).limit(2)
         with self._database.read() as connection:
-            rows = connection.execute(mine).all()
-            whole = find_answer(connection, rows[0].id) if len(rows) == 1 else None
-        return (StoredAnswer(**rows[0]._mapping), whole) if whole else None
+            rows = connection.execute(statement).all()
+            answer = find_answer(connection, rows[0].id) if len(rows) == 1 else None
+        return (StoredAnswer(**rows[0]._mapping), answer) if answer else None
 
     rewrite = writing(rewrite_answer)
 
 
-def _of(session_id: str, owner: str) -> Select[tuple[str]]:
+def _session_id(session_id: str, owner: str) -> Select[tuple[str]]:
     return select(sessions.c.id).where(sessions.c.id == session_id, sessions.c.owner == owner)
 
 
-def _has(word: str) -> ColumnElement[bool]:
-    """Whether the title of a session, or a question or answer of it, has ``word``."""
-    pattern = Folded(literal(f"%{word.translate(_MEANING)}%"))
+def _contains(word: str) -> ColumnElement[bool]:
+    """The condition that a session's title, questions or answers contain ``word``."""
+    pattern = Casefold(literal(f"%{word.translate(_ESCAPES)}%"))
     title, question, text = (
-        Folded(column).like(pattern, escape="/")
+        Casefold(column).like(pattern, escape="/")
         for column in (sessions.c.title, answers.c.question, answers.c.text)
     )
     turns = (answers.c.session_id == sessions.c.id, answers.c.owner == sessions.c.owner)
@@ -299,14 +293,14 @@ def _session_facts() -> Select[tuple[str, str, int, datetime, datetime]]:
     )
 
 
-KEPT = timedelta(days=2)
+CACHE_DAYS = timedelta(days=2)  # keys include the day, so older entries cannot match
 
 
 class AnswerCache(CataloguePart):
-    """Keys to answers."""
+    """Caches answers by key, and computes the stamp that the keys include."""
 
     def find(self, key: str) -> Answer | None:
-        """The answer under ``key``, unless there is none or it is stale."""
+        """The answer under ``key``; None when there is none or it is stale."""
         statement = (
             select(answers.c.id)
             .join(cached_answers, cached_answers.c.answer_id == answers.c.id)
@@ -317,9 +311,9 @@ class AnswerCache(CataloguePart):
             return find_answer(connection, answer_id) if answer_id else None
 
     def record(self, answer: Answer, key: str, read: Iterable[str] = ()) -> None:
-        """Keep an answer as ``Catalogue.record_answer`` does, to be given again under ``key``.
+        """Record an answer as ``Catalogue.record_answer`` does, and cache it under ``key``.
 
-        The last one to come takes the key; answers that are stale by now do not.
+        It replaces an earlier answer under the key; a stale answer is not cached.
         """
         with self._database.write() as connection:
             record_answer(connection, answer, read)
@@ -330,40 +324,39 @@ class AnswerCache(CataloguePart):
             now = datetime.now(UTC)
             row = {"key": key, "answer_id": answer.id, "created_at": now}
             connection.execute(insert(cached_answers), row)
-            _sweep(connection, now)
+            _delete_expired(connection, now)
 
     def stamp(self, scope: Sequence[str]) -> str:
-        """A hash of what is made of documents after they were written, for these collections.
+        """A stamp of everything derived from the documents of these collections.
 
-        Another one after every pass that joined documents (``joined``), whenever vectors are
-        still to come or have come, and when another index goes live.
+        It changes after every linking pass (``joined``), whenever pending vectors are added or
+        completed, and when another index goes live.
         """
-        names = [_counter(collection) for collection in scope]
-        wanted = or_(*(properties.c.key.in_(part) for part in chunks([*names, SWITCHES])))
-        counters = select(properties).where(wanted).order_by(properties.c.key)
+        names = [_counter_key(collection) for collection in scope]
+        is_counter = or_(*(properties.c.key.in_(batch) for batch in chunks([*names, SWITCHES])))
+        counters = select(properties).where(is_counter).order_by(properties.c.key)
         debts = select(func.count(), func.sum(vector_debts.c.passages))
         with self._database.read() as connection:
-            told = [tuple(row) for row in connection.execute(counters)]
-            owed = tuple(connection.execute(debts).one())
-        return tagged_hash("stamp", *scope, str(told), str(owed))
+            counts = [tuple(row) for row in connection.execute(counters)]
+            pending = tuple(connection.execute(debts).one())
+        return tagged_hash("stamp", *scope, str(counts), str(pending))
 
     def joined(self, collection: str) -> None:
-        """What joins the documents of the collection (stories, mentions) has changed."""
-        key = _counter(collection)
+        """Record that the collection's stories or mentions have changed."""
+        key = _counter_key(collection)
         with self._database.write() as connection:
             before = property_of(connection, key) or 0
             put_properties(connection, {key: int(before) + 1})
 
     def clear(self) -> None:
-        """Give no answer again that was given until now."""
+        """Delete all cache entries."""
         self._run(delete(cached_answers))
 
 
-def _sweep(connection: Connection, now: datetime) -> None:
-    """Drop entries that no question can hit any more."""
-    connection.execute(delete(cached_answers).where(cached_answers.c.created_at < now - KEPT))
+def _delete_expired(connection: Connection, now: datetime) -> None:
+    connection.execute(delete(cached_answers).where(cached_answers.c.created_at < now - CACHE_DAYS))
 
 
-def _counter(collection: str) -> str:
-    """Says nothing of the collection, so that nothing of it is left when it is removed."""
+def _counter_key(collection: str) -> str:
+    """A hashed property key, so that a removed collection's name does not remain in it."""
     return tagged_hash("joined", collection)

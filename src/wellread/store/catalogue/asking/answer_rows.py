@@ -1,8 +1,8 @@
-"""An answer as rows: its text and figures, its sentences, and what it cites, lists or names.
+"""Converts answers to database rows and back, redacts removed words, and stores answer figures.
 
-It is kept as it was given, titles of documents included. A row of ``answer_citations`` points to
-each document that it rests on or names, with what the document was called then; so what a removed
-document said, and its title, are found again (``answer_removal``).
+An answer is stored as given, including the titles of documents. Each document that it cites or
+mentions has a row in ``answer_citations`` with the title at that time; so the quotations and the
+title of a removed document can be found again (``answer_removal``).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sqlalchemy import Connection, delete, insert, select, update
 from wellread.codec import from_plain, to_plain
 from wellread.store.catalogue.documents.lookup import VALUES
 from wellread.store.rights import READ
-from wellread.store.schema.database import aside, chunks, rows_in
+from wellread.store.schema.database import chunks, rows_in, without_index
 from wellread.store.schema.stored_values import REMOVED
 from wellread.store.schema.tables import (
     TOTAL,
@@ -38,30 +38,30 @@ from wellread.text.english import NUMBER_WORDS
 from wellread.text.names import singular
 from wellread.text.parsed import parse
 from wellread.text.sentences import sentence_spans
-from wellread.text.words import plain, stem, words_in
+from wellread.text.words import lowercase, stem, words_in
 from wellread.values.answers import CATALOGUE, NOBODY, Answer, Related, VerdictName
 
 Plain = dict[str, Any]
 Change = Callable[[str], str]
-_LISTED = "-"  # the version of a row whose document was not there when it was written
-NAMED = ""  # the version of a row that is only named: nothing of it is quoted or told
+_LISTED = "-"  # the version of a listed document that did not exist when the row was written
+NAMED = ""  # the version of a document that is only mentioned, not quoted or listed
 COLUMNS = ("id", "session_id", "owner", "question", "answered_by", "type", "text")
-_CITED = ("quote", "link", "url", "why", "locator")
-_TOLD = ("title", "kind", "source_type", "published_at", "relevance", "verdict")
-_REPEATING = frozenset({"data_gaps", "standalone"})  # say what was asked
-_PROSE = _REPEATING | {
+_CITATION_COLUMNS = ("quote", "link", "url", "why", "locator")
+_CITATION_FACTS = ("title", "kind", "source_type", "published_at", "relevance", "verdict")
+_QUESTION_FIELDS = frozenset({"data_gaps", "standalone"})  # fields that repeat the question
+_PROSE_FIELDS = _QUESTION_FIELDS | {
     *("about", "failures", "heading", "label", "notes", "reason", "reasoning", "rows"),
     *("suggestions", "title", "why"),
 }
 
 
 @dataclass(slots=True)
-class Kept:
-    """An answer as it is kept.
+class AnswerRecord:
+    """An answer in its stored form.
 
     Attributes:
-        body: the plain answer; a sentence's ``text`` is None where it is what stands at its span.
-        rows: those of ``answer_citations``, by ordinal; those without ``number`` are no citations.
+        body: the plain answer; a sentence's ``text`` is None when it equals the text at its span.
+        rows: the rows of ``answer_citations`` in order; a row with ``number`` 0 is not a citation.
     """
 
     body: Plain
@@ -72,117 +72,117 @@ class Kept:
 # --- reading ---
 
 
-def kept_answers(connection: Connection, answer_ids: Collection[str]) -> dict[str, Kept]:
-    """Answers as they are kept; unknown ones are left out."""
+def read_records(connection: Connection, answer_ids: Collection[str]) -> dict[str, AnswerRecord]:
+    """Answer id to the answer in its stored form; unknown ids are left out."""
     facts = [answers.c[name] for name in (*COLUMNS, "stale", "body")]
-    found: dict[str, Kept] = {}
+    records: dict[str, AnswerRecord] = {}
     for row in rows_in(connection, select(*facts).where(answers.c.id.in_(VALUES)), answer_ids):
         body = {**row.body, **{name: getattr(row, name) for name in COLUMNS}}
-        found[row.id] = Kept(body | {"sentences": [], "citations": []}, row.stale)
-    mine = answer_sentences.c
-    said = select(answer_sentences).where(mine.answer_id.in_(VALUES))
-    for row in rows_in(connection, said.order_by(mine.answer_id, mine.ordinal), found):
+        records[row.id] = AnswerRecord(body | {"sentences": [], "citations": []}, row.stale)
+    columns = answer_sentences.c
+    statement = select(answer_sentences).where(columns.answer_id.in_(VALUES))
+    for row in rows_in(connection, statement.order_by(columns.answer_id, columns.ordinal), records):
         sentence: Plain = dict(row._mapping)
         sentence["span"] = {"start": sentence.pop("start"), "end": sentence.pop("end")}
-        found[row.answer_id].body["sentences"].append(sentence)
+        records[row.answer_id].body["sentences"].append(sentence)
     cited = answer_citations.c
     rows = select(answer_citations).where(cited.answer_id.in_(VALUES))
-    for row in rows_in(connection, rows.order_by(cited.answer_id, cited.ordinal), found):
-        kept, held = found[row.answer_id], dict(row._mapping)
-        kept.rows.append(held)
-        if held["number"]:
-            kept.body["citations"].append(_citation(held))
-    return found
+    for row in rows_in(connection, rows.order_by(cited.answer_id, cited.ordinal), records):
+        record, citation = records[row.answer_id], dict(row._mapping)
+        record.rows.append(citation)
+        if citation["number"]:
+            record.body["citations"].append(_citation(citation))
+    return records
 
 
 def _citation(row: Plain) -> Plain:
     return {
         **row["told"],
-        **{name: row[name] for name in ("document_id", "version", *_CITED)},
+        **{name: row[name] for name in ("document_id", "version", *_CITATION_COLUMNS)},
         "id": row["number"],
         "source_span": {"start": row["start"], "end": row["end"]},
         "answer_span": {"start": row["answer_start"], "end": row["answer_end"]},
     }
 
 
-def shown_answers(connection: Connection, answer_ids: Collection[str]) -> dict[str, Answer]:
-    """Whole answers by id; unknown ones are left out."""
-    kept = kept_answers(connection, answer_ids)
-    return {answer_id: from_plain(Answer, shown(answer)) for answer_id, answer in kept.items()}
+def read_answers(connection: Connection, answer_ids: Collection[str]) -> dict[str, Answer]:
+    """Answer id to the complete answer; unknown ids are left out."""
+    records = read_records(connection, answer_ids)
+    return {answer_id: from_plain(Answer, plain_answer(row)) for answer_id, row in records.items()}
 
 
-def shown(kept: Kept) -> Plain:
-    """The plain answer with the words of every sentence."""
-    text = kept.body["text"]
+def plain_answer(record: AnswerRecord) -> Plain:
+    """The plain answer with the texts of all its sentences."""
+    text = record.body["text"]
     sentences = [
-        one if one["text"] is not None else {**one, "text": text[slice(*_ends(one))]}
-        for one in kept.body["sentences"]
+        part if part["text"] is not None else {**part, "text": text[slice(*_span_ends(part))]}
+        for part in record.body["sentences"]
     ]
-    return {**kept.body, "sentences": sentences}
+    return {**record.body, "sentences": sentences}
 
 
-def _ends(sentence: Plain) -> tuple[int, int]:
+def _span_ends(sentence: Plain) -> tuple[int, int]:
     return sentence["span"]["start"], sentence["span"]["end"]
 
 
 # --- writing ---
 
 
-def write_rows(connection: Connection, kept: Kept, at: datetime) -> None:
-    """Write an answer's rows in place of those that it had; ``at``: when it was given."""
-    answer_id = kept.body["id"]
+def write_rows(connection: Connection, record: AnswerRecord, at: datetime) -> None:
+    """Insert an answer that was given at ``at``, replacing an earlier one with its id."""
+    answer_id = record.body["id"]
     connection.execute(delete(answers).where(answers.c.id == answer_id))
-    connection.execute(insert(answers), _answer_row(kept) | {"created_at": at})
-    _write_parts(connection, kept)
-    renew_facts(connection, kept, at)
+    connection.execute(insert(answers), _answer_row(record) | {"created_at": at})
+    _write_parts(connection, record)
+    refresh_facts(connection, record, at)
 
 
-def rewrite_rows(connection: Connection, kept: Kept) -> None:
-    """Write what an answer is now over its rows; a stale one is not given again."""
-    answer_id = kept.body["id"]
-    mine, given = answers.c.id == answer_id, select(answers.c.created_at)
-    connection.execute(update(answers).where(mine).values(_answer_row(kept)))
+def rewrite_rows(connection: Connection, record: AnswerRecord) -> None:
+    """Update the rows of an answer; remove it from the answer cache when it is stale."""
+    answer_id = record.body["id"]
+    is_answer, created_at = answers.c.id == answer_id, select(answers.c.created_at)
+    connection.execute(update(answers).where(is_answer).values(_answer_row(record)))
     for table in (answer_sentences, answer_citations):
         connection.execute(delete(table).where(table.c.answer_id == answer_id))
-    _write_parts(connection, kept)
-    renew_facts(connection, kept, connection.execute(given.where(mine)).scalar_one())
-    if kept.stale:
+    _write_parts(connection, record)
+    refresh_facts(connection, record, connection.execute(created_at.where(is_answer)).scalar_one())
+    if record.stale:
         forget_cached(connection, [answer_id])
 
 
-def renew_facts(connection: Connection, kept: Kept, at: datetime) -> None:
-    """Keep the figures of an answer, in place of those that it had."""
-    write_facts(connection, kept.body["id"], at, kept.body)
+def refresh_facts(connection: Connection, record: AnswerRecord, at: datetime) -> None:
+    """Replace the stored figures of an answer."""
+    write_facts(connection, record.body["id"], at, record.body)
 
 
 def forget_cached(connection: Connection, answer_ids: Iterable[str]) -> None:
-    """These answers are not given again."""
+    """Remove these answers from the answer cache."""
     for ids in chunks(answer_ids):
         connection.execute(delete(cached_answers).where(cached_answers.c.answer_id.in_(ids)))
 
 
-def _answer_row(kept: Kept) -> Plain:
+def _answer_row(record: AnswerRecord) -> Plain:
     apart = {*COLUMNS, "sentences", "citations"}
-    body = {name: item for name, item in kept.body.items() if name not in apart}
-    columns = {name: kept.body.get(name, "") for name in COLUMNS}
-    sure = kept.body["confidence"]["score"]
-    return {**columns, "confidence": sure, "stale": kept.stale, "body": body}
+    body = {name: item for name, item in record.body.items() if name not in apart}
+    columns = {name: record.body.get(name, "") for name in COLUMNS}
+    confidence = record.body["confidence"]["score"]
+    return {**columns, "confidence": confidence, "stale": record.stale, "body": body}
 
 
-def _write_parts(connection: Connection, kept: Kept) -> None:
-    answer_id = kept.body["id"]
+def _write_parts(connection: Connection, record: AnswerRecord) -> None:
+    answer_id = record.body["id"]
     sentences = [
         {"answer_id": answer_id, "ordinal": place, **sentence["span"]}
         | {name: sentence[name] for name in ("text", "verdict", "citations", "marked", "within")}
-        for place, sentence in enumerate(kept.body["sentences"])
+        for place, sentence in enumerate(record.body["sentences"])
     ]
     if sentences:
         connection.execute(insert(answer_sentences), sentences)
-    cited = {citation["id"]: citation for citation in kept.body["citations"]}
+    cited = {citation["id"]: citation for citation in record.body["citations"]}
     rows = [
         {name: row[name] for name in _ROW}
         | _citation_row(cited.get(row["number"], {"title": row["told"]["title"]}))
-        for row in kept.rows
+        for row in record.rows
     ]
     if rows:
         connection.execute(insert(answer_citations), rows)
@@ -191,53 +191,53 @@ def _write_parts(connection: Connection, kept: Kept) -> None:
 _ROW = ("answer_id", "ordinal", "document_id", "version", "start", "end", "number", "shape")
 
 
-def _citation_row(told: Plain) -> Plain:
-    if "id" not in told:
+def _citation_row(citation: Plain) -> Plain:
+    if "id" not in citation:
         empty: Plain = dict.fromkeys(("quote", "link", "url", "why"), "")
-        return empty | {"locator": {}, "told": told, "answer_start": 0, "answer_end": 0}
-    span = told["answer_span"]
+        return empty | {"locator": {}, "told": citation, "answer_start": 0, "answer_end": 0}
+    span = citation["answer_span"]
     return {
-        **{name: told[name] for name in _CITED},
-        "told": {name: told[name] for name in _TOLD},
+        **{name: citation[name] for name in _CITATION_COLUMNS},
+        "told": {name: citation[name] for name in _CITATION_FACTS},
         "answer_start": span["start"],
         "answer_end": span["end"],
     }
 
 
-def kept_form(connection: Connection, answer: Answer) -> Kept:
-    """An answer as it is to be kept; its rows say which version is live, None for a document that
-    is gone (``live``)."""
+def to_record(connection: Connection, answer: Answer) -> AnswerRecord:
+    """The stored form of an answer; ``live`` in its rows is the document's live version, or None
+    when the document was removed."""
     body = to_plain(answer)
     for sentence in body["sentences"]:
-        if sentence["text"] == body["text"][slice(*_ends(sentence))]:
+        if sentence["text"] == body["text"][slice(*_span_ends(sentence))]:
             sentence["text"] = None
-    return Kept(body, stale=False, rows=_document_rows(connection, answer, body))
+    return AnswerRecord(body, stale=False, rows=_document_rows(connection, answer, body))
 
 
 def _document_rows(connection: Connection, answer: Answer, body: Plain) -> list[Plain]:
-    """What the answer cites; then what it only lists, and what it only names."""
+    """The rows of the answer's documents: cited, then only listed, then only mentioned."""
     cited = {citation.document_id for citation in answer.citations}
-    in_rows = sorted(listed(body) - cited)
-    beside = sorted(_named(connection, answer.related) - cited - listed(body))
+    in_rows = sorted(table_documents(body) - cited)
+    mentioned = sorted(_mentioned(connection, answer.related) - cited - table_documents(body))
     live = {
         row.id: (row.version, row.title)
-        for row in rows_in(connection, _LIVE, [*cited, *in_rows, *beside])
+        for row in rows_in(connection, _LIVE, [*cited, *in_rows, *mentioned])
     }
-    called = {known: title for known, (_, title) in live.items()}
-    called |= {one.id: one.title for one in answer.related if one.kind == "document"}
-    called |= {citation.document_id: citation.title for citation in answer.citations}
+    titles = {known: title for known, (_, title) in live.items()}
+    titles |= {item.id: item.title for item in answer.related if item.kind == "document"}
+    titles |= {citation.document_id: citation.title for citation in answer.citations}
     rows = [
-        (one.document_id, one.version, one.source_span.start, one.source_span.end, one.id)
-        for one in answer.citations
+        (item.document_id, item.version, item.source_span.start, item.source_span.end, item.id)
+        for item in answer.citations
     ]
-    # What only a row of the table rests on has no place, since nothing is quoted of it.
-    rows += [(one, live[one][0] if one in live else _LISTED, 0, 0, 0) for one in in_rows]
-    rows += [(one, NAMED, 0, 0, 0) for one in beside]
+    # A document that only a row of the table uses has no span, since nothing is quoted from it.
+    rows += [(item, live[item][0] if item in live else _LISTED, 0, 0, 0) for item in in_rows]
+    rows += [(item, NAMED, 0, 0, 0) for item in mentioned]
     names = ("document_id", "version", "start", "end", "number")
     return [
         dict(zip(names, row, strict=True))
         | {"answer_id": answer.id, "ordinal": place, "shape": ""}
-        | {"live": live.get(row[0], (None,))[0], "told": {"title": called.get(row[0], "")}}
+        | {"live": live.get(row[0], (None,))[0], "told": {"title": titles.get(row[0], "")}}
         for place, row in enumerate(rows)
     ]
 
@@ -247,32 +247,32 @@ _LIVE = select(documents.c.id, documents.c.version, documents.c.title).where(
 )
 
 
-def said_beside(body: Plain, change: Change) -> Plain:
-    """A body with what is said beside its text changed, but for what the asker wrote."""
-    asked = set() if change(body["question"]) == body["question"] else _REPEATING
-    new: Plain = _changed_under(body, _PROSE - asked, change, inside=False)
-    if table := new.get("table"):
+def change_prose(body: Plain, change: Change) -> Plain:
+    """The body with ``change`` applied to its prose outside the text, except the user's words."""
+    excluded = set() if change(body["question"]) == body["question"] else _QUESTION_FIELDS
+    changed: Plain = _changed_under(body, _PROSE_FIELDS - excluded, change, inside=False)
+    if table := changed.get("table"):
         table["method"] = change(table["method"])
-    return new
+    return changed
 
 
-def _changed_under(plain: Any, names: Collection[str], change: Change, *, inside: bool) -> Any:
-    if isinstance(plain, dict):
+def _changed_under(value: Any, names: Collection[str], change: Change, *, inside: bool) -> Any:
+    if isinstance(value, dict):
         return {
             name: _changed_under(item, names, change, inside=name in names)
-            for name, item in plain.items()
+            for name, item in value.items()
         }
-    if isinstance(plain, list):
-        return [_changed_under(item, names, change, inside=inside) for item in plain]
-    return change(plain) if inside and isinstance(plain, str) else plain
+    if isinstance(value, list):
+        return [_changed_under(item, names, change, inside=inside) for item in value]
+    return change(value) if inside and isinstance(value, str) else value
 
 
-def _named(connection: Connection, related: Iterable[Related]) -> set[str]:
-    """The documents whose titles an answer shows as related material."""
-    return {document_id for one in related for document_id in _documents_of(connection, one)}
+def _mentioned(connection: Connection, related: Iterable[Related]) -> set[str]:
+    """The ids of documents whose titles an answer shows as related material."""
+    return {document_id for item in related for document_id in _related_documents(connection, item)}
 
 
-def _documents_of(connection: Connection, related: Related) -> Iterable[str]:
+def _related_documents(connection: Connection, related: Related) -> Iterable[str]:
     if related.kind == "document":
         return (related.id,) if related.id else ()
     titled = select(documents.c.id).where(documents.c.title == related.title)
@@ -281,7 +281,7 @@ def _documents_of(connection: Connection, related: Related) -> Iterable[str]:
             entities.c.entity_id == related.id
         )
         if related.collection:
-            statement = statement.where(aside(documents.c.collection) == related.collection)
+            statement = statement.where(without_index(documents.c.collection) == related.collection)
     else:
         statement = titled.join(story_items, story_items.c.document_id == documents.c.id).where(
             story_items.c.story_id == related.id
@@ -289,23 +289,23 @@ def _documents_of(connection: Connection, related: Related) -> Iterable[str]:
     return connection.execute(statement.distinct()).scalars()
 
 
-def listed(body: Plain) -> set[str]:
-    """The documents that the rows of the table rest on."""
+def table_documents(body: Plain) -> set[str]:
+    """The ids of documents that the rows of the answer's table use."""
     table = body.get("table")
     return {document_id for row in table["documents"] for document_id in row} if table else set()
 
 
-RUN = 8  # words: shorter runs are anybody's
-SHORTEST = 5  # words of a whole sentence that counts
+RUN_WORDS = 8  # words of a run that counts as a quotation; shorter runs occur anywhere
+MIN_SENTENCE_WORDS = 5  # words of the shortest complete sentence that counts as a quotation
 BLANK = "█"
 _WORD = re.compile(r"\w+")
 _LETTER = re.compile(r"\S")
-# Names of fields that hold no prose: what they hold points to something, or is chosen by us.
-_PLAIN = frozenset({"id", "document_id", "version", "kind", "method", "key", "session_id", "mode"})
+# Fields that contain no prose, but identifiers or fixed values.
+_IDS = frozenset({"id", "document_id", "version", "kind", "method", "key", "session_id", "mode"})
 
 
 class RemovedWords:
-    """What ``texts`` said."""
+    """Finds and redacts quotations of removed texts."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         self._runs = {run for text in texts for run in _runs(text)}
@@ -313,67 +313,67 @@ class RemovedWords:
     def __bool__(self) -> bool:
         return bool(self._runs)
 
-    def blanked(self, text: str) -> str:
-        """``text`` with quotations blacked out, letter by letter, so that its length stays."""
+    def redact(self, text: str) -> str:
+        """``text`` with quotations redacted letter by letter, so that its length stays the same."""
         if not self._runs:
             return text
         places = list(_WORD.finditer(text))
         words = [place.group().casefold() for place in places]
         covered = ""
-        for length in range(SHORTEST, RUN + 1):
+        for length in range(MIN_SENTENCE_WORDS, RUN_WORDS + 1):
             for first in range(len(words) - length + 1):
                 if hash(tuple(words[first : first + length])) in self._runs:
                     start, end = places[first].start(), places[first + length - 1].end()
                     covered = covered or text
-                    covered = covered[:start] + blacked(covered[start:end]) + covered[end:]
+                    covered = covered[:start] + redact(covered[start:end]) + covered[end:]
         return covered or text
 
 
-def changed_in(plain: Any, change: Callable[[str], str]) -> Any:
-    """A plain JSON value with every string changed, names and ids excepted."""
-    if isinstance(plain, str):
-        return change(plain)
-    if isinstance(plain, list):
-        return [changed_in(item, change) for item in plain]
-    if isinstance(plain, dict):
+def map_strings(value: Any, change: Callable[[str], str]) -> Any:
+    """A JSON value with ``change`` applied to every string except names and ids."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, list):
+        return [map_strings(item, change) for item in value]
+    if isinstance(value, dict):
         return {
-            name: item if name in _PLAIN else changed_in(item, change)
-            for name, item in plain.items()
+            name: item if name in _IDS else map_strings(item, change)
+            for name, item in value.items()
         }
-    return plain
+    return value
 
 
-def blacked(text: str) -> str:
-    """``text`` with a block in place of every letter."""
+def redact(text: str) -> str:
+    """``text`` with a block character in place of every letter."""
     return _LETTER.sub(BLANK, text)
 
 
 def titles_pattern(titles: Collection[str]) -> re.Pattern[str] | None:
-    """Any of the titles as whole words; not numbers, as those stand in markers too."""
+    """A pattern for the titles as whole words, without numbers, which occur in markers too."""
     words = (title for title in titles if title.strip() and not title.isdigit())
-    known = sorted(words, key=len, reverse=True)
-    return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, known))})(?!\w)") if known else None
+    ordered = sorted(words, key=len, reverse=True)
+    return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, ordered))})(?!\w)") if ordered else None
 
 
-def any_title_changed(titles: Mapping[str, str]) -> Callable[[str], str]:
-    """``titles_changed`` for words that say nothing but titles: any of them counts."""
+def any_title_replacer(titles: Mapping[str, str]) -> Callable[[str], str]:
+    """As ``title_replacer``, for texts of titles only: titles of one word are replaced too."""
     pattern = titles_pattern(titles)
     if pattern is None:
         return str
-    return lambda text: pattern.sub(lambda found: titles[found.group()], text)
+    return lambda text: pattern.sub(lambda match: titles[match.group()], text)
 
 
-def titles_changed(pairs: Iterable[tuple[str, str]]) -> Callable[[str], str]:
-    """Puts the second in the place of the first of each pair of titles, the longest first.
+def title_replacer(pairs: Iterable[tuple[str, str]]) -> Callable[[str], str]:
+    """A function that replaces the first title of each pair by the second, longest first.
 
-    A title of one word may be anybody's word: it counts where it stands in quotation marks only.
+    A title of one word may be an ordinary word, so it is replaced only within quotation marks.
     """
     new = {old: title for old, title in pairs if old != title}
     pattern = titles_pattern(new)
 
-    def title(found: re.Match[str]) -> str:
-        old, text = found.group(), found.string
-        quoted = text[: found.start()].endswith("“") and text[found.end() :].startswith("”")
+    def title(match: re.Match[str]) -> str:
+        old, text = match.group(), match.string
+        quoted = text[: match.start()].endswith("“") and text[match.end() :].startswith("”")
         return new[old] if quoted or len(old.split()) > 1 else old
 
     return (lambda text: pattern.sub(title, text)) if pattern else str
@@ -384,35 +384,35 @@ def _words(text: str) -> list[str]:
 
 
 def _runs(text: str) -> Iterator[int]:
-    """Hashes of all runs of ``RUN`` words, and of whole shorter sentences."""
+    """Hashes of all runs of ``RUN_WORDS`` words, and of shorter complete sentences."""
     words = _words(text)
-    for first in range(len(words) - RUN + 1):
-        yield hash(tuple(words[first : first + RUN]))
+    for first in range(len(words) - RUN_WORDS + 1):
+        yield hash(tuple(words[first : first + RUN_WORDS]))
     for span in sentence_spans(text):
-        said = _words(span.of(text)[: RUN * 40])
-        if SHORTEST <= len(said) < RUN:
-            yield hash(tuple(said))
+        sentence_words = _words(span.of(text)[: RUN_WORDS * 40])
+        if MIN_SENTENCE_WORDS <= len(sentence_words) < RUN_WORDS:
+            yield hash(tuple(sentence_words))
 
 
-MOST_WORDS = 12  # of a question that are counted as what it is about
-SHORTEST_WORD = 3
-LONGEST_TOPIC = 80
+MAX_TOPIC_WORDS = 12  # words of a question that are counted as topics
+MIN_WORD_CHARS = 3
+MAX_TOPIC_CHARS = 80
 
 
 def write_facts(
     connection: Connection, answer_id: str, at: datetime, body: Mapping[str, Any]
 ) -> None:
-    """Keep the figures of the answer with this body, in place of those that it had."""
+    """Replace the stored figures of the answer with this body."""
     for table in (answer_facts, answer_steps, answer_topics):
-        mine = [table.c.answer_id == answer_id]
+        conditions = [table.c.answer_id == answer_id]
         if table is answer_topics:
-            mine.append(answer_topics.c.kind != READ)  # that does not hang on the body
-        connection.execute(delete(table).where(*mine))
+            conditions.append(answer_topics.c.kind != READ)  # does not depend on the body
+        connection.execute(delete(table).where(*conditions))
     facts = _facts(body)
     key = {"answer_id": answer_id, "at": at}
     connection.execute(insert(answer_facts), facts | key)
     seconds = _steps(body) | {TOTAL: facts["seconds"]}
-    steps = [{"name": name, "seconds": taken} | key for name, taken in seconds.items()]
+    steps = [{"name": name, "seconds": duration} | key for name, duration in seconds.items()]
     connection.execute(insert(answer_steps), steps)
     topics = [
         {"kind": kind, "topic": topic, "gap": facts["gap"]} | key
@@ -422,10 +422,10 @@ def write_facts(
         connection.execute(insert(answer_topics), topics)
 
 
-def note_read(
+def record_collections(
     connection: Connection, answer_id: str, at: datetime, collections: Iterable[str]
 ) -> None:
-    """Keep from which collections an answer could be drawn: who may not read one, gets it not."""
+    """Record the collections that an answer could use; without a right to one, it is hidden."""
     topics = [
         {"answer_id": answer_id, "at": at, "kind": READ, "topic": name, "gap": False}
         for name in sorted(set(collections))
@@ -434,22 +434,22 @@ def note_read(
         connection.execute(insert(answer_topics), topics)
 
 
-def forget_read(connection: Connection, collection: str) -> None:
-    """The collection is not there any more."""
-    named = (answer_topics.c.kind == READ, answer_topics.c.topic == collection)
-    connection.execute(delete(answer_topics).where(*named))
+def forget_collection(connection: Connection, collection: str) -> None:
+    """Delete the records that answers could use this collection."""
+    is_record = (answer_topics.c.kind == READ, answer_topics.c.topic == collection)
+    connection.execute(delete(answer_topics).where(*is_record))
 
 
 def _facts(body: Mapping[str, Any]) -> dict[str, Any]:
-    sure, usage = body["confidence"], body.get("usage") or {}
-    verdicts = Counter(one["verdict"]["name"] for one in body["sentences"])
+    confidence, usage = body["confidence"], body.get("usage") or {}
+    verdicts = Counter(item["verdict"]["name"] for item in body["sentences"])
     by = body["answered_by"]
     return {
         "type": body.get("type", ""),
         "mode": body.get("mode", ""),
         "answered_by": by,
-        "band": sure["band"],
-        "confidence": sure["score"],
+        "band": confidence["band"],
+        "confidence": confidence["score"],
         "seconds": sum(_steps(body).values()),
         "cost": usage.get("cost", 0.0),
         "citations": len(body["citations"]),
@@ -458,12 +458,12 @@ def _facts(body: Mapping[str, Any]) -> dict[str, Any]:
         "follow_up": bool(body.get("rewritten")),
         "cached": bool(body.get("cached")),
         "gap": by in (NOBODY, CATALOGUE) and bool(body.get("data_gaps")),
-        **{one.value: verdicts[one.value] for one in VerdictName},
+        **{item.value: verdicts[item.value] for item in VerdictName},
     }
 
 
 def _steps(body: Mapping[str, Any]) -> dict[str, float]:
-    """Seconds by step; one that a question in parts went through several times, as the sum."""
+    """Step to seconds, summed when a question with several parts repeats a step."""
     seconds: defaultdict[str, float] = defaultdict(float)
     for step in body.get("steps") or ():
         seconds[step["name"]] += step["seconds"]
@@ -471,22 +471,22 @@ def _steps(body: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _topics(connection: Connection, body: Mapping[str, Any]) -> set[tuple[str, str]]:
-    """What the answer is about: collections and fields of what it cites, words of its question."""
-    found = {("word", word) for word in _asked_words(body.get("standalone") or body["question"])}
-    cited = sorted({one["document_id"] for one in body["citations"]})
+    """The topics of an answer: collections and fields that it cites, words of its question."""
+    topics = {("word", word) for word in _topic_words(body.get("standalone") or body["question"])}
+    cited = sorted({citation["document_id"] for citation in body["citations"]})
     facts = select(documents.c.collection, documents.c.taxonomy).where(documents.c.id.in_(cited))
     for row in connection.execute(facts) if cited else ():
-        found.add(("collection", row.collection))
+        topics.add(("collection", row.collection))
         for name, values in row.taxonomy.items():
-            found |= {("field", f"{name}: {value}"[:LONGEST_TOPIC]) for value in values}
-    return found
+            topics |= {("field", f"{name}: {value}"[:MAX_TOPIC_CHARS]) for value in values}
+    return topics
 
 
-def _asked_words(question: str) -> list[str]:
-    """The words that say what a question is about, in the singular, each once."""
+def _topic_words(question: str) -> list[str]:
+    """The topic words of a question, in the singular, without duplicates."""
     question = question.replace(REMOVED, " ")
-    about = set(parse(question).topic_stems)
-    words = (plain(word) for word in words_in(question) if stem(word) in about)
-    telling = (word for word in words if len(word) >= SHORTEST_WORD and word not in NUMBER_WORDS)
-    named = dict.fromkeys((singular(word) or word)[:LONGEST_TOPIC] for word in telling)
-    return [word for word in named if word not in NUMBER_WORDS][:MOST_WORDS]
+    topic_stems = set(parse(question).topic_stems)
+    words = (lowercase(word) for word in words_in(question) if stem(word) in topic_stems)
+    long = (word for word in words if len(word) >= MIN_WORD_CHARS and word not in NUMBER_WORDS)
+    singulars = dict.fromkeys((singular(word) or word)[:MAX_TOPIC_CHARS] for word in long)
+    return [word for word in singulars if word not in NUMBER_WORDS][:MAX_TOPIC_WORDS]

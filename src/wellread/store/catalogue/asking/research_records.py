@@ -1,4 +1,4 @@
-"""Runs of deep research as they are kept: what each did, told and read, and its report."""
+"""Stores deep research runs: their state, steps, events, documents read, and reports."""
 
 from __future__ import annotations
 
@@ -11,10 +11,7 @@ from sqlalchemy import Connection, delete, insert, select, update
 
 from wellread.codec import from_plain, to_plain
 from wellread.store.catalogue.asking.answer_removal import titles_of
-from wellread.store.catalogue.asking.answer_rows import (
-    kept_answers,
-    shown,
-)
+from wellread.store.catalogue.asking.answer_rows import plain_answer, read_records
 from wellread.store.rights import READ
 from wellread.store.schema.database import CataloguePart, chunks
 from wellread.store.schema.stored_values import REMOVED
@@ -36,14 +33,14 @@ from wellread.values.reports import (
     RunState,
 )
 
-Plain = Any  # what JSON holds
-KEPT = 200  # runs
+Plain = Any  # a JSON value
+MAX_RUNS = 200  # runs of one owner that are stored
 _PLAN, _PROGRESS, _REPORT = "plan", "progress", "report"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResearchRun:
-    """A run as it stands."""
+    """The stored state of a run."""
 
     id: str
     created_at: datetime
@@ -61,7 +58,7 @@ class ResearchRun:
 
 
 class ResearchRuns(CataloguePart):
-    """Every run that is kept, the newest 200 of each owner."""
+    """The stored research runs, the newest 200 of each owner."""
 
     def begin(
         self,
@@ -70,7 +67,7 @@ class ResearchRuns(CataloguePart):
         plan: ResearchPlan | None,
         read: Iterable[str] = (),
     ) -> None:
-        """Keep a run that is planned; the oldest that have ended make room."""
+        """Store a planned run; delete the owner's oldest finished runs beyond the limit."""
         row = {
             "id": run_id,
             "created_at": datetime.now(UTC),
@@ -86,10 +83,10 @@ class ResearchRuns(CataloguePart):
             "cancel": False,
         }
         runs = research_runs.c
-        theirs = runs.owner == request.question.owner
-        newest = select(runs.id).where(theirs).order_by(runs.created_at.desc(), runs.id)
+        is_owner = runs.owner == request.question.owner
+        newest = select(runs.id).where(is_owner).order_by(runs.created_at.desc(), runs.id)
         with self._database.write() as connection:
-            old = list(connection.execute(newest.offset(KEPT - 1)).scalars())
+            old = list(connection.execute(newest.offset(MAX_RUNS - 1)).scalars())
             for ids in chunks(old):
                 ended = (runs.id.in_(ids), runs.state != "running")
                 connection.execute(delete(research_runs).where(*ended))
@@ -98,46 +95,46 @@ class ResearchRuns(CataloguePart):
             connection.execute(insert(research_steps), names)
 
     def queue(self, run_id: str, host: str, pid: int) -> None:
-        """A process works on the run as soon as it is its turn."""
+        """Record that the run waits in a process for its turn."""
         runs = research_runs.c
-        mine = (runs.id == run_id, runs.state.not_in(("done", "cancelled")))
+        is_open = (runs.id == run_id, runs.state.not_in(("done", "cancelled")))
         values = {"state": "planned", "host": host, "pid": pid, "reason": ""}
-        self._run(update(research_runs).where(*mine).values(**values))
+        self._run(update(research_runs).where(*is_open).values(**values))
 
     def work(self, run_id: str, host: str, pid: int) -> None:
-        """A process works on the run from now on."""
+        """Record that a process has started to work on the run."""
         self._set(run_id, state="running", host=host, pid=pid, reason="")
 
     def planned(self, run_id: str, plan: ResearchPlan) -> None:
-        """Keep what the run looks for."""
+        """Store the plan of the run."""
         self._set(run_id, plan=to_plain(plan))
 
     def fail(self, run_id: str, reason: str, state: RunState = "failed") -> None:
-        """The run has ended without a report."""
+        """Record that the run has ended without a report."""
         self._set(run_id, state=state, reason=reason, finished_at=datetime.now(UTC))
 
     def cancel(self, run_id: str) -> bool:
-        """Ask a run to stop; whether there is one that has not ended."""
+        """Request the cancellation of a run; return whether it has not ended yet."""
         runs = research_runs.c
-        mine = (runs.id == run_id, runs.state.in_(("planned", "running")))
+        is_open = (runs.id == run_id, runs.state.in_(("planned", "running")))
         with self._database.write() as connection:
-            done = connection.execute(update(research_runs).where(*mine).values(cancel=True))
-            return done.rowcount > 0
+            result = connection.execute(update(research_runs).where(*is_open).values(cancel=True))
+            return result.rowcount > 0
 
     def cancelled(self, run_id: str) -> bool:
-        """Whether the run was asked to stop, or is not there any more."""
-        found = self._values(select(research_runs.c.cancel).where(research_runs.c.id == run_id))
-        return bool(found[0]) if found else True
+        """Whether the run's cancellation was requested, or the run was deleted."""
+        flags = self._values(select(research_runs.c.cancel).where(research_runs.c.id == run_id))
+        return bool(flags[0]) if flags else True
 
     def get(self, run_id: str, owner: str = "") -> ResearchRun | None:
-        """The run of that id and owner."""
+        """The run with this id and owner, or None."""
         runs = research_runs.c
         columns = [column for column in runs if column.name != "report"]
         rows = self._rows(select(*columns).where(runs.id == run_id, runs.owner == owner))
-        return _run(rows[0]) if rows else None
+        return _run_of(rows[0]) if rows else None
 
     def newest(self, owner: str | None = "", limit: int = 50) -> list[ResearchRun]:
-        """The newest runs of an owner (None: of everybody), newest first."""
+        """The newest runs of an owner (None: of all owners), newest first."""
         runs = research_runs.c
         columns = [column for column in runs if column.name != "report"]
         order = (runs.created_at.desc(), runs.id)
@@ -145,10 +142,10 @@ class ResearchRuns(CataloguePart):
         if owner is not None:
             statement = statement.where(runs.owner == owner)
         rows = self._rows(statement)
-        return [_run(row) for row in rows]
+        return [_run_of(row) for row in rows]
 
     def report(self, run_id: str) -> Report | None:
-        """The report with its answer as it is kept now; None while there is none."""
+        """The report with its answer as currently stored; None while there is no report."""
         runs = research_runs.c
         with self._database.read() as connection:
             row = connection.execute(
@@ -156,40 +153,40 @@ class ResearchRuns(CataloguePart):
             ).first()
             if row is None or not row.report:
                 return None
-            kept = kept_answers(connection, [row.answer_id]).get(row.answer_id)
-            titles = titles_of(connection, [one["id"] for one in row.report["documents"]])
-        if kept is None:
+            record = read_records(connection, [row.answer_id]).get(row.answer_id)
+            titles = titles_of(connection, [doc["id"] for doc in row.report["documents"]])
+        if record is None:
             return None
-        read = [{**one, "title": titles.get(one["id"], REMOVED)} for one in row.report["documents"]]
-        return from_plain(Report, {**row.report, "documents": read, "answer": shown(kept)})
+        read = [{**doc, "title": titles.get(doc["id"], REMOVED)} for doc in row.report["documents"]]
+        return from_plain(Report, {**row.report, "documents": read, "answer": plain_answer(record)})
 
     def remove(self, run_id: str) -> None:
-        """Forget a run; its report's answer stays with the others."""
+        """Delete a run; the answer of its report stays."""
         self._run(delete(research_runs).where(research_runs.c.id == run_id))
 
     # --- steps ---
 
     def steps(self, run_id: str) -> dict[str, Plain]:
-        """What was done so far: key to result."""
-        mine = (research_steps.c.run_id == run_id, research_steps.c.key != READ)
-        rows = self._rows(select(research_steps.c.key, research_steps.c.result).where(*mine))
+        """The completed steps: key to result."""
+        is_step = (research_steps.c.run_id == run_id, research_steps.c.key != READ)
+        rows = self._rows(select(research_steps.c.key, research_steps.c.result).where(*is_step))
         return {row.key: row.result for row in rows}
 
     def done(
         self, run_id: str, key: str, result: Plain, *, seconds: float, read: Iterable[str] = ()
     ) -> None:
-        """Keep what a step gave, how long the run has worked, and which documents it read."""
-        mine = research_runs.c.id == run_id
+        """Store a step's result, the run's working time, and the documents that the step read."""
+        is_run = research_runs.c.id == run_id
         with self._database.write() as connection:
-            connection.execute(update(research_runs).where(mine).values(seconds=seconds))
+            connection.execute(update(research_runs).where(is_run).values(seconds=seconds))
             step = {"run_id": run_id, "key": key, "result": result}
             connection.execute(insert(research_steps), step)
-            _note_reads(connection, run_id, read)
+            _record_reads(connection, run_id, read)
 
     # --- events ---
 
-    def tell(self, run_id: str, event: NumberedEvent) -> None:
-        """Keep an event, unless one of that number is kept already."""
+    def store_event(self, run_id: str, event: NumberedEvent) -> None:
+        """Store an event, unless an event with its number is already stored."""
         numbered = (
             research_events.c.run_id == run_id,
             research_events.c.number == event.number,
@@ -197,21 +194,21 @@ class ResearchRuns(CataloguePart):
         kind, body = _event_row(event.event)
         row = {"run_id": run_id, "number": event.number, "kind": kind, "body": body}
         with self._database.write() as connection:
-            known = connection.execute(select(research_events.c.number).where(*numbered)).first()
-            if known is None:
+            stored = connection.execute(select(research_events.c.number).where(*numbered)).first()
+            if stored is None:
                 connection.execute(insert(research_events), row)
 
     def events(self, run_id: str, after: int = 0) -> list[NumberedEvent]:
-        """The events with a higher number than ``after``, in order."""
+        """The events with numbers above ``after``, in order."""
         events = research_events.c
-        which = (events.run_id == run_id, events.number > after)
-        statement = select(events.number, events.kind, events.body).where(*which)
-        found = []
+        is_later = (events.run_id == run_id, events.number > after)
+        statement = select(events.number, events.kind, events.body).where(*is_later)
+        events_found = []
         for row in self._rows(statement.order_by(events.number)):
             event = self._event(run_id, row.kind, row.body)
             if event is not None:
-                found.append(NumberedEvent(number=row.number, event=event))
-        return found
+                events_found.append(NumberedEvent(number=row.number, event=event))
+        return events_found
 
     def _event(self, run_id: str, kind: str, body: Plain) -> ResearchEvent | None:
         if kind == _PLAN:
@@ -226,39 +223,39 @@ class ResearchRuns(CataloguePart):
 
 
 def finish_run(connection: Connection, run_id: str, report: Report) -> None:
-    """Keep the report of a run; its steps are not needed any more."""
+    """Store the report of a run and delete its steps."""
     values = {
         "state": "cancelled" if report.stopped == "cancelled" else "done",
-        "report": kept_report(to_plain(report)),
+        "report": stored_report(to_plain(report)),
         "answer_id": report.answer.id,
         "finished_at": datetime.now(UTC),
         "seconds": report.seconds,
     }
-    mine = research_runs.c.id == run_id
-    connection.execute(update(research_runs).where(mine).values(**values))
+    is_run = research_runs.c.id == run_id
+    connection.execute(update(research_runs).where(is_run).values(**values))
     connection.execute(delete(research_steps).where(research_steps.c.run_id == run_id))
 
 
-def forget_research(connection: Connection, document_ids: Iterable[str]) -> None:
-    """Forget the runs that read one of these documents: their facets may be named after it."""
+def delete_runs_reading(connection: Connection, document_ids: Iterable[str]) -> None:
+    """Delete the runs that read one of these documents, whose words their plans may contain."""
     reads = research_reads.c
     for ids in chunks(sorted(document_ids)):
-        those = select(reads.run_id).where(reads.document_id.in_(ids))
-        found: Sequence[str] = list(connection.execute(those.distinct()).scalars())
-        for some in chunks(found):
-            connection.execute(delete(research_runs).where(research_runs.c.id.in_(some)))
+        statement = select(reads.run_id).where(reads.document_id.in_(ids))
+        run_ids: Sequence[str] = list(connection.execute(statement.distinct()).scalars())
+        for batch in chunks(run_ids):
+            connection.execute(delete(research_runs).where(research_runs.c.id.in_(batch)))
 
 
-def _note_reads(connection: Connection, run_id: str, document_ids: Iterable[str]) -> None:
+def _record_reads(connection: Connection, run_id: str, document_ids: Iterable[str]) -> None:
     reads = research_reads.c
-    wanted = set(document_ids)
-    known = connection.execute(select(reads.document_id).where(reads.run_id == run_id)).scalars()
-    rows = [{"run_id": run_id, "document_id": one} for one in sorted(wanted.difference(known))]
+    ids = set(document_ids)
+    stored = connection.execute(select(reads.document_id).where(reads.run_id == run_id)).scalars()
+    rows = [{"run_id": run_id, "document_id": new_id} for new_id in sorted(ids.difference(stored))]
     if rows:
         connection.execute(insert(research_reads), rows)
 
 
-def _run(row: Any) -> ResearchRun:
+def _run_of(row: Any) -> ResearchRun:
     values = dict(row._mapping)
     plan = values.pop("plan")
     return ResearchRun(
@@ -267,10 +264,10 @@ def _run(row: Any) -> ResearchRun:
     )
 
 
-def kept_report(report: Plain) -> Plain:
-    """A plain report without its answer and without titles."""
+def stored_report(report: Plain) -> Plain:
+    """The stored form of a plain report: without its answer and without titles."""
     body = {name: item for name, item in report.items() if name != "answer"}
-    return body | {"documents": [{**one, "title": ""} for one in body["documents"]]}
+    return body | {"documents": [{**document, "title": ""} for document in body["documents"]]}
 
 
 def _event_row(event: ResearchEvent) -> tuple[str, Plain]:

@@ -1,1 +1,1 @@
-"""Documents, passages and sources as they are stored: looked up, listed, counted, checked."""
+"""Stored documents, passages, sources, entities and stories: lookups, lists, counts, checks."""

@@ -1,14 +1,14 @@
-"""The graph of entities: names resolved, edges in both directions, ways between, mentions.
+"""The entity graph: resolves names, and reads neighbours, paths and mentions of entities.
 
-Relations are stored as sources say them; what they point to is resolved when they are read
-(``relation_network.py``), so nothing has to be rewritten when one arrives, is renamed or goes.
+Relations are stored as sources state them; their targets are resolved when they are read
+(``relation_network.py``), so no row is rewritten when an entity arrives, is renamed or is removed.
 
-A graph ends at the border of its collection. ``collections`` are names; none means all.
+No edge crosses collections. ``collections`` are names; an empty list means all.
 
-One entity, and what it is related to, is looked up by the keys of names (``name_records.py``). Ways
-over several hops, and lists of all, would cost a query per step; for these the network of a
-collection is read as a whole, once, and again when the collection has another stamp. A column with
-resolved targets would be quicker to read when a process starts, and wrong between the arrival of an
+One entity and its neighbours are looked up by the keys of their names (``name_records.py``). Paths
+over several hops, and complete lists, would cost a query per step; for these the network of a
+collection is loaded as a whole, and again when the stamp of the collection changes. A stored column
+of resolved targets would load faster when a process starts, but be wrong between the arrival of an
 entity and the end of the run.
 """
 
@@ -22,7 +22,7 @@ from rapidfuzz import fuzz, process, utils
 from sqlalchemy import ColumnElement, Connection, select
 
 from wellread.store.catalogue.documents import entity_nodes
-from wellread.store.catalogue.documents.collection_records import HeldByCollection, stamps_of
+from wellread.store.catalogue.documents.collection_records import CollectionCache, stamps_of
 from wellread.store.catalogue.documents.entity_nodes import (
     EntityNode,
     Mention,
@@ -37,11 +37,11 @@ from wellread.store.catalogue.documents.name_records import (
     LOOSE,
     RELATION,
     TARGET,
-    called,
-    cut,
-    joined,
+    cut_key,
+    distinct_keys,
+    look_up,
     relation_key,
-    sorts,
+    resolve_address,
     target_keys,
 )
 from wellread.store.catalogue.documents.relation_network import (
@@ -60,7 +60,7 @@ from wellread.store.schema.tables import document_names, documents, entities, re
 
 
 def load_network(connection: Connection, collection: str) -> Network:
-    """The entities and relations of the collection as this transaction sees them."""
+    """Load the entities and relations of the collection as this transaction sees them."""
     edges = (
         select(relations.c.source, relations.c.type, relations.c.target, documents.c.uri)
         .join_from(relations, documents, documents.c.id == relations.c.document_id)
@@ -76,25 +76,25 @@ def load_network(connection: Connection, collection: str) -> Network:
 
 
 def _relation_names(connection: Connection, collection: str) -> RelationNames:
-    said = select(collection_settings.c.settings).where(collection_settings.c.name == collection)
-    return RelationNames(connection.execute(said).scalar())
+    query = select(collection_settings.c.settings).where(collection_settings.c.name == collection)
+    return RelationNames(connection.execute(query).scalar())
 
 
 def _network_around(connection: Connection, collection: str, entity_id: str) -> Network | None:
-    """The part of the network with all edges of one entity; None where it is not there."""
+    """The part of the network with all edges of one entity; None when there is no such entity."""
     nodes = nodes_of(connection, collection, [entity_id])
     if not nodes:
         return None
-    mine = Nodes(nodes)
+    entity = Nodes(nodes)
     pointing = document_names.c.document_id.label("known")
-    keys = [*map(relation_key, mine.names), *map(cut, mine.addresses)]
+    keys = [*map(relation_key, entity.names), *map(cut_key, entity.addresses)]
     rows = {
         (row.known, row.ordinal): row for row in _edges(connection, relations.c.source, [entity_id])
     }
     by_key = (document_names.c.sort == TARGET, document_names.c.collection == collection)
-    for some in chunks(dict.fromkeys(keys)):
-        found = select(pointing).where(*by_key, document_names.c.key.in_(some)).distinct()
-        ids = connection.execute(found).scalars().all()
+    for batch in chunks(dict.fromkeys(keys)):
+        statement = select(pointing).where(*by_key, document_names.c.key.in_(batch)).distinct()
+        ids = connection.execute(statement).scalars().all()
         rows |= {
             (row.known, row.ordinal): row
             for row in _edges(connection, relations.c.document_id, ids)
@@ -104,14 +104,18 @@ def _network_around(connection: Connection, collection: str, entity_id: str) -> 
         for row in sorted(rows.values(), key=lambda row: (row.uri, row.ordinal))
         if row.collection == collection
     ]
-    targets = [address for one in edges for address in (one.target, joined(one.base, one.target))]
-    sources = [entity_id, *(one.source for one in edges)]
-    known = _called(connection, collection, targets, sources)
-    return Network(collection, known, edges, _relation_names(connection, collection))
+    targets = [
+        address
+        for edge in edges
+        for address in (edge.target, resolve_address(edge.base, edge.target))
+    ]
+    sources = [entity_id, *(edge.source for edge in edges)]
+    neighbours = _named(connection, collection, targets, sources)
+    return Network(collection, neighbours, edges, _relation_names(connection, collection))
 
 
 def _edges(connection: Connection, column: ColumnElement[Any], values: Sequence[str]) -> list[Any]:
-    """Relations with where they are said, of those whose column has one of the values."""
+    """The relations whose ``column`` has one of the values, with the documents that state them."""
     statement = (
         select(
             relations.c.document_id.label("known"),
@@ -125,23 +129,23 @@ def _edges(connection: Connection, column: ColumnElement[Any], values: Sequence[
     return list(rows_in(connection, statement, values))
 
 
-def _called(
+def _named(
     connection: Connection, collection: str, names: Iterable[str], sources: Sequence[str]
 ) -> Nodes:
-    """The entities that one of ``names`` may be called by, and those with the ids ``sources``."""
+    """The entities that one of ``names`` may refer to, and those with the ids ``sources``."""
     keys = [key for name in dict.fromkeys(names) for key in target_keys(name, "")]
-    found = called(connection, [collection], (LOOSE, ADDRESS), keys)
-    ids = [one.value for those in found.values() for one in those]
+    targets = look_up(connection, [collection], (LOOSE, ADDRESS), keys)
+    ids = [target.value for key_targets in targets.values() for target in key_targets]
     return Nodes(nodes_of(connection, collection, [*sources, *ids]))
 
 
-MOST_HOPS = 4
-LEAST_LIKENESS = 70.0  # of 100, for a name to be offered in place of one that is not there
+MAX_HOPS = 4
+MIN_LIKENESS = 70.0  # of 100, for a similar name to be suggested when a name is unknown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntityMentions:
-    """An entity that a document names, with the places in reading order."""
+    """An entity that a document mentions, with its mentions in reading order."""
 
     node: EntityNode
     places: tuple[Mention, ...]
@@ -152,28 +156,28 @@ class Graph(CataloguePart):
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)
-        self._held = HeldByCollection(lambda connection, name, _: load_network(connection, name))
+        self._cache = CollectionCache(lambda connection, name, _: load_network(connection, name))
         self.scans = MentionScans(database)
 
     # --- entities ---
 
     def resolve(self, collections: Sequence[str], name: str) -> list[EntityNode]:
-        """Who is called ``name``: by id, title, alias or address, in that order.
+        """The entities with this id, title, alias or address, in that order.
 
-        Case, Unicode forms, white space and a leading article do not count. Hyphens and plurals
-        do not when nothing fits better and they lead to one entity only.
+        Case, Unicode forms, white space and a leading article are ignored. Hyphens and plurals are
+        ignored when nothing matches exactly and only one entity matches without them.
         """
         with self._database.read() as connection:
             scope = collections or sorted(stamps_of(connection))
             return [
                 node
-                for one in scope
-                for node in _called(connection, one, [name], sources=[name]).find(name)
+                for collection in scope
+                for node in _named(connection, collection, [name], sources=[name]).find(name)
             ]
 
-    def near(self, collections: Sequence[str], name: str, limit: int = 5) -> list[EntityNode]:
-        """Entities with a name that looks like ``name``, the most alike first."""
-        found: dict[tuple[str, str], tuple[float, EntityNode]] = {}
+    def similar_to(self, collections: Sequence[str], name: str, limit: int = 5) -> list[EntityNode]:
+        """Entities with a name similar to ``name``, most similar first."""
+        matches: dict[tuple[str, str], tuple[float, EntityNode]] = {}
         for network in self._networks(collections):
             for other, likeness, _ in process.extract(
                 name,
@@ -181,22 +185,22 @@ class Graph(CataloguePart):
                 scorer=fuzz.WRatio,
                 processor=utils.default_process,
                 limit=4 * limit,
-                score_cutoff=LEAST_LIKENESS,
+                score_cutoff=MIN_LIKENESS,
             ):
                 node = network.nodes.by_id[network.nodes.names[other]]
-                found.setdefault((network.collection, node.id), (likeness, node))
-        best = sorted(found.values(), key=lambda one: (-one[0], one[1].title))
+                matches.setdefault((network.collection, node.id), (likeness, node))
+        best = sorted(matches.values(), key=lambda match: (-match[0], match[1].title))
         return [node for _, node in best[:limit]]
 
     def entity(self, collection: str, entity_id: str) -> EntityNode | None:
         """The entity with exactly this id, or None."""
         return next(iter(self.nodes([(collection, entity_id)])), None)
 
-    def nodes(self, wanted: Sequence[tuple[str, str]]) -> list[EntityNode]:
+    def nodes(self, keys: Sequence[tuple[str, str]]) -> list[EntityNode]:
         """The entities with these collections and ids, by collection and id."""
         by_collection: dict[str, list[str]] = {}
-        for collection, known in wanted:
-            by_collection.setdefault(collection, []).append(known)
+        for collection, entity_id in keys:
+            by_collection.setdefault(collection, []).append(entity_id)
         with self._database.read() as connection:
             return [
                 node
@@ -217,11 +221,11 @@ class Graph(CataloguePart):
     def entities(
         self, collections: Sequence[str], types: Sequence[str] | None = None
     ) -> list[EntityNode]:
-        """The entities of the collections, or those of some types, by type and title."""
+        """The entities of the collections, optionally of some types, by type and title."""
         networks = self._networks(collections)
-        found = [node for network in networks for node in network.nodes.by_id.values()]
+        nodes = [node for network in networks for node in network.nodes.by_id.values()]
         return sorted(
-            (node for node in found if types is None or node.type in types),
+            (node for node in nodes if types is None or node.type in types),
             key=lambda node: (node.type, node.title.casefold(), node.collection, node.id),
         )
 
@@ -234,104 +238,104 @@ class Graph(CataloguePart):
         types: Sequence[str] | None = None,
         direction: Direction = "both",
     ) -> list[Neighbour]:
-        """What the entity is related to, also what is not there yet; outgoing edges first.
+        """The neighbours of the entity, unresolved names included; outgoing edges first.
 
         Args:
             types: relation types or their inverses; None takes all.
             direction: of the relation as it is named in ``types``: ``used_by`` outwards is
-                ``uses`` inwards. Relations that read the same from both sides have no direction.
+                ``uses`` inwards. Symmetric relations have no direction.
         """
         with self._database.read() as connection:
             scope = collections or sorted(stamps_of(connection))
-            networks = [_network_around(connection, one, entity_id) for one in scope]
+            networks = [_network_around(connection, item, entity_id) for item in scope]
         return [
-            one
+            item
             for network in networks
             if network and entity_id in network.nodes.by_id
-            for one in network.neighbours(entity_id, types, direction)
+            for item in network.neighbours(entity_id, types, direction)
         ]
 
     def edges(self, collections: Sequence[str], types: Sequence[str] | None = None) -> list[Edge]:
-        """Every edge, or those of some types; the name of an inverse does as well.
+        """All edges, optionally of some types; a type may be named by its inverse.
 
-        Two that say the same (``a uses b`` and ``b used_by a``) are one edge.
+        Equivalent relations (``a uses b`` and ``b used_by a``) are one edge.
         """
-        return [edge for one in self._networks(collections) for edge in one.edges(types)]
+        return [edge for network in self._networks(collections) for edge in network.edges(types)]
 
     def degrees(self, collections: Sequence[str]) -> dict[tuple[str, str], int]:
-        """(Collection, entity id) to how many edges it has, in and out."""
+        """(Collection, entity id) to the number of its edges, in and out."""
         return {
-            (network.collection, known): network.degree(known)
+            (network.collection, entity_id): network.degree(entity_id)
             for network in self._networks(collections)
-            for known in network.nodes.by_id
+            for entity_id in network.nodes.by_id
         }
 
     def relation_kinds(self, collections: Sequence[str]) -> list[RelationKind]:
-        """The relation types that are declared or in use, with their inverses, by name."""
-        found: dict[tuple[str, str], RelationKind] = {}
-        for kind in (kind for one in self._networks(collections) for kind in one.kinds()):
-            before = found.get((kind.type, kind.inverse))
-            words = dict.fromkeys([*(before.words if before else ()), *kind.words])
-            edges = kind.edges + (before.edges if before else 0)
-            found[kind.type, kind.inverse] = replace(kind, words=tuple(words), edges=edges)
-        return sorted(found.values(), key=lambda kind: (kind.type, kind.inverse))
+        """The declared and the used relation types with their inverses, by name."""
+        kinds: dict[tuple[str, str], RelationKind] = {}
+        for kind in (kind for network in self._networks(collections) for kind in network.kinds()):
+            earlier = kinds.get((kind.type, kind.inverse))
+            words = dict.fromkeys([*(earlier.words if earlier else ()), *kind.words])
+            edges = kind.edges + (earlier.edges if earlier else 0)
+            kinds[kind.type, kind.inverse] = replace(kind, words=tuple(words), edges=edges)
+        return sorted(kinds.values(), key=lambda kind: (kind.type, kind.inverse))
 
     def relation_types(self, collections: Sequence[str]) -> list[RelationKind]:
-        """``relation_kinds`` without counting edges."""
-        found: dict[tuple[str, str], RelationKind] = {}
+        """As ``relation_kinds``, without the numbers of edges."""
+        kinds: dict[tuple[str, str], RelationKind] = {}
         with self._database.read() as connection:
             for name in collections:
                 names = _relation_names(connection, name)
-                used = sorts(connection, [name], RELATION)
-                for sort in (*names.words, *(names.primary(one)[0] for one in used)):
+                used = distinct_keys(connection, [name], RELATION)
+                for sort in (*names.words, *(names.primary(used_type)[0] for used_type in used)):
                     kind = names.kind(sort)
-                    before = found.get((kind.type, kind.inverse))
-                    words = dict.fromkeys([*(before.words if before else ()), *kind.words])
-                    found[kind.type, kind.inverse] = replace(kind, words=tuple(words))
-        return sorted(found.values(), key=lambda kind: (kind.type, kind.inverse))
+                    earlier = kinds.get((kind.type, kind.inverse))
+                    words = dict.fromkeys([*(earlier.words if earlier else ()), *kind.words])
+                    kinds[kind.type, kind.inverse] = replace(kind, words=tuple(words))
+        return sorted(kinds.values(), key=lambda kind: (kind.type, kind.inverse))
 
     def paths(
         self,
         collections: Sequence[str],
         start: str,
         end: str,
-        hops: int = MOST_HOPS,
+        hops: int = MAX_HOPS,
         limit: int = 10,
     ) -> list[Path]:
-        """Ways of at most ``hops`` (four) edges between two entities, shortest first.
+        """Paths of at most ``hops`` (up to four) edges between two entities, shortest first.
 
-        Edges are walked in both directions; every step says how it reads.
+        Edges are followed in both directions; each step has the name for its direction.
         """
-        hops = min(hops, MOST_HOPS)
+        hops = min(hops, MAX_HOPS)
         networks = self._networks(collections)
-        found = [path for one in networks for path in one.paths(start, end, hops, limit)]
-        return sorted(found, key=lambda path: len(path.steps))[:limit]
+        paths = [path for network in networks for path in network.paths(start, end, hops, limit)]
+        return sorted(paths, key=lambda path: len(path.steps))[:limit]
 
     # --- mentions ---
 
     mentions_of = reading(entity_nodes.mentions_of)
     documents_mentioning = reading(entity_nodes.documents_mentioning)
     mention_total = reading(entity_nodes.total_of)
-    mention_totals = reading(entity_nodes.totals)
+    mention_totals = reading(entity_nodes.mention_totals)
 
     def entities_in(self, document_id: str) -> list[EntityMentions]:
-        """The entities that the document names, most often named first."""
+        """The entities that the document mentions, most often mentioned first."""
         with self._database.read() as connection:
             places: dict[str, list[Mention]] = {}
             for place in entity_nodes.mentions_in(connection, document_id):
                 places.setdefault(place.entity_id, []).append(place)
-            inside = documents.c.id == document_id
-            collection = connection.execute(select(documents.c.collection).where(inside)).scalar()
+            named = documents.c.id == document_id
+            collection = connection.execute(select(documents.c.collection).where(named)).scalar()
         networks = self._networks([collection]) if collection and places else []
-        found = [
-            EntityMentions(node=network.nodes.by_id[known], places=tuple(spots))
+        entities = [
+            EntityMentions(node=network.nodes.by_id[entity_id], places=tuple(spots))
             for network in networks
-            for known, spots in places.items()
-            if known in network.nodes.by_id
+            for entity_id, spots in places.items()
+            if entity_id in network.nodes.by_id
         ]
-        return sorted(found, key=lambda one: (-len(one.places), one.places[0].span.start))
+        return sorted(entities, key=lambda item: (-len(item.places), item.places[0].span.start))
 
     def _networks(self, collections: Sequence[str]) -> list[Network]:
-        """The networks of the collections as they are now, all from one snapshot."""
+        """The current networks of the collections, all from one snapshot."""
         with self._database.read() as connection:
-            return self._held.of(connection, stamps_of(connection), collections)
+            return self._cache.of(connection, stamps_of(connection), collections)

@@ -1,7 +1,7 @@
-"""The entities of one collection in memory, found by whatever they are called, and their mentions.
+"""Loads entities, resolves their names, and stores and reads where documents mention them.
 
-A mention counts only when the scan that found it read the live version of its document; so spans
-never point into a text that has changed since.
+A mention counts only while the scan that found it is of its document's live version; so spans never
+point into a text that has changed since.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from wellread.store.catalogue.documents.lookup import (
 )
 from wellread.store.schema.database import (
     CataloguePart,
-    aside,
     chunks,
-    made_of,
     reading,
     rows_in,
+    rows_to_values,
+    without_index,
     writing,
 )
 from wellread.store.schema.stored_values import VersionKey
@@ -55,12 +55,12 @@ from wellread.text.names import (
 )
 from wellread.types import DocumentFacts, Span
 
-Named = dict[str, dict[str, None]]  # key to the ids that it leads to, the better ones first
+NameIndex = dict[str, dict[str, None]]  # key to the matching entity ids, best first
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntityNode:
-    """An entity as the graph knows it."""
+    """An entity of the graph, merged from all documents that describe it."""
 
     collection: str
     id: str
@@ -74,11 +74,11 @@ class EntityNode:
 
 
 def nodes_of(connection: Connection, collection: str, ids: Iterable[str]) -> list[EntityNode]:
-    """The entities of the collection with these ids, by id; unknown ones are left out."""
+    """The entities of the collection with these ids, by id; unknown ids are left out."""
     nodes: list[EntityNode] = []
-    for some in chunks(dict.fromkeys(ids)):
-        wanted = select(entities.c.document_id).where(entities.c.entity_id.in_(some))
-        found = connection.execute(wanted).scalars().all()
+    for batch in chunks(dict.fromkeys(ids)):
+        statement = select(entities.c.document_id).where(entities.c.entity_id.in_(batch))
+        found = connection.execute(statement).scalars().all()
         nodes += load_nodes(connection, collection, documents.c.id.in_(found)) if found else ()
     return sorted(nodes, key=lambda node: node.id)
 
@@ -86,8 +86,8 @@ def nodes_of(connection: Connection, collection: str, ids: Iterable[str]) -> lis
 def load_nodes(
     connection: Connection, collection: str, where: ColumnElement[bool] | None = None
 ) -> list[EntityNode]:
-    """The entities of the collection, by id; of several documents with one id all names count."""
-    inside = documents.c.collection if where is None else aside(documents.c.collection)
+    """Load the entities of the collection, by id, merging the documents that share an id."""
+    inside = documents.c.collection if where is None else without_index(documents.c.collection)
     statement = (
         select(
             *(entities.c[name] for name in ("entity_id", "entity_type", "aliases")),
@@ -98,14 +98,14 @@ def load_nodes(
         .order_by(entities.c.entity_id, documents.c.uri)
     )
     nodes: dict[str, EntityNode] = {}
-    for known, sort, aliases, document_id, title, url, uri in connection.execute(statement):
+    for node_id, kind, aliases, document_id, title, url, uri in connection.execute(statement):
         addresses = tuple(filter(None, (url, uri)))
-        first = nodes.get(known)
+        first = nodes.get(node_id)
         if first is None:
-            nodes[known] = EntityNode(
+            nodes[node_id] = EntityNode(
                 collection=collection,
-                id=known,
-                type=sort,
+                id=node_id,
+                type=kind,
                 title=title,
                 aliases=tuple(aliases),
                 document_id=document_id,
@@ -116,7 +116,7 @@ def load_nodes(
         else:
             names = dict.fromkeys((*first.aliases, title, *aliases))
             names.pop(first.title, None)
-            nodes[known] = replace(
+            nodes[node_id] = replace(
                 first,
                 aliases=tuple(names),
                 documents=(*first.documents, document_id),
@@ -126,42 +126,42 @@ def load_nodes(
 
 
 class Nodes:
-    """The entities of a collection, found by id, title, alias and address."""
+    """Finds the entities of a collection by id, title, alias and address."""
 
     def __init__(self, nodes: Iterable[EntityNode]) -> None:
         self.by_id = {node.id: node for node in nodes}
 
     def find(self, name: str) -> list[EntityNode]:
-        """Who is called ``name``: ids before titles before aliases before addresses.
+        """The entities called ``name``: ids before titles before aliases before addresses.
 
-        Spellings that differ by a hyphen or a plural count when nothing else fits and they lead
-        to one entity only.
+        Spellings that differ in a hyphen or a plural match when nothing else does and only one
+        entity has such a name.
         """
-        found = dict.fromkeys([name] if name in self.by_id else [])
-        found |= dict.fromkeys(self._by_name.get(key_of(name), ()))
+        matches = dict.fromkeys([name] if name in self.by_id else [])
+        matches |= dict.fromkeys(self._by_name.get(key_of(name), ()))
         if looks_like_address(name):
             for key in (address_key(name), address_key(name.partition("#")[0])):
-                found |= dict.fromkeys(self._by_address.get(key, ()))
+                matches |= dict.fromkeys(self._by_address.get(key, ()))
         loose = loose_key(name)
-        if not found and loose:
-            others = self._by_loose_name.get(loose, {})
-            found = others if len(others) == 1 else {}
-        return [self.by_id[known] for known in found]
+        if not matches and loose:
+            loose_matches = self._by_loose_name.get(loose, {})
+            matches = loose_matches if len(loose_matches) == 1 else {}
+        return [self.by_id[entity_id] for entity_id in matches]
 
     def called(self, name: str) -> str:
-        """The id of the entity that a relation to ``name`` means; empty when there is none."""
+        """The id of the entity that a relation's target ``name`` refers to, or an empty string."""
         if name in self.by_id:
             return name
-        found = self.find(name)
-        return found[0].id if found else ""
+        matches = self.find(name)
+        return matches[0].id if matches else ""
 
     def beside(self, address: str, base: str) -> str:
-        """``called`` for an address that is relative to ``base``, a document's uri."""
+        """``called`` for an address relative to ``base``, the uri of a document."""
         return self.called(urljoin(base, address)) if looks_like_address(address) else ""
 
     @cached_property
     def names(self) -> dict[str, str]:
-        """Every id, title and alias as written, to the id."""
+        """Every id, title and alias as written, to the entity id."""
         return dict(reversed(list(self._spelled())))
 
     @cached_property
@@ -170,17 +170,17 @@ class Nodes:
         return list(self._by_address)
 
     @cached_property
-    def _by_name(self) -> Named:
-        index = _index((key_of(name), known) for name, known in self._spelled())
+    def _by_name(self) -> NameIndex:
+        index = _index((key_of(name), entity_id) for name, entity_id in self._spelled())
         index.pop("", None)
         return index
 
     @cached_property
-    def _by_loose_name(self) -> Named:
-        return _index((loose_key(name), known) for name, known in self._spelled())
+    def _by_loose_name(self) -> NameIndex:
+        return _index((loose_key(name), entity_id) for name, entity_id in self._spelled())
 
     @cached_property
-    def _by_address(self) -> Named:
+    def _by_address(self) -> NameIndex:
         return _index(
             (key, node.id)
             for node in self.by_id.values()
@@ -189,7 +189,7 @@ class Nodes:
         )
 
     def _spelled(self) -> Iterator[tuple[str, str]]:
-        """Names with the id they lead to, the better ones first."""
+        """Pairs of a name and its entity id, best names first."""
         nodes = self.by_id.values()
         yield from ((node.id, node.id) for node in nodes)
         yield from ((node.title, node.id) for node in nodes)
@@ -199,16 +199,16 @@ class Nodes:
                 yield from ((form, node.id) for form in bracketed_forms(name))
 
 
-def _index(pairs: Iterable[tuple[str, str]]) -> Named:
-    index: Named = {}
-    for key, known in pairs:
-        index.setdefault(key, {})[known] = None
+def _index(pairs: Iterable[tuple[str, str]]) -> NameIndex:
+    index: NameIndex = {}
+    for key, entity_id in pairs:
+        index.setdefault(key, {})[entity_id] = None
     return index
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundName:
-    """A place of a text that names an entity; ``name`` is what the entity calls itself there."""
+    """A span of a text that names an entity; ``name`` is the entity's name that matched."""
 
     entity_id: str
     span: Span
@@ -217,7 +217,7 @@ class FoundName:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mention(FoundName):
-    """A place of a document's live version that names an entity of its collection."""
+    """A mention of an entity in the live version of a document of its collection."""
 
     document_id: str
     version: str
@@ -226,7 +226,7 @@ class Mention(FoundName):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MentioningDocument:
-    """A document that names an entity: how often, and where first."""
+    """A document that mentions an entity, with the count and the first mention."""
 
     document: DocumentFacts
     mentions: int
@@ -236,15 +236,15 @@ class MentioningDocument:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MentionTotal:
-    """How many documents name an entity, and how often altogether."""
+    """The number of documents that mention an entity, and of all its mentions."""
 
     documents: int
     mentions: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unscanned:
-    """A document that is to be searched for names."""
+class UnscannedDocument:
+    """A document still to be scanned for the names of entities."""
 
     document_id: str
     version: str
@@ -260,40 +260,40 @@ _COUNTS: tuple[Any, ...] = (
 def mentions_of(
     connection: Connection, collections: Sequence[str], entity_id: str, limit: int = 100
 ) -> list[Mention]:
-    """Places that name the entity: the newest documents first, each in reading order."""
+    """The mentions of the entity: newest documents first, each in reading order."""
     newest = (documents.c.published_at.desc().nulls_last(), documents.c.id, mentions.c.ordinal)
     statement = _places(collections).where(mentions.c.entity_id == entity_id)
     return _mentions(connection, statement.order_by(*newest).limit(limit))
 
 
 def mentions_in(connection: Connection, document_id: str) -> list[Mention]:
-    """Every place of the document that names an entity, in reading order."""
+    """All mentions of entities in the document, in reading order."""
     statement = _places(()).where(mentions.c.document_id == document_id)
     return _mentions(connection, statement.order_by(mentions.c.ordinal))
 
 
-def totals(
+def mention_totals(
     connection: Connection, collections: Sequence[str]
 ) -> dict[tuple[str, str], MentionTotal]:
-    """(Collection, entity id) to how often it is named, for all that are."""
+    """(Collection, entity id) to the mention counts, for all mentioned entities."""
     key = (documents.c.collection, mentions.c.entity_id)
     statement = _live(select(*key, *_COUNTS), collections).group_by(*key)
     return {
-        (collection, known): MentionTotal(documents=inside, mentions=count)
-        for collection, known, inside, count in connection.execute(statement)
+        (collection, entity_id): MentionTotal(documents=document_count, mentions=count)
+        for collection, entity_id, document_count, count in connection.execute(statement)
     }
 
 
 def total_of(connection: Connection, collections: Sequence[str], entity_id: str) -> MentionTotal:
-    """How many documents name the entity, and how often altogether."""
+    """The mention counts of one entity."""
     statement = _live(select(*_COUNTS), collections).where(mentions.c.entity_id == entity_id)
-    return made_of(MentionTotal, connection.execute(statement))[0]
+    return rows_to_values(MentionTotal, connection.execute(statement))[0]
 
 
 def documents_mentioning(
     connection: Connection, collections: Sequence[str], entity_id: str, limit: int = 20
 ) -> list[MentioningDocument]:
-    """Documents that name the entity most often, newer ones first among equals."""
+    """The documents that mention the entity most often; with equal counts, newer first."""
     count = func.count()
     statement = (
         _live(select(documents.c.id, count), collections)
@@ -309,20 +309,20 @@ def documents_mentioning(
         .order_by(mentions.c.document_id, mentions.c.ordinal.desc())
     )
     first = {row.document_id: row for row in rows_in(connection, backwards, counts)}
-    held = facts(connection, counts)
+    facts_by_id = facts(connection, counts)
     return [
         MentioningDocument(
-            document=held[known],
-            mentions=many,
-            first=Span(start=first[known].start, end=first[known].end),
-            name=first[known].name,
+            document=facts_by_id[document_id],
+            mentions=mention_count,
+            first=Span(start=first[document_id].start, end=first[document_id].end),
+            name=first[document_id].name,
         )
-        for known, many in counts.items()
+        for document_id, mention_count in counts.items()
     ]
 
 
 def _live(statement: Select[Any], collections: Sequence[str]) -> Select[Any]:
-    """``statement`` over mentions in live versions, of some collections or of all."""
+    """``statement`` over the mentions in live versions, of some collections or of all."""
     joined = statement.select_from(LIVE_MENTIONS)
     return joined.where(documents.c.collection.in_(collections)) if collections else joined
 
@@ -348,8 +348,8 @@ def _mentions(connection: Connection, statement: Select[Any]) -> list[Mention]:
 
 def unscanned(
     connection: Connection, collection: str, names: str, after: str, limit: int
-) -> list[Unscanned]:
-    """Documents whose live version was not searched with ``names``, by id, beyond ``after``."""
+) -> list[UnscannedDocument]:
+    """Documents after id ``after`` whose live version was not scanned with ``names``, by id."""
     searched = and_(
         mention_scans.c.document_id == documents.c.id,
         mention_scans.c.version == documents.c.version,
@@ -367,50 +367,50 @@ def unscanned(
         .order_by(documents.c.id)
         .limit(limit)
     )
-    return made_of(Unscanned, connection.execute(statement))
+    return rows_to_values(UnscannedDocument, connection.execute(statement))
 
 
 def keep(
-    connection: Connection, names: str, found: Mapping[VersionKey, Sequence[FoundName]]
+    connection: Connection, names: str, mentions_found: Mapping[VersionKey, Sequence[FoundName]]
 ) -> int:
-    """Put what was found in place of what was known of these documents; how many mentions.
+    """Replace the mentions in these documents; return the number of mentions stored.
 
-    A document whose version is not live any more is left for the next pass.
+    A document whose version is no longer live is left for the next scan.
     """
-    live = live_versions(connection, [known for known, _ in found])
-    kept = {key: places for key, places in found.items() if live.get(key[0]) == key[1]}
-    for ids in chunks(known for known, _ in kept):
+    live = live_versions(connection, [doc for doc, _ in mentions_found])
+    current = {key: places for key, places in mentions_found.items() if live.get(key[0]) == key[1]}
+    for ids in chunks(doc for doc, _ in current):
         for table in (mentions, mention_scans):
             connection.execute(delete(table).where(table.c.document_id.in_(ids)))
     rows = [
         {
-            "document_id": known,
+            "document_id": doc,
             "ordinal": ordinal,
             "entity_id": place.entity_id,
             "start": place.span.start,
             "end": place.span.end,
             "name": place.name,
         }
-        for (known, _), places in kept.items()
+        for (doc, _), places in current.items()
         for ordinal, place in enumerate(places)
     ]
     if rows:
         connection.execute(insert(mentions), rows)
-    scans = [{"document_id": known, "version": version, "names": names} for known, version in kept]
+    scans = [{"document_id": doc, "version": version, "names": names} for doc, version in current]
     if scans:
         connection.execute(insert(mention_scans), scans)
     return len(rows)
 
 
 def forget_entities(connection: Connection, collection: str, entity_ids: Iterable[str]) -> None:
-    """Drop the mentions of these entities in the collection's documents."""
-    inside = mentions.c.document_id.in_(_inside(collection))
+    """Delete the mentions of these entities in the collection's documents."""
+    in_collection = mentions.c.document_id.in_(_documents_of(collection))
     for ids in chunks(dict.fromkeys(entity_ids)):
-        connection.execute(delete(mentions).where(mentions.c.entity_id.in_(ids), inside))
+        connection.execute(delete(mentions).where(mentions.c.entity_id.in_(ids), in_collection))
 
 
 def forget_described(connection: Connection, document_ids: Iterable[str]) -> None:
-    """Drop the mentions of entities that only these documents describe; call it before they go."""
+    """Delete the mentions of entities that only these documents describe, before their removal."""
     ids = set(document_ids)
     leaving: dict[str, dict[str, None]] = {}
     described = select(documents.c.collection, entities.c.entity_id, documents.c.id).join_from(
@@ -419,18 +419,18 @@ def forget_described(connection: Connection, document_ids: Iterable[str]) -> Non
     for row in rows_in(connection, described.where(documents.c.id.in_(VALUES)), ids):
         leaving.setdefault(row.collection, {})[row.entity_id] = None
     by_name = described.where(entities.c.entity_id.in_(VALUES))
-    for collection, known in leaving.items():
-        here = by_name.where(documents.c.collection == collection)
-        stays = {row.entity_id for row in rows_in(connection, here, known) if row.id not in ids}
-        forget_entities(connection, collection, [one for one in known if one not in stays])
+    for collection, keys in leaving.items():
+        query = by_name.where(documents.c.collection == collection)
+        stays = {row.entity_id for row in rows_in(connection, query, keys) if row.id not in ids}
+        forget_entities(connection, collection, [name for name in keys if name not in stays])
 
 
-def _inside(collection: str) -> Select[Any]:
+def _documents_of(collection: str) -> Select[Any]:
     return select(documents.c.id).where(documents.c.collection == collection)
 
 
 class MentionScans(CataloguePart):
-    """The stored side of the link pass."""
+    """Storage for scans of documents for the names of entities."""
 
     named_entities = reading(load_nodes)
     unscanned = reading(unscanned)
@@ -438,11 +438,11 @@ class MentionScans(CataloguePart):
     keep = writing(keep)
 
     def forget(self, collection: str) -> bool:
-        """Drop all mentions and scans of the collection; whether there were any."""
+        """Delete all mentions and scans of the collection; return whether there were any."""
         tables = (mention_scans, mentions)
-        left = (exists().where(table.c.document_id == documents.c.id) for table in tables)
-        there = bool(self._rows(_inside(collection).where(or_(*left)).limit(1)))
-        if there:
-            inside = _inside(collection)
-            self._run(*(delete(one).where(one.c.document_id.in_(inside)) for one in tables))
-        return there
+        has_rows = (exists().where(table.c.document_id == documents.c.id) for table in tables)
+        any_rows = bool(self._rows(_documents_of(collection).where(or_(*has_rows)).limit(1)))
+        if any_rows:
+            inside = _documents_of(collection)
+            self._run(*(delete(each).where(each.c.document_id.in_(inside)) for each in tables))
+        return any_rows

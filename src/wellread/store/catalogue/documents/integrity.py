@@ -1,4 +1,4 @@
-"""What the catalogue can say about itself: counts, broken references, what does not agree."""
+"""Integrity checks of the catalogue and their repairs: counts, references, sources, mentions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from sqlalchemy import (
 )
 
 from wellread.store.catalogue.documents.collection_records import origins, record_sources, touch_all
-from wellread.store.catalogue.documents.lookup import Body, bodies
+from wellread.store.catalogue.documents.lookup import StoredDocument, stored_documents
 from wellread.store.schema.database import CataloguePart, chunks
 from wellread.store.schema.stored_values import SourceRecord, VersionKey
 from wellread.store.schema.tables import (
@@ -47,12 +47,12 @@ from wellread.store.schema.tables import (
 
 DOCUMENTS_AT_ONCE = 50
 READ = ("added", "updated", "unchanged")
-READ_AGAIN = "read again"  # in place of a digest: no content has it
+READ_AGAIN = "read again"  # a digest that no content has, so that the source is read again
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokenReference:
-    """Rows of a table that point to nothing."""
+    """The number of rows whose ``column`` refers to a missing row of ``parent``."""
 
     table: str
     column: str
@@ -61,39 +61,39 @@ class BrokenReference:
 
 
 class Integrity(CataloguePart):
-    """Checks and their remedies."""
+    """Checks of the catalogue, and the repair for each."""
 
     # --- reading everything ---
 
     def row_counts(self) -> dict[str, int]:
-        """How many rows each table has."""
-        (counts,) = self._rows(_sizes())
+        """Table name to number of rows."""
+        (counts,) = self._rows(_table_sizes())
         return dict(counts._mapping)
 
-    def bodies(self) -> Iterator[Body]:
-        """Every document as it is stored, in the order of ids, a few in memory at a time."""
+    def bodies(self) -> Iterator[StoredDocument]:
+        """All documents as stored, ordered by id, loaded a few at a time."""
         after = ""
         while True:
             with self._database.read() as connection:
-                found = bodies(connection, after, DOCUMENTS_AT_ONCE)
-            if not found:
+                batch = stored_documents(connection, after, DOCUMENTS_AT_ONCE)
+            if not batch:
                 return
-            yield from found
-            after = found[-1].document_id
+            yield from batch
+            after = batch[-1].document_id
 
     def texts(self) -> Iterator[tuple[str, str]]:
-        """Document id and whole text of everything that has a text, a document or not."""
+        """The id and full text of every stored text, including texts without a document."""
         ordered = select(texts).order_by(texts.c.document_id, texts.c.piece)
-        for known, pieces in groupby(self._stream(ordered), key=itemgetter(0)):
-            yield known, "".join(piece.text for piece in pieces)
+        for document_id, pieces in groupby(self._stream(ordered), key=itemgetter(0)):
+            yield document_id, "".join(piece.text for piece in pieces)
 
     def titles(self) -> Iterator[tuple[str, str]]:
-        """Document id and title with summary of every document."""
+        """The id, and the title with the summary, of every document."""
         facts = select(documents.c.id, documents.c.title, documents.c.summary)
         return ((row.id, f"{row.title}\n{row.summary}") for row in self._stream(facts))
 
     def cells(self) -> Iterator[tuple[str, str, Any]]:
-        """Table, row and value of every cell that may hold words, but for the texts'."""
+        """Table, row and value of every cell that may contain words, except the texts."""
         for table in metadata.sorted_tables:
             if table is texts:
                 continue
@@ -107,20 +107,20 @@ class Integrity(CataloguePart):
     # --- the file ---
 
     def rebuild_indexes(self) -> None:
-        """Make the tables' search trees anew from their rows."""
+        """Rebuild the database indexes of all tables."""
         word = "REINDEX" if self._database.dialect == "sqlite" else "REINDEX TABLE"
         self._run(*(text(f'{word} "{table.name}"') for table in metadata.sorted_tables))
 
-    def textless(self) -> int:
-        """How many documents have no text any more."""
-        there = exists().where(texts.c.document_id == documents.c.id, texts.c.piece == 0)
-        return self._count(select(func.count()).select_from(documents).where(~there))
+    def count_textless(self) -> int:
+        """The number of documents whose text is missing."""
+        has_text = exists().where(texts.c.document_id == documents.c.id, texts.c.piece == 0)
+        return self._count(select(func.count()).select_from(documents).where(~has_text))
 
     # --- references ---
 
     def broken_references(self) -> list[BrokenReference]:
-        """Rows that point to a row that is not there."""
-        (counts,) = self._rows(_strays())
+        """The references to missing rows, by table and column."""
+        (counts,) = self._rows(_dangling_counts())
         return [
             BrokenReference(
                 table=column.table.name, column=column.name, parent=parent.name, rows=rows
@@ -129,8 +129,8 @@ class Integrity(CataloguePart):
             if rows
         ]
 
-    def mend_references(self) -> None:
-        """Drop rows that point to nothing, or let go of what they point to where they may."""
+    def repair_references(self) -> None:
+        """Clear references to missing rows; delete rows whose reference may not be empty."""
         self._run(
             *(
                 update(column.table).where(stray).values({column.name: None})
@@ -142,27 +142,27 @@ class Integrity(CataloguePart):
 
     # --- sources ---
 
-    def unsourced(self) -> list[tuple[str, str]]:
-        """Id and address of documents whose source is not recorded."""
-        rows = self._rows(select(documents.c.id, documents.c.uri).where(~_sourced()))
+    def without_source(self) -> list[tuple[str, str]]:
+        """The id and uri of each document whose source has no record."""
+        rows = self._rows(select(documents.c.id, documents.c.uri).where(~_has_source()))
         return [(row.id, row.uri) for row in rows]
 
     def record_missing_sources(self) -> None:
-        """Record the sources of documents; they are read again by the next run."""
+        """Create the missing records of documents' sources; the next run reads those again."""
         pair = (documents.c.collection, documents.c.source_uri)
         with self._database.write() as connection:
-            missing = connection.execute(select(*pair).where(~_sourced()).distinct())
+            missing = connection.execute(select(*pair).where(~_has_source()).distinct())
             bare = [
                 SourceRecord(collection=collection, uri=uri, status="updated")
                 for collection, uri in missing
             ]
             record_sources(connection, bare)
 
-    def emptied(self) -> list[tuple[str, str]]:
-        """Collection and address of sources that were read, and of which nothing is there.
+    def emptied_sources(self) -> list[tuple[str, str]]:
+        """The (collection, uri) pairs of sources that were read but have no documents.
 
-        Feeds and lists of records may be so: they can be empty, and an entry belongs to the last
-        of several feeds that carry it.
+        Feeds and lists of records are excepted: they can be empty, and an entry belongs to the last
+        of several feeds that contain it.
         """
         children = sources.alias()
         statement = select(sources.c.collection, sources.c.uri).where(
@@ -185,7 +185,7 @@ class Integrity(CataloguePart):
         return [(row.collection, row.uri) for row in self._rows(statement)]
 
     def read_again(self, keys: Iterable[tuple[str, str]]) -> None:
-        """Forget what is known of these sources' content, so that the next run reads them."""
+        """Reset the content records of these sources, so that the next run reads them again."""
         blank = {
             "size": -1,
             "digest": READ_AGAIN,
@@ -193,85 +193,85 @@ class Integrity(CataloguePart):
             "last_modified": "",
             "poll_after": None,
         }
-        known = tuple_(sources.c.collection, sources.c.uri)
-        changes = (update(sources).where(known.in_(pairs)) for pairs in chunks(keys))
+        source_key = tuple_(sources.c.collection, sources.c.uri)
+        changes = (update(sources).where(source_key.in_(pairs)) for pairs in chunks(keys))
         self._run(*(change.values(**blank) for change in changes))
 
     def sources_of(self, document_ids: Iterable[str]) -> list[tuple[str, str]]:
-        """Collection and address of the sources that these documents are from."""
+        """The (collection, uri) pairs of the documents' sources, sorted."""
         with self._database.read() as connection:
             return sorted(origins(connection, document_ids))
 
-    # --- counts, vectors, what joins documents ---
+    # --- counts, vectors, mentions, stories ---
 
     def miscounted(self) -> list[str]:
-        """Documents whose noted number of passages is not the number of their passages."""
-        return self._values(select(documents.c.id).where(documents.c.passages != _passages()))
+        """The ids of documents whose stored passage count is wrong."""
+        return self._values(select(documents.c.id).where(documents.c.passages != _passage_count()))
 
-    def count_again(self) -> None:
-        """Note the number of passages of every document anew."""
+    def correct_counts(self) -> None:
+        """Correct the stored passage counts of all documents."""
         with self._database.write() as connection:
-            wrong = documents.c.passages != _passages()
-            connection.execute(update(documents).where(wrong).values(passages=_passages()))
+            wrong = documents.c.passages != _passage_count()
+            connection.execute(update(documents).where(wrong).values(passages=_passage_count()))
             touch_all(connection)
 
-    def void_debts(self) -> list[str]:
-        """Documents whose noted debt of vectors is not of their live version."""
+    def outdated_vector_debts(self) -> list[str]:
+        """The ids of documents with pending vectors for a version that is not live."""
         return self._values(_outdated(vector_debts))
 
-    def drop_debts(self, document_ids: Iterable[str]) -> None:
-        """Nobody owes these documents vectors."""
-        self._run(*(_gone(vector_debts, ids) for ids in chunks(document_ids)))
+    def drop_vector_debts(self, document_ids: Iterable[str]) -> None:
+        """Delete the pending vectors of these documents."""
+        self._run(*(_delete(vector_debts, ids) for ids in chunks(document_ids)))
 
-    def owe(self, keys: Iterable[VersionKey]) -> None:
-        """The passages of these live versions need vectors."""
+    def add_pending(self, keys: Iterable[VersionKey]) -> None:
+        """Record that the passages of these live versions need vectors."""
         columns = ["document_id", "version", "passages"]
-        owed = select(documents.c.id, documents.c.version, _passages())
-        for ids in chunks(known for known, _ in keys):
-            some = owed.where(documents.c.id.in_(ids))
-            self._run(_gone(vector_debts, ids), insert(vector_debts).from_select(columns, some))
+        pending = select(documents.c.id, documents.c.version, _passage_count())
+        for ids in chunks(document_id for document_id, _ in keys):
+            some = pending.where(documents.c.id.in_(ids))
+            self._run(_delete(vector_debts, ids), insert(vector_debts).from_select(columns, some))
 
-    def owed(self) -> list[str]:
-        """The documents that are owed vectors."""
+    def pending_vectors(self) -> list[str]:
+        """The ids of documents with pending vectors."""
         return self._values(select(vector_debts.c.document_id))
 
     def misplaced_mentions(self) -> list[str]:
-        """Documents with mentions outside their text, or found in another version of it."""
+        """The ids of documents with mentions outside their text, or in another version."""
         bad = or_(mentions.c.end > documents.c.characters, mentions.c.start >= mentions.c.end)
         return self._misplaced(mentions, bad, mention_scans)
 
     def drop_mentions(self, document_ids: Iterable[str]) -> None:
-        """Forget these documents' mentions; the next run looks for them again."""
+        """Delete the mentions in these documents; the next run scans them again."""
         tables = (mentions, mention_scans)
-        self._run(*(_gone(one, ids) for ids in chunks(document_ids) for one in tables))
+        self._run(*(_delete(table, ids) for ids in chunks(document_ids) for table in tables))
 
     def misplaced_items(self) -> list[str]:
-        """Documents with items of stories outside their text, or of another version of it."""
+        """The ids of documents with news items outside their text, or of another version."""
         bad = story_items.c.end > documents.c.characters
         return self._misplaced(story_items, bad, story_items)
 
     def _misplaced(self, table: Table, bad: ColumnElement[bool], versioned: Table) -> list[str]:
-        """Documents of bad rows, and of rows of another version than the live one."""
-        beside = table.join(documents, documents.c.id == table.c.document_id)
-        found = self._values(select(table.c.document_id).select_from(beside).where(bad))
-        return sorted({*found, *self._values(_outdated(versioned))})
+        """The ids of documents with bad rows, or with rows of a version that is not live."""
+        joined = table.join(documents, documents.c.id == table.c.document_id)
+        ids = self._values(select(table.c.document_id).select_from(joined).where(bad))
+        return sorted({*ids, *self._values(_outdated(versioned))})
 
     def _count(self, statement: Select[Any]) -> int:
         return int(self._values(statement)[0] or 0)
 
 
-def _gone(table: Table, ids: Sequence[str]) -> Delete:
-    """Takes the rows of these documents out of ``table``."""
+def _delete(table: Table, ids: Sequence[str]) -> Delete:
+    """The statement that deletes the rows of these documents from ``table``."""
     return delete(table).where(table.c.document_id.in_(ids))
 
 
-def _sourced() -> Exists:
+def _has_source() -> Exists:
     return exists().where(
         sources.c.collection == documents.c.collection, sources.c.uri == documents.c.source_uri
     )
 
 
-def _passages() -> Any:
+def _passage_count() -> Any:
     return (
         select(func.count())
         .where(passages.c.document_id == documents.c.id)
@@ -281,7 +281,7 @@ def _passages() -> Any:
 
 
 def _outdated(table: Table) -> Select[Any]:
-    """The documents of rows in ``table`` that are of another version than the live one."""
+    """The query for documents with rows in ``table`` of a version that is not live."""
     return (
         select(table.c.document_id)
         .join(documents, documents.c.id == table.c.document_id)
@@ -290,21 +290,21 @@ def _outdated(table: Table) -> Select[Any]:
     )
 
 
-# One statement for all tables, built once: on small homes most of a check went into so many.
+# One cached statement for all tables: one for each table took most of a small home's check.
 
 
 @cache
-def _sizes() -> Select[Any]:
-    """One row: how many rows each table has, by its name."""
-    counted = (
+def _table_sizes() -> Select[Any]:
+    """A query with one row: the number of rows of each table, under the table's name."""
+    counts = (
         (table.name, select(func.count()).select_from(table)) for table in metadata.sorted_tables
     )
-    return select(*(count.scalar_subquery().label(name) for name, count in counted))
+    return select(*(count.scalar_subquery().label(name) for name, count in counts))
 
 
 @cache
-def _strays() -> Select[Any]:
-    """One row: for each of ``_references``, how many rows point to nothing."""
+def _dangling_counts() -> Select[Any]:
+    """A query with one row: for each of ``_references``, the number of dangling rows."""
     return select(
         *(
             select(func.count())
@@ -319,7 +319,7 @@ def _strays() -> Select[Any]:
 
 @cache
 def _references() -> tuple[tuple[Column[Any], Table, Any], ...]:
-    """Every column that points to another table's rows, and when it points to nothing."""
+    """Every foreign key column, its parent table, and the condition that it is dangling."""
     return tuple(_each_reference())
 
 
@@ -327,8 +327,8 @@ def _each_reference() -> Iterator[tuple[Column[Any], Table, Any]]:
     for table in metadata.sorted_tables:
         for constraint in table.foreign_keys:
             parent = constraint.column.table.alias()
-            there = exists(
+            parent_exists = exists(
                 select(literal(1)).where(parent.c[constraint.column.name] == constraint.parent)
             )
-            stray = and_(constraint.parent.is_not(None), ~there)
+            stray = and_(constraint.parent.is_not(None), ~parent_exists)
             yield constraint.parent, constraint.column.table, stray

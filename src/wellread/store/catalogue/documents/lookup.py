@@ -1,4 +1,4 @@
-"""Reads documents, passages and marks, by id or as they are stored for checking them."""
+"""Reads documents, passages and marks by id, and raw stored documents for integrity checks."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ from wellread.types import (
     Span,
 )
 
-MANY = 1_000_000_000
+NO_LIMIT = 1_000_000_000
 VALUES: BindParameter[Any] = bindparam("values", expanding=True)
-# A mention counts while the scan that found it read the live version.
+# A mention counts only while the scan that found it is of the document's live version.
 LIVE_MENTIONS = mentions.join(documents, documents.c.id == mentions.c.document_id).join(
     mention_scans,
     and_(
@@ -54,7 +54,7 @@ LIVE_MENTIONS = mentions.join(documents, documents.c.id == mentions.c.document_i
     ),
 )
 
-# The facts of a document that have a column of the same name.
+# The fields of a document that have a column of the same name.
 COPIED = tuple(one.name for one in fields(Document) if one.name in documents.c)
 FACTS = select(*(documents.c[one.name] for one in fields(DocumentFacts)))
 EVERY_DOCUMENT = select(documents.c.id)
@@ -95,13 +95,13 @@ def live_versions(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
 
 
 def changed_at(connection: Connection, ids: Iterable[str]) -> dict[str, datetime]:
-    """Document id to when its live version was written; unknown documents are left out."""
+    """Document id to the time its live version was written; unknown documents are left out."""
     statement = select(documents.c.id, documents.c.updated_at).where(documents.c.id.in_(VALUES))
     return {row.id: row.updated_at for row in rows_in(connection, statement, ids)}
 
 
 def live_hashes(connection: Connection, ids: Iterable[str]) -> dict[str, tuple[str, str]]:
-    """Document id to live version and hash of facts; unknown documents are left out."""
+    """Document id to its live version and facts hash; unknown documents are left out."""
     columns = (documents.c.id, documents.c.version, documents.c.facts)
     statement = select(*columns).where(documents.c.id.in_(VALUES))
     return {row.id: (row.version, row.facts) for row in rows_in(connection, statement, ids)}
@@ -114,9 +114,9 @@ def facts(connection: Connection, ids: Iterable[str]) -> dict[str, DocumentFacts
 
 
 def list_documents(
-    connection: Connection, collection: str, limit: int = MANY, offset: int = 0
+    connection: Connection, collection: str, limit: int = NO_LIMIT, offset: int = 0
 ) -> list[DocumentFacts]:
-    """Facts of a collection's documents, by uri."""
+    """The facts of a collection's documents, ordered by uri."""
     statement = (
         FACTS.where(documents.c.collection == collection)
         .order_by(documents.c.uri)
@@ -126,12 +126,12 @@ def list_documents(
     return [facts_of(row) for row in connection.execute(statement)]
 
 
-def document(connection: Connection, known: str) -> Document | None:
-    """The whole document, or None."""
+def document(connection: Connection, document_id: str) -> Document | None:
+    """The document with text, marks, entity and past question; None when it is unknown."""
     statement = (
         select(documents, marks.c.blob)
         .join_from(documents, marks, marks.c.document_id == documents.c.id)
-        .where(documents.c.id == known)
+        .where(documents.c.id == document_id)
     )
     row = connection.execute(statement).first()
     if row is None:
@@ -142,51 +142,51 @@ def document(connection: Connection, known: str) -> Document | None:
     }
     return Document(
         **{name: row._mapping[name] for name in COPIED} | lists,
-        text=whole_texts(connection, [known]).get(known, ""),
+        text=whole_texts(connection, [document_id]).get(document_id, ""),
         marks=marks_from_blob(row.blob),
-        entity=_entity(connection, known),
-        past_question=_past_question(connection, known),
+        entity=_entity(connection, document_id),
+        past_question=_past_question(connection, document_id),
     )
 
 
 def whole_texts(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
-    """Document id to the whole text of its live version; unknown ones are left out."""
+    """Document id to the full text of its live version; unknown ids are left out."""
     statement = (
         select(texts.c.document_id, texts.c.text)
         .where(texts.c.document_id.in_(VALUES))
         .order_by(texts.c.document_id, texts.c.piece)
     )
     pieces: dict[str, list[str]] = {}
-    for known, text in rows_in(connection, statement, ids):
-        pieces.setdefault(known, []).append(text)
-    return {known: "".join(found) for known, found in pieces.items()}
+    for document_id, text in rows_in(connection, statement, ids):
+        pieces.setdefault(document_id, []).append(text)
+    return {document_id: "".join(parts) for document_id, parts in pieces.items()}
 
 
 def span_texts(connection: Connection, spans: Sequence[tuple[str, Span]]) -> list[str]:
-    """The text of each span of the live version of its document."""
-    found: list[str] = []
-    for known, span in spans:
+    """The text of each span, from the live version of its document."""
+    span_texts: list[str] = []
+    for document_id, span in spans:
         first = span.start // PIECE
         last = max(first, (span.end - 1) // PIECE)
-        values = {"known": known, "first": first, "last": last}
+        values = {"known": document_id, "first": first, "last": last}
         pieces = connection.execute(_PIECES, values).scalars().all()
         if not pieces:
             raise StoreError(
-                f"there is no character {span.start} of document {known} in the catalogue",
-                hint="it was changed or removed in the meantime; ask again",
+                f"document {document_id} has no text at character {span.start} in the catalogue",
+                hint="the document was changed or removed in the meantime; ask again",
             )
-        found.append("".join(pieces)[span.start - first * PIECE : span.end - first * PIECE])
-    return found
+        span_texts.append("".join(pieces)[span.start - first * PIECE : span.end - first * PIECE])
+    return span_texts
 
 
 def whole_passages(connection: Connection, ids: Iterable[str]) -> dict[str, Passage]:
-    """Passage id to passage with its text; passages that are not live are left out."""
+    """Passage id to the passage with its text; passages that are not live are left out."""
     statement = _WHOLE_PASSAGE.where(passages.c.id.in_(VALUES))
     return {passage.id: passage for passage in _passages(rows_in(connection, statement, ids))}
 
 
 def passages_of(connection: Connection, ids: Iterable[str]) -> list[Passage]:
-    """All passages of documents with their texts, in reading order document by document."""
+    """All passages of the documents with their texts, in reading order by document."""
     statement = _WHOLE_PASSAGE.where(passages.c.document_id.in_(VALUES))
     return list(_passages(rows_in(connection, statement, ids)))
 
@@ -198,7 +198,7 @@ def openings_of(connection: Connection, ids: Iterable[str]) -> list[Passage]:
 
 
 def neighbours(connection: Connection, passage_id: str, before: int, after: int) -> list[Passage]:
-    """The passage with those around it, in reading order; empty when it is not live."""
+    """The passage and its neighbours in reading order; empty when the passage is not live."""
     middle = connection.execute(
         select(passages.c.document_id, passages.c.ordinal).where(passages.c.id == passage_id)
     ).first()
@@ -210,7 +210,7 @@ def neighbours(connection: Connection, passage_id: str, before: int, after: int)
 
 
 def passage_row(passage: Passage, ordinal: int) -> dict[str, Any]:
-    """The row of a live passage, or of one that waits to be."""
+    """The row of a live passage, or of a passage staged for the next index."""
     return {
         "id": passage.id,
         "document_id": passage.document_id,
@@ -224,47 +224,47 @@ def passage_row(passage: Passage, ordinal: int) -> dict[str, Any]:
 
 
 def property_of(connection: Connection, key: str) -> Any:
-    """What is kept under ``key`` beside the tables; None when nothing is."""
+    """The catalogue property ``key``; None when it is not set."""
     return connection.execute(select(properties.c.value).where(properties.c.key == key)).scalar()
 
 
 def put_properties(connection: Connection, values: Mapping[str, Any]) -> None:
-    """Keep each value under its key, in place of what was there."""
+    """Set catalogue properties, replacing earlier values."""
     if values:
         rows = [{"key": key, "value": value} for key, value in values.items()]
-        made = postgresql if connection.dialect.name == "postgresql" else sqlite
-        statement = made.insert(properties)
+        dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
+        statement = dialect.insert(properties)
         put = {"value": statement.excluded.value}
         connection.execute(statement.on_conflict_do_update(index_elements=["key"], set_=put), rows)
 
 
 def all_marks(connection: Connection, ids: Iterable[str]) -> dict[str, tuple[Mark, ...]]:
     """Document id to its marks."""
-    return {known: marks_from_blob(blob) for known, blob in _blobs(connection, ids)}
+    return {doc_id: marks_from_blob(blob) for doc_id, blob in _blobs(connection, ids)}
 
 
 def span_marks(connection: Connection, spans: Sequence[tuple[str, Span]]) -> list[tuple[Mark, ...]]:
-    """The marks that share a character with each span; none for an unknown document."""
-    blobs = dict(_blobs(connection, (known for known, _ in spans)))
-    return [marks_over(blobs[known], span) if known in blobs else () for known, span in spans]
+    """The marks that overlap each span; empty for an unknown document."""
+    blobs = dict(_blobs(connection, (doc_id for doc_id, _ in spans)))
+    return [marks_over(blobs[doc_id], span) if doc_id in blobs else () for doc_id, span in spans]
 
 
 def facts_of(row: Any) -> DocumentFacts:
-    """The facts of a row that has at least the columns of ``FACTS``."""
-    held = row._mapping
-    plain = {one.name: held[one.name] for one in fields(DocumentFacts)}
+    """The document facts in a row that has at least the columns of ``FACTS``."""
+    columns = row._mapping
+    plain = {field.name: columns[field.name] for field in fields(DocumentFacts)}
     return DocumentFacts(**plain | {"authors": tuple(row.authors)})
 
 
 def _passages(rows: Iterable[Any]) -> Iterator[Passage]:
-    """Passages from their rows, of which there is one per piece of text, in order."""
+    """Build passages from ordered rows, one row per piece of text."""
     for _, group in groupby(rows, key=itemgetter(0)):
         pieces = list(group)
-        known, document_id, version, start, end, context, speakers, _ = pieces[0]
+        passage_id, document_id, version, start, end, context, speakers, _ = pieces[0]
         text = "".join(row[-1] or "" for row in pieces)
         place = start % PIECE
         yield Passage(
-            id=known,
+            id=passage_id,
             document_id=document_id,
             version=version,
             span=Span(start=start, end=end),
@@ -280,13 +280,13 @@ def _blobs(connection: Connection, ids: Iterable[str]) -> Iterator[tuple[str, by
         yield row.document_id, row.blob
 
 
-def _entity(connection: Connection, known: str) -> EntityFacts | None:
-    row = connection.execute(select(entities).where(entities.c.document_id == known)).first()
+def _entity(connection: Connection, document_id: str) -> EntityFacts | None:
+    row = connection.execute(select(entities).where(entities.c.document_id == document_id)).first()
     if row is None:
         return None
     edges = connection.execute(
         select(relations.c.type, relations.c.target)
-        .where(relations.c.document_id == known)
+        .where(relations.c.document_id == document_id)
         .order_by(relations.c.ordinal)
     )
     return EntityFacts(
@@ -297,15 +297,15 @@ def _entity(connection: Connection, known: str) -> EntityFacts | None:
     )
 
 
-def _past_question(connection: Connection, known: str) -> PastQuestion | None:
-    statement = select(past_questions.c.body).where(past_questions.c.document_id == known)
+def _past_question(connection: Connection, document_id: str) -> PastQuestion | None:
+    statement = select(past_questions.c.body).where(past_questions.c.document_id == document_id)
     row = connection.execute(statement).first()
     return from_plain(PastQuestion, row.body) if row else None
 
 
 @dataclass(frozen=True, slots=True)
 class StoredPassage:
-    """A passage's row."""
+    """The stored columns of a passage."""
 
     id: str
     version: str
@@ -316,13 +316,13 @@ class StoredPassage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Body:
-    """What is stored of one document.
+class StoredDocument:
+    """One document as stored, for integrity checks.
 
     Attributes:
-        version: what the catalogue says; ``computed`` is what text and marks give, and empty
-            when they cannot be read (``broken`` says why).
-        reach: the largest end of a mark.
+        version: the stored version; ``computed`` is calculated from text and marks, and empty
+            when they cannot be read (``broken`` gives the reason).
+        reach: the largest end of a mark, in characters.
         passages: in reading order.
     """
 
@@ -337,42 +337,42 @@ class Body:
     passages: Sequence[StoredPassage]
 
 
-def bodies(connection: Connection, after: str, limit: int) -> list[Body]:
-    """The documents that follow ``after`` in the order of their ids."""
+def stored_documents(connection: Connection, after: str, limit: int) -> list[StoredDocument]:
+    """The next ``limit`` documents after the id ``after``, in order of ids."""
     names = ("id", "collection", "uri", "version", "characters")
     chosen = select(*(documents.c[name] for name in names)).where(documents.c.id > after)
     rows = connection.execute(chosen.order_by(documents.c.id).limit(limit)).all()
     ids = [row.id for row in rows]
-    columns = (passages.c[one.name] for one in fields(StoredPassage))
+    columns = (passages.c[field.name] for field in fields(StoredPassage))
     pieces = _grouped(connection, select(texts), ids)
     blobs = _grouped(connection, select(marks), ids)
     parts = _grouped(
         connection, select(passages.c.document_id, *columns).order_by(passages.c.ordinal), ids
     )
-    return [_body(row, pieces[row.id], blobs[row.id], parts[row.id]) for row in rows]
+    return [_stored(row, pieces[row.id], blobs[row.id], parts[row.id]) for row in rows]
 
 
 def _grouped(connection: Connection, statement: Any, ids: Sequence[str]) -> dict[str, list[Any]]:
-    found: defaultdict[str, list[Any]] = defaultdict(list)
+    groups: defaultdict[str, list[Any]] = defaultdict(list)
     column = statement.selected_columns["document_id"]
-    wanted = statement.where(column.in_(bindparam("values", expanding=True)))
-    for row in connection.execute(wanted, {"values": ids}):
-        found[row.document_id].append(row)
-    return found
+    filtered = statement.where(column.in_(bindparam("values", expanding=True)))
+    for row in connection.execute(filtered, {"values": ids}):
+        groups[row.document_id].append(row)
+    return groups
 
 
-def _body(row: Any, pieces: list[Any], blobs: list[Any], parts: list[Any]) -> Body:
-    text, broken = _joined(pieces, row.characters)
+def _stored(row: Any, pieces: list[Any], blobs: list[Any], parts: list[Any]) -> StoredDocument:
+    text, broken = _join_pieces(pieces, row.characters)
     computed, reach = "", 0
     try:
-        held = marks_from_blob(blobs[0].blob) if blobs else ()
-        reach = max((mark.end for mark in held), default=0)
-        computed = version_of(text, held)
+        stored_marks = marks_from_blob(blobs[0].blob) if blobs else ()
+        reach = max((mark.end for mark in stored_marks), default=0)
+        computed = version_of(text, stored_marks)
     except (zlib.error, ValueError, TypeError, LookupError):
         broken = broken or "its marks cannot be read"
     if not blobs:
         broken = broken or "its marks are missing"
-    return Body(
+    return StoredDocument(
         document_id=row.id,
         collection=row.collection,
         uri=row.uri,
@@ -385,8 +385,8 @@ def _body(row: Any, pieces: list[Any], blobs: list[Any], parts: list[Any]) -> Bo
     )
 
 
-def _joined(pieces: list[Any], characters: int) -> tuple[str, str]:
-    """The text, and what is wrong with its pieces."""
+def _join_pieces(pieces: list[Any], characters: int) -> tuple[str, str]:
+    """The text joined from its pieces, and a description of the damage if there is any."""
     pieces.sort(key=lambda piece: piece.piece)
     text = "".join(piece.text for piece in pieces)
     if [piece.piece for piece in pieces] != list(range(max(1, math.ceil(characters / PIECE)))):

@@ -1,11 +1,10 @@
-"""What documents are called, looked up by key and never read as a whole.
+"""An index of the names of documents, people, entities and taxonomy values, looked up by key.
 
-A question brings the keys of its own words (``name_keys.py`` says what they are of), so what
-it reads hangs on the question, and not on how much there is. Each list that could be long has an
-end.
+A question looks up the keys of its own words only, so the rows it reads depend on the question and
+not on the size of the library. Every list that could grow with the library has a limit.
 """
 
-# ruff: noqa: S608 - every word of this SQL is ours
+# ruff: noqa: S608 - this SQL contains no user input
 
 from __future__ import annotations
 
@@ -46,43 +45,43 @@ from wellread.text.names import (
     singular,
 )
 from wellread.text.names import key_of as strict_key
-from wellread.text.tokens import key_of, plain, tokens_of
+from wellread.text.tokens import key_of, normalise, tokens_of
 from wellread.text.words import stem
 from wellread.types import Document, EntityFacts, Relation
 
-# What a key is of. Of a title: the whole of it, the part before its colon, its initials, its words
-# that say something (the value: how many there are).
+# The sorts of keys. From a title: all of it, the part before its colon, its initials, and its words
+# without stop words (the value of a WORD: the number of such words in the title).
 TITLE, MAIN, INITIALS, WORD = "title", "main", "initials", "word"
 FILE, SITE = "file", "site"
-# "Weekly Letter #80": "letter 80", and of "letter" that there is a number 80.
+# From "Weekly Letter #80": the key "letter 80", and the key "letter" with the value "80".
 NUMBERED, SERIES = "numbered", "series"
-# Of people: whole names and first or last ones; the value: the name as it is written.
+# From people: full names, and first or last names; the value is the name as written.
 AUTHOR, AUTHOR_PART, SPEAKER, SPEAKER_PART = "author", "author part", "speaker", "speaker part"
-# Of the taxonomy; the value of a VALUE or a PHRASE: dimension and value as JSON.
+# From the taxonomy; the value of a VALUE or a PHRASE key is dimension and value as JSON.
 DIMENSION, VALUE, PHRASE = "dimension", "value", "phrase"
-# Of an entity; the value: its id. SPELLING as questions write it, LOOSE and ADDRESS as relations
-# do; TARGET: what a relation points to.
+# From an entity; the value is its id. SPELLING: names as questions write them; LOOSE and ADDRESS:
+# as relations write them; TARGET: what a relation of the entity points to.
 ALIAS, ALIAS_WORD, SPELLING = "alias", "alias word", "spelling"
 LOOSE, ADDRESS, TARGET = "loose", "address", "target"
-# What there are only few of.
+# Sorts with few distinct keys.
 SORT, LANGUAGE, ENTITY_TYPE, RELATION = "sort", "language", "entity type", "relation"
 
-# Characters: nobody names a thing by more, and the index holds both.
-UNTYPED = "/"  # of an entity without a type
-LONGEST_KEY, LONGEST_VALUE = 200, 300
-LEAST_INITIALS = 3
+UNTYPED = "/"  # the key of entities without a type
+# In characters; both columns are in the database index, so their length is limited.
+MAX_KEY_CHARS, MAX_VALUE_CHARS = 200, 300
+MIN_INITIALS = 3
 
 _MAIN = re.compile(r"(?P<main>[^:–—,(]{2,60}?)\s*(?::\s|\s[-–—]\s|,\s|\s?\()")
 _IN_TITLE = re.compile(
     r"\b(?P<noun>[^\W\d_]{3,})\s+(?:#|(?:no\.?|number)\s*)?(?P<number>\d{1,6})\b"
 )
 _JOINING = re.compile(r"[\s_-]+(?:and|or)[\s_-]+|\s*[&,;/+]\s*", re.IGNORECASE)
-# Second-level domains under which others have names of their own ("herald.co.uk").
+# Second-level domains below which sites register their own names ("herald.co.uk").
 _SHARED_DOMAINS = frozenset("co com org net gov ac edu".split())
 
 
 class NameKey(NamedTuple):
-    """Something that a document is found by; see the sorts above."""
+    """A key by which a document is found; the sorts of keys are described above."""
 
     sort: str
     key: str
@@ -90,45 +89,45 @@ class NameKey(NamedTuple):
 
 
 def name_keys(document: Document, speakers: Iterable[str] = ()) -> list[NameKey]:
-    """All that ``document`` is found by, each once."""
-    found = chain(
-        # A past question is a question, and nothing that is called by its title.
-        _of_title(document) if document.kind != "qa" else (),
-        _of_people(AUTHOR, AUTHOR_PART, document.authors),
-        _of_people(SPEAKER, SPEAKER_PART, speakers),
-        _of_kind(document),
-        _of_entity(document),
+    """All keys by which ``document`` is found, without duplicates."""
+    keys = chain(
+        # The title of a past question is a question, not a name.
+        _title_keys(document) if document.kind != "qa" else (),
+        _people_keys(AUTHOR, AUTHOR_PART, document.authors),
+        _people_keys(SPEAKER, SPEAKER_PART, speakers),
+        _kind_keys(document),
+        _entity_keys(document),
     )
     return [
-        one
-        for one in dict.fromkeys(found)
-        if 0 < len(one.key) <= LONGEST_KEY and len(one.value) <= LONGEST_VALUE
+        key
+        for key in dict.fromkeys(keys)
+        if 0 < len(key.key) <= MAX_KEY_CHARS and len(key.value) <= MAX_VALUE_CHARS
     ]
 
 
-def _of_title(document: Document) -> Iterator[NameKey]:
-    whole, main, words = title_keys(document.title)
-    yield NameKey(TITLE, cut(whole))
+def _title_keys(document: Document) -> Iterator[NameKey]:
+    full, main, words = title_keys(document.title)
+    yield NameKey(TITLE, cut_key(full))
     yield NameKey(MAIN, main)
     yield NameKey(INITIALS, initials(document.title))
-    yield from (NameKey(FILE, cut(file_key(one))) for one in (document.uri, document.url))
+    yield from (NameKey(FILE, cut_key(file_key(link))) for link in (document.uri, document.url))
     yield from (NameKey(WORD, word, f"{len(words):03}") for word in sorted(words))
     for match in _IN_TITLE.finditer(document.title):
-        noun = one_of(plain(match["noun"]))
+        noun = singular_form(normalise(match["noun"]))
         number = match["number"].lstrip("0")
         yield NameKey(NUMBERED, f"{noun} {number}")
         yield NameKey(SERIES, noun, number)
 
 
-def _of_people(whole: str, part: str, names: Iterable[str]) -> Iterator[NameKey]:
+def _people_keys(full_sort: str, part_sort: str, names: Iterable[str]) -> Iterator[NameKey]:
     for name in names:
-        yield NameKey(whole, key_of(name), name)
+        yield NameKey(full_sort, key_of(name), name)
         words = name.split()
         if 2 <= len(words) <= 4 and words[0][:1].isupper() and words[-1][:1].isupper():
-            yield from (NameKey(part, key_of(one), name) for one in (words[0], words[-1]))
+            yield from (NameKey(part_sort, key_of(word), name) for word in (words[0], words[-1]))
 
 
-def _of_kind(document: Document) -> Iterator[NameKey]:
+def _kind_keys(document: Document) -> Iterator[NameKey]:
     yield NameKey(SORT, f"{document.kind}/{document.source_type}")
     yield NameKey(LANGUAGE, document.language)
     yield NameKey(SITE, site_key(document.url))
@@ -136,65 +135,65 @@ def _of_kind(document: Document) -> Iterator[NameKey]:
         yield NameKey(DIMENSION, dimension)
         for value in values:
             pair = json.dumps([dimension, value], ensure_ascii=False)
-            yield from (NameKey(VALUE, key_of(one), pair) for one in (value, *value_parts(value)))
+            yield from (NameKey(VALUE, key_of(form), pair) for form in (value, *value_parts(value)))
             yield NameKey(PHRASE, phrase_key(value), pair)
 
 
-def _of_entity(document: Document) -> Iterator[NameKey]:
+def _entity_keys(document: Document) -> Iterator[NameKey]:
     entity = document.entity
     if entity is None:
         return
-    known, names = entity.entity_id, (document.title, *entity.aliases)
+    own, names = entity.entity_id, (document.title, *entity.aliases)
     yield NameKey(ENTITY_TYPE, entity.entity_type or UNTYPED)
     for alias in entity.aliases:
         yield NameKey(ALIAS, key_of(alias))
-        yield from (NameKey(ALIAS_WORD, one_of(token.plain)) for token in tokens_of(alias))
-    for written in entity_spellings(known, names):
-        yield NameKey(SPELLING, key_of(written), known)
+        yield from (NameKey(ALIAS_WORD, singular_form(token.plain)) for token in tokens_of(alias))
+    for written in entity_spellings(own, names):
+        yield NameKey(SPELLING, key_of(written), own)
     bracketed = [form for name in names for form in bracketed_forms(name)]
-    yield from (NameKey(LOOSE, relation_key(name), known) for name in (known, *names, *bracketed))
+    yield from (NameKey(LOOSE, relation_key(name), own) for name in (own, *names, *bracketed))
     for address in (document.url, document.uri):
-        yield from (NameKey(ADDRESS, cut(key), known) for key in address_keys(address))
+        yield from (NameKey(ADDRESS, cut_key(key), own) for key in address_keys(address))
     for relation in entity.relations:
         yield NameKey(RELATION, relation.type)
         for key in target_keys(relation.target, document.uri):
             yield NameKey(TARGET, key)
 
 
-def cut(key: str) -> str:
-    """As much of a long key as is kept; who finds something by it compares the whole."""
-    return key[:LONGEST_KEY]
+def cut_key(key: str) -> str:
+    """``key`` cut to the stored length; callers compare full keys after the lookup."""
+    return key[:MAX_KEY_CHARS]
 
 
-def one_of(word: str) -> str:
+def singular_form(word: str) -> str:
     """The singular of ``word``, or itself."""
     return singular(word) or word
 
 
 @lru_cache(maxsize=2_000)
 def title_keys(title: str) -> tuple[str, str, frozenset[str]]:
-    """The keys of a title and of its main part, and its words that say something."""
+    """The key of a title, the key of its main part, and its words without stop words."""
     main = _MAIN.match(title)
     words = [token.plain for token in tokens_of(title)]
-    telling = frozenset(one_of(word) for word in words if word not in STOP_WORDS)
-    return key_of(title), key_of(main["main"]) if main else "", telling
+    content_words = frozenset(singular_form(word) for word in words if word not in STOP_WORDS)
+    return key_of(title), key_of(main["main"]) if main else "", content_words
 
 
 def initials(title: str) -> str:
-    """The first letters of a title of three capitalised words or more; empty for another."""
+    """The initials of a title of three or more capitalised words; empty for other titles."""
     words = [token.written for token in tokens_of(title) if token.plain not in STOP_WORDS]
-    named = len(words) >= LEAST_INITIALS and all(word[:1].isupper() for word in words)
-    return "".join(word[0].lower() for word in words) if named else ""
+    capitalised = len(words) >= MIN_INITIALS and all(word[:1].isupper() for word in words)
+    return "".join(word[0].lower() for word in words) if capitalised else ""
 
 
 def file_key(address: str) -> str:
-    """The key of a file's name, without what stands behind its dot."""
+    """The key of the file name in ``address``, without its extension."""
     last = unquote(_parts(address).path).rstrip("/").rpartition("/")[2]
     return key_of(last.rpartition(".")[0] or last)
 
 
 def site_key(url: str) -> str:
-    """The key of what the site of ``url`` is called: "herald" for www.herald.example."""
+    """The key of the site's name in ``url``: "herald" for www.herald.example."""
     host = _parts(url).hostname if "://" in url else None
     labels = (host or "").removeprefix("www.").split(".")[:-1]
     while len(labels) > 1 and labels[-1] in _SHARED_DOMAINS:
@@ -203,32 +202,32 @@ def site_key(url: str) -> str:
 
 
 def value_parts(value: str) -> list[str]:
-    """What a value of the taxonomy joins: "food" and "agriculture" of "food-and-agriculture"."""
+    """The parts of a compound value: "food" and "agriculture" in "food-and-agriculture"."""
     parts = _JOINING.split(value)
     return parts if len(parts) > 1 else []
 
 
 def phrase_key(text: str) -> str:
-    """The stems of the words, as a value of the taxonomy is found inside a question."""
+    """The word stems of ``text``, by which a taxonomy value is found inside a question."""
     return " ".join(stem(token.plain) for token in tokens_of(text.replace("-", " ")))
 
 
 def relation_key(name: str) -> str:
-    """What all names have in common that a relation may call one entity by."""
-    return cut(loose_key(name) or strict_key(name))
+    """The key shared by all spellings of a name with which a relation may refer to an entity."""
+    return cut_key(loose_key(name) or strict_key(name))
 
 
 def target_keys(target: str, base: str) -> Iterator[str]:
-    """The keys by which what a relation points to is found: names, addresses, relative ones."""
+    """The keys of a relation's target: of a name, of an address, of an address relative to base."""
     yield relation_key(target)
     if looks_like_address(target):
-        for address in (target, joined(base, target)):
+        for address in (target, resolve_address(base, target)):
             yield relation_key(address)
-            yield from (cut(address_key(one)) for one in (address, address.partition("#")[0]))
+            yield from (cut_key(address_key(form)) for form in (address, address.partition("#")[0]))
 
 
-def joined(base: str, address: str) -> str:
-    """``address`` as it is meant in the document at ``base``; itself where that is no address."""
+def resolve_address(base: str, address: str) -> str:
+    """``address`` resolved against ``base``; unchanged when ``base`` cannot be parsed."""
     try:
         return urljoin(base, address)
     except ValueError:  # "http://[notes"
@@ -250,23 +249,23 @@ _APPOSED = re.compile(r"(?P<before>.*[a-z])\s(?P<name>[A-Z][\w’'-]{3,}(?:\s[A-
 LINKING = STOP_WORDS | {"in", "of", "at", "on", "to", "for", "near"}
 
 
-def entity_spellings(known: str, names: Sequence[str]) -> Iterator[str]:
-    """All that an entity may be called in a question, more than ``forms_of`` lets count."""
+def entity_spellings(entity_id: str, names: Sequence[str]) -> Iterator[str]:
+    """All spellings by which a question may name an entity; a superset of ``forms_of``."""
     yield from names
-    yield slug_words(known)
+    yield slug_words(entity_id)
     yield from (form for name in names for form in bracketed_forms(name))
     yield from (part for name in names for part in title_parts(name))
     yield from (" ".join(words[-2:]) for name in names if len(words := name.split()) > 2)
 
 
-def slug_words(known: str) -> str:
-    """The words of an id that is a slug; empty for another."""
-    slug = _SLUG.fullmatch(known)
+def slug_words(entity_id: str) -> str:
+    """The words of an entity id that is a slug; empty for other ids."""
+    slug = _SLUG.fullmatch(entity_id)
     return slug["words"].replace("-", " ").replace("_", " ") if slug else ""
 
 
 def title_parts(title: str) -> Iterator[str]:
-    """ "newsletter 80" of "Weekly Newsletter #80", "Kittiwake" of "Electric ferry Kittiwake"."""
+    """ "newsletter 80" in "Weekly Newsletter #80", "Kittiwake" in "Electric ferry Kittiwake"."""
     numbered, apposed = _NUMBERED.fullmatch(title), _APPOSED.fullmatch(title)
     if numbered:
         yield f"{numbered['noun']} {numbered['number']}"
@@ -276,207 +275,207 @@ def title_parts(title: str) -> Iterator[str]:
             yield apposed["name"]
 
 
-MOST_VALUES = 50  # that one key stands for
-MOST_DOCUMENTS = 100  # that are looked at for one name
-MOST_WORDED = 1_000  # of the documents with the rarest word of a name
-MOST_SORTS = 500  # kinds, dimensions, types of relations
+MAX_VALUES = 50  # values of one key
+MAX_DOCUMENTS = 100  # documents of one name
+MAX_WORD_MATCHES = 1_000  # documents looked at that have the rarest word of a name
+MAX_KEYS = 500  # distinct keys of one sort
 
 _NAMES = document_names.c
 
 
-def _distinct(inside: str = "", named: str = "") -> TextClause:
-    """The distinct keys, from one look into the index for each: DISTINCT reads every row."""
-    least = f"SELECT min(key) FROM document_names WHERE sort = :sort{inside}"
+def _distinct_sql(key_condition: str = "", row_condition: str = "") -> TextClause:
+    """SQL for distinct keys that reads one index entry for each; DISTINCT would read every row."""
+    least = f"SELECT min(key) FROM document_names WHERE sort = :sort{key_condition}"
     return text(
         f"WITH RECURSIVE there(key) AS ({least} UNION ALL"
         f" SELECT ({least} AND key > there.key) FROM there WHERE there.key IS NOT NULL)"
         " SELECT key FROM there WHERE EXISTS (SELECT 1 FROM document_names named WHERE"
-        f" named.sort = :sort AND named.key = there.key{named}"
+        f" named.sort = :sort AND named.key = there.key{row_condition}"
         " AND named.collection IN :collections) LIMIT :most"
     ).bindparams(bindparam("collections", expanding=True))
 
 
-_SORTS = _distinct(named=" AND named.value = ''")
-_FIRST = _distinct()
-_BEGINNING = _distinct(inside=" AND key >= :start AND key < :end")
+_SORTS = _distinct_sql(row_condition=" AND named.value = ''")
+_FIRST = _distinct_sql()
+_BEGINNING = _distinct_sql(key_condition=" AND key >= :start AND key < :end")
 
 
-class Called(NamedTuple):
-    """What a key stands for in one collection: a name as it is written, or the id of an entity."""
+class KeyTarget(NamedTuple):
+    """The value of a key in one collection: a name as written, or the id of an entity."""
 
     collection: str
     value: str
 
 
 class NameRecords(CataloguePart):
-    """Look-ups by key. Every method takes the collections that are looked at, all by name."""
+    """Look-ups by key, within the collections that are named."""
 
-    def called(
+    def look_up(
         self, collections: Sequence[str], sorts: Sequence[str], keys: Iterable[str]
-    ) -> dict[tuple[str, str], list[Called]]:
-        """(Sort, key) to what it stands for, in order; keys that are no name are left out."""
+    ) -> dict[tuple[str, str], list[KeyTarget]]:
+        """(Sort, key) to the values of the key, in order; unknown keys are left out."""
         with self._database.read() as connection:
-            return called(connection, collections, sorts, keys)
+            return look_up(connection, collections, sorts, keys)
 
     def documents(
         self, collections: Sequence[str], sorts: Sequence[str], keys: Iterable[str]
     ) -> list[str]:
-        """The ids of ``MOST_DOCUMENTS`` documents that are called by one of the keys."""
-        inside = (_NAMES.sort.in_(sorts), _NAMES.collection.in_(collections))
+        """The ids of documents that have one of the keys, at most ``MAX_DOCUMENTS``."""
+        conditions = (_NAMES.sort.in_(sorts), _NAMES.collection.in_(collections))
         with self._database.read() as connection:
             return [
-                known
-                for some in chunks(dict.fromkeys(keys))
-                for known in connection.execute(
+                document_id
+                for batch in chunks(dict.fromkeys(keys))
+                for document_id in connection.execute(
                     select(_NAMES.document_id)
                     .distinct()
-                    .where(_NAMES.key.in_(some), *inside)
+                    .where(_NAMES.key.in_(batch), *conditions)
                     .order_by(_NAMES.document_id)
-                    .limit(MOST_DOCUMENTS)
+                    .limit(MAX_DOCUMENTS)
                 ).scalars()
-            ][:MOST_DOCUMENTS]
+            ][:MAX_DOCUMENTS]
 
-    def every(self, collections: Sequence[str], sort: str, key: str) -> tuple[str, ...]:
-        """The ids of all documents that are called so: what a limit to these needs."""
-        named = (_NAMES.sort == sort, _NAMES.key == key, _NAMES.collection.in_(collections))
-        statement = select(_NAMES.document_id).distinct().where(*named)
+    def documents_with(self, collections: Sequence[str], sort: str, key: str) -> tuple[str, ...]:
+        """The ids of all documents that have the key, for a filter by document ids."""
+        has_key = (_NAMES.sort == sort, _NAMES.key == key, _NAMES.collection.in_(collections))
+        statement = select(_NAMES.document_id).distinct().where(*has_key)
         return tuple(self._values(statement.order_by(_NAMES.document_id)))
 
-    def worded(
+    def with_words(
         self, collections: Sequence[str], words: Iterable[str], sorts: Sequence[str] = (WORD,)
     ) -> list[str]:
-        """The ids of documents whose titles hold all of the words, those with the shortest first.
+        """The ids of documents whose titles contain all of the words, shortest titles first.
 
-        Of the rarest word at most ``MOST_WORDED`` documents are looked at.
+        At most ``MAX_WORD_MATCHES`` documents with the rarest of the words are looked at.
         """
-        wanted = list(dict.fromkeys(words))
-        if not (wanted and collections):
+        required = list(dict.fromkeys(words))
+        if not (required and collections):
             return []
-        inside = (_NAMES.sort.in_(sorts), _NAMES.collection.in_(collections))
+        scope = (_NAMES.sort.in_(sorts), _NAMES.collection.in_(collections))
         with self._database.read() as connection:
-            held = dict.fromkeys(wanted, 0)
-            for some in chunks(wanted):
-                each = (
-                    select(_NAMES.key).where(_NAMES.key == word, *inside).limit(MOST_WORDED)
-                    for word in some
+            totals = dict.fromkeys(required, 0)
+            for batch in chunks(required):
+                queries = (
+                    select(_NAMES.key).where(_NAMES.key == word, *scope).limit(MAX_WORD_MATCHES)
+                    for word in batch
                 )
-                counted = union_all(*(select(one.subquery().c.key) for one in each)).subquery()
-                counts = select(counted.c.key, func.count()).group_by(counted.c.key)
-                held |= {row[0]: row[1] for row in connection.execute(counts)}
-            rarest = min(wanted, key=held.__getitem__)
-            if not held[rarest]:
+                union = union_all(*(select(query.subquery().c.key) for query in queries)).subquery()
+                counts = select(union.c.key, func.count()).group_by(union.c.key)
+                totals |= {row[0]: row[1] for row in connection.execute(counts)}
+            rarest = min(required, key=totals.__getitem__)
+            if not totals[rarest]:
                 return []
             first = (
                 select(_NAMES.document_id, _NAMES.value)
-                .where(_NAMES.key == rarest, *inside)
+                .where(_NAMES.key == rarest, *scope)
                 .order_by(_NAMES.value)
-                .limit(MOST_WORDED)
+                .limit(MAX_WORD_MATCHES)
                 .subquery()
             )
             other = document_names.alias()
-            beside = (
+            others = (
                 exists().where(
                     other.c.document_id == first.c.document_id,
                     other.c.sort.in_(sorts),
                     other.c.key == word,
                 )
-                for word in wanted
+                for word in required
                 if word != rarest
             )
             statement = (
                 select(first.c.document_id)
-                .where(*beside)
+                .where(*others)
                 .order_by(first.c.value, first.c.document_id)
-                .limit(MOST_DOCUMENTS)
+                .limit(MAX_DOCUMENTS)
             )
             return list(dict.fromkeys(connection.execute(statement).scalars()))
 
-    def sorts(self, collections: Sequence[str], sort: str) -> list[str]:
-        """The keys of a sort of which there are few, in order."""
+    def distinct_keys(self, collections: Sequence[str], sort: str) -> list[str]:
+        """The distinct keys of a sort, in order, at most ``MAX_KEYS``."""
         with self._database.read() as connection:
-            return sorts(connection, collections, sort)
+            return distinct_keys(connection, collections, sort)
 
-    def first(self, collections: Sequence[str], sort: str, most: int) -> list[str]:
-        """The first keys of a sort of which there may be many, in order."""
-        wanted = {"sort": sort, "collections": list(collections), "most": most}
-        return [key for (key,) in self._rows(_FIRST.bindparams(**wanted))] if collections else []
+    def first_keys(self, collections: Sequence[str], sort: str, most: int) -> list[str]:
+        """The first ``most`` distinct keys of a sort, in order."""
+        values = {"sort": sort, "collections": list(collections), "most": most}
+        return [key for (key,) in self._rows(_FIRST.bindparams(**values))] if collections else []
 
-    def beginning(self, collections: Sequence[str], sort: str, start: str) -> list[str]:
-        """Keys of the sort that begin so, ``MOST_SORTS`` at most."""
+    def with_prefix(self, collections: Sequence[str], sort: str, start: str) -> list[str]:
+        """The keys of the sort with the prefix ``start``, at most ``MAX_KEYS``."""
         if not (collections and start):
             return []
         ends = {"start": start, "end": f"{start[:-1]}{chr(ord(start[-1]) + 1)}"}
-        wanted = {"sort": sort, "collections": list(collections), "most": MOST_SORTS, **ends}
-        return [key for (key,) in self._rows(_BEGINNING.bindparams(**wanted))]
+        values = {"sort": sort, "collections": list(collections), "most": MAX_KEYS, **ends}
+        return [key for (key,) in self._rows(_BEGINNING.bindparams(**values))]
 
-    # --- care ---
+    # --- maintenance ---
 
-    def wrong(self) -> list[str]:
-        """The ids of documents that are looked up by other names than their own."""
+    def with_wrong_keys(self) -> list[str]:
+        """The ids of documents whose stored keys differ from those of their current facts."""
         columns = (_NAMES.document_id, _NAMES.sort, _NAMES.key, _NAMES.value, _NAMES.collection)
-        found: list[str] = []
+        wrong: list[str] = []
         with self._database.read() as connection:
-            for batch in _described(connection):
-                ids = [known for known, _, _ in batch]
-                held = _lists(connection, select(*columns), _NAMES.document_id.in_(ids))
-                found += [
-                    known
-                    for known, document, speakers in batch
-                    if {(*one, document.collection) for one in name_keys(document, speakers)}
-                    != set(held[known])
+            for batch in _document_batches(connection):
+                ids = [document_id for document_id, _, _ in batch]
+                stored = _group_rows(connection, select(*columns), _NAMES.document_id.in_(ids))
+                wrong += [
+                    document_id
+                    for document_id, document, speakers in batch
+                    if {(*key, document.collection) for key in name_keys(document, speakers)}
+                    != set(stored[document_id])
                 ]
-        return found
+        return wrong
 
-    def write_again(self, document_ids: Iterable[str]) -> None:
-        """Write the names of these documents anew."""
-        wanted = set(document_ids)
+    def rewrite_keys(self, document_ids: Iterable[str]) -> None:
+        """Rewrite the keys of these documents."""
+        ids = set(document_ids)
         with self._database.write() as connection:
-            for some in chunks(sorted(wanted)):
-                connection.execute(delete(document_names).where(_NAMES.document_id.in_(some)))
-            fill(connection, wanted)
+            for batch in chunks(sorted(ids)):
+                connection.execute(delete(document_names).where(_NAMES.document_id.in_(batch)))
+            write_names(connection, ids)
 
 
-def called(
+def look_up(
     connection: Connection, collections: Sequence[str], sorts: Sequence[str], keys: Iterable[str]
-) -> dict[tuple[str, str], list[Called]]:
-    """See ``NameRecords.called``."""
-    where = (_NAMES.sort, _NAMES.key, _NAMES.collection)
-    inside = (_NAMES.sort.in_(sorts), _NAMES.collection.in_(collections))
-    found: defaultdict[tuple[str, str], list[Called]] = defaultdict(list)
-    for some in chunks(dict.fromkeys(keys)) if collections else ():
+) -> dict[tuple[str, str], list[KeyTarget]]:
+    """See ``NameRecords.look_up``."""
+    columns = (_NAMES.sort, _NAMES.key, _NAMES.collection)
+    scope = (_NAMES.sort.in_(sorts), _NAMES.collection.in_(collections))
+    targets: defaultdict[tuple[str, str], list[KeyTarget]] = defaultdict(list)
+    for batch in chunks(dict.fromkeys(keys)) if collections else ():
         ends = (func.min(_NAMES.value), func.max(_NAMES.value))
-        statement = select(*where, *ends).where(_NAMES.key.in_(some), *inside).group_by(*where)
-        for sort, key, collection, first, last in connection.execute(statement.order_by(*where)):
-            same = zip(where, (sort, key, collection), strict=True)
-            those = select(_NAMES.value).distinct().where(*(one == it for one, it in same))
-            several = those.order_by(_NAMES.value).limit(MOST_VALUES)
-            values = [first] if first == last else connection.execute(several).scalars()
-            found[sort, key] += [Called(collection, value) for value in values]
-    return dict(found)
+        statement = select(*columns, *ends).where(_NAMES.key.in_(batch), *scope).group_by(*columns)
+        for sort, key, collection, first, last in connection.execute(statement.order_by(*columns)):
+            same = zip(columns, (sort, key, collection), strict=True)
+            stored = select(_NAMES.value).distinct().where(*(left == right for left, right in same))
+            first_values = stored.order_by(_NAMES.value).limit(MAX_VALUES)
+            values = [first] if first == last else connection.execute(first_values).scalars()
+            targets[sort, key] += [KeyTarget(collection, value) for value in values]
+    return dict(targets)
 
 
-def sorts(connection: Connection, collections: Sequence[str], sort: str) -> list[str]:
-    """See ``NameRecords.sorts``."""
+def distinct_keys(connection: Connection, collections: Sequence[str], sort: str) -> list[str]:
+    """See ``NameRecords.distinct_keys``."""
     if not collections:
         return []
-    wanted = {"sort": sort, "collections": list(collections), "most": MOST_SORTS}
-    return list(connection.execute(_SORTS, wanted).scalars())
+    parameters = {"sort": sort, "collections": list(collections), "most": MAX_KEYS}
+    return list(connection.execute(_SORTS, parameters).scalars())
 
 
-def rows_of(names: Iterable[NameKey], collection: str) -> Iterator[dict[str, Any]]:
-    """The rows of one document, but for its id."""
-    for ordinal, one in enumerate(names):
-        yield {"ordinal": ordinal, "collection": collection, **one._asdict()}
+def name_rows(names: Iterable[NameKey], collection: str) -> Iterator[dict[str, Any]]:
+    """The rows of one document's keys, without its id."""
+    for ordinal, key in enumerate(names):
+        yield {"ordinal": ordinal, "collection": collection, **key._asdict()}
 
 
-def fill(connection: Connection, wanted: Container[str] | None = None) -> None:
-    """Write the names of documents, of which none are there yet; of all, where none are given."""
-    for batch in _described(connection):
+def write_names(connection: Connection, wanted: Container[str] | None = None) -> None:
+    """Insert the keys of the ``wanted`` documents (None: of all), which must have none yet."""
+    for batch in _document_batches(connection):
         rows = [
-            {"document_id": known, **row}
-            for known, document, speakers in batch
-            if wanted is None or known in wanted
-            for row in rows_of(name_keys(document, speakers), document.collection)
+            {"document_id": document_id, **row}
+            for document_id, document, speakers in batch
+            if wanted is None or document_id in wanted
+            for row in name_rows(name_keys(document, speakers), document.collection)
         ]
         if rows:
             connection.execute(insert(document_names), rows)
@@ -485,20 +484,20 @@ def fill(connection: Connection, wanted: Container[str] | None = None) -> None:
 _OF_DOCUMENTS = ("collection", "uri", "kind", "title", "url", "source_type", "language")
 
 
-def _described(connection: Connection) -> Iterator[list[tuple[str, Document, list[str]]]]:
-    """Every document without its text, and who speaks in it, some at a time."""
+def _document_batches(connection: Connection) -> Iterator[list[tuple[str, Document, list[str]]]]:
+    """All documents with their ids and speakers but without texts, in batches."""
     columns = (documents.c[name] for name in ("id", *_OF_DOCUMENTS, "authors", "taxonomy"))
-    whole = select(*columns).order_by(documents.c.id).limit(AT_ONCE)
+    statement = select(*columns).order_by(documents.c.id).limit(AT_ONCE)
     after = ""
-    while batch := connection.execute(whole.where(documents.c.id > after)).all():
+    while batch := connection.execute(statement.where(documents.c.id > after)).all():
         after = batch[-1].id
-        inside = [row.id for row in batch]
+        ids = [row.id for row in batch]
         spoken = cast(passages.c.speakers, Text)
         heard = select(passages.c.document_id, passages.c.speakers).where(spoken != "[]")
-        speakers = _lists(connection, heard, passages.c.document_id.in_(inside))
+        speakers = _group_rows(connection, heard, passages.c.document_id.in_(ids))
         edges = select(relations.c.document_id, relations.c.type, relations.c.target)
-        related = _lists(connection, edges, relations.c.document_id.in_(inside))
-        entity = select(entities).where(entities.c.document_id.in_(inside))
+        related = _group_rows(connection, edges, relations.c.document_id.in_(ids))
+        entity = select(entities).where(entities.c.document_id.in_(ids))
         facts = {
             row.document_id: EntityFacts(
                 entity_id=row.entity_id,
@@ -515,7 +514,7 @@ def _described(connection: Connection) -> Iterator[list[tuple[str, Document, lis
                     **{name: row._mapping[name] for name in _OF_DOCUMENTS},
                     text="",
                     authors=tuple(row.authors),
-                    taxonomy={name: tuple(those) for name, those in dict(row.taxonomy).items()},
+                    taxonomy={name: tuple(values) for name, values in dict(row.taxonomy).items()},
                     entity=facts.get(row.id),
                 ),
                 list(dict.fromkeys(name for (names,) in speakers[row.id] for name in names)),
@@ -524,11 +523,11 @@ def _described(connection: Connection) -> Iterator[list[tuple[str, Document, lis
         ]
 
 
-def _lists(
-    connection: Connection, statement: Select[Any], where: Any
+def _group_rows(
+    connection: Connection, statement: Select[Any], condition: Any
 ) -> defaultdict[str, list[tuple[Any, ...]]]:
-    """The rows of a statement, without their first column, by it."""
-    found: defaultdict[str, list[tuple[Any, ...]]] = defaultdict(list)
-    for known, *rest in connection.execute(statement.where(where)):
-        found[known].append(tuple(rest))
-    return found
+    """The rows of ``statement`` grouped by their first column, without that column."""
+    groups: defaultdict[str, list[tuple[Any, ...]]] = defaultdict(list)
+    for group, *rest in connection.execute(statement.where(condition)):
+        groups[group].append(tuple(rest))
+    return groups

@@ -1,10 +1,10 @@
-"""Which index is live, and the one that is being made beside it.
+"""Records which index is live, the next one being built, pending vectors and pending index writes.
 
-A document is listed in ``next_documents`` with its version once all its rows are in the index in
-the making; without a version its rows may be there or half there. So ``next_passages`` always
-says what that index may hold, and a killed attempt can be taken up where it ended.
+A document is listed in ``next_documents`` with its version once all its rows are in the next index;
+without a version its rows may be missing or incomplete. So ``next_passages`` always covers what
+that index may contain, and a killed build can be resumed where it stopped.
 
-What the index holds too much of or still lacks is written down first, and settled after.
+Index writes are recorded before they begin, and the record is deleted when they are complete.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from wellread.store.base import Fingerprint, IndexKey
 from wellread.store.catalogue.documents import lookup
 from wellread.store.catalogue.documents.collection_records import touch_all
 from wellread.store.catalogue.documents.lookup import property_of, put_properties
-from wellread.store.schema.database import CataloguePart, chunks, made_of
+from wellread.store.schema.database import CataloguePart, chunks, rows_to_values
 from wellread.store.schema.stored_values import PendingWrite, VersionKey, WriteAction
 from wellread.store.schema.tables import (
     documents,
@@ -47,9 +47,9 @@ from wellread.store.schema.tables import (
 from wellread.types import Document, Passage
 
 FINGERPRINT, EMBEDDER, SWITCHES, NEXT = "fingerprint", "embedder", "switches", "next_fingerprint"
-BASE_ID = "base_id"  # tells its indexes on a server from those of other bases
+BASE_ID = "base_id"  # distinguishes this base's indexes on a server from those of other bases
 BASE_ID_BYTES = 6
-UNFINISHED = ""  # in place of a version: not all rows are in the index yet
+UNFINISHED = ""  # the version of a document whose rows are not all in the next index
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +63,7 @@ class LiveIndex:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edition:
-    """One state of a document: its version, and a hash of its facts (title, date, tags)."""
+    """One state of a document: its version, and the hash of its facts (title, date, tags)."""
 
     document: Document
     document_id: str
@@ -73,7 +73,7 @@ class Edition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extent:
-    """How much a set of documents is; ``passages`` as the live index has them."""
+    """The size of a set of documents, with ``passages`` counted as in the live index."""
 
     documents: int = 0
     characters: int = 0
@@ -81,25 +81,25 @@ class Extent:
 
 
 class Reindexing(CataloguePart):
-    """The live index and the next one."""
+    """Reads and changes which index is live and the state of the next one."""
 
     # --- which index is live ---
 
     def live(self) -> LiveIndex | None:
         """The index in use; None before the first ingest."""
         with self._database.read() as connection:
-            return _live(connection)
+            return _read_live(connection)
 
     def claim(self, wanted: LiveIndex) -> LiveIndex:
-        """Make ``wanted`` the live index unless there is one; the live index."""
+        """Make ``wanted`` the live index unless there is one; return the live index."""
         with self._database.write() as connection:
-            live = _live(connection)
+            live = _read_live(connection)
             if live is None:
                 _make_live(connection, wanted)
             return live or wanted
 
     def base_id(self) -> str:
-        """The id of this base, made when first asked for; what ``import`` makes has another."""
+        """The id of this base, created on first use; a base made by ``import`` has another."""
         with self._database.read() as connection:
             known: str | None = lookup.property_of(connection, BASE_ID)
         if known is None:
@@ -108,37 +108,37 @@ class Reindexing(CataloguePart):
                 lookup.put_properties(connection, {BASE_ID: known})
         return known
 
-    # --- the attempt ---
+    # --- building the next index ---
 
     def attempt(self) -> Fingerprint | None:
-        """What is being made, or was being made when it was stopped or killed."""
+        """The fingerprint of the index being built, or whose build was interrupted."""
         with self._database.read() as connection:
             plain = lookup.property_of(connection, NEXT)
         return from_plain(Fingerprint, plain) if plain is not None else None
 
     def begin(self, fingerprint: Fingerprint) -> None:
-        """An index of ``fingerprint`` is going to be made; what was staged is forgotten."""
+        """Start the build of an index with ``fingerprint``; discard what was staged before."""
         with self._database.write() as connection:
             for statement in _CLEARED:
                 connection.execute(statement)
             lookup.put_properties(connection, {NEXT: to_plain(fingerprint)})
 
     def abandon(self) -> None:
-        """No index is being made any more; what was staged is forgotten."""
+        """Discard the unfinished next index and what was staged for it."""
         self._run(*_CLEARED)
 
-    # --- how far it is ---
+    # --- progress ---
 
     def whole(self) -> Extent:
-        """All live documents."""
+        """The size of all live documents."""
         return self._extent(documents)
 
     def done(self) -> Extent:
-        """The live documents that are in the next index already."""
+        """The size of the live documents that are complete in the next index."""
         return self._extent(documents.join(next_documents, _CURRENT))
 
     def missing(self, after: str, limit: int) -> list[str]:
-        """Ids of live documents that are not listed, in order, beyond ``after``."""
+        """The next ids after ``after`` of live documents that are not in the next index."""
         statement = (
             select(documents.c.id)
             .outerjoin_from(
@@ -151,7 +151,7 @@ class Reindexing(CataloguePart):
         return self._values(statement)
 
     def stale(self, limit: int) -> dict[str, list[str]]:
-        """Listed documents that are not (any more) as they are live, with their staged versions."""
+        """Listed documents that differ from their live state, with their staged versions."""
         statement = (
             select(next_documents.c.document_id)
             .outerjoin_from(next_documents, documents, _CURRENT)
@@ -164,26 +164,26 @@ class Reindexing(CataloguePart):
             .where(next_passages.c.document_id.in_(lookup.VALUES))
             .distinct()
         )
-        found: dict[str, list[str]] = {known: [] for known in self._values(statement)}
-        for document_id, version in self._rows_in(staged, found):
-            found[document_id].append(version)
-        return found
+        versions: dict[str, list[str]] = {listed_id: [] for listed_id in self._values(statement)}
+        for document_id, version in self._rows_in(staged, versions):
+            versions[document_id].append(version)
+        return versions
 
     def editions(self, document_ids: Iterable[str]) -> Iterator[Edition]:
-        """The documents as they are live; those that go or change just now are left out."""
-        for known in document_ids:
+        """The live documents; documents that change during the read are left out."""
+        for doc_id in document_ids:
             with self._database.read() as connection:
-                before = lookup.live_hashes(connection, [known])
-                document = lookup.document(connection, known)
-                after = lookup.live_hashes(connection, [known])
+                before = lookup.live_hashes(connection, [doc_id])
+                document = lookup.document(connection, doc_id)
+                after = lookup.live_hashes(connection, [doc_id])
             if document is not None and before and before == after:
-                version, facts = before[known]
-                yield Edition(document=document, document_id=known, version=version, facts=facts)
+                version, facts = before[doc_id]
+                yield Edition(document=document, document_id=doc_id, version=version, facts=facts)
 
     # --- staging ---
 
     def intend(self, new: Sequence[tuple[Edition, Sequence[Passage]]]) -> None:
-        """The rows of these documents are about to be written to the next index."""
+        """Record the rows that are about to be written to the next index."""
         listed = [
             {"document_id": edition.document_id, "version": UNFINISHED, "facts": edition.facts}
             for edition, _ in new
@@ -200,7 +200,7 @@ class Reindexing(CataloguePart):
                 connection.execute(insert(next_passages), rows)
 
     def stage(self, keys: Sequence[VersionKey]) -> None:
-        """All rows of these documents are in the next index."""
+        """Record that all rows of these documents are in the next index."""
         if not keys:
             return
         statement = (
@@ -209,16 +209,16 @@ class Reindexing(CataloguePart):
             .values(version=bindparam("v"))
         )
         with self._database.write() as connection:
-            connection.execute(statement, [{"d": known, "v": version} for known, version in keys])
+            connection.execute(statement, [{"d": doc_id, "v": version} for doc_id, version in keys])
 
-    def doubt(self, document_ids: Iterable[str]) -> None:
-        """The rows of these documents may be missing or wrong from now on."""
+    def mark_incomplete(self, document_ids: Iterable[str]) -> None:
+        """Mark the rows of these documents in the next index as possibly incomplete."""
         listed = update(next_documents).values(version=UNFINISHED)
-        held = next_documents.c.document_id
-        self._run(*(listed.where(held.in_(ids)) for ids in chunks(document_ids)))
+        listed_id = next_documents.c.document_id
+        self._run(*(listed.where(listed_id.in_(ids)) for ids in chunks(document_ids)))
 
     def forget(self, document_ids: Iterable[str]) -> None:
-        """The next index holds no rows of these documents."""
+        """Record that the next index has no rows of these documents."""
         self._run(
             *(
                 delete(table).where(table.c.document_id.in_(ids))
@@ -228,14 +228,14 @@ class Reindexing(CataloguePart):
         )
 
     def passage_keys(self) -> Iterator[IndexKey]:
-        """The key of every passage that the next index should hold, streamed."""
+        """The key of every passage that the next index should contain, streamed."""
         columns = (next_passages.c[name] for name in ("id", "document_id", "version"))
         for row in self._stream(select(*columns)):
             yield IndexKey(passage_id=row.id, document_id=row.document_id, version=row.version)
 
-    def _extent(self, which: FromClause) -> Extent:
+    def _extent(self, source: FromClause) -> Extent:
         sums = (func.sum(documents.c.characters), func.sum(documents.c.passages))
-        ((count, characters, parts),) = self._rows(select(func.count(), *sums).select_from(which))
+        ((count, characters, parts),) = self._rows(select(func.count(), *sums).select_from(source))
         return Extent(documents=count, characters=int(characters or 0), passages=int(parts or 0))
 
     # --- the switch ---
@@ -243,7 +243,7 @@ class Reindexing(CataloguePart):
     def switch(self, live: LiveIndex) -> LiveIndex:
         """Make the next index the live one, with its passages, in one transaction.
 
-        What was noted about the old one - rows to remove, vectors to come - is void.
+        Pending writes and pending vectors of the old index are deleted.
         """
         columns = [column.name for column in passages.c]
         staged = select(*(next_passages.c[name] for name in columns))
@@ -254,7 +254,7 @@ class Reindexing(CataloguePart):
             .scalar_subquery()
         )
         with self._database.write() as connection:
-            before = _live(connection)
+            before = _read_live(connection)
             for table in (passages, vector_debts, index_writes):
                 connection.execute(delete(table))
             connection.execute(insert(passages).from_select(columns, staged))
@@ -267,7 +267,7 @@ class Reindexing(CataloguePart):
         return new
 
 
-# Asked before and after every search.
+# Read before and after every search.
 _LIVE = select(properties).where(properties.c.key.in_((FINGERPRINT, EMBEDDER, SWITCHES)))
 _CLEARED = (
     delete(next_passages),
@@ -281,18 +281,18 @@ _CURRENT = and_(
 )
 
 
-def _live(connection: Connection) -> LiveIndex | None:
-    found: dict[str, Any] = {row.key: row.value for row in connection.execute(_LIVE)}
-    if FINGERPRINT not in found:
+def _read_live(connection: Connection) -> LiveIndex | None:
+    values: dict[str, Any] = {row.key: row.value for row in connection.execute(_LIVE)}
+    if FINGERPRINT not in values:
         return None
-    fingerprint = from_plain(Fingerprint, found[FINGERPRINT])
-    made_with = found.get(EMBEDDER) or {}
-    # A fingerprint that was set alone does not go with what was noted for another one.
-    known = made_with.get("identity") == fingerprint.embedder
+    fingerprint = from_plain(Fingerprint, values[FINGERPRINT])
+    made_with = values.get(EMBEDDER) or {}
+    # Settings stored for another embedder do not apply to a fingerprint that was set alone.
+    same_embedder = made_with.get("identity") == fingerprint.embedder
     return LiveIndex(
         fingerprint=fingerprint,
-        embedder=made_with.get("settings", {}) if known else {},
-        switches=found.get(SWITCHES, 0),
+        embedder=made_with.get("settings", {}) if same_embedder else {},
+        switches=values.get(SWITCHES, 0),
     )
 
 
@@ -309,7 +309,7 @@ def _make_live(connection: Connection, live: LiveIndex) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VectorDebt:
+class PendingVectors:
     """A version of a document whose ``passages`` still need vectors."""
 
     document_id: str
@@ -318,40 +318,40 @@ class VectorDebt:
 
 
 class Vectors(CataloguePart):
-    """What is still to be embedded."""
+    """Passages that still need vectors."""
 
-    def owed(self, passages: int) -> list[VectorDebt]:
-        """Debts of about ``passages`` passages altogether; at least one while there are any."""
-        found: list[VectorDebt] = []
+    def next_pending(self, passages: int) -> list[PendingVectors]:
+        """Pending documents of about ``passages`` passages in all; at least one if there is any."""
+        debts: list[PendingVectors] = []
         total = 0
         statement = select(vector_debts).order_by(vector_debts.c.document_id)
-        for debt in made_of(VectorDebt, self._rows(statement.limit(max(passages, 1)))):
-            if found and total + debt.passages > passages:
+        for debt in rows_to_values(PendingVectors, self._rows(statement.limit(max(passages, 1)))):
+            if debts and total + debt.passages > passages:
                 break
-            found.append(debt)
+            debts.append(debt)
             total += debt.passages
-        return found
+        return debts
 
-    def paid(self, keys: Sequence[VersionKey]) -> None:
-        """The passages of these versions have their vectors."""
+    def completed(self, keys: Sequence[VersionKey]) -> None:
+        """Record that the passages of these versions have their vectors."""
         with self._database.write() as connection:
             _drop(connection, vector_debts, keys)
 
-    def owing(self, document_ids: Iterable[str]) -> set[str]:
-        """Those of the documents that still wait for vectors: they are found by their words."""
-        mine = vector_debts.c.document_id
-        found: set[str] = set()
-        for some in chunks(document_ids):
-            found.update(self._values(select(mine).where(mine.in_(some))))
-        return found
+    def pending_among(self, document_ids: Iterable[str]) -> set[str]:
+        """The documents whose vectors are pending, so that only keyword search finds them."""
+        document_id = vector_debts.c.document_id
+        pending: set[str] = set()
+        for batch in chunks(document_ids):
+            pending.update(self._values(select(document_id).where(document_id.in_(batch))))
+        return pending
 
-    def passages_owed(self) -> int:
-        """How many passages still wait for their vector."""
+    def passages_pending(self) -> int:
+        """The number of passages without a vector."""
         return int(self._values(select(func.sum(vector_debts.c.passages)))[0] or 0)
 
 
-def owe(connection: Connection, debts: Sequence[VectorDebt]) -> None:
-    """These versions were written without vectors; debts of older versions are void."""
+def add_pending_vectors(connection: Connection, debts: Sequence[PendingVectors]) -> None:
+    """Record the vectors that these versions need, in place of those of older versions."""
     for ids in chunks(debt.document_id for debt in debts):
         connection.execute(delete(vector_debts).where(vector_debts.c.document_id.in_(ids)))
     rows = [asdict(debt) for debt in debts if debt.passages]
@@ -363,47 +363,47 @@ DELETED = "deleted_since_rewrite"
 
 
 def plan_writes(connection: Connection, keys: Sequence[VersionKey], run: str = "") -> None:
-    """Index rows of these versions are about to be written; committed when it returns."""
+    """Record that index rows of these versions are about to be written."""
     _plan(connection, keys, "write", run)
 
 
-def check_noted(connection: Connection, keys: Iterable[VersionKey]) -> None:
-    """Refuse to go on when notes are gone: another process took this one for dead."""
-    wanted = set(keys)
-    if not wanted:
+def check_planned(connection: Connection, keys: Iterable[VersionKey]) -> None:
+    """Raise when records of planned writes are gone, as another process took this one for dead."""
+    expected = set(keys)
+    if not expected:
         return
     pair = select(index_writes.c.document_id, index_writes.c.version)
-    found: set[VersionKey] = set()
-    for ids in chunks(known for known, _ in wanted):
+    recorded: set[VersionKey] = set()
+    for ids in chunks(document_id for document_id, _ in expected):
         rows = connection.execute(pair.where(index_writes.c.document_id.in_(ids)))
-        found.update((row.document_id, row.version) for row in rows)
-    if not wanted <= found:
+        recorded.update((row.document_id, row.version) for row in rows)
+    if not expected <= recorded:
         raise StoreError(
-            "another process has cleaned up what this one was writing: it lost the writers' lock",
-            hint="run it again; nothing of it is live",
+            "this process lost the writers' lock, and another one removed what it was writing",
+            hint="run the command again; nothing that it wrote is in use",
         )
 
 
 def plan_removals(connection: Connection, keys: Sequence[VersionKey]) -> None:
-    """Rows of these versions are to be removed."""
+    """Record that the index rows of these versions must be removed."""
     _plan(connection, keys, "remove", "")
 
 
 def settle(connection: Connection, keys: Sequence[VersionKey]) -> None:
-    """The index holds what it should of these versions."""
+    """Record that the index rows of these versions are complete."""
     _drop(connection, index_writes, keys)
 
 
 def note_deletion(connection: Connection) -> None:
-    """Something was deleted or replaced: the file may hold its bytes until it is rewritten."""
+    """Record that the file may still contain deleted bytes, until it is rewritten."""
     if property_of(connection, DELETED) is None:
         put_properties(connection, {DELETED: True})
 
 
 def pending_writes(connection: Connection) -> list[PendingWrite]:
-    """Index rows that may be there and should not, or may be half there; in a repeatable order."""
+    """The versions whose index rows may be surplus or incomplete, ordered by document."""
     order = (index_writes.c.document_id, index_writes.c.version)
-    return made_of(PendingWrite, connection.execute(select(index_writes).order_by(*order)))
+    return rows_to_values(PendingWrite, connection.execute(select(index_writes).order_by(*order)))
 
 
 def _plan(
@@ -419,8 +419,7 @@ def _plan(
 
 
 def _drop(connection: Connection, table: Table, keys: Sequence[VersionKey]) -> None:
-    """The rows of these versions in ``table``."""
     if keys:
-        which = (table.c.document_id == bindparam("d"), table.c.version == bindparam("v"))
+        is_version = (table.c.document_id == bindparam("d"), table.c.version == bindparam("v"))
         rows = [{"d": document_id, "v": version} for document_id, version in keys]
-        connection.execute(delete(table).where(*which), rows)
+        connection.execute(delete(table).where(*is_version), rows)

@@ -1,8 +1,8 @@
-"""The edges of one collection in memory, and the ways along them.
+"""The relations of one collection as an immutable graph in memory, with path search.
 
-It is made from one snapshot of the catalogue and never changes. What a relation points to is an
-id, a name, an alias or an address; it becomes an entity here, when the network is made, so an edge
-to an entity that comes later is whole as soon as that is there, and nothing has to be rewritten.
+The graph is built from one snapshot of the catalogue. A relation's stored target is an id, a name,
+an alias or an address; it is resolved to an entity here, when the graph is built. So a relation to
+an entity that arrives later resolves without rewriting any row.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from wellread.text.names import key_of
 Direction = Literal["out", "in", "both"]
 Side = Literal["out", "in"]
 Step = tuple[str, Side, str]  # type, side and other end of an edge, seen from an entity
-MOST_STEPS = 200_000  # of a search for paths; a hub's neighbourhood is not walked to its end
+MAX_STEPS = 200_000  # steps of one path search, since hubs have too many neighbours to try all
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edge:
-    """A typed, directed edge. ``source`` and ``target`` are entity ids."""
+    """A typed, directed edge between entity ids; ``known``: both entities exist."""
 
     collection: str
     type: str
@@ -35,7 +35,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Neighbour:
-    """What an entity is related to, read from that entity."""
+    """A neighbour of an entity, with the relation as read from that entity."""
 
     relation: str
     direction: Side
@@ -45,13 +45,13 @@ class Neighbour:
 
     @property
     def known(self) -> bool:
-        """Whether the neighbour is there."""
+        """Whether the neighbour is an existing entity."""
         return self.node is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Path:
-    """A way through the graph; each step is read from the entity before it."""
+    """A path through the graph; each step is read from the entity before it."""
 
     start: EntityNode
     steps: tuple[Neighbour, ...]
@@ -59,7 +59,7 @@ class Path:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RelationKind:
-    """A relation type with its inverse, the words people use for it, and how many edges it has."""
+    """A relation type with its inverse, the words for it, and its number of edges."""
 
     type: str
     inverse: str
@@ -68,42 +68,42 @@ class RelationKind:
 
 
 def _declared(settings: Any) -> Iterator[tuple[str, Any]]:
-    """The types that the collection's settings declare, then those of its folders."""
+    """The relation types declared in the collection's settings, then in its folders' settings."""
     if not isinstance(settings, Mapping):
         return
     folders = settings.get("folders")
-    for one in (settings, *(folders.values() if isinstance(folders, Mapping) else ())):
-        types = one.get("relations") if isinstance(one, Mapping) else None
+    for level in (settings, *(folders.values() if isinstance(folders, Mapping) else ())):
+        types = level.get("relations") if isinstance(level, Mapping) else None
         yield from types.items() if isinstance(types, Mapping) else ()
 
 
 class RelationNames:
-    """The relation types that a collection's settings declare. Anything odd in them is ignored."""
+    """The relation types that a collection's settings declare; invalid declarations are ignored."""
 
     def __init__(self, settings: Any) -> None:
         self.words: dict[str, tuple[str, ...]] = {}
         self._inverse: dict[str, str] = {}
         self._primary: dict[str, tuple[str, bool]] = {}
-        for name, said in _declared(settings):
-            inverse = said.get("inverse") if isinstance(said, Mapping) else None
+        for name, declaration in _declared(settings):
+            inverse = declaration.get("inverse") if isinstance(declaration, Mapping) else None
             if not isinstance(inverse, str) or not inverse or name in self._primary:
                 continue
-            words = said.get("words", ())
+            words = declaration.get("words", ())
             self.words[name] = tuple(map(str, words)) if isinstance(words, list | tuple) else ()
             self._inverse[name] = inverse
             self._primary[name] = (name, False)
             self._primary.setdefault(inverse, (name, True))
 
     def primary(self, name: str) -> tuple[str, bool]:
-        """The type that ``name`` stands for, and whether it is its inverse."""
+        """The primary type of ``name``, and whether ``name`` is its inverse."""
         return self._primary.get(name, (name, False))
 
     def inverse(self, primary: str) -> str:
-        """What the type is called from the other side; ``← type`` when nothing was declared."""
+        """The name of the type's inverse; ``← type`` when none is declared."""
         return self._inverse.get(primary, f"← {primary}")
 
     def kind(self, primary: str, edges: int = 0) -> RelationKind:
-        """The type with what is declared of it."""
+        """The relation type with its declared inverse and words."""
         return RelationKind(
             type=primary,
             inverse=self.inverse(primary),
@@ -116,8 +116,8 @@ class RelationNames:
         return self._inverse.get(primary) == primary
 
 
-class RelationRow(NamedTuple):  # a collection may have hundreds of thousands
-    """A relation as it is stored; ``base`` is the uri of the document that says it."""
+class RelationRow(NamedTuple):  # a light type, as a collection may have hundreds of thousands
+    """A stored relation; ``base`` is the uri of the document that states it."""
 
     source: str
     type: str
@@ -126,7 +126,7 @@ class RelationRow(NamedTuple):  # a collection may have hundreds of thousands
 
 
 class Network:
-    """The edges of a collection, between its entities and to names that are not there yet."""
+    """The edges of a collection, between its entities and to names not yet resolved."""
 
     def __init__(
         self, collection: str, nodes: Nodes, relations: Iterable[RelationRow], names: RelationNames
@@ -134,76 +134,76 @@ class Network:
         self.collection = collection
         self.nodes = nodes
         self.names = names
-        # (type, source, target), each once, in the order in which documents say them.
+        # (type, source, target) without duplicates, in the order in which documents state them.
         self._edges: dict[tuple[str, str, str], None] = {}
         self._out: dict[str, list[tuple[str, str]]] = {}
         self._in: dict[str, list[tuple[str, str]]] = {}
-        self._take(relations)
+        self._add_relations(relations)
 
     def neighbours(
         self, entity_id: str, types: Sequence[str] | None, direction: Direction
     ) -> list[Neighbour]:
-        """What the entity is related to, by relation and name; see ``Graph.neighbours``."""
-        wanted = None if types is None else dict(map(self.names.primary, types))
-        found = [
+        """The neighbours of the entity, by relation and name; see ``Graph.neighbours``."""
+        types_wanted = None if types is None else dict(map(self.names.primary, types))
+        neighbours = [
             self._neighbour(entity_id, name, side, other)
             for name, side, other in self._around(entity_id)
-            if self._asked_for(name, side, wanted, direction)
+            if self._matches(name, side, types_wanted, direction)
         ]
-        return sorted(found, key=lambda one: (one.direction == "in", one.relation, one.name))
+        return sorted(neighbours, key=lambda end: (end.direction == "in", end.relation, end.name))
 
     def edges(self, types: Sequence[str] | None) -> list[Edge]:
-        """Every edge, or those of some types (the name of an inverse does as well)."""
+        """All edges, optionally of some types, which may be named by their inverses."""
         wanted = None if types is None else {self.names.primary(name)[0] for name in types}
         return [self._edge(*key) for key in self._edges if wanted is None or key[0] in wanted]
 
     def degree(self, entity_id: str) -> int:
-        """How many edges the entity has, in and out."""
+        """The number of the entity's edges, in and out."""
         return len(self._out.get(entity_id, ())) + len(self._in.get(entity_id, ()))
 
     def kinds(self) -> list[RelationKind]:
-        """The declared relation types and those in use."""
+        """The declared and the used relation types."""
         counts = Counter(dict.fromkeys(self.names.words, 0))
         counts.update(name for name, _, _ in self._edges)
         return [self.names.kind(name, count) for name, count in counts.items()]
 
     def paths(self, start: str, end: str, hops: int, limit: int) -> list[Path]:
-        """Ways between two entities along known ones, in either direction, shortest first."""
+        """Paths between two entities through existing ones, in either direction, shortest first."""
         if start not in self.nodes.by_id or end not in self.nodes.by_id or start == end:
             return []
-        left = self._distances(end, hops)
-        found: list[Path] = []
-        budget = MOST_STEPS
-        for length in range(left.get(start, hops + 1), hops + 1):
-            waiting: list[tuple[Step, ...]] = [(("", "out", start),)]
-            while waiting and budget > 0 and len(found) < limit:
-                way = waiting.pop()
-                here, rest = way[-1][2], length - len(way) + 1
-                if rest == 0:
-                    found.append(self._path(way))
+        distances = self._distances(end, hops)
+        paths: list[Path] = []
+        budget = MAX_STEPS
+        for length in range(distances.get(start, hops + 1), hops + 1):
+            pending: list[tuple[Step, ...]] = [(("", "out", start),)]
+            while pending and budget > 0 and len(paths) < limit:
+                steps_so_far = pending.pop()
+                node_id, remaining = steps_so_far[-1][2], length - len(steps_so_far) + 1
+                if remaining == 0:
+                    paths.append(self._path(steps_so_far))
                     continue
-                seen = {place for _, _, place in way}
+                visited = {entity_id for _, _, entity_id in steps_so_far}
                 steps = [
                     step
-                    for step in self._around(here)
-                    if left.get(step[2], hops) < rest
-                    and step[2] not in seen
-                    and (step[2] == end) == (rest == 1)
+                    for step in self._around(node_id)
+                    if distances.get(step[2], hops) < remaining
+                    and step[2] not in visited
+                    and (step[2] == end) == (remaining == 1)
                 ]
                 budget -= len(steps) + 1
-                waiting += [(*way, step) for step in reversed(steps)]
-        return found
+                pending += [(*steps_so_far, step) for step in reversed(steps)]
+        return paths
 
-    def _take(self, relations: Iterable[RelationRow]) -> None:
-        found: dict[str, str] = {}
-        spelled: dict[str, str] = {}
+    def _add_relations(self, relations: Iterable[RelationRow]) -> None:
+        resolved: dict[str, str] = {}
+        spellings: dict[str, str] = {}
         for row in relations:
-            known = found.get(row.target)
-            if known is None:
-                known = found[row.target] = self.nodes.called(row.target)
-            # What a relative address leads to depends on the document that says it.
-            known = known or self.nodes.beside(row.target, row.base)
-            target = known or spelled.setdefault(key_of(row.target), row.target)
+            entity_id = resolved.get(row.target)
+            if entity_id is None:
+                entity_id = resolved[row.target] = self.nodes.called(row.target)
+            # A relative address resolves against the document that states it.
+            entity_id = entity_id or self.nodes.beside(row.target, row.base)
+            target = entity_id or spellings.setdefault(key_of(row.target), row.target)
             name, flipped = self.names.primary(row.type)
             if flipped:
                 self._add(name, target, row.source)
@@ -220,16 +220,16 @@ class Network:
         self._in.setdefault(target, []).append((name, source))
 
     def _around(self, entity_id: str) -> Iterator[Step]:
-        """Type, direction and other end of each edge of the entity."""
+        """The type, direction and other end of each edge of the entity."""
         for name, other in self._out.get(entity_id, ()):
             yield name, "out", other
         for name, other in self._in.get(entity_id, ()):
             yield name, "in", other
 
-    def _asked_for(
+    def _matches(
         self, name: str, side: Side, wanted: Mapping[str, bool] | None, direction: Direction
     ) -> bool:
-        """``wanted``: types, and whether they were asked for by the name of their inverse."""
+        """Whether an edge matches ``wanted`` (type to whether its inverse was named)."""
         if wanted is not None and name not in wanted:
             return False
         flipped = wanted is not None and wanted[name]
@@ -237,26 +237,26 @@ class Network:
         return facing in ("both", side) or self.names.symmetric(name)
 
     def _distances(self, end: str, hops: int) -> dict[str, int]:
-        """How many edges each entity within ``hops`` is away."""
-        left = {end: 0}
-        waiting = deque([end])
-        while waiting:
-            here = waiting.popleft()
-            if left[here] == hops:
+        """The distance in edges of each entity within ``hops`` of ``end``."""
+        distances = {end: 0}
+        queue = deque([end])
+        while queue:
+            node_id = queue.popleft()
+            if distances[node_id] == hops:
                 break
-            for _, _, other in self._around(here):
-                if other not in left and other in self.nodes.by_id:
-                    left[other] = left[here] + 1
-                    waiting.append(other)
-        return left
+            for _, _, other in self._around(node_id):
+                if other not in distances and other in self.nodes.by_id:
+                    distances[other] = distances[node_id] + 1
+                    queue.append(other)
+        return distances
 
-    def _path(self, way: Sequence[Step]) -> Path:
-        places = [place for _, _, place in way]
+    def _path(self, steps: Sequence[Step]) -> Path:
+        node_ids = [place for _, _, place in steps]
         return Path(
-            start=self.nodes.by_id[places[0]],
+            start=self.nodes.by_id[node_ids[0]],
             steps=tuple(
-                self._neighbour(here, name, side, other)
-                for here, (name, side, other) in zip(places, way[1:], strict=False)
+                self._neighbour(node_id, name, side, other)
+                for node_id, (name, side, other) in zip(node_ids, steps[1:], strict=False)
             ),
         )
 

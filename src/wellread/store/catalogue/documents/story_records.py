@@ -1,4 +1,4 @@
-"""Stories and their news items: written at ingest, read by everything that shows or asks."""
+"""Stores stories and their news items: ingest writes them, pages and questions read them."""
 
 from __future__ import annotations
 
@@ -22,9 +22,16 @@ from sqlalchemy import (
 )
 
 from wellread.store.catalogue.documents import lookup
-from wellread.store.schema.database import AT_ONCE, CataloguePart, chunks, made_of, reading, writing
+from wellread.store.schema.database import (
+    AT_ONCE,
+    CataloguePart,
+    chunks,
+    reading,
+    rows_to_values,
+    writing,
+)
 from wellread.store.schema.tables import documents, properties, stories, story_items
-from wellread.text.sentences import HEAD, headline
+from wellread.text.sentences import HEAD, part_title
 from wellread.types import DocumentFacts, Span
 
 ItemKey = tuple[str, int]  # (document id, start)
@@ -32,7 +39,7 @@ ItemKey = tuple[str, int]  # (document id, start)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaitingDocument:
-    """A document whose live version was not cut into news items yet."""
+    """A document whose live version is not yet split into news items."""
 
     document_id: str
     version: str
@@ -41,7 +48,7 @@ class WaitingDocument:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemPlace:
-    """Where a news item stands - the part ``span`` of a version of a document -, and its story."""
+    """The place of a news item (``span`` in one version of a document), and its story."""
 
     document_id: str
     version: str
@@ -51,13 +58,13 @@ class ItemPlace:
 
     @property
     def key(self) -> ItemKey:
-        """Names the item in its collection."""
+        """The key that identifies the item."""
         return self.document_id, self.span.start
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemRecord(ItemPlace):
-    """A news item as it is kept."""
+    """A news item as stored."""
 
     published_at: datetime | None
     vector: bytes
@@ -66,7 +73,7 @@ class ItemRecord(ItemPlace):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SummarySentence:
-    """A sentence of a story's summary, and where it stands: ``text`` is verbatim."""
+    """A verbatim sentence of a story's summary, with its place in a document."""
 
     document_id: str
     span: Span
@@ -75,14 +82,14 @@ class SummarySentence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoryText:
-    """What is told of a story, made of its items.
+    """The title, summary and figures of a story, generated from its items.
 
     Attributes:
-        terms: the words that set it apart, heaviest first, as they are written.
-        centre: what the items have in common, as ``ingest/joining/story_clusters.py`` packs it.
-        scheme: the rules by which the centre was made.
-        sources: independent ones: web hosts, or documents that have none; copies not counted.
-        novelty: 0-1, how little the newest item repeats what came before.
+        terms: the most distinctive words as written, highest weight first.
+        centre: the cluster centre of the items, packed by ``ingest/joining/story_clusters.py``.
+        scheme: the version of the rules by which the centre was calculated.
+        sources: independent sources (web hosts, or documents without one), copies not counted.
+        novelty: 0-1, the share of the newest item that earlier items do not contain.
     """
 
     title: str
@@ -99,9 +106,9 @@ class Story:
     """A story without its items.
 
     Attributes:
-        dirty: something that it was made of changed or went; its text is made anew by the next
-            run. Until then title, summary and terms may be empty.
-        centre, scheme: as in ``StoryText``; empty until it is told.
+        dirty: an item changed or was removed; the next run generates the text again. Until then
+            title, summary and terms may be empty.
+        centre, scheme: as in ``StoryText``; empty until the text is generated.
     """
 
     id: str
@@ -121,7 +128,7 @@ class Story:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoryItem:
-    """A news item as it is shown."""
+    """A news item with its document and headline, for display."""
 
     document: DocumentFacts
     span: Span
@@ -131,8 +138,8 @@ class StoryItem:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Material:
-    """What a story's text is made of."""
+class StoryMaterial:
+    """The items, texts and documents from which a story's text is generated."""
 
     items: Sequence[ItemRecord]
     chosen: Sequence[ItemRecord]
@@ -140,7 +147,7 @@ class Material:
     documents: dict[str, DocumentFacts]
 
 
-# Two columns are called otherwise than what they hold now.
+# Two columns have outdated names.
 _RENAMED = {"centroid": "centre", "embedder": "scheme"}
 _STORIES = select(*(one.label(_RENAMED.get(one.name, one.name)) for one in stories.c)).where(
     stories.c.title != ""
@@ -154,9 +161,9 @@ Item = TypeVar("Item", bound=ItemPlace)
 
 
 def item_row(item: ItemRecord) -> dict[str, Any]:
-    """The row of an item."""
-    named = ("document_id", "version", "story_id", "published_at", "vector", "fingerprint")
-    return {name: getattr(item, name) for name in named} | {
+    """The database row of an item."""
+    copied = ("document_id", "version", "story_id", "published_at", "vector", "fingerprint")
+    return {name: getattr(item, name) for name in copied} | {
         "start": item.span.start,
         "end": item.span.end,
         "repeats": item_name(item.repeats) if item.repeats else "",
@@ -164,35 +171,35 @@ def item_row(item: ItemRecord) -> dict[str, Any]:
 
 
 def item_of(row: Any, kind: type[Item]) -> Item:
-    """The item, or its place, of a row."""
-    plain = dict(row._mapping)
-    span = Span(start=plain.pop("start"), end=plain.pop("end"))
-    return kind(**plain | {"span": span, "repeats": key_of(plain["repeats"])})
+    """The item, or only its place, from a row."""
+    values = dict(row._mapping)
+    span = Span(start=values.pop("start"), end=values.pop("end"))
+    return kind(**values | {"span": span, "repeats": key_of(values["repeats"])})
 
 
 def item_name(key: ItemKey) -> str:
-    """``document_id:start``."""
+    """The key in the form ``document_id:start``."""
     return f"{key[0]}:{key[1]}"
 
 
 def key_of(name: str) -> ItemKey | None:
-    """The key that ``item_name`` wrote; None for an empty name."""
+    """The key in a name written by ``item_name``; None for an empty name."""
     document_id, _, start = name.rpartition(":")
     return (document_id, int(start)) if document_id else None
 
 
 def _story_of(row: Any) -> Story:
     summary = tuple(
-        SummarySentence(document_id=known, span=Span(start=start, end=end), text=text)
-        for known, start, end, text in json.loads(row.summary)
+        SummarySentence(document_id=document_id, span=Span(start=start, end=end), text=text)
+        for document_id, start, end, text in json.loads(row.summary)
     )
     return Story(**{**row._mapping, "summary": summary, "terms": tuple(row.terms)})
 
 
-def told_row(items: Sequence[ItemRecord], text: StoryText) -> dict[str, Any]:
-    """The columns of a story that is told of these items."""
+def text_columns(items: Sequence[ItemRecord], text: StoryText) -> dict[str, Any]:
+    """The columns of a story with this text, generated from these items."""
     dates = [item.published_at for item in items if item.published_at]
-    lines = [[one.document_id, one.span.start, one.span.end, one.text] for one in text.summary]
+    lines = [[part.document_id, part.span.start, part.span.end, part.text] for part in text.summary]
     return {
         "title": text.title,
         "summary": json.dumps(lines, ensure_ascii=False),
@@ -214,7 +221,7 @@ def items_of(connection: Connection, story_id: str) -> list[ItemRecord]:
     return [item_of(row, ItemRecord) for row in connection.execute(statement)]
 
 
-def _shown(connection: Connection, story_id: str) -> list[StoryItem]:
+def _display_items(connection: Connection, story_id: str) -> list[StoryItem]:
     """The items of a story, by date, with their documents and headlines."""
     records = items_of(connection, story_id)
     facts = lookup.facts(connection, {item.document_id for item in records})
@@ -226,7 +233,7 @@ def _shown(connection: Connection, story_id: str) -> list[StoryItem]:
         StoryItem(
             document=document,
             span=item.span,
-            title=headline(item.span, head, document.title, document.characters),
+            title=part_title(item.span, head, document.title, document.characters),
             published_at=item.published_at,
             repeats=item.repeats,
         )
@@ -236,19 +243,19 @@ def _shown(connection: Connection, story_id: str) -> list[StoryItem]:
 
 
 def has_items(since: datetime | None = None, until: datetime | None = None) -> Exists:
-    """Whether a story has items, of a time window where one is given."""
-    which = [story_items.c.story_id == stories.c.id]
+    """The condition that a story has items, optionally within a time window."""
+    conditions = [story_items.c.story_id == stories.c.id]
     if since:
-        which.append(story_items.c.published_at >= since)
+        conditions.append(story_items.c.published_at >= since)
     if until:
-        which.append(story_items.c.published_at <= until)
-    return exists().where(*which)
+        conditions.append(story_items.c.published_at <= until)
+    return exists().where(*conditions)
 
 
 class StoryReads(CataloguePart):
-    """Stories as they are shown and asked for."""
+    """Reads stories for pages and questions."""
 
-    items = reading(_shown)
+    items = reading(_display_items)
 
     def latest(
         self,
@@ -258,65 +265,65 @@ class StoryReads(CataloguePart):
         limit: int | None = None,
         offset: int = 0,
     ) -> list[Story]:
-        """Stories with news in the window, of some collections or of all; the latest first."""
+        """Stories with items in the window, of some collections or of all, latest first."""
         order = (stories.c.last_at.desc().nulls_last(), stories.c["items"].desc(), stories.c.id)
-        inside = _within(_of(collections), since, until).order_by(*order)
-        return list(map(_story_of, self._rows(inside.limit(limit).offset(offset))))
+        statement = _within(_inside(collections), since, until).order_by(*order)
+        return list(map(_story_of, self._rows(statement.limit(limit).offset(offset))))
 
-    def many(
+    def count_latest(
         self,
         collections: Sequence[str] = (),
         since: datetime | None = None,
         until: datetime | None = None,
     ) -> int:
-        """How many stories ``latest`` has without a limit."""
-        inside = _within(_of(collections), since, until).subquery()
-        return int(self._rows(select(func.count()).select_from(inside))[0][0])
+        """The number of stories that ``latest`` returns without a limit."""
+        in_window = _within(_inside(collections), since, until).subquery()
+        return int(self._rows(select(func.count()).select_from(in_window))[0][0])
 
     def named(self, prefix: str, collections: Sequence[str] = ()) -> list[Story]:
-        """Stories whose id is or begins with ``prefix``, at most two."""
-        statement = _of(collections).where(stories.c.id.startswith(prefix.lower(), autoescape=True))
-        return list(map(_story_of, self._rows(statement.order_by(stories.c.id).limit(2))))
+        """At most two stories whose id starts with ``prefix``."""
+        query = _inside(collections).where(stories.c.id.startswith(prefix.lower(), autoescape=True))
+        return list(map(_story_of, self._rows(query.order_by(stories.c.id).limit(2))))
 
-    def told(self, story_ids: Sequence[str]) -> list[Story]:
-        """Those of the stories that have their text, in no particular order."""
+    def with_text(self, story_ids: Sequence[str]) -> list[Story]:
+        """The stories among ``story_ids`` that have a text, in no particular order."""
         statement = _STORIES.where(stories.c.id.in_(lookup.VALUES))
         return list(map(_story_of, self._rows_in(statement, story_ids)))
 
     def places(self, document_ids: Iterable[str]) -> dict[str, list[ItemPlace]]:
-        """Document id to the items of it that are in stories, in reading order."""
+        """Document id to its items that belong to stories, in reading order."""
         columns = ("document_id", "start", "end", "version", "story_id", "repeats")
-        inside = (story_items.c.document_id.in_(lookup.VALUES), story_items.c.story_id.is_not(None))
-        statement = select(*(story_items.c[name] for name in columns)).where(*inside)
+        placed = (story_items.c.document_id.in_(lookup.VALUES), story_items.c.story_id.is_not(None))
+        statement = select(*(story_items.c[name] for name in columns)).where(*placed)
         in_order = statement.order_by(story_items.c.document_id, story_items.c.start)
-        found: dict[str, list[ItemPlace]] = {}
+        places: dict[str, list[ItemPlace]] = {}
         for row in self._rows_in(in_order, document_ids):
-            found.setdefault(row.document_id, []).append(item_of(row, ItemPlace))
-        return found
+            places.setdefault(row.document_id, []).append(item_of(row, ItemPlace))
+        return places
 
     def dates(self, story_ids: Sequence[str]) -> dict[str, list[datetime]]:
-        """Story id to the dates of its items, ascending; items without a date are left out."""
+        """Story id to the dates of its dated items, ascending."""
         when = story_items.c.published_at
         dated = (story_items.c.story_id.in_(lookup.VALUES), when.is_not(None))
         statement = select(story_items.c.story_id, when).where(*dated).order_by(when)
-        found: dict[str, list[datetime]] = {known: [] for known in story_ids}
+        moments: dict[str, list[datetime]] = {key: [] for key in story_ids}
         for story_id, moment in self._rows_in(statement, story_ids):
-            found[story_id].append(moment)
-        return found
+            moments[story_id].append(moment)
+        return moments
 
     def count(self, collection: str) -> tuple[int, int]:
-        """How many stories the collection has, and how many items are in them."""
+        """The number of stories in the collection, and of the items in them."""
         statement = (
             select(func.count(stories.c.id.distinct()), func.count())
             .join_from(stories, story_items, story_items.c.story_id == stories.c.id)
             .where(stories.c.collection == collection)
         )
-        many, inside = self._rows(statement)[0]
-        return many, inside
+        story_count, item_count = self._rows(statement)[0]
+        return story_count, item_count
 
 
 def _within(statement: Select[Any], since: datetime | None, until: datetime | None) -> Select[Any]:
-    """Of the stories those with news in the window."""
+    """``statement`` limited to stories with items in the window."""
     if since:
         statement = statement.where(stories.c.last_at >= since)
     if until:
@@ -324,11 +331,11 @@ def _within(statement: Select[Any], since: datetime | None, until: datetime | No
     return statement.where(has_items(since, until)) if since or until else statement
 
 
-def _of(collections: Sequence[str]) -> Select[Any]:
+def _inside(collections: Sequence[str]) -> Select[Any]:
     return _STORIES.where(stories.c.collection.in_(collections)) if collections else _STORIES
 
 
-# The columns of a story that hold words of its sources, emptied.
+# Empty values for the columns of a story that contain words of its sources.
 BLANK = {
     "title": "",
     "summary": "[]",
@@ -342,68 +349,68 @@ Choose = Callable[[Sequence[ItemRecord]], Sequence[ItemRecord]]
 
 
 def mark_dirty(connection: Connection, document_ids: Iterable[str]) -> None:
-    """These documents are about to change or go: forget their items, and all that stories tell.
+    """Delete the items of documents that are about to change, and the texts of their stories.
 
-    What a story tells may be words of any of its items, so that it is emptied until the next
-    refresh. Stories left without items are deleted. Items that repeat one of these documents' are
-    forgotten with all of their own document, and made again by the next refresh, as originals.
+    A story's text may quote any of its items, so it is emptied until the next refresh. Stories
+    left without items are deleted. Documents with items that repeat one of the deleted items lose
+    all their items too; the next refresh creates those again, as originals.
     """
-    waiting = list(document_ids)
+    queue = list(document_ids)
     done: set[str] = set()
-    while waiting:
-        ids = [known for known in waiting[:AT_ONCE] if known not in done]
-        del waiting[:AT_ONCE]
+    while queue:
+        ids = [document_id for document_id in queue[:AT_ONCE] if document_id not in done]
+        del queue[:AT_ONCE]
         done.update(ids)
-        mine = story_items.c.document_id.in_(ids)
+        of_documents = story_items.c.document_id.in_(ids)
         columns = (story_items.c.document_id, story_items.c.start, story_items.c.story_id)
-        gone = connection.execute(select(*columns).where(mine)).all()
-        connection.execute(delete(story_items).where(mine))
-        touched = sorted({row.story_id for row in gone if row.story_id})
-        for names in chunks(item_name((row.document_id, row.start)) for row in gone):
+        deleted = connection.execute(select(*columns).where(of_documents)).all()
+        connection.execute(delete(story_items).where(of_documents))
+        story_ids = sorted({row.story_id for row in deleted if row.story_id})
+        for names in chunks(item_name((row.document_id, row.start)) for row in deleted):
             copies = select(story_items.c.document_id).where(story_items.c.repeats.in_(names))
-            for part in chunks(touched):
-                inside = story_items.c.story_id.in_(part)
-                waiting += connection.execute(copies.where(inside).distinct()).scalars()
-        for part in chunks(touched):
-            these = stories.c.id.in_(part)
-            connection.execute(delete(stories).where(these, ~has_items()))
-            connection.execute(update(stories).where(these).values(**BLANK))
+            for batch in chunks(story_ids):
+                in_stories = story_items.c.story_id.in_(batch)
+                queue += connection.execute(copies.where(in_stories).distinct()).scalars()
+        for batch in chunks(story_ids):
+            of_batch = stories.c.id.in_(batch)
+            connection.execute(delete(stories).where(of_batch, ~has_items()))
+            connection.execute(update(stories).where(of_batch).values(**BLANK))
 
 
-def _found(connection: Connection, collection: str, ids: set[str]) -> None:
-    """Make the stories that are not there yet; those that are wait for another text."""
-    for part in chunks(sorted(ids)):
-        known = set(
-            connection.execute(select(stories.c.id).where(stories.c.id.in_(part))).scalars()
+def _create_stories(connection: Connection, collection: str, ids: set[str]) -> None:
+    """Create the stories that do not exist, and mark the existing ones for a new text."""
+    for batch in chunks(sorted(ids)):
+        existing = set(
+            connection.execute(select(stories.c.id).where(stories.c.id.in_(batch))).scalars()
         )
-        connection.execute(update(stories).where(stories.c.id.in_(part)).values(dirty=True))
-        fresh = [
+        connection.execute(update(stories).where(stories.c.id.in_(batch)).values(dirty=True))
+        new_rows = [
             {"id": name, "collection": collection, "items": 0, "sources": 0, **BLANK}
-            for name in part
-            if name not in known
+            for name in batch
+            if name not in existing
         ]
-        if fresh:
-            connection.execute(insert(stories), fresh)
+        if new_rows:
+            connection.execute(insert(stories), new_rows)
 
 
 class Stories(StoryReads):
-    """The stored side of stories."""
+    """Reads and writes stories during ingest."""
 
     def begin(self, collection: str, rules: str) -> bool:
-        """Stories of the collection are made by ``rules`` now; whether others were dropped."""
+        """Set the rules for the collection's stories; return whether older stories were deleted."""
         key = f"stories/{collection}"
-        known = self._values(select(properties.c.value).where(properties.c.key == key))
-        if known == [rules]:
+        earlier_rules = self._values(select(properties.c.value).where(properties.c.key == key))
+        if earlier_rules == [rules]:
             return False
         with self._database.write() as connection:
             inside = select(documents.c.id).where(documents.c.collection == collection)
             connection.execute(delete(story_items).where(story_items.c.document_id.in_(inside)))
             connection.execute(delete(stories).where(stories.c.collection == collection))
             lookup.put_properties(connection, {key: rules})
-        return bool(known)
+        return bool(earlier_rules)
 
     def drop_others(self, collection: str, kinds: Sequence[str]) -> None:
-        """Forget the items of documents that are of other kinds than stories are made of."""
+        """Delete the items of documents whose kind is not among ``kinds``."""
         statement = select(documents.c.id).where(
             documents.c.collection == collection,
             documents.c.kind.not_in(kinds),
@@ -413,9 +420,9 @@ class Stories(StoryReads):
             self.forget(others)
 
     def waiting(self, collection: str, kinds: Sequence[str]) -> list[WaitingDocument]:
-        """Documents whose live version has no items yet, or items of another date; by date."""
+        """Documents, by date, whose live version has no items, or items with another date."""
         when = documents.c.published_at
-        done = exists().where(
+        has_items = exists().where(
             story_items.c.document_id == documents.c.id,
             story_items.c.version == documents.c.version,
             story_items.c.published_at.is_not_distinct_from(when),
@@ -424,13 +431,13 @@ class Stories(StoryReads):
             select(
                 documents.c.id.label("document_id"), documents.c.version, documents.c.published_at
             )
-            .where(documents.c.collection == collection, documents.c.kind.in_(kinds), ~done)
+            .where(documents.c.collection == collection, documents.c.kind.in_(kinds), ~has_items)
             .order_by(when.asc().nulls_last(), documents.c.id)
         )
-        return made_of(WaitingDocument, self._rows(statement))
+        return rows_to_values(WaitingDocument, self._rows(statement))
 
     def placed(self, collection: str) -> Iterator[ItemRecord]:
-        """Every item of the collection that is in a story, by date, streamed."""
+        """All items of the collection that belong to stories, by date, streamed."""
         statement = (
             select(story_items)
             .join(stories, stories.c.id == story_items.c.story_id)
@@ -440,21 +447,21 @@ class Stories(StoryReads):
         return (item_of(row, ItemRecord) for row in self._stream(statement))
 
     def keep(self, collection: str, items: Sequence[ItemRecord]) -> None:
-        """Keep the items of whole documents, and the stories that they found. One transaction.
+        """Store all items of some documents, and create their new stories, in one transaction.
 
-        Items of a version that is not live any more are left out. Stories that are touched wait
-        for their text.
+        Items of a version that is no longer live are skipped. The stories concerned are marked for
+        a new text.
         """
         with self._database.write() as connection:
             live = lookup.live_versions(connection, {item.document_id for item in items})
-            kept = [item for item in items if live.get(item.document_id) == item.version]
-            mark_dirty(connection, {item.document_id for item in kept})
-            _found(connection, collection, {item.story_id for item in kept})
-            if kept:
-                connection.execute(insert(story_items), [item_row(item) for item in kept])
+            current = [item for item in items if live.get(item.document_id) == item.version]
+            mark_dirty(connection, {item.document_id for item in current})
+            _create_stories(connection, collection, {item.story_id for item in current})
+            if current:
+                connection.execute(insert(story_items), [item_row(item) for item in current])
 
-    def untold(self, collection: str) -> list[str]:
-        """Stories that wait for their text, by id."""
+    def without_text(self, collection: str) -> list[str]:
+        """The ids of the stories that need a new text."""
         statement = (
             select(stories.c.id)
             .where(stories.c.collection == collection, stories.c.dirty.is_(True))
@@ -462,12 +469,12 @@ class Stories(StoryReads):
         )
         return self._values(statement)
 
-    def material(self, story_id: str, choose: Choose) -> Material:
-        """What a story's text is made of, from one snapshot; it may have no items."""
+    def material(self, story_id: str, choose: Choose) -> StoryMaterial:
+        """The material for a story's text, from one snapshot; it may have no items."""
         with self._database.read() as connection:
             items = items_of(connection, story_id)
             chosen = list(choose(items))
-            return Material(
+            return StoryMaterial(
                 items=items,
                 chosen=chosen,
                 texts=lookup.span_texts(
@@ -476,25 +483,25 @@ class Stories(StoryReads):
                 documents=lookup.facts(connection, {item.document_id for item in items}),
             )
 
-    def tell(self, told: Sequence[tuple[str, Sequence[ItemRecord], StoryText]]) -> int:
-        """Give stories their texts, in one transaction; how many took them.
+    def set_texts(self, texts: Sequence[tuple[str, Sequence[ItemRecord], StoryText]]) -> int:
+        """Store the texts of stories in one transaction; return the number stored.
 
         Args:
-            told: id, the items of which the text was made, and the text. A story whose items are
-                others by now is left out, and waits on.
+            texts: story id, the items from which the text was generated, and the text. A story
+                whose items have changed since is skipped, and still needs a text.
         """
-        taken = 0
+        stored = 0
         with self._database.write() as connection:
-            for known, seen, text in told:
-                now = {item.key: item.version for item in items_of(connection, known)}
-                if now == {item.key: item.version for item in seen}:
-                    values = told_row(seen, text)
-                    connection.execute(update(stories).where(stories.c.id == known).values(values))
-                    taken += 1
-        return taken
+            for key, items, text in texts:
+                current = {item.key: item.version for item in items_of(connection, key)}
+                if current == {item.key: item.version for item in items}:
+                    values = text_columns(items, text)
+                    connection.execute(update(stories).where(stories.c.id == key).values(values))
+                    stored += 1
+        return stored
 
     def drop_empty(self, collection: str) -> int:
-        """Delete stories without items; how many."""
+        """Delete the stories without items; return their number."""
         empty = and_(stories.c.collection == collection, ~has_items())
         with self._database.write() as connection:
             return connection.execute(delete(stories).where(empty)).rowcount

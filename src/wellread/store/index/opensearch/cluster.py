@@ -1,13 +1,12 @@
-"""Calls to a cluster: its address, one pool of connections per process, and what it refuses.
+"""Calls an OpenSearch cluster: its address, connection pool, retries and errors.
 
 The setting ``index.url`` holds the address::
 
     opensearch+https://user@one:9200,two:9200/base?shards=3&replicas=1&timeout=30&ca=/etc/ca.pem
 
-``base`` is the first part of the name of everything that is kept there (``wellread`` without one);
-the id of the base follows, so that no two touch each other's indexes. A password stands in an
-environment variable only. A node that dies is found out by a call that fails on it; the client then
-asks another one.
+``base`` (``wellread`` by default) begins every name stored there, followed by the id of the
+knowledge base, so that no two bases touch each other's indexes. The password is read from an
+environment variable only. When a call fails because a node died, the client tries another node.
 """
 
 from __future__ import annotations
@@ -30,8 +29,8 @@ from wellread.errors import DamageError, SettingsError, StoreError
 from wellread.store.base import ServiceAddress
 
 OVERLOADED = 429
-MENDS = "'wellread verify --repair' makes the index anew from the catalogue"
-PASSING = frozenset({OVERLOADED, 502, 503, 504})  # statuses of what may go by itself
+REBUILD_HINT = "'wellread verify --repair' rebuilds the index from the catalogue"
+PASSING = frozenset({OVERLOADED, 502, 503, 504})  # statuses of temporary failures
 BLOCKED = "cluster_block_exception"
 FULL = ("flood-stage", "read-only / allow delete", "disk usage exceeded")
 _REFUSED = {
@@ -42,13 +41,13 @@ _REFUSED = {
 
 
 def status_of(error: OpenSearchException) -> int:
-    """The status of the answer; 0 where there was none."""
+    """The HTTP status of the answer; 0 without an answer."""
     status = error.status_code if isinstance(error, TransportError) else 0
     return status if isinstance(status, int) else 0
 
 
-def told_by(error: OpenSearchException) -> str:
-    """What the cluster says about it, in one line."""
+def error_message(error: OpenSearchException) -> str:
+    """The cluster's message about an error, in one line."""
     if not isinstance(error, TransportError):
         return str(error)
     reason = _reason(error.info) if len(error.args) > 2 else ""
@@ -56,71 +55,71 @@ def told_by(error: OpenSearchException) -> str:
 
 
 def _reason(info: Any) -> str:
-    """The deepest reason of an answer: the first lines only say that something failed."""
-    told = info.get("error", info) if isinstance(info, dict) else info
-    if not isinstance(told, dict):
-        return str(told or "")
-    for cause in (*told.get("root_cause", ()), told):
+    """The root cause in an answer; its first lines only say that something failed."""
+    details = info.get("error", info) if isinstance(info, dict) else info
+    if not isinstance(details, dict):
+        return str(details or "")
+    for cause in (*details.get("root_cause", ()), details):
         if cause.get("reason"):
             return f"{cause.get('type', '')}: {cause['reason']}"
-    return str(told.get("failures") or told.get("type") or "")
+    return str(details.get("failures") or details.get("type") or "")
 
 
 def is_full(reason: str) -> bool:
-    """Whether a node's disk is too full to be written."""
+    """Whether the reason is a node's full disk."""
     return any(word in reason for word in FULL)
 
 
 def is_write_block(status: int, reason: str) -> bool:
-    """Whether the index takes no rows because it is being copied."""
+    """Whether the index refuses writes because it is being copied."""
     return status == 403 and BLOCKED in reason and not is_full(reason)
 
 
 def store_error(action: str, error: OpenSearchException, where: str) -> StoreError:
-    """The error that a failed call ends with."""
+    """Convert the client's error to the StoreError to raise."""
     if isinstance(error, ConnectionTimeout):
         return StoreError(
             f"could not {action}: OpenSearch at {where} took too long to answer",
-            hint="try again; where it stays so, the cluster is too small or 'timeout=' too short",
+            hint="try again; if it persists, the cluster is too small or 'timeout=' too short",
             retryable=True,
         )
     if isinstance(error, NoConnection):
         cause = " ".join(str(error.info).split())[:300]
         return StoreError(
             f"could not {action}: OpenSearch at {where} cannot be reached: {cause}",
-            hint="check that it runs, and index.url",
+            hint="check that it is running, and check index.url",
             retryable="certificate" not in cause.lower(),
         )
-    return refusal(action, status_of(error), told_by(error), where)
+    return refusal(action, status_of(error), error_message(error), where)
 
 
 def refusal(action: str, status: int, reason: str, where: str) -> StoreError:
-    """The error of an answer with this status, or of a part of one."""
+    """Return the error for an answer with this status, or for an item of a bulk answer."""
     if is_full(reason):
         return StoreError(
             f"could not {action}: a disk of OpenSearch at {where} is full",
-            hint="make room or add a node; it takes writes again by itself then",
+            hint="free disk space or add a node; it then accepts writes again by itself",
             retryable=True,
         )
     if status in PASSING:
         return StoreError(
             f"could not {action}: OpenSearch at {where} is overloaded or lacks a node: {reason}",
-            hint="try again; where it stays so, look at the cluster's health",
+            hint="try again; if it persists, check the cluster's health",
             retryable=True,
         )
     if status == 404 and "index_not_found" in reason:
         return DamageError(
-            f"could not {action}: the index is gone from OpenSearch at {where}", hint=MENDS
+            f"could not {action}: OpenSearch at {where} no longer has the index", hint=REBUILD_HINT
         )
     if is_write_block(status, reason):
         return StoreError(
-            f"could not {action}: the index is being copied, or a purge of it broke off",
+            f"could not {action}: the index is being copied, or a purge of it was interrupted",
             hint="try again, or run 'wellread verify --repair'",
             retryable=True,
         )
     return StoreError(
         f"could not {action}: OpenSearch at {where} refused ({status}): {reason}",
-        hint=_REFUSED.get(status, "docs/opensearch.md says what the cluster needs"),
+        hint=_REFUSED.get(status, "docs/opensearch.md lists what the cluster needs"),
     )
 
 
@@ -135,7 +134,7 @@ _HOST = re.compile(r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterAddress:
-    """How a cluster is reached, and how new indexes are made in it."""
+    """The hosts and login of a cluster, and the options of indexes created in it."""
 
     hosts: tuple[str, ...]
     user: str
@@ -151,17 +150,17 @@ class ClusterAddress:
 
 
 def read_address(service: ServiceAddress) -> ClusterAddress:
-    """What the address says."""
+    """Parse the address of a cluster; raise SettingsError when it is invalid."""
     url = urlsplit(service.url)
-    login, _, named = url.netloc.rpartition("@")
+    login, _, host_list = url.netloc.rpartition("@")
     if ":" in login:
-        raise _wrong("holds a password", "put it into OPENSEARCH_PASSWORD")
-    hosts = tuple(_host(SCHEMES.get(url.scheme, ""), one) for one in named.split(","))
+        raise _url_error("contains a password", "put it into OPENSEARCH_PASSWORD")
+    hosts = tuple(_host(SCHEMES.get(url.scheme, ""), host) for host in host_list.split(","))
     user, base = unquote(login), url.path.strip("/") or BASE
     if not _BASE.fullmatch(base):
-        raise _wrong(f"has the base {base!r}", "small letters, digits, - and _ make its name")
+        raise _url_error(f"has the base {base!r}", "use only lower-case letters, digits, - and _")
     if service.password and not user:
-        raise _wrong("names no user, and there is a password", f"write it as {FORM}")
+        raise _url_error("names no user, but a password is set", f"write it as {FORM}")
     return ClusterAddress(
         hosts=hosts,
         user=user,
@@ -171,68 +170,68 @@ def read_address(service: ServiceAddress) -> ClusterAddress:
     )
 
 
-def _host(scheme: str, named: str) -> str:
+def _host(scheme: str, address: str) -> str:
     if not scheme:
-        raise _wrong("begins with another scheme", f"write it as {FORM}")
-    host, _, port = named.partition(":") if "]" not in named else _bracketed(named)
+        raise _url_error("begins with another scheme", f"write it as {FORM}")
+    host, _, port = address.partition(":") if "]" not in address else _bracketed(address)
     if not _HOST.fullmatch(host) or not (port or str(PORT)).isdecimal():
-        raise _wrong(f"names the host {named!r}", f"write it as {FORM}")
+        raise _url_error(f"names the host {address!r}", f"write it as {FORM}")
     return f"{scheme}://{host}:{port or PORT}"
 
 
-def _bracketed(named: str) -> tuple[str, str, str]:
-    host, end, rest = named.partition("]")
+def _bracketed(address: str) -> tuple[str, str, str]:
+    host, end, rest = address.partition("]")
     return host + end, "", rest.removeprefix(":")
 
 
 def _options(query: str) -> dict[str, Any]:
-    given: dict[str, Any] = {}
+    options: dict[str, Any] = {}
     for name, value in parse_qsl(query, keep_blank_values=True):
         try:
-            given[name] = _OPTIONS[name](value)
+            options[name] = _OPTIONS[name](value)
         except KeyError:
-            known = ", ".join(_OPTIONS)
-            raise _wrong(f"has the option {name!r}", f"there are: {known}") from None
+            names = ", ".join(_OPTIONS)
+            raise _url_error(f"has the unknown option {name!r}", f"known are: {names}") from None
         except ValueError as error:
-            raise _wrong(f"has {name}={value}", str(error)) from None
-    return given
+            raise _url_error(f"has {name}={value}", str(error)) from None
+    return options
 
 
-def _whole(value: str, least: int) -> int:
+def _parse_count(value: str, least: int) -> int:
     if not value.isdecimal() or not least <= int(value) <= MOST_SHARDS:
-        raise ValueError(f"a whole number from {least} to {MOST_SHARDS}")
+        raise ValueError(f"expected a whole number from {least} to {MOST_SHARDS}")
     return int(value)
 
 
 def _seconds(value: str) -> float:
     seconds = float(value)
     if not 0 < seconds < float("inf"):
-        raise ValueError("seconds, more than 0")
+        raise ValueError("expected a number of seconds above 0")
     return seconds
 
 
 def _file(value: str) -> str:
     if not Path(value).is_file():
-        raise ValueError("there is no such file")
+        raise ValueError("the file does not exist")
     return value
 
 
 _OPTIONS = {
-    "shards": lambda value: _whole(value, 1),
-    "replicas": lambda value: _whole(value, 0),
+    "shards": lambda value: _parse_count(value, 1),
+    "replicas": lambda value: _parse_count(value, 0),
     "timeout": _seconds,
     "ca": _file,
 }
 
 
-def _wrong(what: str, hint: str) -> SettingsError:
-    return SettingsError(f"index.url {what}", hint=hint)
+def _url_error(problem: str, hint: str) -> SettingsError:
+    return SettingsError(f"index.url {problem}", hint=hint)
 
 
-THREADS = 32  # that may ask at once without waiting for a connection
-LONGEST = 60.0  # seconds of further tries after the first failure
+THREADS = 32  # connections in the pool
+LONGEST = 60.0  # seconds of retries after the first failure
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
-# A search may meet an index that is just being replaced (404), or a node that just died (500).
+# A search may hit an index that is just being replaced (404), or a node that just died (500).
 ONCE_MORE = frozenset({404, 500})
 EXTRA_TRIES = 3
 
@@ -240,25 +239,25 @@ Call = Callable[[OpenSearch], Any]
 
 
 def pause(seconds: float) -> None:
-    """Wait; tests put something else here."""
+    """Wait; tests replace this."""
     time.sleep(seconds)
 
 
-def pauses() -> Callable[[], float]:
-    """Gives the length of the next pause: twice the last one, and a part of it by chance."""
+def backoff_pauses() -> Callable[[], float]:
+    """Return a function that gives the next pause: exponential back-off with jitter."""
     length = FIRST_PAUSE / 2
 
     def following() -> float:
         nonlocal length
         length = min(length * 2, LONGEST_PAUSE)
-        # Many writers that were refused at once must not come back at once.
+        # Many writers that were refused together must not retry together.
         return length * random.uniform(0.5, 1.0)  # noqa: S311 - no secret
 
     return following
 
 
 class Cluster:
-    """One cluster. Threads may share it."""
+    """A client of one cluster. Thread-safe."""
 
     def __init__(self, address: ClusterAddress) -> None:
         self.address = address
@@ -277,8 +276,8 @@ class Cluster:
         )
 
     def run(self, action: str, call: Call, *, longest: float = LONGEST) -> Any:
-        """What ``call`` gives, tried again where that may help."""
-        following = pauses()
+        """Run ``call`` with retries of temporary failures, and return its result."""
+        following = backoff_pauses()
         waited, extra = 0.0, 0
         while True:
             try:
@@ -286,19 +285,19 @@ class Cluster:
             except OpenSearchException as error:
                 extra += status_of(error) in ONCE_MORE
                 length = following()
-                if not _may_pass(error, extra) or waited + length > longest:
+                if not _is_temporary(error, extra) or waited + length > longest:
                     raise store_error(action, error, str(self.address)) from error
             waited += length
             pause(length)
 
     def attempt(self, call: Call) -> Any:
-        """What ``call`` gives, without further tries; the caller looks at the client's errors."""
+        """Run ``call`` once; the caller handles the client's errors."""
         return call(self._client)
 
 
-def _may_pass(error: OpenSearchException, extra: int) -> bool:
+def _is_temporary(error: OpenSearchException, extra: int) -> bool:
     if isinstance(error, ConnectionTimeout):
-        return False  # it took its time on every node
+        return False  # every node timed out
     if isinstance(error, NoConnection):
         return "certificate" not in str(error.info).lower()
     status = status_of(error)
@@ -307,5 +306,5 @@ def _may_pass(error: OpenSearchException, extra: int) -> bool:
 
 @lru_cache(maxsize=8)
 def cluster_of(address: ClusterAddress) -> Cluster:
-    """The cluster at ``address``, with its connections, the same for all of a process."""
+    """Return the client of ``address``, shared by the whole process."""
     return Cluster(address)

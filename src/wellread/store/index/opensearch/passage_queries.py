@@ -1,10 +1,9 @@
-"""How an index of passages is made and searched in the terms of OpenSearch, and read back.
+"""Builds the OpenSearch requests of a passage index: mapping, documents, searches, reading back.
 
-A limit of the filters stands in every search. Words are cut, folded and stemmed as LanceDB does it,
-in that order, so that both back ends give a passage the same score: split at what is no letter or
-digit, words of 40 and more left out, lower case, the Snowball stemmer of English, and only then
-LanceDB's stop words and the accents (``benchmarks.search_clusters`` compares the two). ``key``
-holds what a candidate tells.
+Words are analysed exactly as in LanceDB, so that both back ends give a passage the same score:
+split at characters other than letters and digits, words of 40 and more characters dropped, lower
+case, the English Snowball stemmer, and only then LanceDB's stop words and accent folding
+(``benchmarks.search_clusters`` compares the two). ``key`` packs the fields of a candidate.
 """
 
 from __future__ import annotations
@@ -17,20 +16,20 @@ import numpy as np
 
 from wellread.store.base import Fingerprint, HeldRow, IndexRow
 from wellread.store.index.opensearch.cluster import Cluster, ClusterAddress
-from wellread.store.row_values import Floats, edition, folded, pack, searched, unpack, utc
+from wellread.store.row_values import Floats, casefolded, edition, indexed_text, pack, unpack, utc
 from wellread.types import Filters
 
 TEXT, VECTOR, ID, KEY, EDITION = "search_text", "vector", "passage_id", "key", "edition"
 FILTERED = ("document_id", "edition", "collection", "kind", "source_type", "language")
 LISTS = ("authors", "speakers", "taxonomy")
 COPIED = ("collection", "kind", "source_type", "language")
-SPACE = "innerproduct"  # of unit vectors; the space of cosines refuses a vector of zeros
-MOST_RESULTS = 20_000  # of one search
+SPACE = "innerproduct"  # vectors have unit length; the cosine space refuses a vector of zeros
+MOST_RESULTS = 20_000  # rows returned by one search
 TIE_SLACK = 16
 LONGEST_WORD = 39
-DIGITS = 8  # of a vector's numbers, behind the point: what float32 holds of a unit vector
+DIGITS = 8  # decimals sent per number of a vector: the precision of float32 for a unit vector
 MICROSECONDS = 1_000_000
-# What LanceDB leaves out, as it stands after stemming ("being" is "be" by then, and goes too).
+# LanceDB's stop words, matched after stemming ("being" is "be" by then, and is dropped too).
 STOPPED = """
     a about after again against ain all am an and are aren as at be been being below between both
     but by can couldn d did didn do doesn doing don down each few for from further had hadn has
@@ -43,7 +42,7 @@ STOPPED = """
 
 
 def settings(address: ClusterAddress, **more: Any) -> dict[str, Any]:
-    """The settings of a new index."""
+    """Return the settings of a new index."""
     copies: dict[str, Any] = (
         {"auto_expand_replicas": "0-1"}
         if address.replicas is None
@@ -53,7 +52,7 @@ def settings(address: ClusterAddress, **more: Any) -> dict[str, Any]:
         "index": {
             "knn": True,
             "number_of_shards": address.shards,
-            # Every write refreshes when it is done; this is for what broke off.
+            # Every write refreshes when it is done; this serves interrupted writes.
             "refresh_interval": "30s",
             "max_result_window": MOST_RESULTS + TIE_SLACK,
             **copies,
@@ -80,7 +79,7 @@ def settings(address: ClusterAddress, **more: Any) -> dict[str, Any]:
 
 
 def mapping(fingerprint: Fingerprint, **meta: Any) -> dict[str, Any]:
-    """The fields of a new index; ``meta`` is kept beside them."""
+    """Return the mapping of a new index, with ``meta`` as its ``_meta``."""
     word = {"type": "keyword", "doc_values": False}
     return {
         "dynamic": "strict",
@@ -90,7 +89,7 @@ def mapping(fingerprint: Fingerprint, **meta: Any) -> dict[str, Any]:
             KEY: {"type": "keyword", "index": False},
             TEXT: {"type": "text", "analyzer": "words", "index_options": "freqs"},
             **dict.fromkeys((*FILTERED, *LISTS), word),
-            "published_at": {"type": "long"},  # microseconds; dates have thousandths
+            "published_at": {"type": "long"},  # microseconds; date fields store milliseconds
             VECTOR: {
                 "type": "knn_vector",
                 "dimension": fingerprint.dimensions,
@@ -106,39 +105,39 @@ def mapping(fingerprint: Fingerprint, **meta: Any) -> dict[str, Any]:
 
 
 def to_document(row: IndexRow, vector: Floats | None) -> dict[str, Any]:
-    """A row as it is written."""
-    made: dict[str, Any] = {
+    """Convert a row to the document to store."""
+    document: dict[str, Any] = {
         ID: row.passage_id,
         KEY: pack(row),
-        TEXT: searched(row),
+        TEXT: indexed_text(row),
         "document_id": row.document_id,
         EDITION: edition(row.document_id, row.version),
         **{name: getattr(row, name) for name in COPIED},
-        "authors": folded(row.authors),
-        "speakers": folded(row.speakers),
+        "authors": casefolded(row.authors),
+        "speakers": casefolded(row.speakers),
         "taxonomy": list(row.taxonomy),
     }
     if row.published_at is not None:
-        made["published_at"] = microseconds(row.published_at)
+        document["published_at"] = microseconds(row.published_at)
     if vector is not None:
-        made[VECTOR] = numbers(vector)
-    return {name: _clean(value) for name, value in made.items()}
+        document[VECTOR] = numbers(vector)
+    return {name: _clean(value) for name, value in document.items()}
 
 
 def numbers(vector: Floats) -> list[float]:
-    """A unit vector as it is sent: half as long as Python writes its numbers."""
+    """Round a unit vector for sending, which halves its length as text."""
     rounded: list[float] = np.round(vector.astype(np.float64), DIGITS).tolist()
     return rounded
 
 
 def microseconds(moment: datetime) -> int:
-    """Since 1970, in UTC."""
+    """Convert a time to microseconds since 1970 (UTC)."""
     past = utc(moment) - utc(datetime(1970, 1, 1))
     return (past.days * 86_400 + past.seconds) * MICROSECONDS + past.microseconds
 
 
 def clean(text: str) -> str:
-    """``text`` without half characters, which no JSON can hold."""
+    """Replace lone surrogates, which JSON cannot represent."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
@@ -146,28 +145,28 @@ def _clean(value: Any) -> Any:
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, Sequence) and value and isinstance(value[0], str):
-        return [clean(one) for one in value]
+        return [clean(item) for item in value]
     return value
 
 
 Query = dict[str, Any]
-MOST_WORDS = 1_000  # of a question: a cluster takes no more clauses than 1,024
+MOST_WORDS = 1_000  # words used of a question: a cluster accepts at most 1,024 clauses
 HAS_VECTOR: Query = {"exists": {"field": VECTOR}}
 PLACE: list[Query] = [{"_score": "desc"}, {ID: "asc"}]
 
 
 def limits(filters: Filters) -> list[Query]:
-    """``filters`` as clauses that all have to hold."""
+    """Convert ``filters`` to clauses that must all match."""
     values = {
         "collection": filters.collections,
         "kind": filters.kinds,
         "document_id": filters.document_ids,
         "source_type": filters.source_types,
         "language": filters.languages,
-        "authors": folded(filters.authors),
-        "speakers": folded(filters.speakers),
+        "authors": casefolded(filters.authors),
+        "speakers": casefolded(filters.speakers),
     }
-    clauses = [one_of(name, wanted) for name, wanted in values.items() if wanted]
+    clauses = [one_of(name, choices) for name, choices in values.items() if choices]
     between: dict[str, int] = {}
     if filters.published_from:
         between["gte"] = microseconds(filters.published_from)
@@ -178,43 +177,43 @@ def limits(filters: Filters) -> list[Query]:
     dimensions: dict[str, list[str]] = {}
     for dimension, value in filters.taxonomy:
         dimensions.setdefault(dimension, []).append(f"{dimension}={value}")
-    return clauses + [one_of("taxonomy", wanted) for wanted in dimensions.values()]
+    return clauses + [one_of("taxonomy", choices) for choices in dimensions.values()]
 
 
 def one_of(name: str, values: Iterable[str]) -> Query:
-    """The field is one of these values."""
+    """Match rows whose field ``name`` has one of these values."""
     return {"terms": {name: [clean(value) for value in values]}}
 
 
 def editions(values: Iterable[str]) -> Query:
-    """Rows of these versions of documents."""
+    """Match the rows of these document versions."""
     return {"bool": {"filter": [one_of(EDITION, values)]}}
 
 
 def words(query: str, clauses: list[Query], differences: int) -> Query:
-    """Any of the words, as stemmed or nearly so; no character of ``query`` is an operator."""
-    asked = " ".join(clean(query).split(maxsplit=MOST_WORDS)[:MOST_WORDS])
-    match: Query = {"query": asked, "operator": "or"}
+    """Match any word of ``query`` by its stem; no character of it is an operator."""
+    query_text = " ".join(clean(query).split(maxsplit=MOST_WORDS)[:MOST_WORDS])
+    match: Query = {"query": query_text, "operator": "or"}
     if differences:
         match |= {
             "fuzziness": differences,
             "prefix_length": 1,
             "max_expansions": 50,
-            "fuzzy_transpositions": False,  # two letters that changed places are two differences
+            "fuzzy_transpositions": False,  # two swapped letters count as two differences
         }
     return {"bool": {"must": [{"match": {TEXT: match}}], "filter": clauses}}
 
 
 def nearest(vector: Floats, clauses: list[Query], k: int) -> Query:
-    """The ``k`` nearest of each segment, by the graph of the vectors."""
+    """Match the ``k`` nearest rows of each segment by the vector graph (HNSW)."""
     near: Query = {"vector": numbers(vector), "k": k}
     if clauses:
         near["filter"] = {"bool": {"filter": clauses}}
     return {"knn": {VECTOR: near}}
 
 
-def every(vector: Floats, clauses: list[Query]) -> Query:
-    """All rows that have a vector, each compared."""
+def exact_search(vector: Floats, clauses: list[Query]) -> Query:
+    """Score all rows with a vector by exact comparison."""
     script: Query = {
         "source": "knn_score",
         "lang": "knn",
@@ -229,7 +228,7 @@ def every(vector: Floats, clauses: list[Query]) -> Query:
 
 
 def counting(clauses: list[Query], most: int) -> Query:
-    """The body of a search that counts rows with a vector, up to ``most``."""
+    """Return the body of a search that counts rows with a vector, up to ``most``."""
     return {
         "size": 0,
         "track_total_hits": most,
@@ -238,7 +237,7 @@ def counting(clauses: list[Query], most: int) -> Query:
 
 
 def ranking(query: Query, limit: int) -> Query:
-    """The body of a search for the best ``limit`` rows, equal ones in the order of their ids."""
+    """Return the body of a search for the best ``limit`` rows, with ties in the order of ids."""
     return {
         "size": limit,
         "query": query,
@@ -252,20 +251,20 @@ def ranking(query: Query, limit: int) -> Query:
 
 
 def cosine(score: float) -> float:
-    """The product of two unit vectors that the cluster made this score of."""
+    """Convert the cluster's score back to the dot product of two unit vectors."""
     return score - 1.0 if score >= 1.0 else 1.0 - 1.0 / score
 
 
 KEYS_AT_ONCE = 5_000
 ROWS_AT_ONCE = 500
-KEPT = "5m"  # how long the cluster keeps the view between two pages
+KEEP_ALIVE = "5m"  # how long the cluster keeps the point-in-time view between two pages
 _WITH_VECTOR = "has_vector"
 
 Hit = dict[str, Any]
 
 
 def keys(cluster: Cluster, alias: str) -> Iterator[str]:
-    """The packed key of every row."""
+    """Yield the packed key of every row."""
     body = {
         "size": KEYS_AT_ONCE,
         "query": {"match_all": {}},
@@ -278,31 +277,31 @@ def keys(cluster: Cluster, alias: str) -> Iterator[str]:
 
 
 def held_rows(cluster: Cluster, alias: str) -> Iterator[HeldRow]:
-    """Every row, as it is compared with what should be there."""
-    there = {"exists": {"field": VECTOR, "_name": _WITH_VECTOR}}
+    """Yield every row for comparison with the catalogue."""
+    has_vector = {"exists": {"field": VECTOR, "_name": _WITH_VECTOR}}
     body = {
         "size": ROWS_AT_ONCE,
-        "query": {"bool": {"must": [{"match_all": {}}], "should": [there]}},
+        "query": {"bool": {"must": [{"match_all": {}}], "should": [has_vector]}},
         "_source": [TEXT, "collection"],
         "docvalue_fields": [KEY],
     }
     for hit in _pages(cluster, alias, body, "read the index"):
         passage_id, document_id, version, start, end = unpack(hit["fields"][KEY][0])
-        kept = hit["_source"]
+        source = hit["_source"]
         vector = _WITH_VECTOR in hit.get("matched_queries", ())
         place = (passage_id, document_id, version, start, end)
-        yield HeldRow(*place, kept["collection"], kept[TEXT], vector)
+        yield HeldRow(*place, source["collection"], source[TEXT], vector)
 
 
 def _pages(cluster: Cluster, alias: str, body: Hit, action: str) -> Iterator[Hit]:
-    """All hits in the order of their ids, of one view of the index."""
-    view, after = _opened(cluster, alias, action), None
+    """Yield all hits of one point-in-time view of the index, in the order of their ids."""
+    view, after = _open_view(cluster, alias, action), None
     try:
         while True:
-            asked = {**body, "sort": [{ID: "asc"}], "pit": {"id": view, "keep_alive": KEPT}}
+            request = {**body, "sort": [{ID: "asc"}], "pit": {"id": view, "keep_alive": KEEP_ALIVE}}
             if after is not None:
-                asked["search_after"] = after
-            answer = _page(cluster, asked, action)
+                request["search_after"] = after
+            answer = _page(cluster, request, action)
             view = answer["pit_id"]
             hits = answer["hits"]["hits"]
             if not hits:
@@ -310,7 +309,7 @@ def _pages(cluster: Cluster, alias: str, body: Hit, action: str) -> Iterator[Hit
             yield from hits
             after = hits[-1]["sort"]
     finally:
-        _close(cluster, view)
+        _close_view(cluster, view)
 
 
 def _page(cluster: Cluster, body: Hit, action: str) -> Any:
@@ -318,18 +317,18 @@ def _page(cluster: Cluster, body: Hit, action: str) -> Any:
     return cluster.run(action, lambda client: client.search(body=body, params=params), longest=5.0)
 
 
-def _opened(cluster: Cluster, alias: str, action: str) -> str:
-    made = cluster.run(
+def _open_view(cluster: Cluster, alias: str, action: str) -> str:
+    answer = cluster.run(
         action,
         lambda client: client.create_pit(
-            index=alias, params={"keep_alive": KEPT, "allow_partial_pit_creation": "false"}
+            index=alias, params={"keep_alive": KEEP_ALIVE, "allow_partial_pit_creation": "false"}
         ),
     )
-    return str(made["pit_id"])
+    return str(answer["pit_id"])
 
 
-def _close(cluster: Cluster, view: str) -> None:
+def _close_view(cluster: Cluster, view: str) -> None:
     cluster.run(
-        "let go of a view of the index",
+        "release a view of the index",
         lambda client: client.delete_pit(body={"pit_id": [view]}, params={"ignore": 404}),
     )

@@ -1,4 +1,4 @@
-"""All tables, as the code declares them. The next migration has to write them out here."""
+"""Creates all tables as the code declares them; the next migration must spell them out here."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ down_revision = None
 
 
 def upgrade() -> None:
-    """Make them."""
+    """Create all tables."""
     metadata.create_all(op.get_bind())
 
 
 def downgrade() -> None:
-    """Drop them."""
+    """Drop all tables."""
     metadata.drop_all(op.get_bind())
