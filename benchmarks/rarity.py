@@ -137,7 +137,7 @@ def _rarity(kind: str, held: Counter[str], count: int) -> Callable[..., Any]:
             for one, other in itertools.pairwise(asked)
             if one != other
         }
-        return open_reader._WeightedQuestion(
+        return open_reader._Weights(
             worth=worths,
             total=sum(worths.values()) or 1.0,
             pairs=pairs,

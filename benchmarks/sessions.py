@@ -4,7 +4,8 @@
 
 Each conversation is asked turn by turn in a session of an empty home: every question goes through
 ``conversation.opened``, and an answer is recorded with the words that the set gives for it. What
-``resolve_follow_up`` makes of a question is then searched, with the earlier question that it names beside it.
+``resolve_follow_up`` makes of a question is then searched, with the earlier question that it names
+beside it.
 
 CANARD (dev): the passages are the answers of all its conversations, under the title of their
 article, each a document of its own; the one relevant passage of a question is its own answer. So

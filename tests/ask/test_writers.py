@@ -165,7 +165,7 @@ async def test_a_call_that_may_cost_more_than_is_left_is_not_made(opened: Opened
     assert one.prompts == []
     assert given.answered_by == "extractive"
     assert given.fallback.startswith(
-        "one:model was not called: $1.00 is left of the budget of $1.00 a day, and the call may cost"
+        "one:model was not called: $1.00 is left of the budget of $1.00 a day, and the call may"
     )
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from tests.serve.conftest import printed
+from tests.serve.conftest import printed, run
 from typer.testing import CliRunner
 
 from wellread.ask.answer import answer, final
@@ -104,7 +104,7 @@ def test_the_command_lists_shows_plans_suggests_and_asks(
     assert "To be written." in printed(runner, "gaps", "1", "--suggest")
     file = tmp_path / "lighthouse.md"
     file.write_text(LIGHTHOUSE, encoding="utf-8")
-    told = printed(runner, "add", str(file), "-c", "town")
+    _, _, told = run(runner, "add", str(file), "-c", "town")
     assert "Open questions asked again: 1, answered now: 1" in told
     assert "No gaps" in printed(runner, "gaps")
     assert "ans_" in printed(runner, "gaps", "1")

@@ -155,7 +155,9 @@ def test_answers_and_reports_are_shown_as_they_were(tmp_path: Path, lived: str) 
     assert shown == expected["answers"]
     stale = {one.id: one.stale for one in catalogue.answers()}
     assert stale == expected["stale"] | {declined: True}
-    assert to_plain(catalogue.research.report(expected["run"])) == expected["report"]
+    report = to_plain(catalogue.research.report(expected["run"]))
+    gone = {"matrix", "timeline"}  # fields of reports that are shown no more
+    assert report == {name: of for name, of in expected["report"].items() if name not in gone}
     for session, turns in expected["turns"].items():
         assert [one.id for one in catalogue.sessions.turns(session, "", 9)] == turns
     assert catalogue.figures.sums(TimeRange()).asked == len(shown)

@@ -263,19 +263,19 @@ class Terminal:
         return kb
 
     def _check_index(self, kb: KnowledgeBase, *, to_ask: bool) -> KnowledgeBase:
-        """Check the index of ``kb``; damage is an error for questions and else only a warning."""
+        """Check the index of ``kb``; its damage is an error for questions and else a warning."""
         try:
-            warn_if_outdated(kb)
+            warn_if_outdated(kb)  # reads the catalogue, whose damage ends every command
             if kb.place.upgraded:
                 from wellread.ingest.pipeline.commit import sync_index  # noqa: PLC0415 - rare
 
                 sync_index(kb)
-            warn_if_incomplete(kb)
-        except DamageError as error:
-            if to_ask:
-                kb.close()
-                raise
-            logger.warning("%s", error)
+            try:
+                warn_if_incomplete(kb)
+            except DamageError as error:
+                if to_ask:
+                    raise
+                logger.warning("%s", error)
         except BaseException:
             kb.close()
             raise
