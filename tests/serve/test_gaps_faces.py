@@ -91,7 +91,7 @@ def test_the_command_lists_shows_plans_suggests_and_asks(
     runner: CliRunner, home: Path, town: Path, tmp_path: Path
 ) -> None:
     printed(runner, "add", str(town), "-c", "town")
-    assert "No gaps" in printed(runner, "gaps")
+    assert "There are no gaps" in printed(runner, "gaps")
     printed(runner, "ask", KEEPER)
     printed(runner, "ask", KEEPER)
     (one,) = json.loads(printed(runner, "--json", "gaps"))["items"]
@@ -99,14 +99,14 @@ def test_the_command_lists_shows_plans_suggests_and_asks(
     assert "declined" in printed(runner, "gaps", "c1")
     assert "planned: 1" in printed(runner, "gaps", "c1", "--set", "planned")
     assert "planned" in printed(runner, "gaps", "--status", "planned")
-    assert "No gaps" in printed(runner, "gaps", "--status", "closed")
+    assert "There are no gaps" in printed(runner, "gaps", "--status", "closed")
     assert printed(runner, "gaps", "c1", "--suggest").startswith("---\nid: ")
     assert "To be written." in printed(runner, "gaps", "1", "--suggest")
     file = tmp_path / "lighthouse.md"
     file.write_text(LIGHTHOUSE, encoding="utf-8")
     _, _, told = run(runner, "add", str(file), "-c", "town")
     assert "Open questions asked again: 1, answered now: 1" in told
-    assert "No gaps" in printed(runner, "gaps")
+    assert "There are no gaps" in printed(runner, "gaps")
     assert "ans_" in printed(runner, "gaps", "1")
     printed(runner, "gaps", "c1", "--set", "open")
     assert "ans_" in printed(runner, "gaps", "c1", "--ask")
