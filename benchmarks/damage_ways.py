@@ -257,7 +257,7 @@ VALUES = (
 def catalogue_ways() -> Iterator[Way]:
     """Damage to the catalogue's file, with a backup and without one."""
     file = catalogue
-    yield Way("catalogue gone", lambda h, _: file(h).unlink(), "it is gone")
+    yield Way("catalogue gone", lambda h, _: file(h).unlink(), "it is missing")
     yield Way("catalogue empty", lambda h, _: empty(file(h)), "it is empty")
     yield Way("catalogue cut", lambda h, _: cut(file(h)), LOST)
     yield Way("catalogue cut to 100 bytes", lambda h, _: cut(file(h), 100 / 5e5), LOST)
@@ -293,14 +293,14 @@ def catalogue_ways() -> Iterator[Way]:
         no_backups(home)
         catalogue(home).unlink()
 
-    yield Way("catalogue gone, no backup", gone, "it is gone", add=True)
+    yield Way("catalogue gone, no backup", gone, "it is missing", add=True)
 
     def spoiled(home: Path, chance: random.Random) -> None:
         catalogue(home).unlink()
         for backup in (home / "backups").glob("*.db"):
             flip(backup, chance, 20)
 
-    yield Way("catalogue gone, backup flipped", spoiled, "it is gone", add=True)
+    yield Way("catalogue gone, backup flipped", spoiled, "it is missing", add=True)
 
 
 def other_ways() -> Iterator[Way]:

@@ -97,5 +97,5 @@ def looks_at(times: int) -> int:
 def test_words_that_repeat_cost_no_more_than_their_number(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(close_by, "_Place", Counted)
+    monkeypatch.setattr(close_by, "_WordPosition", Counted)
     assert looks_at(400) < 2.5 * looks_at(200)

@@ -311,7 +311,7 @@ async def test_it_expires_and_its_author_is_told(
     with home.opened() as kb:
         kept = kb.catalogue.feedback.get(given.id)
         assert kept is not None
-        assert "not in their source any more" in kept.expired
+        assert "no longer in their source" in kept.expired
         [told] = kb.catalogue.notices.of("mara")
         assert (told.kind, told.target) == ("correction_expired", given.id)
         assert ASKED in told.text

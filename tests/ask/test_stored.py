@@ -127,7 +127,7 @@ async def test_a_source_that_is_gone_is_told_and_quoted_no_more(kb: KnowledgeBas
     removed(kb, "ferry.md")
     found = verify_again(kb, given.id)
     gone = [one for one in found.citations if one.standing == "gone"]
-    assert [one.reason for one in gone] == ["the source is not there any more"] * len(gone)
+    assert [one.reason for one in gone] == ["the source no longer exists"] * len(gone)
     assert gone
     assert found.stale
     assert is_stale(kb, given.id)

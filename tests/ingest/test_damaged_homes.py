@@ -137,7 +137,7 @@ def test_a_home_without_its_catalogue_is_left_as_it_is(home: Path) -> None:
             assert "no backup" in detail
             assert not report.clean
         assert "To start again" in detail
-        with pytest.raises(DamageError, match="no new one"):
+        with pytest.raises(DamageError, match="so it is not new"):
             kb.catalogue  # noqa: B018 - opening is what is tried
     assert not (home / CATALOGUE_FILE).exists()
     assert {path: path.stat().st_size for path in (home / INDEX_FOLDER).rglob("*")} == before

@@ -94,7 +94,7 @@ async def test_a_model_that_takes_tools_calls_several_at_once(home: Path) -> Non
     assert len(third.history) == 2
     assert "searches for “captain”" in words(events)
     assert [event.found for event in events if event.facet == "f2"] > [0]
-    assert events[-1].text == "the model has nothing more to look for"
+    assert events[-1].text == "the model has nothing more to search for"
     assert events[-1].stage == "model"
 
 
@@ -166,7 +166,7 @@ async def test_bad_calls_are_told_and_the_round_goes_on(home: Path) -> None:
     assert "there is no tool 'open_url'; there are: search, search_document" in told[0]
     assert "not JSON" in told[1]
     assert "collections: Extra inputs are not permitted" in told[2]
-    assert "no entity is called 'Nobody Atall'" in told[3]
+    assert "there is no entity named 'Nobody Atall'" in told[3]
     assert "Mirela Dunn" in told[4]
     assert "this call was already made" in model.prompts[2].history[1].results[0]
     assert run.searches == 2

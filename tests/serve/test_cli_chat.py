@@ -115,7 +115,7 @@ def test_an_answer_is_verified_again(runner: CliRunner, home: Path) -> None:
         kb.catalogue.remove_sources("town", list(kb.catalogue.sources("town")))
     code, out, _ = run(runner, "answers", "verify", "last")
     assert code == 1
-    assert "the source is not there any more" in out
+    assert "the source no longer exists" in out
     assert "Stale: ask again" in out
     assert "Stale: a source has changed" in run(runner, "answers", "show", "last")[1]
     code, out, _ = run(runner, "answers", "verify", "last", "--json")

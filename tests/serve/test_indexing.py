@@ -119,8 +119,8 @@ def test_cancelled_and_interrupted_say_how_to_go_on(
     code, out, _ = run("reindex")
     assert code == 1
     assert "Cancelled after 2 documents" in out
-    assert "goes on from there" in out
+    assert "continues from there" in out
     monkeypatch.setattr(reindexing, "reindex", interrupted)
     code, _, err = run("reindex")
     assert code == 130
-    assert "goes on from there" in err
+    assert "continues from there" in err

@@ -66,7 +66,7 @@ async def test_what_cannot_be_opened_is_said(kb: KnowledgeBase, runner: CliRunne
     assert f"it has {len(given.citations)}" in result.output
     result = runner.invoke(app, ["show", "citation", "--answer", "ans_none"])
     assert result.exit_code != 0
-    assert "there is no answer ans_none" in result.output
+    assert "there is no answer 'ans_none'" in result.output
 
 
 async def test_a_changed_source_is_not_shown_as_if_it_were_the_same(

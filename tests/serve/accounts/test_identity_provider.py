@@ -270,7 +270,7 @@ async def test_a_provider_that_fails_or_refuses_is_told_at_the_door(
 
 
 def test_a_provider_without_tls_or_a_name_is_refused() -> None:
-    with pytest.raises(SettingsError, match="no https"):
+    with pytest.raises(SettingsError, match="not an https address"):
         provider_of(OidcSettings(issuer="http://id.example", client_id="x"), {})
     with pytest.raises(SettingsError, match="client_id"):
         provider_of(OidcSettings(issuer="https://id.example"), {})

@@ -46,7 +46,7 @@ def test_the_command_shows_them_once(told: Path) -> None:
     assert "Notices for you: 1" in run(told, "collections")
     [kept] = json.loads(run(told, "feedback", "notices", "--json"))["items"]
     assert (kept["owner"], kept["kind"], kept["seenAt"]) == ("mara", "correction_expired", None)
-    assert "Nothing new" in run(told, "feedback", "notices")
+    assert "There are no new notices" in run(told, "feedback", "notices")
     assert "mara" in run(told, "feedback", "notices", "--all")
     assert "Notices" not in run(told, "collections")
 

@@ -32,7 +32,7 @@ def found(kb: KnowledgeBase, filters: Filters, limit: int) -> list[list[Candidat
 def test_foreign_words_do_not_move_what_is_found(
     rights_homes: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, limit: int, least: int
 ) -> None:
-    monkeypatch.setattr(index_parts, "LEAST", least)
+    monkeypatch.setattr(index_parts, "MIN_FETCH", least)
     said = []
     for home in rights_homes:
         with opened(home) as kb:
