@@ -85,6 +85,6 @@ def senses(text: str, name: str, kind: RelationKind) -> tuple[Sense, ...]:
     ],
 )
 def test_a_family_is_asked_for_from_either_side(text: str, side: str) -> None:
-    kind = RelationKind(type="bankrolled_by", inverse="← bankrolled_by", words=(), edges=1)
+    kind = RelationKind(type="bankrolled_by", inverse="← bankrolled_by", words=())
     found = senses(text, "Mill", kind)
     assert [one.side for one in found] == ([side] if side else [])

@@ -255,7 +255,7 @@ def plan_prompt(
 def _held(kb: KnowledgeBase, vocabulary: Vocabulary) -> Iterator[tuple[str, str]]:
     """Names and values that the knowledge base holds, limited in size."""
     scope, graph = vocabulary.collections, kb.catalogue.graph
-    kinds = graph.relation_kinds(scope) if scope else ()
+    kinds = graph.relation_types(scope) if scope else ()
     values = kb.catalogue.names.first_keys(scope, VALUE, MOST_VALUES)
     by_key = kb.catalogue.names.look_up(scope, (VALUE,), values)
     pairs = decode_pairs(one.value for those in by_key.values() for one in those)

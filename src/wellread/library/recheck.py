@@ -8,9 +8,8 @@ answer stale.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import Literal
 
 from wellread.errors import UnknownNameError
@@ -18,7 +17,7 @@ from wellread.kb import KnowledgeBase
 from wellread.store.catalogue.asking.answer_rows import BLANK
 from wellread.store.schema.stored_values import StoredAnswer
 from wellread.text.parsed import parse
-from wellread.types import Document, DocumentFacts, Passage, Span
+from wellread.types import Document, DocumentFacts, Span
 from wellread.values.answers import (
     CATALOGUE,
     Answer,
@@ -219,37 +218,6 @@ def _recheck_citation(
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CurrentPlace:
-    """A cited place in the current version of its source.
-
-    Attributes:
-        changed_at: when this version was read.
-        span: the place; None if no passage shares a word with the quotation.
-        still: the span is the verbatim quotation; otherwise it is the most similar passage.
-    """
-
-    changed_at: datetime
-    span: Span | None
-    still: bool
-
-
-def locate_in_current(
-    citation: Citation, document: Document, passages: Sequence[Passage], changed_at: datetime
-) -> CurrentPlace:
-    """Find a citation's quotation in ``document``, the current version of its source."""
-    span = find_quotation(citation.quote, document.text, citation.source_span.start)
-    if span is not None:
-        return CurrentPlace(changed_at=changed_at, span=span, still=True)
-    quote_stems = set(parse(citation.quote).stems)
-    nearest = (
-        one.span
-        for one in nearest_by_words(citation.quote, passages, 1)
-        if quote_stems.intersection(parse(one.text).stems)
-    )
-    return CurrentPlace(changed_at=changed_at, span=next(nearest, None), still=False)
-
-
 def find_quotation(quote: str, text: str, near: int) -> Span | None:
     """The occurrence of ``quote`` closest to ``near``, ignoring white space and case.
 
@@ -261,10 +229,3 @@ def find_quotation(quote: str, text: str, near: int) -> Span | None:
     places = re.finditer(r"\s+".join(parts), text, re.IGNORECASE)
     spans = [Span(start=place.start(), end=place.end()) for place in places]
     return min(spans, key=lambda span: abs(span.start - near), default=None)
-
-
-def nearest_by_words(text: str, passages: Sequence[Passage], most: int) -> list[Passage]:
-    """The ``most`` passages that share the most words with ``text``."""
-    stems = set(parse(text).stems)
-    shared = {one.id: len(stems.intersection(parse(one.text).stems)) for one in passages}
-    return sorted(passages, key=lambda one: -shared[one.id])[:most]

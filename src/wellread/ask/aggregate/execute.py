@@ -285,7 +285,7 @@ def _walk(kb: KnowledgeBase, related: RelatedBody, collections: Sequence[str]) -
         if not collections or not graph.resolve(collections, name):
             raise QueryError(f"related: no entity is called “{name}”")
     known: dict[str, None] = {}
-    for kind in graph.relation_kinds(collections) if collections else ():
+    for kind in graph.relation_types(collections) if collections else ():
         known |= {kind.type: None, kind.inverse: None}
     relations = [name for hop in related.hops for name in hop.relations]
     _check("related", relations, [name for name in known if not name.startswith("←")])

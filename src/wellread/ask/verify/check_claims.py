@@ -99,12 +99,6 @@ def rule_verdict(sentence: str, pieces: Sequence[Evidence]) -> Verdict:
     return Verdict(name=name, method=method, score=0.0, key=key, source=span, reason=reason)
 
 
-def quotation_verdict(sentence: str, pieces: Sequence[Evidence]) -> Verdict | None:
-    """The verdict on a sentence that occurs verbatim in one of ``pieces``, else None."""
-    result = _check(Claim(text=sentence, keys=tuple(piece.key for piece in pieces)), pieces)
-    return result.verdict if result.verdict.name == VerdictName.QUOTED else None
-
-
 def full_text(piece: Evidence) -> str:
     """The text of a piece with its title, headings, location, date and speakers."""
     document = piece.hit.document

@@ -5,18 +5,14 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from datetime import datetime
-from enum import StrEnum
 from functools import wraps
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 
 from wellread.library.named_things import pair_of
 from wellread.text.periods import window_of
 from wellread.types import KINDS, Filters
-
-# Choices of a repeatable option, for which Typer does not support literals.
-KindName = StrEnum("KindName", {kind.upper(): kind for kind in KINDS})  # type: ignore[misc]
 
 Topics = Annotated[
     list[str] | None,
@@ -47,10 +43,23 @@ def _repeatable(option: str, metavar: str, values: str) -> Any:
     return Annotated[list[str] | None, option_]
 
 
+def _existing_kinds(kinds: list[str] | None) -> list[str] | None:
+    """Refuse a kind that does not exist: Typer knows no choices for a repeatable option."""
+    if unknown := set(kinds or ()) - set(KINDS):
+        raise typer.BadParameter(f"{min(unknown)!r} is not one of {', '.join(KINDS)}")
+    return kinds
+
+
 LIMITS: dict[str, Any] = {
     "topic": Topics,
     "kind": Annotated[
-        list[KindName] | None, typer.Option("--kind", help="Only this kind of source; repeatable.")
+        list[str] | None,
+        typer.Option(
+            "--kind",
+            metavar="NAME",
+            help=f"Only this kind of source ({', '.join(KINDS)}); repeatable.",
+            callback=_existing_kinds,
+        ),
     ],
     "speaker": Speakers,
     "since": Since,
@@ -68,19 +77,19 @@ def limited(names: str = DEFAULT_LIMITS) -> Callable[[Callable[..., None]], Call
     chosen = names.split()
 
     def with_options(command: Callable[..., None]) -> Callable[..., None]:
-        @wraps(command)
-        def called(**given: Any) -> None:
+        def call(**given: Any) -> None:
             limits = {name: given.pop(name) for name in chosen}
             command(**given, filters=filters_of(**limits))
 
+        called: Any = wraps(command)(call)
         known = inspect.signature(command, eval_str=True).parameters
         own = [each for name, each in known.items() if name != "filters"]
         sort = inspect.Parameter.KEYWORD_ONLY
         options = [
             inspect.Parameter(name, sort, default=None, annotation=LIMITS[name]) for name in chosen
         ]
-        called.__signature__ = inspect.Signature([*own, *options])  # type: ignore[attr-defined]
-        return called
+        called.__signature__ = inspect.Signature([*own, *options])
+        return cast("Callable[..., None]", called)
 
     return with_options
 
@@ -96,7 +105,7 @@ def filters_of(since: str | None = None, until: str | None = None, **given: Any)
     options = {name: tuple(values or ()) for name, values in given.items()}
     return Filters(
         collections=options.get("topic", ()),
-        kinds=tuple(kind.value for kind in options.get("kind", ())),
+        kinds=options.get("kind", ()),
         speakers=options.get("speaker", ()),
         published_from=start,
         published_to=end,

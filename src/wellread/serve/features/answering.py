@@ -40,9 +40,6 @@ from wellread.values.answers import (
     TokenEvent,
 )
 
-LONGEST_CELL = 120
-LONGEST_QUOTE = 240
-
 show_quoted(Evidence, "hit.document", "key score=hit.score")
 
 

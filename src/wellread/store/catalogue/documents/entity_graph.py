@@ -270,18 +270,8 @@ class Graph(CataloguePart):
             for entity_id in network.nodes.by_id
         }
 
-    def relation_kinds(self, collections: Sequence[str]) -> list[RelationKind]:
-        """The declared and the used relation types with their inverses, by name."""
-        kinds: dict[tuple[str, str], RelationKind] = {}
-        for kind in (kind for network in self._networks(collections) for kind in network.kinds()):
-            earlier = kinds.get((kind.type, kind.inverse))
-            words = dict.fromkeys([*(earlier.words if earlier else ()), *kind.words])
-            edges = kind.edges + (earlier.edges if earlier else 0)
-            kinds[kind.type, kind.inverse] = replace(kind, words=tuple(words), edges=edges)
-        return sorted(kinds.values(), key=lambda kind: (kind.type, kind.inverse))
-
     def relation_types(self, collections: Sequence[str]) -> list[RelationKind]:
-        """As ``relation_kinds``, without the numbers of edges."""
+        """The declared and the used relation types with their inverses, by name."""
         kinds: dict[tuple[str, str], RelationKind] = {}
         with self._database.read() as connection:
             for name in collections:

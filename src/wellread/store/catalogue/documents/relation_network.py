@@ -7,7 +7,7 @@ an entity that arrives later resolves without rewriting any row.
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
@@ -59,12 +59,11 @@ class Path:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RelationKind:
-    """A relation type with its inverse, the words for it, and its number of edges."""
+    """A relation type with its inverse and the words for it."""
 
     type: str
     inverse: str
     words: tuple[str, ...]
-    edges: int
 
 
 def _declared(settings: Any) -> Iterator[tuple[str, Any]]:
@@ -102,13 +101,12 @@ class RelationNames:
         """The name of the type's inverse; ``← type`` when none is declared."""
         return self._inverse.get(primary, f"← {primary}")
 
-    def kind(self, primary: str, edges: int = 0) -> RelationKind:
+    def kind(self, primary: str) -> RelationKind:
         """The relation type with its declared inverse and words."""
         return RelationKind(
             type=primary,
             inverse=self.inverse(primary),
             words=self.words.get(primary, ()),
-            edges=edges,
         )
 
     def symmetric(self, primary: str) -> bool:
@@ -160,12 +158,6 @@ class Network:
     def degree(self, entity_id: str) -> int:
         """The number of the entity's edges, in and out."""
         return len(self._out.get(entity_id, ())) + len(self._in.get(entity_id, ()))
-
-    def kinds(self) -> list[RelationKind]:
-        """The declared and the used relation types."""
-        counts = Counter(dict.fromkeys(self.names.words, 0))
-        counts.update(name for name, _, _ in self._edges)
-        return [self.names.kind(name, count) for name, count in counts.items()]
 
     def paths(self, start: str, end: str, hops: int, limit: int) -> list[Path]:
         """Paths between two entities through existing ones, in either direction, shortest first."""
