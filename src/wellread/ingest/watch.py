@@ -7,9 +7,11 @@ time. Feeds and pages are fetched every ``web.poll_minutes``.
 
 from __future__ import annotations
 
+import contextlib
 import glob
 import logging
 import os
+import stat
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -228,8 +230,14 @@ class _FolderWatcher(threading.Thread):
 
     def _existing_folders(self) -> dict[str, tuple[int, int]]:
         """Return the existing folders with device and inode, which identify them."""
-        stats = {path: os.stat(path) for path in self._places if os.path.isdir(path)}
-        return {path: (status.st_dev, status.st_ino) for path, status in stats.items()}
+        folders = {}
+        for path in self._places:
+            # One call: a folder can vanish between two.
+            with contextlib.suppress(OSError):
+                status = os.stat(path)
+                if stat.S_ISDIR(status.st_mode):
+                    folders[path] = (status.st_dev, status.st_ino)
+        return folders
 
 
 def _places(inputs: Sequence[str], *, deep: bool) -> list[str]:
