@@ -21,7 +21,8 @@ from sqlalchemy import Connection, delete, func, insert, select, update
 from wellread.codec import from_plain, to_plain
 from wellread.identity import sentence_hash, words_hash
 from wellread.store.catalogue.asking.answer_records import find_answer
-from wellread.store.catalogue.asking.answer_rows import RemovedWords, map_strings, read_answers
+from wellread.store.catalogue.asking.answer_removal import RemovedWords, map_strings
+from wellread.store.catalogue.asking.answer_rows import read_answers
 from wellread.store.catalogue.documents.lookup import (
     live_versions,
     property_of,

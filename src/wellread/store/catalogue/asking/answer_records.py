@@ -10,7 +10,7 @@ include the day, older entries are deleted too.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import (
@@ -31,17 +31,15 @@ from wellread.codec import storable
 from wellread.identity import tagged_hash
 from wellread.store.catalogue.accounts.sign_in_records import log_answer
 from wellread.store.catalogue.asking.answer_removal import (
+    RemovedWords,
     answers_citing,
-    forget_conversation,
-    forget_questions,
+    delete_answers,
     redact_answer,
 )
 from wellread.store.catalogue.asking.answer_rows import (
     NAMED,
     AnswerRecord,
-    RemovedWords,
     forget_cached,
-    plain_answer,
     read_answers,
     read_records,
     record_collections,
@@ -54,7 +52,15 @@ from wellread.store.catalogue.documents.lookup import property_of, put_propertie
 from wellread.store.catalogue.documents.reindexing import SWITCHES, note_deletion
 from wellread.store.schema.database import Casefold, CataloguePart, chunks, rows_to_values, writing
 from wellread.store.schema.stored_values import StoredAnswer
-from wellread.store.schema.tables import answers, cached_answers, properties, sessions, vector_debts
+from wellread.store.schema.tables import (
+    answer_citations,
+    answers,
+    cached_answers,
+    properties,
+    research_runs,
+    sessions,
+    vector_debts,
+)
 from wellread.text.sentences import shorten
 from wellread.values.answers import Answer
 
@@ -78,8 +84,13 @@ def record_answer(connection: Connection, answer: Answer, read: Iterable[str] = 
 
 
 def rewrite_answer(connection: Connection, answer: Answer, *, stale: bool) -> None:
-    """Replace the stored answer by ``answer``."""
-    record = current_record(connection, answer)
+    """Replace the stored answer by ``answer``, except the titles, which its text contains."""
+    cited = select(answer_citations).where(answer_citations.c.answer_id == answer.id)
+    titles = {row.document_id: row.told["title"] for row in connection.execute(cited)}
+    citations = (
+        replace(item, title=titles.get(item.document_id, item.title)) for item in answer.citations
+    )
+    record = current_record(connection, replace(answer, citations=tuple(citations)))
     record.stale = record.stale or stale
     rewrite_rows(connection, record)
 
@@ -225,15 +236,15 @@ class Sessions(CataloguePart):
             if connection.execute(_session_id(session_id, owner)).first() is None:
                 return None
             ids = connection.execute(select(answers.c.id).where(*in_session)).scalars().all()
-            bodies = [plain_answer(record) for record in read_records(connection, ids).values()]
-            forget_conversation(connection, session_id, owner, ids)
-            connection.execute(delete(answers).where(*in_session))
+            run_session = research_runs.c.request["question"]["session_id"].as_string()
+            in_run = (run_session == session_id, research_runs.c.owner == owner)
+            connection.execute(delete(research_runs).where(*in_run))
             is_session = (sessions.c.id == session_id, sessions.c.owner == owner)
             connection.execute(delete(sessions).where(*is_session))
-            forget_questions(connection, bodies)
+            delete_answers(connection, owner, ids)
             note_deletion(connection)
         self._database.forget_deleted()
-        return len(bodies)
+        return len(ids)
 
     # --- answers ---
 

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, delete, insert, select, update
 
 from wellread.codec import from_plain, to_plain
 from wellread.store.catalogue.asking.answer_removal import titles_of
-from wellread.store.catalogue.asking.answer_rows import plain_answer, read_records
+from wellread.store.catalogue.asking.answer_rows import plain_answers
 from wellread.store.rights import READ
 from wellread.store.schema.database import CataloguePart, chunks
 from wellread.store.schema.stored_values import REMOVED
@@ -153,12 +153,12 @@ class ResearchRuns(CataloguePart):
             ).first()
             if row is None or not row.report:
                 return None
-            record = read_records(connection, [row.answer_id]).get(row.answer_id)
+            answer = plain_answers(connection, [row.answer_id]).get(row.answer_id)
             titles = titles_of(connection, [doc["id"] for doc in row.report["documents"]])
-        if record is None:
+        if answer is None:
             return None
         read = [{**doc, "title": titles.get(doc["id"], REMOVED)} for doc in row.report["documents"]]
-        return from_plain(Report, {**row.report, "documents": read, "answer": plain_answer(record)})
+        return from_plain(Report, {**row.report, "documents": read, "answer": answer})
 
     def remove(self, run_id: str) -> None:
         """Delete a run; the answer of its report stays."""
