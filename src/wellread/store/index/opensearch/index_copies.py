@@ -163,7 +163,6 @@ ROWS_AT_ONCE = 500
 LOOK_SECONDS = 0.5
 WAIT_SECONDS = 900.0  # how long a writer waits for a copy to finish
 DEAD_SECONDS = 60.0  # without copying activity, after which a copy counts as abandoned
-COPIES_SECONDS = 600.0  # how long the replicas of the new index may take
 DOING = "rebuild the index"
 _NO_WRITES = "index.blocks.write"
 
@@ -186,10 +185,7 @@ def replace_by_copy(cluster: Cluster, alias: str, fingerprint: Fingerprint) -> N
 
 def _make_copy(cluster: Cluster, old: AliasTarget, new: str, fingerprint: Fingerprint) -> None:
     meta = {PURGED: True, MADE_FOR: fingerprint.embedder, COPY_OF: old.name}
-    # Replicas are added at the end: copying whole files is cheaper than indexing every row.
-    alone = settings(cluster.address)
-    alone["index"] |= {"number_of_replicas": 0, "auto_expand_replicas": "false"}
-    body = {"settings": alone, "mappings": mapping(fingerprint, **meta)}
+    body = {"settings": settings(cluster.address), "mappings": mapping(fingerprint, **meta)}
     cluster.run(DOING, lambda client: client.indices.create(index=new, body=body))
     cluster.run(DOING, lambda client: client.indices.refresh(index=old.name))
     request = {
@@ -211,7 +207,6 @@ def _make_copy(cluster: Cluster, old: AliasTarget, new: str, fingerprint: Finger
             hint="try again",
             retryable=True,
         )
-    _spread(cluster, old.name, new)
 
 
 def _follow(cluster: Cluster, task: str) -> None:
@@ -228,32 +223,6 @@ def _follow(cluster: Cluster, task: str) -> None:
             hint="try again; the index is unchanged",
             retryable=True,
         )
-
-
-def _spread(cluster: Cluster, old: str, new: str) -> None:
-    """Give the new index as many replicas as the old one has."""
-    copies = settings(cluster.address)["index"]
-    replicas = {name: copies.get(name) for name in ("auto_expand_replicas", "number_of_replicas")}
-    if replicas["number_of_replicas"] is None:
-        del replicas["number_of_replicas"]
-    cluster.run(
-        DOING,
-        lambda client: client.indices.put_settings(index=new, body={"index": replicas}),
-    )
-    health = cluster.run(DOING, lambda client: client.cluster.health(index=old))["status"]
-    waited = 0.0
-    while health == "green":
-        new_health = cluster.run(DOING, lambda client: client.cluster.health(index=new))
-        if new_health["status"] == "green":
-            return
-        if waited > COPIES_SECONDS:
-            raise StoreError(
-                f"could not {DOING}: the cluster does not create replicas of the new index",
-                hint="check the cluster's health, and try again",
-                retryable=True,
-            )
-        waited += LOOK_SECONDS
-        calls.pause(LOOK_SECONDS)
 
 
 def _switch(cluster: Cluster, alias: str, old: str, new: str) -> None:
