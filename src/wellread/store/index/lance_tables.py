@@ -30,9 +30,9 @@ from lancedb.index import FTS, Bitmap, BTree, LabelList
 from lancedb.table import LanceTable
 
 from wellread.errors import DamageError, StoreError, is_panic
-from wellread.identity import tagged_hash
 from wellread.store.base import Fingerprint
 from wellread.store.index.lance_rows import table_schema
+from wellread.store.row_values import index_id
 
 ASIDE = "-damaged"  # suffix of a table that has been replaced
 # By default LanceDB caches up to 6 GiB of search structures, and a large add fills that with data
@@ -70,14 +70,7 @@ INDEXES: dict[str, FTS | BTree | Bitmap | LabelList] = {
 
 def table_name(fingerprint: Fingerprint) -> str:
     """Return the table name of ``fingerprint``, the same on every machine."""
-    shaped = tagged_hash(
-        "idx",
-        fingerprint.embedder,
-        fingerprint.dimensions,
-        fingerprint.chunking,
-        fingerprint.schema,
-    )
-    return f"passages_{shaped.removeprefix('idx_')[:12]}"
+    return f"passages_{index_id(fingerprint)}"
 
 
 def open_table(

@@ -25,11 +25,11 @@ from typing import Any
 from opensearchpy import OpenSearch
 
 from wellread.errors import DamageError, StoreError
-from wellread.identity import tagged_hash
 from wellread.store.base import Fingerprint
 from wellread.store.index.opensearch import cluster as calls
 from wellread.store.index.opensearch.cluster import REBUILD_HINT, Cluster
 from wellread.store.index.opensearch.passage_queries import mapping, settings
+from wellread.store.row_values import index_id
 
 WRITING = "-rows"  # suffix of the alias that writers use
 PURGED = "purged"
@@ -58,14 +58,7 @@ class AliasTarget:
 
 def alias_of(base: str, fingerprint: Fingerprint) -> str:
     """Return the alias of the index with this ``fingerprint``."""
-    shaped = tagged_hash(
-        "idx",
-        fingerprint.embedder,
-        fingerprint.dimensions,
-        fingerprint.chunking,
-        fingerprint.schema,
-    )
-    return f"{base}-{shaped.removeprefix('idx_')[:12]}"
+    return f"{base}-{index_id(fingerprint)}"
 
 
 def index_of_alias(cluster: Cluster, alias: str) -> AliasTarget | None:

@@ -16,13 +16,18 @@ import numpy as np
 
 from wellread.store.base import Fingerprint, HeldRow, IndexRow
 from wellread.store.index.opensearch.cluster import Cluster, ClusterAddress
-from wellread.store.row_values import Floats, casefolded, edition, indexed_text, pack, unpack, utc
+from wellread.store.row_values import (
+    LISTS,
+    Floats,
+    accepted_values,
+    index_fields,
+    to_held_row,
+    utc,
+)
 from wellread.types import Filters
 
 TEXT, VECTOR, ID, KEY, EDITION = "search_text", "vector", "passage_id", "key", "edition"
 FILTERED = ("document_id", "edition", "collection", "kind", "source_type", "language")
-LISTS = ("authors", "speakers", "taxonomy")
-COPIED = ("collection", "kind", "source_type", "language")
 SPACE = "innerproduct"  # vectors have unit length; the cosine space refuses a vector of zeros
 MOST_RESULTS = 20_000  # rows returned by one search
 TIE_SLACK = 16
@@ -106,18 +111,10 @@ def mapping(fingerprint: Fingerprint, **meta: Any) -> dict[str, Any]:
 
 def to_document(row: IndexRow, vector: Floats | None) -> dict[str, Any]:
     """Convert a row to the document to store."""
-    document: dict[str, Any] = {
-        ID: row.passage_id,
-        KEY: pack(row),
-        TEXT: indexed_text(row),
-        "document_id": row.document_id,
-        EDITION: edition(row.document_id, row.version),
-        **{name: getattr(row, name) for name in COPIED},
-        "authors": casefolded(row.authors),
-        "speakers": casefolded(row.speakers),
-        "taxonomy": list(row.taxonomy),
-    }
-    if row.published_at is not None:
+    document = index_fields(row)
+    if row.published_at is None:
+        del document["published_at"]
+    else:
         document["published_at"] = microseconds(row.published_at)
     if vector is not None:
         document[VECTOR] = numbers(vector)
@@ -157,16 +154,7 @@ PLACE: list[Query] = [{"_score": "desc"}, {ID: "asc"}]
 
 def limits(filters: Filters) -> list[Query]:
     """Convert ``filters`` to clauses that must all match."""
-    values = {
-        "collection": filters.collections,
-        "kind": filters.kinds,
-        "document_id": filters.document_ids,
-        "source_type": filters.source_types,
-        "language": filters.languages,
-        "authors": casefolded(filters.authors),
-        "speakers": casefolded(filters.speakers),
-    }
-    clauses = [one_of(name, choices) for name, choices in values.items() if choices]
+    clauses = [one_of(name, values) for name, values in accepted_values(filters)]
     between: dict[str, int] = {}
     if filters.published_from:
         between["gte"] = microseconds(filters.published_from)
@@ -174,10 +162,7 @@ def limits(filters: Filters) -> list[Query]:
         between["lte"] = microseconds(filters.published_to)
     if between:
         clauses.append({"range": {"published_at": between}})
-    dimensions: dict[str, list[str]] = {}
-    for dimension, value in filters.taxonomy:
-        dimensions.setdefault(dimension, []).append(f"{dimension}={value}")
-    return clauses + [one_of("taxonomy", choices) for choices in dimensions.values()]
+    return clauses
 
 
 def one_of(name: str, values: Iterable[str]) -> Query:
@@ -278,19 +263,17 @@ def keys(cluster: Cluster, alias: str) -> Iterator[str]:
 
 def held_rows(cluster: Cluster, alias: str) -> Iterator[HeldRow]:
     """Yield every row for comparison with the catalogue."""
-    has_vector = {"exists": {"field": VECTOR, "_name": _WITH_VECTOR}}
+    with_vector = {"exists": {"field": VECTOR, "_name": _WITH_VECTOR}}
     body = {
         "size": ROWS_AT_ONCE,
-        "query": {"bool": {"must": [{"match_all": {}}], "should": [has_vector]}},
+        "query": {"bool": {"must": [{"match_all": {}}], "should": [with_vector]}},
         "_source": [TEXT, "collection"],
         "docvalue_fields": [KEY],
     }
     for hit in _pages(cluster, alias, body, "read the index"):
-        passage_id, document_id, version, start, end = unpack(hit["fields"][KEY][0])
-        source = hit["_source"]
-        vector = _WITH_VECTOR in hit.get("matched_queries", ())
-        place = (passage_id, document_id, version, start, end)
-        yield HeldRow(*place, source["collection"], source[TEXT], vector)
+        source, has_vector = hit["_source"], _WITH_VECTOR in hit.get("matched_queries", ())
+        key = hit["fields"][KEY][0]
+        yield to_held_row(key, source["collection"], source[TEXT], has_vector)
 
 
 def _pages(cluster: Cluster, alias: str, body: Hit, action: str) -> Iterator[Hit]:
