@@ -204,7 +204,7 @@ def test_files_lose_nothing(
     flags: tuple[bool | None, ...],
 ) -> None:
     known = asked.citations[0].document_id
-    names = ("harmful", "content_issue", "source_fault")
+    names = ("harmful", "content_issue")
     rating = {
         "sentence": 0,
         "score": rated,
