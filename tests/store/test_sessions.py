@@ -101,7 +101,7 @@ def test_a_session_is_renamed_and_keeps_its_title(catalogue: Catalogue) -> None:
 
 
 def found(catalogue: Catalogue, words: str, owner: str = "ann", **page: int) -> list[str]:
-    return [one.id for one in catalogue.sessions.search(owner, words, **page)]
+    return [one.id for one in catalogue.sessions.of(owner, words=words, **page)]
 
 
 def test_sessions_are_found_by_title_question_and_answer(catalogue: Catalogue) -> None:

@@ -196,7 +196,7 @@ def sessions(
     offset: Offset = 0,
 ) -> SessionsBody:
     """List conversations that contain all words of ``query``, most recently used first."""
-    matches = kb.catalogue.sessions.search(kb.asker.owner, query, limit, offset)
+    matches = kb.catalogue.sessions.of(kb.asker.owner, limit, offset, query)
     return SessionsBody(sessions=tuple(matches))
 
 

@@ -478,7 +478,7 @@ def conversations(
     kb: Kb, request: Request, query: str = "", limit: Limit = 50, offset: Offset = 0
 ) -> Response:
     """Conversations, most recently used first; with ``query``, those that contain all its words."""
-    sessions = kb.catalogue.sessions.search(kb.asker.owner, query, limit + 1, offset)
+    sessions = kb.catalogue.sessions.of(kb.asker.owner, limit + 1, offset, query)
     body = SessionsBody(sessions=tuple(sessions[:limit]))
     asked = {"query": query, "limit": limit, "offset": offset}
     more = len(sessions) > limit

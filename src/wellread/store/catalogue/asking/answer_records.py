@@ -16,7 +16,6 @@ from datetime import UTC, datetime, timedelta
 from sqlalchemy import (
     ColumnElement,
     Connection,
-    Select,
     delete,
     exists,
     func,
@@ -110,20 +109,15 @@ def _touch_session(connection: Connection, answer: Answer, now: datetime) -> Non
     """Update the session of ``answer``, or create it with the question as its title."""
     if not answer.session_id:
         return
-    is_session = (sessions.c.id == answer.session_id, sessions.c.owner == answer.owner)
-    result = connection.execute(update(sessions).where(*is_session).values(seen_at=now))
-    if result.rowcount:
+    is_session = _is_session(answer.session_id, answer.owner)
+    if connection.execute(update(sessions).where(is_session).values(seen_at=now)).rowcount:
         return
-    connection.execute(
-        insert(sessions),
-        {
-            "id": answer.session_id,
-            "owner": answer.owner,
-            "title": shorten(answer.question, MAX_TITLE_CHARS),
-            "created_at": now,
-            "seen_at": now,
-        },
-    )
+    row = {
+        "id": answer.session_id,
+        "owner": answer.owner,
+        "title": shorten(answer.question, MAX_TITLE_CHARS),
+    }
+    connection.execute(insert(sessions).values(created_at=now, seen_at=now, **row))
 
 
 def find_answer(connection: Connection, answer_id: str) -> Answer | None:
@@ -171,6 +165,15 @@ class SessionFacts:
     seen_at: datetime
 
 
+_TURNS = (
+    select(func.count())
+    .where(answers.c.session_id == sessions.c.id, answers.c.owner == sessions.c.owner)
+    .scalar_subquery()
+)
+_FACTS = (sessions.c[name] for name in ("id", "title", "created_at", "seen_at"))
+_SESSIONS = select(*_FACTS, _TURNS.label("turns"))
+
+
 class Sessions(CataloguePart):
     """The sessions and answers of one owner at a time."""
 
@@ -178,14 +181,10 @@ class Sessions(CataloguePart):
 
     def known(self, session_id: str, owner: str) -> bool:
         """Whether the owner has a session with this id."""
-        return bool(self._rows(_session_id(session_id, owner)))
+        return bool(self._rows(select(sessions.c.id).where(_is_session(session_id, owner))))
 
-    def of(self, owner: str, limit: int = 100, offset: int = 0) -> list[SessionFacts]:
-        """The owner's sessions, most recently used first."""
-        return self.search(owner, "", limit, offset)
-
-    def search(
-        self, owner: str, words: str, limit: int = 100, offset: int = 0
+    def of(
+        self, owner: str, limit: int = 100, offset: int = 0, words: str = ""
     ) -> list[SessionFacts]:
         """The owner's sessions that contain all of ``words``, most recently used first.
 
@@ -194,20 +193,20 @@ class Sessions(CataloguePart):
         """
         has_words = [_contains(word) for word in dict.fromkeys(storable(words).split())]
         order = (sessions.c.seen_at.desc(), sessions.c.id)
-        statement = _session_facts().where(sessions.c.owner == owner, *has_words).order_by(*order)
+        statement = _SESSIONS.where(sessions.c.owner == owner, *has_words).order_by(*order)
         return rows_to_values(SessionFacts, self._rows(statement.limit(limit).offset(offset)))
 
     def rename(self, session_id: str, owner: str, title: str) -> bool:
         """Set the title of a session, as one line; return whether the owner has the session."""
-        is_session = (sessions.c.id == session_id, sessions.c.owner == owner)
-        query = update(sessions).where(*is_session).values(title=" ".join(storable(title).split()))
+        new_title = " ".join(storable(title).split())
+        query = update(sessions).where(_is_session(session_id, owner)).values(title=new_title)
         with self._database.write() as connection:
             return connection.execute(query).rowcount > 0
 
     def session(self, session_id: str, owner: str) -> SessionFacts | None:
         """One session of the owner, or None."""
-        is_session = (sessions.c.id == session_id, sessions.c.owner == owner)
-        facts = rows_to_values(SessionFacts, self._rows(_session_facts().where(*is_session)))
+        rows = self._rows(_SESSIONS.where(_is_session(session_id, owner)))
+        facts = rows_to_values(SessionFacts, rows)
         return facts[0] if facts else None
 
     def turns(self, session_id: str, owner: str, most: int) -> list[Answer]:
@@ -233,14 +232,13 @@ class Sessions(CataloguePart):
         """
         in_session = (answers.c.session_id == session_id, answers.c.owner == owner)
         with self._database.write() as connection:
-            if connection.execute(_session_id(session_id, owner)).first() is None:
+            is_session = delete(sessions).where(_is_session(session_id, owner))
+            if not connection.execute(is_session).rowcount:
                 return None
             ids = connection.execute(select(answers.c.id).where(*in_session)).scalars().all()
             run_session = research_runs.c.request["question"]["session_id"].as_string()
             in_run = (run_session == session_id, research_runs.c.owner == owner)
             connection.execute(delete(research_runs).where(*in_run))
-            is_session = (sessions.c.id == session_id, sessions.c.owner == owner)
-            connection.execute(delete(sessions).where(*is_session))
             delete_answers(connection, owner, ids)
             note_deletion(connection)
         self._database.forget_deleted()
@@ -274,8 +272,8 @@ class Sessions(CataloguePart):
     rewrite = writing(rewrite_answer)
 
 
-def _session_id(session_id: str, owner: str) -> Select[tuple[str]]:
-    return select(sessions.c.id).where(sessions.c.id == session_id, sessions.c.owner == owner)
+def _is_session(session_id: str, owner: str) -> ColumnElement[bool]:
+    return (sessions.c.id == session_id) & (sessions.c.owner == owner)
 
 
 def _contains(word: str) -> ColumnElement[bool]:
@@ -287,21 +285,6 @@ def _contains(word: str) -> ColumnElement[bool]:
     )
     turns = (answers.c.session_id == sessions.c.id, answers.c.owner == sessions.c.owner)
     return or_(title, exists().where(*turns, or_(question, text)))
-
-
-def _session_facts() -> Select[tuple[str, str, int, datetime, datetime]]:
-    turns = (
-        select(func.count())
-        .where(answers.c.session_id == sessions.c.id, answers.c.owner == sessions.c.owner)
-        .scalar_subquery()
-    )
-    return select(
-        sessions.c.id,
-        sessions.c.title,
-        turns.label("turns"),
-        sessions.c.created_at,
-        sessions.c.seen_at,
-    )
 
 
 CACHE_DAYS = timedelta(days=2)  # keys include the day, so older entries cannot match
@@ -335,7 +318,8 @@ class AnswerCache(CataloguePart):
             now = datetime.now(UTC)
             row = {"key": key, "answer_id": answer.id, "created_at": now}
             connection.execute(insert(cached_answers), row)
-            _delete_expired(connection, now)
+            expired = cached_answers.c.created_at < now - CACHE_DAYS
+            connection.execute(delete(cached_answers).where(expired))
 
     def stamp(self, scope: Sequence[str]) -> str:
         """A stamp of everything derived from the documents of these collections.
@@ -362,10 +346,6 @@ class AnswerCache(CataloguePart):
     def clear(self) -> None:
         """Delete all cache entries."""
         self._run(delete(cached_answers))
-
-
-def _delete_expired(connection: Connection, now: datetime) -> None:
-    connection.execute(delete(cached_answers).where(cached_answers.c.created_at < now - CACHE_DAYS))
 
 
 def _counter_key(collection: str) -> str:
