@@ -306,7 +306,7 @@ async def test_it_expires_and_its_author_is_told(
     change(home)
     home.take_in()
     with home.opened() as kb:
-        kept = kb.catalogue.feedback.get(given.id)
+        kept = kb.catalogue.feedback.named([given.id]).get(given.id)
         assert kept is not None
         assert "no longer in their source" in kept.expired
         [told] = kb.catalogue.notices.of("mara")
@@ -334,7 +334,7 @@ async def test_words_that_moved_take_it_along(home: Home) -> None:
     )
     home.take_in()
     with home.opened() as kb:
-        kept = kb.catalogue.feedback.get(given.id)
+        kept = kb.catalogue.feedback.named([given.id]).get(given.id)
         assert kept is not None
         assert not kept.expired
         assert kept.citations[0].span != given.citations[0].span
@@ -348,7 +348,7 @@ async def test_it_expires_when_its_source_is_removed(home: Home) -> None:
     given = await home.correct()
     with home.opened() as kb:
         remove_documents(kb, [given.citations[0].document_id])
-        kept = kb.catalogue.feedback.get(given.id)
+        kept = kb.catalogue.feedback.named([given.id]).get(given.id)
     assert kept is not None
     assert "removed" in kept.expired
     assert RIGHT not in (await home.ask()).text
@@ -381,13 +381,13 @@ async def test_a_kill_leaves_nothing_that_counts_wrongly(home: Home, at: str) ->
     done = forked.run(KILLED, str(home.home), str(home.files), at)
     assert done.returncode == -9
     with home.opened() as kb:
-        kept = kb.catalogue.feedback.get(given.id)
+        kept = kb.catalogue.feedback.named([given.id]).get(given.id)
         assert kept is not None
         assert kept.expired == "", "killed before it was written"
     told = await home.ask()
     assert RIGHT not in told.text
     with home.opened() as kb:
-        kept = kb.catalogue.feedback.get(given.id)
+        kept = kb.catalogue.feedback.named([given.id]).get(given.id)
         assert kept is not None
         assert kept.expired
         assert len(kb.catalogue.notices.of("mara")) == 1
@@ -412,6 +412,9 @@ async def test_what_is_removed_leaves_corrections_vectors_and_notices(home: Home
         remove_documents(kb, [guide.id])
         [kept] = kb.catalogue.feedback.questions()
         assert kept.vector == b""
-        stored = [kb.catalogue.feedback.get(given.id), *kb.catalogue.notices.of("mara")]
+        stored = [
+            kb.catalogue.feedback.named([given.id]).get(given.id),
+            *kb.catalogue.notices.of("mara"),
+        ]
     assert stored
     assert "north wall" not in repr(stored)

@@ -77,11 +77,6 @@ class FeedbackRecords(CataloguePart):
                 connection.execute(insert(feedback_marks), rows)
             note_change(connection)
 
-    def get(self, feedback_id: str) -> Feedback | None:
-        """The feedback with this id, or None."""
-        matches = self._read(feedback.c.id == feedback_id)
-        return matches[0] if matches else None
-
     def answer(self, answer_id: str) -> Answer | None:
         """The answer with this id, or None; for reading feedback together with its answer."""
         with self._database.read() as connection:

@@ -91,13 +91,8 @@ class GapLedger(CataloguePart):
 
     def of(self, ids: Iterable[int]) -> list[Gap]:
         """The gaps with these ids, ordered by id."""
-        with self._database.read() as connection:
-            matches = [
-                item
-                for batch in chunks(ids)
-                for item in _gaps(connection.execute(select(*FACTS).where(gaps.c.id.in_(batch))))
-            ]
-        return sorted(matches, key=lambda gap: gap.id)
+        matches = select(*FACTS).where(gaps.c.id.in_(list(ids))).order_by(gaps.c.id)
+        return _gaps(self._rows(matches))
 
     def waiting(self) -> list[Gap]:
         """The gaps that are not closed, most often asked first."""

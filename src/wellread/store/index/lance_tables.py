@@ -99,13 +99,6 @@ def _caches() -> lancedb.Session:
     )
 
 
-def drop_table(path: Path, name: str) -> None:
-    """Drop a table with all its files, even damaged ones; the caller holds its lock."""
-    if (path / f"{name}.lance").exists():
-        lancedb.connect(path).drop_table(name)
-    PurgeMark(path, name).clear()
-
-
 def set_aside(path: Path, fingerprint: Fingerprint) -> None:
     """See ``IndexBackend.set_aside``; a rename, which needs no disk space."""
     name = table_name(fingerprint)
@@ -135,7 +128,9 @@ def drop_other_indexes(path: Path, *keep: Fingerprint) -> list[str]:
     with store_errors(f"drop old indexes in {path}"):
         for name in names:
             with FileLock(path / f"{name}.lock", timeout=LOCK_SECONDS):
-                drop_table(path, name)
+                if (path / f"{name}.lance").exists():
+                    lancedb.connect(path).drop_table(name)  # with all its files, even damaged ones
+                PurgeMark(path, name).clear()
     return names
 
 

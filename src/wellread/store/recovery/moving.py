@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -25,7 +25,6 @@ from sqlalchemy import (
     Float,
     Integer,
     LargeBinary,
-    Row,
     String,
     Table,
     delete,
@@ -177,7 +176,7 @@ def move_catalogue(source: Catalogue, target: str | Path) -> None:
         upgrade(writer)
         for table in metadata.sorted_tables:
             writer.execute(delete(table))  # rows that migrations inserted are copied as well
-        moved = [_copy(reader, writer, table) for table in metadata.sorted_tables]
+        moved = [_digest(reader, table, writer) for table in metadata.sorted_tables]
         for was, now in zip(moved, table_digests(writer), strict=True):
             _compare(was, now)
         if writer.dialect.name == "postgresql":
@@ -186,7 +185,7 @@ def move_catalogue(source: Catalogue, target: str | Path) -> None:
 
 def table_digests(connection: Connection) -> Iterator[TableDigest]:
     """The digest of every table of a catalogue."""
-    return (_digest(table, _rows(connection, table)) for table in metadata.sorted_tables)
+    return (_digest(connection, table) for table in metadata.sorted_tables)
 
 
 @contextmanager
@@ -220,32 +219,18 @@ def drop_file(path: Path) -> None:
         path.with_name(f"{path.name}{suffix}").unlink(missing_ok=True)
 
 
-def _copy(reader: Connection, writer: Connection, table: Table) -> TableDigest:
-    def passing() -> Iterator[Row[Any]]:
-        waiting: list[dict[str, Any]] = []
-        for row in _rows(reader, table):
-            waiting.append(dict(row._mapping))
-            if len(waiting) == ROWS_AT_ONCE:
-                writer.execute(insert(table), waiting)
-                waiting = []
-            yield row
-        if waiting:
-            writer.execute(insert(table), waiting)
-
-    return _digest(table, passing())
-
-
-def _rows(connection: Connection, table: Table) -> Iterable[Row[Any]]:
-    return connection.execute(select(table).execution_options(yield_per=STREAM_ROWS))
-
-
-def _digest(table: Table, rows: Iterable[Row[Any]]) -> TableDigest:
+def _digest(reader: Connection, table: Table, writer: Connection | None = None) -> TableDigest:
+    """Return the digest of a table, and copy its rows to ``writer`` if there is one."""
     count, total = 0, 0
-    for row in rows:
-        written = json.dumps([_plain(value) for value in row], sort_keys=True).encode()
-        digest = hashlib.blake2b(written, digest_size=16).digest()
-        total = (total + int.from_bytes(digest, "big")) % _MODULUS
-        count += 1
+    rows = reader.execute(select(table).execution_options(yield_per=STREAM_ROWS))
+    for batch in rows.partitions(ROWS_AT_ONCE):
+        if writer is not None:
+            writer.execute(insert(table), [dict(row._mapping) for row in batch])
+        for row in batch:
+            written = json.dumps([_plain(value) for value in row], sort_keys=True).encode()
+            digest = hashlib.blake2b(written, digest_size=16).digest()
+            total = (total + int.from_bytes(digest, "big")) % _MODULUS
+        count += len(batch)
     return table.name, count, f"{total:032x}"
 
 

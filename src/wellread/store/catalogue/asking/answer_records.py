@@ -42,9 +42,9 @@ from wellread.store.catalogue.asking.answer_rows import (
     read_answers,
     read_records,
     record_collections,
-    refresh_facts,
     rewrite_rows,
     to_record,
+    write_facts,
     write_rows,
 )
 from wellread.store.catalogue.documents.lookup import property_of, put_properties
@@ -147,7 +147,7 @@ def refresh_figures(connection: Connection, document_ids: Iterable[str]) -> None
     for ids in chunks(resting):
         records = read_records(connection, ids)
         for row in connection.execute(moments.where(answers.c.id.in_(ids))).all():
-            refresh_facts(connection, records[row.id], row.created_at)
+            write_facts(connection, row.id, row.created_at, records[row.id].body)
 
 
 ID_PREFIX = "ans_"  # the prefix of every answer id

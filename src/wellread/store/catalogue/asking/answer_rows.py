@@ -142,7 +142,7 @@ def write_rows(connection: Connection, record: AnswerRecord, at: datetime) -> No
     connection.execute(delete(answers).where(answers.c.id == answer_id))
     connection.execute(insert(answers), _answer_row(record) | {"created_at": at})
     _write_parts(connection, record)
-    refresh_facts(connection, record, at)
+    write_facts(connection, answer_id, at, record.body)
 
 
 def rewrite_rows(connection: Connection, record: AnswerRecord) -> None:
@@ -153,14 +153,10 @@ def rewrite_rows(connection: Connection, record: AnswerRecord) -> None:
     for table in (answer_sentences, answer_citations):
         connection.execute(delete(table).where(table.c.answer_id == answer_id))
     _write_parts(connection, record)
-    refresh_facts(connection, record, connection.execute(created_at.where(is_answer)).scalar_one())
+    at = connection.execute(created_at.where(is_answer)).scalar_one()
+    write_facts(connection, answer_id, at, record.body)
     if record.stale:
         forget_cached(connection, [answer_id])
-
-
-def refresh_facts(connection: Connection, record: AnswerRecord, at: datetime) -> None:
-    """Replace the stored figures of an answer."""
-    write_facts(connection, record.body["id"], at, record.body)
 
 
 def forget_cached(connection: Connection, answer_ids: Iterable[str]) -> None:

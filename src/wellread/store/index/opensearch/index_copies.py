@@ -116,12 +116,21 @@ def next_name(cluster: Cluster, alias: str) -> str:
 
 def indexes_of_alias(cluster: Cluster, alias: str) -> dict[str, dict[str, Any]]:
     """All indexes ever created for ``alias``, with their aliases and ``_meta``."""
-    return _matching(cluster, re.compile(rf"{re.escape(alias)}-\d{{6,}}"), alias)
+    return _matching(cluster, alias, r"\d{6,}")
 
 
 def indexes_of_base(cluster: Cluster, base: str) -> dict[str, dict[str, Any]]:
     """All indexes of a base, for every fingerprint, with their aliases and ``_meta``."""
-    return _matching(cluster, re.compile(rf"{re.escape(base)}-[0-9a-f]{{12}}-\d{{6,}}"), base)
+    return _matching(cluster, base, r"[0-9a-f]{12}-\d{6,}")
+
+
+def _matching(cluster: Cluster, start: str, ending: str) -> dict[str, dict[str, Any]]:
+    params = {"ignore_unavailable": "true", "filter_path": _PARTS}
+    indexes = cluster.run(
+        "list the indexes", lambda client: client.indices.get(index=f"{start}-*", params=params)
+    )
+    pattern = re.compile(rf"{re.escape(start)}-{ending}")
+    return {name: about for name, about in indexes.items() if pattern.fullmatch(name)}
 
 
 def drop(cluster: Cluster, names: Iterable[str]) -> None:
@@ -140,14 +149,6 @@ def store_meta(cluster: Cluster, name: str, meta: dict[str, Any]) -> None:
         "record a change of the index",
         lambda client: client.indices.put_mapping(index=name, body={"_meta": meta}),
     )
-
-
-def _matching(cluster: Cluster, pattern: re.Pattern[str], start: str) -> dict[str, dict[str, Any]]:
-    params = {"ignore_unavailable": "true", "filter_path": _PARTS}
-    indexes = cluster.run(
-        "list the indexes", lambda client: client.indices.get(index=f"{start}-*", params=params)
-    )
-    return {name: about for name, about in indexes.items() if pattern.fullmatch(name)}
 
 
 logger = logging.getLogger(__name__)

@@ -57,7 +57,6 @@ from wellread.store.index.opensearch.passage_queries import (
     Query,
     clean,
     cosine,
-    counting,
     editions,
     exact_search,
     held_rows,
@@ -67,6 +66,7 @@ from wellread.store.index.opensearch.passage_queries import (
     numbers,
     ranking,
     to_document,
+    with_vector,
     words,
 )
 from wellread.store.row_values import (
@@ -305,7 +305,8 @@ class OpenSearchIndex:
     def _any_of(self, target: AliasTarget, row_ids: Sequence[str]) -> bool:
         """Whether the index has any of these ids, including rows not refreshed yet."""
         for first in range(0, len(row_ids), LOOK_AT_ONCE):
-            look = partial(_look_up, target.name, row_ids[first : first + LOOK_AT_ONCE])
+            body = {"ids": row_ids[first : first + LOOK_AT_ONCE]}
+            look = partial(_look_up, index=target.name, body=body)
             answer = self._cluster.run("look rows up", look)
             if any(row.get("found") for row in answer["docs"]):
                 return True
@@ -335,7 +336,7 @@ class OpenSearchIndex:
             return []
         unit_vector, clauses, doing = unit(vector), limits(filters), "search the index by vector"
         k = max(limit + TIE_SLACK, LEAST_K)
-        if k > MOST_K or self._rows_with_vector(clauses) <= EXACT_ROWS:
+        if k > MOST_K or self._count(with_vector(clauses)) <= EXACT_ROWS:
             search = exact_search(unit_vector, clauses)
         else:
             search = nearest(unit_vector, clauses, k)
@@ -356,22 +357,16 @@ class OpenSearchIndex:
         )["hits"]["hits"]
         return [hit["fields"][KEY][0] for hit in hits], [hit["_score"] for hit in hits]
 
-    def _rows_with_vector(self, clauses: list[Query]) -> int:
-        """Count the rows to compare, stopping a little beyond ``EXACT_ROWS``."""
-        body = counting(clauses, EXACT_ROWS + 1)
-        params = {"allow_partial_search_results": "false"}
-        answer = self._cluster.run(
-            "count rows of the index",
-            lambda client: client.search(index=self._alias, body=body, params=params),
+    def _count(self, query: Query) -> int:
+        answer: Any = self._cluster.run(
+            "count the rows of the index",
+            lambda client: client.count(index=self._alias, body={"query": query}),
         )
-        return int(answer["hits"]["total"]["value"])
+        return int(answer["count"])
 
     def rows(self) -> int:
         """See ``Index.rows``."""
-        answer: Any = self._cluster.run(
-            "count the rows of the index", lambda client: client.count(index=self._alias)
-        )
-        return int(answer["count"])
+        return self._count({"match_all": {}})
 
     # --- maintenance ---
 
@@ -413,5 +408,5 @@ def _cluster(place: ServiceAddress | Path) -> Cluster:
     return cluster_of(read_address(place))
 
 
-def _look_up(name: str, row_ids: Sequence[str], client: OpenSearch) -> Any:
-    return client.mget(index=name, body={"ids": list(row_ids)}, params={"_source": "false"})
+def _look_up(client: OpenSearch, **request: Any) -> Any:
+    return client.mget(params={"_source": "false"}, **request)

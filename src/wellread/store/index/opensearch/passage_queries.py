@@ -46,7 +46,7 @@ STOPPED = """
 """.split()
 
 
-def settings(address: ClusterAddress, **more: Any) -> dict[str, Any]:
+def settings(address: ClusterAddress) -> dict[str, Any]:
     """Return the settings of a new index."""
     copies: dict[str, Any] = (
         {"auto_expand_replicas": "0-1"}
@@ -61,7 +61,6 @@ def settings(address: ClusterAddress, **more: Any) -> dict[str, Any]:
             "refresh_interval": "30s",
             "max_result_window": MOST_RESULTS + TIE_SLACK,
             **copies,
-            **more,
         },
         "analysis": {
             "analyzer": {
@@ -206,19 +205,15 @@ def exact_search(vector: Floats, clauses: list[Query]) -> Query:
     }
     return {
         "script_score": {
-            "query": {"bool": {"filter": [*clauses, HAS_VECTOR]}},
+            "query": with_vector(clauses),
             "script": script,
         }
     }
 
 
-def counting(clauses: list[Query], most: int) -> Query:
-    """Return the body of a search that counts rows with a vector, up to ``most``."""
-    return {
-        "size": 0,
-        "track_total_hits": most,
-        "query": {"bool": {"filter": [*clauses, HAS_VECTOR]}},
-    }
+def with_vector(clauses: list[Query]) -> Query:
+    """Match rows that have a vector."""
+    return {"bool": {"filter": [*clauses, HAS_VECTOR]}}
 
 
 def ranking(query: Query, limit: int) -> Query:
@@ -263,10 +258,10 @@ def keys(cluster: Cluster, alias: str) -> Iterator[str]:
 
 def held_rows(cluster: Cluster, alias: str) -> Iterator[HeldRow]:
     """Yield every row for comparison with the catalogue."""
-    with_vector = {"exists": {"field": VECTOR, "_name": _WITH_VECTOR}}
+    vector = {"exists": {"field": VECTOR, "_name": _WITH_VECTOR}}
     body = {
         "size": ROWS_AT_ONCE,
-        "query": {"bool": {"must": [{"match_all": {}}], "should": [with_vector]}},
+        "query": {"bool": {"must": [{"match_all": {}}], "should": [vector]}},
         "_source": [TEXT, "collection"],
         "docvalue_fields": [KEY],
     }
@@ -278,40 +273,27 @@ def held_rows(cluster: Cluster, alias: str) -> Iterator[HeldRow]:
 
 def _pages(cluster: Cluster, alias: str, body: Hit, action: str) -> Iterator[Hit]:
     """Yield all hits of one point-in-time view of the index, in the order of their ids."""
-    view, after = _open_view(cluster, alias, action), None
+    lifetime = {"keep_alive": KEEP_ALIVE, "allow_partial_pit_creation": "false"}
+    opened = cluster.run(action, lambda client: client.create_pit(index=alias, params=lifetime))
+    view: str = opened["pit_id"]
+    after: Hit = {}
+    params = {"allow_partial_search_results": "false"}
     try:
         while True:
-            request = {**body, "sort": [{ID: "asc"}], "pit": {"id": view, "keep_alive": KEEP_ALIVE}}
-            if after is not None:
-                request["search_after"] = after
-            answer = _page(cluster, request, action)
+            page = {"sort": [{ID: "asc"}], "pit": {"id": view, "keep_alive": KEEP_ALIVE}}
+            answer = _page(cluster, body | page | after, params, action)
             view = answer["pit_id"]
             hits = answer["hits"]["hits"]
             if not hits:
                 return
             yield from hits
-            after = hits[-1]["sort"]
+            after = {"search_after": hits[-1]["sort"]}
     finally:
-        _close_view(cluster, view)
+        cluster.run(
+            "release a view of the index",
+            lambda client: client.delete_pit(body={"pit_id": [view]}, params={"ignore": 404}),
+        )
 
 
-def _page(cluster: Cluster, body: Hit, action: str) -> Any:
-    params = {"allow_partial_search_results": "false"}
+def _page(cluster: Cluster, body: Hit, params: dict[str, str], action: str) -> Any:
     return cluster.run(action, lambda client: client.search(body=body, params=params), longest=5.0)
-
-
-def _open_view(cluster: Cluster, alias: str, action: str) -> str:
-    answer = cluster.run(
-        action,
-        lambda client: client.create_pit(
-            index=alias, params={"keep_alive": KEEP_ALIVE, "allow_partial_pit_creation": "false"}
-        ),
-    )
-    return str(answer["pit_id"])
-
-
-def _close_view(cluster: Cluster, view: str) -> None:
-    cluster.run(
-        "release a view of the index",
-        lambda client: client.delete_pit(body={"pit_id": [view]}, params={"ignore": 404}),
-    )
