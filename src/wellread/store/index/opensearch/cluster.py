@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -234,6 +235,12 @@ class Cluster:
             max_retries=len(address.hosts),
             retry_on_timeout=len(address.hosts) > 1,
             retry_on_status=(),
+        )
+
+    def ask(self, action: str, api: str, *, longest: float = LONGEST, **arguments: Any) -> Any:
+        """Call one function of the client's interface, such as ``indices.refresh``, by ``run``."""
+        return self.run(
+            action, lambda client: attrgetter(api)(client)(**arguments), longest=longest
         )
 
     def run(self, action: str, call: Call, *, longest: float = LONGEST) -> Any:

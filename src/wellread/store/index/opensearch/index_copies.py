@@ -19,10 +19,7 @@ import logging
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
-
-from opensearchpy import OpenSearch
 
 from wellread.errors import DamageError, StoreError
 from wellread.store.base import Fingerprint
@@ -63,11 +60,11 @@ def alias_of(base: str, fingerprint: Fingerprint) -> str:
 
 def index_of_alias(cluster: Cluster, alias: str) -> AliasTarget | None:
     """Return the index behind ``alias``, or None."""
-    indexes = cluster.run(
+    indexes = cluster.ask(
         "look the index up",
-        lambda client: client.indices.get(
-            index=alias, params={"ignore_unavailable": "true", "filter_path": _PARTS}
-        ),
+        "indices.get",
+        index=alias,
+        params={"ignore_unavailable": "true", "filter_path": _PARTS},
     )
     for name, about in indexes.items():
         if name == alias:
@@ -100,12 +97,9 @@ def make(cluster: Cluster, alias: str, fingerprint: Fingerprint) -> None:
         "mappings": mapping(fingerprint, **{PURGED: True, MADE_FOR: fingerprint.embedder}),
         "aliases": {alias: {}, f"{name}{WRITING}": {}},
     }
-    cluster.run(
-        "make an index",
-        lambda client: client.indices.create(index=name, body=body, params={"ignore": 400}),
-    )
+    cluster.ask("make an index", "indices.create", index=name, body=body, params={"ignore": 400})
     if index_of_alias(cluster, alias) is None:
-        cluster.run("make an index", lambda client: client.indices.create(index=name, body=body))
+        cluster.ask("make an index", "indices.create", index=name, body=body)
 
 
 def next_name(cluster: Cluster, alias: str) -> str:
@@ -126,28 +120,22 @@ def indexes_of_base(cluster: Cluster, base: str) -> dict[str, dict[str, Any]]:
 
 def _matching(cluster: Cluster, start: str, ending: str) -> dict[str, dict[str, Any]]:
     params = {"ignore_unavailable": "true", "filter_path": _PARTS}
-    indexes = cluster.run(
-        "list the indexes", lambda client: client.indices.get(index=f"{start}-*", params=params)
-    )
+    indexes = cluster.ask("list the indexes", "indices.get", index=f"{start}-*", params=params)
     pattern = re.compile(rf"{re.escape(start)}-{ending}")
     return {name: about for name, about in indexes.items() if pattern.fullmatch(name)}
 
 
 def drop(cluster: Cluster, names: Iterable[str]) -> None:
     """Drop these indexes; missing ones are ignored."""
+    unless_missing = {"ignore_unavailable": "true"}
     for name in names:
-        cluster.run("drop an index", partial(_delete, name))
-
-
-def _delete(name: str, client: OpenSearch) -> Any:
-    return client.indices.delete(index=name, params={"ignore_unavailable": "true"})
+        cluster.ask("drop an index", "indices.delete", index=name, params=unless_missing)
 
 
 def store_meta(cluster: Cluster, name: str, meta: dict[str, Any]) -> None:
     """Store ``meta`` as the ``_meta`` of an index."""
-    cluster.run(
-        "record a change of the index",
-        lambda client: client.indices.put_mapping(index=name, body={"_meta": meta}),
+    cluster.ask(
+        "record a change of the index", "indices.put_mapping", index=name, body={"_meta": meta}
     )
 
 
@@ -166,9 +154,7 @@ def replace_by_copy(cluster: Cluster, alias: str, fingerprint: Fingerprint) -> N
     old = require_index_of_alias(cluster, alias)
     _drop_copies(cluster, alias, old.name)
     new = next_name(cluster, alias)
-    cluster.run(
-        DOING, lambda client: client.transport.perform_request("PUT", f"/{old.name}/_block/write")
-    )
+    cluster.ask(DOING, "transport.perform_request", method="PUT", url=f"/{old.name}/_block/write")
     try:
         _make_copy(cluster, old, new, fingerprint)
         _switch(cluster, alias, old.name, new)
@@ -180,20 +166,17 @@ def replace_by_copy(cluster: Cluster, alias: str, fingerprint: Fingerprint) -> N
 def _make_copy(cluster: Cluster, old: AliasTarget, new: str, fingerprint: Fingerprint) -> None:
     meta = {PURGED: True, MADE_FOR: fingerprint.embedder, COPY_OF: old.name}
     body = {"settings": settings(cluster.address), "mappings": mapping(fingerprint, **meta)}
-    cluster.run(DOING, lambda client: client.indices.create(index=new, body=body))
-    cluster.run(DOING, lambda client: client.indices.refresh(index=old.name))
+    cluster.ask(DOING, "indices.create", index=new, body=body)
+    cluster.ask(DOING, "indices.refresh", index=old.name)
     request = {
         "source": {"index": old.name, "size": ROWS_AT_ONCE},
         "dest": {"index": new, "op_type": "index"},
     }
-    task = cluster.run(
-        DOING,
-        lambda client: client.reindex(
-            body=request, params={"wait_for_completion": "false", "slices": "auto"}
-        ),
+    task = cluster.ask(
+        DOING, "reindex", body=request, params={"wait_for_completion": "false", "slices": "auto"}
     )["task"]
     _follow(cluster, task)
-    cluster.run(DOING, lambda client: client.indices.refresh(index=new))
+    cluster.ask(DOING, "indices.refresh", index=new)
     rows, copied = _count(cluster, old.name), _count(cluster, new)
     if rows != copied:
         raise StoreError(
@@ -206,7 +189,7 @@ def _make_copy(cluster: Cluster, old: AliasTarget, new: str, fingerprint: Finger
 def _follow(cluster: Cluster, task: str) -> None:
     """Wait until the cluster has copied the rows."""
     while True:
-        status = cluster.run(DOING, lambda client: client.tasks.get(task_id=task))
+        status = cluster.ask(DOING, "tasks.get", task_id=task)
         if status["completed"]:
             break
         calls.pause(LOOK_SECONDS)
@@ -225,11 +208,11 @@ def _switch(cluster: Cluster, alias: str, old: str, new: str) -> None:
         {"add": {"index": new, "alias": f"{new}{WRITING}"}},
         {"remove_index": {"index": old}},
     ]
-    cluster.run(DOING, lambda client: client.indices.update_aliases(body={"actions": actions}))
+    cluster.ask(DOING, "indices.update_aliases", body={"actions": actions})
 
 
 def _count(cluster: Cluster, name: str) -> int:
-    return int(cluster.run(DOING, lambda client: client.count(index=name))["count"])
+    return int(cluster.ask(DOING, "count", index=name)["count"])
 
 
 def _drop_copies(cluster: Cluster, alias: str, old: str) -> None:
@@ -245,11 +228,12 @@ def unblock(cluster: Cluster, alias: str, name: str) -> None:
     """Unblock writes to an index, after dropping its unfinished copies."""
     _drop_copies(cluster, alias, name)
     unblocking = {"index": {_NO_WRITES.removeprefix("index."): None}}
-    cluster.run(
+    cluster.ask(
         "unblock writes to the index",
-        lambda client: client.indices.put_settings(
-            index=name, body=unblocking, params={"ignore_unavailable": "true"}
-        ),
+        "indices.put_settings",
+        index=name,
+        body=unblocking,
+        params={"ignore_unavailable": "true"},
     )
 
 
@@ -275,11 +259,11 @@ def wait_for_copy(cluster: Cluster, alias: str) -> None:
 def _blocked(cluster: Cluster, alias: str) -> str | None:
     """Return the name of the index behind ``alias`` if it refuses writes."""
     name = require_index_of_alias(cluster, alias).name
-    answer = cluster.run(
+    answer = cluster.ask(
         "look the index up",
-        lambda client: client.indices.get_settings(
-            index=name, params={"flat_settings": "true", "ignore_unavailable": "true"}
-        ),
+        "indices.get_settings",
+        index=name,
+        params={"flat_settings": "true", "ignore_unavailable": "true"},
     )
     blocked = answer.get(name, {}).get("settings", {}).get(_NO_WRITES) == "true"
     return name if blocked else None
@@ -287,9 +271,10 @@ def _blocked(cluster: Cluster, alias: str) -> str | None:
 
 def _copying(cluster: Cluster, name: str) -> bool:
     """Whether the cluster is currently copying rows of this index."""
-    answer = cluster.run(
+    answer = cluster.ask(
         "look at the cluster's tasks",
-        lambda client: client.tasks.list(params={"actions": "*reindex", "detailed": "true"}),
+        "tasks.list",
+        params={"actions": "*reindex", "detailed": "true"},
     )
     tasks = (task for node in answer.get("nodes", {}).values() for task in node["tasks"].values())
     return any(name in task.get("description", "") for task in tasks)

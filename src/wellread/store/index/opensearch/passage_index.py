@@ -94,7 +94,7 @@ def write_all(cluster: Cluster, alias: str, actions: Iterable[bytes], action: st
         # A call refreshes only the shards it wrote to; several calls share one refresh at the end.
         _write(cluster, alias, piece, action, refresh=len(pieces) == 1)
     if len(pieces) > 1:
-        cluster.run(action, lambda client: client.indices.refresh(index=alias))
+        cluster.ask(action, "indices.refresh", index=alias)
 
 
 def _write(
@@ -175,6 +175,7 @@ LEAST_K = 100  # with a smaller k the graph misses too many of the nearest rows
 MOST_K = 10_000
 REMOVE_AT_ONCE = 500
 LOOK_AT_ONCE = 1_000
+ID_ONLY = {"_source": "false"}
 
 T = TypeVar("T")
 
@@ -215,9 +216,8 @@ class OpenSearchIndex:
         alias = alias_of(cluster.address.base, fingerprint)
         target = index_of_alias(cluster, alias)
         if target is not None:
-            cluster.run(
-                "set the index aside",
-                lambda client: client.indices.delete_alias(index=target.name, name=alias),
+            cluster.ask(
+                "set the index aside", "indices.delete_alias", index=target.name, name=alias
             )
 
     @classmethod
@@ -278,18 +278,15 @@ class OpenSearchIndex:
         return removed
 
     def _remove(self, query: Query, target: AliasTarget) -> int:
-        name, run = target.name, self._cluster.run
+        name, ask = target.name, self._cluster.ask
         # An interrupted write may have left rows that no search sees yet.
-        run(DOING, lambda client: client.indices.refresh(index=name))
-        if not run(DOING, lambda client: client.count(index=name, body={"query": query}))["count"]:
+        ask(DOING, "indices.refresh", index=name)
+        if not ask(DOING, "count", index=name, body={"query": query})["count"]:
             return 0
         if target.purged:
             self._mark(target)
         params = {"conflicts": "proceed", "refresh": "true", "request_timeout": SECONDS}
-        answer = run(
-            DOING,
-            lambda client: client.delete_by_query(index=name, body={"query": query}, params=params),
-        )
+        answer = ask(DOING, "delete_by_query", index=name, body={"query": query}, params=params)
         return int(answer["deleted"])
 
     def _apply(self, change: Callable[[AliasTarget], T]) -> T:
@@ -304,11 +301,10 @@ class OpenSearchIndex:
 
     def _any_of(self, target: AliasTarget, row_ids: Sequence[str]) -> bool:
         """Whether the index has any of these ids, including rows not refreshed yet."""
+        look_up = partial(self._cluster.ask, "look rows up", "mget", index=target.name)
         for first in range(0, len(row_ids), LOOK_AT_ONCE):
-            body = {"ids": row_ids[first : first + LOOK_AT_ONCE]}
-            look = partial(_look_up, index=target.name, body=body)
-            answer = self._cluster.run("look rows up", look)
-            if any(row.get("found") for row in answer["docs"]):
+            found = look_up(body={"ids": row_ids[first : first + LOOK_AT_ONCE]}, params=ID_ONLY)
+            if any(row.get("found") for row in found["docs"]):
                 return True
         return False
 
@@ -352,15 +348,14 @@ class OpenSearchIndex:
             "allow_partial_search_results": "false",
             "preference": digest,
         }
-        hits = self._cluster.run(
-            action, lambda client: client.search(index=self._alias, body=body, params=params)
-        )["hits"]["hits"]
+        hits = self._cluster.ask(action, "search", index=self._alias, body=body, params=params)[
+            "hits"
+        ]["hits"]
         return [hit["fields"][KEY][0] for hit in hits], [hit["_score"] for hit in hits]
 
     def _count(self, query: Query) -> int:
-        answer: Any = self._cluster.run(
-            "count the rows of the index",
-            lambda client: client.count(index=self._alias, body={"query": query}),
+        answer: Any = self._cluster.ask(
+            "count the rows of the index", "count", index=self._alias, body={"query": query}
         )
         return int(answer["count"])
 
@@ -380,9 +375,7 @@ class OpenSearchIndex:
 
     def optimize(self) -> None:
         """See ``Maintenance.optimize``; only refreshes, because the cluster merges by itself."""
-        self._cluster.run(
-            "refresh the index", lambda client: client.indices.refresh(index=self._alias)
-        )
+        self._cluster.ask("refresh the index", "indices.refresh", index=self._alias)
 
     def rebuild(self) -> None:
         """See ``Maintenance.rebuild``; a copy of the rows replaces the index."""
@@ -406,7 +399,3 @@ def _cluster(place: ServiceAddress | Path) -> Cluster:
             "the home with 'wellread reindex' (docs/opensearch.md)",
         )
     return cluster_of(read_address(place))
-
-
-def _look_up(client: OpenSearch, **request: Any) -> Any:
-    return client.mget(params={"_source": "false"}, **request)

@@ -274,7 +274,7 @@ def held_rows(cluster: Cluster, alias: str) -> Iterator[HeldRow]:
 def _pages(cluster: Cluster, alias: str, body: Hit, action: str) -> Iterator[Hit]:
     """Yield all hits of one point-in-time view of the index, in the order of their ids."""
     lifetime = {"keep_alive": KEEP_ALIVE, "allow_partial_pit_creation": "false"}
-    opened = cluster.run(action, lambda client: client.create_pit(index=alias, params=lifetime))
+    opened = cluster.ask(action, "create_pit", index=alias, params=lifetime)
     view: str = opened["pit_id"]
     after: Hit = {}
     params = {"allow_partial_search_results": "false"}
@@ -289,11 +289,13 @@ def _pages(cluster: Cluster, alias: str, body: Hit, action: str) -> Iterator[Hit
             yield from hits
             after = {"search_after": hits[-1]["sort"]}
     finally:
-        cluster.run(
+        cluster.ask(
             "release a view of the index",
-            lambda client: client.delete_pit(body={"pit_id": [view]}, params={"ignore": 404}),
+            "delete_pit",
+            body={"pit_id": [view]},
+            params={"ignore": 404},
         )
 
 
 def _page(cluster: Cluster, body: Hit, params: dict[str, str], action: str) -> Any:
-    return cluster.run(action, lambda client: client.search(body=body, params=params), longest=5.0)
+    return cluster.ask(action, "search", body=body, params=params, longest=5.0)
