@@ -189,7 +189,7 @@ FLAGS = st.none() | st.booleans()
     comment=TEXTS,
     correction=TEXTS,
     rated=SCORES,
-    flags=st.tuples(FLAGS, FLAGS, FLAGS),
+    flags=st.tuples(FLAGS, FLAGS),
 )
 @settings(
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]

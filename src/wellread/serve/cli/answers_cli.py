@@ -82,7 +82,7 @@ def list_answers(
     with terminal.open() as kb:
         sessions_, owner = kb.catalogue.sessions, kb.asker.owner
         if sessions or query:
-            conversations = sessions_.search(owner, query, limit)
+            conversations = sessions_.of(owner, limit, words=query)
             terminal.show_rows(conversations, SESSIONS, none="There are no sessions yet.")
         else:
             newest = sessions_.answers(owner, limit)
