@@ -89,7 +89,8 @@ def take_copy(catalogue: Path, folder: Path) -> CatalogueCopy:
         path = folder / f"catalogue-{datetime.now(UTC):{MOMENT}}-{digest}.db"
         part.replace(path)
     except (sqlite3.Error, OSError) as error:
-        part.unlink(missing_ok=True)
+        if part.is_file():
+            part.unlink()
         if is_damage(error):
             raise DamageError(
                 "could not back up the catalogue: its file is damaged",
