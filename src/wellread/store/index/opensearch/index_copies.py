@@ -32,7 +32,6 @@ WRITING = "-rows"  # suffix of the alias that writers use
 PURGED = "purged"
 COPY_OF = "copy_of"
 MADE_FOR = "made_for"
-FIRST = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +104,7 @@ def make(cluster: Cluster, alias: str, fingerprint: Fingerprint) -> None:
 def next_name(cluster: Cluster, alias: str) -> str:
     """Return the name of the next index behind ``alias``."""
     numbers = [int(name.rpartition("-")[2]) for name in indexes_of_alias(cluster, alias)]
-    return f"{alias}-{max(numbers, default=FIRST - 1) + 1:06}"
+    return f"{alias}-{max(numbers, default=0) + 1:06}"
 
 
 def indexes_of_alias(cluster: Cluster, alias: str) -> dict[str, dict[str, Any]]:

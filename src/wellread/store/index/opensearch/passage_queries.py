@@ -9,7 +9,7 @@ case, the English Snowball stemmer, and only then LanceDB's stop words and accen
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import numpy as np
@@ -33,7 +33,6 @@ MOST_RESULTS = 20_000  # rows returned by one search
 TIE_SLACK = 16
 LONGEST_WORD = 39
 DIGITS = 8  # decimals sent per number of a vector: the precision of float32 for a unit vector
-MICROSECONDS = 1_000_000
 # LanceDB's stop words, matched after stemming ("being" is "be" by then, and is dropped too).
 STOPPED = """
     a about after again against ain all am an and are aren as at be been being below between both
@@ -128,8 +127,7 @@ def numbers(vector: Floats) -> list[float]:
 
 def microseconds(moment: datetime) -> int:
     """Convert a time to microseconds since 1970 (UTC)."""
-    past = utc(moment) - utc(datetime(1970, 1, 1))
-    return (past.days * 86_400 + past.seconds) * MICROSECONDS + past.microseconds
+    return (utc(moment) - utc(datetime(1970, 1, 1))) // timedelta(microseconds=1)
 
 
 def clean(text: str) -> str:
