@@ -38,7 +38,6 @@ from wellread.ask.retrieve.past_questions import corrections
 from wellread.evaluation.scores import bootstrap
 from wellread.identity import sentence_hash, tagged_hash, words_hash
 from wellread.kb import KnowledgeBase
-from wellread.store.catalogue.feedback_records import FeedbackMark
 from wellread.store.schema.stored_values import BetterCitation, Feedback, SentenceRating
 from wellread.text.sentences import sentence_spans
 from wellread.types import DocumentFacts, Locator, Span
@@ -220,7 +219,7 @@ def give(kb: KnowledgeBase, every: Sequence[Case]) -> None:
     for case in every:
         told = _answer(given, case)
         kb.catalogue.record_answer(told)
-        kb.catalogue.feedback.put(*_feedback(given, case, told))
+        kb.catalogue.feedback.put(_feedback(given, case, told))
 
 
 def _answer(given: Given, case: Case) -> Answer:
@@ -251,12 +250,12 @@ def _answer(given: Given, case: Case) -> Answer:
     )
 
 
-def _feedback(given: Given, case: Case, told: Answer) -> tuple[Feedback, list[FeedbackMark]]:
+def _feedback(given: Given, case: Case, told: Answer) -> Feedback:
     cited = dict.fromkeys(
         text for claim in case.claims for text in claim.revised_evidence or claim.evidence
     )
     now = datetime.now(UTC)
-    feedback = Feedback(
+    return Feedback(
         id=tagged_hash("fbk", told.id, case.expert),
         answer_id=told.id,
         author=case.expert,
@@ -276,12 +275,6 @@ def _feedback(given: Given, case: Case, told: Answer) -> tuple[Feedback, list[Fe
             for place, claim in enumerate(case.claims)
         ),
     )
-    marks = [
-        FeedbackMark(kind="harmful", key=sentence_hash(claim.text))
-        for claim in case.claims
-        if claim.wrong
-    ]
-    return feedback, marks
 
 
 # --- asking again ----------------------------------------------------------------------------

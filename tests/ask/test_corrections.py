@@ -22,7 +22,6 @@ from wellread.ingest.remove import remove_documents
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.research.research import last_report, research
-from wellread.store.catalogue.feedback_records import FeedbackMark
 from wellread.store.schema.stored_values import BetterCitation, Feedback, SentenceRating
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.llm import ScriptedModel
@@ -94,9 +93,7 @@ class Home:
             content=words_hash(words),
         )
 
-    def give(
-        self, told: Answer, *marks: FeedbackMark, author: str = "mara", **said: Any
-    ) -> Feedback:
+    def give(self, told: Answer, author: str = "mara", **said: Any) -> Feedback:
         given = Feedback(
             id=tagged_hash("fbk", told.id, author),
             answer_id=told.id,
@@ -107,7 +104,7 @@ class Home:
         )
         given = replace(given, **said)
         with self.opened() as kb:
-            kb.catalogue.feedback.put(given, marks)
+            kb.catalogue.feedback.put(given)
         return given
 
     async def correct(self, **said: Any) -> Feedback:
@@ -123,8 +120,8 @@ def home(tmp_path: Path) -> Home:
     return Home(tmp_path)
 
 
-def harmful(sentence: str) -> FeedbackMark:
-    return FeedbackMark(kind="harmful", key=sentence_hash(sentence))
+def harmful(sentence: str) -> tuple[SentenceRating]:
+    return (SentenceRating(sentence=0, content=sentence_hash(sentence), harmful=True),)
 
 
 def flag(home: Home, told: Answer, place: int | None = None) -> str:
@@ -133,7 +130,7 @@ def flag(home: Home, told: Answer, place: int | None = None) -> str:
     place = marked[0] if place is None and marked else place or 0
     said = told.sentences[place].text
     rating = SentenceRating(sentence=place, content=sentence_hash(said), harmful=True)
-    home.give(told, harmful(said), sentences=(rating,))
+    home.give(told, sentences=(rating,))
     return said
 
 
@@ -266,7 +263,7 @@ async def test_nor_by_a_model_nor_in_its_stream(home: Home) -> None:
 async def test_nor_in_a_report_nor_in_a_prompt(home: Home) -> None:
     told = await home.asked()
     said = flag(home, told)
-    home.give(told, harmful(said), author="ida", score=50)
+    home.give(told, sentences=harmful(said), author="ida", score=50)
     with home.opened() as kb:
         report = await last_report(
             research(
@@ -288,7 +285,7 @@ async def test_nor_as_an_experts_correction(home: Home) -> None:
     again = await home.ask()
     with home.opened() as kb:
         kb.catalogue.record_answer(again)
-    home.give(again, harmful(RIGHT), author="ida")
+    home.give(again, sentences=harmful(RIGHT), author="ida")
     assert RIGHT not in (await home.ask()).text
 
 
@@ -309,7 +306,7 @@ async def test_it_expires_and_its_author_is_told(
     change(home)
     home.take_in()
     with home.opened() as kb:
-        kept = kb.catalogue.feedback.get(given.id)
+        kept = kb.catalogue.feedback.named([given.id]).get(given.id)
         assert kept is not None
         assert "no longer in their source" in kept.expired
         [told] = kb.catalogue.notices.of("mara")
@@ -337,7 +334,7 @@ async def test_words_that_moved_take_it_along(home: Home) -> None:
     )
     home.take_in()
     with home.opened() as kb:
-        kept = kb.catalogue.feedback.get(given.id)
+        kept = kb.catalogue.feedback.named([given.id]).get(given.id)
         assert kept is not None
         assert not kept.expired
         assert kept.citations[0].span != given.citations[0].span
@@ -351,7 +348,7 @@ async def test_it_expires_when_its_source_is_removed(home: Home) -> None:
     given = await home.correct()
     with home.opened() as kb:
         remove_documents(kb, [given.citations[0].document_id])
-        kept = kb.catalogue.feedback.get(given.id)
+        kept = kb.catalogue.feedback.named([given.id]).get(given.id)
     assert kept is not None
     assert "removed" in kept.expired
     assert RIGHT not in (await home.ask()).text
@@ -384,13 +381,13 @@ async def test_a_kill_leaves_nothing_that_counts_wrongly(home: Home, at: str) ->
     done = forked.run(KILLED, str(home.home), str(home.files), at)
     assert done.returncode == -9
     with home.opened() as kb:
-        kept = kb.catalogue.feedback.get(given.id)
+        kept = kb.catalogue.feedback.named([given.id]).get(given.id)
         assert kept is not None
         assert kept.expired == "", "killed before it was written"
     told = await home.ask()
     assert RIGHT not in told.text
     with home.opened() as kb:
-        kept = kb.catalogue.feedback.get(given.id)
+        kept = kb.catalogue.feedback.named([given.id]).get(given.id)
         assert kept is not None
         assert kept.expired
         assert len(kb.catalogue.notices.of("mara")) == 1
@@ -415,6 +412,9 @@ async def test_what_is_removed_leaves_corrections_vectors_and_notices(home: Home
         remove_documents(kb, [guide.id])
         [kept] = kb.catalogue.feedback.questions()
         assert kept.vector == b""
-        stored = [kb.catalogue.feedback.get(given.id), *kb.catalogue.notices.of("mara")]
+        stored = [
+            kb.catalogue.feedback.named([given.id]).get(given.id),
+            *kb.catalogue.notices.of("mara"),
+        ]
     assert stored
     assert "north wall" not in repr(stored)

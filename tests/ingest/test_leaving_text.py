@@ -53,7 +53,8 @@ NEWS = """<rss version="2.0"><channel><title>Harbour news</title><link>https://x
 SEALS = "Nineteen grey seals were counted on the northern pier."
 SEALS_NOW = "Seals left in May."
 QUOTED = "It carries ninety passengers."
-ANSWERS = ("answers", "answer_sentences", "answer_citations")
+# What was written for people keeps the titles that sources had at the time.
+WRITTEN = ("answers", "answer_sentences", "answer_citations", "gaps", "notices")
 QUESTIONS = {
     "quoting": "How many passengers does the ferry Osprey carry?",
     "listing": "How many documents mention Osprey?",
@@ -130,10 +131,23 @@ def test_an_update_leaves_what_answers_quote_and_nothing_else(town: Town) -> Non
     (town.folder / "boat.md").write_text(BOAT.replace("Gribbleship Entity", "The Osprey boat"))
     assert add(town.kb, [str(town.folder)]).counts()["updated"] == 2
     assert QUOTED in town.everything()  # what an answer quoted, it keeps, and what it called it
-    left = town.everything(besides=ANSWERS)
+    left = town.everything(besides=WRITTEN)
     for words in (QUOTED, "zelkova", "Xylograph", "quixotic", "Memorandum", "Gribbleship"):
         assert words not in left
     assert verify(town.kb).problems == ()
+
+
+def test_an_answer_read_again_calls_its_source_by_its_new_title(town: Town) -> None:
+    news = NEWS.format(seals=SEALS).replace("Jabberseal returns", "Seals on the pier")
+    (town.folder / "news.xml").write_text(news)
+    with Wellread(town.kb.home, embedder=ReadableEmbedder()) as home:
+        home.add(str(town.folder))
+        told = home.ask(QUESTIONS["news"], session_id="again")
+        (again,) = home.kb.catalogue.sessions.turns("again", "", 5)
+    before, now = town.answers["news"], town.now("news")
+    assert now.text == before.text
+    for answer in (now, told, again):
+        assert {cited.title for cited in answer.citations} == {"Seals on the pier"}
 
 
 def test_a_report_of_research_points_to_the_same_stretches(town: Town) -> None:
@@ -178,7 +192,7 @@ def test_an_entry_of_a_feed_that_changed_leaves_its_title_and_text(town: Town) -
     (town.folder / "news.xml").write_text(news)
     sync(town.kb, [str(town.folder)])
     for words in ("Jabberseal", SEALS):
-        assert words not in town.everything(besides=ANSWERS)
+        assert words not in town.everything(besides=WRITTEN)
 
 
 def test_an_entry_of_a_feed_that_went_leaves_nothing_in_what_does_not_cite_it(town: Town) -> None:
@@ -253,22 +267,19 @@ def test_a_conversation_takes_everything_along_that_it_left(town: Town) -> None:
     assert remove_conversation(kb, known, "") is None
 
 
-@pytest.mark.parametrize("way", ["update", "sync", "remove"])
-def test_what_people_are_told_of_a_source_calls_it_by_no_former_title(town: Town, way: str) -> None:
+@pytest.mark.parametrize("way", ["sync", "remove"])
+def test_what_people_are_told_of_a_removed_source_does_not_name_it(town: Town, way: str) -> None:
     told = "“Is the Xylograph here?” has an answer now, from The yard, Xylograph Memorandum."
     town.kb.catalogue.notices.add("", "gap_closed", "ans_x", told)
     town.kb.catalogue.record_gap("Who?", "only “Xylograph Memorandum” is near")
     path = town.folder / "zanzibook.md"
-    if way == "update":
-        path.write_text(FERRY_NOW)
-    else:
-        path.unlink()
+    path.unlink()
     if way == "remove":
         remove_named(town.kb, "default", [str(path)])
     else:
         sync(town.kb, [str(town.folder)])
     (notice,) = town.kb.catalogue.notices.of("")
-    after = "Plain report" if way == "update" else "█████████ ██████████"
+    after = "█████████ ██████████"
     assert notice.text == told.replace("Xylograph Memorandum", after)
     reasons = [gap.reason for gap in town.kb.catalogue.gaps() if gap.question == "Who?"]
     assert reasons == [f"only “{after}” is near"]

@@ -89,7 +89,7 @@ def test_the_way_of_a_base(url: str, folder: Path, tmp_path: Path) -> None:
 def digests(kb: KnowledgeBase) -> dict[str, TableDigest]:
     """By table; what a base calls itself on a server is no part of an export."""
     with kb.catalogue.snapshot() as connection:
-        return {each.name: each for each in table_digests(connection) if each.name != "properties"}
+        return {each[0]: each for each in table_digests(connection) if each[0] != "properties"}
 
 
 def test_exported_and_imported_it_is_the_same_there_and_back(

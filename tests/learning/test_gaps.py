@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from anyio.from_thread import BlockingPortal
+from tests.store.made import change
 
 from wellread.ask.answer import answer, final
 from wellread.ask.deliver.reply import gap_kind
@@ -364,7 +365,8 @@ async def test_removed_words_go_from_gaps_with_the_vectors_made_of_them(kb: Know
     assert kb.catalogue.gap_ledger.vectors(kb.embedder.identity)
     kb.catalogue.gap_ledger.tried(1, f"still missing: {secret}", kb.catalogue.gaps()[0].created_at)
     kb.catalogue.notices.add("", "gap_closed", "ans_x", f"“{secret}” has an answer now")
-    kb.catalogue.forgetting.words([secret])
+    kb.catalogue.commit([change("secret", secret)])
+    kb.catalogue.remove_sources("main", ["secret"])
     (gap,) = kb.catalogue.gaps()
     told = (gap.question, gap.reason, gap.tried, kb.catalogue.notices.of("")[0].text)
     assert all("smugglers" not in text and "█" in text for text in told)

@@ -1,4 +1,4 @@
-"""Answers as rows: whatever stands in them comes back, titles go with their documents."""
+"""Answers as rows: whatever stands in them comes back, titles are those of their documents."""
 
 from __future__ import annotations
 
@@ -88,14 +88,25 @@ def everything(catalogue: Catalogue) -> str:
 
 @MANY
 @given(given_=answers())
-def test_titles_stay_as_they_were_and_leave_with_their_documents(
+def test_titles_are_those_of_the_documents_and_leave_with_them(
     catalogue: Catalogue, given_: Answer
 ) -> None:
     catalogue.commit([change(name, text_of(name), title=title) for name, title in TITLES.items()])
     catalogue.record_answer(given_)
     assert catalogue.answer("ans_rows") == given_
-    catalogue.commit([change(name, text_of(name), title=title) for name, title in NEW.items()])
-    assert catalogue.answer("ans_rows") == given_
+    url = "https://x.example/now"
+    catalogue.commit(
+        [change(name, text_of(name), title=title, url=url) for name, title in NEW.items()]
+    )
+    pairs = zip(given_.citations, NEW.values(), strict=True)
+    citations = tuple(
+        replace(cited, title=title, url=url, link=f"{url}#page=3") for cited, title in pairs
+    )
+    related = (replace(given_.related[0], title=NEW["third"], url=url),)
+    renamed = replace(given_, citations=citations, related=related)
+    assert catalogue.answer("ans_rows") == renamed
+    catalogue.sessions.rewrite(renamed, stale=False)
+    assert catalogue.answer("ans_rows") == renamed
     catalogue.remove_sources("main", [*TITLES])
     left = everything(catalogue)
     assert "Xylograph" not in left

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import update
-from tests.store.made import change, citation, known
+from tests.store.made import change, citation
 
 from wellread.codec import to_plain
 from wellread.store.catalogue import Catalogue
@@ -123,9 +123,7 @@ def test_what_was_quoted_of_an_older_version_goes_with_the_source(catalogue: Cat
     catalogue.record_answer(replace(answer(), citations=cited, notes=(SAID,)))
     catalogue.commit([change("seals", "Nobody counts them any more.")])
     catalogue.record_answer(replace(answer("ans_2"), citations=(), notes=(SAID,)))
-    before = catalogue.forgetting.texts([known("seals")])
     catalogue.remove_sources("main", ["seals"])
-    catalogue.forgetting.words(before)
     for name in ("ans_1", "ans_2"):
         kept = repr(catalogue.answer(name))
         assert "seal" not in kept
@@ -136,9 +134,10 @@ def test_a_removed_source_takes_its_words_out_of_the_answer(catalogue: Catalogue
     catalogue.record_answer(answer())
     catalogue.record_answer(replace(answer("ans_2"), citations=answer().citations[1:]))
     catalogue.remove_sources("main", ["ferry"])
-    assert stale(catalogue) == {"ans_1": True, "ans_2": False}
-    kept = catalogue.answer("ans_1")
+    assert stale(catalogue) == {"ans_1": True, "ans_2": True}
+    kept, quoting = catalogue.answer("ans_1"), catalogue.answer("ans_2")
     assert kept is not None
+    assert quoting is not None
     gone, stays = kept.citations
     told = (gone.quote, gone.title, gone.url, gone.link, gone.locator)
     assert told == ("", "(removed)", "", "", Locator(label=""))
@@ -146,7 +145,8 @@ def test_a_removed_source_takes_its_words_out_of_the_answer(catalogue: Catalogue
     assert kept.text == f"███ █████ ████ ██ █████ [1] {OTHER} [2]"
     for one in kept.sentences:
         assert one.span.of(kept.text) == one.text
-    assert catalogue.answer("ans_2") == replace(answer("ans_2"), citations=answer().citations[1:])
+    assert quoting.text.startswith("███ █████ ████ ██ ████")
+    assert quoting.citations == answer().citations[1:]
 
 
 def test_a_source_that_yields_no_more_counts_as_removed(catalogue: Catalogue) -> None:
@@ -242,12 +242,13 @@ def test_answers_are_looked_through_also_where_a_source_loses_a_document(
     assert "seal" not in repr(catalogue.answer("ans_2"))
 
 
-def test_answers_that_do_not_cite_it_can_forget_its_words_too(catalogue: Catalogue) -> None:
+def test_answers_that_do_not_cite_it_forget_its_words_too(catalogue: Catalogue) -> None:
+    catalogue.commit([change("seals", LONG)])
     told = replace(answer(), citations=(), suggestions=(SAID, "What else?"))
     catalogue.record_answer(told)
     catalogue.record_answer(replace(answer("ans_2"), citations=()))
     catalogue.record_gap(f"Why is it that {LONG}?", "nothing was found")
-    assert catalogue.forgetting.words([LONG]) == 1
+    catalogue.remove_sources("main", ["seals"])
     kept = catalogue.answer("ans_1")
     assert kept is not None
     assert "seal" not in repr(kept)

@@ -96,7 +96,7 @@ def test_a_cluster_that_stays_busy_is_told_as_passing(
 ) -> None:
     monkeypatch.setattr(passage_index, "LONGEST", 20.0)
     double.will_say("_bulk", *[(200, failed_items(a=(429, "full"), b=(429, "full")))] * 50)
-    with pytest.raises(StoreError, match="refused 2 of 2 rows") as caught:
+    with pytest.raises(StoreError, match=r"is overloaded .* full") as caught:
         opened(double.port).write(ROWS, None)
     assert caught.value.retryable
     assert 5 < sum(waited) <= 20
@@ -231,7 +231,7 @@ def test_an_address_is_read() -> None:
         ("opensearch+http://one?shards=0", "has shards=0"),
         ("opensearch+http://one?timeout=-1", "has timeout=-1"),
         ("opensearch+http://one?ca=/nowhere.pem", "has ca="),
-        ("opensearch+http://one?shard=1", "has the unknown option 'shard'"),
+        ("opensearch+http://one?shard=1", "has shard=1"),
         ("opensearch+http://ann:hush@one", "contains a password"),
     ],
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellread.store.catalogue.asking.answer_rows import BLANK, RemovedWords, map_strings
+from wellread.store.catalogue.asking.answer_removal import BLANK, RemovedWords, map_strings
 
 SOURCE = "The osprey nests on the old crane above berth seven. It left in May last year."
 

@@ -101,7 +101,7 @@ def test_a_session_is_renamed_and_keeps_its_title(catalogue: Catalogue) -> None:
 
 
 def found(catalogue: Catalogue, words: str, owner: str = "ann", **page: int) -> list[str]:
-    return [one.id for one in catalogue.sessions.search(owner, words, **page)]
+    return [one.id for one in catalogue.sessions.of(owner, words=words, **page)]
 
 
 def test_sessions_are_found_by_title_question_and_answer(catalogue: Catalogue) -> None:
@@ -203,7 +203,7 @@ def test_an_answer_does_not_name_what_was_removed(catalogue: Catalogue) -> None:
     assert not stored.stale  # it rests on none of them
 
 
-def test_the_former_title_of_a_changed_source_stays_until_it_is_removed(
+def test_the_former_title_of_a_changed_source_goes_with_it_too(
     catalogue: Catalogue,
 ) -> None:
     catalogue.commit(
@@ -212,7 +212,10 @@ def test_the_former_title_of_a_changed_source_stays_until_it_is_removed(
     given = declined(of("parrot", "Secret parrot"), of("harbour", "The harbour"))
     catalogue.record_answer(given)
     catalogue.commit([change("parrot", title="Another title")])
-    assert catalogue.answer(given.id) == given
+    found = catalogue.answer(given.id)
+    assert found is not None
+    assert found.text == given.text
+    assert [item.title for item in found.related] == ["Another title", "The harbour"]
     assert catalogue.forgetting.fresh_but_outdated() == []
     assert catalogue.forgetting.quoting_removed() == {}
     catalogue.remove_sources("main", ["parrot"])

@@ -198,11 +198,10 @@ def _remove(
     before = kb.catalogue.integrity.row_counts()
     documents = rows = 0
     for names in chunks(uris):
-        batch = kb.catalogue.forgetting.documents_of_sources(collection, names)
-        removed = _remove_batch(kb, batch, partial(kb.catalogue.remove_sources, collection, names))
+        removed = _remove_batch(kb, partial(kb.catalogue.remove_sources, collection, names))
         documents, rows = documents + removed[0], rows + removed[1]
     for batch in chunks(document_ids):
-        removed = _remove_batch(kb, batch, partial(kb.catalogue.remove_documents, batch))
+        removed = _remove_batch(kb, partial(kb.catalogue.remove_documents, batch))
         documents, rows = documents + removed[0], rows + removed[1]
     if drop_collection:
         with writing(kb):
@@ -229,19 +228,14 @@ def _remove(
     )
 
 
-def _remove_batch(
-    kb: KnowledgeBase, ids: Sequence[str], remove: Callable[[], list[VersionKey]]
-) -> tuple[int, int]:
+def _remove_batch(kb: KnowledgeBase, remove: Callable[[], list[VersionKey]]) -> tuple[int, int]:
     """Remove from the catalogue, which notes the rows, then from the index; return both counts."""
     with writing(kb):
         index = kb.live().index
         drop_noted(kb, index)
-        texts = kb.catalogue.forgetting.texts(ids)
-        titles = kb.catalogue.forgetting.titles(ids)
         versions = remove()
         rows = index.remove(versions)
         kb.catalogue.settle(versions)
-        kb.catalogue.forgetting.words(texts, titles)
     return len(versions), rows
 
 

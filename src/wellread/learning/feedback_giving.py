@@ -24,7 +24,6 @@ from wellread.errors import RequestError, UnknownNameError, WellreadError
 from wellread.identity import sentence_hash, tagged_hash, words_hash
 from wellread.kb import KnowledgeBase
 from wellread.library.recheck import stored_answer
-from wellread.store.catalogue.feedback_records import FeedbackMark
 from wellread.store.schema.stored_values import BetterCitation, Feedback, Score, SentenceRating
 from wellread.types import Span
 from wellread.values.answers import Answer
@@ -61,7 +60,6 @@ class RatingInput(_Input):
     explanation: Text = None
     harmful: bool | None = None
     content_issue: bool | None = None
-    source_fault: bool | None = None
     correction: Text = None
     citation: PlaceInput | None = None
 
@@ -262,7 +260,7 @@ def give_feedback(
         raise RequestError(
             "the feedback is empty", hint="give a score, a sentence, a comment or a correction"
         )
-    kb.catalogue.feedback.put(feedback, marks_of(feedback, answer))
+    kb.catalogue.feedback.put(feedback)
     _file_gap(kb, previous, feedback)
     return feedback
 
@@ -289,33 +287,6 @@ def is_empty(feedback: Feedback) -> bool:
     """Whether the feedback has no score, text, citation or rated sentence."""
     details = (feedback.comment, feedback.correction, feedback.citations, feedback.sentences)
     return feedback.score is None and not any(details)
-
-
-def marks_of(feedback: Feedback, answer: Answer) -> list[FeedbackMark]:
-    """The marks on sentences and sources that later answers take into account."""
-    documents = {key.id: key.document_id for key in answer.citations}
-    marks = [FeedbackMark(kind="up", key=key.document_id) for key in feedback.citations]
-    for rating in feedback.sentences:
-        if rating.harmful:
-            marks.append(FeedbackMark(kind="harmful", key=rating.content))
-        if rating.citation:
-            marks.append(FeedbackMark(kind="up", key=rating.citation.document_id))
-        if not _source_at_fault(rating) or rating.sentence >= len(answer.sentences):
-            continue
-        better = rating.citation.document_id if rating.citation else ""
-        cited = (documents.get(key) for key in answer.sentences[rating.sentence].citations)
-        marks += [
-            FeedbackMark(kind="down", key=source) for source in cited if source and source != better
-        ]
-    return list(dict.fromkeys(marks))
-
-
-def _source_at_fault(rating: SentenceRating) -> bool:
-    """Whether the expert blames the source of the sentence."""
-    if rating.source_fault is not None:
-        return rating.source_fault
-    bad = rating.content_issue or (rating.score is not None and rating.score < BAD_SCORE)
-    return bool(bad and rating.citation)
 
 
 def _file_gap(kb: KnowledgeBase, previous: Feedback | None, new: Feedback) -> None:

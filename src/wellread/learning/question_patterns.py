@@ -9,7 +9,7 @@ from datetime import datetime
 
 from wellread.identity import sentence_hash
 from wellread.kb import KnowledgeBase
-from wellread.store.catalogue.answer_figures import AskedQuestion, CitedTopic
+from wellread.store.catalogue.answer_figures import AskedQuestion, Taxonomy, TimeRange
 from wellread.text.parsed import parse
 from wellread.values.answers import NOBODY
 
@@ -62,19 +62,21 @@ def question_patterns(
     kb: KnowledgeBase, owner: str, since: datetime | None = None, until: datetime | None = None
 ) -> QuestionPatterns:
     """The patterns of one owner's questions between ``since`` and ``until``."""
-    counts = kb.catalogue.question_counts
-    return _patterns(counts.asked(owner, since, until), counts.topics(owner, since, until))
+    counts, within = kb.catalogue.question_counts, TimeRange(since=since, until=until)
+    return _patterns(counts.asked(owner, within), counts.topics(owner, within))
 
 
-def _patterns(questions: Sequence[AskedQuestion], topics: Sequence[CitedTopic]) -> QuestionPatterns:
+def _patterns(
+    questions: Sequence[AskedQuestion], topics: Iterable[tuple[str, str, Taxonomy]]
+) -> QuestionPatterns:
     unanswered = {item.id for item in questions if item.answered_by == NOBODY}
     collections: defaultdict[str, set[str]] = defaultdict(set)
     values: defaultdict[str, set[str]] = defaultdict(set)
-    for item in topics:
-        collections[item.collection].add(item.answer_id)
-        for dimension, dimension_values in item.taxonomy.items():
+    for answer_id, collection, taxonomy in topics:
+        collections[collection].add(answer_id)
+        for dimension, dimension_values in taxonomy.items():
             for value in dimension_values:
-                values[f"{dimension}: {value}"].add(item.answer_id)
+                values[f"{dimension}: {value}"].add(answer_id)
     types: defaultdict[str, set[str]] = defaultdict(set)
     for question in questions:
         types[question.type or "unknown"].add(question.id)

@@ -14,7 +14,7 @@ from typing import Literal
 
 from wellread.errors import UnknownNameError
 from wellread.kb import KnowledgeBase
-from wellread.store.catalogue.asking.answer_rows import BLANK
+from wellread.store.catalogue.asking.answer_removal import BLANK
 from wellread.store.schema.stored_values import StoredAnswer
 from wellread.text.parsed import parse
 from wellread.types import Document, DocumentFacts, Span

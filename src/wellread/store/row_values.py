@@ -9,15 +9,19 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wellread.errors import StoreError
-from wellread.store.base import IndexKey, IndexRow
-from wellread.types import Candidate, Span
+from wellread.identity import tagged_hash
+from wellread.store.base import Fingerprint, HeldRow, IndexKey, IndexRow
+from wellread.types import Candidate, Filters, Span
 
 Floats = NDArray[np.float32]
+COPIED = ("collection", "kind", "source_type", "language")
+LISTS = ("authors", "speakers", "taxonomy")
 
 
 def check_shape(vectors: Floats, rows: int, dimensions: int) -> None:
@@ -62,14 +66,48 @@ def edition(document_id: str, version: str) -> str:
     return json.dumps([document_id, version])
 
 
-def indexed_text(row: IndexRow) -> str:
-    """The text of a row that keyword search uses: its context and its text."""
-    return f"{row.context}\n{row.text}" if row.context else row.text
-
-
-def casefolded(names: Iterable[str]) -> list[str]:
-    """The names in case-folded form, for comparison."""
+def _casefolded(names: Iterable[str]) -> list[str]:
     return [name.casefold() for name in names]
+
+
+def index_fields(row: IndexRow) -> dict[str, Any]:
+    """The values to store of a row, by field; ``vector`` and moments have an engine's own form."""
+    return {
+        "passage_id": row.passage_id,
+        "document_id": row.document_id,
+        "edition": edition(row.document_id, row.version),
+        "key": pack(row),
+        **{name: getattr(row, name) for name in COPIED},
+        "authors": _casefolded(row.authors),
+        "speakers": _casefolded(row.speakers),
+        "taxonomy": list(row.taxonomy),
+        "published_at": utc(row.published_at) if row.published_at else None,
+        "search_text": f"{row.context}\n{row.text}" if row.context else row.text,
+    }
+
+
+def accepted_values(filters: Filters) -> list[tuple[str, list[str]]]:
+    """Pairs of a field and values: a row must have one of the values of every pair."""
+    dimensions: dict[str, list[str]] = {}
+    for dimension, value in filters.taxonomy:
+        dimensions.setdefault(dimension, []).append(f"{dimension}={value}")
+    pairs: list[tuple[str, list[str]]] = [
+        ("collection", list(filters.collections)),
+        ("kind", list(filters.kinds)),
+        ("document_id", list(filters.document_ids)),
+        ("source_type", list(filters.source_types)),
+        ("language", list(filters.languages)),
+        ("authors", _casefolded(filters.authors)),
+        ("speakers", _casefolded(filters.speakers)),
+        *(("taxonomy", values) for values in dimensions.values()),
+    ]
+    return [(name, values) for name, values in pairs if values]
+
+
+def index_id(fingerprint: Fingerprint) -> str:
+    """The part of an index's name that tells its fingerprint, the same on every machine."""
+    shape = (fingerprint.embedder, fingerprint.dimensions, fingerprint.chunking)
+    return tagged_hash("idx", *shape, fingerprint.schema).removeprefix("idx_")[:12]
 
 
 def utc(moment: datetime) -> datetime:
@@ -92,6 +130,11 @@ def to_index_key(key: str) -> IndexKey:
     """The index key that a packed key contains."""
     passage_id, document_id, version, _, _ = unpack(key)
     return IndexKey(passage_id=passage_id, document_id=document_id, version=version)
+
+
+def to_held_row(key: str, collection: str, text: str, vector: bool) -> HeldRow:
+    """A stored row for comparison with the catalogue, from its packed key and other fields."""
+    return HeldRow(*unpack(key), collection, text, vector)
 
 
 def ranked(keys: list[str], scores: list[float], limit: int) -> list[Candidate]:

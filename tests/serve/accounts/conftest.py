@@ -28,7 +28,7 @@ Visitor = Callable[..., AbstractAsyncContextManager[httpx.AsyncClient]]
 def _cheap(monkeypatch: pytest.MonkeyPatch) -> None:
     """Passwords cost next to nothing here; the default parameters are made for attackers."""
     monkeypatch.setattr(user_records, "_HASHER", PasswordHasher.from_parameters(CHEAPEST))
-    monkeypatch.setattr(user_records, "_unknown_user", {})
+    user_records._unknown_user_hash.cache_clear()
 
 
 @pytest.fixture

@@ -56,7 +56,7 @@ async def test_the_first_page_tells_and_forgets(
 ) -> None:
     http, kb = client
     assert TEXT in (await http.get("/")).text
-    [one] = kb.catalogue.notices.newest()
+    [one] = kb.catalogue.notices.of(None)
     headers = {"origin": "http://127.0.0.1"}
     done = await http.post("/notices/seen", data={"notice": [str(one.id)]}, headers=headers)
     assert done.status_code == 303

@@ -17,7 +17,6 @@ from wellread.identity import sentence_hash
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.serve.server.app import create_app
-from wellread.store.catalogue.feedback_records import FeedbackMark
 from wellread.store.schema.stored_values import Feedback, SentenceRating
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.llm import ScriptedModel
@@ -83,9 +82,7 @@ async def told(client: httpx.AsyncClient, **fields: Any) -> dict[str, Any]:
     return body
 
 
-async def judged(
-    kb: KnowledgeBase, question: str = ASKED, marks: tuple[FeedbackMark, ...] = (), **said: Any
-) -> str:
+async def judged(kb: KnowledgeBase, question: str = ASKED, **said: Any) -> str:
     """The id of a new answer that an expert said something about."""
     asked = Question(text=question, fresh=True)
     answered = await final(answer(kb, asked))
@@ -99,7 +96,7 @@ async def judged(
         updated_at=now,
         **said,
     )
-    kb.catalogue.feedback.put(given, marks)
+    kb.catalogue.feedback.put(given)
     return answered.id
 
 
@@ -140,8 +137,7 @@ async def test_a_model_that_writes_is_told_of_them_instead(filled: Path) -> None
 async def test_what_is_flagged_is_left_out(kb: KnowledgeBase) -> None:
     said = sentence_hash(KEPT)
     rating = SentenceRating(sentence=0, content=said, harmful=True)
-    marks = (FeedbackMark(kind="harmful", key=said),)
-    known = await judged(kb, TURNED, marks, sentences=(rating,))
+    known = await judged(kb, TURNED, sentences=(rating,))
     async with reaching(kb) as client:
         similar = (await told(client))["similar"]
     [one] = [each for each in similar if each["answerId"] == known]

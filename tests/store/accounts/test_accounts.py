@@ -61,19 +61,15 @@ def test_what_is_kept_of_secrets_is_a_hash(
 def test_a_hash_with_weaker_parameters_is_made_anew_at_the_next_sign_in(
     accounts: Accounts, ana: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stronger = PasswordHasher(time_cost=2, memory_cost=16, parallelism=1)
-    monkeypatch.setattr(user_records, "_HASHER", stronger)
     seen: list[bool] = []
-    real = user_records.needs_rehash
 
-    def looked(kept: str) -> bool:
-        seen.append(real(kept))
-        return seen[-1]
+    class Looking(PasswordHasher):
+        def check_needs_rehash(self, hash: str | bytes) -> bool:
+            seen.append(super().check_needs_rehash(hash))
+            return seen[-1]
 
-    monkeypatch.setattr(
-        "wellread.store.catalogue.accounts.user_records.needs_rehash",
-        looked,
-    )
+    stronger = Looking(time_cost=2, memory_cost=16, parallelism=1)
+    monkeypatch.setattr(user_records, "_HASHER", stronger)
     for _ in range(2):
         assert accounts.users.authenticate("ana", SECRET) == ana
     assert seen == [True, False]
@@ -90,7 +86,7 @@ def test_as_much_work_is_done_for_a_name_that_nobody_has(
             return super().verify(hash, password)
 
     monkeypatch.setattr(user_records, "_HASHER", Counting.from_parameters(CHEAPEST))
-    monkeypatch.setattr(user_records, "_unknown_user", {})
+    user_records._unknown_user_hash.cache_clear()
     for name in ("ana", "nobody"):
         accounts.users.authenticate(name, "wrong " + SECRET)
     assert len(verified) == 2

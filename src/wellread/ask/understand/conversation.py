@@ -24,7 +24,7 @@ from wellread.errors import SettingsError
 from wellread.identity import random_id
 from wellread.kb import KnowledgeBase
 from wellread.kb.seen_by import base_of
-from wellread.store.catalogue.asking.answer_rows import BLANK
+from wellread.store.catalogue.asking.answer_removal import BLANK
 from wellread.store.schema.stored_values import REMOVED
 from wellread.text.sentences import sentence_spans
 from wellread.values.answer_text import plain_text

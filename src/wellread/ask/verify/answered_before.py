@@ -25,7 +25,7 @@ from wellread.ask.verify.confidence import confidence_of_expert
 from wellread.ask.write.drafting import RawDraft
 from wellread.identity import sentence_hash
 from wellread.kb import KnowledgeBase
-from wellread.store.catalogue.asking.answer_rows import BLANK
+from wellread.store.catalogue.asking.answer_removal import BLANK
 from wellread.store.catalogue.feedback_records import places_quoted
 from wellread.store.schema.stored_values import BetterCitation
 from wellread.text.parsed import parse

@@ -62,7 +62,7 @@ SENTENCES = "now=verdict before reason sentence=text:line"
 RATED = "answer=answer_id:id given=updated_at:day score sentences:count question:line"
 FEEDBACK = """question answer=answer_id:id score By=by Comment=comment Should_say=correction
     Expired=expired"""
-RATINGS = "sentence:one score harmful content_issue source_fault explanation correction"
+RATINGS = "sentence:one score harmful content_issue explanation correction"
 NOTICES = "on=created_at:day for=owner what=text"
 
 
@@ -82,7 +82,7 @@ def list_answers(
     with terminal.open() as kb:
         sessions_, owner = kb.catalogue.sessions, kb.asker.owner
         if sessions or query:
-            conversations = sessions_.search(owner, query, limit)
+            conversations = sessions_.of(owner, limit, words=query)
             terminal.show_rows(conversations, SESSIONS, none="There are no sessions yet.")
         else:
             newest = sessions_.answers(owner, limit)

@@ -183,7 +183,7 @@ def collections(context: typer.Context) -> None:
     terminal = terminal_of(context)
     with terminal.open_current() as kb:
         body = holdings_body(kb)
-        waiting = len(kb.catalogue.notices.newest(limit=100))
+        waiting = len(kb.catalogue.notices.of(None))
     if terminal.json:
         facts = json_of(body)
         items = facts.pop("collections")

@@ -196,7 +196,7 @@ def sessions(
     offset: Offset = 0,
 ) -> SessionsBody:
     """List conversations that contain all words of ``query``, most recently used first."""
-    matches = kb.catalogue.sessions.search(kb.asker.owner, query, limit, offset)
+    matches = kb.catalogue.sessions.of(kb.asker.owner, limit, offset, query)
     return SessionsBody(sessions=tuple(matches))
 
 
@@ -272,7 +272,6 @@ class SentenceRequest(StrictModel):
     explanation: StrictStr | None = None
     harmful: StrictBool | None = None
     content_issue: StrictBool | None = Field(default=None, alias="contentIssue")
-    source_fault: StrictBool | None = Field(default=None, alias="sourceFault")
     correction: StrictStr | None = None
     citation: CitationRequest | None = None
 

@@ -361,9 +361,6 @@ def notices_body(kb: KnowledgeBase, *, every: bool = False, limit: int = 100) ->
     imported.
     """
     records, asker = kb.catalogue.notices, kb.asker
-    notices = (
-        records.newest(unseen=not every, limit=limit)
-        if asker == LOCAL
-        else records.of(asker.owner, unseen=not every, limit=limit)
-    )
+    owner = None if asker == LOCAL else asker.owner
+    notices = records.of(owner, unseen=not every, limit=limit)
     return NoticesBody(notices=tuple(notices))

@@ -13,10 +13,11 @@ from datetime import UTC, datetime
 from itertools import groupby
 from typing import Any, Literal
 
-from sqlalchemy import ColumnElement, Connection, String, case, func, literal_column, or_, select
+from sqlalchemy import ColumnElement, String, case, func, literal_column, or_, select, text
 
 from wellread.store.catalogue.asking.answer_rows import NAMED
 from wellread.store.catalogue.documents.lookup import property_of, put_properties
+from wellread.store.catalogue.run_logs import usage_totals
 from wellread.store.schema.database import CataloguePart, rows_to_values
 from wellread.store.schema.stored_values import (
     AnswersPerPeriod,
@@ -40,9 +41,11 @@ from wellread.store.schema.tables import (
 from wellread.values.answers import NOBODY, VerdictName
 
 Unit = Literal["hour", "day"]
+Taxonomy = Mapping[str, Sequence[str]]
 PERCENTILES = (0.5, 0.9, 0.95, 0.99)
 # How to cut a timestamp to its hour or day: number of characters (SQLite), format (PostgreSQL).
 _SHAPES: dict[Unit, tuple[int, str]] = {"hour": (13, "YYYY-MM-DD HH24"), "day": (10, "YYYY-MM-DD")}
+_CALLED = ("purpose", "provider", "model")
 _FACTS = answer_facts.c
 _UNANSWERED = _FACTS.gap
 _ANSWERED = (_FACTS.answered_by != NOBODY) & ~_FACTS.gap
@@ -150,19 +153,9 @@ class AnswerFigures(CataloguePart):
 
     def calls(self, within: TimeRange) -> list[ModelUsageTotal]:
         """The model calls in the period, by purpose and model, most expensive first."""
-        called = provider_calls.c
-        groups = (called.purpose, called.provider, called.model)
-        cost = func.sum(called.cost).label("cost")
-        summed = ("input_tokens", "output_tokens", "seconds")
-        columns = (
-            *groups,
-            func.count().label("calls"),
-            _total(_as_int(called.error != ""), "failed"),
-            *(func.sum(called[name]).label(name) for name in summed),
-            cost,
-        )
-        statement = select(*columns).where(*within.of(called.at)).group_by(*groups)
-        return rows_to_values(ModelUsageTotal, self._rows(statement.order_by(cost.desc(), *groups)))
+        statement = usage_totals(*within.of(provider_calls.c.at))
+        order = (text("cost DESC"), *(provider_calls.c[name] for name in _CALLED))
+        return rows_to_values(ModelUsageTotal, self._rows(statement.order_by(*order)))
 
     def first(self) -> datetime | None:
         """The time of the oldest stored answer; None when there is none."""
@@ -226,61 +219,37 @@ class AskedQuestion:
     type: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CitedTopic:
-    """The collection and taxonomy of a document that an answer cites."""
-
-    answer_id: str
-    collection: str
-    taxonomy: Mapping[str, Sequence[str]]
-
-
 class QuestionCounts(CataloguePart):
     """Questions of one owner, without those that the system repeated by itself."""
 
-    def asked(
-        self, owner: str, since: datetime | None, until: datetime | None
-    ) -> list[AskedQuestion]:
+    def asked(self, owner: str, within: TimeRange) -> list[AskedQuestion]:
         """The questions of the owner in the period, oldest first."""
-        names = ("id", "question", "created_at", "answered_by", "type")
-        statement = select(*(answers.c[name] for name in names))
-        within = _within(since, until)
-        order = (answers.c.created_at, answers.c.id)
-        rows = self._rows(statement.where(*_of(owner), *within).order_by(*order))
+        statement = select(*(answers.c[name] for name in AskedQuestion.__dataclass_fields__))
+        asked = statement.where(*_asked(owner, within))
+        rows = self._rows(asked.order_by(answers.c.created_at, answers.c.id))
         return rows_to_values(AskedQuestion, rows)
 
-    def topics(
-        self, owner: str, since: datetime | None, until: datetime | None
-    ) -> list[CitedTopic]:
-        """The collection and taxonomy of each document that the owner's answers cite.
+    def topics(self, owner: str, within: TimeRange) -> list[tuple[str, str, Taxonomy]]:
+        """Answer id, collection and taxonomy of each document that the owner's answers cite.
 
         For an unanswered question these are the documents nearest to it.
         """
         cited = (
             select(answer_citations.c.answer_id, answer_citations.c.document_id)
             .join(answers, answers.c.id == answer_citations.c.answer_id)
-            .where(*_of(owner), *_within(since, until))
+            .where(*_asked(owner, within))
             .where(or_(answer_citations.c.version != NAMED, answers.c.answered_by == NOBODY))
             .distinct()  # here, since PostgreSQL cannot compare the JSON columns below
             .subquery()
         )
         columns = (cited.c.answer_id, documents.c.collection, documents.c.taxonomy)
         statement = select(*columns).join(documents, documents.c.id == cited.c.document_id)
-        return [
-            CitedTopic(
-                answer_id=row.answer_id, collection=row.collection, taxonomy=row.taxonomy or {}
-            )
-            for row in self._rows(statement)
-        ]
+        return [(row[0], row[1], row[2] or {}) for row in self._rows(statement)]
 
 
-def _of(owner: str) -> tuple[ColumnElement[bool], ...]:
-    return (answers.c.owner == owner, answers.c.session_id != "")
-
-
-def _within(since: datetime | None, until: datetime | None) -> list[ColumnElement[bool]]:
-    at = answers.c.created_at
-    return [*([at >= since] if since else []), *([at <= until] if until else [])]
+def _asked(owner: str, within: TimeRange) -> list[ColumnElement[bool]]:
+    is_asked = [answers.c.owner == owner, answers.c.session_id != ""]
+    return is_asked + within.of(answers.c.created_at)
 
 
 _COUNTERS = "metric_counters"  # key to [last reported sum, total of all decreases before]
@@ -295,18 +264,13 @@ class CounterRecords(CataloguePart):
     def monotonic(self, sums: Mapping[str, float]) -> dict[str, float]:
         """Each sum plus all its earlier decreases; includes counters that no longer occur."""
         with self._database.read() as connection:
-            stored = _stored_counters(connection)
+            stored: Counters = property_of(connection, _COUNTERS) or {}
             counters = _update_counters(stored, sums)
         if counters != stored:
             with self._database.write() as connection:
-                counters = _update_counters(_stored_counters(connection), sums)
+                counters = _update_counters(property_of(connection, _COUNTERS) or {}, sums)
                 put_properties(connection, {_COUNTERS: counters})
         return {key: current + lost for key, (current, lost) in counters.items()}
-
-
-def _stored_counters(connection: Connection) -> Counters:
-    counters: Counters = property_of(connection, _COUNTERS) or {}
-    return counters
 
 
 def _update_counters(stored: Counters, sums: Mapping[str, float]) -> Counters:

@@ -33,12 +33,8 @@ from sqlalchemy.schema import CreateColumn
 from wellread.codec import from_plain
 from wellread.errors import StoreError
 from wellread.store.catalogue.asking.answer_records import current_record
-from wellread.store.catalogue.asking.answer_rows import (
-    BLANK,
-    AnswerRecord,
-    read_records,
-    rewrite_rows,
-)
+from wellread.store.catalogue.asking.answer_removal import BLANK
+from wellread.store.catalogue.asking.answer_rows import AnswerRecord, read_records, rewrite_rows
 from wellread.store.catalogue.asking.research_records import stored_report
 from wellread.store.catalogue.documents.lookup import VALUES
 from wellread.store.catalogue.documents.name_records import write_names

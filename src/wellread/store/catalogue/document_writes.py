@@ -13,7 +13,6 @@ from wellread.codec import marks_to_blob, to_plain
 from wellread.errors import StoreError
 from wellread.identity import document_id, facts_of, version_of
 from wellread.store.catalogue.asking import answer_records, answer_removal
-from wellread.store.catalogue.asking.answer_rows import RemovedWords
 from wellread.store.catalogue.asking.research_records import delete_runs_reading
 from wellread.store.catalogue.documents import collection_records, reindexing
 from wellread.store.catalogue.documents.collection_records import documents_of_sources
@@ -21,9 +20,7 @@ from wellread.store.catalogue.documents.entity_nodes import forget_described
 from wellread.store.catalogue.documents.lookup import COPIED, live_hashes, passage_row
 from wellread.store.catalogue.documents.name_records import name_keys, name_rows
 from wellread.store.catalogue.documents.story_records import mark_dirty
-from wellread.store.catalogue.feedback_records import redact_feedback
-from wellread.store.catalogue.forgetting import redact_words
-from wellread.store.catalogue.gap_records import rename_in_gaps
+from wellread.store.catalogue.forgetting import redact_everywhere
 from wellread.store.schema import tables
 from wellread.store.schema.database import chunks
 from wellread.store.schema.stored_values import (
@@ -94,18 +91,12 @@ def _replace(connection: Connection, changes: Sequence[SourceChange]) -> None:
     collection_records.touch(connection, (row["collection"] for row, _ in rows.values()))
     changed = [changed_id for changed_id, old in before.items() if old != now_live[changed_id]]
     mark_dirty(connection, changed)
-    titles = answer_removal.titles_of(connection, changed)
-    removed = RemovedWords(answer_removal.stored_texts(connection, removed_versions))
-    gone_titles = set(answer_removal.titles_of(connection, removed_versions).values())
     _clear(connection, before, CONTENT)
     _clear(connection, outdated, MENTIONS)
     _write_rows(connection, rows, before)
     answer_records.mark_stale(connection, outdated)
     answer_records.refresh_figures(connection, changed)
-    _rename_titles(connection, {key: (old, rows[key][0]["title"]) for key, old in titles.items()})
     delete_documents(connection, removed_versions)
-    if removed_versions:
-        redact_words(connection, removed, gone_titles)
     collection_records.record_sources(connection, [change.record for change in changes])
     reindexing.settle(connection, [(key, new[0]) for key, new in now_live.items()])
     reindexing.plan_removals(connection, replaced)
@@ -114,13 +105,6 @@ def _replace(connection: Connection, changes: Sequence[SourceChange]) -> None:
     if before:
         reindexing.note_deletion(connection)
     _add_pending(connection, rows)
-
-
-def _rename_titles(connection: Connection, titles_by_id: Mapping[str, tuple[str, str]]) -> None:
-    """Replace titles in texts that name documents; ``titles_by_id``: id to old and new title."""
-    titles = {old: new for old, new in titles_by_id.values() if old.strip() and old != new}
-    if titles:
-        rename_in_gaps(connection, titles)
 
 
 def _add_pending(connection: Connection, rows: Mapping[str, tuple[Row, DocumentChange]]) -> None:
@@ -133,11 +117,13 @@ def _add_pending(connection: Connection, rows: Mapping[str, tuple[Row, DocumentC
 
 
 def delete_documents(connection: Connection, versions: dict[str, str]) -> None:
-    """Delete documents with their dependent rows; plan the removal of their index rows."""
+    """Delete documents with their dependent rows, and redact them everywhere else.
+
+    The removal of their index rows is planned.
+    """
     if not versions:
         return
-    cited = answer_removal.cited_documents(connection, versions)
-    removed = RemovedWords(answer_removal.stored_texts(connection, cited))
+    removed = answer_removal.RemovedWords(answer_removal.stored_texts(connection, versions))
     titles = answer_removal.titles_of(connection, versions)
     forget_described(connection, versions)
     mark_dirty(connection, versions)
@@ -146,8 +132,7 @@ def delete_documents(connection: Connection, versions: dict[str, str]) -> None:
         connection.execute(delete(tables.documents).where(tables.documents.c.id.in_(ids)))
         _blank_staged(connection, ids)
     reindexing.plan_removals(connection, list(versions.items()))
-    answer_removal.redact_documents(connection, removed, titles)
-    redact_feedback(connection, removed)
+    redact_everywhere(connection, removed, titles)
     delete_runs_reading(connection, versions)
     reindexing.note_deletion(connection)
 

@@ -14,14 +14,15 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any
 
 from sqlalchemy import Connection, delete, func, insert, select, update
 
 from wellread.codec import from_plain, to_plain
 from wellread.identity import sentence_hash, words_hash
 from wellread.store.catalogue.asking.answer_records import find_answer
-from wellread.store.catalogue.asking.answer_rows import RemovedWords, map_strings, read_answers
+from wellread.store.catalogue.asking.answer_removal import RemovedWords, map_strings
+from wellread.store.catalogue.asking.answer_rows import read_answers
 from wellread.store.catalogue.documents.lookup import (
     live_versions,
     property_of,
@@ -29,22 +30,14 @@ from wellread.store.catalogue.documents.lookup import (
     whole_texts,
 )
 from wellread.store.catalogue.gap_records import record_gap
-from wellread.store.schema.database import CataloguePart
+from wellread.store.schema.database import CataloguePart, rows_to_values
 from wellread.store.schema.stored_values import BetterCitation, Feedback
 from wellread.store.schema.tables import answers, feedback, feedback_marks, notices
 from wellread.types import Span
 from wellread.values.answers import Answer
 
-MarkKind = Literal["harmful", "down", "up"]
 _COLUMNS = ("id", "answer_id", "author", "question", "created_at", "updated_at", "score", "expired")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FeedbackMark:
-    """A rating of a sentence (``key``: its hash) or of a source (``key``: its document's id)."""
-
-    kind: MarkKind
-    key: str
+_HARMFUL = "harmful"  # the kind of mark of a flagged sentence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +56,7 @@ class RatedQuestion:
 class FeedbackRecords(CataloguePart):
     """All feedback of the knowledge base."""
 
-    def put(self, entry: Feedback, marks: Sequence[FeedbackMark] = ()) -> None:
+    def put(self, entry: Feedback) -> None:
         """Store feedback, replacing the same author's feedback on the same answer."""
         body = to_plain(entry)
         facts = {name: getattr(entry, name) for name in _COLUMNS}
@@ -75,18 +68,14 @@ class FeedbackRecords(CataloguePart):
             connection.execute(delete(feedback).where(*is_same))
             row = {**facts, "body": body, "vector": b"", "embedder": ""}
             connection.execute(insert(feedback), row)
+            harmful = (rating.content for rating in entry.sentences if rating.harmful)
             rows = [
-                {"feedback_id": entry.id, "ordinal": place, "kind": mark.kind, "key": mark.key}
-                for place, mark in enumerate(dict.fromkeys(marks))
+                {"feedback_id": entry.id, "ordinal": place, "kind": _HARMFUL, "key": content}
+                for place, content in enumerate(dict.fromkeys(harmful))
             ]
             if rows:
                 connection.execute(insert(feedback_marks), rows)
             note_change(connection)
-
-    def get(self, feedback_id: str) -> Feedback | None:
-        """The feedback with this id, or None."""
-        matches = self._read(feedback.c.id == feedback_id)
-        return matches[0] if matches else None
 
     def answer(self, answer_id: str) -> Answer | None:
         """The answer with this id, or None; for reading feedback together with its answer."""
@@ -133,13 +122,8 @@ class FeedbackRecords(CataloguePart):
 
     def harmful_hashes(self) -> dict[str, set[str]]:
         """Author to the hashes of the sentences that the author flagged as harmful."""
-        statement = (
-            select(feedback.c.author, feedback_marks.c.key)
-            .join_from(feedback_marks, feedback)
-            .where(feedback_marks.c.kind == "harmful")
-        )
         hashes: dict[str, set[str]] = {}
-        for row in self._rows(statement):
+        for row in self._rows(_FLAGGED):
             hashes.setdefault(row.author, set()).add(row.key)
         return hashes
 
@@ -148,30 +132,23 @@ class FeedbackRecords(CataloguePart):
 
         A sentence is empty when the answer has lost it because its source was removed.
         """
-        statement = (
-            select(feedback.c.author, feedback_marks.c.key, feedback.c.answer_id)
-            .join_from(feedback_marks, feedback)
-            .where(feedback_marks.c.kind == "harmful")
-        )
-        by_author: dict[str, dict[str, str]] = {}
         with self._database.read() as connection:
-            rows = connection.execute(statement).all()
+            rows = connection.execute(_FLAGGED).all()
             answers_by_id = read_answers(connection, {row.answer_id for row in rows})
+        by_author: dict[str, dict[str, str]] = {}
         for row in rows:
-            sentences = by_author.setdefault(row.author, {})
             texts = (sentence.text for sentence in answers_by_id[row.answer_id].sentences)
-            text_found = next((text for text in texts if sentence_hash(text) == row.key), "")
-            sentences[row.key] = sentences.get(row.key) or text_found
+            flagged = next((text for text in texts if sentence_hash(text) == row.key), "")
+            sentences = by_author.setdefault(row.author, {})
+            sentences[row.key] = sentences.get(row.key) or flagged
         return by_author
 
     def questions(self) -> list[RatedQuestion]:
         """All questions with feedback on their answers."""
         names = ("answer_id", "question", "score", "expired", "vector", "embedder")
-        statement = select(feedback.c.id, *(feedback.c[name] for name in names))
-        return [
-            RatedQuestion(feedback_id=row.id, **{name: getattr(row, name) for name in names})
-            for row in self._rows(statement.order_by(feedback.c.id))
-        ]
+        columns = (feedback.c.id.label("feedback_id"), *(feedback.c[name] for name in names))
+        rows = self._rows(select(*columns).order_by(feedback.c.id))
+        return rows_to_values(RatedQuestion, rows)
 
     def store_vectors(self, vectors: dict[str, bytes], embedder: str) -> None:
         """Store the embeddings of questions: feedback id to vector bytes."""
@@ -186,6 +163,13 @@ class FeedbackRecords(CataloguePart):
         order = (feedback.c.created_at, feedback.c.id)
         statement = select(*columns).where(*conditions).order_by(*order).limit(limit).offset(offset)
         return [feedback_of(row) for row in self._rows(statement)]
+
+
+_FLAGGED = (
+    select(feedback.c.author, feedback_marks.c.key, feedback.c.answer_id)
+    .join_from(feedback_marks, feedback)
+    .where(feedback_marks.c.kind == _HARMFUL)
+)
 
 
 def feedback_of(row: Any) -> Feedback:
@@ -250,7 +234,7 @@ class Expiry(CataloguePart):
                 else _relocate(connection, place, live.get(place.document_id))
                 for place in places
             ]
-        return [None if isinstance(place, _LostPlace) else place for place in moved_places]
+        return [None if isinstance(place, str) else place for place in moved_places]
 
 
 def corrects(entry: Feedback) -> bool:
@@ -287,13 +271,6 @@ def supporting_places(entry: Feedback, answer: Answer | None) -> list[BetterCita
 # --- moving citations ------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _LostPlace:
-    """The reason why a place no longer exists, as a phrase."""
-
-    why: str
-
-
 def _settle(connection: Connection, entry: Feedback) -> Feedback:
     own = places_given(entry)
     answer = None if own else find_answer(connection, entry.answer_id)
@@ -304,8 +281,8 @@ def _settle(connection: Connection, entry: Feedback) -> Feedback:
         if live.get(place.document_id) == place.version:
             continue
         moved_place = _relocate(connection, place, live.get(place.document_id))
-        if isinstance(moved_place, _LostPlace):
-            return replace(entry, expired=moved_place.why)
+        if isinstance(moved_place, str):
+            return replace(entry, expired=moved_place)
         new[place] = moved_place
     if not own:
         return entry
@@ -321,16 +298,16 @@ def _settle(connection: Connection, entry: Feedback) -> Feedback:
 
 def _relocate(
     connection: Connection, place: BetterCitation, version: str | None
-) -> BetterCitation | _LostPlace:
+) -> BetterCitation | str:
     """The place in the live version, or the reason why its words are missing."""
     if version is None:
-        return _LostPlace("a source that it cites was removed")
+        return "a source that it cites was removed"
     document_id = place.document_id
     span = find_words(whole_texts(connection, [document_id]).get(document_id, ""), place)
     if span is None:
         # Without the title, which would remain here if the document were removed later.
         day = datetime.now(UTC).date().isoformat()
-        return _LostPlace(f"the words that it cites are no longer in their source (noticed {day})")
+        return f"the words that it cites are no longer in their source (noticed {day})"
     return replace(place, version=version, span=span)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import Connection, delete, exists, func, select, update
@@ -10,28 +10,18 @@ from sqlalchemy import Connection, delete, exists, func, select, update
 from wellread.errors import RequestError
 from wellread.store.catalogue.accounts.user_records import check_admin_left
 from wellread.store.catalogue.asking.answer_removal import (
-    forget_conversation,
-    forget_questions,
-    quoting_removed,
-    redact_removed,
-    redact_uncited,
-    stored_texts,
-    titles_of,
-)
-from wellread.store.catalogue.asking.answer_rows import (
-    NAMED,
     RemovedWords,
-    forget_cached,
-    forget_collection,
-    plain_answer,
-    read_records,
-    redact,
+    delete_answers,
+    quoting_removed,
+    redact_answers,
+    stored_texts,
 )
+from wellread.store.catalogue.asking.answer_rows import NAMED, forget_cached, forget_collection
 from wellread.store.catalogue.documents.collection_records import documents_of_sources, touch
 from wellread.store.catalogue.documents.lookup import VALUES
 from wellread.store.catalogue.documents.reindexing import DELETED, note_deletion
 from wellread.store.catalogue.feedback_records import note_change, redact_feedback
-from wellread.store.catalogue.gap_records import redact_gaps, rename_in_gaps
+from wellread.store.catalogue.gap_records import redact_gaps
 from wellread.store.schema.database import CataloguePart, chunks, reading, rows_in
 from wellread.store.schema.stored_values import REMOVED
 from wellread.store.schema.tables import (
@@ -55,20 +45,16 @@ from wellread.store.schema.tables import (
 )
 
 
-def redact_words(
-    connection: Connection, removed: RemovedWords, titles: Collection[str] = ()
-) -> int:
-    """Redact quotations and titles in answers and gaps that do not cite the removed documents.
-
-    Return the number of answers that contained a quotation.
-    """
+def redact_everywhere(
+    connection: Connection, removed: RemovedWords, gone: Mapping[str, str]
+) -> None:
+    """Redact removed documents (id to title) in answers, feedback, gaps and notices."""
     statement = select(documents.c.title).where(documents.c.title.in_(VALUES))
-    lost = set(titles).difference(row.title for row in rows_in(connection, statement, titles))
-    if lost:
-        rename_in_gaps(connection, {title: redact(title) for title in lost})
-    if removed:
-        redact_gaps(connection, removed)
-    return redact_uncited(connection, removed, lost) if removed or lost else 0
+    remaining = {row.title for row in rows_in(connection, statement, gone.values())}
+    titles = set(gone.values()) - remaining
+    redact_answers(connection, removed, gone, titles)
+    redact_feedback(connection, removed)
+    redact_gaps(connection, removed, titles)
 
 
 class Forgetting(CataloguePart):
@@ -80,23 +66,6 @@ class Forgetting(CataloguePart):
         """The texts of documents, and the quotations of their older versions in answers."""
         with self._database.read() as connection:
             return list(stored_texts(connection, document_ids))
-
-    def titles(self, document_ids: Collection[str]) -> set[str]:
-        """The titles of documents."""
-        with self._database.read() as connection:
-            return set(titles_of(connection, document_ids).values())
-
-    def words(self, texts: Iterable[str], titles: Collection[str] = ()) -> int:
-        """Redact quotations of removed texts, and ``titles`` of removed documents.
-
-        Return the number of answers that contained a quotation.
-
-        Deleting a document redacts the answers that cite it; this method redacts all others.
-        """
-        removed = RemovedWords(texts)
-        with self._database.write() as connection:
-            redact_feedback(connection, removed)
-            return redact_words(connection, removed, titles)
 
     # --- collections ---
 
@@ -160,10 +129,12 @@ class Forgetting(CataloguePart):
     quoting_removed = reading(quoting_removed)
 
     def forget_quotes(self) -> None:
-        """Redact the quotations of removed documents in answers that cite them."""
-        for answer_id, lost in self.quoting_removed().items():
-            with self._database.write() as connection:
-                redact_feedback(connection, redact_removed(connection, answer_id, lost))
+        """Redact the documents that were removed but are still quoted by answers."""
+        ids = {document_id for lost in self.quoting_removed().values() for document_id in lost}
+        quotes = select(answer_citations.c.quote).where(answer_citations.c.document_id.in_(VALUES))
+        with self._database.write() as connection:
+            removed = RemovedWords(row.quote for row in rows_in(connection, quotes, ids))
+            redact_everywhere(connection, removed, dict.fromkeys(ids, ""))
 
     # --- bytes ---
 
@@ -218,9 +189,11 @@ class AccountForgetting(CataloguePart):
             name = connection.execute(select(users.c.name).where(users.c.id == user_id)).scalar()
             texts = [*_written_texts(connection, user_id), name or ""]
             _delete_account(connection, user_id)
-            answer_count = _forget_answers(connection, user_id)
-            is_owner = delete(sessions).where(sessions.c.owner == user_id)
-            conversations = connection.execute(is_owner).rowcount
+            is_owner = select(answers.c.id).where(answers.c.owner == user_id)
+            answer_ids = connection.execute(is_owner).scalars().all()
+            delete_answers(connection, user_id, answer_ids)
+            statement = delete(sessions).where(sessions.c.owner == user_id)
+            conversations = connection.execute(statement).rowcount
             statement = delete(feedback).where(feedback.c.author == user_id)
             ratings = connection.execute(statement).rowcount
             for table in (research_runs, gaps, notices, preferences):
@@ -230,7 +203,7 @@ class AccountForgetting(CataloguePart):
             note_deletion(connection)
         self._database.forget_deleted()
         return ForgottenUser(
-            answers=answer_count,
+            answers=len(answer_ids),
             conversations=conversations,
             feedback=ratings,
             entries=entries,
@@ -252,20 +225,6 @@ def _written_texts(connection: Connection, user_id: str) -> Sequence[str]:
     for body in connection.execute(bodies).scalars():
         texts += [str(body.get(name) or "") for name in ("comment", "correction")]
     return texts
-
-
-def _forget_answers(connection: Connection, user_id: str) -> int:
-    ids = connection.execute(select(answers.c.id).where(answers.c.owner == user_id)).scalars().all()
-    bodies = [plain_answer(record) for record in read_records(connection, ids).values()]
-    by_session: dict[str, list[str]] = {}
-    for body in bodies:
-        by_session.setdefault(body["session_id"], []).append(body["id"])
-    for session_id, answer_ids in by_session.items():
-        forget_conversation(connection, session_id, user_id, answer_ids)
-    for batch in chunks(ids):
-        connection.execute(delete(answers).where(answers.c.id.in_(batch)))
-    forget_questions(connection, bodies)
-    return len(bodies)
 
 
 def _redact_log(connection: Connection, user_id: str) -> int:

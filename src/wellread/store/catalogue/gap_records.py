@@ -6,7 +6,7 @@ closed gap is reopened when it is filed again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import fields
 from datetime import UTC, datetime
 from typing import Any, TypedDict, Unpack
@@ -16,12 +16,11 @@ from sqlalchemy import Connection, func, insert, or_, select, update
 from wellread.codec import storable
 from wellread.identity import sentence_hash, tagged_hash
 from wellread.store.catalogue.asking.answer_records import record_answer
-from wellread.store.catalogue.asking.answer_removal import GAP_CLOSED
-from wellread.store.catalogue.asking.answer_rows import (
+from wellread.store.catalogue.asking.answer_removal import (
+    GAP_CLOSED,
     RemovedWords,
-    any_title_replacer,
     map_strings,
-    title_replacer,
+    title_redactor,
 )
 from wellread.store.catalogue.documents.lookup import property_of, put_properties
 from wellread.store.catalogue.documents.reindexing import note_deletion
@@ -92,13 +91,8 @@ class GapLedger(CataloguePart):
 
     def of(self, ids: Iterable[int]) -> list[Gap]:
         """The gaps with these ids, ordered by id."""
-        with self._database.read() as connection:
-            matches = [
-                item
-                for batch in chunks(ids)
-                for item in _gaps(connection.execute(select(*FACTS).where(gaps.c.id.in_(batch))))
-            ]
-        return sorted(matches, key=lambda gap: gap.id)
+        matches = select(*FACTS).where(gaps.c.id.in_(list(ids))).order_by(gaps.c.id)
+        return _gaps(self._rows(matches))
 
     def waiting(self) -> list[Gap]:
         """The gaps that are not closed, most often asked first."""
@@ -207,51 +201,35 @@ def _gaps(rows: Iterable[Any]) -> list[Gap]:
 TITLES_MARK = ", from "  # in a GAP_CLOSED notice, precedes the titles of the cited documents
 
 
-def redact_gaps(connection: Connection, removed: RemovedWords) -> None:
-    """Remove quotations of removed texts from gaps and their notices, and the gaps' vectors."""
-    changed = False
+def redact_gaps(connection: Connection, removed: RemovedWords, titles: Collection[str]) -> None:
+    """Redact quotations and titles of removed documents in gaps and the notices about them.
+
+    The question, and what repeats a title in it, are the user's own words, so they keep the title.
+    A gap whose question changes loses its vector.
+    """
+    if not removed and not titles:
+        return
+    black, black_names = title_redactor(titles), title_redactor((), titles)
     for gap in connection.execute(select(gaps)).all():
+        own = str if black(gap.question) != gap.question else black
         new = {
             "question": removed.redact(gap.question),
-            "reason": removed.redact(gap.reason),
-            "tried": removed.redact(gap.tried),
+            "reason": own(removed.redact(gap.reason)),
+            "tried": own(removed.redact(gap.tried)),
             "limits": map_strings(gap.limits, removed.redact),
         }
         if any(getattr(gap, name) != value for name, value in new.items()):
             key = gap_key(new["question"], gap.scope, new["limits"], gap.owner)
-            gone = {"vector": None, "embedder": "", "key": key}
-            connection.execute(update(gaps).where(gaps.c.id == gap.id).values(**new, **gone))
-            changed = True
-    statement = select(notices.c.id, notices.c.text).where(notices.c.kind == GAP_CLOSED)
-    for row in connection.execute(statement).all():
-        text = removed.redact(row.text)
-        if text != row.text:
-            is_notice = notices.c.id == row.id
-            connection.execute(update(notices).where(is_notice).values(text=text))
-            changed = True
-    if changed:
-        note_deletion(connection)
-
-
-def rename_in_gaps(connection: Connection, titles: Mapping[str, str]) -> None:
-    """Replace old titles by new ones where gaps and notices name sources.
-
-    Questions stay unchanged, and so do the texts of a gap whose question contains the title.
-    """
-    change = title_replacer(titles.items())
-    columns = (gaps.c.id, gaps.c.question, gaps.c.reason, gaps.c.tried)
-    for gap in connection.execute(select(*columns)).all():
-        renamed = {"reason": change(gap.reason), "tried": change(gap.tried)}
-        unchanged = renamed == {"reason": gap.reason, "tried": gap.tried}
-        if not unchanged and change(gap.question) == gap.question:
-            connection.execute(update(gaps).where(gaps.c.id == gap.id).values(**renamed))
+            lost = {"vector": None, "embedder": ""} if new["question"] != gap.question else {}
+            is_gap = gaps.c.id == gap.id
+            connection.execute(update(gaps).where(is_gap).values(**new, **lost, key=key))
             note_deletion(connection)
     statement = select(notices.c.id, notices.c.text).where(notices.c.kind == GAP_CLOSED)
-    for row in connection.execute(statement).all():
-        question, mark, names = row.text.rpartition(TITLES_MARK)
-        text = question + mark + any_title_replacer(titles)(names)
-        if text != row.text:
-            connection.execute(update(notices).where(notices.c.id == row.id).values(text=text))
+    for notice in connection.execute(statement).all():
+        question, mark, names = removed.redact(notice.text).rpartition(TITLES_MARK)
+        text = question + mark + black_names(names)
+        if text != notice.text:
+            connection.execute(update(notices).where(notices.c.id == notice.id).values(text=text))
             note_deletion(connection)
 
 

@@ -44,16 +44,13 @@ class PreferenceRecords(CataloguePart):
 
     def of(self, owner: str) -> StoredPreferences:
         """The stored preferences of a user; empty preferences when none are stored."""
-        rows = self._rows(select(preferences).where(preferences.c.owner == owner))
-        if not rows:
-            return StoredPreferences()
-        row = rows[0]
-        learned: Sequence[object] = row.learned
-        return StoredPreferences(
-            given=from_plain(Preferences, row.body),
-            consent=row.consent,
-            learned=tuple(from_plain(LearnedPreference, preference) for preference in learned),
-        )
+        for row in self._rows(select(preferences).where(preferences.c.owner == owner)):
+            return StoredPreferences(
+                given=from_plain(Preferences, row.body),
+                consent=row.consent,
+                learned=tuple(from_plain(LearnedPreference, plain) for plain in row.learned),
+            )
+        return StoredPreferences()
 
     def put(self, owner: str, stored: StoredPreferences) -> None:
         """Replace the stored preferences of a user."""
@@ -70,13 +67,12 @@ class PreferenceRecords(CataloguePart):
 
     def cited_by(self, answer_ids: Iterable[str]) -> dict[str, set[str]]:
         """Answer id to the ids of the documents that it cites, without those it only read."""
-        ids = list(answer_ids)
         columns = answer_citations.c
         statement = select(columns.answer_id, columns.document_id).where(
             columns.answer_id.in_(VALUES), columns.number > 0
         )
         cited: dict[str, set[str]] = {}
-        for row in self._rows_in(statement, ids):
+        for row in self._rows_in(statement, answer_ids):
             cited.setdefault(row.answer_id, set()).add(row.document_id)
         return cited
 
@@ -102,19 +98,12 @@ class Notices(CataloguePart):
         values = {"owner": owner, "kind": kind, "target": target, "text": text}
         self._run(insert(notices).values(created_at=datetime.now(UTC), **values))
 
-    def of(self, owner: str, *, unseen: bool = True, limit: int = 100) -> list[Notice]:
-        """The newest notices of a user, newest first; only unread ones with ``unseen``."""
-        conditions = [notices.c.owner == owner]
+    def of(self, owner: str | None, *, unseen: bool = True, limit: int = 100) -> list[Notice]:
+        """The newest notices of a user (None: of all), newest first; ``unseen``: unread ones."""
+        conditions = [] if owner is None else [notices.c.owner == owner]
         if unseen:
             conditions.append(notices.c.seen_at.is_(None))
         statement = select(notices).where(*conditions).order_by(notices.c.id.desc()).limit(limit)
-        return rows_to_values(Notice, self._rows(statement))
-
-    def newest(self, *, unseen: bool = True, limit: int = 100) -> list[Notice]:
-        """The newest notices of all users, newest first; only unread ones with ``unseen``."""
-        statement = select(notices).order_by(notices.c.id.desc()).limit(limit)
-        if unseen:
-            statement = statement.where(notices.c.seen_at.is_(None))
         return rows_to_values(Notice, self._rows(statement))
 
     def known(self, notice_ids: list[int]) -> list[int]:
@@ -137,6 +126,9 @@ class QuestionWithSources:
     document_ids: tuple[str, ...]
 
 
+_QUESTION_FIELDS = ("answer_id", "question", "created_at")
+
+
 class CoverageReads(CataloguePart):
     """Reads the questions and citations from which topic coverage is calculated."""
 
@@ -153,11 +145,8 @@ class CoverageReads(CataloguePart):
             .distinct()
             .subquery()
         )
-        by_answer = (
-            select(cited.c.answer_id, func.aggregate_strings(cited.c.document_id, ",").label("ids"))
-            .group_by(cited.c.answer_id)
-            .subquery()
-        )
+        ids = func.aggregate_strings(cited.c.document_id, ",").label("ids")
+        by_answer = select(cited.c.answer_id, ids).group_by(cited.c.answer_id).subquery()
         statement = (
             select(answers.c.id, answers.c.question, answers.c.created_at, by_answer.c.ids)
             .join(by_answer, by_answer.c.answer_id == answers.c.id)
@@ -166,10 +155,8 @@ class CoverageReads(CataloguePart):
         )
         return [
             QuestionWithSources(
-                answer_id=row.id,
-                question=row.question,
-                created_at=row.created_at,
-                document_ids=tuple(sorted(row.ids.split(","))),
+                document_ids=tuple(sorted(ids.split(","))),
+                **dict(zip(_QUESTION_FIELDS, facts, strict=True)),
             )
-            for row in self._rows(statement)
+            for *facts, ids in self._rows(statement)
         ]

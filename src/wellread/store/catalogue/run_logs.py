@@ -12,12 +12,12 @@ from dataclasses import asdict, dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, Literal
 
-from sqlalchemy import Connection, Select, case, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Select, case, delete, func, insert, select, update
 
 from wellread.identity import random_id
 from wellread.store.catalogue.documents.reindexing import note_deletion
 from wellread.store.schema.database import CataloguePart, chunks, delete_oldest_day, rows_to_values
-from wellread.store.schema.stored_values import REMOVED
+from wellread.store.schema.stored_values import REMOVED, ModelUsageTotal
 from wellread.store.schema.tables import job_items, jobs, provider_calls
 from wellread.values.calls import EMBED_PASSAGE, RUNNING, Call
 
@@ -85,13 +85,12 @@ class Jobs(CataloguePart):
 
         Names of sources that earlier jobs removed are redacted: they show until the next job.
         """
-        now = datetime.now(UTC)
         job = Job(
             id=random_id("job"),
             action=action,
             collection=collection,
             inputs=tuple(inputs),
-            started_at=now,
+            started_at=datetime.now(UTC),
             host=host,
             pid=pid,
         )
@@ -150,25 +149,20 @@ class Jobs(CataloguePart):
 
     def newest(self, limit: int = 20, state: JobState | None = None) -> list[Job]:
         """The newest jobs, newest first."""
-        statement = select(jobs, _FAILED).order_by(jobs.c.started_at.desc(), jobs.c.id).limit(limit)
-        if state is not None:
-            statement = statement.where(jobs.c.state == state)
-        return [_job_of(row) for row in self._rows(statement)]
+        is_in_state = [] if state is None else [jobs.c.state == state]
+        statement = select(jobs, _FAILED).where(*is_in_state)
+        order = (jobs.c.started_at.desc(), jobs.c.id)
+        return [_job_of(row) for row in self._rows(statement.order_by(*order).limit(limit))]
 
     def items(
         self, job_id: str, status: ItemStatus | None = None, limit: int = 100, offset: int = 0
     ) -> list[JobItem]:
         """The results of a job's sources, in the order of processing."""
-        statement = (
-            select(*(column for column in job_items.c if column.name not in ("job_id", "ordinal")))
-            .where(job_items.c.job_id == job_id)
-            .order_by(job_items.c.ordinal)
-            .limit(limit)
-            .offset(offset)
-        )
-        if status is not None:
-            statement = statement.where(job_items.c.status == status)
-        return rows_to_values(JobItem, self._rows(statement))
+        columns = (column for column in job_items.c if column.name not in ("job_id", "ordinal"))
+        has_status = [] if status is None else [job_items.c.status == status]
+        statement = select(*columns).where(job_items.c.job_id == job_id, *has_status)
+        ordered = statement.order_by(job_items.c.ordinal)
+        return rows_to_values(JobItem, self._rows(ordered.limit(limit).offset(offset)))
 
     def counts(self, job_id: str) -> dict[str, int]:
         """Status to number of sources of a job."""
@@ -207,19 +201,21 @@ class Limit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Total:
+class Total(ModelUsageTotal):
     """Totals of the calls of one day (UTC), purpose, provider and model."""
 
     day: date
-    purpose: str
-    provider: str
-    model: str
-    calls: int
-    failed: int
-    input_tokens: int
-    output_tokens: int
-    cost: float
-    seconds: float
+
+
+def usage_totals(*conditions: ColumnElement[bool], day: ColumnElement[Any] | None = None) -> Any:
+    """The query for the totals of calls by purpose, provider and model, and by ``day`` if given."""
+    called = provider_calls.c
+    groups = (called.purpose, called.provider, called.model, *(() if day is None else (day,)))
+    failed = func.coalesce(func.sum(case((called.error != "", 1), else_=0)), 0).label("failed")
+    summed = ("input_tokens", "output_tokens", "cost", "seconds")
+    sums = (func.sum(called[name]).label(name) for name in summed)
+    statement = select(*groups, func.count().label("calls"), failed, *sums)
+    return statement.where(*conditions).group_by(*groups)
 
 
 class Calls(CataloguePart):
@@ -264,15 +260,10 @@ class Calls(CataloguePart):
 
     def totals(self, since: datetime) -> list[Total]:
         """The totals of calls since then, by day (newest first), cost, purpose and model."""
-        at, error = provider_calls.c.at, provider_calls.c.error
+        at = provider_calls.c.at
         on_server = self._database.dialect == "postgresql"  # its sessions have own time zones
         day = func.date(func.timezone("UTC", at) if on_server else at).label("day")
-        groups = (day, *(provider_calls.c[name] for name in ("purpose", "provider", "model")))
-        failed = func.sum(case((error != "", 1), else_=0)).label("failed")
-        summed = ("input_tokens", "output_tokens", "cost", "seconds")
-        sums = (func.sum(provider_calls.c[name]).label(name) for name in summed)
-        statement = select(*groups, func.count().label("calls"), failed, *sums)
-        rows = self._rows(statement.where(at >= since).group_by(*groups))
+        rows = self._rows(usage_totals(at >= since, day=day))
         days = [Total(**{**row._mapping, "day": date.fromisoformat(str(row.day))}) for row in rows]
         return sorted(
             days, key=lambda item: (-item.day.toordinal(), -item.cost, item.purpose, item.model)

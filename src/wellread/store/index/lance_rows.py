@@ -13,7 +13,6 @@ import threading
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
 
 import wellread.store.index.lancedb_import  # noqa: F401 - first, it makes the next one quick
 
@@ -26,21 +25,19 @@ from numpy.typing import NDArray
 
 from wellread.store.base import HeldRow, IndexRow
 from wellread.store.row_values import (
+    COPIED,
+    LISTS,
     Floats,
-    casefolded,
+    accepted_values,
     check_shape,
-    edition,
-    indexed_text,
+    index_fields,
     last_positions,
-    pack,
+    to_held_row,
     unit,
-    unpack,
     utc,
 )
 from wellread.types import Filters
 
-COPIED = ("collection", "kind", "source_type", "language")
-LISTS = ("authors", "speakers", "taxonomy")
 MOST_BYTES = 64 << 20  # largest matrix of one table kept in memory
 MOST_OFF = 1e-3  # tolerated difference of a stored vector's squared length from 1
 MOST_CONDITIONS = 32  # filter masks cached for one table
@@ -68,21 +65,12 @@ def to_arrow(rows: Sequence[IndexRow], vectors: Floats | None, dimensions: int) 
     if vectors is not None:
         check_shape(vectors, len(rows), dimensions)
     positions = last_positions(row.passage_id for row in rows)
-    unique = [rows[place] for place in positions]
-    columns: dict[str, list[Any]] = {  # in the order of the schema
-        "passage_id": [row.passage_id for row in unique],
-        "document_id": [row.document_id for row in unique],
-        "edition": [edition(row.document_id, row.version) for row in unique],
-        "key": [pack(row) for row in unique],
-        **{name: [getattr(row, name) for row in unique] for name in COPIED},
-        "authors": [casefolded(row.authors) for row in unique],
-        "speakers": [casefolded(row.speakers) for row in unique],
-        "taxonomy": [list(row.taxonomy) for row in unique],
-        "published_at": [utc(row.published_at) if row.published_at else None for row in unique],
-        "search_text": [indexed_text(row) for row in unique],
-    }
+    unique = [index_fields(rows[place]) for place in positions]
     schema = table_schema(dimensions)
-    arrays = [pa.array(values, schema.field(name).type) for name, values in columns.items()]
+    arrays = [
+        pa.array([fields[column.name] for fields in unique], column.type)
+        for column in list(schema)[:-1]  # without the vectors
+    ]
     chosen = None if vectors is None else vectors[positions]
     arrays.append(_vector_column(chosen, len(unique), dimensions))
     return pa.Table.from_arrays(arrays, schema=schema)
@@ -112,9 +100,7 @@ def held_rows(rows: pa.Table) -> Iterator[HeldRow]:
     names = ("key", "collection", "search_text")
     columns = [rows.column(name).to_pylist() for name in names]
     usable = _usable(rows.column("vector"))
-    for key, collection, text, vector in zip(*columns, usable, strict=True):
-        passage_id, document_id, version, start, end = unpack(key)
-        yield HeldRow(passage_id, document_id, version, start, end, collection, text, vector)
+    return map(to_held_row, *columns, usable)
 
 
 def _usable(vectors: pa.ChunkedArray) -> list[bool]:
@@ -130,26 +116,14 @@ def _usable(vectors: pa.ChunkedArray) -> list[bool]:
 
 def where(filters: Filters) -> str:
     """Return ``filters`` as a condition in LanceDB's SQL; empty without any limit."""
-    plain = {
-        "collection": filters.collections,
-        "kind": filters.kinds,
-        "document_id": filters.document_ids,
-        "source_type": filters.source_types,
-        "language": filters.languages,
-    }
-    parts = [one_of(column, values) for column, values in plain.items() if values]
-    if filters.authors:
-        parts.append(_any_of("authors", casefolded(filters.authors)))
-    if filters.speakers:
-        parts.append(_any_of("speakers", casefolded(filters.speakers)))
+    parts = [
+        (_any_of if name in LISTS else one_of)(name, values)
+        for name, values in accepted_values(filters)
+    ]
     if filters.published_from:
         parts.append(f"published_at >= {_moment(filters.published_from)}")
     if filters.published_to:
         parts.append(f"published_at <= {_moment(filters.published_to)}")
-    dimensions: dict[str, list[str]] = {}
-    for dimension, value in filters.taxonomy:
-        dimensions.setdefault(dimension, []).append(f"{dimension}={value}")
-    parts += [_any_of("taxonomy", values) for values in dimensions.values()]
     return " AND ".join(parts)
 
 

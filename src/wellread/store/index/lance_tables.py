@@ -30,9 +30,9 @@ from lancedb.index import FTS, Bitmap, BTree, LabelList
 from lancedb.table import LanceTable
 
 from wellread.errors import DamageError, StoreError, is_panic
-from wellread.identity import tagged_hash
 from wellread.store.base import Fingerprint
 from wellread.store.index.lance_rows import table_schema
+from wellread.store.row_values import index_id
 
 ASIDE = "-damaged"  # suffix of a table that has been replaced
 # By default LanceDB caches up to 6 GiB of search structures, and a large add fills that with data
@@ -70,14 +70,7 @@ INDEXES: dict[str, FTS | BTree | Bitmap | LabelList] = {
 
 def table_name(fingerprint: Fingerprint) -> str:
     """Return the table name of ``fingerprint``, the same on every machine."""
-    shaped = tagged_hash(
-        "idx",
-        fingerprint.embedder,
-        fingerprint.dimensions,
-        fingerprint.chunking,
-        fingerprint.schema,
-    )
-    return f"passages_{shaped.removeprefix('idx_')[:12]}"
+    return f"passages_{index_id(fingerprint)}"
 
 
 def open_table(
@@ -104,13 +97,6 @@ def _caches() -> lancedb.Session:
     return lancedb.Session(
         index_cache_size_bytes=INDEX_CACHE, metadata_cache_size_bytes=METADATA_CACHE
     )
-
-
-def drop_table(path: Path, name: str) -> None:
-    """Drop a table with all its files, even damaged ones; the caller holds its lock."""
-    if (path / f"{name}.lance").exists():
-        lancedb.connect(path).drop_table(name)
-    PurgeMark(path, name).clear()
 
 
 def set_aside(path: Path, fingerprint: Fingerprint) -> None:
@@ -142,7 +128,9 @@ def drop_other_indexes(path: Path, *keep: Fingerprint) -> list[str]:
     with store_errors(f"drop old indexes in {path}"):
         for name in names:
             with FileLock(path / f"{name}.lock", timeout=LOCK_SECONDS):
-                drop_table(path, name)
+                if (path / f"{name}.lance").exists():
+                    lancedb.connect(path).drop_table(name)  # with all its files, even damaged ones
+                PurgeMark(path, name).clear()
     return names
 
 

@@ -81,7 +81,7 @@ def take_copy(catalogue: Path, folder: Path) -> CatalogueCopy:
         part.unlink(missing_ok=True)
         source = f"{catalogue.absolute().as_uri()}?mode=rw"  # never creates a missing file
         with closing(sqlite3.connect(source, uri=True, timeout=_BUSY_SECONDS)) as live:
-            _vacuum_into(live, part)
+            live.execute("VACUUM INTO ?", (str(part),))
         part.chmod(PRIVATE)
         with part.open("rb") as file:
             os.fsync(file.fileno())
@@ -89,6 +89,8 @@ def take_copy(catalogue: Path, folder: Path) -> CatalogueCopy:
         path = folder / f"catalogue-{datetime.now(UTC):{MOMENT}}-{digest}.db"
         part.replace(path)
     except (sqlite3.Error, OSError) as error:
+        if part.is_file():
+            part.unlink()
         if is_damage(error):
             raise DamageError(
                 "could not back up the catalogue: its file is damaged",
@@ -99,14 +101,6 @@ def take_copy(catalogue: Path, folder: Path) -> CatalogueCopy:
             hint="free some disk space, or turn backups off (backups.keep: 0)",
         ) from error
     return next(copy for copy in copies_in(folder) if copy.path == path)
-
-
-def _vacuum_into(live: sqlite3.Connection, part: Path) -> None:
-    try:
-        live.execute("VACUUM INTO ?", (str(part),))
-    except sqlite3.Error:
-        part.unlink(missing_ok=True)
-        raise
 
 
 def drop_copies(folder: Path, *, keep: int, besides: CatalogueCopy | None = None) -> None:

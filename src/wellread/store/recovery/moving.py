@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -25,7 +25,6 @@ from sqlalchemy import (
     Float,
     Integer,
     LargeBinary,
-    Row,
     String,
     Table,
     delete,
@@ -45,7 +44,6 @@ _BUSY_SECONDS = 30
 _BROKEN = object()
 """Stands for text that is not valid UTF-8."""
 
-_Check = Callable[[Any], bool]
 # Messages of ``PRAGMA integrity_check`` about indexes only, which can be rebuilt from the rows.
 _OF_TREES = ("missing from index", "wrong # of entries in index", "non-unique entry in index")
 
@@ -70,7 +68,7 @@ def inspect_file(path: Path) -> FileState:
         with closing(sqlite3.connect(path, timeout=_BUSY_SECONDS)) as connection:
             messages = [str(line) for (line,) in connection.execute("PRAGMA integrity_check")]
             lines = [line for line in messages if line != "ok"]
-            if any(not _is_about_indexes(line) for line in lines):
+            if not all(any(words in line for words in _OF_TREES) for line in lines):
                 return FileState(lost="pages of it are damaged")
             lost = _schema_lost(connection) or _values_lost(connection)
             return FileState(lost=lost, trees=tuple(lines))
@@ -95,10 +93,6 @@ def is_unmade(path: Path) -> bool:
         return False
 
 
-def _is_about_indexes(line: str) -> bool:
-    return any(words in line for words in _OF_TREES)
-
-
 def _schema_lost(connection: sqlite3.Connection) -> str:
     names = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
     if "alembic_version" not in names:
@@ -106,7 +100,8 @@ def _schema_lost(connection: sqlite3.Connection) -> str:
     versions = [version for (version,) in connection.execute("SELECT * FROM alembic_version")]
     if not versions:
         return "it does not record which release wrote it"
-    missing = sorted(set(_required_tables(versions[0])) - names)
+    # Another release's catalogue may have other tables.
+    missing = sorted(set(metadata.tables) - names) if versions[0] == HEAD else []
     return f"its tables {', '.join(missing)} are missing" if missing else ""
 
 
@@ -114,25 +109,17 @@ def _values_lost(connection: sqlite3.Connection) -> str:
     """Report values of the wrong type, such as letters in a number column or truncated JSON."""
     connection.text_factory = _as_text
     bad_rows = {}
-    for name in metadata.tables:
-        checks = _checks_of(name)
+    for name, table in metadata.tables.items():
         try:
             rows = connection.execute(f'SELECT * FROM "{name}"')  # noqa: S608 - a name of ours
         except sqlite3.OperationalError:  # an older release's catalogue has no such table
             continue
-        fits = [checks.get(column[0], lambda _: True) for column in rows.description]
-        bad = sum(
-            not all(check(value) for check, value in zip(fits, row, strict=True)) for row in rows
-        )
+        columns = [table.c.get(about[0]) for about in rows.description]
+        bad = sum(not all(map(_fits, columns, row)) for row in rows)
         if bad:
             bad_rows[name] = bad
     counts = ", ".join(f"{name} {count}" for name, count in bad_rows.items())
     return f"values in it cannot be read (rows of {counts})" if counts else ""
-
-
-def _required_tables(version: str) -> Iterator[str]:
-    """Return the required tables; none when another release wrote the catalogue."""
-    return iter(metadata.tables if version == HEAD else ())
 
 
 def _as_text(value: bytes) -> object:
@@ -143,60 +130,36 @@ def _as_text(value: bytes) -> object:
         return _BROKEN
 
 
-def _checks_of(table: str) -> Mapping[str, _Check]:
-    """Return, for every column of a table, a check whether a value fits it."""
-    return {column.name: _check_of(column) for column in metadata.tables[table].c}
-
-
-def _check_of(column: Column[Any]) -> _Check:
-    fits = next(fits for kind, fits in _FITS if isinstance(column.type, kind))
-    return (lambda value: value is None or fits(value)) if column.nullable else fits
-
-
-def _is_json(value: object) -> bool:
-    if isinstance(value, int | float):  # SQLite stores a number in a JSON column as a number
-        return True
-    if not isinstance(value, str):
-        return False
+def _fits(column: Column[Any] | None, value: Any) -> bool:
+    """Whether a column can have this value; any value fits a column of another release."""
+    if column is None or value is None:
+        return column is None or bool(column.nullable)
+    kind = column.type
     try:
-        json.loads(value)
-    except ValueError:
+        if isinstance(kind, JSON):
+            # SQLite stores a number in a JSON column as a number.
+            return isinstance(value, int | float) or json.loads(value) is not _BROKEN
+        if isinstance(kind, Moment):
+            return datetime.fromisoformat(value) is not None
+    except (TypeError, ValueError):
         return False
-    return True
+    if isinstance(kind, Boolean):
+        return value in (0, 1)
+    return isinstance(value, next(fitting for each, fitting in _FITTING if isinstance(kind, each)))
 
 
-def _is_moment(value: object) -> bool:
-    if not isinstance(value, str):
-        return False
-    try:
-        datetime.fromisoformat(value)
-    except ValueError:
-        return False
-    return True
-
-
-_FITS: tuple[tuple[type[Any], _Check], ...] = (
-    (JSON, _is_json),
-    (Moment, _is_moment),
-    (Boolean, lambda value: value in (0, 1)),
-    (Integer, lambda value: isinstance(value, int)),
-    (Float, lambda value: isinstance(value, int | float)),
-    (LargeBinary, lambda value: isinstance(value, bytes)),
-    (String, lambda value: isinstance(value, str)),
+_FITTING: tuple[tuple[type[Any], Any], ...] = (
+    (Integer, int),
+    (Float, int | float),
+    (LargeBinary, bytes),
+    (String, str),
 )
 
 
 ROWS_AT_ONCE = 1_000
 _MODULUS = 1 << 128
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TableDigest:
-    """The row count of a table, and a hash of its rows that ignores their order."""
-
-    name: str
-    rows: int
-    digest: str
+TableDigest = tuple[str, int, str]
+"""A table, its number of rows, and a hash of its rows that ignores their order."""
 
 
 def move_catalogue(source: Catalogue, target: str | Path) -> None:
@@ -213,7 +176,7 @@ def move_catalogue(source: Catalogue, target: str | Path) -> None:
         upgrade(writer)
         for table in metadata.sorted_tables:
             writer.execute(delete(table))  # rows that migrations inserted are copied as well
-        moved = [_copy(reader, writer, table) for table in metadata.sorted_tables]
+        moved = [_digest(reader, table, writer) for table in metadata.sorted_tables]
         for was, now in zip(moved, table_digests(writer), strict=True):
             _compare(was, now)
         if writer.dialect.name == "postgresql":
@@ -222,7 +185,7 @@ def move_catalogue(source: Catalogue, target: str | Path) -> None:
 
 def table_digests(connection: Connection) -> Iterator[TableDigest]:
     """The digest of every table of a catalogue."""
-    return (_digest(table, _rows(connection, table)) for table in metadata.sorted_tables)
+    return (_digest(connection, table) for table in metadata.sorted_tables)
 
 
 @contextmanager
@@ -256,33 +219,19 @@ def drop_file(path: Path) -> None:
         path.with_name(f"{path.name}{suffix}").unlink(missing_ok=True)
 
 
-def _copy(reader: Connection, writer: Connection, table: Table) -> TableDigest:
-    def passing() -> Iterator[Row[Any]]:
-        waiting: list[dict[str, Any]] = []
-        for row in _rows(reader, table):
-            waiting.append(dict(row._mapping))
-            if len(waiting) == ROWS_AT_ONCE:
-                writer.execute(insert(table), waiting)
-                waiting = []
-            yield row
-        if waiting:
-            writer.execute(insert(table), waiting)
-
-    return _digest(table, passing())
-
-
-def _rows(connection: Connection, table: Table) -> Iterable[Row[Any]]:
-    return connection.execute(select(table).execution_options(yield_per=STREAM_ROWS))
-
-
-def _digest(table: Table, rows: Iterable[Row[Any]]) -> TableDigest:
+def _digest(reader: Connection, table: Table, writer: Connection | None = None) -> TableDigest:
+    """Return the digest of a table, and copy its rows to ``writer`` if there is one."""
     count, total = 0, 0
-    for row in rows:
-        written = json.dumps([_plain(value) for value in row], sort_keys=True).encode()
-        digest = hashlib.blake2b(written, digest_size=16).digest()
-        total = (total + int.from_bytes(digest, "big")) % _MODULUS
-        count += 1
-    return TableDigest(name=table.name, rows=count, digest=f"{total:032x}")
+    rows = reader.execute(select(table).execution_options(yield_per=STREAM_ROWS))
+    for batch in rows.partitions(ROWS_AT_ONCE):
+        if writer is not None:
+            writer.execute(insert(table), [dict(row._mapping) for row in batch])
+        for row in batch:
+            written = json.dumps([_plain(value) for value in row], sort_keys=True).encode()
+            digest = hashlib.blake2b(written, digest_size=16).digest()
+            total = (total + int.from_bytes(digest, "big")) % _MODULUS
+        count += len(batch)
+    return table.name, count, f"{total:032x}"
 
 
 def _plain(value: object) -> object:
@@ -298,8 +247,7 @@ def _plain(value: object) -> object:
 def _compare(was: TableDigest, now: TableDigest) -> None:
     if was != now:
         raise StoreError(
-            f"the copy of {was.name} differs: {was.rows:,} rows ({was.digest}) became "
-            f"{now.rows:,} ({now.digest})",
+            f"the copy of {was[0]} differs: {was[1]:,} rows became {now[1]:,}",
             hint="nothing was changed; please report this",
         )
 

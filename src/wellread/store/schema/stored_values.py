@@ -142,7 +142,6 @@ class SourceRecord:
         seen_at: when it was last checked; None means the time of recording.
         root: the input under which it was found (a folder, a feed, or the source itself).
         etag, last_modified: the web server's headers, for the next conditional request.
-        poll_after: the time before which the web server is not asked again.
     """
 
     collection: str
@@ -157,7 +156,6 @@ class SourceRecord:
     root: str = ""
     etag: str = ""
     last_modified: str = ""
-    poll_after: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -284,8 +282,6 @@ class SentenceRating:
         content: a hash of its words, by which it is recognised.
         score: 0-100, or None when not rated; 0 is the worst rating.
         harmful, content_issue: None when not stated.
-        source_fault: whether the cited source itself is wrong; False when it is right but was
-            misread; None when not stated.
         correction: the expert's wording of the sentence; empty without a correction.
     """
 
@@ -295,7 +291,6 @@ class SentenceRating:
     explanation: str = ""
     harmful: bool | None = None
     content_issue: bool | None = None
-    source_fault: bool | None = None
     correction: str = ""
     citation: BetterCitation | None = None
 

@@ -126,7 +126,6 @@ sources = table(
     *required(Text, "reason"),
     *required(Moment, "seen_at"),
     *required(String, "root", "etag", "last_modified"),
-    Column("poll_after", Moment),
 )
 
 # The settings file of each collection (mapping of fields, relation types with inverses).
@@ -389,8 +388,8 @@ feedback = table(
     UniqueConstraint("answer_id", "author"),
 )
 
-# Feedback on sentences and sources, indexed for answering. ``kind``: ``harmful`` with the hash of
-# a sentence, ``down`` and ``up`` with a document's id.
+# Flagged sentences, indexed for answering. ``kind``: ``harmful`` with the hash of a sentence;
+# rows of other kinds are from earlier releases.
 feedback_marks = table(
     "feedback_marks",
     key_of("feedback", column="feedback_id"),

@@ -335,9 +335,6 @@ def _page(
     )
 
 
-SOURCE_FAULT = {"true": True, "false": False}
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RatedSentence:
     """A sentence with its feedback; ``words``: the quotation of the better citation."""
@@ -405,7 +402,6 @@ def _sentence(form: Mapping[str, Any], place: int, before: SentenceRating | None
         "score": _score(form.get(f"{name}score", "")),
         "explanation": str(form.get(f"{name}explanation", "")),
         "correction": str(form.get(f"{name}correction", "")),
-        "source_fault": SOURCE_FAULT.get(str(form.get(f"{name}source_fault", ""))),
     }
     for flag in ("harmful", "content_issue"):
         if f"{name}{flag}" in form:
@@ -482,7 +478,7 @@ def conversations(
     kb: Kb, request: Request, query: str = "", limit: Limit = 50, offset: Offset = 0
 ) -> Response:
     """Conversations, most recently used first; with ``query``, those that contain all its words."""
-    sessions = kb.catalogue.sessions.search(kb.asker.owner, query, limit + 1, offset)
+    sessions = kb.catalogue.sessions.of(kb.asker.owner, limit + 1, offset, query)
     body = SessionsBody(sessions=tuple(sessions[:limit]))
     asked = {"query": query, "limit": limit, "offset": offset}
     more = len(sessions) > limit

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any
 
 from argon2 import PasswordHasher
@@ -18,11 +19,10 @@ from sqlalchemy import Connection, delete, func, insert, or_, select, update
 from wellread.errors import RequestError, UnknownNameError
 from wellread.identity import EVERYTHING, Asker, Everything, random_id
 from wellread.store.catalogue.documents.collection_records import collection_names
-from wellread.store.schema.database import CataloguePart
+from wellread.store.schema.database import CataloguePart, rows_to_values
 from wellread.store.schema.stored_values import (
     ALL,
     OIDC,
-    ROLES,
     SCOPES_OF,
     ApiKey,
     Grant,
@@ -34,10 +34,11 @@ from wellread.store.schema.stored_values import (
 from wellread.store.schema.tables import grants, group_members, user_groups, users, web_sessions
 
 MAX_NAME_CHARS = 100
-COLUMNS = [
-    column for column in users.c if column.name in User.__dataclass_fields__
-]  # without the password hash, so that no query returns it by accident
-LOCAL = (users.c.password != "").label("local")
+# Without the password hash, so that no query returns it by accident.
+_USERS = select(
+    *(column for column in users.c if column.name in User.__dataclass_fields__),
+    (users.c.password != "").label("local"),
+)
 
 
 class Users(CataloguePart):
@@ -54,21 +55,21 @@ class Users(CataloguePart):
 
     def list_all(self) -> list[User]:
         """All users, by name."""
-        return [user_of(row) for row in self._rows(_users().order_by(users.c.name))]
+        return rows_to_values(User, self._rows(_USERS.order_by(users.c.name)))
 
     def named(self, name: str) -> User:
         """The user with this name; raises UnknownNameError when there is none."""
-        rows = self._rows(_users().where(users.c.name == plain_name(name)))
+        rows = self._rows(_USERS.where(users.c.name == plain_name(name)))
         if not rows:
             raise UnknownNameError(
                 f"there is no user named {name!r}", hint="'wellread users' lists all users"
             )
-        return user_of(rows[0])
+        return User(**rows[0]._mapping)
 
     def get(self, user_id: str) -> User | None:
         """The user with this id, or None."""
-        rows = self._rows(_users().where(users.c.id == user_id))
-        return user_of(rows[0]) if rows else None
+        rows = self._rows(_USERS.where(users.c.id == user_id))
+        return User(**rows[0]._mapping) if rows else None
 
     # --- creating and changing ---
 
@@ -76,7 +77,7 @@ class Users(CataloguePart):
         """Create an account with a password."""
         name = plain_name(name)
         check_password(password, name)
-        password_hash = hash_password(password)
+        password_hash = _HASHER.hash(password)
         with self._database.write() as connection:
             first = connection.execute(select(users.c.id).limit(1)).first() is None
             if first and role != "admin":
@@ -97,7 +98,7 @@ class Users(CataloguePart):
     def set_password(self, user_id: str, name: str, password: str) -> None:
         """Change the password, and sign the user out everywhere."""
         check_password(password, name)
-        new_hash = hash_password(password)
+        new_hash = _HASHER.hash(password)
         with self._database.write() as connection:
             connection.execute(update(users).where(users.c.id == user_id).values(password=new_hash))
             sign_out(connection, user_id)
@@ -107,16 +108,17 @@ class Users(CataloguePart):
 
         The check takes equally long for an unknown name.
         """
-        statement = _users().add_columns(users.c.password)
-        rows = self._rows(statement.where(users.c.name == plain_name(name, strict=False)))
+        is_named = users.c.name == plain_name(name, strict=False)
+        rows = self._rows(select(users.c.id, users.c.password).where(is_named))
         stored_hash = rows[0].password if rows else ""
-        matches = matches_hash(stored_hash, password)
-        if not matches or rows[0].disabled:
+        if not _matches(stored_hash, password):
             return None
-        if needs_rehash(stored_hash):
-            is_user = users.c.id == rows[0].id
-            self._run(update(users).where(is_user).values(password=hash_password(password)))
-        return user_of(rows[0])
+        user_id = rows[0].id
+        if _HASHER.check_needs_rehash(stored_hash):  # it was made with other parameters
+            new_hash = _HASHER.hash(password)
+            self._run(update(users).where(users.c.id == user_id).values(password=new_hash))
+        user = self.get(user_id)
+        return user if user and not user.disabled else None
 
     def _change(self, user_id: str, **values: object) -> None:
         with self._database.write() as connection:
@@ -171,7 +173,8 @@ def sign_out(connection: Connection, user_id: str) -> None:
 def plain_name(name: str, *, strict: bool = True) -> str:
     """A name in its stored form: case-folded, without surrounding white space."""
     plain = name.strip().casefold()
-    bad = not plain or len(plain) > MAX_NAME_CHARS or any(map(_not_allowed, plain))
+    allowed = all(letter.isprintable() and not letter.isspace() for letter in plain)
+    bad = not plain or len(plain) > MAX_NAME_CHARS or not allowed
     if strict and bad:
         raise RequestError(
             f"{name!r} is not a valid name for a user or a group",
@@ -180,43 +183,22 @@ def plain_name(name: str, *, strict: bool = True) -> str:
     return plain
 
 
-def _not_allowed(letter: str) -> bool:
-    return letter.isspace() or not letter.isprintable()
-
-
-def _users() -> Any:
-    return select(*COLUMNS, LOCAL)
-
-
-def user_of(row: Any) -> User:
-    """Build a user from a row of ``COLUMNS`` and ``LOCAL``."""
-    names = [column.name for column in COLUMNS]
-    return User(**{name: getattr(row, name) for name in names}, local=bool(row.local))
-
-
 MIN_CHARS, MAX_CHARS = 10, 1_000  # characters
 _HASHER = PasswordHasher()
-_unknown_user: dict[str, str] = {}
 
 
-def hash_password(password: str) -> str:
-    """The hash of a password, as stored."""
-    return _HASHER.hash(password)
+@cache
+def _unknown_user_hash() -> str:
+    return _HASHER.hash("of nobody at all")
 
 
-def matches_hash(stored_hash: str, password: str) -> bool:
-    """Whether a password matches the hash ``stored_hash``; takes equally long for an empty hash."""
-    checked_hash = stored_hash or _unknown_user_hash()
+def _matches(stored_hash: str, password: str) -> bool:
+    """Whether a password matches its hash; takes equally long for an empty hash (no such user)."""
     try:
-        _HASHER.verify(checked_hash, password[:MAX_CHARS])
+        _HASHER.verify(stored_hash or _unknown_user_hash(), password[:MAX_CHARS])
     except (VerificationError, InvalidHashError):
         return False
     return bool(stored_hash)
-
-
-def needs_rehash(stored_hash: str) -> bool:
-    """Whether the hash ``stored_hash`` was made with other parameters than the current ones."""
-    return _HASHER.check_needs_rehash(stored_hash)
 
 
 def check_password(password: str, name: str) -> None:
@@ -231,13 +213,6 @@ def check_password(password: str, name: str) -> None:
         raise RequestError(
             "the password is the name, or repeats a few characters", hint="use several words"
         )
-
-
-def _unknown_user_hash() -> str:
-    """The hash to verify against when the user is unknown."""
-    if "hash" not in _unknown_user:
-        _unknown_user["hash"] = hash_password("of nobody at all")
-    return _unknown_user["hash"]
 
 
 class Groups(CataloguePart):
@@ -277,7 +252,7 @@ class Groups(CataloguePart):
         """Create a group."""
         with self._database.write() as connection:
             name = plain_name(name)
-            if connection.execute(select(user_groups.c.id).where(_is_named(name))).first():
+            if connection.execute(_group_id(name)).first():
                 raise RequestError(f"a group named {name!r} already exists")
             return UserGroup(id=_make_group(connection, name, ""), name=name)
 
@@ -302,7 +277,7 @@ def set_provider_groups(connection: Connection, user_id: str, names: Iterable[st
     from_provider = (group_members.c.user_id == user_id, group_members.c.source == OIDC)
     connection.execute(delete(group_members).where(*from_provider))
     for name in dict.fromkeys(names):
-        existing = connection.execute(select(user_groups.c.id).where(_is_named(name))).scalar()
+        existing = connection.execute(_group_id(name)).scalar()
         group_id = existing or _make_group(connection, name, OIDC)
         is_member = (group_members.c.group_id == group_id, group_members.c.user_id == user_id)
         if connection.execute(select(group_members).where(*is_member)).first() is None:
@@ -314,26 +289,17 @@ class Grants(CataloguePart):
 
     def list_all(self) -> list[Grant]:
         """All grants, by collection and name."""
+        names = (
+            func.coalesce(users.c.name, "").label("user"),
+            func.coalesce(user_groups.c.name, "").label("group"),
+        )
         statement = (
-            select(
-                grants.c.collection,
-                grants.c.role,
-                users.c.name.label("user"),
-                user_groups.c.name.label("group"),
-            )
+            select(grants.c.collection, grants.c.role, *names)
             .outerjoin(users, users.c.id == grants.c.user_id)
             .outerjoin(user_groups, user_groups.c.id == grants.c.group_id)
             .order_by(grants.c.collection, users.c.name, user_groups.c.name)
         )
-        return [
-            Grant(
-                collection=row.collection,
-                role=row.role,
-                user=row.user or "",
-                group=row.group or "",
-            )
-            for row in self._rows(statement)
-        ]
+        return rows_to_values(Grant, self._rows(statement))
 
     def give(self, collection: str, role: Role, *, user_id: str = "", group_id: str = "") -> None:
         """Grant a user or a group a role on a collection (``*``: all), replacing earlier grants."""
@@ -349,8 +315,8 @@ class Grants(CataloguePart):
             return connection.execute(_delete_grant(collection, user_id, group_id)).rowcount > 0
 
 
-def _is_named(name: str) -> Any:
-    return user_groups.c.name == name
+def _group_id(name: str) -> Any:
+    return select(user_groups.c.id).where(user_groups.c.name == name)
 
 
 def _make_group(connection: Connection, name: str, source: str) -> str:
@@ -365,8 +331,7 @@ def _delete_member(group_id: str, user_id: str) -> Any:
 
 
 def _insert_member(group_id: str, user_id: str, source: str) -> Any:
-    row = {"group_id": group_id, "user_id": user_id, "source": source}
-    return insert(group_members).values(**row)
+    return insert(group_members).values(group_id=group_id, user_id=user_id, source=source)
 
 
 def _delete_grant(collection: str, user_id: str, group_id: str) -> Any:
@@ -394,16 +359,12 @@ class ProviderUsers(CataloguePart):
         """
         is_identity = (users.c.issuer == identity.issuer, users.c.subject == identity.subject)
         with self._database.write() as connection:
-            row = connection.execute(select(*COLUMNS, LOCAL).where(*is_identity)).first()
-            user = user_of(row) if row else None
+            row = connection.execute(_USERS.where(*is_identity)).first()
+            user = User(**row._mapping) if row else None
             if user is None and role is not None:
-                user = make_user(
-                    connection,
-                    _free_name(connection, identity.name),
-                    role,
-                    issuer=identity.issuer,
-                    subject=identity.subject,
-                )
+                name = _free_name(connection, identity.name)
+                account = {"issuer": identity.issuer, "subject": identity.subject}
+                user = make_user(connection, name, role, **account)
             if user is None or user.disabled:
                 return None
             if identity.groups is not None:
@@ -435,13 +396,13 @@ class RightsReads(CataloguePart):
         """The rights of a user, or of a user's key, which are never more than the user's."""
         with self._database.read() as connection:
             reads, edits = _collections(connection, user)
-        limited = key is not None and key.collections is not None
-        if key is not None and key.collections is not None:
-            reads, edits = (_within(collections, key.collections) for collections in (reads, edits))
+        limits = key.collections if key else None
+        if limits is not None:
+            reads, edits = _within(reads, limits), _within(edits, limits)
         scopes = SCOPES_OF[user.role]
         return Rights(
             user=user,
-            asker=Asker(owner=user.id, reads=reads, limited=limited),
+            asker=Asker(owner=user.id, reads=reads, limited=limits is not None),
             edits=edits,
             scopes=scopes if key is None else scopes & set(key.scopes),
             key_id=key.id if key else "",
@@ -470,14 +431,10 @@ def _collections(
     names = {row.collection for row in rows}
     # Only admins read everything; for other users "all" is the current list of collections.
     reads = frozenset(collection_names(connection)) if ALL in names else frozenset(names)
-    editable = {row.collection for row in rows if _lower_role(user.role, row.role) != "reader"}
+    editable = {row.collection for row in rows if "reader" not in (user.role, row.role)}
     return reads, EVERYTHING if ALL in editable else frozenset(editable)
 
 
 def _within(collections: frozenset[str] | Everything, names: Iterable[str]) -> frozenset[str]:
     allowed = frozenset(names)
     return allowed if isinstance(collections, Everything) else collections & allowed
-
-
-def _lower_role(role: Role, other: Role) -> Role:
-    return min(role, other, key=ROLES.index)

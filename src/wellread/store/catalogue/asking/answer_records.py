@@ -10,13 +10,12 @@ include the day, older entries are deleted too.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import (
     ColumnElement,
     Connection,
-    Select,
     delete,
     exists,
     func,
@@ -31,30 +30,36 @@ from wellread.codec import storable
 from wellread.identity import tagged_hash
 from wellread.store.catalogue.accounts.sign_in_records import log_answer
 from wellread.store.catalogue.asking.answer_removal import (
+    RemovedWords,
     answers_citing,
-    forget_conversation,
-    forget_questions,
+    delete_answers,
     redact_answer,
 )
 from wellread.store.catalogue.asking.answer_rows import (
     NAMED,
     AnswerRecord,
-    RemovedWords,
     forget_cached,
-    plain_answer,
     read_answers,
     read_records,
     record_collections,
-    refresh_facts,
     rewrite_rows,
     to_record,
+    write_facts,
     write_rows,
 )
 from wellread.store.catalogue.documents.lookup import property_of, put_properties
 from wellread.store.catalogue.documents.reindexing import SWITCHES, note_deletion
 from wellread.store.schema.database import Casefold, CataloguePart, chunks, rows_to_values, writing
 from wellread.store.schema.stored_values import StoredAnswer
-from wellread.store.schema.tables import answers, cached_answers, properties, sessions, vector_debts
+from wellread.store.schema.tables import (
+    answer_citations,
+    answers,
+    cached_answers,
+    properties,
+    research_runs,
+    sessions,
+    vector_debts,
+)
 from wellread.text.sentences import shorten
 from wellread.values.answers import Answer
 
@@ -78,8 +83,13 @@ def record_answer(connection: Connection, answer: Answer, read: Iterable[str] = 
 
 
 def rewrite_answer(connection: Connection, answer: Answer, *, stale: bool) -> None:
-    """Replace the stored answer by ``answer``."""
-    record = current_record(connection, answer)
+    """Replace the stored answer by ``answer``, except the titles, which its text contains."""
+    cited = select(answer_citations).where(answer_citations.c.answer_id == answer.id)
+    titles = {row.document_id: row.told["title"] for row in connection.execute(cited)}
+    citations = (
+        replace(item, title=titles.get(item.document_id, item.title)) for item in answer.citations
+    )
+    record = current_record(connection, replace(answer, citations=tuple(citations)))
     record.stale = record.stale or stale
     rewrite_rows(connection, record)
 
@@ -99,20 +109,15 @@ def _touch_session(connection: Connection, answer: Answer, now: datetime) -> Non
     """Update the session of ``answer``, or create it with the question as its title."""
     if not answer.session_id:
         return
-    is_session = (sessions.c.id == answer.session_id, sessions.c.owner == answer.owner)
-    result = connection.execute(update(sessions).where(*is_session).values(seen_at=now))
-    if result.rowcount:
+    is_session = _is_session(answer.session_id, answer.owner)
+    if connection.execute(update(sessions).where(is_session).values(seen_at=now)).rowcount:
         return
-    connection.execute(
-        insert(sessions),
-        {
-            "id": answer.session_id,
-            "owner": answer.owner,
-            "title": shorten(answer.question, MAX_TITLE_CHARS),
-            "created_at": now,
-            "seen_at": now,
-        },
-    )
+    row = {
+        "id": answer.session_id,
+        "owner": answer.owner,
+        "title": shorten(answer.question, MAX_TITLE_CHARS),
+    }
+    connection.execute(insert(sessions).values(created_at=now, seen_at=now, **row))
 
 
 def find_answer(connection: Connection, answer_id: str) -> Answer | None:
@@ -142,7 +147,7 @@ def refresh_figures(connection: Connection, document_ids: Iterable[str]) -> None
     for ids in chunks(resting):
         records = read_records(connection, ids)
         for row in connection.execute(moments.where(answers.c.id.in_(ids))).all():
-            refresh_facts(connection, records[row.id], row.created_at)
+            write_facts(connection, row.id, row.created_at, records[row.id].body)
 
 
 ID_PREFIX = "ans_"  # the prefix of every answer id
@@ -160,6 +165,15 @@ class SessionFacts:
     seen_at: datetime
 
 
+_TURNS = (
+    select(func.count())
+    .where(answers.c.session_id == sessions.c.id, answers.c.owner == sessions.c.owner)
+    .scalar_subquery()
+)
+_FACTS = (sessions.c[name] for name in ("id", "title", "created_at", "seen_at"))
+_SESSIONS = select(*_FACTS, _TURNS.label("turns"))
+
+
 class Sessions(CataloguePart):
     """The sessions and answers of one owner at a time."""
 
@@ -167,14 +181,10 @@ class Sessions(CataloguePart):
 
     def known(self, session_id: str, owner: str) -> bool:
         """Whether the owner has a session with this id."""
-        return bool(self._rows(_session_id(session_id, owner)))
+        return bool(self._rows(select(sessions.c.id).where(_is_session(session_id, owner))))
 
-    def of(self, owner: str, limit: int = 100, offset: int = 0) -> list[SessionFacts]:
-        """The owner's sessions, most recently used first."""
-        return self.search(owner, "", limit, offset)
-
-    def search(
-        self, owner: str, words: str, limit: int = 100, offset: int = 0
+    def of(
+        self, owner: str, limit: int = 100, offset: int = 0, words: str = ""
     ) -> list[SessionFacts]:
         """The owner's sessions that contain all of ``words``, most recently used first.
 
@@ -183,20 +193,20 @@ class Sessions(CataloguePart):
         """
         has_words = [_contains(word) for word in dict.fromkeys(storable(words).split())]
         order = (sessions.c.seen_at.desc(), sessions.c.id)
-        statement = _session_facts().where(sessions.c.owner == owner, *has_words).order_by(*order)
+        statement = _SESSIONS.where(sessions.c.owner == owner, *has_words).order_by(*order)
         return rows_to_values(SessionFacts, self._rows(statement.limit(limit).offset(offset)))
 
     def rename(self, session_id: str, owner: str, title: str) -> bool:
         """Set the title of a session, as one line; return whether the owner has the session."""
-        is_session = (sessions.c.id == session_id, sessions.c.owner == owner)
-        query = update(sessions).where(*is_session).values(title=" ".join(storable(title).split()))
+        new_title = " ".join(storable(title).split())
+        query = update(sessions).where(_is_session(session_id, owner)).values(title=new_title)
         with self._database.write() as connection:
             return connection.execute(query).rowcount > 0
 
     def session(self, session_id: str, owner: str) -> SessionFacts | None:
         """One session of the owner, or None."""
-        is_session = (sessions.c.id == session_id, sessions.c.owner == owner)
-        facts = rows_to_values(SessionFacts, self._rows(_session_facts().where(*is_session)))
+        rows = self._rows(_SESSIONS.where(_is_session(session_id, owner)))
+        facts = rows_to_values(SessionFacts, rows)
         return facts[0] if facts else None
 
     def turns(self, session_id: str, owner: str, most: int) -> list[Answer]:
@@ -222,18 +232,17 @@ class Sessions(CataloguePart):
         """
         in_session = (answers.c.session_id == session_id, answers.c.owner == owner)
         with self._database.write() as connection:
-            if connection.execute(_session_id(session_id, owner)).first() is None:
+            is_session = delete(sessions).where(_is_session(session_id, owner))
+            if not connection.execute(is_session).rowcount:
                 return None
             ids = connection.execute(select(answers.c.id).where(*in_session)).scalars().all()
-            bodies = [plain_answer(record) for record in read_records(connection, ids).values()]
-            forget_conversation(connection, session_id, owner, ids)
-            connection.execute(delete(answers).where(*in_session))
-            is_session = (sessions.c.id == session_id, sessions.c.owner == owner)
-            connection.execute(delete(sessions).where(*is_session))
-            forget_questions(connection, bodies)
+            run_session = research_runs.c.request["question"]["session_id"].as_string()
+            in_run = (run_session == session_id, research_runs.c.owner == owner)
+            connection.execute(delete(research_runs).where(*in_run))
+            delete_answers(connection, owner, ids)
             note_deletion(connection)
         self._database.forget_deleted()
-        return len(bodies)
+        return len(ids)
 
     # --- answers ---
 
@@ -263,8 +272,8 @@ class Sessions(CataloguePart):
     rewrite = writing(rewrite_answer)
 
 
-def _session_id(session_id: str, owner: str) -> Select[tuple[str]]:
-    return select(sessions.c.id).where(sessions.c.id == session_id, sessions.c.owner == owner)
+def _is_session(session_id: str, owner: str) -> ColumnElement[bool]:
+    return (sessions.c.id == session_id) & (sessions.c.owner == owner)
 
 
 def _contains(word: str) -> ColumnElement[bool]:
@@ -276,21 +285,6 @@ def _contains(word: str) -> ColumnElement[bool]:
     )
     turns = (answers.c.session_id == sessions.c.id, answers.c.owner == sessions.c.owner)
     return or_(title, exists().where(*turns, or_(question, text)))
-
-
-def _session_facts() -> Select[tuple[str, str, int, datetime, datetime]]:
-    turns = (
-        select(func.count())
-        .where(answers.c.session_id == sessions.c.id, answers.c.owner == sessions.c.owner)
-        .scalar_subquery()
-    )
-    return select(
-        sessions.c.id,
-        sessions.c.title,
-        turns.label("turns"),
-        sessions.c.created_at,
-        sessions.c.seen_at,
-    )
 
 
 CACHE_DAYS = timedelta(days=2)  # keys include the day, so older entries cannot match
@@ -324,7 +318,8 @@ class AnswerCache(CataloguePart):
             now = datetime.now(UTC)
             row = {"key": key, "answer_id": answer.id, "created_at": now}
             connection.execute(insert(cached_answers), row)
-            _delete_expired(connection, now)
+            expired = cached_answers.c.created_at < now - CACHE_DAYS
+            connection.execute(delete(cached_answers).where(expired))
 
     def stamp(self, scope: Sequence[str]) -> str:
         """A stamp of everything derived from the documents of these collections.
@@ -351,10 +346,6 @@ class AnswerCache(CataloguePart):
     def clear(self) -> None:
         """Delete all cache entries."""
         self._run(delete(cached_answers))
-
-
-def _delete_expired(connection: Connection, now: datetime) -> None:
-    connection.execute(delete(cached_answers).where(cached_answers.c.created_at < now - CACHE_DAYS))
 
 
 def _counter_key(collection: str) -> str:

@@ -1,4 +1,4 @@
-"""Redacts removed documents in stored answers, and deletes what removed answers leave behind.
+"""Redacts removed documents in stored answers, and deletes answers with all that they filed.
 
 A removed document's quotations, addresses and places become empty; table rows that only it supports
 are redacted, and so are mentions of its title. Verbatim sentences and other quotations are replaced
@@ -8,26 +8,19 @@ letter by letter, so that all spans still fit the text.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from sqlalchemy import Connection, delete, or_, select, update
 
 from wellread.codec import to_plain
 from wellread.store.catalogue.asking.answer_rows import (
-    BLANK,
     NAMED,
     AnswerRecord,
     Plain,
-    RemovedWords,
-    change_prose,
-    map_strings,
     read_records,
-    redact,
     rewrite_rows,
     table_documents,
-    title_replacer,
-    titles_pattern,
 )
 from wellread.store.catalogue.documents.lookup import VALUES, live_versions, whole_texts
 from wellread.store.schema.database import chunks, rows_in
@@ -42,32 +35,130 @@ from wellread.store.schema.tables import (
     research_runs,
     sessions,
 )
+from wellread.text.sentences import sentence_spans
 from wellread.types import Locator
 
-_LABEL = re.compile(r"\*\*([^*\n]+)\*\*")
 GAP_CLOSED = "gap_closed"  # the kind of notice that names the answer which closed a gap
-EVERY_ANSWER = select(answers.c.id).order_by(answers.c.id)
+Change = Callable[[str], str]
+
+# --- the words of removed documents ---
+
+RUN_WORDS = 8  # words of a run that counts as a quotation; shorter runs occur anywhere
+MIN_SENTENCE_WORDS = 5  # words of the shortest complete sentence that counts as a quotation
+BLANK = "█"
+_WORD = re.compile(r"\w+")
+_LETTER = re.compile(r"\S")
+_LABEL = re.compile(r"\*\*([^*\n]+)\*\*")
+# Fields that contain no prose, but identifiers or fixed values.
+_IDS = frozenset({"id", "document_id", "version", "kind", "method", "key", "session_id", "mode"})
+_QUESTION_FIELDS = frozenset({"data_gaps", "standalone"})  # fields that repeat the question
+_PROSE_FIELDS = _QUESTION_FIELDS | {
+    *("about", "failures", "heading", "label", "notes", "reason", "reasoning", "rows"),
+    *("suggestions", "title", "why"),
+}
+
+
+class RemovedWords:
+    """Finds and redacts quotations of removed texts."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self._runs = {run for text in texts for run in _runs(text)}
+
+    def __bool__(self) -> bool:
+        return bool(self._runs)
+
+    def redact(self, text: str) -> str:
+        """``text`` with quotations redacted letter by letter, so that its length stays the same."""
+        if not self._runs:
+            return text
+        places = list(_WORD.finditer(text))
+        words = [place.group().casefold() for place in places]
+        covered = text
+        for length in range(MIN_SENTENCE_WORDS, RUN_WORDS + 1):
+            for first in range(len(words) - length + 1):
+                if hash(tuple(words[first : first + length])) in self._runs:
+                    covered = _redact_span(
+                        covered, places[first].start(), places[first + length - 1].end()
+                    )
+        return covered
+
+
+def _runs(text: str) -> Iterator[int]:
+    """Hashes of all runs of ``RUN_WORDS`` words, and of shorter complete sentences."""
+    words = _words(text)
+    for first in range(len(words) - RUN_WORDS + 1):
+        yield hash(tuple(words[first : first + RUN_WORDS]))
+    for span in sentence_spans(text):
+        sentence_words = _words(span.of(text)[: RUN_WORDS * 40])
+        if MIN_SENTENCE_WORDS <= len(sentence_words) < RUN_WORDS:
+            yield hash(tuple(sentence_words))
+
+
+def _words(text: str) -> list[str]:
+    return [word.casefold() for word in _WORD.findall(text)]
+
+
+def redact(text: str) -> str:
+    """``text`` with a block character in place of every letter."""
+    return _LETTER.sub(BLANK, text)
+
+
+def _redact_span(text: str, start: int, end: int) -> str:
+    return text[:start] + redact(text[start:end]) + text[end:]
+
+
+def title_redactor(titles: Iterable[str], words: Collection[str] = ()) -> Change:
+    """A function that redacts ``titles`` of removed documents, and all ``words``.
+
+    A title of one word may be an ordinary word, so it is redacted only within quotation marks; a
+    number never, since markers contain numbers too.
+    """
+    names = (title for title in {*titles, *words} if title.strip() and not title.isdigit())
+    ordered = sorted(names, key=len, reverse=True)
+    pattern = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, ordered))})(?!\w)")
+
+    def black(match: re.Match[str]) -> str:
+        title, text = match[0], match.string
+        quoted = text[: match.start()].endswith("“") and text[match.end() :].startswith("”")
+        return redact(title) if quoted or title in words or len(title.split()) > 1 else title
+
+    return (lambda text: pattern.sub(black, text)) if ordered else str
+
+
+def map_strings(value: Any, change: Change) -> Any:
+    """A JSON value with ``change`` applied to every string except names and ids."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, list):
+        return [map_strings(item, change) for item in value]
+    if isinstance(value, dict):
+        return {
+            name: item if name in _IDS else map_strings(item, change)
+            for name, item in value.items()
+        }
+    return value
+
+
+def _map_fields(value: Any, names: Collection[str], change: Change) -> Any:
+    """A JSON value with ``change`` applied to the strings in the fields ``names``."""
+    if isinstance(value, list):
+        return [_map_fields(item, names, change) for item in value]
+    if isinstance(value, dict):
+        return {
+            name: map_strings(item, change) if name in names else _map_fields(item, names, change)
+            for name, item in value.items()
+        }
+    return value
 
 
 # --- the documents of answers ---
 
 
-def answers_citing(
-    connection: Connection, document_ids: Iterable[str], *, mentioned: bool = False
-) -> list[str]:
-    """The ids of answers that cite one of the documents or, with ``mentioned``, only mention it."""
+def answers_citing(connection: Connection, document_ids: Iterable[str]) -> list[str]:
+    """The ids of answers that cite one of the documents."""
     cited = answer_citations.c
-    statement = select(cited.answer_id).where(cited.document_id.in_(VALUES)).distinct()
-    if not mentioned:
-        statement = statement.where(cited.version != NAMED)
+    statement = select(cited.answer_id).where(cited.document_id.in_(VALUES), cited.version != NAMED)
     return sorted({row.answer_id for row in rows_in(connection, statement, document_ids)})
-
-
-def cited_documents(connection: Connection, document_ids: Iterable[str]) -> set[str]:
-    """The ids among ``document_ids`` that an answer quotes."""
-    cited = answer_citations.c
-    quoted = select(cited.document_id).where(cited.document_id.in_(VALUES), cited.end > cited.start)
-    return {row.document_id for row in rows_in(connection, quoted.distinct(), document_ids)}
 
 
 def titles_of(connection: Connection, document_ids: Collection[str]) -> dict[str, str]:
@@ -93,153 +184,6 @@ def stored_texts(connection: Connection, document_ids: Collection[str]) -> Itera
             yield row.quote
 
 
-# --- removed documents ---
-
-
-def redact_documents(
-    connection: Connection, removed: RemovedWords, gone: Mapping[str, str]
-) -> None:
-    """Redact removed documents in all answers; those that cite them become stale."""
-    citing = set(answers_citing(connection, gone))
-    for ids in chunks(answers_citing(connection, gone, mentioned=True)):
-        for answer_id, record in read_records(connection, ids).items():
-            redact_answer(record, removed, gone)
-            record.stale = record.stale or answer_id in citing
-            rewrite_rows(connection, record)
-    _redact_session_titles(connection, removed)
-
-
-def redact_answer(record: AnswerRecord, removed: RemovedWords, gone: Mapping[str, str]) -> None:
-    """Redact in an answer the documents that are ``gone`` (id to title)."""
-    body = dict(record.body)
-    lost = [row for row in record.rows if row["document_id"] in gone]
-    numbers = {row["number"] for row in lost} - {0}
-    titles = {name for row in lost for name in (row["told"]["title"], gone[row["document_id"]])}
-    titles -= {"", REMOVED}
-    _redact_rows(body, gone)
-    _redact_sentences(body, numbers)
-    if pattern := titles_pattern(titles):
-        _redact_titles(body, pattern, gone)
-    body["citations"] = [_without_source(item, item["id"] in numbers) for item in body["citations"]]
-    record.body = map_strings(body, removed.redact)
-    for row in lost:
-        row["shape"], row["told"] = REMOVED, {**row["told"], "title": REMOVED}
-
-
-def _redact_titles(body: Plain, pattern: re.Pattern[str], gone: Collection[str]) -> None:
-    """Redact titles, except in verbatim sentences from documents that stay."""
-    intact = [part for part in body["sentences"] if part["verdict"]["method"] == "verbatim"]
-
-    def black(match: re.Match[str]) -> str:
-        keep = any(part["span"]["start"] <= match.start() < part["span"]["end"] for part in intact)
-        return match[0] if keep else redact(match[0])
-
-    body["text"] = pattern.sub(black, body["text"])
-    related = [part for part in body.get("related", ()) if part["id"] not in gone]
-    body["related"] = [part for part in related if not pattern.search(part["title"])]
-    body["suggestions"] = [part for part in body.get("suggestions", ()) if not pattern.search(part)]
-    body |= change_prose(body, lambda prose: pattern.sub(lambda match: redact(match[0]), prose))
-    body["sentences"] = [
-        part
-        if part["text"] is None or part in intact
-        else {**part, "text": pattern.sub(lambda match: redact(match[0]), part["text"])}
-        for part in body["sentences"]
-    ]
-
-
-def _without_source(citation: Plain, lost: bool) -> Plain:
-    if not lost:
-        return {**citation, "why": ""}  # the explanation may mention the removed document
-    emptied = dict.fromkeys(("why", "quote", "link", "url"), "")
-    return {**citation, **emptied, "title": REMOVED, "locator": to_plain(Locator(label=""))}
-
-
-def _redact_sentences(body: Plain, lost: set[int]) -> None:
-    """Redact the verbatim sentences of lost citations, with their labels."""
-    text, previous = body["text"], None
-    for sentence in body["sentences"]:
-        if sentence["verdict"]["method"] == "verbatim" and lost.intersection(sentence["citations"]):
-            text = _redact_span(text, sentence["span"])
-            text = _redact_labels(text, previous, sentence)
-        previous = sentence
-    body["text"] = text
-    body["sentences"] = [
-        # The reason for the verdict may quote the removed document.
-        {**item, "verdict": {**item["verdict"], "reason": ""}}
-        if lost.intersection(item["citations"])
-        else item
-        for item in body["sentences"]
-    ]
-
-
-def _redact_labels(text: str, before: Plain | None, sentence: Plain) -> str:
-    """``text`` with the label of a quotation, and its headings, redacted before a sentence."""
-    start = before["span"]["end"] if before else 0
-    labels = list(_LABEL.finditer(text, start, sentence["span"]["start"]))
-    goes_on = before is not None and before["citations"] == sentence["citations"]
-    for label in labels if goes_on else labels[-1:]:
-        text = f"{text[: label.start(1)]}{redact(label[1])}{text[label.end(1) :]}"
-    return text
-
-
-def _redact_rows(body: Plain, gone: Collection[str]) -> None:
-    """Redact the table rows that only removed documents support, and their lines in the text."""
-    if not table_documents(body).intersection(gone):
-        return
-    table = body["table"]
-    rows, documents = list(table["rows"]), []
-    lines = [sentence["span"] for sentence in body["sentences"]]
-    for place, ids in enumerate(table["documents"]):
-        remaining = [document_id for document_id in ids if document_id not in gone]
-        documents.append(remaining)
-        if ids and not remaining:
-            rows[place] = [REMOVED for _ in rows[place]]
-            for span in lines[place + 1 : place + 2]:
-                body["text"] = _redact_span(body["text"], span)
-    body["table"] = {**table, "rows": rows, "documents": documents}
-
-
-def _redact_span(text: str, span: Plain) -> str:
-    start, end = span["start"], span["end"]
-    return text[:start] + redact(text[start:end]) + text[end:]
-
-
-# --- quotations and titles in answers that do not cite the document ---
-
-
-def redact_uncited(connection: Connection, removed: RemovedWords, titles: Collection[str]) -> int:
-    """Redact quotations and titles in all answers; return the number that had a quotation."""
-    black = title_replacer((title, redact(title)) for title in titles)
-    quoting = 0
-    for ids in chunks(connection.execute(EVERY_ANSWER).scalars().all()):
-        for record in read_records(connection, ids).values():
-            body = map_strings(record.body, removed.redact)
-            if body != record.body:
-                quoting += 1
-                record.stale = True
-                body["citations"] = [{**one, "why": ""} for one in body["citations"]]
-            body = change_prose(body, black)
-            body["suggestions"] = [one for one in body.get("suggestions", ()) if BLANK not in one]
-            if body != record.body:
-                record.body = body
-                rewrite_rows(connection, record)
-    _redact_session_titles(connection, removed)
-    return quoting
-
-
-def _redact_session_titles(connection: Connection, removed: RemovedWords) -> None:
-    if not removed:
-        return
-    for row in connection.execute(select(sessions.c.id, sessions.c.owner, sessions.c.title)).all():
-        title = removed.redact(row.title)
-        if title != row.title:
-            is_session = (sessions.c.id == row.id, sessions.c.owner == row.owner)
-            connection.execute(update(sessions).where(*is_session).values(title=title))
-
-
-# --- answers that still quote removed documents ---
-
-
 def quoting_removed(connection: Connection) -> dict[str, set[str]]:
     """Answer id to the removed documents that it still cites, lists or mentions."""
     cited = answer_citations.c
@@ -254,54 +198,170 @@ def quoting_removed(connection: Connection) -> dict[str, set[str]]:
     return removed
 
 
-def redact_removed(connection: Connection, answer_id: str, gone: Collection[str]) -> RemovedWords:
-    """Redact removed documents that an answer still quotes; return the redacted words."""
-    cited = answer_citations.c
-    quotes = select(cited.quote).where(cited.answer_id == answer_id, cited.document_id.in_(gone))
-    removed = RemovedWords(connection.execute(quotes).scalars())
-    redact_documents(connection, removed, dict.fromkeys(gone, ""))
-    return removed
+# --- redacting ---
 
 
-# --- traces of removed answers ---
+def redact_answers(
+    connection: Connection, removed: RemovedWords, gone: Mapping[str, str], titles: Iterable[str]
+) -> None:
+    """Redact removed documents in all answers; those that cite or quote them become stale.
 
-
-def forget_questions(connection: Connection, bodies: Collection[Mapping[str, Any]]) -> None:
-    """Delete the gaps that these removed answers filed, unless another answer has the question.
-
-    The answer that closed a gap on retry is deleted with the gap, and so is the notice about it.
+    Args:
+        gone: id to title of the removed documents.
+        titles: those of their titles that no remaining document has.
     """
-    for body in bodies:
-        asked = " ".join(str(body.get("standalone") or body["question"]).split())
+    black = title_redactor(titles)
+    every_answer = connection.execute(select(answers.c.id).order_by(answers.c.id)).scalars().all()
+    for ids in chunks(every_answer):
+        for record in read_records(connection, ids).values():
+            body, stale = record.body, record.stale
+            redact_answer(record, removed, gone, black)
+            if (record.body, record.stale) != (body, stale):
+                rewrite_rows(connection, record)
+    if removed:
+        for row in connection.execute(select(sessions)).all():
+            title = removed.redact(row.title)
+            if title != row.title:
+                is_session = (sessions.c.id == row.id, sessions.c.owner == row.owner)
+                connection.execute(update(sessions).where(*is_session).values(title=title))
+
+
+def redact_answer(
+    record: AnswerRecord, removed: RemovedWords, gone: Mapping[str, str], black: Change = str
+) -> None:
+    """Redact in an answer the documents ``gone`` (id to title), and other titles by ``black``."""
+    body = dict(record.body)
+    lost = [row for row in record.rows if row["document_id"] in gone and not row["shape"]]
+    if lost:
+        names = {name for row in lost for name in (row["told"]["title"], gone[row["document_id"]])}
+        own, others = title_redactor((), names - {"", REMOVED}), black
+        _redact_sources(body, {row["number"] for row in lost} - {0}, gone, own)
+        black = lambda text: others(own(text))  # noqa: E731
+        for row in lost:
+            row["shape"], row["told"] = REMOVED, {**row["told"], "title": REMOVED}
+    quoted = map_strings(body, removed.redact)
+    if quoted != body or any(row["version"] != NAMED for row in lost):
+        record.stale = True
+        # Explanations may paraphrase the removed document.
+        quoted["citations"] = [{**citation, "why": ""} for citation in quoted["citations"]]
+    record.body = _redact_prose(quoted, black)
+
+
+def _redact_prose(body: Plain, black: Change) -> Plain:
+    """The body with titles redacted outside the text, except in the user's own words."""
+    asked = black(body["question"]) != body["question"]
+    names = _PROSE_FIELDS - _QUESTION_FIELDS if asked else _PROSE_FIELDS
+    redacted: Plain = _map_fields(body, names, black)
+    if table := redacted.get("table"):
+        table["method"] = black(table["method"])
+    for name in ("related", "suggestions"):
+        if name in body:
+            redacted[name] = [item for item in redacted[name] if BLANK not in str(item)]
+    return redacted
+
+
+def _redact_sources(body: Plain, lost: set[int], gone: Collection[str], black: Change) -> None:
+    """Redact what an answer has of removed documents, which its citations ``lost`` cite."""
+    _redact_rows(body, gone)
+    text, end = body["text"], 0
+    for sentence in body["sentences"]:
+        start, before, end = sentence["span"]["start"], end, sentence["span"]["end"]
+        if _is_verbatim(sentence) and lost.intersection(sentence["citations"]):
+            labels = _LABEL.sub(lambda label: f"**{redact(label[1])}**", text[before:start])
+            text = text[:before] + labels + redact(text[start:end]) + text[end:]
+    intact = [
+        sentence["span"]
+        for sentence in body["sentences"]
+        if _is_verbatim(sentence) and not lost.intersection(sentence["citations"])
+    ]
+    body["text"] = _outside(text, intact, black)
+    body["sentences"] = [
+        {
+            **sentence,
+            "text": black(text) if text and sentence["span"] not in intact else text,
+            # The reason for the verdict may quote the removed document.
+            "verdict": {**sentence["verdict"], "reason": ""}
+            if lost.intersection(sentence["citations"])
+            else sentence["verdict"],
+        }
+        for sentence in body["sentences"]
+        for text in [sentence["text"]]
+    ]
+    emptied = dict.fromkeys(("quote", "link", "url"), "")
+    emptied |= {"title": REMOVED, "locator": to_plain(Locator(label=""))}
+    body["citations"] = [
+        citation | emptied if citation["id"] in lost else citation for citation in body["citations"]
+    ]
+    body["related"] = [item for item in body.get("related", ()) if item["id"] not in gone]
+
+
+def _is_verbatim(sentence: Plain) -> bool:
+    return bool(sentence["verdict"]["method"] == "verbatim")
+
+
+def _outside(text: str, spans: Iterable[Plain], black: Change) -> str:
+    """``text`` with ``black`` applied to what lies outside the spans, which are in order."""
+    parts, end = [], 0
+    for span in spans:
+        parts += [black(text[end : span["start"]]), text[span["start"] : span["end"]]]
+        end = span["end"]
+    return "".join((*parts, black(text[end:])))
+
+
+def _redact_rows(body: Plain, gone: Collection[str]) -> None:
+    """Redact the table rows that only removed documents support, and their lines in the text."""
+    if not table_documents(body).intersection(gone):
+        return
+    table = body["table"]
+    rows, sources = list(table["rows"]), []
+    for place, ids in enumerate(table["documents"]):
+        remaining = [document_id for document_id in ids if document_id not in gone]
+        sources.append(remaining)
+        if ids and not remaining:
+            rows[place] = [REMOVED for _ in rows[place]]
+            for line in body["sentences"][place + 1 : place + 2]:
+                body["text"] = _redact_span(body["text"], **line["span"])
+    body["table"] = {**table, "rows": rows, "documents": sources}
+
+
+# --- removing answers ---
+
+
+def delete_answers(connection: Connection, owner: str, answer_ids: Collection[str]) -> None:
+    """Delete answers of ``owner`` with their research runs, gaps and notices.
+
+    A gap stays when another answer has its question. The answer that closed a gap on retry is
+    deleted with the gap.
+    """
+    standalone = answers.c.body["standalone"].as_string()
+    columns = (answers.c.id, answers.c.question, standalone.label("standalone"))
+    asked: list[Any] = []
+    for ids in chunks(answer_ids):
+        asked += connection.execute(select(*columns).where(answers.c.id.in_(ids))).all()
+        runs = research_runs.c.answer_id.in_(ids)
+        connection.execute(delete(research_runs).where(runs))
+        feedback_ids = select(feedback.c.id).where(feedback.c.answer_id.in_(ids))
+        targets = [*connection.execute(feedback_ids).scalars(), *ids]
+        connection.execute(delete(notices).where(notices.c.target.in_(targets)))
+    for ids in chunks(answer_ids):
+        connection.execute(delete(answers).where(answers.c.id.in_(ids)))
+    for row in asked:
+        question = " ".join((row.standalone or row.question).split())
         filed = connection.execute(
             select(gaps.c.id, gaps.c.closed_by).where(
-                or_(gaps.c.question == asked, gaps.c.answer_id == body["id"]),
-                gaps.c.owner.in_({str(body.get("owner", "")), ""}),
+                or_(gaps.c.question == question, gaps.c.answer_id == row.id),
+                gaps.c.owner.in_({owner, ""}),
             )
         ).all()
-        closing = {row.closed_by for row in filed} - {""}
-        others = select(answers.c.id).where(answers.c.question == asked, ~answers.c.id.in_(closing))
+        closing = {gap.closed_by for gap in filed} - {""}
+        others = select(answers.c.id).where(
+            answers.c.question == question, ~answers.c.id.in_(closing)
+        )
         if filed and connection.execute(others.limit(1)).first() is None:
-            connection.execute(delete(gaps).where(gaps.c.id.in_([row.id for row in filed])))
+            connection.execute(delete(gaps).where(gaps.c.id.in_([gap.id for gap in filed])))
             connection.execute(delete(answers).where(answers.c.id.in_(closing)))
             is_notice = (notices.c.kind == GAP_CLOSED, notices.c.target.in_(closing))
             connection.execute(delete(notices).where(*is_notice))
-    answer_ids = [str(body["id"]) for body in bodies]
-    for batch in chunks(answer_ids):
+    for ids in chunks(answer_ids):
         for column in (gaps.c.answer_id, gaps.c.closed_by):
-            connection.execute(update(gaps).where(column.in_(batch)).values({column: ""}))
-
-
-def forget_conversation(
-    connection: Connection, session_id: str, owner: str, answer_ids: Collection[str]
-) -> None:
-    """Delete the research runs of a session, and the notices about feedback on its answers."""
-    runs = research_runs.c
-    session = runs.request["question"]["session_id"].as_string()
-    in_session = (session == session_id, runs.owner == owner)
-    connection.execute(delete(research_runs).where(*in_session))
-    for batch in chunks(answer_ids):
-        connection.execute(delete(research_runs).where(runs.answer_id.in_(batch)))
-        feedback_ids = select(feedback.c.id).where(feedback.c.answer_id.in_(batch))
-        targets = [*connection.execute(feedback_ids).scalars(), *batch]
-        connection.execute(delete(notices).where(notices.c.target.in_(targets)))
+            connection.execute(update(gaps).where(column.in_(ids)).values({column: ""}))

@@ -1,15 +1,15 @@
-"""Converts answers to database rows and back, redacts removed words, and stores answer figures.
+"""Converts answers to database rows and back, and stores their figures.
 
-An answer is stored as given, including the titles of documents. Each document that it cites or
-mentions has a row in ``answer_citations`` with the title at that time; so the quotations and the
-title of a removed document can be found again (``answer_removal``).
+The text of an answer stays as it was given. Each document that it cites or mentions has a row in
+``answer_citations`` with the title at that time, so that this title can be found in the text again
+when the document is removed (``answer_removal``). Citations and related documents are read with
+the current title and address of the document.
 """
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -37,22 +37,15 @@ from wellread.store.schema.tables import (
 from wellread.text.english import NUMBER_WORDS
 from wellread.text.names import singular
 from wellread.text.parsed import parse
-from wellread.text.sentences import sentence_spans
 from wellread.text.words import lowercase, stem, words_in
 from wellread.values.answers import CATALOGUE, NOBODY, Answer, Related, VerdictName
 
 Plain = dict[str, Any]
-Change = Callable[[str], str]
 _LISTED = "-"  # the version of a listed document that did not exist when the row was written
 NAMED = ""  # the version of a document that is only mentioned, not quoted or listed
 COLUMNS = ("id", "session_id", "owner", "question", "answered_by", "type", "text")
 _CITATION_COLUMNS = ("quote", "link", "url", "why", "locator")
 _CITATION_FACTS = ("title", "kind", "source_type", "published_at", "relevance", "verdict")
-_QUESTION_FIELDS = frozenset({"data_gaps", "standalone"})  # fields that repeat the question
-_PROSE_FIELDS = _QUESTION_FIELDS | {
-    *("about", "failures", "heading", "label", "notes", "reason", "reasoning", "rows"),
-    *("suggestions", "title", "why"),
-}
 
 
 @dataclass(slots=True)
@@ -107,18 +100,33 @@ def _citation(row: Plain) -> Plain:
 
 def read_answers(connection: Connection, answer_ids: Collection[str]) -> dict[str, Answer]:
     """Answer id to the complete answer; unknown ids are left out."""
+    plain = plain_answers(connection, answer_ids)
+    return {answer_id: from_plain(Answer, body) for answer_id, body in plain.items()}
+
+
+def plain_answers(connection: Connection, answer_ids: Collection[str]) -> dict[str, Plain]:
+    """Answer id to the answer with the texts of all sentences and the current titles."""
     records = read_records(connection, answer_ids)
-    return {answer_id: from_plain(Answer, plain_answer(row)) for answer_id, row in records.items()}
+    ids = {row["document_id"] for record in records.values() for row in record.rows}
+    live = {row.id: row for row in rows_in(connection, _LIVE, ids)}
+    for body in (record.body for record in records.values()):
+        for sentence in body["sentences"]:
+            if sentence["text"] is None:
+                sentence["text"] = body["text"][slice(*_span_ends(sentence))]
+        for item in (*body["citations"], *body.get("related", ())):
+            document = live.get(item.get("document_id", item.get("id")))
+            if document and item["title"] != REMOVED:
+                _update_source(item, document.title, document.url)
+    return {answer_id: record.body for answer_id, record in records.items()}
 
 
-def plain_answer(record: AnswerRecord) -> Plain:
-    """The plain answer with the texts of all its sentences."""
-    text = record.body["text"]
-    sentences = [
-        part if part["text"] is not None else {**part, "text": text[slice(*_span_ends(part))]}
-        for part in record.body["sentences"]
-    ]
-    return {**record.body, "sentences": sentences}
+def _update_source(item: Plain, title: str, url: str) -> None:
+    """Give a citation or related document its current title, address and link."""
+    item["title"] = title
+    if url:
+        if item["url"] and item.get("link", "").startswith(item["url"]):
+            item["link"] = url + item["link"].removeprefix(item["url"])
+        item["url"] = url
 
 
 def _span_ends(sentence: Plain) -> tuple[int, int]:
@@ -134,7 +142,7 @@ def write_rows(connection: Connection, record: AnswerRecord, at: datetime) -> No
     connection.execute(delete(answers).where(answers.c.id == answer_id))
     connection.execute(insert(answers), _answer_row(record) | {"created_at": at})
     _write_parts(connection, record)
-    refresh_facts(connection, record, at)
+    write_facts(connection, answer_id, at, record.body)
 
 
 def rewrite_rows(connection: Connection, record: AnswerRecord) -> None:
@@ -145,14 +153,10 @@ def rewrite_rows(connection: Connection, record: AnswerRecord) -> None:
     for table in (answer_sentences, answer_citations):
         connection.execute(delete(table).where(table.c.answer_id == answer_id))
     _write_parts(connection, record)
-    refresh_facts(connection, record, connection.execute(created_at.where(is_answer)).scalar_one())
+    at = connection.execute(created_at.where(is_answer)).scalar_one()
+    write_facts(connection, answer_id, at, record.body)
     if record.stale:
         forget_cached(connection, [answer_id])
-
-
-def refresh_facts(connection: Connection, record: AnswerRecord, at: datetime) -> None:
-    """Replace the stored figures of an answer."""
-    write_facts(connection, record.body["id"], at, record.body)
 
 
 def forget_cached(connection: Connection, answer_ids: Iterable[str]) -> None:
@@ -242,29 +246,9 @@ def _document_rows(connection: Connection, answer: Answer, body: Plain) -> list[
     ]
 
 
-_LIVE = select(documents.c.id, documents.c.version, documents.c.title).where(
+_LIVE = select(*(documents.c[name] for name in ("id", "version", "title", "url"))).where(
     documents.c.id.in_(VALUES)
 )
-
-
-def change_prose(body: Plain, change: Change) -> Plain:
-    """The body with ``change`` applied to its prose outside the text, except the user's words."""
-    excluded = set() if change(body["question"]) == body["question"] else _QUESTION_FIELDS
-    changed: Plain = _changed_under(body, _PROSE_FIELDS - excluded, change, inside=False)
-    if table := changed.get("table"):
-        table["method"] = change(table["method"])
-    return changed
-
-
-def _changed_under(value: Any, names: Collection[str], change: Change, *, inside: bool) -> Any:
-    if isinstance(value, dict):
-        return {
-            name: _changed_under(item, names, change, inside=name in names)
-            for name, item in value.items()
-        }
-    if isinstance(value, list):
-        return [_changed_under(item, names, change, inside=inside) for item in value]
-    return change(value) if inside and isinstance(value, str) else value
 
 
 def _mentioned(connection: Connection, related: Iterable[Related]) -> set[str]:
@@ -293,105 +277,6 @@ def table_documents(body: Plain) -> set[str]:
     """The ids of documents that the rows of the answer's table use."""
     table = body.get("table")
     return {document_id for row in table["documents"] for document_id in row} if table else set()
-
-
-RUN_WORDS = 8  # words of a run that counts as a quotation; shorter runs occur anywhere
-MIN_SENTENCE_WORDS = 5  # words of the shortest complete sentence that counts as a quotation
-BLANK = "█"
-_WORD = re.compile(r"\w+")
-_LETTER = re.compile(r"\S")
-# Fields that contain no prose, but identifiers or fixed values.
-_IDS = frozenset({"id", "document_id", "version", "kind", "method", "key", "session_id", "mode"})
-
-
-class RemovedWords:
-    """Finds and redacts quotations of removed texts."""
-
-    def __init__(self, texts: Iterable[str]) -> None:
-        self._runs = {run for text in texts for run in _runs(text)}
-
-    def __bool__(self) -> bool:
-        return bool(self._runs)
-
-    def redact(self, text: str) -> str:
-        """``text`` with quotations redacted letter by letter, so that its length stays the same."""
-        if not self._runs:
-            return text
-        places = list(_WORD.finditer(text))
-        words = [place.group().casefold() for place in places]
-        covered = ""
-        for length in range(MIN_SENTENCE_WORDS, RUN_WORDS + 1):
-            for first in range(len(words) - length + 1):
-                if hash(tuple(words[first : first + length])) in self._runs:
-                    start, end = places[first].start(), places[first + length - 1].end()
-                    covered = covered or text
-                    covered = covered[:start] + redact(covered[start:end]) + covered[end:]
-        return covered or text
-
-
-def map_strings(value: Any, change: Callable[[str], str]) -> Any:
-    """A JSON value with ``change`` applied to every string except names and ids."""
-    if isinstance(value, str):
-        return change(value)
-    if isinstance(value, list):
-        return [map_strings(item, change) for item in value]
-    if isinstance(value, dict):
-        return {
-            name: item if name in _IDS else map_strings(item, change)
-            for name, item in value.items()
-        }
-    return value
-
-
-def redact(text: str) -> str:
-    """``text`` with a block character in place of every letter."""
-    return _LETTER.sub(BLANK, text)
-
-
-def titles_pattern(titles: Collection[str]) -> re.Pattern[str] | None:
-    """A pattern for the titles as whole words, without numbers, which occur in markers too."""
-    words = (title for title in titles if title.strip() and not title.isdigit())
-    ordered = sorted(words, key=len, reverse=True)
-    return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, ordered))})(?!\w)") if ordered else None
-
-
-def any_title_replacer(titles: Mapping[str, str]) -> Callable[[str], str]:
-    """As ``title_replacer``, for texts of titles only: titles of one word are replaced too."""
-    pattern = titles_pattern(titles)
-    if pattern is None:
-        return str
-    return lambda text: pattern.sub(lambda match: titles[match.group()], text)
-
-
-def title_replacer(pairs: Iterable[tuple[str, str]]) -> Callable[[str], str]:
-    """A function that replaces the first title of each pair by the second, longest first.
-
-    A title of one word may be an ordinary word, so it is replaced only within quotation marks.
-    """
-    new = {old: title for old, title in pairs if old != title}
-    pattern = titles_pattern(new)
-
-    def title(match: re.Match[str]) -> str:
-        old, text = match.group(), match.string
-        quoted = text[: match.start()].endswith("“") and text[match.end() :].startswith("”")
-        return new[old] if quoted or len(old.split()) > 1 else old
-
-    return (lambda text: pattern.sub(title, text)) if pattern else str
-
-
-def _words(text: str) -> list[str]:
-    return [word.casefold() for word in _WORD.findall(text)]
-
-
-def _runs(text: str) -> Iterator[int]:
-    """Hashes of all runs of ``RUN_WORDS`` words, and of shorter complete sentences."""
-    words = _words(text)
-    for first in range(len(words) - RUN_WORDS + 1):
-        yield hash(tuple(words[first : first + RUN_WORDS]))
-    for span in sentence_spans(text):
-        sentence_words = _words(span.of(text)[: RUN_WORDS * 40])
-        if MIN_SENTENCE_WORDS <= len(sentence_words) < RUN_WORDS:
-            yield hash(tuple(sentence_words))
 
 
 MAX_TOPIC_WORDS = 12  # words of a question that are counted as topics

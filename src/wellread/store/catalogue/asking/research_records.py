@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -11,7 +11,7 @@ from sqlalchemy import Connection, delete, insert, select, update
 
 from wellread.codec import from_plain, to_plain
 from wellread.store.catalogue.asking.answer_removal import titles_of
-from wellread.store.catalogue.asking.answer_rows import plain_answer, read_records
+from wellread.store.catalogue.asking.answer_rows import plain_answers
 from wellread.store.rights import READ
 from wellread.store.schema.database import CataloguePart, chunks
 from wellread.store.schema.stored_values import REMOVED
@@ -57,6 +57,9 @@ class ResearchRun:
     cancel: bool
 
 
+_RUNS = select(*(column for column in research_runs.c if column.name != "report"))
+
+
 class ResearchRuns(CataloguePart):
     """The stored research runs, the newest 200 of each owner."""
 
@@ -68,17 +71,14 @@ class ResearchRuns(CataloguePart):
         read: Iterable[str] = (),
     ) -> None:
         """Store a planned run; delete the owner's oldest finished runs beyond the limit."""
-        row = {
+        row = dict.fromkeys(("answer_id", "reason", "host"), "") | {
             "id": run_id,
             "created_at": datetime.now(UTC),
             "owner": request.question.owner,
             "state": "planned",
             "request": to_plain(request),
             "plan": to_plain(plan) if plan else None,
-            "answer_id": "",
-            "reason": "",
             "seconds": 0.0,
-            "host": "",
             "pid": 0,
             "cancel": False,
         }
@@ -129,20 +129,15 @@ class ResearchRuns(CataloguePart):
     def get(self, run_id: str, owner: str = "") -> ResearchRun | None:
         """The run with this id and owner, or None."""
         runs = research_runs.c
-        columns = [column for column in runs if column.name != "report"]
-        rows = self._rows(select(*columns).where(runs.id == run_id, runs.owner == owner))
+        rows = self._rows(_RUNS.where(runs.id == run_id, runs.owner == owner))
         return _run_of(rows[0]) if rows else None
 
     def newest(self, owner: str | None = "", limit: int = 50) -> list[ResearchRun]:
         """The newest runs of an owner (None: of all owners), newest first."""
         runs = research_runs.c
-        columns = [column for column in runs if column.name != "report"]
-        order = (runs.created_at.desc(), runs.id)
-        statement = select(*columns).order_by(*order).limit(limit)
-        if owner is not None:
-            statement = statement.where(runs.owner == owner)
-        rows = self._rows(statement)
-        return [_run_of(row) for row in rows]
+        statement = _RUNS if owner is None else _RUNS.where(runs.owner == owner)
+        newest = statement.order_by(runs.created_at.desc(), runs.id).limit(limit)
+        return [_run_of(row) for row in self._rows(newest)]
 
     def report(self, run_id: str) -> Report | None:
         """The report with its answer as currently stored; None while there is no report."""
@@ -153,12 +148,12 @@ class ResearchRuns(CataloguePart):
             ).first()
             if row is None or not row.report:
                 return None
-            record = read_records(connection, [row.answer_id]).get(row.answer_id)
+            answer = plain_answers(connection, [row.answer_id]).get(row.answer_id)
             titles = titles_of(connection, [doc["id"] for doc in row.report["documents"]])
-        if record is None:
+        if answer is None:
             return None
         read = [{**doc, "title": titles.get(doc["id"], REMOVED)} for doc in row.report["documents"]]
-        return from_plain(Report, {**row.report, "documents": read, "answer": plain_answer(record)})
+        return from_plain(Report, {**row.report, "documents": read, "answer": answer})
 
     def remove(self, run_id: str) -> None:
         """Delete a run; the answer of its report stays."""
@@ -187,15 +182,12 @@ class ResearchRuns(CataloguePart):
 
     def store_event(self, run_id: str, event: NumberedEvent) -> None:
         """Store an event, unless an event with its number is already stored."""
-        numbered = (
-            research_events.c.run_id == run_id,
-            research_events.c.number == event.number,
-        )
         kind, body = _event_row(event.event)
         row = {"run_id": run_id, "number": event.number, "kind": kind, "body": body}
+        numbers = select(research_events.c.number).where(research_events.c.run_id == run_id)
         with self._database.write() as connection:
-            stored = connection.execute(select(research_events.c.number).where(*numbered)).first()
-            if stored is None:
+            is_stored = numbers.where(research_events.c.number == event.number)
+            if connection.execute(is_stored).first() is None:
                 connection.execute(insert(research_events), row)
 
     def events(self, run_id: str, after: int = 0) -> list[NumberedEvent]:
@@ -203,12 +195,9 @@ class ResearchRuns(CataloguePart):
         events = research_events.c
         is_later = (events.run_id == run_id, events.number > after)
         statement = select(events.number, events.kind, events.body).where(*is_later)
-        events_found = []
-        for row in self._rows(statement.order_by(events.number)):
-            event = self._event(run_id, row.kind, row.body)
-            if event is not None:
-                events_found.append(NumberedEvent(number=row.number, event=event))
-        return events_found
+        rows = self._rows(statement.order_by(events.number))
+        pairs = ((row.number, self._event(run_id, row.kind, row.body)) for row in rows)
+        return [NumberedEvent(number=number, event=event) for number, event in pairs if event]
 
     def _event(self, run_id: str, kind: str, body: Plain) -> ResearchEvent | None:
         if kind == _PLAN:
@@ -241,27 +230,21 @@ def delete_runs_reading(connection: Connection, document_ids: Iterable[str]) -> 
     reads = research_reads.c
     for ids in chunks(sorted(document_ids)):
         statement = select(reads.run_id).where(reads.document_id.in_(ids))
-        run_ids: Sequence[str] = list(connection.execute(statement.distinct()).scalars())
-        for batch in chunks(run_ids):
-            connection.execute(delete(research_runs).where(research_runs.c.id.in_(batch)))
+        connection.execute(delete(research_runs).where(research_runs.c.id.in_(statement)))
 
 
 def _record_reads(connection: Connection, run_id: str, document_ids: Iterable[str]) -> None:
     reads = research_reads.c
-    ids = set(document_ids)
     stored = connection.execute(select(reads.document_id).where(reads.run_id == run_id)).scalars()
-    rows = [{"run_id": run_id, "document_id": new_id} for new_id in sorted(ids.difference(stored))]
+    rows = [{"run_id": run_id, "document_id": new} for new in set(document_ids).difference(stored)]
     if rows:
         connection.execute(insert(research_reads), rows)
 
 
 def _run_of(row: Any) -> ResearchRun:
-    values = dict(row._mapping)
-    plan = values.pop("plan")
-    return ResearchRun(
-        **{**values, "request": from_plain(ResearchRequest, values["request"])},
-        plan=from_plain(ResearchPlan, plan) if plan else None,
-    )
+    request = from_plain(ResearchRequest, row.request)
+    plan = from_plain(ResearchPlan, row.plan) if row.plan else None
+    return ResearchRun(**{**row._mapping, "request": request, "plan": plan})
 
 
 def stored_report(report: Plain) -> Plain:

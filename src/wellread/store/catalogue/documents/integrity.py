@@ -169,7 +169,6 @@ class Integrity(CataloguePart):
             sources.c.digest.not_in(("", READ_AGAIN)),
             sources.c.reason == "",
             sources.c.status.in_(READ),
-            sources.c.poll_after.is_(None),
             sources.c.loader.not_like("feed%"),
             sources.c.loader.not_like("records%"),
             ~exists().where(
@@ -186,13 +185,7 @@ class Integrity(CataloguePart):
 
     def read_again(self, keys: Iterable[tuple[str, str]]) -> None:
         """Reset the content records of these sources, so that the next run reads them again."""
-        blank = {
-            "size": -1,
-            "digest": READ_AGAIN,
-            "etag": "",
-            "last_modified": "",
-            "poll_after": None,
-        }
+        blank = {"size": -1, "digest": READ_AGAIN, "etag": "", "last_modified": ""}
         source_key = tuple_(sources.c.collection, sources.c.uri)
         changes = (update(sources).where(source_key.in_(pairs)) for pairs in chunks(keys))
         self._run(*(change.values(**blank) for change in changes))

@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -24,6 +25,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from opensearchpy import OpenSearch
 from opensearchpy.exceptions import ConnectionError as NoConnection
 from opensearchpy.exceptions import ConnectionTimeout, OpenSearchException, TransportError
+from pydantic import BaseModel, Field, FilePath, ValidationError
 
 from wellread.errors import DamageError, SettingsError, StoreError
 from wellread.store.base import ServiceAddress
@@ -129,12 +131,21 @@ BASE = "wellread"
 FORM = "opensearch+https://user@host:9200,other:9200/base"
 MOST_SHARDS = 1_024
 _BASE = re.compile(r"[a-z][a-z0-9_-]{0,60}")
-_HOST = re.compile(r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]")
+_HOST = re.compile(r"([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::(\d+))?")
+
+
+class _Options(BaseModel, extra="forbid"):
+    """The options of an address, for indexes created in the cluster and for calls."""
+
+    shards: int = Field(default=1, ge=1, le=MOST_SHARDS)
+    replicas: int | None = Field(default=None, ge=0, le=MOST_SHARDS)
+    timeout: float = Field(default=30.0, gt=0, allow_inf_nan=False)
+    ca: FilePath | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterAddress:
-    """The hosts and login of a cluster, and the options of indexes created in it."""
+    """The hosts and login of a cluster, with the options of the address."""
 
     hosts: tuple[str, ...]
     user: str
@@ -143,7 +154,7 @@ class ClusterAddress:
     shards: int = 1
     replicas: int | None = None
     timeout: float = 30.0
-    ca: str = ""
+    ca: Path | None = None
 
     def __str__(self) -> str:
         return ", ".join(self.hosts)
@@ -173,55 +184,19 @@ def read_address(service: ServiceAddress) -> ClusterAddress:
 def _host(scheme: str, address: str) -> str:
     if not scheme:
         raise _url_error("begins with another scheme", f"write it as {FORM}")
-    host, _, port = address.partition(":") if "]" not in address else _bracketed(address)
-    if not _HOST.fullmatch(host) or not (port or str(PORT)).isdecimal():
+    match = _HOST.fullmatch(address)
+    if match is None:
         raise _url_error(f"names the host {address!r}", f"write it as {FORM}")
-    return f"{scheme}://{host}:{port or PORT}"
-
-
-def _bracketed(address: str) -> tuple[str, str, str]:
-    host, end, rest = address.partition("]")
-    return host + end, "", rest.removeprefix(":")
+    return f"{scheme}://{match[1]}:{match[2] or PORT}"
 
 
 def _options(query: str) -> dict[str, Any]:
-    options: dict[str, Any] = {}
-    for name, value in parse_qsl(query, keep_blank_values=True):
-        try:
-            options[name] = _OPTIONS[name](value)
-        except KeyError:
-            names = ", ".join(_OPTIONS)
-            raise _url_error(f"has the unknown option {name!r}", f"known are: {names}") from None
-        except ValueError as error:
-            raise _url_error(f"has {name}={value}", str(error)) from None
-    return options
-
-
-def _parse_count(value: str, least: int) -> int:
-    if not value.isdecimal() or not least <= int(value) <= MOST_SHARDS:
-        raise ValueError(f"expected a whole number from {least} to {MOST_SHARDS}")
-    return int(value)
-
-
-def _seconds(value: str) -> float:
-    seconds = float(value)
-    if not 0 < seconds < float("inf"):
-        raise ValueError("expected a number of seconds above 0")
-    return seconds
-
-
-def _file(value: str) -> str:
-    if not Path(value).is_file():
-        raise ValueError("the file does not exist")
-    return value
-
-
-_OPTIONS = {
-    "shards": lambda value: _parse_count(value, 1),
-    "replicas": lambda value: _parse_count(value, 0),
-    "timeout": _seconds,
-    "ca": _file,
-}
+    try:
+        return _Options(**dict(parse_qsl(query, keep_blank_values=True))).model_dump()
+    except ValidationError as error:
+        fault = error.errors()[0]
+        known = f"the options are: {', '.join(_Options.model_fields)}"
+        raise _url_error(f"has {fault['loc'][0]}={fault['input']}: {fault['msg']}", known) from None
 
 
 def _url_error(problem: str, hint: str) -> SettingsError:
@@ -243,19 +218,6 @@ def pause(seconds: float) -> None:
     time.sleep(seconds)
 
 
-def backoff_pauses() -> Callable[[], float]:
-    """Return a function that gives the next pause: exponential back-off with jitter."""
-    length = FIRST_PAUSE / 2
-
-    def following() -> float:
-        nonlocal length
-        length = min(length * 2, LONGEST_PAUSE)
-        # Many writers that were refused together must not retry together.
-        return length * random.uniform(0.5, 1.0)  # noqa: S311 - no secret
-
-    return following
-
-
 class Cluster:
     """A client of one cluster. Thread-safe."""
 
@@ -267,7 +229,7 @@ class Cluster:
             http_auth=(address.user, address.password) if address.user else None,
             use_ssl=secure,
             verify_certs=secure,
-            ca_certs=address.ca or None,
+            ca_certs=str(address.ca) if address.ca else None,
             timeout=address.timeout,
             pool_maxsize=THREADS,
             max_retries=len(address.hosts),
@@ -275,24 +237,27 @@ class Cluster:
             retry_on_status=(),
         )
 
+    def ask(self, action: str, api: str, *, longest: float = LONGEST, **arguments: Any) -> Any:
+        """Call one function of the client's interface, such as ``indices.refresh``, by ``run``."""
+        return self.run(
+            action, lambda client: attrgetter(api)(client)(**arguments), longest=longest
+        )
+
     def run(self, action: str, call: Call, *, longest: float = LONGEST) -> Any:
         """Run ``call`` with retries of temporary failures, and return its result."""
-        following = backoff_pauses()
-        waited, extra = 0.0, 0
+        waited, extra, pause_length = 0.0, 0, FIRST_PAUSE / 2
         while True:
             try:
                 return call(self._client)
             except OpenSearchException as error:
                 extra += status_of(error) in ONCE_MORE
-                length = following()
+                pause_length = min(pause_length * 2, LONGEST_PAUSE)
+                # Many writers that were refused together must not retry together.
+                length = pause_length * random.uniform(0.5, 1.0)  # noqa: S311 - no secret
                 if not _is_temporary(error, extra) or waited + length > longest:
                     raise store_error(action, error, str(self.address)) from error
             waited += length
             pause(length)
-
-    def attempt(self, call: Call) -> Any:
-        """Run ``call`` once; the caller handles the client's errors."""
-        return call(self._client)
 
 
 def _is_temporary(error: OpenSearchException, extra: int) -> bool:
@@ -301,7 +266,9 @@ def _is_temporary(error: OpenSearchException, extra: int) -> bool:
     if isinstance(error, NoConnection):
         return "certificate" not in str(error.info).lower()
     status = status_of(error)
-    return status in PASSING or (status in ONCE_MORE and extra < EXTRA_TRIES)
+    if status in PASSING:
+        return not is_full(error_message(error))
+    return status in ONCE_MORE and extra < EXTRA_TRIES
 
 
 @lru_cache(maxsize=8)

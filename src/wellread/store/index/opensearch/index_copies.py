@@ -19,23 +19,19 @@ import logging
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
-from opensearchpy import OpenSearch
-
 from wellread.errors import DamageError, StoreError
-from wellread.identity import tagged_hash
 from wellread.store.base import Fingerprint
 from wellread.store.index.opensearch import cluster as calls
 from wellread.store.index.opensearch.cluster import REBUILD_HINT, Cluster
 from wellread.store.index.opensearch.passage_queries import mapping, settings
+from wellread.store.row_values import index_id
 
 WRITING = "-rows"  # suffix of the alias that writers use
 PURGED = "purged"
 COPY_OF = "copy_of"
 MADE_FOR = "made_for"
-FIRST = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,23 +54,16 @@ class AliasTarget:
 
 def alias_of(base: str, fingerprint: Fingerprint) -> str:
     """Return the alias of the index with this ``fingerprint``."""
-    shaped = tagged_hash(
-        "idx",
-        fingerprint.embedder,
-        fingerprint.dimensions,
-        fingerprint.chunking,
-        fingerprint.schema,
-    )
-    return f"{base}-{shaped.removeprefix('idx_')[:12]}"
+    return f"{base}-{index_id(fingerprint)}"
 
 
 def index_of_alias(cluster: Cluster, alias: str) -> AliasTarget | None:
     """Return the index behind ``alias``, or None."""
-    indexes = cluster.run(
+    indexes = cluster.ask(
         "look the index up",
-        lambda client: client.indices.get(
-            index=alias, params={"ignore_unavailable": "true", "filter_path": _PARTS}
-        ),
+        "indices.get",
+        index=alias,
+        params={"ignore_unavailable": "true", "filter_path": _PARTS},
     )
     for name, about in indexes.items():
         if name == alias:
@@ -107,54 +96,46 @@ def make(cluster: Cluster, alias: str, fingerprint: Fingerprint) -> None:
         "mappings": mapping(fingerprint, **{PURGED: True, MADE_FOR: fingerprint.embedder}),
         "aliases": {alias: {}, f"{name}{WRITING}": {}},
     }
-    cluster.run(
-        "make an index",
-        lambda client: client.indices.create(index=name, body=body, params={"ignore": 400}),
-    )
+    cluster.ask("make an index", "indices.create", index=name, body=body, params={"ignore": 400})
     if index_of_alias(cluster, alias) is None:
-        cluster.run("make an index", lambda client: client.indices.create(index=name, body=body))
+        cluster.ask("make an index", "indices.create", index=name, body=body)
 
 
 def next_name(cluster: Cluster, alias: str) -> str:
     """Return the name of the next index behind ``alias``."""
     numbers = [int(name.rpartition("-")[2]) for name in indexes_of_alias(cluster, alias)]
-    return f"{alias}-{max(numbers, default=FIRST - 1) + 1:06}"
+    return f"{alias}-{max(numbers, default=0) + 1:06}"
 
 
 def indexes_of_alias(cluster: Cluster, alias: str) -> dict[str, dict[str, Any]]:
     """All indexes ever created for ``alias``, with their aliases and ``_meta``."""
-    return _matching(cluster, re.compile(rf"{re.escape(alias)}-\d{{6,}}"), alias)
+    return _matching(cluster, alias, r"\d{6,}")
 
 
 def indexes_of_base(cluster: Cluster, base: str) -> dict[str, dict[str, Any]]:
     """All indexes of a base, for every fingerprint, with their aliases and ``_meta``."""
-    return _matching(cluster, re.compile(rf"{re.escape(base)}-[0-9a-f]{{12}}-\d{{6,}}"), base)
+    return _matching(cluster, base, r"[0-9a-f]{12}-\d{6,}")
+
+
+def _matching(cluster: Cluster, start: str, ending: str) -> dict[str, dict[str, Any]]:
+    params = {"ignore_unavailable": "true", "filter_path": _PARTS}
+    indexes = cluster.ask("list the indexes", "indices.get", index=f"{start}-*", params=params)
+    pattern = re.compile(rf"{re.escape(start)}-{ending}")
+    return {name: about for name, about in indexes.items() if pattern.fullmatch(name)}
 
 
 def drop(cluster: Cluster, names: Iterable[str]) -> None:
     """Drop these indexes; missing ones are ignored."""
+    unless_missing = {"ignore_unavailable": "true"}
     for name in names:
-        cluster.run("drop an index", partial(_delete, name))
-
-
-def _delete(name: str, client: OpenSearch) -> Any:
-    return client.indices.delete(index=name, params={"ignore_unavailable": "true"})
+        cluster.ask("drop an index", "indices.delete", index=name, params=unless_missing)
 
 
 def store_meta(cluster: Cluster, name: str, meta: dict[str, Any]) -> None:
     """Store ``meta`` as the ``_meta`` of an index."""
-    cluster.run(
-        "record a change of the index",
-        lambda client: client.indices.put_mapping(index=name, body={"_meta": meta}),
+    cluster.ask(
+        "record a change of the index", "indices.put_mapping", index=name, body={"_meta": meta}
     )
-
-
-def _matching(cluster: Cluster, pattern: re.Pattern[str], start: str) -> dict[str, dict[str, Any]]:
-    params = {"ignore_unavailable": "true", "filter_path": _PARTS}
-    indexes = cluster.run(
-        "list the indexes", lambda client: client.indices.get(index=f"{start}-*", params=params)
-    )
-    return {name: about for name, about in indexes.items() if pattern.fullmatch(name)}
 
 
 logger = logging.getLogger(__name__)
@@ -163,7 +144,6 @@ ROWS_AT_ONCE = 500
 LOOK_SECONDS = 0.5
 WAIT_SECONDS = 900.0  # how long a writer waits for a copy to finish
 DEAD_SECONDS = 60.0  # without copying activity, after which a copy counts as abandoned
-COPIES_SECONDS = 600.0  # how long the replicas of the new index may take
 DOING = "rebuild the index"
 _NO_WRITES = "index.blocks.write"
 
@@ -173,9 +153,7 @@ def replace_by_copy(cluster: Cluster, alias: str, fingerprint: Fingerprint) -> N
     old = require_index_of_alias(cluster, alias)
     _drop_copies(cluster, alias, old.name)
     new = next_name(cluster, alias)
-    cluster.run(
-        DOING, lambda client: client.transport.perform_request("PUT", f"/{old.name}/_block/write")
-    )
+    cluster.ask(DOING, "transport.perform_request", method="PUT", url=f"/{old.name}/_block/write")
     try:
         _make_copy(cluster, old, new, fingerprint)
         _switch(cluster, alias, old.name, new)
@@ -186,24 +164,18 @@ def replace_by_copy(cluster: Cluster, alias: str, fingerprint: Fingerprint) -> N
 
 def _make_copy(cluster: Cluster, old: AliasTarget, new: str, fingerprint: Fingerprint) -> None:
     meta = {PURGED: True, MADE_FOR: fingerprint.embedder, COPY_OF: old.name}
-    # Replicas are added at the end: copying whole files is cheaper than indexing every row.
-    alone = settings(cluster.address)
-    alone["index"] |= {"number_of_replicas": 0, "auto_expand_replicas": "false"}
-    body = {"settings": alone, "mappings": mapping(fingerprint, **meta)}
-    cluster.run(DOING, lambda client: client.indices.create(index=new, body=body))
-    cluster.run(DOING, lambda client: client.indices.refresh(index=old.name))
+    body = {"settings": settings(cluster.address), "mappings": mapping(fingerprint, **meta)}
+    cluster.ask(DOING, "indices.create", index=new, body=body)
+    cluster.ask(DOING, "indices.refresh", index=old.name)
     request = {
         "source": {"index": old.name, "size": ROWS_AT_ONCE},
         "dest": {"index": new, "op_type": "index"},
     }
-    task = cluster.run(
-        DOING,
-        lambda client: client.reindex(
-            body=request, params={"wait_for_completion": "false", "slices": "auto"}
-        ),
+    task = cluster.ask(
+        DOING, "reindex", body=request, params={"wait_for_completion": "false", "slices": "auto"}
     )["task"]
     _follow(cluster, task)
-    cluster.run(DOING, lambda client: client.indices.refresh(index=new))
+    cluster.ask(DOING, "indices.refresh", index=new)
     rows, copied = _count(cluster, old.name), _count(cluster, new)
     if rows != copied:
         raise StoreError(
@@ -211,13 +183,12 @@ def _make_copy(cluster: Cluster, old: AliasTarget, new: str, fingerprint: Finger
             hint="try again",
             retryable=True,
         )
-    _spread(cluster, old.name, new)
 
 
 def _follow(cluster: Cluster, task: str) -> None:
     """Wait until the cluster has copied the rows."""
     while True:
-        status = cluster.run(DOING, lambda client: client.tasks.get(task_id=task))
+        status = cluster.ask(DOING, "tasks.get", task_id=task)
         if status["completed"]:
             break
         calls.pause(LOOK_SECONDS)
@@ -230,43 +201,17 @@ def _follow(cluster: Cluster, task: str) -> None:
         )
 
 
-def _spread(cluster: Cluster, old: str, new: str) -> None:
-    """Give the new index as many replicas as the old one has."""
-    copies = settings(cluster.address)["index"]
-    replicas = {name: copies.get(name) for name in ("auto_expand_replicas", "number_of_replicas")}
-    if replicas["number_of_replicas"] is None:
-        del replicas["number_of_replicas"]
-    cluster.run(
-        DOING,
-        lambda client: client.indices.put_settings(index=new, body={"index": replicas}),
-    )
-    health = cluster.run(DOING, lambda client: client.cluster.health(index=old))["status"]
-    waited = 0.0
-    while health == "green":
-        new_health = cluster.run(DOING, lambda client: client.cluster.health(index=new))
-        if new_health["status"] == "green":
-            return
-        if waited > COPIES_SECONDS:
-            raise StoreError(
-                f"could not {DOING}: the cluster does not create replicas of the new index",
-                hint="check the cluster's health, and try again",
-                retryable=True,
-            )
-        waited += LOOK_SECONDS
-        calls.pause(LOOK_SECONDS)
-
-
 def _switch(cluster: Cluster, alias: str, old: str, new: str) -> None:
     actions: list[dict[str, Any]] = [
         {"add": {"index": new, "alias": alias}},
         {"add": {"index": new, "alias": f"{new}{WRITING}"}},
         {"remove_index": {"index": old}},
     ]
-    cluster.run(DOING, lambda client: client.indices.update_aliases(body={"actions": actions}))
+    cluster.ask(DOING, "indices.update_aliases", body={"actions": actions})
 
 
 def _count(cluster: Cluster, name: str) -> int:
-    return int(cluster.run(DOING, lambda client: client.count(index=name))["count"])
+    return int(cluster.ask(DOING, "count", index=name)["count"])
 
 
 def _drop_copies(cluster: Cluster, alias: str, old: str) -> None:
@@ -282,11 +227,12 @@ def unblock(cluster: Cluster, alias: str, name: str) -> None:
     """Unblock writes to an index, after dropping its unfinished copies."""
     _drop_copies(cluster, alias, name)
     unblocking = {"index": {_NO_WRITES.removeprefix("index."): None}}
-    cluster.run(
+    cluster.ask(
         "unblock writes to the index",
-        lambda client: client.indices.put_settings(
-            index=name, body=unblocking, params={"ignore_unavailable": "true"}
-        ),
+        "indices.put_settings",
+        index=name,
+        body=unblocking,
+        params={"ignore_unavailable": "true"},
     )
 
 
@@ -312,11 +258,11 @@ def wait_for_copy(cluster: Cluster, alias: str) -> None:
 def _blocked(cluster: Cluster, alias: str) -> str | None:
     """Return the name of the index behind ``alias`` if it refuses writes."""
     name = require_index_of_alias(cluster, alias).name
-    answer = cluster.run(
+    answer = cluster.ask(
         "look the index up",
-        lambda client: client.indices.get_settings(
-            index=name, params={"flat_settings": "true", "ignore_unavailable": "true"}
-        ),
+        "indices.get_settings",
+        index=name,
+        params={"flat_settings": "true", "ignore_unavailable": "true"},
     )
     blocked = answer.get(name, {}).get("settings", {}).get(_NO_WRITES) == "true"
     return name if blocked else None
@@ -324,9 +270,10 @@ def _blocked(cluster: Cluster, alias: str) -> str | None:
 
 def _copying(cluster: Cluster, name: str) -> bool:
     """Whether the cluster is currently copying rows of this index."""
-    answer = cluster.run(
+    answer = cluster.ask(
         "look at the cluster's tasks",
-        lambda client: client.tasks.list(params={"actions": "*reindex", "detailed": "true"}),
+        "tasks.list",
+        params={"actions": "*reindex", "detailed": "true"},
     )
     tasks = (task for node in answer.get("nodes", {}).values() for task in node["tasks"].values())
     return any(name in task.get("description", "") for task in tasks)

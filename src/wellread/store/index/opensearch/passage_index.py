@@ -6,7 +6,7 @@ may replace or remove rows first clears the ``purged`` flag of the index, and is
 index was replaced meanwhile (``index_copies``).
 
 A bulk call is not all or nothing: every item of its answer is checked. Rows that the cluster was
-too busy for are sent again after a growing pause, so that writers slow down to its capacity.
+too busy for are sent again after a growing pause (``Cluster.run``), so that writers slow down.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 from opensearchpy import OpenSearch
-from opensearchpy.exceptions import OpenSearchException
+from opensearchpy.exceptions import OpenSearchException, TransportError
 
 from wellread.errors import SettingsError, StoreError
 from wellread.store.base import Fingerprint, HeldRow, IndexKey, IndexRow, ServiceAddress
-from wellread.store.index.opensearch import cluster as calls
 from wellread.store.index.opensearch.cluster import (
+    OVERLOADED,
     PASSING,
     Cluster,
     cluster_of,
@@ -34,7 +34,6 @@ from wellread.store.index.opensearch.cluster import (
     is_full,
     is_write_block,
     read_address,
-    refusal,
     status_of,
 )
 from wellread.store.index.opensearch.index_copies import (
@@ -58,7 +57,6 @@ from wellread.store.index.opensearch.passage_queries import (
     Query,
     clean,
     cosine,
-    counting,
     editions,
     exact_search,
     held_rows,
@@ -68,6 +66,7 @@ from wellread.store.index.opensearch.passage_queries import (
     numbers,
     ranking,
     to_document,
+    with_vector,
     words,
 )
 from wellread.store.row_values import (
@@ -88,20 +87,6 @@ GONE = 404
 NO_INDEX = "index_not_found"
 
 
-class IndexMovedError(Exception):
-    """Raised when the target index is being copied, or was replaced meanwhile."""
-
-
-def index_lines(row_id: str, document: dict[str, Any]) -> bytes:
-    """Return the bulk lines that insert a row or replace the row with its id."""
-    return _line({"index": {"_id": row_id}}) + _line(document)
-
-
-def update_lines(row_id: str, fields: dict[str, Any]) -> bytes:
-    """Return the bulk lines that update fields of a row, if it exists."""
-    return _line({"update": {"_id": row_id, "retry_on_conflict": 3}}) + _line({"doc": fields})
-
-
 def write_all(cluster: Cluster, alias: str, actions: Iterable[bytes], action: str) -> None:
     """Run the bulk actions; afterwards both searches find the rows."""
     pieces = list(_batches(actions))
@@ -109,64 +94,50 @@ def write_all(cluster: Cluster, alias: str, actions: Iterable[bytes], action: st
         # A call refreshes only the shards it wrote to; several calls share one refresh at the end.
         _write(cluster, alias, piece, action, refresh=len(pieces) == 1)
     if len(pieces) > 1:
-        cluster.run(action, lambda client: client.indices.refresh(index=alias))
+        cluster.ask(action, "indices.refresh", index=alias)
 
 
 def _write(
     cluster: Cluster, alias: str, piece: Sequence[bytes], action: str, *, refresh: bool
 ) -> None:
     """Send one bulk call, and repeat it for the rows that the cluster was too busy for."""
-    unsent, waited, following = list(piece), 0.0, calls.backoff_pauses()
-    while unsent:
-        body = b"".join(unsent)
-        answer = _send(cluster, alias, body, action, refresh=refresh)
-        unsent, reason = _refused(unsent, answer, action, str(cluster.address))
-        if not unsent:
-            return
-        length = following()
-        if waited + length > LONGEST:
-            raise StoreError(
-                f"could not {action}: OpenSearch refused {len(unsent)} of {len(piece)} rows for "
-                f"{LONGEST:.0f} seconds: {reason}",
-                hint="try again; if it persists, the cluster is too small",
-                retryable=True,
-            )
-        waited += length
-        calls.pause(length)
-
-
-def _send(cluster: Cluster, alias: str, body: bytes, action: str, *, refresh: bool) -> Any:
     params = {"require_alias": "true", "refresh": "true" if refresh else "false"}
-    return cluster.run(
-        action,
-        lambda client: client.bulk(index=alias, body=body, params=params),
-        longest=LONGEST,
-    )
+    unsent = list(piece)
+
+    def send(client: OpenSearch) -> None:
+        nonlocal unsent
+        answer = client.bulk(index=alias, body=b"".join(unsent), params=params)
+        unsent, reason = _refused(unsent, answer)
+        if unsent:
+            raise TransportError(OVERLOADED, reason, {})  # so that the call is repeated
+
+    cluster.run(action, send, longest=LONGEST)
 
 
-def _refused(
-    sent: Sequence[bytes], answer: Any, action: str, where: str
-) -> tuple[list[bytes], str]:
+def _refused(sent: Sequence[bytes], answer: Any) -> tuple[list[bytes], str]:
     """Return the actions to send again and the reason; raise on a permanent failure."""
-    if not answer["errors"]:
-        return [], ""
     again, why = [], ""
     for line, item in zip(sent, answer["items"], strict=True):
         ((kind, result),) = item.items()
         status = result["status"]
-        if status < 300:
+        if status < 300 or (kind == "update" and _is_missing_row(result)):
             continue
-        details = result.get("error") or {}
-        reason = f"{details.get('type', '')}: {details.get('reason', '')}"
-        if NO_INDEX in reason or is_write_block(status, reason):
-            raise IndexMovedError(reason)
-        if kind == "update" and status == GONE:
-            continue  # its passage was removed meanwhile
+        reason = _reason_of(result)
         if status not in {*PASSING, CONFLICT} or is_full(reason):
-            raise refusal(action, status, reason, where)
+            raise TransportError(status, reason, {})
         again.append(line)
         why = reason
     return again, why
+
+
+def _reason_of(result: Any) -> str:
+    details = result.get("error") or {}
+    return f"{details.get('type', '')}: {details.get('reason', '')}"
+
+
+def _is_missing_row(result: Any) -> bool:
+    """Whether the row to update was removed meanwhile."""
+    return bool(result["status"] == GONE and NO_INDEX not in _reason_of(result))
 
 
 def _batches(actions: Iterable[bytes]) -> Iterator[list[bytes]]:
@@ -182,65 +153,29 @@ def _batches(actions: Iterable[bytes]) -> Iterator[list[bytes]]:
         yield piece
 
 
-def _line(value: dict[str, Any]) -> bytes:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+def _lines(*values: dict[str, Any]) -> bytes:
+    """Return the lines of one bulk action."""
+    written = (json.dumps(value, ensure_ascii=False, separators=(",", ":")) for value in values)
+    return "".join(f"{line}\n" for line in written).encode()
+
+
+def _was_moved(error: StoreError) -> bool:
+    """Whether the target index is being copied, or was replaced meanwhile."""
+    cause = error.__cause__
+    if not isinstance(cause, OpenSearchException):
+        return False
+    reason = error_message(cause)
+    return NO_INDEX in reason or is_write_block(status_of(cause), reason)
 
 
 DOING = "remove from the index"
-ROUNDS = 5  # a round removes the rows that were written during the one before
 SECONDS = 600  # timeout of one removal
-
-
-def remove_editions(cluster: Cluster, name: str, query: Query, mark: Callable[[], None]) -> int:
-    """Remove the rows that match ``query`` from the index ``name``, and return their number."""
-    removed = 0
-    for _ in range(ROUNDS):
-        if not _count_matches(cluster, name, query):
-            return removed
-        mark()
-        removed += _remove(cluster, name, query)
-    raise StoreError(
-        f"could not {DOING}: another writer keeps adding the rows", hint="try again", retryable=True
-    )
-
-
-def _count_matches(cluster: Cluster, name: str, query: Query) -> int:
-    """Count the matching rows, including those that an interrupted write left unrefreshed."""
-    try:
-        cluster.run(DOING, lambda client: client.indices.refresh(index=name))
-        answer = cluster.run(DOING, lambda client: client.count(index=name, body={"query": query}))
-    except StoreError as error:
-        _raise_if_moved(error)
-        raise
-    return int(answer["count"])
-
-
-def _remove(cluster: Cluster, name: str, query: Query) -> int:
-    params = {"conflicts": "proceed", "refresh": "true", "request_timeout": SECONDS}
-    try:
-        answer = cluster.run(
-            DOING,
-            lambda client: client.delete_by_query(index=name, body={"query": query}, params=params),
-        )
-    except StoreError as error:
-        _raise_if_moved(error)
-        raise
-    return int(answer["deleted"])
-
-
-def _raise_if_moved(error: StoreError) -> None:
-    cause = error.__cause__
-    if isinstance(cause, OpenSearchException):
-        status, reason = status_of(cause), error_message(cause)
-        if NO_INDEX in reason or is_write_block(status, reason):
-            raise IndexMovedError(reason) from error
-
-
 EXACT_ROWS = 5_000  # most rows that are compared exactly
 LEAST_K = 100  # with a smaller k the graph misses too many of the nearest rows
 MOST_K = 10_000
 REMOVE_AT_ONCE = 500
 LOOK_AT_ONCE = 1_000
+ID_ONLY = {"_source": "false"}
 
 T = TypeVar("T")
 
@@ -281,9 +216,8 @@ class OpenSearchIndex:
         alias = alias_of(cluster.address.base, fingerprint)
         target = index_of_alias(cluster, alias)
         if target is not None:
-            cluster.run(
-                "set the index aside",
-                lambda client: client.indices.delete_alias(index=target.name, name=alias),
+            cluster.ask(
+                "set the index aside", "indices.delete_alias", index=target.name, name=alias
             )
 
     @classmethod
@@ -305,7 +239,10 @@ class OpenSearchIndex:
             return
         row_ids = [clean(rows[place].passage_id) for place in places]
         actions = [
-            index_lines(row_id, to_document(rows[place], None if units is None else units[place]))
+            _lines(
+                {"index": {"_id": row_id}},
+                to_document(rows[place], None if units is None else units[place]),
+            )
             for row_id, place in zip(row_ids, places, strict=True)
         ]
 
@@ -321,7 +258,10 @@ class OpenSearchIndex:
         check_shape(vectors, len(passage_ids), self._fingerprint.dimensions)
         units = unit(vectors)
         actions = [
-            update_lines(clean(passage_ids[place]), {VECTOR: numbers(units[place])})
+            _lines(
+                {"update": {"_id": clean(passage_ids[place]), "retry_on_conflict": 3}},
+                {"doc": {VECTOR: numbers(units[place])}},
+            )
             for place in last_positions(passage_ids)
         ]
         if actions:
@@ -338,26 +278,33 @@ class OpenSearchIndex:
         return removed
 
     def _remove(self, query: Query, target: AliasTarget) -> int:
-        def mark() -> None:
-            if target.purged:
-                self._mark(target)
-
-        return remove_editions(self._cluster, target.name, query, mark)
+        name, ask = target.name, self._cluster.ask
+        # An interrupted write may have left rows that no search sees yet.
+        ask(DOING, "indices.refresh", index=name)
+        if not ask(DOING, "count", index=name, body={"query": query})["count"]:
+            return 0
+        if target.purged:
+            self._mark(target)
+        params = {"conflicts": "proceed", "refresh": "true", "request_timeout": SECONDS}
+        answer = ask(DOING, "delete_by_query", index=name, body={"query": query}, params=params)
+        return int(answer["deleted"])
 
     def _apply(self, change: Callable[[AliasTarget], T]) -> T:
         """Apply ``change`` to the current index, and repeat it when the index was replaced."""
         while True:
             try:
                 return change(require_index_of_alias(self._cluster, self._alias))
-            except IndexMovedError:
+            except StoreError as error:
+                if not _was_moved(error):
+                    raise
                 wait_for_copy(self._cluster, self._alias)
 
     def _any_of(self, target: AliasTarget, row_ids: Sequence[str]) -> bool:
         """Whether the index has any of these ids, including rows not refreshed yet."""
+        look_up = partial(self._cluster.ask, "look rows up", "mget", index=target.name)
         for first in range(0, len(row_ids), LOOK_AT_ONCE):
-            look = partial(_look_up, target.name, row_ids[first : first + LOOK_AT_ONCE])
-            answer = self._cluster.run("look rows up", look)
-            if any(row.get("found") for row in answer["docs"]):
+            found = look_up(body={"ids": row_ids[first : first + LOOK_AT_ONCE]}, params=ID_ONLY)
+            if any(row.get("found") for row in found["docs"]):
                 return True
         return False
 
@@ -385,7 +332,7 @@ class OpenSearchIndex:
             return []
         unit_vector, clauses, doing = unit(vector), limits(filters), "search the index by vector"
         k = max(limit + TIE_SLACK, LEAST_K)
-        if k > MOST_K or self._rows_with_vector(clauses) <= EXACT_ROWS:
+        if k > MOST_K or self._count(with_vector(clauses)) <= EXACT_ROWS:
             search = exact_search(unit_vector, clauses)
         else:
             search = nearest(unit_vector, clauses, k)
@@ -401,27 +348,20 @@ class OpenSearchIndex:
             "allow_partial_search_results": "false",
             "preference": digest,
         }
-        hits = self._cluster.run(
-            action, lambda client: client.search(index=self._alias, body=body, params=params)
-        )["hits"]["hits"]
+        hits = self._cluster.ask(action, "search", index=self._alias, body=body, params=params)[
+            "hits"
+        ]["hits"]
         return [hit["fields"][KEY][0] for hit in hits], [hit["_score"] for hit in hits]
 
-    def _rows_with_vector(self, clauses: list[Query]) -> int:
-        """Count the rows to compare, stopping a little beyond ``EXACT_ROWS``."""
-        body = counting(clauses, EXACT_ROWS + 1)
-        params = {"allow_partial_search_results": "false"}
-        answer = self._cluster.run(
-            "count rows of the index",
-            lambda client: client.search(index=self._alias, body=body, params=params),
+    def _count(self, query: Query) -> int:
+        answer: Any = self._cluster.ask(
+            "count the rows of the index", "count", index=self._alias, body={"query": query}
         )
-        return int(answer["hits"]["total"]["value"])
+        return int(answer["count"])
 
     def rows(self) -> int:
         """See ``Index.rows``."""
-        answer: Any = self._cluster.run(
-            "count the rows of the index", lambda client: client.count(index=self._alias)
-        )
-        return int(answer["count"])
+        return self._count({"match_all": {}})
 
     # --- maintenance ---
 
@@ -435,9 +375,7 @@ class OpenSearchIndex:
 
     def optimize(self) -> None:
         """See ``Maintenance.optimize``; only refreshes, because the cluster merges by itself."""
-        self._cluster.run(
-            "refresh the index", lambda client: client.indices.refresh(index=self._alias)
-        )
+        self._cluster.ask("refresh the index", "indices.refresh", index=self._alias)
 
     def rebuild(self) -> None:
         """See ``Maintenance.rebuild``; a copy of the rows replaces the index."""
@@ -461,7 +399,3 @@ def _cluster(place: ServiceAddress | Path) -> Cluster:
             "the home with 'wellread reindex' (docs/opensearch.md)",
         )
     return cluster_of(read_address(place))
-
-
-def _look_up(name: str, row_ids: Sequence[str], client: OpenSearch) -> Any:
-    return client.mget(index=name, body={"ids": list(row_ids)}, params={"_source": "false"})

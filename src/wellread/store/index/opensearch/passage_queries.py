@@ -9,26 +9,30 @@ case, the English Snowball stemmer, and only then LanceDB's stop words and accen
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import numpy as np
 
 from wellread.store.base import Fingerprint, HeldRow, IndexRow
 from wellread.store.index.opensearch.cluster import Cluster, ClusterAddress
-from wellread.store.row_values import Floats, casefolded, edition, indexed_text, pack, unpack, utc
+from wellread.store.row_values import (
+    LISTS,
+    Floats,
+    accepted_values,
+    index_fields,
+    to_held_row,
+    utc,
+)
 from wellread.types import Filters
 
 TEXT, VECTOR, ID, KEY, EDITION = "search_text", "vector", "passage_id", "key", "edition"
 FILTERED = ("document_id", "edition", "collection", "kind", "source_type", "language")
-LISTS = ("authors", "speakers", "taxonomy")
-COPIED = ("collection", "kind", "source_type", "language")
 SPACE = "innerproduct"  # vectors have unit length; the cosine space refuses a vector of zeros
 MOST_RESULTS = 20_000  # rows returned by one search
 TIE_SLACK = 16
 LONGEST_WORD = 39
 DIGITS = 8  # decimals sent per number of a vector: the precision of float32 for a unit vector
-MICROSECONDS = 1_000_000
 # LanceDB's stop words, matched after stemming ("being" is "be" by then, and is dropped too).
 STOPPED = """
     a about after again against ain all am an and are aren as at be been being below between both
@@ -41,7 +45,7 @@ STOPPED = """
 """.split()
 
 
-def settings(address: ClusterAddress, **more: Any) -> dict[str, Any]:
+def settings(address: ClusterAddress) -> dict[str, Any]:
     """Return the settings of a new index."""
     copies: dict[str, Any] = (
         {"auto_expand_replicas": "0-1"}
@@ -56,7 +60,6 @@ def settings(address: ClusterAddress, **more: Any) -> dict[str, Any]:
             "refresh_interval": "30s",
             "max_result_window": MOST_RESULTS + TIE_SLACK,
             **copies,
-            **more,
         },
         "analysis": {
             "analyzer": {
@@ -106,18 +109,10 @@ def mapping(fingerprint: Fingerprint, **meta: Any) -> dict[str, Any]:
 
 def to_document(row: IndexRow, vector: Floats | None) -> dict[str, Any]:
     """Convert a row to the document to store."""
-    document: dict[str, Any] = {
-        ID: row.passage_id,
-        KEY: pack(row),
-        TEXT: indexed_text(row),
-        "document_id": row.document_id,
-        EDITION: edition(row.document_id, row.version),
-        **{name: getattr(row, name) for name in COPIED},
-        "authors": casefolded(row.authors),
-        "speakers": casefolded(row.speakers),
-        "taxonomy": list(row.taxonomy),
-    }
-    if row.published_at is not None:
+    document = index_fields(row)
+    if row.published_at is None:
+        del document["published_at"]
+    else:
         document["published_at"] = microseconds(row.published_at)
     if vector is not None:
         document[VECTOR] = numbers(vector)
@@ -132,8 +127,7 @@ def numbers(vector: Floats) -> list[float]:
 
 def microseconds(moment: datetime) -> int:
     """Convert a time to microseconds since 1970 (UTC)."""
-    past = utc(moment) - utc(datetime(1970, 1, 1))
-    return (past.days * 86_400 + past.seconds) * MICROSECONDS + past.microseconds
+    return (utc(moment) - utc(datetime(1970, 1, 1))) // timedelta(microseconds=1)
 
 
 def clean(text: str) -> str:
@@ -157,16 +151,7 @@ PLACE: list[Query] = [{"_score": "desc"}, {ID: "asc"}]
 
 def limits(filters: Filters) -> list[Query]:
     """Convert ``filters`` to clauses that must all match."""
-    values = {
-        "collection": filters.collections,
-        "kind": filters.kinds,
-        "document_id": filters.document_ids,
-        "source_type": filters.source_types,
-        "language": filters.languages,
-        "authors": casefolded(filters.authors),
-        "speakers": casefolded(filters.speakers),
-    }
-    clauses = [one_of(name, choices) for name, choices in values.items() if choices]
+    clauses = [one_of(name, values) for name, values in accepted_values(filters)]
     between: dict[str, int] = {}
     if filters.published_from:
         between["gte"] = microseconds(filters.published_from)
@@ -174,10 +159,7 @@ def limits(filters: Filters) -> list[Query]:
         between["lte"] = microseconds(filters.published_to)
     if between:
         clauses.append({"range": {"published_at": between}})
-    dimensions: dict[str, list[str]] = {}
-    for dimension, value in filters.taxonomy:
-        dimensions.setdefault(dimension, []).append(f"{dimension}={value}")
-    return clauses + [one_of("taxonomy", choices) for choices in dimensions.values()]
+    return clauses
 
 
 def one_of(name: str, values: Iterable[str]) -> Query:
@@ -221,19 +203,15 @@ def exact_search(vector: Floats, clauses: list[Query]) -> Query:
     }
     return {
         "script_score": {
-            "query": {"bool": {"filter": [*clauses, HAS_VECTOR]}},
+            "query": with_vector(clauses),
             "script": script,
         }
     }
 
 
-def counting(clauses: list[Query], most: int) -> Query:
-    """Return the body of a search that counts rows with a vector, up to ``most``."""
-    return {
-        "size": 0,
-        "track_total_hits": most,
-        "query": {"bool": {"filter": [*clauses, HAS_VECTOR]}},
-    }
+def with_vector(clauses: list[Query]) -> Query:
+    """Match rows that have a vector."""
+    return {"bool": {"filter": [*clauses, HAS_VECTOR]}}
 
 
 def ranking(query: Query, limit: int) -> Query:
@@ -278,57 +256,44 @@ def keys(cluster: Cluster, alias: str) -> Iterator[str]:
 
 def held_rows(cluster: Cluster, alias: str) -> Iterator[HeldRow]:
     """Yield every row for comparison with the catalogue."""
-    has_vector = {"exists": {"field": VECTOR, "_name": _WITH_VECTOR}}
+    vector = {"exists": {"field": VECTOR, "_name": _WITH_VECTOR}}
     body = {
         "size": ROWS_AT_ONCE,
-        "query": {"bool": {"must": [{"match_all": {}}], "should": [has_vector]}},
+        "query": {"bool": {"must": [{"match_all": {}}], "should": [vector]}},
         "_source": [TEXT, "collection"],
         "docvalue_fields": [KEY],
     }
     for hit in _pages(cluster, alias, body, "read the index"):
-        passage_id, document_id, version, start, end = unpack(hit["fields"][KEY][0])
-        source = hit["_source"]
-        vector = _WITH_VECTOR in hit.get("matched_queries", ())
-        place = (passage_id, document_id, version, start, end)
-        yield HeldRow(*place, source["collection"], source[TEXT], vector)
+        source, has_vector = hit["_source"], _WITH_VECTOR in hit.get("matched_queries", ())
+        key = hit["fields"][KEY][0]
+        yield to_held_row(key, source["collection"], source[TEXT], has_vector)
 
 
 def _pages(cluster: Cluster, alias: str, body: Hit, action: str) -> Iterator[Hit]:
     """Yield all hits of one point-in-time view of the index, in the order of their ids."""
-    view, after = _open_view(cluster, alias, action), None
+    lifetime = {"keep_alive": KEEP_ALIVE, "allow_partial_pit_creation": "false"}
+    opened = cluster.ask(action, "create_pit", index=alias, params=lifetime)
+    view: str = opened["pit_id"]
+    after: Hit = {}
+    params = {"allow_partial_search_results": "false"}
     try:
         while True:
-            request = {**body, "sort": [{ID: "asc"}], "pit": {"id": view, "keep_alive": KEEP_ALIVE}}
-            if after is not None:
-                request["search_after"] = after
-            answer = _page(cluster, request, action)
+            page = {"sort": [{ID: "asc"}], "pit": {"id": view, "keep_alive": KEEP_ALIVE}}
+            answer = _page(cluster, body | page | after, params, action)
             view = answer["pit_id"]
             hits = answer["hits"]["hits"]
             if not hits:
                 return
             yield from hits
-            after = hits[-1]["sort"]
+            after = {"search_after": hits[-1]["sort"]}
     finally:
-        _close_view(cluster, view)
+        cluster.ask(
+            "release a view of the index",
+            "delete_pit",
+            body={"pit_id": [view]},
+            params={"ignore": 404},
+        )
 
 
-def _page(cluster: Cluster, body: Hit, action: str) -> Any:
-    params = {"allow_partial_search_results": "false"}
-    return cluster.run(action, lambda client: client.search(body=body, params=params), longest=5.0)
-
-
-def _open_view(cluster: Cluster, alias: str, action: str) -> str:
-    answer = cluster.run(
-        action,
-        lambda client: client.create_pit(
-            index=alias, params={"keep_alive": KEEP_ALIVE, "allow_partial_pit_creation": "false"}
-        ),
-    )
-    return str(answer["pit_id"])
-
-
-def _close_view(cluster: Cluster, view: str) -> None:
-    cluster.run(
-        "release a view of the index",
-        lambda client: client.delete_pit(body={"pit_id": [view]}, params={"ignore": 404}),
-    )
+def _page(cluster: Cluster, body: Hit, params: dict[str, str], action: str) -> Any:
+    return cluster.ask(action, "search", body=body, params=params, longest=5.0)
