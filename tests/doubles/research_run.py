@@ -70,9 +70,9 @@ class MemoryRun(RunState):
             raise Killed
         return await super().once(key, make)
 
-    async def keep(self, key: str, result: Any) -> None:
+    def _keep(self, key: str) -> None:
         self.made.append(key)
-        self.journal[key] = json.loads(json.dumps(result))
+        self.journal[key] = json.loads(json.dumps(self.journal[key]))
 
     def spend(self, usage: ModelUsage) -> None:
         super().spend(usage)

@@ -164,9 +164,9 @@ async def test_limits_and_options_of_a_request(
     kept = kb.catalogue.research.get(run["id"])
     assert kept is not None
     assert kept.request.question.filters.speakers == ("Ben Reed",)
-    assert kept.request.facets is not None
-    assert kept.request.facets[0].filters.speakers == ("Ben Reed",)
-    assert kept.request.facets[0].filters.collections == ("harbour",)
+    assert kept.plan is not None
+    assert kept.plan.facets[0].filters.speakers == ("Ben Reed",)
+    assert kept.plan.facets[0].filters.collections == ("harbour",)
 
 
 async def test_a_cancelled_run_answers_from_what_it_has(

@@ -26,7 +26,7 @@ from wellread.library.recordings import recordings, transcript
 from wellread.library.searches import Result, around, find, newest
 from wellread.library.timelines import Window, timeline
 from wellread.models.base import Tool, ToolCall
-from wellread.research.run_state import hits_from_plain
+from wellread.research.run_state import live_hits
 from wellread.text.periods import expressions_of
 from wellread.types import DocumentFacts, Filters, Hit
 
@@ -36,13 +36,13 @@ _CLOCK = re.compile(r"(?:(?:(\d{1,2}):)?(\d{1,3}):)?(\d{1,6})(?:\.\d+)?")
 _FACET = "id of the facet that the call is for, or a short name for a new one"
 
 
-def _a_time(text: str) -> str:
+def _a_day(text: str) -> str:
     if text and _period_of(text) is None:
         raise ValueError("not a date; write 2025, 2025-10 or 2025-10-14")
     return text
 
 
-def _a_place(text: str) -> str:
+def _a_moment(text: str) -> str:
     if text and _CLOCK.fullmatch(text) is None:
         raise ValueError("not a time in a recording; write seconds, MM:SS or H:MM:SS")
     return text
@@ -53,8 +53,8 @@ _CLOCK_TIME = "seconds, MM:SS or H:MM:SS"
 Name = Annotated[str, Field(min_length=1, max_length=300)]
 Query = Annotated[str, Field(min_length=1, max_length=400)]
 Words = Annotated[str, Field(max_length=400)]
-Day = Annotated[str, Field(max_length=40, description=_DAY), AfterValidator(_a_time)]
-Moment = Annotated[str, Field(max_length=20, description=_CLOCK_TIME), AfterValidator(_a_place)]
+Day = Annotated[str, Field(max_length=40, description=_DAY), AfterValidator(_a_day)]
+Moment = Annotated[str, Field(max_length=20, description=_CLOCK_TIME), AfterValidator(_a_moment)]
 Count = Annotated[int, Field(ge=1, le=MAX_RESULTS)]
 Speaker = Annotated[str, Field(max_length=300)]
 Few = Annotated[int, Field(ge=0, le=5)]
@@ -71,11 +71,7 @@ class Arguments(BaseModel):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestedCall:
-    """A tool call as requested by a model; ``line`` is its full text.
-
-    Attributes:
-        wrong: why it cannot be parsed; empty if it can.
-    """
+    """A tool call as requested by a model: its full text, and why it cannot be parsed, if so."""
 
     name: str
     line: str
@@ -159,12 +155,7 @@ MAX_RELATIONS = 30
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
-    """One result of a call: a document, with a passage if there is one.
-
-    Attributes:
-        text: the text to show.
-        place: the locator's label.
-    """
+    """One result of a call: a document, with a passage and its place if there is one."""
 
     document: DocumentFacts
     text: str
@@ -221,19 +212,19 @@ class Toolbox:
 
     def search(self, query: Query, limit: Count = 6) -> Outcome:
         """Search all of the material for passages about something."""
-        return _result_items(find(self._kb, query, self._filters, limit=limit).results)
+        return self._search(query, self._filters, limit)
 
     def search_document(self, document: Name, query: Query, limit: Count = 6) -> Outcome:
         """Search inside one document, named by its key (d3), id or title."""
         limits = replace(self._filters, document_ids=(self._document(document).id,))
-        return _result_items(find(self._kb, query, limits, limit=limit).results)
+        return self._search(query, limits, limit)
 
     def search_speaker(self, name: Name, query: Words = "", limit: Count = 6) -> Outcome:
         """What one person says in transcripts: about the query, or the newest without a query."""
         called = Filters(collections=self._filters.collections, speakers=(name,))
         names = known_values(self._kb, called).speakers
         limits = replace(self._filters, speakers=self._speakers(names, name))
-        return self._ranked(query, limits, limit)
+        return self._search(query, limits, limit)
 
     def search_dates(
         self, start: Day = "", end: Day = "", query: Words = "", limit: Count = 6
@@ -248,7 +239,7 @@ class Toolbox:
         if since and until and since > until:
             raise RequestError("these dates are outside the limits of the question")
         limits = replace(own, published_from=since, published_to=until)
-        return self._ranked(query, limits, limit)
+        return self._search(query, limits, limit)
 
     def look_up_entity(self, name: Name) -> Outcome:
         """Facts about a person, organisation, place or thing: relations and mentions."""
@@ -277,7 +268,7 @@ class Toolbox:
         first = [passage.id for passage in openings.values()]
         items = [
             Item(document=hit.document, text=hit.passage.text, hit=hit)
-            for hit in self._hits([*first, *covering])
+            for hit in live_hits(self._kb, [*first, *covering])
         ]
         return Outcome(items=tuple(items), notes=tuple(notes))
 
@@ -296,7 +287,8 @@ class Toolbox:
         )
         own = {name.casefold() for name in self._filters.speakers}
         turns = [one for one in result.turns if not own or one.speaker.casefold() in own]
-        hits = {hit.passage.id: hit for hit in self._hits([one.passage_id for one in turns])}
+        found = live_hits(self._kb, [turn.passage_id for turn in turns])
+        hits = {hit.passage.id: hit for hit in found}
         items = [
             Item(
                 document=document_facts,
@@ -312,7 +304,7 @@ class Toolbox:
     def read_around(self, passage: Name, before: Few = 2, after: Few = 2) -> Outcome:
         """The passages before and after one that was shown, named by its key (p7)."""
         near = around(self._kb, passage, before, after, self._filters.collections)
-        return _result_items(near.results)
+        return _items_of(near.results)
 
     def list_recordings(
         self,
@@ -336,7 +328,8 @@ class Toolbox:
         since, until = _moments(start, end)
         window = Window(since=since, until=until, limit=limit)
         result = timeline(self._kb, name, window, collections=self._filters.collections)
-        hits = {hit.passage.id: hit for hit in self._hits(one.passage_id for one in result.entries)}
+        found = live_hits(self._kb, [entry.passage_id for entry in result.entries])
+        hits = {hit.passage.id: hit for hit in found}
         items = [
             Item(
                 document=one.document,
@@ -351,11 +344,11 @@ class Toolbox:
 
     # --- what they share ---
 
-    def _ranked(self, query: str, limits: Filters, limit: int) -> Outcome:
+    def _search(self, query: str, limits: Filters, limit: int) -> Outcome:
         """A search, or the newest results if there is no query."""
         if query:
-            return _result_items(find(self._kb, query, limits, limit=limit).results)
-        return _result_items(newest(self._kb, limits, limit=limit).results)
+            return _items_of(find(self._kb, query, limits, limit=limit).results)
+        return _items_of(newest(self._kb, limits, limit=limit).results)
 
     def _document(self, name: str, *, media: bool = False) -> DocumentFacts:
         facts = named_document(self._kb, name, self._filters.collections, media=media).facts
@@ -369,11 +362,6 @@ class Toolbox:
         if not allowed:
             raise RequestError(f"{asked!r} is outside the limits of the question")
         return allowed
-
-    def _hits(self, ids: Iterable[str]) -> list[Hit]:
-        """The live passages with these ids, in that order."""
-        unique_ids = dict.fromkeys(filter(None, ids))
-        return hits_from_plain(self._kb, [(name, "", 0.0, None) for name in unique_ids])
 
     def _inside(self, document_ids: Iterable[str]) -> set[str]:
         """The ids of documents that meet the question's filters."""
@@ -407,7 +395,7 @@ class Toolbox:
         return replace(outcome, items=tuple(items), more=outcome.more + len(inside) - len(items))
 
 
-def _result_items(results: Sequence[Result]) -> Outcome:
+def _items_of(results: Sequence[Result]) -> Outcome:
     return Outcome(
         items=tuple(
             Item(document=one.hit.document, text=one.text, place=one.locator.label, hit=one.hit)

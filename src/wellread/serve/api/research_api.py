@@ -112,7 +112,6 @@ async def create(kb: Kb, tasks: Tasks, asked: ResearchAsked) -> RunBody | Respon
     )
     request = ResearchRequest(question=question, limits=_limits(kb, asked.limits))
     plan = await plan_research(kb, request)
-    request = replace(request, facets=plan.facets)
     run_id = await begin(kb, request, plan)
     if asked.plan_only:
         return JSONResponse(json_of(await in_thread(_body, kb, run_id)), status_code=201)

@@ -152,7 +152,6 @@ class ResearchFace:
             if not typer.confirm("Run this plan?", default=True, err=True):
                 self.terminal.err.print("Plan refused; nothing was searched.")
                 raise typer.Exit(EXIT_REFUSED)
-        request = replace(request, facets=plan.facets)
         self.follow(anyio.run(begin, self.kb, request, plan), request)
 
     def show(self, run: ResearchRun) -> None:

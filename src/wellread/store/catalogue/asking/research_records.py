@@ -185,8 +185,8 @@ class ResearchRuns(CataloguePart):
 
     # --- events ---
 
-    def store_event(self, run_id: str, event: NumberedEvent) -> None:
-        """Store an event, unless an event with its number is already stored."""
+    def store_event(self, run_id: str, event: NumberedEvent, read: Iterable[str] = ()) -> None:
+        """Store an event, unless one with its number is stored, and the documents read so far."""
         numbered = (
             research_events.c.run_id == run_id,
             research_events.c.number == event.number,
@@ -197,6 +197,7 @@ class ResearchRuns(CataloguePart):
             stored = connection.execute(select(research_events.c.number).where(*numbered)).first()
             if stored is None:
                 connection.execute(insert(research_events), row)
+            _record_reads(connection, run_id, read)
 
     def events(self, run_id: str, after: int = 0) -> list[NumberedEvent]:
         """The events with numbers above ``after``, in order."""
