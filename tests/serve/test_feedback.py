@@ -189,7 +189,7 @@ FLAGS = st.none() | st.booleans()
     comment=TEXTS,
     correction=TEXTS,
     rated=SCORES,
-    flags=st.tuples(FLAGS, FLAGS, FLAGS),
+    flags=st.tuples(FLAGS, FLAGS),
 )
 @settings(
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
@@ -204,7 +204,7 @@ def test_files_lose_nothing(
     flags: tuple[bool | None, ...],
 ) -> None:
     known = asked.citations[0].document_id
-    names = ("harmful", "content_issue", "source_fault")
+    names = ("harmful", "content_issue")
     rating = {
         "sentence": 0,
         "score": rated,

@@ -1,18 +1,15 @@
-"""Validates and stores a user's feedback on an answer, with the marks on sentences and sources.
+"""Validates and stores a user's feedback on an answer, and imports it from files.
 
 The input is a plain JSON value, the same for REST, command line, page and file. An absent field
 stays unchanged, ``null`` clears a field, 0 is a valid score, and an empty string is refused where
 a number is expected.
-
-A wrong sentence alone does not mark its source down, because the sentence may have misread it. The
-source is marked down when the expert blames it or cites another document instead.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from typing import Annotated, Any
@@ -20,7 +17,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, Strict, ValidationError
 
 from wellread.codec import storable, to_plain
-from wellread.errors import RequestError, UnknownNameError, WellreadError
+from wellread.errors import RequestError, UnknownNameError
 from wellread.identity import sentence_hash, tagged_hash, words_hash
 from wellread.kb import KnowledgeBase
 from wellread.library.recheck import stored_answer
@@ -61,7 +58,6 @@ class RatingInput(_Input):
     explanation: Text = None
     harmful: bool | None = None
     content_issue: bool | None = None
-    source_fault: bool | None = None
     correction: Text = None
     citation: PlaceInput | None = None
 
@@ -147,7 +143,11 @@ def as_input(feedback: Feedback) -> Row:
 
 def as_jsonl(feedbacks: Iterable[Feedback]) -> str:
     """The feedback as JSON Lines, one line for each answer."""
-    lines = ({**_fact_fields(feedback), **as_input(feedback)} for feedback in feedbacks)
+    names = ("answer_id", "question", "by", "created_at", "updated_at", "expired")
+    lines = (
+        {name: to_plain(getattr(feedback, name)) for name in names} | as_input(feedback)
+        for feedback in feedbacks
+    )
     return "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines)
 
 
@@ -155,21 +155,20 @@ def import_feedback(kb: KnowledgeBase, text: str, *, author: str) -> ImportResul
     """Import the feedback of a JSON Lines file; refused lines do not stop the others."""
     imported: dict[str, None] = {}
     refused: list[RefusedRow] = []
-    for line, row in _json_rows(text):
+    for line, row in enumerate(text.split("\n"), 1):
         try:
-            answer_id = _import_row(kb, row, author, imported)
-        except WellreadError as error:
-            if isinstance(error, RequestError):
-                refused.append(RefusedRow(line=line, reason=str(error)))
-                continue
-            raise
-        imported[answer_id] = None
+            if row.strip():
+                imported[_import_row(kb, row, author, imported)] = None
+        except RequestError as error:
+            refused.append(RefusedRow(line=line, reason=str(error)))
     return ImportResult(answers=tuple(imported), refused=tuple(refused))
 
 
-def _import_row(kb: KnowledgeBase, row: Any, author: str, imported: Mapping[str, None]) -> str:
-    if isinstance(row, RequestError):
-        raise row
+def _import_row(kb: KnowledgeBase, text: str, author: str, imported: Mapping[str, None]) -> str:
+    try:
+        row = json.loads(text)
+    except ValueError as error:
+        raise RequestError(f"the line is not JSON: {error}") from error
     if not isinstance(row, dict):
         raise RequestError("the line is not a JSON object")
     values = {name: value for name, value in row.items() if name not in DERIVED_FIELDS}
@@ -188,17 +187,6 @@ def _import_row(kb: KnowledgeBase, row: Any, author: str, imported: Mapping[str,
     return give_feedback(kb, answer_id, values, author=author, replace_all=True, by=by).answer_id
 
 
-def _fact_fields(feedback: Feedback) -> Row:
-    return {
-        "answer_id": feedback.answer_id,
-        "question": feedback.question,
-        "by": feedback.by,
-        "created_at": to_plain(feedback.created_at),
-        "updated_at": to_plain(feedback.updated_at),
-        "expired": feedback.expired,
-    }
-
-
 def _citation_row(cited: BetterCitation) -> Row:
     plain = {"document_id": cited.document_id, "start": cited.span.start, "end": cited.span.end}
     return {**plain, "version": cited.version, "content": cited.content}
@@ -212,15 +200,6 @@ def _rating_row(rating: SentenceRating) -> Row:
         if value is not None and value != "":
             plain[name] = _citation_row(value) if isinstance(value, BetterCitation) else value
     return plain
-
-
-def _json_rows(text: str) -> Iterator[tuple[int, Any]]:
-    for line, row in enumerate(text.split("\n"), 1):
-        if row.strip():
-            try:
-                yield line, json.loads(row)
-            except ValueError as error:
-                yield line, RequestError(f"the line is not JSON: {error}")
 
 
 BAD_SCORE = 50  # lower scores are bad
@@ -258,11 +237,14 @@ def give_feedback(
     feedback = _apply(kb, answer, base, _validate(given))
     if by is not None:
         feedback = replace(feedback, by=storable(by))
-    if is_empty(feedback):
+    details = (feedback.comment, feedback.correction, feedback.citations, feedback.sentences)
+    if feedback.score is None and not any(details):
         raise RequestError(
             "the feedback is empty", hint="give a score, a sentence, a comment or a correction"
         )
-    kb.catalogue.feedback.put(feedback, marks_of(feedback, answer))
+    harmful = (rating.content for rating in feedback.sentences if rating.harmful)
+    marks = [FeedbackMark(kind="harmful", key=content) for content in dict.fromkeys(harmful)]
+    kb.catalogue.feedback.put(feedback, marks)
     _file_gap(kb, previous, feedback)
     return feedback
 
@@ -283,39 +265,6 @@ def require_feedback(kb: KnowledgeBase, answer_id: str, author: str) -> Feedback
             hint="'wellread feedback' lists all feedback",
         )
     return feedback
-
-
-def is_empty(feedback: Feedback) -> bool:
-    """Whether the feedback has no score, text, citation or rated sentence."""
-    details = (feedback.comment, feedback.correction, feedback.citations, feedback.sentences)
-    return feedback.score is None and not any(details)
-
-
-def marks_of(feedback: Feedback, answer: Answer) -> list[FeedbackMark]:
-    """The marks on sentences and sources that later answers take into account."""
-    documents = {key.id: key.document_id for key in answer.citations}
-    marks = [FeedbackMark(kind="up", key=key.document_id) for key in feedback.citations]
-    for rating in feedback.sentences:
-        if rating.harmful:
-            marks.append(FeedbackMark(kind="harmful", key=rating.content))
-        if rating.citation:
-            marks.append(FeedbackMark(kind="up", key=rating.citation.document_id))
-        if not _source_at_fault(rating) or rating.sentence >= len(answer.sentences):
-            continue
-        better = rating.citation.document_id if rating.citation else ""
-        cited = (documents.get(key) for key in answer.sentences[rating.sentence].citations)
-        marks += [
-            FeedbackMark(kind="down", key=source) for source in cited if source and source != better
-        ]
-    return list(dict.fromkeys(marks))
-
-
-def _source_at_fault(rating: SentenceRating) -> bool:
-    """Whether the expert blames the source of the sentence."""
-    if rating.source_fault is not None:
-        return rating.source_fault
-    bad = rating.content_issue or (rating.score is not None and rating.score < BAD_SCORE)
-    return bool(bad and rating.citation)
 
 
 def _file_gap(kb: KnowledgeBase, previous: Feedback | None, new: Feedback) -> None:

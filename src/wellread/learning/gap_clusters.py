@@ -78,10 +78,6 @@ class GapCluster:
         return tuple(sorted({name for names in scopes for name in names})) if all(scopes) else ()
 
 
-_CachedClusters = tuple[tuple[tuple[int, str], ...], tuple[tuple[int, ...], ...]]
-_cluster_cache: WeakKeyDictionary[KnowledgeBase, _CachedClusters] = WeakKeyDictionary()
-
-
 def clusters_of(kb: KnowledgeBase) -> list[GapCluster]:
     """All clusters, the most asked first, without ``terms`` and ``missing`` (``with_missing``).
 
@@ -89,12 +85,8 @@ def clusters_of(kb: KnowledgeBase) -> list[GapCluster]:
     """
     gaps = sorted(kb.catalogue.gaps(), key=lambda gap: gap.id)
     by_id = {gap.id: gap for gap in gaps}
-    cache_key = tuple((gap.id, gap.question) for gap in gaps)
-    cached = _cluster_cache.get(kb)
-    if cached is None or cached[0] != cache_key:
-        cached = (cache_key, _group_gaps(gaps, _question_vectors(kb, gaps)))
-        _cluster_cache[kb] = cached
-    clusters = [_cluster([by_id[gap_id] for gap_id in ids]) for ids in cached[1]]
+    groups = _group_gaps(gaps, _question_vectors(kb, gaps))
+    clusters = [_cluster([by_id[gap_id] for gap_id in ids]) for ids in groups]
     return sorted(clusters, key=lambda cluster: (-cluster.asked, cluster.gaps[0].id))
 
 
@@ -257,8 +249,7 @@ def _word_overlap(own: frozenset[str], core: frozenset[str], weight: Mapping[str
 
 
 def _unit(vector: NDArray[np.float32]) -> NDArray[np.float32]:
-    length = float(np.linalg.norm(vector))
-    return vector / length if length else vector
+    return vector / (float(np.linalg.norm(vector)) or 1.0)
 
 
 NEAREST_ENTRIES = 5  # the type and the taxonomy are taken from them

@@ -290,7 +290,9 @@ class _RoundRunner:
             yield ProgressEvent(round=number, stage="search", text=text, facet=facet, found=new)
 
     def _run(self, call: _Call) -> Outcome:
-        return self._box.run(call.arguments) if call.arguments else Outcome()
+        outcome = self._box.run(call.arguments) if call.arguments else Outcome()
+        self._state.note_read(outcome.hits)
+        return outcome
 
     def _facet(self, call: _Call, number: int) -> str:
         """The id of the facet for a call; a new facet when the call names an acceptable one."""

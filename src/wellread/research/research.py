@@ -116,7 +116,7 @@ async def _recorded_events(kb: KnowledgeBase, run: ResearchRun) -> AsyncGenerato
                 numbered = NumberedEvent(number=number, event=event)
                 if isinstance(event, ReportEvent):
                     await in_thread(_store_report, kb, run.id, event.report, run.request.question)
-                await in_thread(records.store_event, run.id, numbered, state.read)
+                await in_thread(records.store_event, run.id, numbered)
                 yield event
     except StoreError as error:
         if await in_thread(records.get, run.id, run.owner) is None:

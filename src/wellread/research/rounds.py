@@ -11,7 +11,6 @@ from collections.abc import AsyncIterator, Sequence
 from anyio import to_thread
 
 from wellread.ask.retrieve.search import search_with_trace
-from wellread.kb import KnowledgeBase
 from wellread.research.planning import MAX_TITLE_SEARCHES, topic_of
 from wellread.research.run_state import MAX_DIRECT_DOCUMENTS, RunState, live_hits
 from wellread.text.parsed import parse
@@ -32,7 +31,7 @@ async def search_facets(state: RunState, facets: Sequence[Facet]) -> AsyncIterat
     If a limit is reached, it is set as ``state.stopped``.
     """
     state.rounds += 1
-    async for facet, hits in state.run_searches(facets, lambda facet: _hits_of(state.kb, facet)):
+    async for facet, hits in state.run_searches(facets, lambda facet: _hits_of(state, facet)):
         new = state.pool.add(facet.id, hits)
         action = f"read “{facet.title}”" if facet.passages else f"searched for “{facet.title}”"
         text = f"{action}: {len(hits)} passages, {new} of them new"
@@ -70,14 +69,18 @@ async def search_titles(state: RunState, analysis: Analysis) -> AsyncIterator[Pr
     state.stopped = state.stopped or "complete"
 
 
-def _hits_of(kb: KnowledgeBase, facet: Facet) -> list[Hit]:
-    if facet.passages:
-        return live_hits(kb, facet.passages)
-    return _search(kb, facet.query, facet.filters, facet.title)
+def _hits_of(state: RunState, facet: Facet) -> list[Hit]:
+    if not facet.passages:
+        return _search(state, facet.query, facet.filters, facet.title)
+    hits = live_hits(state.kb, facet.passages)
+    state.note_read(hits)
+    return hits
 
 
-def _search(kb: KnowledgeBase, query: str, filters: Filters, purpose: str) -> list[Hit]:
-    return search_with_trace(kb, query, filters, purpose=purpose, limit=DEPTH).hits
+def _search(state: RunState, query: str, filters: Filters, purpose: str) -> list[Hit]:
+    hits = search_with_trace(state.kb, query, filters, purpose=purpose, limit=DEPTH).hits
+    state.note_read(hits)
+    return hits
 
 
 def titles_named(state: RunState, analysis: Analysis) -> list[str]:
@@ -101,7 +104,7 @@ def titles_named(state: RunState, analysis: Analysis) -> list[str]:
         query = f"{'; '.join(names[:MAX_NAMES])} {open_words}"
         state.searches += 1
         text, missing = f" {name_key(passage.text)} ", question_stems - passage_stems
-        for other in _search(state.kb, query, state.filters, hit.document.title):
+        for other in _search(state, query, state.filters, hit.document.title):
             title = other.document.title.partition(" (")[0]
             key = name_key(title)
             same_document = other.document.id == hit.document.id

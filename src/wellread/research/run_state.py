@@ -134,11 +134,6 @@ class RunState:
         """Working time of the run in this process."""
         return time.monotonic() - self.began
 
-    @property
-    def read(self) -> list[str]:
-        """Ids of the documents read."""
-        return sorted({hit.document.id for hit in self.pool.hits.values()})
-
     def stop(self) -> StopReason | None:
         """The limit that ends the run now, if any. Checked before every search and model call."""
         if self.kb.catalogue.research.cancelled(self.id):
@@ -177,9 +172,12 @@ class RunState:
         return self.journal[key]
 
     def _keep(self, key: str) -> None:
-        self.kb.catalogue.research.done(
-            self.id, key, self.journal[key], seconds=self.seconds, read=self.read
-        )
+        research = self.kb.catalogue.research
+        research.done(self.id, key, self.journal[key], seconds=self.seconds)
+
+    def note_read(self, hits: Iterable[Hit]) -> None:
+        """Note the documents of ``hits``: the run goes when one of them is removed."""
+        self.kb.catalogue.research.note_read(self.id, {hit.document.id for hit in hits})
 
     def spend(self, usage: ModelUsage) -> None:
         """Add the usage of one model call, whether it failed or not."""
