@@ -73,16 +73,16 @@ async def investigate(state: RunState, question: str) -> AsyncIterator[ProgressE
     and into the last event. No call reaches beyond ``state.filters``. There are at most ten rounds,
     and with earlier ones never more than the run's limit.
     """
-    runner = _RoundRunner(state, question)
+    rounds = _Rounds(state, question)
     first, max_rounds = state.rounds + 1, min(state.limits.rounds - state.rounds, MAX_ROUNDS)
-    opening = runner.messages.first(state.facets, runner.digest(), max_rounds)
+    opening = rounds.opening(max_rounds)
     history: list[Exchange] = []
     barren, number, reason = 0, first, ""
     end: StopReason | None = "round_limit"
     for number in range(first, first + max_rounds):
         reply = await ask_models(
             state,
-            lambda takes_tools: runner.messages.prompt(opening, history, by_lines=not takes_tools),
+            lambda takes_tools: rounds.prompt(opening, history, by_lines=not takes_tools),
         )
         requested = _requested_calls(reply)
         if not requested:
@@ -90,17 +90,17 @@ async def investigate(state: RunState, question: str) -> AsyncIterator[ProgressE
             reason = "" if reply.by else reply.reason
             state.failure = "" if end else reason
             break
-        calls = [runner.check(request, place) for place, request in enumerate(requested)]
+        calls = [rounds.check(request, place) for place, request in enumerate(requested)]
         new = 0
-        async for event in runner.run_all(calls, number):
+        async for event in rounds.run_all(calls, number):
             new += event.found
             yield event
         barren = 0 if new else barren + 1
         if state.stopped is not None or barren == MAX_ROUNDS_WITHOUT_RESULT:
             end = state.stopped or "no_new_evidence"
             break
-        status = f"Round {number - first + 2} of {max_rounds}. Passages so far:\n{runner.digest()}"
-        history.append(runner.messages.exchange(reply, calls, status))
+        status = f"Round {number - first + 2} of {max_rounds}. Passages so far:\n{rounds.digest()}"
+        history.append(rounds.exchange(reply, calls, status))
     state.stopped = end
     text = _ENDS[end] if end else "the model failed"
     yield ProgressEvent(round=number, stage="model", text=": ".join(filter(None, (text, reason))))
@@ -232,19 +232,19 @@ class _Call:
         return f"{self.doing}: {len(outcome.hits)} passages, {new} of them new"
 
 
-class _RoundRunner:
-    """The state of the rounds of one run."""
+class _Rounds:
+    """The rounds of one run: checks and runs the model's calls, and writes the messages to it."""
 
     def __init__(self, state: RunState, question: str) -> None:
         self._state = state
+        self._question = question
         self._box = Toolbox(state.kb, state.filters)
         self._watch = Watch([question])
+        self._fence = fence_of(state.id, question)
         self._made: set[str] = set()
-        self.messages = MessageBuilder(state.id, question, self._watch)
-
-    def digest(self) -> str:
-        """A summary of the passages found so far."""
-        return self.messages.digest(self._state)
+        self._seen: set[tuple[str, str]] = set()
+        # Short keys by the id of what was shown.
+        self._keys: dict[str, dict[str, str]] = {"document": {}, "passage": {}}
 
     def check(self, asked: RequestedCall, place: int) -> _Call:
         """The call with its arguments, or with the reason why it is refused."""
@@ -257,17 +257,16 @@ class _RoundRunner:
         if place >= MAX_CALLS:
             raise ValueError(_REFUSED_TOO_MANY)
         arguments = read_arguments(asked)
-        keys = {"document": self.messages.documents, "passage": self.messages.passages}
-        shown_keys = {*keys["document"].values(), *keys["passage"].values()}
-        values = [value for value in _words_of(arguments) if value not in shown_keys]
+        ids = {key: name for keys in self._keys.values() for name, key in keys.items()}
+        values = [value for value in _words_of(arguments) if value not in ids]
         if self._watch.copied(asked.name, asked.line, values):
             raise ValueError(_REFUSED_INJECTED)
-        ids = {
-            name: known.id_of(getattr(arguments, name))
-            for name, known in keys.items()
-            if hasattr(arguments, name)
+        named = {
+            name: ids.get(value, value)
+            for name in self._keys
+            if (value := getattr(arguments, name, None)) is not None
         }
-        arguments = arguments.model_copy(update=ids)
+        arguments = arguments.model_copy(update=named)
         call_key = f"{asked.name} {arguments.model_dump_json(exclude={'facet'})}"
         if call_key in self._made:
             raise ValueError(_REFUSED_REPEATED)
@@ -317,54 +316,18 @@ class _RoundRunner:
         facets.append(new_facet)
         return new_facet.id
 
+    # --- messages to the model ---
 
-def _words_of(arguments: Arguments | None) -> list[str]:
-    """The free-text arguments: query, names and passages."""
-    names = ("name", "document", "speaker", "query", "passage")
-    return [value for name in names if (value := str(getattr(arguments, name, "")))]
-
-
-# --- messages to the model -----------------------------------------------------------------------
-
-
-class Keys(dict[str, str]):
-    """Short keys for ids that were shown to the model: ``p1``, ``p2``, …"""
-
-    def __init__(self, letter: str) -> None:
-        super().__init__()
-        self._letter = letter
-
-    def of(self, name: str) -> str:
-        """The key of an id; assigns one on first use."""
-        return self.setdefault(name, f"{self._letter}{len(self) + 1}")
-
-    def id_of(self, key: str) -> str:
-        """The id for a key; any other name is returned unchanged."""
-        return next((name for name, own in self.items() if own == key), key)
-
-
-class MessageBuilder:
-    """Builds the messages to the model and tracks which items it has been shown."""
-
-    def __init__(self, run_id: str, question: str, watch: Watch) -> None:
-        """Start a conversation about ``question``."""
-        self.passages, self.documents = Keys("p"), Keys("d")
-        self._run_id = run_id
-        self._question = question
-        self._watch = watch
-        self._fence = fence_of(run_id, question)
-        self._seen: set[tuple[str, str]] = set()
-
-    def first(self, facets: Iterable[Facet], digest: str, rounds: int) -> str:
+    def opening(self, rounds: int) -> str:
         """The first message."""
         return template("rounds_user.md", PACKAGE).render(
             fence=self._fence,
             question=self._own(self._question),
             facets=[
                 {"id": facet.id, "title": self._line(facet.title), "query": self._line(facet.query)}
-                for facet in facets
+                for facet in self._state.facets
             ],
-            digest=digest,
+            digest=self.digest(),
             number=1,
             rounds=rounds,
         )
@@ -382,7 +345,7 @@ class MessageBuilder:
         return Prompt(
             system=system,
             user=first,
-            session=f"research-{self._run_id}",
+            session=f"research-{self._state.id}",
             tools=() if by_lines else tool_definitions(),
             history=(*shortened, *new),
         )
@@ -403,21 +366,21 @@ class MessageBuilder:
         ]
         return Exchange(text=reply.text, told="\n\n".join([*blocks, status]))
 
-    def digest(self, state: RunState) -> str:
+    def digest(self) -> str:
         """Counts, titles and the start of the best passage for each facet."""
         lines: list[str] = []
-        for facet in state.facets:
-            hits = state.pool.of(facet.id)
+        for facet in self._state.facets:
+            hits = self._state.pool.of(facet.id)
             documents = {hit.document.id: hit.document.title for hit in hits}
             lines.append(
                 f"{facet.id} {self._line(facet.title)}: {_count(len(hits), 'passage')} from "
                 f"{_count(len(documents), 'document')}"
             )
             for name, title in list(documents.items())[:TITLES]:
-                lines.append(f"  {self.documents.of(name)} {self._line(title)}")
+                lines.append(f"  {self._key('document', name)} {self._line(title)}")
             for hit in hits[:1]:
                 begin = self._line(hit.passage.text)[:SNIPPET]
-                lines.append(f"  {self.passages.of(hit.passage.id)} begins: {begin}")
+                lines.append(f"  {self._key('passage', hit.passage.id)} begins: {begin}")
         return "\n".join(lines) or "nothing yet"
 
     def _result(self, outcome: Outcome) -> str:
@@ -440,14 +403,19 @@ class MessageBuilder:
             document.kind,
             self._line(item.place),
             document.published_at.date().isoformat() if document.published_at else "",
-            self.documents.of(document.id),
+            self._key("document", document.id),
         ]
-        key = f"[{self.passages.of(item.hit.passage.id)}] " if item.hit else ""
+        key = f"[{self._key('passage', item.hit.passage.id)}] " if item.hit else ""
         yield f"{key}{' · '.join(filter(None, facts))}"
         place = (item.hit.passage.id if item.hit else document.id, item.text)
         shown = fenced(self._watch.show(item.text), self._fence)
         yield SHOWN_BEFORE if place in self._seen else shown
         self._seen.add(place)
+
+    def _key(self, kind: str, name: str) -> str:
+        """The key of an id (``d3``, ``p7``), assigned on first use."""
+        keys = self._keys[kind]
+        return keys.setdefault(name, f"{kind[0]}{len(keys) + 1}")
 
     def _own(self, text: str) -> str:
         """Text of the user or the model, on one line."""
@@ -460,3 +428,9 @@ class MessageBuilder:
 
 def _count(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def _words_of(arguments: Arguments | None) -> list[str]:
+    """The free-text arguments: query, names and passages."""
+    names = ("name", "document", "speaker", "query", "passage")
+    return [value for name in names if (value := str(getattr(arguments, name, "")))]

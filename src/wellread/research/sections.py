@@ -2,10 +2,10 @@
 
 Extracts for a facet are chosen as for a question (``ask/write/extracts.py``). No extract is shown
 twice or repeats an earlier one; the question as a whole comes last and gets what no narrower facet
-has used. A model writes a section only from that section's evidence, and the summary from checked
-sentences. A judge model checks the text (``judge.py``): sentences without citations are removed and
-counted, and so are unsupported ones if ``citations.strict`` is set; other sentences are shown with
-their verdict. A section without any remaining sentence is empty.
+has used. A model writes a section only from that section's evidence, and the summary from what the
+sections cite. A judge model checks the text (``judge.py``): sentences without citations are removed
+and counted, and so are unsupported ones if ``citations.strict`` is set; other sentences are shown
+with their verdict. A section without any remaining sentence is empty.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from anyio import to_thread
 from wellread.ask.deliver.prune_draft import Deliverable, prune
 from wellread.ask.retrieve.ranking import overlap
 from wellread.ask.verify.check_claims import check_claims
-from wellread.ask.verify.judge import NO_QUESTION, Opinion, Ruling, apply_opinion, ask_judge
+from wellread.ask.verify.judge import Opinion, Ruling, apply_opinion, ask_judge
 from wellread.ask.write.extract_score import Window, windows_of
 from wellread.ask.write.extracts import Extract, extract_of, nearest_extracts, nearest_sentences
 from wellread.ask.write.parse_draft import parse_draft
@@ -54,7 +54,7 @@ LATER: Mapping[FacetKind, int] = {"bridge": 1, "question": 2}
 MIN_TOPIC_WORDS = 3  # topic words that a central sentence shares with the rest of its part
 LENGTH_OFFSET = 10  # words added to a sentence's length, so that short sentences get no advantage
 LEAST_SENTENCES, MOST_SENTENCES = 2, 8  # sentences per written section
-LEAST_SUMMARY, MOST_SUMMARY = 3, 5
+MAX_SUMMARY_EVIDENCE = 16  # passages that the summary is written from
 NOT_FOUND = "NOT FOUND"
 
 
@@ -291,7 +291,8 @@ async def write_report(
     """Write every section that has evidence, then the summary, and store them in ``sections``.
 
     If no model could be called, the extracts stay and the draft gives the reason. A section without
-    a supported sentence counts as not found.
+    a supported sentence counts as not found. The summary is written like a section, from what the
+    sections cite.
     """
     for facet in state.facets:
         chosen = [extract.piece for extract in sections.shown.get(facet.id, ())]
@@ -315,12 +316,16 @@ async def write_report(
         yield ProgressEvent(
             round=state.rounds, stage="write", text=text, facet=facet.id, found=found
         )
-    written = {
-        facet.title: sections.drafts[facet.id].checked
-        for facet in state.facets
-        if facet.id in sections.drafts and sections.drafts[facet.id].checked
+    cited = {
+        key
+        for draft in sections.drafts.values()
+        for item in draft.checked
+        for key in item.claim.keys
     }
-    sections.summary = await write_summary(state, question, written, sections.evidence)
+    evidence = [piece for piece in sections.evidence if piece.key in cited][:MAX_SUMMARY_EVIDENCE]
+    if evidence:
+        whole = Facet(id="", kind="question", title=question, query=question)
+        sections.summary = await write_section(state, question, whole, analysis, evidence)
 
 
 async def write_section(
@@ -354,70 +359,6 @@ async def write_section(
     )
     guard = Guard(prompt.system, fence, [question, facet.title, *source_texts(evidence)])
     about = replace(analysis, question=f"{question}\n{facet.title}")
-    return await _written(state, prompt, guard, about, evidence)
-
-
-async def write_summary(
-    state: RunState,
-    question: str,
-    sections: Mapping[str, Sequence[Checked]],
-    evidence: Sequence[Evidence],
-) -> SectionDraft:
-    """Write a summary of three to five sentences from the sentences of the sections.
-
-    It is empty, with the reason, if no model wrote it or too few sentences are supported.
-
-    Args:
-        sections: titles with their supported sentences.
-        evidence: of the whole report; sentences are checked against what the sections cite.
-    """
-    items = [item for checked in sections.values() for item in checked]
-    if not items:
-        return SectionDraft()
-    fence = fence_of(question, *(item.claim.text for item in items))
-    shown = [
-        {
-            "title": _line(title, fence),
-            "sentences": [
-                f"{_line(item.claim.text, fence)} {''.join(f'[{key}]' for key in item.claim.keys)}"
-                for item in checked
-            ],
-        }
-        for title, checked in sections.items()
-    ]
-    prompt = Prompt(
-        system=template("summary_system.md", PACKAGE).render(
-            fence=fence, least=LEAST_SUMMARY, most=MOST_SUMMARY
-        ),
-        user=template("summary_user.md", PACKAGE).render(
-            fence=fence, sections=shown, question=_line(question, fence)
-        ),
-    )
-    cited = {key for item in items for key in item.claim.keys}
-    pieces = [piece for piece in evidence if piece.key in cited]
-    texts = [*source_texts(pieces), *(item.claim.text for item in items)]
-    guard = Guard(prompt.system, fence, [question, *sections, *texts])
-    about = replace(NO_QUESTION, question=question)
-    draft = await _written(state, prompt, guard, about, pieces)
-    if draft.by == NOBODY:
-        return draft
-    if len(draft.checked) >= min(LEAST_SUMMARY, len(items)):
-        text, kept = prune(draft.text, draft.checked, draft.checked[:MOST_SUMMARY])
-        return replace(draft, text=text, checked=tuple(kept))
-    written = len(draft.checked) + draft.removed
-    reason = f"only {len(draft.checked)} of {written} sentences of {draft.by} were supported"
-    fallback = "; ".join(filter(None, (draft.fallback, reason)))
-    return SectionDraft(fallback=fallback, removed=draft.removed, unknown_keys=draft.unknown_keys)
-
-
-def _line(text: str, fence: str) -> str:
-    return " ".join(fenced(text, fence).split())
-
-
-async def _written(
-    state: RunState, prompt: Prompt, guard: Guard, analysis: Analysis, evidence: Sequence[Evidence]
-) -> SectionDraft:
-    """The deliverable part of a model's text, after a judge has checked its sentences."""
     reply = await ask_models(state, lambda _: prompt)
     if not reply.text.strip():
         return SectionDraft(fallback=_fallback_reason(state.kb, reply))
@@ -426,7 +367,7 @@ async def _written(
     if draft.text.strip(" .*_").upper() == NOT_FOUND:
         return result
     checked = await to_thread.run_sync(check_claims, draft.claims, evidence, analysis.voices)
-    ruling = await _judge(state, analysis, evidence, checked, reply.by)
+    ruling = await _judge(state, about, evidence, checked, reply.by)
     strict, voices = state.kb.settings.citations.strict, bool(analysis.voices)
     shown = Deliverable(strict=strict, required=True, voices=voices)
     fit = [item for item in ruling.checked if shown.holds(item)]
@@ -439,6 +380,10 @@ async def _written(
         removed=len(checked) - len(kept),
         fallback="; ".join(filter(None, (result.fallback, ruling.failure))),
     )
+
+
+def _line(text: str, fence: str) -> str:
+    return " ".join(fenced(text, fence).split())
 
 
 async def _judge(
