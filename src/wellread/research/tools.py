@@ -9,14 +9,12 @@ requested speakers are removed, so that no argument can widen the search.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, time
 from inspect import Parameter, signature
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, create_model
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from wellread.codec import storable
 from wellread.errors import RequestError
@@ -27,34 +25,20 @@ from wellread.library.searches import Result, around, find, newest
 from wellread.library.timelines import Window, timeline
 from wellread.models.base import Tool, ToolCall
 from wellread.research.run_state import live_hits
-from wellread.text.periods import expressions_of
+from wellread.text.periods import seconds_of, window_of
 from wellread.types import DocumentFacts, Filters, Hit
 
 MAX_RESULTS = 12
 MAX_REASON_CHARS = 300
-_CLOCK = re.compile(r"(?:(?:(\d{1,2}):)?(\d{1,3}):)?(\d{1,6})(?:\.\d+)?")
+_DAY_HINT = "write 2025, 2025-10 or 2025-10-14"
 _FACET = "id of the facet that the call is for, or a short name for a new one"
 
 
-def _a_day(text: str) -> str:
-    if text and _period_of(text) is None:
-        raise ValueError("not a date; write 2025, 2025-10 or 2025-10-14")
-    return text
-
-
-def _a_moment(text: str) -> str:
-    if text and _CLOCK.fullmatch(text) is None:
-        raise ValueError("not a time in a recording; write seconds, MM:SS or H:MM:SS")
-    return text
-
-
-_DAY = "2025, 2025-10 or 2025-10-14; inclusive"
-_CLOCK_TIME = "seconds, MM:SS or H:MM:SS"
 Name = Annotated[str, Field(min_length=1, max_length=300)]
 Query = Annotated[str, Field(min_length=1, max_length=400)]
 Words = Annotated[str, Field(max_length=400)]
-Day = Annotated[str, Field(max_length=40, description=_DAY), AfterValidator(_a_day)]
-Moment = Annotated[str, Field(max_length=20, description=_CLOCK_TIME), AfterValidator(_a_moment)]
+Day = Annotated[str, Field(max_length=40, description="2025, 2025-10 or 2025-10-14; inclusive")]
+Moment = Annotated[str, Field(max_length=20, description="seconds, MM:SS or H:MM:SS")]
 Count = Annotated[int, Field(ge=1, le=MAX_RESULTS)]
 Speaker = Annotated[str, Field(max_length=300)]
 Few = Annotated[int, Field(ge=0, le=5)]
@@ -120,28 +104,6 @@ def read_arguments(requested: RequestedCall) -> Arguments:
             for each in error.errors(include_url=False, include_input=False)
         ]
         raise ValueError("; ".join(messages)[:MAX_REASON_CHARS]) from error
-
-
-def _moments(start: str, end: str) -> tuple[datetime | None, datetime | None]:
-    first, last = _period_of(start), _period_of(end)
-    return (
-        datetime.combine(first[0], time.min, UTC) if first else None,
-        datetime.combine(last[1], time.max, UTC) if last else None,
-    )
-
-
-def _seconds(place: str) -> float | None:
-    clock = _CLOCK.fullmatch(place)
-    if clock is None:
-        return None
-    return int(clock[1] or 0) * 3600 + int(clock[2] or 0) * 60 + int(clock[3])
-
-
-def _period_of(text: str) -> tuple[date, date] | None:
-    for expression in expressions_of(text, datetime.now(UTC).date()):
-        if (expression.start, expression.end) == (0, len(text)):
-            return expression.period.first, expression.period.last
-    return None
 
 
 # --- results of the tools ------------------------------------------------------------------------
@@ -230,7 +192,7 @@ class Toolbox:
         self, start: Day = "", end: Day = "", query: Words = "", limit: Count = 6
     ) -> Outcome:
         """What was published from one day to another: about the query, or the newest."""
-        since, until = _moments(start, end)
+        since, until = window_of(start, end, hint=_DAY_HINT)
         if since is None and until is None:
             raise RequestError("give a start or an end")
         own = self._filters
@@ -282,8 +244,8 @@ class Toolbox:
             document_facts.id,
             collections=self._filters.collections,
             speaker=speaker,
-            since=_seconds(start),
-            until=_seconds(end),
+            since=seconds_of(start) if start else None,
+            until=seconds_of(end) if end else None,
         )
         own = {name.casefold() for name in self._filters.speakers}
         turns = [one for one in result.turns if not own or one.speaker.casefold() in own]
@@ -325,7 +287,7 @@ class Toolbox:
         self, name: Name, start: Day = "", end: Day = "", limit: Count = MAX_RESULTS
     ) -> Outcome:
         """How a topic, an entity or a story developed over time."""
-        since, until = _moments(start, end)
+        since, until = window_of(start, end, hint=_DAY_HINT)
         window = Window(since=since, until=until, limit=limit)
         result = timeline(self._kb, name, window, collections=self._filters.collections)
         found = live_hits(self._kb, [entry.passage_id for entry in result.entries])
