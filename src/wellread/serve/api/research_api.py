@@ -141,7 +141,7 @@ def show(kb: Kb, run_id: str) -> RunBody:
 async def start(kb: Kb, tasks: Tasks, run_id: str) -> RunBody:
     """Start a planned run, or resume one that failed or whose process has ended.
 
-    A planned run follows the plan that was shown; finished work is not repeated.
+    A planned run follows the plan that was shown; no model is asked the same twice.
     """
     run = await in_thread(_run, kb, run_id)
     state = await in_thread(state_of, kb, run)

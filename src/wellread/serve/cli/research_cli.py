@@ -172,7 +172,7 @@ class ResearchFace:
         self.terminal.say({"id": run.id, "state": state}, message)
 
     def follow(self, run_id: str, request: ResearchRequest) -> None:
-        """Work on a run and print its report; completed steps are not repeated."""
+        """Work on a run and print its report; no model is asked the same twice."""
         self._tell("begun", {"id": run_id})
         try:
             report = anyio.run(self._reported, run_id, request)
