@@ -230,7 +230,7 @@ def many(kb: KnowledgeBase, folder: Path) -> dict[str, Any]:
     seconds: dict[str, float] = {}
     arrived = ledger.documents_since(since)
     with _timed(seconds, "by the search"):
-        found = screen_gaps(kb, gaps, arrived, kb.settings.gaps.most)
+        wanted, _, left = screen_gaps(kb, gaps, arrived, kb.settings.gaps.most)
     for name in ("clusters, cold", "clusters, warm"):
         with _timed(seconds, name):
             clusters = clusters_of(kb)
@@ -245,8 +245,8 @@ def many(kb: KnowledgeBase, folder: Path) -> dict[str, Any]:
         "new documents": len(arrived),
         "passages": report.passages,
         "seconds of ingest": round(report.seconds, 2),
-        "to be asked": len(found.wanted),
-        "left for the next time": found.left,
+        "to be asked": len(wanted),
+        "left for the next time": left,
         "clusters": len(clusters),
         "seconds": seconds,
     }

@@ -70,7 +70,7 @@ class Told:
     kills: int = 0
     again: int = 0
     at: list[float] = field(default_factory=list)  # share of the run's length
-    steps: list[int] = field(default_factory=list)  # kept when it was killed
+    events: list[int] = field(default_factory=list)  # kept when it was killed
     late: int = 0  # the report was kept before the signal came
     same: int = 0
     different: list[str] = field(default_factory=list)
@@ -161,13 +161,13 @@ def struck(
     """Kill a run, resume it, compare; whether it was at work when it was killed."""
     process, run_id = started(home, question)
     killed(process, share * whole.seconds)
-    steps, ended = standing(home, run_id)
+    events, ended = standing(home, run_id)
     if ended:
         told.late += 1
         return False
     told.kills += 1
     told.at.append(round(share, 2))
-    told.steps.append(steps)
+    told.events.append(events)
     if number % TWICE == TWICE - 1:
         process, _ = started(home, "--resume", run_id)
         killed(process, chance.random() * whole.seconds / 2)
@@ -218,11 +218,11 @@ def opened(home: Path) -> KnowledgeBase:
 
 
 def standing(home: Path, run_id: str) -> tuple[int, bool]:
-    """How many steps of a run are kept, and whether it has ended."""
+    """How many events of a run are kept, and whether it has ended."""
     with opened(home) as kb:
         run = kb.catalogue.research.get(run_id)
         assert run is not None, "the run is lost"
-        return len(kb.catalogue.research.steps(run_id)), run.state == "done"
+        return len(kb.catalogue.research.events(run_id)), run.state == "done"
 
 
 def kept_of(home: Path, run_id: str) -> dict[str, Any]:
@@ -284,7 +284,7 @@ def to_plain_row(told: Told) -> dict[str, Any]:
         "kills": told.kills,
         "killed again": told.again,
         "at": told.at,
-        "steps kept": told.steps,
+        "events kept": told.events,
         "had ended": told.late,
         "same": told.same,
         "different": told.different,
@@ -294,12 +294,12 @@ def to_plain_row(told: Told) -> dict[str, Any]:
 def table(figures: Mapping[str, Any]) -> list[str]:
     """The Markdown table of the figures."""
     lines = [
-        "| question | kills | again while resumed | steps kept at a kill (median) | the same |",
+        "| question | kills | again while resumed | events kept at a kill (median) | the same |",
         "|---|---|---|---|---|",
     ]
     for question, row in figures["questions"].items():
-        steps = median(row["steps kept"]) if row["steps kept"] else 0
-        counts = (row["kills"], row["killed again"], steps, row["same"])
+        events = median(row["events kept"]) if row["events kept"] else 0
+        counts = (row["kills"], row["killed again"], events, row["same"])
         lines.append(f"| {question} | {' | '.join(map(str, counts))} |")
     return lines
 

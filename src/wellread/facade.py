@@ -27,7 +27,7 @@ from wellread.library.searches import Result, find
 from wellread.research.research import default_limits, last_report, research
 from wellread.types import Filters, Mode
 from wellread.values.answers import Answer, Event, Question
-from wellread.values.reports import Facet, Limits, Report, ResearchEvent, ResearchRequest
+from wellread.values.reports import Limits, Report, ResearchEvent, ResearchRequest
 
 T = TypeVar("T")
 
@@ -66,7 +66,6 @@ class ResearchOptions(TypedDict, total=False):
         collection: the only collection to use.
         filters: limits in addition to those in the question's own words.
         limits: the most rounds, seconds, searches and dollars; by default those of the settings.
-        facets: the topics to search for; by default those that a first search proposes.
         session_id: the conversation that the question belongs to.
         owner: the user who asks.
     """
@@ -74,7 +73,6 @@ class ResearchOptions(TypedDict, total=False):
     collection: str
     filters: Filters
     limits: Limits
-    facets: Sequence[Facet]
     session_id: str
     owner: str
 
@@ -232,7 +230,7 @@ class Wellread:
             ``stopped`` is the reason why the run ended.
 
         Raises:
-            RequestError: as ``ask``, or there are too many facets.
+            RequestError: as ``ask``.
             UnknownCollectionError: a filter names an unknown collection.
             FingerprintError, StoreError, ModelError: a part of the home cannot be used.
         """
@@ -262,12 +260,7 @@ class Wellread:
             session_id=how.get("session_id", ""),
             owner=how.get("owner", ""),
         )
-        facets = how.get("facets")
-        request = ResearchRequest(
-            question=query,
-            limits=how.get("limits", default_limits(self.kb)),
-            facets=None if facets is None else tuple(facets),
-        )
+        request = ResearchRequest(question=query, limits=how.get("limits", default_limits(self.kb)))
         return research(self.kb, request)
 
     def search(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, cast
 
 from wellread.kb import KnowledgeBase
 from wellread.models.base import ModelUsage
 from wellread.research.run_state import RunState
-from wellread.types import Filters
+from wellread.types import Filters, Hit
 from wellread.values.reports import Facet, Limits, StopReason
 
 
@@ -70,9 +70,12 @@ class MemoryRun(RunState):
             raise Killed
         return await super().once(key, make)
 
-    async def keep(self, key: str, result: Any) -> None:
+    def _keep(self, key: str) -> None:
         self.made.append(key)
-        self.journal[key] = json.loads(json.dumps(result))
+        self.journal[key] = json.loads(json.dumps(self.journal[key]))
+
+    def note_read(self, hits: Iterable[Hit]) -> None:
+        """There is no catalogue to note it in."""
 
     def spend(self, usage: ModelUsage) -> None:
         super().spend(usage)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import tracemalloc
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime, timedelta
 from itertools import repeat
 from threading import Thread
 
@@ -17,7 +16,7 @@ from wellread.ingest.loaders.base import LoaderLimits, Source
 from wellread.ingest.pipeline.kinds import load, loader_name
 from wellread.ingest.sources.addresses import FetchError
 from wellread.ingest.sources.exchange import Body, Exchange, TooLargeError
-from wellread.ingest.sources.fetching import Fetched, Fetcher, NotModified, fetcher_for
+from wellread.ingest.sources.fetching import Fetched, Fetcher, NotModified
 
 NEAR = WebSettings(allow_private=True, any_port=True, interval=0).model_copy(
     update={"read_timeout": 5, "timeout": 15, "max_bytes": 100_000}  # constants of the section
@@ -217,6 +216,7 @@ def test_a_tag_cannot_smuggle_headers(server: WebServer) -> None:
         (410, "the page was removed permanently (410 Gone)"),
         (401, "the server refuses access (401 Unauthorized)"),
         (500, "the server answered 500 Internal Server Error"),
+        (429, "the server answered 429 Too Many Requests"),
         (503, "the server answered 503 Service Unavailable"),
         (204, "the server answered 204 No Content"),
         (299, "the server answered 299"),
@@ -226,37 +226,6 @@ def test_statuses(server: WebServer, status: int, reason: str) -> None:
     server.pages["/"] = Reply(status=status)
     error = refused(server, "/")
     assert (error.reason, error.status) == (reason, status)
-
-
-def pause_of(error: FetchError) -> datetime:
-    """Until when the host asks to be left alone."""
-    said = error.reason.partition("accepts no further requests until ")[2].partition(" UTC")[0]
-    return datetime.strptime(said, "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC)
-
-
-@pytest.mark.parametrize("status", [429, 503])
-def test_a_host_that_asks_for_a_pause_gets_it(server: WebServer, status: int) -> None:
-    server.pages["/a"] = Reply(status=status, headers={"Retry-After": "90"})
-    server.pages["/b"] = Reply(body=b"x")
-    fetcher = Fetcher(Exchange(NEAR))
-    before = datetime.now(UTC)
-    for path in ("/a", "/b", "/a"):
-        with pytest.raises(FetchError) as caught:
-            fetcher.fetch(server.url(path))
-        assert timedelta(seconds=88) < pause_of(caught.value) - before < timedelta(seconds=95)
-    assert [path for path in server.paths() if path != "/robots.txt"] == ["/a"]
-
-
-def test_a_pause_may_be_named_as_a_date_or_not_at_all(server: WebServer) -> None:
-    server.pages["/"] = Reply(status=503, headers={"Retry-After": "Fri, 31 Dec 1999 23:59:59 GMT"})
-    fetcher = Fetcher(Exchange(NEAR))
-    with pytest.raises(FetchError) as caught:
-        fetcher.fetch(server.url())
-    assert pause_of(caught.value) <= datetime.now(UTC)
-    server.pages["/"] = Reply(status=429)
-    with pytest.raises(FetchError) as caught:
-        fetcher.fetch(server.url())
-    assert pause_of(caught.value) > datetime.now(UTC) + timedelta(minutes=4)
 
 
 def test_requests_to_a_host_keep_their_distance(server: WebServer) -> None:
@@ -333,15 +302,6 @@ def test_a_feed_is_read_in_the_charset_of_the_header(server: WebServer) -> None:
     server.pages["/f"] = Reply(body=feed.encode("iso-8859-15"), headers=header)
     found = get(server, "/f")
     assert "Größe und Maß" in read(found)
-
-
-def test_one_memory_of_hosts_per_process(server: WebServer) -> None:
-    """So that a run after a run keeps the pause that a server asked for."""
-    server.pages["/"] = Reply(status=429, headers={"Retry-After": "90"})
-    for _ in range(2):
-        with pytest.raises(FetchError, match="no further requests"):
-            fetcher_for(NEAR).fetch(server.url(), as_feed=True)
-    assert server.paths() == ["/"]
 
 
 def test_robots_are_asked_for_pages_and_not_for_feeds(server: WebServer) -> None:

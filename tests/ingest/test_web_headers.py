@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
-
 import httpx
 import pytest
 from hypothesis import given
@@ -14,11 +12,8 @@ from wellread.ingest.sources.fetching import (
     charset,
     content_type,
     file_name,
-    retry_at,
     tag,
 )
-
-NOW = datetime(2024, 5, 1, 12, 0, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(
@@ -80,16 +75,6 @@ def test_what_is_no_text_or_not_in_that_charset_stays() -> None:
 def test_any_bytes_in_any_charset(data: bytes, named: str) -> None:
     made = as_utf8(data, "text/html", named)
     assert made == data or made.decode("utf-8-sig") is not None
-
-
-def test_when_to_try_again() -> None:
-    assert retry_at("120", NOW) == NOW + timedelta(minutes=2)
-    assert retry_at("Wed, 01 May 2024 13:00:00 GMT", NOW) == NOW + timedelta(hours=1)
-    assert retry_at("Wed, 01 May 2024 11:00:00 GMT", NOW) == NOW
-    assert retry_at("99999999", NOW) == retry_at("Wed, 01 May 2999 11:00:00 GMT", NOW)
-    assert retry_at("99999999", NOW) == NOW + timedelta(days=7)
-    for nothing in ("", "soon", "-5", "1.5", "Wed, 99 May 2024 11:00:00 GMT"):
-        assert retry_at(nothing, NOW) is None
 
 
 def test_tags_that_can_be_sent_back() -> None:

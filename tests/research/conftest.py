@@ -131,7 +131,7 @@ def plan_of(question: str, *titles: str) -> ResearchPlan:
     """A plan with a facet for the question and one for each title."""
     facets = [Facet(id="f1", kind="question", title="Answer", query=question)]
     facets += [
-        Facet(id=f"f{place}", kind="term", title=title, query=title)
+        Facet(id=f"f{place}", kind="section", title=title, query=title)
         for place, title in enumerate(titles, 2)
     ]
     return ResearchPlan(question=question, facets=tuple(facets), searches=9, seconds=9.0)

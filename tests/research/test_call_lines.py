@@ -45,7 +45,7 @@ def test_the_listed_addresses_are_tools(
 
 
 def test_every_tool_has_an_address_and_every_address_a_tool() -> None:
-    assert {route.tool for route in ROUTES} == set(ARGUMENT_TYPES)
+    assert set(ROUTES.values()) == set(ARGUMENT_TYPES)
 
 
 @pytest.mark.parametrize(

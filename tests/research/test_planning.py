@@ -29,9 +29,13 @@ def test_periods_follow_each_other_and_hold_each_date_once(dates: list[datetime]
     assert len(periods) != 1
     assert len(periods) <= MAX_PERIODS
     assert not periods or len(dates) >= MIN_DATED_DOCUMENTS
-    assert all(one.until < other.since for one, other in pairwise(periods))
-    held = [[day for day in dates if one.since <= day <= one.until] for one in periods]
-    assert [len(days) for days in held] == [one.count for one in periods]
+    windows = [(window.published_from, window.published_to) for _, window, _ in periods]
+    assert all(one[1] < other[0] for one, other in pairwise(windows))  # type: ignore[operator]
+    held = [
+        [day for day in dates if since <= day <= until]  # type: ignore[operator]
+        for since, until in windows
+    ]
+    assert [len(days) for days in held] == [count for _, _, count in periods]
     assert not periods or sum(map(len, held)) == len(dates)
     assert all(held)
 
@@ -51,7 +55,7 @@ def test_periods_are_the_shortest_of_the_calendar_of_which_there_are_few(
     months: list[tuple[int, int]], titles: list[str]
 ) -> None:
     dates = [datetime(year, month, 7, tzinfo=UTC) for year, month in months]
-    assert [one.title for one in periods_of(dates)] == titles
+    assert [title for title, _, _ in periods_of(dates)] == titles
 
 
 def test_a_talk_without_headings_is_cut_in_stretches_called_by_when_and_their_words(

@@ -86,8 +86,6 @@ def test_what_they_find(kb: KnowledgeBase) -> None:
         ("search", '{"query": "x", "collection": "secret"}', "collection: Extra inputs"),
         ("search", '{"query": "x", "limit": 1000}', "limit"),
         ("search", '{"query": {"a": 1}}', "query"),
-        ("search_dates", '{"start": "soonish"}', "not a date"),
-        ("read_transcript", '{"document": "x", "start": "noon"}', "not a time in a recording"),
         ("search", "[" * 100_000, "not JSON"),
     ],
 )
@@ -104,6 +102,8 @@ def test_bad_arguments_are_told(name: str, arguments: str, says: str) -> None:
         ("search_document", {"document": "no such thing", "query": "x"}),
         ("search_speaker", {"name": "Nobody Atall"}),
         ("search_dates", {}),
+        ("search_dates", {"start": "soonish"}),
+        ("read_transcript", {"document": "roof", "start": "noon"}),
         ("look_up_entity", {"name": "Nobody Atall"}),
         ("read_transcript", {"document": "The shipyard Calder"}),
         ("read_around", {"passage": "p99"}),

@@ -184,11 +184,11 @@ async def test_auto_is_deep_where_one_search_cannot_answer_and_quick_is_the_defa
 async def test_every_marker_of_a_deep_answer_has_the_form_of_the_archive(
     kb: KnowledgeBase, tmp_path: Path
 ) -> None:
-    """Those of its timeline, its table and its disagreements, not only those of its sentences."""
+    """Those of its disagreements, not only those of its sentences."""
     files = [_recorded(tmp_path, day, price) for day, price in enumerate(("70", "80", "90"), 1)]
     add(kb, list(map(str, files)), collection="barge")
     told = {
-        "What is the price of the barge Gannet?": ("Timeline", "What the sources disagree on"),
+        "What is the price of the barge Gannet?": ("What the sources disagree on",),
     }
     for style in ("number", "time"):
         for question, parts in told.items():

@@ -41,7 +41,6 @@ async def test_clusters_a_suggestion_and_a_status(
     assert body["counts"] == {"open": 2, "planned": 0, "closed": 0}
     first = body["clusters"][0]
     assert (first["id"], first["asked"], first["status"]) == ("c1", 3, "open")
-    assert first["missing"]
     shown = (await client.get("/api/gaps/1")).json()
     assert shown["gaps"][0]["question"] == KEEPER
     made = (await client.get("/api/gaps/c1/suggestion")).json()

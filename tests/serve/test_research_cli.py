@@ -193,35 +193,37 @@ def test_a_search_that_fails_is_one_line_and_the_run_goes_on_later(
 
 # --- in a process of its own ----------------------------------------------------------------------
 
-# The program with the readable embedder; it kills itself after so many steps of a run.
+# The program with the readable embedder; it kills itself after so many events of a run.
 PROGRAM = """
 import functools, os, signal, sys
 from wellread import kb
-from wellread.research.run_state import RunState
+from wellread.store.catalogue.asking.research_records import ResearchRuns
 from wellread.testing.embedding import ReadableEmbedder
 kb.open_kb = functools.partial(kb.open_kb, embedder=ReadableEmbedder())
-left, keep = int(sys.argv.pop(1)), RunState.keep
-async def counted(state, *given, **more):
+left, store = int(sys.argv.pop(1)), ResearchRuns.store_event
+def counted(runs, *given, **more):
     global left
-    await keep(state, *given, **more)
+    store(runs, *given, **more)
     left -= 1
     if left == 0:
         os.kill(os.getpid(), signal.SIGKILL)
-RunState.keep = counted
+ResearchRuns.store_event = counted
 from wellread.serve.cli import main
 main()
 """
 
 
-def other(home: Path, *words: str, steps: int = -1) -> subprocess.CompletedProcess[str]:
+def other(home: Path, *words: str, events: int = -1) -> subprocess.CompletedProcess[str]:
     env = {**os.environ, "WELLREAD_HOME": str(home), "COLUMNS": "100", "PYTHONUTF8": "1"}
-    return forked.run(PROGRAM, str(steps), "research", *words, env=env)
+    return forked.run(PROGRAM, str(events), "research", *words, env=env)
 
 
-@pytest.mark.parametrize("steps", [1, 2, 4])
-def test_a_killed_run_goes_on_to_the_same_report(home: Path, runner: CliRunner, steps: int) -> None:
+@pytest.mark.parametrize("events", [1, 2, 4])
+def test_a_killed_run_goes_on_to_the_same_report(
+    home: Path, runner: CliRunner, events: int
+) -> None:
     undisturbed = json.loads(run(runner, ASKED, "--json")[1])
-    killed = other(home, ASKED, "--events", steps=steps)
+    killed = other(home, ASKED, "--events", events=events)
     assert killed.returncode == -signal.SIGKILL
     begun = json.loads(killed.stdout.splitlines()[0])
     assert "report" not in killed.stdout

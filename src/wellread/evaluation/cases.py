@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, time
+from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated
@@ -26,6 +26,7 @@ from pydantic import (
 from wellread.errors import RequestError
 from wellread.identity import tagged_hash
 from wellread.kb import KnowledgeBase
+from wellread.text.periods import first_moment, last_moment
 from wellread.types import (
     Document,
     DocumentFacts,
@@ -59,19 +60,16 @@ _TupleInput = BeforeValidator(_as_tuple)
 _Texts = Annotated[tuple[str, ...], _TupleInput]
 
 
-def _time_input(of_day: time) -> BeforeValidator:
-    """A validator for a day (at the time ``of_day``) or a time, in UTC if it has no zone."""
+def _time_input(parse: Callable[[str], datetime]) -> BeforeValidator:
+    """A validator for a year, month, day or time, in UTC if it has no zone."""
 
     def read(value: object) -> datetime:
         if not isinstance(value, str):
             raise ValueError("write a day as 2025-10-14")
         try:
-            if len(value.strip()) == len("2025-10-14"):
-                return datetime.combine(date.fromisoformat(value.strip()), of_day, UTC)
-            moment = datetime.fromisoformat(value.strip())
-        except ValueError as error:
-            raise ValueError(f"{value!r} is not a day (2025-10-14) or a time") from error
-        return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+            return parse(value.strip())
+        except RequestError as error:
+            raise ValueError(str(error)) from error
 
     return BeforeValidator(read)
 
@@ -79,8 +77,8 @@ def _time_input(of_day: time) -> BeforeValidator:
 class _Scope(_CaseModel):
     collections: _Texts = ()
     kinds: Annotated[tuple[Kind, ...], _TupleInput] = ()
-    since: Annotated[datetime | None, _time_input(time.min)] = Field(default=None, alias="from")
-    until: Annotated[datetime | None, _time_input(time.max)] = Field(default=None, alias="to")
+    since: Annotated[datetime | None, _time_input(first_moment)] = Field(default=None, alias="from")
+    until: Annotated[datetime | None, _time_input(last_moment)] = Field(default=None, alias="to")
     speaker: _Texts = ()
     taxonomy: dict[str, _Texts] = {}
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 import time
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, date, datetime
 from importlib.metadata import version
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any, Literal, Unpack, cast
+from typing import Any, Literal, cast
 
 import anyio
 import yaml
@@ -26,7 +25,6 @@ from wellread.ask.retrieve.search import search
 from wellread.ask.understand.analyse import MAX_QUESTION_CHARS, analyse
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.codec import to_plain
-from wellread.config import CacheSettings
 from wellread.errors import RequestError, WellreadError
 from wellread.evaluation.cases import Case, Resolver
 from wellread.evaluation.scores import (
@@ -42,10 +40,8 @@ from wellread.evaluation.scores import (
     score,
 )
 from wellread.kb import KnowledgeBase
-from wellread.store.catalogue import Catalogue
-from wellread.store.catalogue.gap_records import Filing
 from wellread.types import Filters
-from wellread.values.answers import Answer, Question
+from wellread.values.answers import Question
 from wellread.values.question import Analysis
 
 ALL = "all"
@@ -225,13 +221,12 @@ def evaluate(
             scored.append(score(case, targets, run, depths, retrieval_only=retrieval_only))
             on_case(done)
 
-    with unrecorded(kb):
-        anyio.run(run_all)
+    anyio.run(run_all)
     return scored
 
 
 def question_of(case: Case) -> Question:
-    """The question to ask for a case.
+    """The question to ask for a case, whose answer is not recorded.
 
     With several turns, the last comes first; the earliest are dropped when the text is too long,
     so that the question itself is never cut.
@@ -239,7 +234,8 @@ def question_of(case: Case) -> Question:
     turns = [turn.strip() for turn in reversed(case.turns)]
     while len(turns) > 1 and len("\n".join(turns)) > MAX_QUESTION_CHARS:
         turns.pop()
-    return Question(text="\n".join(turns), filters=case.filters, mode=case.mode, fresh=True)
+    text = "\n".join(turns)
+    return Question(text=text, filters=case.filters, mode=case.mode, fresh=True, recorded=False)
 
 
 def in_collections(cases: Sequence[Case], collections: Sequence[str]) -> list[Case]:
@@ -248,29 +244,6 @@ def in_collections(cases: Sequence[Case], collections: Sequence[str]) -> list[Ca
         replace(case, filters=replace(case.filters, collections=tuple(collections)))
         for case in cases
     ]
-
-
-@contextmanager
-def unrecorded(kb: KnowledgeBase) -> Iterator[None]:
-    """Record no answers and gaps in ``kb`` while the context is open."""
-    catalogue, settings = kb.catalogue, kb.settings
-    silent = _NonRecordingCatalogue.open(kb.place.where)
-    kb.catalogue = silent
-    kb.settings = settings.model_copy(update={"cache": CacheSettings(answers=False)})
-    try:
-        yield
-    finally:
-        kb.catalogue, kb.settings = catalogue, settings
-        silent.close()
-
-
-class _NonRecordingCatalogue(Catalogue):
-    def record_answer(self, answer: Answer, read: Iterable[str] = ()) -> None:
-        """Record nothing."""
-
-    def record_gap(self, _question: str, _reason: str, **_known: Unpack[Filing]) -> int:
-        """Record nothing."""
-        return 0
 
 
 async def _run(kb: KnowledgeBase, case: Case, *, retrieval_only: bool) -> Run:
@@ -484,14 +457,6 @@ def report_body(report: Report) -> dict[str, Any]:
     values: dict[str, Any] = to_plain(replace(report, cases=()))
     head = {"format": FORMAT, "set": values.pop("name"), "figures": values.pop("groups")}
     return {**head, **values, "cases": [_case_body(case) for case in report.cases]}
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write ``text`` to ``path`` in UTF-8."""
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise RequestError(f"{path} cannot be written: {error.strerror or error}") from error
 
 
 def _case_body(scored: Scored) -> dict[str, Any]:

@@ -87,7 +87,10 @@ def ask_again(kb: KnowledgeBase, *, most: int | None = None) -> RetryReport:
         most: the maximum number of questions; None takes the setting ``gaps.most``.
     """
     limit = kb.settings.gaps.most if most is None else most
-    if not kb.settings.qa.enabled or not _any_open(kb):
+    if not kb.settings.qa.enabled:
+        return RetryReport()
+    kb.catalogue.gap_ledger.reopen_outdated()
+    if not kb.catalogue.gap_ledger.any_waiting():
         return RetryReport()
     total = RetryReport()
     with kb.locks.hold(LOCK) as lock_held:
@@ -131,11 +134,6 @@ def after_ingest(kb: KnowledgeBase, on_reasked: OnRetry | None = None) -> None:
         on_reasked(report)
 
 
-def _any_open(kb: KnowledgeBase) -> bool:
-    kb.catalogue.gap_ledger.reopen_outdated()
-    return kb.catalogue.gap_ledger.any_waiting()
-
-
 def _round(kb: KnowledgeBase, most: int) -> RetryReport:
     ledger = kb.catalogue.gap_ledger
     gaps = ledger.waiting()
@@ -146,11 +144,11 @@ def _round(kb: KnowledgeBase, most: int) -> RetryReport:
     if not arrived:
         return RetryReport(open=len(gaps))
     began = datetime.now(UTC)
-    screening = screen_gaps(kb, gaps, arrived, most)
-    tried, job_id = _retry_all(kb, screening.wanted) if screening.wanted else ((), "")
-    waiting = screening.left + len(screening.wanted) - len(tried)
+    wanted, passed, left = screen_gaps(kb, gaps, arrived, most)
+    tried, job_id = _retry_all(kb, wanted) if wanted else ((), "")
+    waiting = left + len(wanted) - len(tried)
     if waiting:
-        ledger.record_no_news([gap.id for gap in screening.passed], began)
+        ledger.record_no_news([gap.id for gap in passed], began)
     else:
         ledger.set_compared_until(max(arrived.values()))
     return RetryReport(
@@ -225,35 +223,23 @@ def last_tried_at(gap: Gap) -> datetime:
     return max(gap.filed_at, gap.tried_at or gap.filed_at)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScreeningResult:
-    """Open questions, divided by whether new documents could answer them.
-
-    Attributes:
-        wanted: questions that new documents could answer.
-        passed: questions for which the search finds no new passage with their words.
-        left: the number of questions that were not examined.
-    """
-
-    wanted: tuple[Gap, ...]
-    passed: tuple[Gap, ...] = ()
-    left: int = 0
-
-
 def screen_gaps(
     kb: KnowledgeBase, gaps: Sequence[Gap], arrived: Mapping[str, datetime], most: int
-) -> ScreeningResult:
-    """Find the first ``most`` of ``gaps`` that the ``arrived`` documents could answer."""
+) -> tuple[list[Gap], list[Gap], int]:
+    """Find the first ``most`` of ``gaps`` that the ``arrived`` documents could answer.
+
+    Returns:
+        Those gaps; the gaps for which a search finds no new passage; the number not examined.
+    """
     newest = max(arrived.values())
     untried = [gap for gap in gaps if last_tried_at(gap) < newest]
-    candidates: list[Gap] = []
-    skipped: list[Gap] = []
+    wanted: list[Gap] = []
+    passed: list[Gap] = []
     for gap in untried[:MAX_SEARCHES]:
-        if len(candidates) == most:
+        if len(wanted) == most:
             break
-        (candidates if _finds_new_passage(kb, gap, arrived) else skipped).append(gap)
-    unscreened = len(untried) - len(candidates) - len(skipped)
-    return ScreeningResult(wanted=tuple(candidates), passed=tuple(skipped), left=unscreened)
+        (wanted if _finds_new_passage(kb, gap, arrived) else passed).append(gap)
+    return wanted, passed, len(untried) - len(wanted) - len(passed)
 
 
 def _finds_new_passage(kb: KnowledgeBase, gap: Gap, arrived: Mapping[str, datetime]) -> bool:

@@ -1,18 +1,15 @@
-"""Validates and stores a user's feedback on an answer, with the marks on sentences and sources.
+"""Validates and stores a user's feedback on an answer, and imports it from files.
 
 The input is a plain JSON value, the same for REST, command line, page and file. An absent field
 stays unchanged, ``null`` clears a field, 0 is a valid score, and an empty string is refused where
 a number is expected.
-
-A wrong sentence alone does not mark its source down, because the sentence may have misread it. The
-source is marked down when the expert blames it or cites another document instead.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from typing import Annotated, Any
@@ -20,7 +17,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, Strict, ValidationError
 
 from wellread.codec import storable, to_plain
-from wellread.errors import RequestError, UnknownNameError, WellreadError
+from wellread.errors import RequestError, UnknownNameError
 from wellread.identity import sentence_hash, tagged_hash, words_hash
 from wellread.kb import KnowledgeBase
 from wellread.library.recheck import stored_answer
@@ -145,7 +142,11 @@ def as_input(feedback: Feedback) -> Row:
 
 def as_jsonl(feedbacks: Iterable[Feedback]) -> str:
     """The feedback as JSON Lines, one line for each answer."""
-    lines = ({**_fact_fields(feedback), **as_input(feedback)} for feedback in feedbacks)
+    names = ("answer_id", "question", "by", "created_at", "updated_at", "expired")
+    lines = (
+        {name: to_plain(getattr(feedback, name)) for name in names} | as_input(feedback)
+        for feedback in feedbacks
+    )
     return "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines)
 
 
@@ -153,21 +154,20 @@ def import_feedback(kb: KnowledgeBase, text: str, *, author: str) -> ImportResul
     """Import the feedback of a JSON Lines file; refused lines do not stop the others."""
     imported: dict[str, None] = {}
     refused: list[RefusedRow] = []
-    for line, row in _json_rows(text):
+    for line, row in enumerate(text.split("\n"), 1):
         try:
-            answer_id = _import_row(kb, row, author, imported)
-        except WellreadError as error:
-            if isinstance(error, RequestError):
-                refused.append(RefusedRow(line=line, reason=str(error)))
-                continue
-            raise
-        imported[answer_id] = None
+            if row.strip():
+                imported[_import_row(kb, row, author, imported)] = None
+        except RequestError as error:
+            refused.append(RefusedRow(line=line, reason=str(error)))
     return ImportResult(answers=tuple(imported), refused=tuple(refused))
 
 
-def _import_row(kb: KnowledgeBase, row: Any, author: str, imported: Mapping[str, None]) -> str:
-    if isinstance(row, RequestError):
-        raise row
+def _import_row(kb: KnowledgeBase, text: str, author: str, imported: Mapping[str, None]) -> str:
+    try:
+        row = json.loads(text)
+    except ValueError as error:
+        raise RequestError(f"the line is not JSON: {error}") from error
     if not isinstance(row, dict):
         raise RequestError("the line is not a JSON object")
     values = {name: value for name, value in row.items() if name not in DERIVED_FIELDS}
@@ -186,17 +186,6 @@ def _import_row(kb: KnowledgeBase, row: Any, author: str, imported: Mapping[str,
     return give_feedback(kb, answer_id, values, author=author, replace_all=True, by=by).answer_id
 
 
-def _fact_fields(feedback: Feedback) -> Row:
-    return {
-        "answer_id": feedback.answer_id,
-        "question": feedback.question,
-        "by": feedback.by,
-        "created_at": to_plain(feedback.created_at),
-        "updated_at": to_plain(feedback.updated_at),
-        "expired": feedback.expired,
-    }
-
-
 def _citation_row(cited: BetterCitation) -> Row:
     plain = {"document_id": cited.document_id, "start": cited.span.start, "end": cited.span.end}
     return {**plain, "version": cited.version, "content": cited.content}
@@ -210,15 +199,6 @@ def _rating_row(rating: SentenceRating) -> Row:
         if value is not None and value != "":
             plain[name] = _citation_row(value) if isinstance(value, BetterCitation) else value
     return plain
-
-
-def _json_rows(text: str) -> Iterator[tuple[int, Any]]:
-    for line, row in enumerate(text.split("\n"), 1):
-        if row.strip():
-            try:
-                yield line, json.loads(row)
-            except ValueError as error:
-                yield line, RequestError(f"the line is not JSON: {error}")
 
 
 BAD_SCORE = 50  # lower scores are bad
@@ -256,7 +236,8 @@ def give_feedback(
     feedback = _apply(kb, answer, base, _validate(given))
     if by is not None:
         feedback = replace(feedback, by=storable(by))
-    if is_empty(feedback):
+    details = (feedback.comment, feedback.correction, feedback.citations, feedback.sentences)
+    if feedback.score is None and not any(details):
         raise RequestError(
             "the feedback is empty", hint="give a score, a sentence, a comment or a correction"
         )
@@ -281,12 +262,6 @@ def require_feedback(kb: KnowledgeBase, answer_id: str, author: str) -> Feedback
             hint="'wellread feedback' lists all feedback",
         )
     return feedback
-
-
-def is_empty(feedback: Feedback) -> bool:
-    """Whether the feedback has no score, text, citation or rated sentence."""
-    details = (feedback.comment, feedback.correction, feedback.citations, feedback.sentences)
-    return feedback.score is None and not any(details)
 
 
 def _file_gap(kb: KnowledgeBase, previous: Feedback | None, new: Feedback) -> None:

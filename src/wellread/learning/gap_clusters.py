@@ -12,9 +12,8 @@ import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import yaml
@@ -30,25 +29,16 @@ from wellread.types import Document, Filters
 MIN_SIMILARITY = 0.5  # below it a gap starts a new cluster
 ID_PREFIX = "c"
 MIN_GAPS = 100  # fewer gaps are weighted as if they were this many
-MAX_RARE = 3  # a word in more passages is not missing
 MAX_TERMS = 5  # in the name of a cluster
-MAX_LOOKUPS = 12  # words of a cluster that are searched for in the material
 MIN_QUESTION_SHARE = 0.5  # of a cluster's questions that contain a word of its name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GapCluster:
-    """Gaps about the same topic, the most asked first.
-
-    Attributes:
-        missing: words of the questions that the material lacks or rarely contains.
-        terms: the words that the questions share.
-    """
+    """Gaps about the same topic, the most asked first, with an id made of the first one."""
 
     id: str
     gaps: tuple[Gap, ...]
-    terms: tuple[str, ...] = ()
-    missing: tuple[str, ...] = ()
 
     @property
     def status(self) -> GapStatus:
@@ -67,9 +57,25 @@ class GapCluster:
         return max(gap.filed_at for gap in self.gaps)
 
     @property
+    def terms(self) -> tuple[str, ...]:
+        """The topical words that many of the questions share, as first written, in order."""
+        spread = Counter(stem for gap in self.gaps for stem in set(parse(gap.question).topic_stems))
+        word_of_stem: dict[str, str] = {}
+        for gap in self.gaps:
+            own = set(parse(gap.question).topic_stems)
+            for word in parse(gap.question).words:
+                stems = parse(word).stem_set & own
+                frequent = any(
+                    spread[stem] >= MIN_QUESTION_SHARE * len(self.gaps) for stem in stems
+                )
+                if frequent and not stems & word_of_stem.keys():
+                    word_of_stem.update(dict.fromkeys(stems, word))
+        return tuple(dict.fromkeys(word_of_stem.values()))[:MAX_TERMS]
+
+    @property
     def name(self) -> str:
-        """The missing words, else the shared words, else the first question."""
-        return ", ".join(self.missing or self.terms) or self.gaps[0].question
+        """The shared words, else the first question."""
+        return ", ".join(self.terms) or self.gaps[0].question
 
     @property
     def scope(self) -> tuple[str, ...]:
@@ -78,23 +84,15 @@ class GapCluster:
         return tuple(sorted({name for names in scopes for name in names})) if all(scopes) else ()
 
 
-_CachedClusters = tuple[tuple[tuple[int, str], ...], tuple[tuple[int, ...], ...]]
-_cluster_cache: WeakKeyDictionary[KnowledgeBase, _CachedClusters] = WeakKeyDictionary()
-
-
 def clusters_of(kb: KnowledgeBase) -> list[GapCluster]:
-    """All clusters, the most asked first, without ``terms`` and ``missing`` (``with_missing``).
+    """All clusters, the most asked first.
 
     Closed gaps are included, so that a cluster keeps its id when its first gap is closed.
     """
     gaps = sorted(kb.catalogue.gaps(), key=lambda gap: gap.id)
     by_id = {gap.id: gap for gap in gaps}
-    cache_key = tuple((gap.id, gap.question) for gap in gaps)
-    cached = _cluster_cache.get(kb)
-    if cached is None or cached[0] != cache_key:
-        cached = (cache_key, _group_gaps(gaps, _question_vectors(kb, gaps)))
-        _cluster_cache[kb] = cached
-    clusters = [_cluster([by_id[gap_id] for gap_id in ids]) for ids in cached[1]]
+    groups = _group_gaps(gaps, _question_vectors(kb, gaps))
+    clusters = [_cluster([by_id[gap_id] for gap_id in ids]) for ids in groups]
     return sorted(clusters, key=lambda cluster: (-cluster.asked, cluster.gaps[0].id))
 
 
@@ -102,64 +100,14 @@ def find_cluster(kb: KnowledgeBase, name: str) -> GapCluster:
     """The cluster with this id, or the cluster that contains the gap with this number."""
     for cluster in clusters_of(kb):
         if name == cluster.id or any(name == str(gap.id) for gap in cluster.gaps):
-            return with_missing(kb, cluster)
+            return cluster
     raise UnknownNameError(f"there is no gap {name!r}", hint="wellread gaps lists them")
-
-
-def with_missing(kb: KnowledgeBase, cluster: GapCluster) -> GapCluster:
-    """Add the words that the questions share and those that the material lacks."""
-    words = _shared_words(cluster.gaps)[:MAX_LOOKUPS]
-    stamp = _material_stamp(kb)
-    counts = {word: _passage_count(kb, stamp, word, cluster.scope) for word in words}
-    rare = sorted((word for word in words if counts[word] <= MAX_RARE), key=counts.__getitem__)
-    return replace(cluster, terms=tuple(words[:MAX_TERMS]), missing=tuple(rare[:MAX_TERMS]))
 
 
 def _cluster(gaps: Sequence[Gap]) -> GapCluster:
     first = min(gap.id for gap in gaps)
     ordered = tuple(sorted(gaps, key=lambda gap: (-gap.asked, gap.id)))
     return GapCluster(id=f"{ID_PREFIX}{first}", gaps=ordered)
-
-
-def _shared_words(gaps: Sequence[Gap]) -> list[str]:
-    """The topical words that many of the questions share, as first written, in order."""
-    spread = Counter(stem for gap in gaps for stem in set(parse(gap.question).topic_stems))
-    min_gaps = MIN_QUESTION_SHARE * len(gaps)
-    word_of_stem: dict[str, str] = {}
-    for gap in gaps:
-        own = set(parse(gap.question).topic_stems)
-        for word in parse(gap.question).words:
-            stems = parse(word).stem_set & own
-            frequent = [stem for stem in stems if spread[stem] >= min_gaps]
-            if frequent and not stems & word_of_stem.keys():
-                word_of_stem.update(dict.fromkeys(stems, word))
-    return list(dict.fromkeys(word_of_stem.values()))
-
-
-# --- words in the material -----------------------------------------------------------------------
-
-
-def _material_stamp(kb: KnowledgeBase) -> str:
-    """A stamp that changes when the material changes."""
-    stamps = kb.catalogue.vocabulary.stamps()
-    return "/".join(f"{name} {stamp}" for name, stamp in stamps.items())
-
-
-_count_cache: WeakKeyDictionary[object, tuple[str, dict[tuple[str, tuple[str, ...]], int]]] = (
-    WeakKeyDictionary()
-)
-
-
-def _passage_count(kb: KnowledgeBase, stamp: str, word: str, scope: tuple[str, ...]) -> int:
-    """The number of passages with a word, counted up to one more than ``MAX_RARE``."""
-    cache = _count_cache.get(kb.cache_key)
-    if cache is None or cache[0] != stamp:
-        cache = _count_cache[kb.cache_key] = (stamp, {})
-    count = cache[1].get((word, scope))
-    if count is None:
-        hits = kb.live().index.search_text(word, Filters(collections=scope), MAX_RARE + 1)
-        count = cache[1][word, scope] = len(hits)
-    return count
 
 
 # --- clustering ----------------------------------------------------------------------------------
@@ -257,8 +205,7 @@ def _word_overlap(own: frozenset[str], core: frozenset[str], weight: Mapping[str
 
 
 def _unit(vector: NDArray[np.float32]) -> NDArray[np.float32]:
-    length = float(np.linalg.norm(vector))
-    return vector / length if length else vector
+    return vector / (float(np.linalg.norm(vector)) or 1.0)
 
 
 NEAREST_ENTRIES = 5  # the type and the taxonomy are taken from them
@@ -299,7 +246,7 @@ def suggest_entry(kb: KnowledgeBase, cluster: GapCluster) -> EntrySuggestion:
     """Suggest an entry for a cluster, with its file as Markdown."""
     gaps = [gap for gap in cluster.gaps if gap.status != "closed"] or list(cluster.gaps)
     questions = tuple(gap.question for gap in gaps)
-    title = _title(questions, cluster.missing or cluster.terms)
+    title = _title(questions, cluster.terms)
     near = _nearest(kb, cluster, questions)
     types = Counter(document.entity.entity_type for document in near if document.entity)
     kind = next((name for name, _ in types.most_common() if name), OTHER_TYPE)
@@ -378,7 +325,5 @@ def _markdown(
         f"#   {gap.asked} × {gap.question}" for gap in cluster.gaps if gap.question in questions
     ]
     lines = ["# It should answer:", *question_lines]
-    if cluster.missing:
-        lines.append(f"# Words that the material lacks: {', '.join(cluster.missing)}")
     comments = "\n".join(" ".join(line.splitlines()) for line in lines)
     return f"---\n{matter}{comments}\n---\n\n{PLACEHOLDER}\n"

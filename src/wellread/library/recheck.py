@@ -82,55 +82,59 @@ NEWEST = "last"
 
 def stored_answer(kb: KnowledgeBase, answer_id: str, owner: str) -> tuple[StoredAnswer, Answer]:
     """The owner's answer with this id, and its record."""
-    return _require_answer(kb.catalogue.sessions.answer(answer_id, owner), answer_id)
+    stored = kb.catalogue.sessions.answer(answer_id, owner)
+    if stored is None:
+        detail = f"there is no answer {answer_id!r}"
+        raise UnknownNameError(detail, hint="list them: wellread answers")
+    return stored
 
 
 def named_answer(kb: KnowledgeBase, given: str, owner: str) -> tuple[StoredAnswer, Answer]:
     """The owner's answer whose id starts with ``given``; "last" is the newest."""
     prefix = given
     if given == NEWEST:
-        prefix = next((one.id for one in kb.catalogue.sessions.answers(owner, limit=1)), "")
+        prefix = next((each.id for each in kb.catalogue.sessions.answers(owner, limit=1)), "")
     found = kb.catalogue.sessions.answer_by_prefix(prefix, owner) if prefix else None
-    return _require_answer(found, given)
-
-
-def _require_answer(
-    stored: tuple[StoredAnswer, Answer] | None, given: str
-) -> tuple[StoredAnswer, Answer]:
-    if stored is None:
-        raise UnknownNameError(f"there is no answer {given!r}", hint="list them: wellread answers")
-    return stored
+    return found or stored_answer(kb, given, owner)
 
 
 def verify_again(kb: KnowledgeBase, answer_id: str, owner: str = "") -> Rechecked:
     """Check a stored answer against the current sources and store the result."""
     stored, answer = stored_answer(kb, answer_id, owner)
-    ids = {citation.document_id for citation in answer.citations}
-    live = kb.catalogue.live_versions(ids)
-    unchanged = all(live.get(one.document_id) == one.version for one in answer.citations)
-    documents = {} if unchanged else {known: kb.catalogue.document(known) for known in live}
-    anchors = {one.id: _anchor(one, live, documents) for one in answer.citations}
-    of_citation = {one.id: documents.get(one.document_id) for one in answer.citations}
+    live = kb.catalogue.live_versions({citation.document_id for citation in answer.citations})
+    unchanged = all(live.get(cited.document_id) == cited.version for cited in answer.citations)
+    documents = {} if unchanged else {name: kb.catalogue.document(name) for name in live}
+    facts = {} if unchanged else kb.catalogue.facts(live)
+    anchors = {
+        citation.id: _anchor(citation, live, documents.get(citation.document_id))
+        for citation in answer.citations
+    }
+    cited = {citation.id: documents.get(citation.document_id) for citation in answer.citations}
     sentences = tuple(
         _recheck_sentence(
             sentence,
             answer,
-            {anchors[known][0] for known in sentence.citations},
-            [of_citation[known] for known in sentence.citations],
+            {anchors[number][0] for number in sentence.citations},
+            [cited[number] for number in sentence.citations],
         )
         for sentence in answer.sentences
     )
-    facts = {} if unchanged else kb.catalogue.facts(live)
     citations = tuple(
-        _recheck_citation(one, anchors[one.id][1], facts, documents, sentences)
-        if anchors[one.id][0] != "same"
-        else one
-        for one in answer.citations
+        citation
+        if anchors[citation.id][0] == "same"
+        else _recheck_citation(
+            citation,
+            anchors[citation.id][1],
+            facts.get(citation.document_id),
+            cited[citation.id],
+            sentences,
+        )
+        for citation in answer.citations
     )
     updated = replace(answer, citations=citations, sentences=sentences)
     stale = any(standing in ("changed", "gone") for standing, _ in anchors.values())
     # The rows of a table do not show whether the counted documents have changed.
-    settled = answer.table is None and all(one.verdict.name.supports for one in sentences)
+    settled = answer.table is None and all(each.verdict.name.supports for each in sentences)
     stale = stale or (stored.stale and not settled)
     if updated != answer or stale != stored.stale:
         kb.catalogue.sessions.rewrite(updated, stale=stale)
@@ -138,8 +142,8 @@ def verify_again(kb: KnowledgeBase, answer_id: str, owner: str = "") -> Rechecke
         answer=updated,
         stale=stale,
         citations=tuple(
-            CitationCheck(id=one.id, title=one.title, standing=anchors[one.id][0])
-            for one in citations
+            CitationCheck(id=each.id, title=each.title, standing=anchors[each.id][0])
+            for each in citations
         ),
         sentences=tuple(
             SentenceCheck(text=after.text, before=before.verdict.name, now=after.verdict)
@@ -150,12 +154,11 @@ def verify_again(kb: KnowledgeBase, answer_id: str, owner: str = "") -> Rechecke
 
 
 def _anchor(
-    citation: Citation, live: Mapping[str, str], documents: Mapping[str, Document | None]
+    citation: Citation, live: Mapping[str, str], document: Document | None
 ) -> tuple[Standing, Span | None]:
-    document_id = citation.document_id
-    if live.get(document_id) == citation.version:
+    """How a cited source stands now, and where it says so."""
+    if live.get(citation.document_id) == citation.version:
         return "same", citation.source_span
-    document = documents.get(document_id)
     if document is None:
         return "gone", None
     span = find_quotation(citation.quote, document.text, citation.source_span.start)
@@ -192,14 +195,13 @@ def _recheck_sentence(
 def _recheck_citation(
     citation: Citation,
     span: Span | None,
-    facts: Mapping[str, DocumentFacts],
-    documents: Mapping[str, Document | None],
+    current: DocumentFacts | None,
+    document: Document | None,
     sentences: Iterable[Sentence],
 ) -> Citation:
     """The citation with its verdict and its place in the current source."""
-    citing = (one.verdict.name for one in sentences if citation.id in one.citations)
+    citing = (each.verdict.name for each in sentences if citation.id in each.citations)
     verdict = min(citing, key=lambda name: name.rank, default=citation.verdict)
-    document, current = documents.get(citation.document_id), facts.get(citation.document_id)
     if span is None or document is None or current is None:
         return replace(citation, verdict=verdict)
     locator, quote = Marks(document.marks).locate(span), span.of(document.text)

@@ -72,15 +72,13 @@ def turns_of(kb: KnowledgeBase, document_id: str, document: Document) -> Iterato
             finish=max(ends, default=None),
             locator=marks.locate(span),
             passage_id=passage_id,
-            cues=tuple(
-                Cue(
-                    span=Span(start=mark.start, end=max(mark.start, min(mark.end, span.end))),
-                    begin=mark.begin,
-                    finish=mark.finish,
-                )
-                for mark in inside
-            ),
+            cues=tuple(_cue(mark, span.end) for mark in inside),
         )
+
+
+def _cue(mark: TimeMark, end: int) -> Cue:
+    span = Span(start=mark.start, end=max(mark.start, min(mark.end, end)))
+    return Cue(span=span, begin=mark.begin, finish=mark.finish)
 
 
 def turn_spans(document: Document, passages: Sequence[Span]) -> Iterator[tuple[str, Span]]:
@@ -204,7 +202,9 @@ def transcript(
     document = kb.catalogue.document(listed.facts.id)
     if document is None:
         raise UnknownNameError(f"{listed.facts.title!r} has just been removed", hint="list again")
-    speakers = tuple(dict.fromkeys(_speaker_names(document)))
+    spoken = [mark for mark in document.marks if isinstance(mark, SpeakerMark)]
+    spoken.sort(key=lambda mark: mark.start)
+    speakers = tuple(dict.fromkeys(mark.speaker for mark in spoken))
     times = any(isinstance(mark, TimeMark) for mark in document.marks)
     if not (times or speakers or document.kind == "transcript"):
         raise RequestError(
@@ -229,11 +229,6 @@ def _duration(marks: Sequence[Mark]) -> float | None:
         if isinstance(mark, TimeMark)
     ]
     return max(ends, default=None)
-
-
-def _speaker_names(document: Document) -> Iterator[str]:
-    speaker_marks = [mark for mark in document.marks if isinstance(mark, SpeakerMark)]
-    yield from (mark.speaker for mark in sorted(speaker_marks, key=lambda mark: mark.start))
 
 
 def _speaker_spellings(name: str, speakers: Sequence[str], title: str) -> set[str]:

@@ -185,8 +185,10 @@ def find(
     corrected, notes = correct_spelling(kb, Question(text=query, filters=resolved), words)
     hits = search(kb, corrected.text, resolved, mode=mode, limit=depth)
     speakers = resolved.speakers
-    turns = spoken_turns(kb, hits, speakers, corrected.text) if speakers else None
-    results = whole_passages(kb, hits) if turns is None else turns
+    if speakers:
+        results = spoken_turns(kb, hits, speakers, corrected.text)
+    else:
+        results = whole_passages(kb, hits)
     return Results(query=query, filters=resolved, results=tuple(results[:limit]), notes=notes)
 
 
@@ -196,26 +198,21 @@ def newest(kb: KnowledgeBase, filters: Filters, *, limit: int = 10, offset: int 
     listings = kb.catalogue.listings
     if resolved.speakers:
         page = listings.spoken_passages(resolved, limit, offset)
-        hits = _listed(kb, page.passages)
-        return Results(
-            query="",
-            filters=resolved,
-            results=tuple(spoken_turns(kb, hits, resolved.speakers, "")),
-            total=page.total,
-        )
-    listed = listings.documents(resolved, limit, offset)
-    ids = [one.facts.id for one in listed.documents]
-    openings = listings.openings(ids)
-    hits = _listed(kb, [openings[resolved] for resolved in ids if resolved in openings])
-    return Results(
-        query="", filters=resolved, results=tuple(whole_passages(kb, hits)), total=listed.total
-    )
-
-
-def _listed(kb: KnowledgeBase, passages: Sequence[Passage]) -> list[Hit]:
-    facts = kb.catalogue.facts({passage.document_id for passage in passages})
-    return [
-        Hit(passage=passage, document=facts[passage.document_id], score=0.0)
-        for passage in passages
-        if passage.document_id in facts
-    ]
+        facts = kb.catalogue.facts({passage.document_id for passage in page.passages})
+        hits = [
+            Hit(passage=passage, document=facts[passage.document_id], score=0.0)
+            for passage in page.passages
+            if passage.document_id in facts
+        ]
+        results, total = spoken_turns(kb, hits, resolved.speakers, ""), page.total
+    else:
+        listed = listings.documents(resolved, limit, offset)
+        documents = {document.facts.id: document.facts for document in listed.documents}
+        openings = listings.openings(list(documents))
+        hits = [
+            Hit(passage=openings[name], document=document, score=0.0)
+            for name, document in documents.items()
+            if name in openings
+        ]
+        results, total = whole_passages(kb, hits), listed.total
+    return Results(query="", filters=resolved, results=tuple(results), total=total)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import partial
 from typing import Literal, get_args
 
 from wellread.ask.retrieve.search import check_collections
@@ -143,12 +142,13 @@ def _of_entity(
         node for node in nodes if node.id == first.id or key_of(node.title) == key_of(first.title)
     ]
     mentioning = kb.catalogue.graph.documents_mentioning
-    mentions = [
-        found for node in same for found in mentioning([node.collection], node.id, MAX_MENTIONS)
+    dated = [
+        (mention.document.published_at, mention)
+        for node in same
+        for mention in mentioning([node.collection], node.id, MAX_MENTIONS)
     ]
-    dated = [(document.document.published_at, document) for document in mentions]
     inside = sorted(
-        ((at, document) for at, document in dated if at and at in window),
+        ((at, mention) for at, mention in dated if at and at in window),
         key=lambda pair: (pair[0], pair[1].document.id),
     )
     return Timeline(
@@ -158,7 +158,7 @@ def _of_entity(
         collections=tuple(dict.fromkeys(node.collection for node in same)),
         counted="documents that name it",
         dates=tuple(at for at, _ in inside),
-        entries=tuple(mention_entries(kb, [document for _, document in inside[-window.limit :]])),
+        entries=tuple(mention_entries(kb, [mention for _, mention in inside[-window.limit :]])),
         total=len(inside),
         undated=sum(at is None for at, _ in dated),
         others=_others(kb, name, collections, "entity"),
@@ -225,18 +225,13 @@ def _others(
 def _unknown(
     kb: KnowledgeBase, name: str, collections: Sequence[str], taken: Taken | None
 ) -> UnknownNameError:
-    names: list[str] = []
-    if taken in (None, "collection"):
-        existing = kb.catalogue.collection_names()
-        names += similar_names(
-            name, (one for one in existing if not collections or one in collections)
-        )
-    if taken in (None, "entity"):
-        names += [node.title for node in kb.catalogue.graph.similar_to(collections, name)]
-    if taken in (None, "story"):
-        names += similar_names(
-            name, (story.title for story in kb.catalogue.stories.latest(collections))
-        )
+    existing = kb.catalogue.collection_names()
+    stories = kb.catalogue.stories.latest(collections)
+    names = [
+        *similar_names(name, (other for other in existing if other in (collections or existing))),
+        *(node.title for node in kb.catalogue.graph.similar_to(collections, name)),
+        *similar_names(name, (story.title for story in stories)),
+    ]
     what = taken or "collection, entity or story"
     similar = "; ".join(dict.fromkeys(names))
     hint = f"similar names: {similar}" if names else "there are no similar names"
@@ -249,13 +244,11 @@ MAX_OPENING_CHARS = 300  # characters of a document's opening
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """A dated entry with the passage that shows it.
+    """A dated entry with the passage that shows it; a story without a summary has none.
 
     Attributes:
         at, last: its date; for a story, the dates of its first and last item.
         count: news items of a story, or mentions of the entity in a document; else 1.
-        document, span, text, locator, passage_id: the place in the material; None or empty for a
-            story without a summary.
         repeats: whether a news item repeats an earlier one.
     """
 
@@ -278,15 +271,13 @@ def mention_entries(kb: KnowledgeBase, mentions: Sequence[MentioningDocument]) -
     ids = kb.catalogue.listings.covering([(one.document.id, one.first.start) for one in mentions])
     passages = kb.catalogue.live_passages(filter(None, ids))
     entries: list[Entry] = []
-    for one, id_ in zip(mentions, ids, strict=True):
-        at, span = one.document.published_at, one.first
-        if id_ in passages:
-            span = naming_sentence(passages[id_].text, passages[id_].span.start, one.first)
-        if at is not None:
-            entry = partial(Entry, kind="mention", at=at, last=at, title=one.document.title)
-            entries.append(
-                entry(count=one.mentions, document=one.document, span=span, passage_id=id_)
-            )
+    for mention, passage_id in zip(mentions, ids, strict=True):
+        document, span = mention.document, mention.first
+        if passage_id in passages:
+            passage = passages[passage_id]
+            span = naming_sentence(passage.text, passage.span.start, mention.first)
+        entry = _entry("mention", document.published_at, document.title, document, span)
+        entries += [replace(each, count=mention.mentions, passage_id=passage_id) for each in entry]
     return _with_places(kb, entries)
 
 
@@ -297,84 +288,77 @@ def story_entries(kb: KnowledgeBase, stories: Sequence[Story]) -> list[Entry]:
     for story in stories:
         head = story.summary[0] if story.summary else None
         document = facts.get(head.document_id) if head else None
-        if story.first_at is not None:
-            entries.append(
-                Entry(
-                    kind="story",
-                    at=story.first_at,
-                    last=story.last_at or story.first_at,
-                    title=story.title,
-                    count=story.items,
-                    story_id=story.id,
-                    document=document,
-                    span=head.span if head and document else None,
-                )
-            )
+        span = head.span if head and document else None
+        entries += [
+            replace(each, last=story.last_at or each.at, count=story.items, story_id=story.id)
+            for each in _entry("story", story.first_at, story.title, document, span)
+        ]
     return _with_places(kb, entries)
 
 
 def news_entries(kb: KnowledgeBase, items: Sequence[StoryItem]) -> list[Entry]:
     """The news items of a story, each with its first sentence."""
-    heads = [
-        Span(start=one.span.start, end=min(one.span.end, one.span.start + MAX_OPENING_CHARS))
-        for one in items
-    ]
-    texts = kb.catalogue.texts(
-        [(one.document.id, head) for one, head in zip(items, heads, strict=True)]
-    )
-    entries = [
-        Entry(
-            kind="news",
-            at=one.published_at,
-            last=one.published_at,
-            title=one.title,
-            repeats=one.repeats is not None,
-            document=one.document,
-            span=_opening(text, head.start),
-        )
-        for one, head, text in zip(items, heads, texts, strict=True)
-        if one.published_at
-    ]
+    spans = _openings(kb, [(item.document.id, item.span) for item in items])
+    entries: list[Entry] = []
+    for item, span in zip(items, spans, strict=True):
+        entry = _entry("news", item.published_at, item.title, item.document, span)
+        entries += [replace(each, repeats=item.repeats is not None) for each in entry]
     return _with_places(kb, entries)
 
 
-def document_entries(kb: KnowledgeBase, documents: Iterable[DocumentFacts]) -> list[Entry]:
+def document_entries(kb: KnowledgeBase, documents: Sequence[DocumentFacts]) -> list[Entry]:
     """Documents, each with its first sentence."""
-    dated = {one.id: one for one in documents if one.published_at}
-    openings = kb.catalogue.listings.openings(dated)
-    spans = {
-        document_id: _opening(first.text[:MAX_OPENING_CHARS], first.span.start)
-        for document_id, first in openings.items()
-    }
     nothing = Span(start=0, end=0)
-    entries = [
-        Entry(
-            kind="document",
-            at=one.published_at,
-            last=one.published_at,
-            title=one.title,
-            document=one,
-            span=spans.get(document_id, nothing),
-        )
-        for document_id, one in dated.items()
-        if one.published_at
-    ]
+    first = kb.catalogue.listings.openings([document.id for document in documents])
+    starts = {name: passage.span for name, passage in first.items()}
+    places = [(document.id, starts.get(document.id, nothing)) for document in documents]
+    entries: list[Entry] = []
+    for document, span in zip(documents, _openings(kb, places), strict=True):
+        entries += _entry("document", document.published_at, document.title, document, span)
     return _with_places(kb, entries)
+
+
+def _entry(
+    kind: EntryKind,
+    at: datetime | None,
+    title: str,
+    document: DocumentFacts | None,
+    span: Span | None,
+) -> list[Entry]:
+    """The entry alone, or nothing without a date."""
+    if at is None:
+        return []
+    return [Entry(kind=kind, at=at, last=at, title=title, document=document, span=span)]
+
+
+def _openings(kb: KnowledgeBase, places: Sequence[tuple[str, Span]]) -> list[Span]:
+    """The first sentence of each place."""
+    heads = [
+        (name, Span(start=span.start, end=min(span.end, span.start + MAX_OPENING_CHARS)))
+        for name, span in places
+    ]
+    texts = kb.catalogue.texts(heads)
+    sentences = [next(iter(sentence_spans(text)), Span(start=0, end=len(text))) for text in texts]
+    return [
+        Span(start=head.start + sentence.start, end=head.start + sentence.end)
+        for (_, head), sentence in zip(heads, sentences, strict=True)
+    ]
 
 
 def _with_places(kb: KnowledgeBase, entries: Sequence[Entry]) -> list[Entry]:
-    places = [(one.document.id, one.span) for one in entries if one.document and one.span]
-    texts = iter(kb.catalogue.texts(places))
-    marks = iter(kb.catalogue.marks_over(places))
-    ids = iter(kb.catalogue.listings.covering([(id_, span.start) for id_, span in places]))
+    """The entries with the text, locator and passage of their places."""
+    places = [(each.document.id, each.span) for each in entries if each.document and each.span]
+    texts, marks = kb.catalogue.texts(places), kb.catalogue.marks_over(places)
+    ids = kb.catalogue.listings.covering([(name, span.start) for name, span in places])
+    found = iter(zip(texts, marks, ids, strict=True))
     placed: list[Entry] = []
-    for one in entries:
-        if one.document and one.span:
-            locator, text, covering = Marks(next(marks)).locate(one.span), next(texts), next(ids)
-            id_ = one.passage_id or covering
-            placed.append(replace(one, text=text, locator=locator, passage_id=id_))
-        else:
-            placed.append(one)
+    for entry in entries:
+        if entry.document and entry.span:
+            text, entry_marks, covering = next(found)
+            locator = Marks(entry_marks).locate(entry.span)
+            passage_id = entry.passage_id or covering
+            entry = replace(entry, text=text, locator=locator, passage_id=passage_id)
+        placed.append(entry)
     return placed
 
 
@@ -384,8 +368,3 @@ def naming_sentence(text: str, offset: int, name: Span) -> Span:
     sentences = [span for span in sentence_spans(text) if span.overlaps(inside)] or [inside]
     start, end = min(sentences[0].start, inside.start), max(sentences[-1].end, inside.end)
     return Span(start=offset + start, end=offset + end)
-
-
-def _opening(text: str, offset: int) -> Span:
-    first = next(iter(sentence_spans(text)), Span(start=0, end=len(text)))
-    return Span(start=offset + first.start, end=offset + first.end)

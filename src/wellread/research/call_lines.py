@@ -24,7 +24,6 @@ import re
 import shlex
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from wellread.ask.understand.planted_orders import find_prompt_injection
@@ -37,59 +36,32 @@ from wellread.types import Span
 
 MAX_LINE_CHARS = 2_000
 MAX_FIELDS = 12
-_LINE = re.compile(r"CALL:[ \t]*(.*)")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _EXPECTED_FORM = "write CALL: curl '/api/…' with exactly one address"
 _LOCAL_ONLY = "only local addresses that start with /api/ are supported"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Route:
-    """An address that the model may call.
-
-    Attributes:
-        path: a part in braces is the argument with that name.
-        tool: the name of the tool.
-        renamed: query parameters with another name in the tool.
-    """
-
-    path: str
-    tool: str
-    renamed: Mapping[str, str] = field(default_factory=dict)
-    example: str = ""
-
-
-ROUTES = (
-    Route(path="/api/search", tool="search", example="?query=WORDS&limit=6"),
-    Route(path="/api/search/speaker/{name}", tool="search_speaker", example="?query=WORDS"),
-    Route(
-        path="/api/search/date-range",
-        tool="search_dates",
-        example="?start=2024-01&end=2024-06&query=WORDS",
-    ),
-    Route(path="/api/documents/{document}/search", tool="search_document", example="?query=WORDS"),
-    Route(path="/api/entities/{name}", tool="look_up_entity"),
-    Route(path="/api/videos", tool="list_recordings", example="?limit=20"),
-    Route(
-        path="/api/videos/{document}/transcript",
-        tool="read_transcript",
-        renamed={"from": "start", "to": "end"},
-        example="?speaker=NAME&from=1:30&to=4:00",
-    ),
-    Route(path="/api/segments/{passage}/context", tool="read_around", example="?before=2&after=2"),
-    Route(
-        path="/api/topics/{name}/timeline",
-        tool="read_timeline",
-        renamed={"from": "start", "to": "end"},
-        example="?from=2024&to=2025",
-    ),
-)
+# Addresses with an example query, and the tool that each one calls. A part in braces is the
+# tool's argument of that name.
+ROUTES = {
+    "/api/search?query=WORDS&limit=6": "search",
+    "/api/search/speaker/{name}?query=WORDS": "search_speaker",
+    "/api/search/date-range?start=2024-01&end=2024-06&query=WORDS": "search_dates",
+    "/api/documents/{document}/search?query=WORDS": "search_document",
+    "/api/entities/{name}": "look_up_entity",
+    "/api/videos?limit=20": "list_recordings",
+    "/api/videos/{document}/transcript?speaker=NAME&from=1:30&to=4:00": "read_transcript",
+    "/api/segments/{passage}/context?before=2&after=2": "read_around",
+    "/api/topics/{name}/timeline?from=2024&to=2025": "read_timeline",
+}
+PATHS = {address.partition("?")[0]: tool for address, tool in ROUTES.items()}
+RENAMED = {"from": "start", "to": "end"}  # query parameters with another name in the tools
 
 
 def calls_in(reply: str) -> list[RequestedCall]:
     """The lines of ``reply`` that start with ``CALL:``, in order, each parsed or refused."""
-    matches = (_LINE.fullmatch(line.strip()) for line in reply.splitlines())
-    return [read_line(line.group()) for line in matches if line]
+    lines = map(str.strip, reply.splitlines())
+    return [read_line(line) for line in lines if line.startswith("CALL:")]
 
 
 def read_line(line: str) -> RequestedCall:
@@ -102,11 +74,10 @@ def read_line(line: str) -> RequestedCall:
 
 
 def _parse_line(line: str) -> tuple[str, dict[str, str]]:
-    match = _LINE.fullmatch(line)
-    if match is None or len(line) > MAX_LINE_CHARS or _CONTROL.search(line):
+    if not line.startswith("CALL:") or len(line) > MAX_LINE_CHARS or _CONTROL.search(line):
         raise ValueError(_EXPECTED_FORM)
     try:
-        words = shlex.split(match[1])
+        words = shlex.split(line.removeprefix("CALL:"))
     except ValueError as error:
         raise ValueError(f"the quotation marks do not match; {_EXPECTED_FORM}") from error
     if len(words) != 2 or words[0] != "curl" or words[1].startswith("-"):
@@ -123,28 +94,17 @@ def _parse_address(address: str) -> tuple[str, dict[str, str]]:
     steps = [_decode_step(step) for step in parts.path.split("/")[1:]]
     if any(step in ("", ".", "..") or "/" in step or "\\" in step for step in steps):
         raise ValueError("the address has an empty part, .. or a slash inside a name")
-    for route in ROUTES:
-        arguments = _path_arguments(route, steps)
-        if arguments is not None:
-            return route.tool, {**_query_arguments(route, parts.query, arguments), **arguments}
-    raise ValueError(f"unknown address; the known ones are: {', '.join(r.path for r in ROUTES)}")
+    for path, tool in PATHS.items():
+        pattern = path.split("/")[1:]
+        named = {part: step for part, step in zip(pattern, steps, strict=False) if part != step}
+        if len(pattern) == len(steps) and all(part.startswith("{") for part in named):
+            arguments = {part.strip("{}"): step for part, step in named.items()}
+            return tool, _query_arguments(parts.query, arguments)
+    raise ValueError(f"unknown address; the known ones are: {', '.join(PATHS)}")
 
 
-def _path_arguments(route: Route, steps: list[str]) -> dict[str, str] | None:
-    """The arguments in the path; None if the path belongs to another route."""
-    pattern = route.path.split("/")[1:]
-    if len(pattern) != len(steps):
-        return None
-    arguments: dict[str, str] = {}
-    for part, step in zip(pattern, steps, strict=True):
-        if part.startswith("{"):
-            arguments[part.strip("{}")] = step
-        elif part != step:
-            return None
-    return arguments
-
-
-def _query_arguments(route: Route, query: str, path_values: Mapping[str, str]) -> dict[str, str]:
+def _query_arguments(query: str, path_values: Mapping[str, str]) -> dict[str, str]:
+    """The arguments of the path together with those of the query."""
     try:
         pairs = parse_qsl(
             query,
@@ -155,10 +115,10 @@ def _query_arguments(route: Route, query: str, path_values: Mapping[str, str]) -
         )
     except ValueError as error:
         raise ValueError("the text after the ? cannot be parsed; write name=value&…") from error
-    values: dict[str, str] = {}
+    values = dict(path_values)
     for key, value in pairs:
-        name = route.renamed.get(key, key)
-        if name in values or name in path_values:
+        name = RENAMED.get(key, key)
+        if name in values:
             raise ValueError(f"{key[:40]!r} occurs twice")
         if _CONTROL.search(key + value):
             raise ValueError("the address contains a control character")
@@ -190,16 +150,8 @@ _URL_SAFE = str.maketrans("-_", "+/")
 _JOINTS = re.compile(r"[\u200c\u200d\u00ad\u034f\u180e\ufe00-\ufe0f]")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Screened:
-    """A text without injections, and the removed parts in order."""
-
-    text: str
-    removed: tuple[str, ...] = ()
-
-
-def screen(text: str) -> Screened:
-    """Remove calls and instructions from ``text``, after making hidden characters plain."""
+def screen(text: str) -> tuple[str, list[str]]:
+    """The text without calls and instructions, and the removed parts; hidden letters are shown."""
     removed: list[str] = []
     plain = _JOINTS.sub("", unicodedata.normalize("NFKC", visible(text)))
     plain = _CODED.sub(lambda found: _hide_encoded(found.group(), removed), plain)
@@ -209,7 +161,7 @@ def screen(text: str) -> Screened:
     if _CALL_SYNTAX.search(" ".join(shown.split())):  # a call split over several lines
         removed.append(shown)
         shown = REMOVED_TEXT
-    return Screened(text=shown, removed=tuple(removed))
+    return shown, removed
 
 
 def _without_calls(line: str, removed: list[str]) -> str:
@@ -255,20 +207,15 @@ class Watch:
 
     def __init__(self, free: Iterable[str]) -> None:
         """Start with texts whose words are allowed in calls: the question and the plan."""
-        self._free: set[str] = set()
-        self._removed: list[frozenset[str]] = []
-        self._lines: list[str] = []
-        for text in free:
-            self._free |= parse(text).stem_set
+        self._free = {stem for text in free for stem in parse(text).stem_set}
+        self._removed: list[tuple[str, frozenset[str]]] = []
 
     def show(self, text: str) -> str:
         """``text`` as the model may see it."""
-        screened_text = screen(text)
-        self._free |= parse(screened_text.text).stem_set
-        for piece in screened_text.removed:
-            self._removed.append(parse(piece).stem_set)
-            self._lines.append(_normalized(piece))
-        return screened_text.text
+        shown, removed = screen(text)
+        self._free |= parse(shown).stem_set
+        self._removed += [(_normalized(piece), parse(piece).stem_set) for piece in removed]
+        return shown
 
     def knows(self, text: str) -> bool:
         """Whether every word of ``text`` was in the question, the plan or the text shown."""
@@ -283,22 +230,22 @@ class Watch:
             values: the words among its arguments.
         """
         written, names = _normalized(line), _names_of(name)
-        if written and any(written in injected_line for injected_line in self._lines):
-            return True
         value_stems = [stems for value in values if (stems := parse(value).stem_set)]
-        for injected_line, stems in zip(self._lines, self._removed, strict=True):
-            all_inside = all(one <= stems for one in value_stems)
-            if all_inside and any(tool in injected_line for tool in names):
+        allowed = all(stems <= self._free for stems in value_stems)
+        for instruction, stems in self._removed:
+            if written and written in instruction:
                 return True
-            if value_stems and all_inside and not all(one <= self._free for one in value_stems):
+            all_inside = all(words <= stems for words in value_stems)
+            named = any(tool in instruction for tool in names)
+            if all_inside and (named or not allowed):
                 return True
         return False
 
 
 def _names_of(tool: str) -> list[str]:
     """The distinctive names of a tool in a call: its name with underscores, its address."""
-    paths = [route.path.partition("{")[0] for route in ROUTES if route.tool == tool]
-    return [_normalized(one) for one in (tool, *paths) if "_" in one or "/" in one]
+    paths = [path.partition("{")[0] for path, called in PATHS.items() if called == tool]
+    return [_normalized(name) for name in (tool, *paths) if "_" in name or "/" in name]
 
 
 def _normalized(text: str) -> str:

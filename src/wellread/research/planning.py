@@ -10,11 +10,10 @@ from __future__ import annotations
 import calendar
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import groupby, pairwise
-from typing import Any
 
 from anyio import to_thread
 
@@ -24,7 +23,6 @@ from wellread.ask.retrieve.direct import shared_topic, whole_side
 from wellread.ask.retrieve.relax import intersect_filters, search_within
 from wellread.ask.understand.conversation import SessionQuestion, preferences_for, resolve_follow_up
 from wellread.ask.understand.vocabulary import vocabulary_of
-from wellread.errors import RequestError
 from wellread.kb import KnowledgeBase
 from wellread.text.english_common import (
     ALL_THERE_IS,
@@ -37,15 +35,8 @@ from wellread.text.parsed import parse
 from wellread.types import DocumentFacts, Filters, Hit, Passage
 from wellread.values.answers import Question
 from wellread.values.locators import Marks, format_time
-from wellread.values.question import Analysis, Constraint
-from wellread.values.reports import (
-    MAX_FACETS,
-    Facet,
-    FacetKind,
-    Limits,
-    ResearchPlan,
-    ResearchRequest,
-)
+from wellread.values.question import Analysis
+from wellread.values.reports import MAX_FACETS, Facet, Limits, ResearchPlan
 
 FIRST_LOOK = 200  # passages of the search from which facets are derived
 MAX_NEIGHBOURS = 6  # facets per named entity
@@ -59,15 +50,13 @@ _SOURCES = frozenset(
     stem for word in DOCUMENT_NOUNS | ALL_THERE_IS | SUMMING_UP for stem in parse(word).stems
 )
 _COMMON = frozenset(stem for word in COMMON_WORDS for stem in parse(word).stems)
-NO_LIMITS = Filters()  # no restriction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Planned:
-    """A plan with the notes that a reader of the report needs.
+    """A plan with the limits of its searches and the notes that a reader of the report needs.
 
     Attributes:
-        filters: the limits of every search.
         relaxed: limits of the question that matched nothing and were ignored.
         failures: steps that failed and were skipped, as text.
         whole: whether documents are summarized as a whole.
@@ -75,9 +64,9 @@ class Planned:
 
     plan: ResearchPlan
     filters: Filters
-    relaxed: tuple[str, ...] = ()
-    failures: tuple[str, ...] = ()
-    whole: bool = False
+    relaxed: tuple[str, ...]
+    failures: tuple[str, ...]
+    whole: bool
 
 
 async def turn_of(kb: KnowledgeBase, question: Question) -> SessionQuestion:
@@ -85,29 +74,6 @@ async def turn_of(kb: KnowledgeBase, question: Question) -> SessionQuestion:
     vocabulary = await to_thread.run_sync(vocabulary_of, kb, question.filters.collections)
     turn = await resolve_follow_up(kb, question, vocabulary)
     return (await planned(kb, turn, vocabulary)).turn if turn.earlier else turn
-
-
-def turn_to_plain(turn: SessionQuestion) -> dict[str, Any]:
-    """The journaled form of a turn: its interpretation and its session."""
-    return {
-        "text": turn.question.text,
-        "session": turn.question.session_id,
-        "asked": turn.asked,
-        "reasons": list(turn.reasons),
-        "failures": list(turn.failures),
-        "context": turn.context,
-    }
-
-
-def turn_from_plain(question: Question, plain: Mapping[str, Any]) -> SessionQuestion:
-    """The turn from its journaled form."""
-    return SessionQuestion(
-        question=replace(question, text=plain["text"], session_id=plain["session"]),
-        asked=plain["asked"],
-        reasons=tuple(plain["reasons"]),
-        failures=tuple(plain["failures"]),
-        context=plain["context"],
-    )
 
 
 def analyse_turn(kb: KnowledgeBase, turn: SessionQuestion) -> Analysis:
@@ -118,44 +84,41 @@ def analyse_turn(kb: KnowledgeBase, turn: SessionQuestion) -> Analysis:
     return replace(turn.read_as(analysis, analysis.respelt), mode="deep")
 
 
-def plan_of(kb: KnowledgeBase, analysis: Analysis, request: ResearchRequest) -> Planned:
-    """The plan from a first search of the material, or with the facets in the request."""
-    first = _look_first(kb, analysis)
-    facets = _facets_of(kb, analysis, first)
-    if request.facets is not None:
-        facets = _request_facets(request.facets, first.filters)
-    documents = len(first.whole or {hit.document.id for hit in first.hits})
+def plan_of(
+    kb: KnowledgeBase, analysis: Analysis, limits: Limits, facets: tuple[Facet, ...] = ()
+) -> Planned:
+    """The plan from a first broad search of the material.
+
+    Nothing is searched where the question asks about documents as a whole.
+
+    Args:
+        facets: of a plan that was shown before; it is followed.
+    """
+    filters, whole = _whole_documents(kb, analysis)
+    relaxed: tuple[str, ...] = ()
+    failures: tuple[str, ...] = ()
+    if whole:
+        proposed = _parts_of(kb, whole)
+        documents = len(whole)
+    else:
+        result = search_within(kb, analysis, analysis.searched, FIRST_LOOK, purpose="a first look")
+        filters, failures = result.filters, result.failures
+        relaxed = tuple(limit.value for limit in result.relaxed)
+        proposed = _facets_of(kb, analysis, result.hits)
+        documents = len({hit.document.id for hit in result.hits})
     plan = ResearchPlan(
-        question=analysis.question, facets=facets, searches=0, seconds=0.0, documents=documents
+        question=analysis.question,
+        facets=facets or _numbered(proposed, filters),
+        searches=0,
+        seconds=0.0,
+        documents=documents,
     )
     return Planned(
-        plan=_with_estimate(kb, plan, request.limits),
-        filters=first.filters,
-        relaxed=tuple(limit.value for limit in first.relaxed),
-        failures=first.failures,
-        whole=bool(first.whole),
-    )
-
-
-def _request_facets(facets: tuple[Facet, ...], border: Filters) -> tuple[Facet, ...]:
-    """The request's facets, restricted to the limits of the question.
-
-    They are renumbered, because facets found during the run continue the numbering.
-    """
-    if len(facets) > MAX_FACETS:
-        raise RequestError(
-            f"a plan may have {MAX_FACETS} parts, this one has {len(facets)}",
-            hint="remove some, or split the question into two runs",
-        )
-    ids = {facet.id for facet in facets}
-    if len(ids) < len(facets) or not all(facet.query.strip() for facet in facets):
-        raise RequestError(
-            "each part of a plan needs a unique id and a search query",
-            hint="start from the plan as shown and change only titles and queries",
-        )
-    return tuple(
-        replace(facet, id=f"f{number}", filters=intersect_filters(border, facet.filters) or border)
-        for number, facet in enumerate(facets, 1)
+        plan=_with_estimate(kb, plan, limits),
+        filters=filters,
+        relaxed=relaxed,
+        failures=failures,
+        whole=bool(whole),
     )
 
 
@@ -181,23 +144,7 @@ def _with_estimate(kb: KnowledgeBase, plan: ResearchPlan, limits: Limits) -> Res
     return replace(plan, searches=searches, seconds=round(min(limits.seconds, seconds), 1))
 
 
-# --- the topic of the question, and the first search ---------------------------------------------
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _FirstLook:
-    """The result of the first search.
-
-    Attributes:
-        filters: the limits of the search; ``relaxed`` are limits of the question it ignored.
-        whole: documents asked about as a whole; in this case nothing was searched.
-    """
-
-    filters: Filters
-    hits: tuple[Hit, ...] = ()
-    relaxed: tuple[Constraint, ...] = ()
-    failures: tuple[str, ...] = ()
-    whole: tuple[DocumentFacts, ...] = ()
+# --- the topic of the question, and documents asked about as a whole ------------------------------
 
 
 def topic_of(analysis: Analysis) -> str:
@@ -211,97 +158,71 @@ def subject_stems(text: str) -> frozenset[str]:
     return frozenset(parse(text).topic_stems) - _SOURCES
 
 
-def _look_first(kb: KnowledgeBase, analysis: Analysis) -> _FirstLook:
-    """One broad search, or the documents that the question asks about as a whole."""
-    if subject_stems(topic_of(analysis)) <= _COMMON:
-        filters: Filters | None = analysis.filters
-        for limit in analysis.constraints:
-            filters = intersect_filters(filters, limit.filters) if filters else None
-        listed = (
-            kb.catalogue.listings.documents(filters, MAX_WHOLE_DOCUMENTS + 1) if filters else None
-        )
-        if filters and listed and 0 < len(listed.documents) <= MAX_WHOLE_DOCUMENTS:
-            whole = tuple(document.facts for document in listed.documents)
-            return _FirstLook(filters=filters, whole=whole)
-    result = search_within(kb, analysis, analysis.searched, FIRST_LOOK, purpose="a first look")
-    return _FirstLook(
-        hits=tuple(result.hits),
-        filters=result.filters,
-        relaxed=result.relaxed,
-        failures=result.failures,
-    )
+def _whole_documents(
+    kb: KnowledgeBase, analysis: Analysis
+) -> tuple[Filters, tuple[DocumentFacts, ...]]:
+    """The limits of the question, and the few documents it asks about as a whole, if it does."""
+    filters: Filters | None = analysis.filters
+    for limit in analysis.constraints:
+        filters = intersect_filters(filters, limit.filters) if filters else None
+    if not filters or not subject_stems(topic_of(analysis)) <= _COMMON:
+        return analysis.filters, ()
+    listed = kb.catalogue.listings.documents(filters, MAX_WHOLE_DOCUMENTS + 1).documents
+    if len(listed) > MAX_WHOLE_DOCUMENTS:
+        return analysis.filters, ()
+    return filters, tuple(document.facts for document in listed)
 
 
 # --- facets --------------------------------------------------------------------------------------
 
 
-def _facets_of(kb: KnowledgeBase, analysis: Analysis, first: _FirstLook) -> tuple[Facet, ...]:
-    facet_list = _Facets(first.filters)
-    if first.whole:
-        for document in first.whole:
-            _add_parts(kb, facet_list, document, len(first.whole))
-        return tuple(facet_list.facets)
-    facet_list.add("question", "In general", analysis.searched, why="the question as it was asked")
-    voices = analysis.voices
-    if len(voices) > 1:
-        for name in voices:
-            facet_list.speaker(name, analysis, "one of those whose words are asked for")
+def _numbered(proposed: Iterable[Facet], limits: Filters) -> tuple[Facet, ...]:
+    """The facets within the limits of the question, each title once, with their ids."""
+    facets: dict[str, Facet] = {}
+    for facet in proposed:
+        filters = intersect_filters(limits, facet.filters)
+        if filters is not None and facet.title not in facets and len(facets) < MAX_FACETS:
+            number = len(facets) + 1
+            facets[facet.title] = replace(facet, id=f"f{number}", filters=filters)
+    return tuple(facets.values())
+
+
+def _facets_of(kb: KnowledgeBase, analysis: Analysis, hits: Sequence[Hit]) -> Iterator[Facet]:
+    asked = Facet(id="", kind="question", title="In general", query=analysis.searched)
+    yield replace(asked, why="the question as it was asked")
+    if len(analysis.voices) > 1:
+        why = "one of those whose words are asked for"
+        for name in analysis.voices:
+            limits = Filters(speakers=(name,))
+            yield replace(asked, kind="speaker", title=name, filters=limits, why=why)
     else:
         topic = shared_topic(analysis)
         for side in analysis.sides:
             name = whole_side(side, analysis.sides)
-            facet_list.add("side", name, f"{name} {topic}".strip(), why="a side of the comparison")
+            query, why = f"{name} {topic}".strip(), "a side of the comparison"
+            yield Facet(id="", kind="side", title=name, query=query, why=why)
     for entity in analysis.entities:
         neighbours = kb.catalogue.graph.neighbours([entity.collection], entity.entity_id)
         for near in neighbours[:MAX_NEIGHBOURS]:
             title = f"{entity.title} · {near.relation.replace('_', ' ')} · {near.name}"
-            why = "related in the knowledge graph"
-            facet_list.add("entity", title, f"{entity.title} {near.name}", why=why)
+            query, why = f"{entity.title} {near.name}", "related in the knowledge graph"
+            yield Facet(id="", kind="entity", title=title, query=query, why=why)
     if len(analysis.sides) < 2:
-        _add_periods(facet_list, analysis, first.hits)
-    return tuple(facet_list.facets[:MAX_FACETS])
+        yield from _periods(asked, subject_stems(topic_of(analysis)), hits)
 
 
-@dataclass(slots=True)
-class _Facets:
-    """Collects facets that stay within ``base``."""
-
-    base: Filters
-    facets: list[Facet] = field(default_factory=list)
-
-    def add(
-        self, kind: FacetKind, title: str, query: str, *, why: str, limits: Filters = NO_LIMITS
-    ) -> None:
-        """Add a facet unless its limits exclude everything or its title exists."""
-        filters = intersect_filters(self.base, limits)
-        if filters is not None and all(facet.title != title for facet in self.facets):
-            facet = Facet(id="", kind=kind, title=title, query=query, filters=filters, why=why)
-            self.put(facet)
-
-    def speaker(self, name: str, analysis: Analysis, why: str) -> None:
-        """Add a facet for what a speaker says about the question."""
-        limits = Filters(speakers=(name,))
-        self.add("speaker", name, analysis.searched, why=why, limits=limits)
-
-    def put(self, facet: Facet) -> None:
-        """Add a facet with the next number."""
-        self.facets.append(replace(facet, id=f"f{len(self.facets) + 1}"))
-
-
-def _add_periods(facet_list: _Facets, analysis: Analysis, hits: Sequence[Hit]) -> None:
-    """Add a facet for each period with documents on at least half of the question's subject."""
-    topic_stems = subject_stems(topic_of(analysis))
+def _periods(asked: Facet, topic: frozenset[str], hits: Sequence[Hit]) -> Iterator[Facet]:
+    """A facet for each period with documents on at least half of the question's subject."""
     dates = {
         hit.document.id: hit.document.published_at
         for hit in hits
-        if len(topic_stems & parse(f"{hit.passage.context}\n{hit.passage.text}").stem_set)
-        >= MIN_SUBJECT_SHARE * len(topic_stems)
+        if len(topic & parse(f"{hit.passage.context}\n{hit.passage.text}").stem_set)
+        >= MIN_SUBJECT_SHARE * len(topic)
     }
     dated = sorted(day for day in dates.values() if day is not None)
-    for period in periods_of(dated):
-        why = f"{period.count} of the {len(dated)} dated documents found"
-        window = Filters(published_from=period.since, published_to=period.until)
-        facet_list.add("period", period.title, analysis.searched, why=why, limits=window)
+    for title, window, count in periods_of(dated):
+        why = f"{count} of the {len(dated)} dated documents found"
+        yield replace(asked, kind="period", title=title, filters=window, why=why)
 
 
 # --- periods -------------------------------------------------------------------------------------
@@ -311,18 +232,10 @@ MAX_PERIODS = 6
 DOCUMENTS_PER_PERIOD = 3  # average number of documents that a period should have
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Period:
-    """A period with the number of documents published in it."""
-
-    since: datetime
-    until: datetime
-    title: str
-    count: int
-
-
-def periods_of(dates: Sequence[datetime]) -> list[Period]:
+def periods_of(dates: Sequence[datetime]) -> list[tuple[str, Filters, int]]:
     """Up to six calendar periods of equal length that contain documents, in order, or none.
+
+    Each is a title, the window as filters, and the number of documents in it.
 
     Args:
         dates: ascending.
@@ -336,10 +249,11 @@ def periods_of(dates: Sequence[datetime]) -> list[Period]:
     counts = Counter(month // size for month in months)
     if len(counts) < 2:
         return []
-    return [_period(at * size, at * size + size - 1, counts[at]) for at in sorted(counts)]
+    return [(*_period(at * size, at * size + size - 1), counts[at]) for at in sorted(counts)]
 
 
-def _period(first: int, last: int, count: int) -> Period:
+def _period(first: int, last: int) -> tuple[str, Filters]:
+    """The title and the window from one month to another, both counted from the year 0."""
     (begin_year, begin), (year, month) = divmod(first, 12), divmod(last, 12)
     until = datetime(year, month + 1, calendar.monthrange(year, month + 1)[1], 23, 59, 59, 999_999)
     if begin == 0 and month == 11:
@@ -349,7 +263,7 @@ def _period(first: int, last: int, count: int) -> Period:
         names = [f"{begin_year}-{begin + 1:02}", f"{year}-{month + 1:02}"]
         title = names[0] if first == last else " to ".join(names)
     since = datetime(begin_year, begin + 1, 1, tzinfo=UTC)
-    return Period(since=since, until=until.replace(tzinfo=UTC), title=title, count=count)
+    return title, Filters(published_from=since, published_to=until.replace(tzinfo=UTC))
 
 
 # --- the parts of a document ---------------------------------------------------------------------
@@ -360,32 +274,23 @@ MIN_STRETCH_PASSAGES = 4  # minimum
 HEAD_WORDS = 3
 
 
-def _add_parts(
-    kb: KnowledgeBase, facet_list: _Facets, document: DocumentFacts, documents: int
-) -> None:
-    """Add facets for the parts of a document, sharing the maximum among ``documents`` documents."""
-    passages = [
-        passage
-        for passage in kb.catalogue.passages_of([document.id])
-        if passage.version == document.version
-    ]
-    marks = Marks(kb.catalogue.marks([document.id])[document.id])
-    most = min(MAX_PARTS, MAX_FACETS // documents)
-    for name, part in _headed(passages, marks, most) or _stretches(passages, marks, most):
-        title = f"{document.title}: {name}" if documents > 1 else name
-        if any(facet.title == title for facet in facet_list.facets):
-            title = f"{title} ({len(facet_list.facets) + 1})"
-        facet_list.put(
-            Facet(
-                id="",
-                kind="section",
-                title=title,
-                query=title,
-                filters=facet_list.base,
-                why=f"a part of “{document.title}”",
-                passages=tuple(passage.id for passage in part),
-            )
-        )
+def _parts_of(kb: KnowledgeBase, documents: Sequence[DocumentFacts]) -> Iterator[Facet]:
+    """A facet for each part of the documents, which share the maximum."""
+    most = min(MAX_PARTS, MAX_FACETS // len(documents))
+    titles: set[str] = set()
+    for document in documents:
+        passages = [
+            passage
+            for passage in kb.catalogue.passages_of([document.id])
+            if passage.version == document.version
+        ]
+        marks = Marks(kb.catalogue.marks([document.id])[document.id])
+        for name, part in _headed(passages, marks, most) or _stretches(passages, marks, most):
+            title = f"{document.title}: {name}" if len(documents) > 1 else name
+            title = title if title not in titles else f"{title} ({len(titles) + 1})"
+            titles.add(title)
+            why, ids = f"a part of “{document.title}”", tuple(passage.id for passage in part)
+            yield Facet(id="", kind="section", title=title, query=title, why=why, passages=ids)
 
 
 def _headed(
@@ -394,7 +299,7 @@ def _headed(
     for depth in range(SECTION_LEVELS, 0, -1):
         runs = [
             (path, list(part))
-            for path, part in groupby(passages, lambda one: marks.heading(one.span)[:depth])  # noqa: B023 - read at once
+            for path, part in groupby(passages, lambda passage: marks.heading(passage.span)[:depth])  # noqa: B023 - read at once
         ]
         if len({path for path, _ in runs if path}) > 1 and len(runs) <= most:
             return [(path[-1] if path else "Beginning", part) for path, part in runs]
@@ -407,8 +312,10 @@ def _stretches(
     """Equal stretches, each titled with its start time and its most distinctive words."""
     count = min(most, max(1, len(passages) // MIN_STRETCH_PASSAGES), len(passages))
     cuts = [len(passages) * at // count for at in range(count + 1)] if count else []
-    parts = [passages[start_time:end] for start_time, end in pairwise(cuts)]
-    bags = [Counter(word for one in part for word in topic_words(one.text)) for part in parts]
+    parts = [passages[start:end] for start, end in pairwise(cuts)]
+    bags = [
+        Counter(word for passage in part for word in topic_words(passage.text)) for part in parts
+    ]
     spread = Counter(word for bag in bags for word in bag)
     for number, (part, bag) in enumerate(zip(parts, bags, strict=True), 1):
         worth = {

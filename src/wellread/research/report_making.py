@@ -1,7 +1,7 @@
 """Builds the report: chooses or writes the sections and assembles them as Markdown.
 
-A report has a summary, a section per facet, disagreements and a timeline. Citations are numbered
-in the order of the text. Every sentence is checked before it is added.
+A report has a summary, a section per facet, and what the sources disagree on. Citations are
+numbered in the order of the text. Every sentence is checked before it is added.
 """
 
 from __future__ import annotations
@@ -54,7 +54,6 @@ from wellread.values.reports import (
 )
 
 MAX_SUMMARY_EXTRACTS = 4  # extracts, if the summary is not an answer
-MIN_DATED_SOURCES = 3  # dated sources needed for a timeline
 MAX_UNCITED_LISTED = 12  # listed sources that were read but not cited
 DERIVED_KINDS = ("question", "bridge", "entity", "speaker")  # facets derived from the material
 GAP_KINDS = ("question", "side", "entity", "model")  # kinds of facets reported as gaps when empty
@@ -132,7 +131,6 @@ def _compose_report(state: RunState, material: Material) -> Report:
         if draft is not None or facet.kind not in DERIVED_KINDS:
             report.section(facet, draft)
     report.conflicts = disagreements(report, material.quick)
-    timeline(report)
     documents = _read_documents(state, report)
     stopped = state.stopped or "complete"
     warning = "; ".join(filter(None, (WARNINGS.get(stopped, ""), state.failure)))
@@ -189,27 +187,26 @@ def _answer(
     warning: str,
 ) -> Answer:
     turn, quick, page = material.turn, material.quick, report.page
-    named = {one.id for one in state.facets if one.kind in GAP_KINDS}
-    missing = [one.title for one in report.sections if not one.found and one.facet in named]
+    named = {facet.id for facet in state.facets if facet.kind in GAP_KINDS}
+    missing = [part.title for part in report.sections if not part.found and part.facet in named]
     gaps = tuple(f"Nothing was found about “{title}”." for title in missing)
-    confidence = _report_confidence(material, bool(page.sentences))
     writers = [each.by for each in material.drafts if each.by not in (EXTRACTIVE, NOBODY)]
     fallbacks = dict.fromkeys(each.fallback for each in material.drafts if each.fallback)
     notes = (
         *turn.notes,
         *material.analysis.respelt,
         *(
-            f"nothing was found within {one}, so this limit was ignored"
-            for one in material.planned.relaxed
+            f"nothing was found within {limit}, so this limit was ignored"
+            for limit in material.planned.relaxed
         ),
         *material.planned.failures,
         *((warning,) if warning else ()),
         *flagged_note(report.flagged),
     )
     unused = [
-        Related(kind="document", title=one.title, id=one.id, reason="read and not cited")
-        for one in documents
-        if not one.cited
+        Related(kind="document", title=document.title, id=document.id, reason="read and not cited")
+        for document in documents
+        if not document.cited
     ]
     return Answer(
         id=tagged_hash("ans", state.id),
@@ -220,7 +217,7 @@ def _answer(
         text=page.text.strip(),
         citations=tuple(page.citations),
         sentences=tuple(page.sentences),
-        confidence=confidence,
+        confidence=_report_confidence(quick, bool(page.sentences)),
         answered_by=[*writers, EXTRACTIVE][0] if page.sentences else NOBODY,
         mode="deep",
         session_id=turn.question.session_id,
@@ -243,18 +240,14 @@ def _answer(
     )
 
 
-def _report_confidence(material: Material, has_sentences: bool) -> Confidence:
+def _report_confidence(quick: Answer | None, has_sentences: bool) -> Confidence:
     """The confidence of the summary; fixed for a report on whole documents, which has no answer."""
-    if material.quick is None:
-        return (
-            WHOLE_CONFIDENCE
-            if has_sentences
-            else Confidence(score=0.0, band="none", reasoning=NOWHERE)
-        )
-    confidence = material.quick.confidence
-    if confidence.band == "none" and has_sentences:
-        return replace(confidence, band="low")
-    return confidence
+    if quick is None:
+        nothing = Confidence(score=0.0, band="none", reasoning=NOWHERE)
+        return WHOLE_CONFIDENCE if has_sentences else nothing
+    if quick.confidence.band == "none" and has_sentences:
+        return replace(quick.confidence, band="low")
+    return quick.confidence
 
 
 # --- the page ------------------------------------------------------------------------------------
@@ -311,13 +304,6 @@ class ReportPage:
             ReportSection(facet=facet.id, title=facet.title, span=span, found=found)
         )
 
-    def markers(self, documents: Sequence[str]) -> str:
-        """The markers of the first citation of each document."""
-        first = {one.document_id: one for one in reversed(self.page.citations)}
-        style = self.kb.settings.citations.style
-        markers = [styled_marker(self.kb, first[key], style) for key in documents if key in first]
-        return " ".join(markers)
-
 
 def summary_of_answer(report: ReportPage, answer: Answer) -> None:
     """Add the quick answer as the summary, with its citations renumbered for the report."""
@@ -349,50 +335,24 @@ def disagreements(report: ReportPage, quick: Answer | None) -> tuple[Conflict, .
     """Add and return the conflicts between sources, with the report's citation numbers."""
     if quick is None or not quick.conflicts:
         return ()
-    places = {(one.document_id, one.source_span): one.id for one in report.page.citations}
-    new = {
-        one.id: places[one.document_id, one.source_span]
-        for one in quick.citations
-        if (one.document_id, one.source_span) in places
-    }
-    conflicts = tuple(
-        replace(
-            conflict,
-            views=tuple(
-                replace(view, citations=tuple(new[one] for one in view.citations if one in new))
-                for view in conflict.views
-            ),
-        )
-        for conflict in quick.conflicts
-    )
-    by_number = {one.id: one.document_id for one in report.page.citations}
+    style = report.kb.settings.citations.style
+    places = {(each.document_id, each.source_span): each for each in report.page.citations}
+    cited = {each.id: places.get((each.document_id, each.source_span)) for each in quick.citations}
     report.heading("What the sources disagree on")
-    lines = []
-    for conflict in conflicts:
+    conflicts, lines = [], []
+    for conflict in quick.conflicts:
         # Square brackets are reserved for citation markers, so texts are flattened.
         reason = f" ({conflict.reason})" if conflict.reason else ""
         lines.append(f"- {flatten_label(conflict.about + reason)}")
+        views = []
         for view in conflict.views:
-            marks = report.markers([by_number[one] for one in view.citations])
+            citations = [each for number in view.citations if (each := cited.get(number))]
+            views.append(replace(view, citations=tuple(each.id for each in citations)))
+            marks = " ".join(styled_marker(report.kb, each, style) for each in citations)
             lines.append(f"  - {flatten_label(view.text)} {marks}".rstrip())
+        conflicts.append(replace(conflict, views=tuple(views)))
     report.page.text += "\n".join(lines)
-    return conflicts
-
-
-def timeline(report: ReportPage) -> None:
-    """Add a line for each dated source, by date, if at least three have dates."""
-    dated = {
-        one.document_id: (f"{one.published_at:%Y-%m-%d}", one.title)
-        for one in reversed(report.page.citations)
-        if one.published_at is not None
-    }
-    if len(dated) < MIN_DATED_SOURCES:
-        return
-    report.heading("Timeline")
-    report.page.text += "\n".join(
-        f"- {day}: {plain_label(title)} {report.markers([document_id])}"
-        for document_id, (day, title) in sorted(dated.items(), key=lambda each: each[1][0])
-    )
+    return tuple(conflicts)
 
 
 def plain_label(name: str) -> str:

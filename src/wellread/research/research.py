@@ -1,8 +1,8 @@
 """Runs deep research, from a question to a stored report. Read this module first.
 
 First search → plan → search in rounds → choose → write → verify → deliver; then the report is
-stored. ``research`` yields events; the last one (``ReportEvent``) holds the report. Each step is
-journaled (``run_state.py``), so a run that was killed can be resumed.
+stored. ``research`` yields events; the last one (``ReportEvent``) holds the report. A run that was
+killed can be done again without asking a model twice (``run_state.py``).
 """
 
 from __future__ import annotations
@@ -11,27 +11,18 @@ import secrets
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from dataclasses import replace
-from typing import Any
 
 from anyio import to_thread
 
 from wellread.ask.deliver.reply import limits_of_gap
 from wellread.ask.retrieve.search import check_collections
-from wellread.codec import from_plain, to_plain
-from wellread.errors import RequestError, UnknownNameError, WellreadError
+from wellread.errors import RequestError, StoreError, UnknownNameError, WellreadError
 from wellread.kb import KnowledgeBase
 from wellread.kb.seen_by import asked_by, check_rights, drawn_from
 from wellread.research.model_rounds import investigate
-from wellread.research.planning import (
-    Planned,
-    analyse_turn,
-    plan_of,
-    turn_from_plain,
-    turn_of,
-    turn_to_plain,
-)
+from wellread.research.planning import analyse_turn, plan_of, turn_of
 from wellread.research.report_making import Material, deliver
-from wellread.research.rounds import search_plan, search_titles
+from wellread.research.rounds import search_facets, search_titles
 from wellread.research.run_state import RunState, lock_run, this_process
 from wellread.store.catalogue.asking.research_records import ResearchRun
 from wellread.store.catalogue.gap_records import Filing
@@ -66,13 +57,16 @@ async def plan_research(kb: KnowledgeBase, request: ResearchRequest) -> Research
     request = await _check_request(kb, request)
     turn = await turn_of(kb, request.question)
     analysis = await in_thread(analyse_turn, kb, turn)
-    return (await in_thread(plan_of, kb, analysis, request)).plan
+    return (await in_thread(plan_of, kb, analysis, request.limits)).plan
 
 
 async def begin(
     kb: KnowledgeBase, request: ResearchRequest, plan: ResearchPlan | None = None
 ) -> str:
-    """Store a new run that ``research`` can work on, and return its id."""
+    """Store a new run that ``research`` can work on, and return its id.
+
+    Its facets are those of ``plan``, if one is given.
+    """
     request = await _check_request(kb, request)
     run_id = f"run_{secrets.token_urlsafe(12)}"
     collections = await in_thread(drawn_from, kb, request.question.filters)
@@ -86,8 +80,8 @@ async def research(
     """Research ``request`` in the material of ``kb``; the last event holds the report.
 
     Args:
-        run_id: a run stored by ``begin``, possibly interrupted: its completed steps are not
-            repeated, and its stored request replaces ``request``.
+        run_id: a run stored by ``begin``, possibly interrupted: its models are not asked again,
+            and its stored request replaces ``request``.
     """
     owner = asked_by(kb, request.question).owner
     run_id = run_id or await begin(kb, request)
@@ -112,42 +106,42 @@ async def _recorded_events(kb: KnowledgeBase, run: ResearchRun) -> AsyncGenerato
     """Run the stages and store each event with its number before yielding it."""
     records = kb.catalogue.research
     journal = await in_thread(records.steps, run.id)
-    limits = run.request.limits
-    state = RunState(kb=kb, id=run.id, limits=limits, journal=journal, before=run.seconds)
+    state = RunState(kb=kb, id=run.id, limits=run.request.limits, journal=journal)
     number = 0
     try:
-        async with aclosing(_stages(state, run.request)) as events:
+        async with aclosing(_stages(state, run)) as events:
             async for event in events:
                 await in_thread(check_rights, kb)
                 number += 1
+                numbered = NumberedEvent(number=number, event=event)
                 if isinstance(event, ReportEvent):
                     await in_thread(_store_report, kb, run.id, event.report, run.request.question)
-                await in_thread(
-                    records.store_event, run.id, NumberedEvent(number=number, event=event)
-                )
+                await in_thread(records.store_event, run.id, numbered)
                 yield event
+    except StoreError as error:
+        if await in_thread(records.get, run.id, run.owner) is None:
+            raise RequestError(
+                "a source that this research run had read was removed, and the run with it",
+                hint="start the research again; it will search the current material",
+            ) from None
+        await in_thread(records.fail, run.id, str(error))
+        raise
     except WellreadError as error:
         await in_thread(records.fail, run.id, str(error))
         raise
 
 
-async def _stages(state: RunState, request: ResearchRequest) -> AsyncGenerator[ResearchEvent]:
-    kb = state.kb
-
-    async def read() -> Any:
-        return turn_to_plain(await turn_of(kb, request.question))
-
-    async def look() -> Any:
-        return to_plain(await in_thread(plan_of, kb, analysis, request))
-
-    turn = turn_from_plain(request.question, await state.once("question", read))
+async def _stages(state: RunState, run: ResearchRun) -> AsyncGenerator[ResearchEvent]:
+    kb, question = state.kb, run.request.question
+    turn = await turn_of(kb, question)
     analysis = await in_thread(analyse_turn, kb, turn)
-    planned = from_plain(Planned, await state.once("plan", look))
+    facets = run.plan.facets if run.plan else ()
+    planned = await in_thread(plan_of, kb, analysis, state.limits, facets)
     await in_thread(kb.catalogue.research.planned, state.id, planned.plan)
     yield PlanEvent(plan=planned.plan)
     state.facets = list(planned.plan.facets)
     state.filters = planned.filters
-    async for event in search_plan(state):
+    async for event in search_facets(state, planned.plan.facets):
         yield event
     if state.stopped is None and not planned.whole and "model" in kb.models.names():
         async for event in investigate(state, planned.plan.question):

@@ -7,24 +7,15 @@ question does not name. It is searched for in a second round.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from typing import Any
 
-import anyio
 from anyio import to_thread
 
 from wellread.ask.retrieve.search import search_with_trace
-from wellread.errors import WellreadError
-from wellread.kb import KnowledgeBase
 from wellread.research.planning import MAX_TITLE_SEARCHES, topic_of
-from wellread.research.run_state import (
-    MAX_DIRECT_DOCUMENTS,
-    RunState,
-    hits_from_plain,
-    hits_to_plain,
-)
+from wellread.research.run_state import MAX_DIRECT_DOCUMENTS, RunState, live_hits
 from wellread.text.parsed import parse
 from wellread.text.tokens import tokens_of
-from wellread.types import DocumentFacts, Filters, Hit
+from wellread.types import Filters, Hit
 from wellread.values.question import Analysis
 from wellread.values.reports import Facet, ProgressEvent
 
@@ -34,13 +25,19 @@ ANCHORS = MAX_TITLE_SEARCHES - MAX_TITLES  # documents scanned for titles
 MAX_NAMES = 12  # names per passage that are searched for
 
 
-async def search_plan(state: RunState) -> AsyncIterator[ProgressEvent]:
-    """The first round: search for the facets of the plan.
+async def search_facets(state: RunState, facets: Sequence[Facet]) -> AsyncIterator[ProgressEvent]:
+    """Search for facets in one round and yield an event for each, in order.
 
     If a limit is reached, it is set as ``state.stopped``.
     """
-    async for event in _one_round(state, tuple(state.facets)):
-        yield event
+    state.rounds += 1
+    async for facet, hits in state.run_searches(facets, lambda facet: _hits_of(state, facet)):
+        new = state.pool.add(facet.id, hits)
+        action = f"read “{facet.title}”" if facet.passages else f"searched for “{facet.title}”"
+        text = f"{action}: {len(hits)} passages, {new} of them new"
+        yield ProgressEvent(
+            round=state.rounds, stage="search", text=text, facet=facet.id, found=new
+        )
 
 
 async def search_titles(state: RunState, analysis: Analysis) -> AsyncIterator[ProgressEvent]:
@@ -48,12 +45,7 @@ async def search_titles(state: RunState, analysis: Analysis) -> AsyncIterator[Pr
     state.stopped = await to_thread.run_sync(state.stop)
     if state.stopped is not None:
         return
-
-    async def leading_on() -> list[Any]:
-        return list(await to_thread.run_sync(titles_named, state, analysis))
-
-    titles, searches = await state.once("titles", leading_on)
-    state.searches += searches
+    titles = await to_thread.run_sync(titles_named, state, analysis)
     if titles and state.rounds >= state.limits.rounds:
         state.stopped = "round_limit"
     elif titles:
@@ -72,111 +64,47 @@ async def search_titles(state: RunState, analysis: Analysis) -> AsyncIterator[Pr
         state.facets += facets
         text = "the passages found mention " + ", ".join(f"“{title}”" for title in titles)
         yield ProgressEvent(round=state.rounds, stage="bridge", text=text, found=len(titles))
-        async for event in _one_round(state, facets):
+        async for event in search_facets(state, facets):
             yield event
     state.stopped = state.stopped or "complete"
 
 
-async def _one_round(state: RunState, facets: Sequence[Facet]) -> AsyncIterator[ProgressEvent]:
-    """Search for facets, a few at a time, and yield an event for each, in order."""
-    state.rounds += 1
-    together = state.kb.settings.research.side_by_side
-    for first in range(0, len(facets), together):
-        started: list[Facet] = []
-        for facet in facets[first : first + together]:
-            if _key(facet) not in state.journal:
-                state.stopped = await to_thread.run_sync(state.stop)
-                if state.stopped is not None:
-                    break
-            state.searches += 1
-            started.append(facet)
-        errors: list[WellreadError] = []
-        async with anyio.create_task_group() as group:
-            for facet in started:
-                group.start_soon(_search, state, facet, errors)
-        if errors:
-            raise errors[0]
-        for facet in started:
-            yield await _take_hits(state, facet)
-        if state.stopped is not None:
-            return
-
-
-async def _search(state: RunState, facet: Facet, errors: list[WellreadError]) -> None:
-    """Search for a facet, collecting errors in ``errors``, as a task group would wrap them."""
-
-    async def search() -> Any:
-        hits = await to_thread.run_sync(_hits_of, state.kb, facet)
-        state.read.update(hit.document.id for hit in hits)
-        return hits_to_plain(hits)
-
-    try:
-        await state.once(_key(facet), search)
-    except WellreadError as error:
-        errors.append(error)
-
-
-async def _take_hits(state: RunState, facet: Facet) -> ProgressEvent:
-    """Add the hits for a facet to the pool and return the event."""
-    hits = await to_thread.run_sync(hits_from_plain, state.kb, state.journal[_key(facet)])
-    new = state.add(facet.id, hits)
-    action = f"read “{facet.title}”" if facet.passages else f"searched for “{facet.title}”"
-    text = f"{action}: {len(hits)} passages, {new} of them new"
-    return ProgressEvent(round=state.rounds, stage="search", text=text, facet=facet.id, found=new)
-
-
-def _key(facet: Facet) -> str:
-    return f"search/{facet.id}"
-
-
-def _hits_of(kb: KnowledgeBase, facet: Facet) -> list[Hit]:
+def _hits_of(state: RunState, facet: Facet) -> list[Hit]:
     if not facet.passages:
-        return search_with_trace(
-            kb, facet.query, facet.filters, purpose=facet.title, limit=DEPTH
-        ).hits
-    passages = kb.catalogue.live_passages(list(facet.passages))
-    own = [passages[passage_id] for passage_id in facet.passages if passage_id in passages]
-    hits = hits_from_plain(kb, [(passage.id, passage.document_id, 1.0, None) for passage in own])
-    return [hit for hit in hits if _inside(hit.document, facet.filters)]
+        return _search(state, facet.query, facet.filters, facet.title)
+    hits = live_hits(state.kb, facet.passages)
+    state.note_read(hits)
+    return hits
 
 
-def _inside(document: DocumentFacts, limits: Filters) -> bool:
-    """Whether a document meets the question's filters; needed for passages given by id."""
-    collections, documents = limits.collections, limits.document_ids
-    return (not collections or document.collection in collections) and (
-        not documents or document.id in documents
-    )
+def _search(state: RunState, query: str, filters: Filters, purpose: str) -> list[Hit]:
+    hits = search_with_trace(state.kb, query, filters, purpose=purpose, limit=DEPTH).hits
+    state.note_read(hits)
+    return hits
 
 
-def titles_named(state: RunState, analysis: Analysis) -> tuple[list[str], int]:
+def titles_named(state: RunState, analysis: Analysis) -> list[str]:
     """At most four titles of other documents that the first documents' best passages mention.
 
-    One search per passage: its names together with the topic words that it does not contain.
-
-    Returns:
-        The titles, most promising first, and the number of searches made.
+    The most promising come first. One search per passage: its names together with the topic words
+    that it does not contain.
     """
     question_stems = analysis.parsed.stem_set
+    topic = parse(topic_of(analysis)).words
     worth: dict[str, tuple[float, str]] = {}
-    searches = 0
-    searches_left = state.limits.searches - state.searches
     for hit in state.pool.first_documents(ANCHORS):
         passage = hit.passage
         names = [
             name for name in parse(passage.text).names if not parse(name).stem_set <= question_stems
         ]
-        if not names or searches >= searches_left:
+        if not names or state.searches >= state.limits.searches:
             continue
         passage_stems = parse(f"{hit.document.title}\n{passage.text}").stem_set
-        topic = parse(topic_of(analysis)).words
         open_words = " ".join(word for word in topic if not parse(word).stem_set <= passage_stems)
         query = f"{'; '.join(names[:MAX_NAMES])} {open_words}"
-        searches += 1
-        hits = search_with_trace(
-            state.kb, query, state.filters, purpose=hit.document.title, limit=DEPTH
-        ).hits
+        state.searches += 1
         text, missing = f" {name_key(passage.text)} ", question_stems - passage_stems
-        for other in hits:
+        for other in _search(state, query, state.filters, hit.document.title):
             title = other.document.title.partition(" (")[0]
             key = name_key(title)
             same_document = other.document.id == hit.document.id
@@ -189,7 +117,7 @@ def titles_named(state: RunState, analysis: Analysis) -> tuple[list[str], int]:
     for hit in state.pool.first_documents(MAX_DIRECT_DOCUMENTS):
         worth.pop(name_key(hit.document.title.partition(" (")[0]), None)
     order = sorted(worth, key=lambda key: (-worth[key][0], key))
-    return [worth[key][1] for key in order[:MAX_TITLES]], searches
+    return [worth[key][1] for key in order[:MAX_TITLES]]
 
 
 def name_key(text: str) -> str:

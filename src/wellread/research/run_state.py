@@ -1,8 +1,7 @@
-"""The state of a running research run: its journal, limits and collected passages.
+"""The state of a running research run: its limits, collected passages and paid model calls.
 
-The outcome of every search and model call is stored under a key. A restarted run reads it from the
-journal and does not repeat the call. It takes the same course as before, because everything between
-the steps depends only on their outcomes.
+The reply of every model call is stored under a key made of its prompt. A run that was killed is
+done again; its searches are cheap and find the same, and replies that were paid for are read back.
 """
 
 from __future__ import annotations
@@ -10,14 +9,23 @@ from __future__ import annotations
 import os
 import platform
 import time
-from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Sequence,
+)
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, TypeVar
 
-from anyio import Lock, to_thread
+import anyio
+from anyio import to_thread
 
-from wellread.errors import RequestError, StoreError
+from wellread.errors import RequestError, WellreadError
 from wellread.kb import KnowledgeBase
 from wellread.models.base import Excerpt, ModelUsage
 from wellread.types import Filters, Hit
@@ -25,15 +33,14 @@ from wellread.values.answers import Evidence
 from wellread.values.locators import Marks
 from wellread.values.reports import Facet, Limits, StopReason
 
+T = TypeVar("T")
+R = TypeVar("R")
+
 RUNS_FOLDER = "research"  # in the knowledge base folder; lock files of running and queued runs
 _WORK, _QUEUE = ".lock", ".queue.lock"
 LOCK_SECONDS = 1.0  # longer than a check takes whether a run is locked
-STOPPED = "stopped"  # prefix of journal keys for reached limits
 WORD_WEIGHT = 0.65  # weight of word overlap in similarity; the rest is the cosine
 MAX_DIRECT_DOCUMENTS = 6  # of the question's search, ranked before those found through them
-
-RoundsEnd = StopReason | Literal["failed"]
-"""Why model-led rounds ended. After ``failed``, the run continues without the model."""
 
 
 @dataclass(slots=True)
@@ -101,20 +108,15 @@ class RunState:
 
     Attributes:
         filters: the limits of the question, which no search may exceed.
-        journal: the outcome of every step by key, including steps before a restart.
-        searches, calls, dollars, tokens: usage so far, including before a restart.
-        facets: all facets so far, in order.
-        rounds: number of search rounds so far.
+        journal: the replies of models by key, including those from before a restart.
         stopped: why searching ended; None while it continues.
-        failure: why the model that led the rounds failed, as text.
-        read: ids of the documents read.
+        failure: why the model that led the rounds failed.
     """
 
     kb: KnowledgeBase
     id: str
     limits: Limits
     journal: dict[str, Any] = field(default_factory=dict)
-    before: float = 0.0
     filters: Filters = field(default_factory=Filters)
     pool: Pool = field(default_factory=Pool)
     searches: int = 0
@@ -125,38 +127,15 @@ class RunState:
     rounds: int = 0
     stopped: StopReason | None = None
     failure: str = ""
-    read: set[str] = field(default_factory=set)
     began: float = field(default_factory=time.monotonic)
-    _lock: Lock = field(default_factory=Lock)
-    _seen: set[str] = field(default_factory=set)
-    _done_before: int = 0
-
-    def __post_init__(self) -> None:
-        self._done_before = sum(not key.startswith(STOPPED) for key in self.journal)
 
     @property
     def seconds(self) -> float:
-        """Total working time of the run, including before a restart."""
-        return self.before + time.monotonic() - self.began
+        """Working time of the run in this process."""
+        return time.monotonic() - self.began
 
     def stop(self) -> StopReason | None:
-        """The limit that ends the run now, if any. Checked before every search and model call.
-
-        After a restart, the run stops or continues at the same steps as before.
-        """
-        place = f"{STOPPED}:{len(self._seen)}"
-        if place in self.journal:
-            reason: StopReason = self.journal[place]
-            return reason
-        if len(self._seen) < self._done_before:
-            return None
-        limit = self._limit_reached()
-        if limit is not None:
-            self._write(place, limit, ())
-            self.journal[place] = limit
-        return limit
-
-    def _limit_reached(self) -> StopReason | None:
+        """The limit that ends the run now, if any. Checked before every search and model call."""
         if self.kb.catalogue.research.cancelled(self.id):
             return "cancelled"
         if self.seconds >= self.limits.seconds:
@@ -164,35 +143,41 @@ class RunState:
         spent = self.limits.dollars is not None and self.dollars >= self.limits.dollars
         return "budget" if spent or self.searches >= self.limits.searches else None
 
+    async def run_searches(
+        self, jobs: Sequence[T], search: Callable[[T], R]
+    ) -> AsyncIterator[tuple[T, R]]:
+        """Yield each job with the result of its search, a few at a time, until a limit is reached.
+
+        A limit is set as ``stopped``.
+        """
+        together = self.kb.settings.research.side_by_side
+        for first in range(0, len(jobs), together):
+            started: list[T] = []
+            for job in jobs[first : first + together]:
+                self.stopped = await to_thread.run_sync(self.stop)
+                if self.stopped is not None:
+                    break
+                self.searches += 1
+                started.append(job)
+            for job, result in zip(started, await _side_by_side(started, search), strict=True):
+                yield job, result
+            if self.stopped is not None:
+                return
+
     async def once(self, key: str, make: Callable[[], Awaitable[Any]]) -> Any:
-        """Return the journaled outcome of a step, as plain values; run ``make`` the first time."""
+        """Return the journaled reply under ``key``, as plain values; ask for it the first time."""
         if key not in self.journal:
-            await self.keep(key, await make())
-        self._seen.add(key)
+            self.journal[key] = await make()
+            await to_thread.run_sync(self._keep, key)
         return self.journal[key]
 
-    async def keep(self, key: str, result: Any) -> None:
-        """Write the outcome of a step to the journal."""
-        async with self._lock:
-            await to_thread.run_sync(self._write, key, result, sorted(self.read))
-        self.journal[key] = result
-
-    def _write(self, key: str, result: Any, read: Sequence[str]) -> None:
+    def _keep(self, key: str) -> None:
         research = self.kb.catalogue.research
-        try:
-            research.done(self.id, key, result, seconds=self.seconds, read=read)
-        except StoreError:
-            if research.cancelled(self.id):
-                raise RequestError(
-                    "a source that this research run had read was removed, and the run with it",
-                    hint="start the research again; it will search the current material",
-                ) from None
-            raise
+        research.done(self.id, key, self.journal[key], seconds=self.seconds)
 
-    def add(self, facet: str, hits: Sequence[Hit]) -> int:
-        """Add passages to the pool and return how many are new."""
-        self.read.update(hit.document.id for hit in hits)
-        return self.pool.add(facet, hits)
+    def note_read(self, hits: Iterable[Hit]) -> None:
+        """Note the documents of ``hits``: the run goes when one of them is removed."""
+        self.kb.catalogue.research.note_read(self.id, {hit.document.id for hit in hits})
 
     def spend(self, usage: ModelUsage) -> None:
         """Add the usage of one model call, whether it failed or not."""
@@ -200,6 +185,25 @@ class RunState:
         self.dollars += usage.cost
         read, written = self.tokens
         self.tokens = (read + usage.input_tokens, written + usage.output_tokens)
+
+
+async def _side_by_side(jobs: Sequence[T], search: Callable[[T], R]) -> list[R]:
+    """The results in the order of ``jobs``; an error is raised alone, not in a group."""
+    results: dict[int, R] = {}
+    errors: list[WellreadError] = []
+
+    async def run(place: int, job: T) -> None:
+        try:
+            results[place] = await to_thread.run_sync(search, job)
+        except WellreadError as error:
+            errors.append(error)
+
+    async with anyio.create_task_group() as group:
+        for place, job in enumerate(jobs):
+            group.start_soon(run, place, job)
+    if errors:
+        raise errors[0]
+    return [results[place] for place in range(len(jobs))]
 
 
 # --- locks of a run ------------------------------------------------------------------------------
@@ -246,28 +250,19 @@ def _hold_lock(kb: KnowledgeBase, name: str) -> Iterator[None]:
             kb.locks.forget(f"{RUNS_FOLDER}/{name}")
 
 
-# --- passages in the journal (ids and scores, without text), and as evidence ---------------------
+# --- passages by id, and as evidence --------------------------------------------------------------
 
 
-def hits_to_plain(hits: Iterable[Hit]) -> list[list[Any]]:
-    """Ids and scores of passages for the journal."""
-    return [[hit.passage.id, hit.document.id, round(hit.score, 6), hit.similarity] for hit in hits]
-
-
-def hits_from_plain(kb: KnowledgeBase, plain: Iterable[Sequence[Any]]) -> list[Hit]:
-    """The passages of journal rows; passages that are no longer live are skipped."""
-    rows = list(plain)
-    passages = kb.catalogue.live_passages([str(row[0]) for row in rows])
+def live_hits(kb: KnowledgeBase, ids: Iterable[str]) -> list[Hit]:
+    """The passages with these ids, in that order; those that are no longer live are skipped."""
+    names = list(dict.fromkeys(filter(None, ids)))
+    passages = kb.catalogue.live_passages(names)
     facts = kb.catalogue.facts({passage.document_id for passage in passages.values()})
-    hits = []
-    for passage_id, _, score, similarity in rows:
-        passage = passages.get(passage_id)
-        document = facts.get(passage.document_id) if passage else None
-        if passage and document and document.version == passage.version:
-            hits.append(
-                Hit(passage=passage, document=document, score=float(score), similarity=similarity)
-            )
-    return hits
+    return [
+        Hit(passage=passage, document=document, score=1.0)
+        for passage in (passages[name] for name in names if name in passages)
+        if (document := facts.get(passage.document_id)) and document.version == passage.version
+    ]
 
 
 def evidence_of(kb: KnowledgeBase, hits: Sequence[Hit]) -> list[Evidence]:

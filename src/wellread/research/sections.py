@@ -2,10 +2,10 @@
 
 Extracts for a facet are chosen as for a question (``ask/write/extracts.py``). No extract is shown
 twice or repeats an earlier one; the question as a whole comes last and gets what no narrower facet
-has used. A model writes a section only from that section's evidence, and the summary from checked
-sentences. A judge model checks the text (``judge.py``): sentences without citations are removed and
-counted, and so are unsupported ones if ``citations.strict`` is set; other sentences are shown with
-their verdict. A section without any remaining sentence is empty.
+has used. A model writes a section only from that section's evidence, and the summary from what the
+sections cite. A judge model checks the text (``judge.py``): sentences without citations are removed
+and counted, and so are unsupported ones if ``citations.strict`` is set; other sentences are shown
+with their verdict. A section without any remaining sentence is empty.
 """
 
 from __future__ import annotations
@@ -20,9 +20,8 @@ from anyio import to_thread
 
 from wellread.ask.deliver.prune_draft import Deliverable, prune
 from wellread.ask.retrieve.ranking import overlap
-from wellread.ask.verify.check_claims import check_claims as check_claims
-from wellread.ask.verify.judge import NO_QUESTION, Opinion, Ruling, apply_opinion, ask_judge
-from wellread.ask.write.drafting import usage_of
+from wellread.ask.verify.check_claims import check_claims
+from wellread.ask.verify.judge import Opinion, Ruling, apply_opinion, ask_judge
 from wellread.ask.write.extract_score import Window, windows_of
 from wellread.ask.write.extracts import Extract, extract_of, nearest_extracts, nearest_sentences
 from wellread.ask.write.parse_draft import parse_draft
@@ -37,9 +36,9 @@ from wellread.research.planning import MIN_SUBJECT_SHARE, subject_stems, topic_o
 from wellread.research.run_state import Pool, RunState, evidence_of
 from wellread.text.parsed import parse
 from wellread.types import Hit
-from wellread.values.answers import EXTRACTIVE, NOBODY, Checked, Claim, Evidence, Usage
+from wellread.values.answers import EXTRACTIVE, NOBODY, Checked, Claim, Evidence
 from wellread.values.question import Analysis
-from wellread.values.reports import Facet, FacetKind, ProgressEvent, StopReason
+from wellread.values.reports import Facet, FacetKind, ProgressEvent
 
 MAX_PASSAGES = 40  # nearest passages considered for a facet
 MAX_EVIDENCE = 8  # evidence passages per written section
@@ -55,7 +54,7 @@ LATER: Mapping[FacetKind, int] = {"bridge": 1, "question": 2}
 MIN_TOPIC_WORDS = 3  # topic words that a central sentence shares with the rest of its part
 LENGTH_OFFSET = 10  # words added to a sentence's length, so that short sentences get no advantage
 LEAST_SENTENCES, MOST_SENTENCES = 2, 8  # sentences per written section
-LEAST_SUMMARY, MOST_SUMMARY = 3, 5
+MAX_SUMMARY_EVIDENCE = 16  # passages that the summary is written from
 NOT_FOUND = "NOT FOUND"
 
 
@@ -72,8 +71,6 @@ class SectionDraft:
         fallback: why the configured model did not write it; empty if it did.
         removed: number of sentences removed as uncited or, with strict settings, unsupported.
         unknown_keys: number of evidence keys invented by the model.
-        withheld: number of sentences and lines that must not be shown.
-        stopped: the run's limit that prevented the model call.
     """
 
     text: str = ""
@@ -83,9 +80,6 @@ class SectionDraft:
     fallback: str = ""
     removed: int = 0
     unknown_keys: int = 0
-    withheld: int = 0
-    usage: Usage = field(default_factory=Usage)
-    stopped: StopReason | None = None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -126,7 +120,7 @@ def sections_of(state: RunState, analysis: Analysis) -> Sections:
     shown: dict[str, tuple[Extract, ...]] = {}
     sure: dict[str, float] = {}
     taken: list[Extract] = []
-    parts = [facet for facet in facets if _is_part(facet)]
+    parts = [facet for facet in facets if facet.passages]
     share = min(
         MAX_WIDE_EXTRACTS,
         MAX_REPORT_EXTRACTS // max(1, sum(facet.kind in WIDE_KINDS for facet in facets)),
@@ -142,15 +136,14 @@ def sections_of(state: RunState, analysis: Analysis) -> Sections:
         room = min(share if wide else MAX_EXTRACTS, MAX_REPORT_EXTRACTS - len(taken))
         if facet in parts or room < 1:
             continue
-        voices, question = (
-            facet.filters.speakers or analysis.voices,
-            _facet_question(analysis, facet),
-        )
+        voices = facet.filters.speakers or analysis.voices
+        question = _facet_question(analysis, facet)
         nearest = nearest_extracts(kb, question, read[facet.id], voices)
-        usable = bool(voices or nearest.near)
-        sure[facet.id] = nearest.confidence if usable else 0.0
-        new = list(_without_repetition(nearest.shown if usable else (), taken, 1 if wide else room))
-        if usable and wide:
+        if not voices and not nearest.near:
+            continue
+        sure[facet.id] = nearest.confidence
+        new = list(_without_repetition(nearest.shown, taken, 1 if wide else room))
+        if wide:
             further = nearest_sentences(kb, question, read[facet.id], voices)
             left, before = room - len(new), [*taken, *new]
             new += _without_repetition(
@@ -177,11 +170,6 @@ def draft_of(extracts: Sequence[Extract]) -> SectionDraft:
     return SectionDraft(extracts=tuple(extracts), checked=checked, by=EXTRACTIVE)
 
 
-def _is_part(facet: Facet) -> bool:
-    """Whether the facet is a part of a document that is summarized as a whole."""
-    return bool(facet.passages) and facet.query == facet.title
-
-
 def _facet_question(analysis: Analysis, facet: Facet) -> str:
     return topic_of(analysis) if facet.query == analysis.searched else facet.query
 
@@ -189,7 +177,7 @@ def _facet_question(analysis: Analysis, facet: Facet) -> str:
 def _relevant_passages(
     kb: KnowledgeBase, analysis: Analysis, facet: Facet, pool: Pool
 ) -> list[str]:
-    if _is_part(facet):
+    if facet.passages:
         return [name for name in pool.hits if facet.id in pool.ranks[name]]
     text, topic = _facet_question(analysis, facet), topic_of(analysis)
     near = pool.nearness(kb, text, facet.id)
@@ -303,7 +291,8 @@ async def write_report(
     """Write every section that has evidence, then the summary, and store them in ``sections``.
 
     If no model could be called, the extracts stay and the draft gives the reason. A section without
-    a supported sentence counts as not found.
+    a supported sentence counts as not found. The summary is written like a section, from what the
+    sections cite.
     """
     for facet in state.facets:
         chosen = [extract.piece for extract in sections.shown.get(facet.id, ())]
@@ -313,28 +302,30 @@ async def write_report(
         # For a speaker's facet, only the words of that speaker are relevant.
         speakers = facet.filters.speakers or analysis.filters.speakers
         filters = replace(analysis.filters, speakers=speakers)
-        section_analysis = replace(analysis, question=facet.query, sides=(), filters=filters)
-        written_draft = await write_section(
-            state, question, facet, section_analysis, list(pieces.values())[:MAX_EVIDENCE]
-        )
-        action = f"{written_draft.by} wrote “{facet.title}”"
-        draft = written_draft
-        if written_draft.by in (EXTRACTIVE, NOBODY):
+        about = replace(analysis, question=facet.query, sides=(), filters=filters)
+        evidence = list(pieces.values())[:MAX_EVIDENCE]
+        draft = await write_section(state, question, facet, about, evidence)
+        action, removed = f"{draft.by} wrote “{facet.title}”", draft.removed
+        if draft.by == NOBODY:
             action = f"extracts were chosen for “{facet.title}”"
-            draft = sections.drafts.get(facet.id, SectionDraft())
-            draft = replace(draft, fallback=written_draft.fallback)
+            extracted = sections.drafts.get(facet.id, SectionDraft())
+            draft = replace(extracted, fallback=draft.fallback)
         sections.drafts[facet.id] = draft
         found = len(draft.checked)
-        text = f"{action}: {found} sentences, {written_draft.removed} removed"
+        text = f"{action}: {found} sentences, {removed} removed"
         yield ProgressEvent(
             round=state.rounds, stage="write", text=text, facet=facet.id, found=found
         )
-    written = [
-        (facet.title, sections.drafts[facet.id].checked)
-        for facet in state.facets
-        if facet.id in sections.drafts and sections.drafts[facet.id].checked
-    ]
-    sections.summary = await write_summary(state, question, written, sections.evidence)
+    cited = {
+        key
+        for draft in sections.drafts.values()
+        for item in draft.checked
+        for key in item.claim.keys
+    }
+    evidence = [piece for piece in sections.evidence if piece.key in cited][:MAX_SUMMARY_EVIDENCE]
+    if evidence:
+        whole = Facet(id="", kind="question", title=question, query=question)
+        sections.summary = await write_section(state, question, whole, analysis, evidence)
 
 
 async def write_section(
@@ -350,8 +341,6 @@ async def write_section(
         question: the question of the whole report.
         analysis: the analysis of the section's topic.
     """
-    if not evidence:
-        return SectionDraft()
     fence = fence_of(question, facet.title, *(piece.text for piece in evidence))
     prompt = Prompt(
         system=template("section_system.md", PACKAGE).render(
@@ -368,112 +357,33 @@ async def write_section(
             topic=_line(facet.title, fence),
         ),
     )
-    reply = await ask_models(state, f"section:{facet.id}", lambda _: prompt)
-    if not reply.text.strip():
-        return SectionDraft(fallback=_fallback_reason(state.kb, reply), stopped=reply.stopped)
     guard = Guard(prompt.system, fence, [question, facet.title, *source_texts(evidence)])
     about = replace(analysis, question=f"{question}\n{facet.title}")
-    return await _deliverable_draft(state, reply, guard, about, evidence)
-
-
-async def write_summary(
-    state: RunState,
-    question: str,
-    sections: Sequence[tuple[str, Sequence[Checked]]],
-    evidence: Sequence[Evidence],
-) -> SectionDraft:
-    """Write a summary of three to five sentences from the sentences of the sections.
-
-    It is empty, with the reason, if no model wrote it or too few sentences are supported.
-
-    Args:
-        sections: titles with their supported sentences.
-        evidence: of the whole report; sentences are checked against what the sections cite.
-    """
-    items = [item for _, checked in sections for item in checked]
-    if not items:
-        return SectionDraft()
-    fence = fence_of(question, *(item.claim.text for item in items))
-    prompt = _summary_prompt(question, sections, fence)
-    reply = await ask_models(state, "summary", lambda _: prompt)
+    reply = await ask_models(state, lambda _: prompt)
     if not reply.text.strip():
-        return SectionDraft(fallback=_fallback_reason(state.kb, reply), stopped=reply.stopped)
-    cited = {key for item in items for key in item.claim.keys}
-    pieces = [piece for piece in evidence if piece.key in cited]
-    free = [question, *(title for title, _ in sections), *source_texts(pieces)]
-    guard = Guard(prompt.system, fence, [*free, *(item.claim.text for item in items)])
-    draft = await _deliverable_draft(
-        state, reply, guard, replace(NO_QUESTION, question=question), pieces
-    )
-    if len(draft.checked) >= min(LEAST_SUMMARY, len(items)):
-        text, kept = prune(draft.text, draft.checked, draft.checked[:MOST_SUMMARY])
-        return replace(draft, text=text, checked=tuple(kept))
-    written = len(draft.checked) + draft.removed
-    reason = f"only {len(draft.checked)} of {written} sentences of {reply.by} were supported"
-    fallback = "; ".join([*reply.reasons, reason])
-    return replace(draft, text="", checked=(), by=NOBODY, fallback=fallback)
-
-
-def _summary_prompt(
-    question: str, sections: Sequence[tuple[str, Sequence[Checked]]], fence: str
-) -> Prompt:
-    shown = [
-        {
-            "title": _line(title, fence),
-            "sentences": [
-                f"{_line(item.claim.text, fence)} {''.join(f'[{key}]' for key in item.claim.keys)}"
-                for item in checked
-            ],
-        }
-        for title, checked in sections
-        if checked
-    ]
-    return Prompt(
-        system=template("summary_system.md", PACKAGE).render(
-            fence=fence, least=LEAST_SUMMARY, most=MOST_SUMMARY
-        ),
-        user=template("summary_user.md", PACKAGE).render(
-            fence=fence, sections=shown, question=_line(question, fence)
-        ),
+        return SectionDraft(fallback=_fallback_reason(state.kb, reply))
+    draft = parse_draft(reply.text, {piece.key for piece in evidence}, guard, evidence=evidence)
+    result = SectionDraft(by=reply.by, fallback=reply.reason, unknown_keys=draft.unknown_keys)
+    if draft.text.strip(" .*_").upper() == NOT_FOUND:
+        return result
+    checked = await to_thread.run_sync(check_claims, draft.claims, evidence, analysis.voices)
+    ruling = await _judge(state, about, evidence, checked, reply.by)
+    strict, voices = state.kb.settings.citations.strict, bool(analysis.voices)
+    shown = Deliverable(strict=strict, required=True, voices=voices)
+    fit = [item for item in ruling.checked if shown.holds(item)]
+    text, kept = prune(draft.text, ruling.checked, fit)
+    stated = tuple(item for item in kept if not item.verdict.states_nothing)
+    return replace(
+        result,
+        text=text if stated else "",
+        checked=stated,
+        removed=len(checked) - len(kept),
+        fallback="; ".join(filter(None, (result.fallback, ruling.failure))),
     )
 
 
 def _line(text: str, fence: str) -> str:
     return " ".join(fenced(text, fence).split())
-
-
-async def _deliverable_draft(
-    state: RunState,
-    reply: ModelReply,
-    guard: Guard,
-    analysis: Analysis,
-    evidence: Sequence[Evidence],
-) -> SectionDraft:
-    """The deliverable part of a reply, after the judge has checked it."""
-    draft = parse_draft(reply.text, {piece.key for piece in evidence}, guard, evidence=evidence)
-    result = SectionDraft(
-        by=reply.by,
-        fallback=reply.told,
-        unknown_keys=draft.unknown_keys,
-        withheld=draft.withheld,
-        usage=usage_of(reply.usage),
-    )
-    if draft.text.strip(" .*_").upper() == NOT_FOUND:
-        return result
-    checked = await to_thread.run_sync(check_claims, draft.claims, evidence, analysis.voices)
-    ruling = await _judge(state, analysis, evidence, checked, reply.by)
-    strict, voices = state.kb.settings.citations.strict, bool(analysis.voices)
-    shown = Deliverable(strict=strict, required=True, voices=voices)
-    fit = [item for item in ruling.checked if shown.holds(item)]
-    text, kept = prune(draft.text, ruling.checked, fit)
-    stated = [item for item in kept if not item.verdict.states_nothing]
-    result = replace(
-        result,
-        removed=len(checked) - len(kept),
-        fallback="; ".join(filter(None, (result.fallback, ruling.failure))),
-        usage=result.usage + ruling.usage,
-    )
-    return replace(result, text=text, checked=tuple(stated)) if stated else result
 
 
 async def _judge(
@@ -483,15 +393,16 @@ async def _judge(
     checked: Sequence[Checked],
     by: str,
 ) -> Ruling:
-    """The sentences with the judge's verdicts; the model call is journaled."""
+    """The sentences with the judge's verdicts; its reply is journaled."""
 
     async def ask() -> Any:
         return to_plain(await ask_judge(state.kb, analysis, evidence, checked, by=by))
 
     if state.stop():
         return Ruling(checked=checked)
-    key = tagged_hash("judge", *(item.claim.text for item in checked))
-    opinion = from_plain(Opinion, await state.once(f"judge:{key}", ask))
+    texts = [piece.text for piece in evidence]
+    key = tagged_hash("judge", *(item.claim.text for item in checked), *texts)
+    opinion = from_plain(Opinion, await state.once(key, ask))
     if opinion.by or opinion.usage.cost:
         state.spend(opinion.usage)
     return apply_opinion(opinion, analysis, evidence, checked)
@@ -500,9 +411,9 @@ async def _judge(
 def _fallback_reason(kb: KnowledgeBase, reply: ModelReply) -> str:
     if "model" not in kb.models.names():
         return ""
-    reasons = list(reply.reasons)
-    if reply.stopped:
+    reasons = [reply.reason]
+    if reply.stopped and not reply.by:
         reasons.append(f"no model was asked: {reply.stopped.replace('_', ' ')}")
     elif reply.by:
         reasons.append(f"{reply.by} gave an empty reply")
-    return "; ".join(reasons)
+    return "; ".join(filter(None, reasons))

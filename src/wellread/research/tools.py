@@ -9,14 +9,12 @@ requested speakers are removed, so that no argument can widen the search.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, time
 from inspect import Parameter, signature
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, create_model
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from wellread.codec import storable
 from wellread.errors import RequestError
@@ -26,35 +24,21 @@ from wellread.library.recordings import recordings, transcript
 from wellread.library.searches import Result, around, find, newest
 from wellread.library.timelines import Window, timeline
 from wellread.models.base import Tool, ToolCall
-from wellread.research.run_state import hits_from_plain
-from wellread.text.periods import expressions_of
+from wellread.research.run_state import live_hits
+from wellread.text.periods import seconds_of, window_of
 from wellread.types import DocumentFacts, Filters, Hit
 
 MAX_RESULTS = 12
 MAX_REASON_CHARS = 300
-_CLOCK = re.compile(r"(?:(?:(\d{1,2}):)?(\d{1,3}):)?(\d{1,6})(?:\.\d+)?")
+_DAY_HINT = "write 2025, 2025-10 or 2025-10-14"
 _FACET = "id of the facet that the call is for, or a short name for a new one"
 
 
-def _a_time(text: str) -> str:
-    if text and _period_of(text) is None:
-        raise ValueError("not a date; write 2025, 2025-10 or 2025-10-14")
-    return text
-
-
-def _a_place(text: str) -> str:
-    if text and _CLOCK.fullmatch(text) is None:
-        raise ValueError("not a time in a recording; write seconds, MM:SS or H:MM:SS")
-    return text
-
-
-_DAY = "2025, 2025-10 or 2025-10-14; inclusive"
-_CLOCK_TIME = "seconds, MM:SS or H:MM:SS"
 Name = Annotated[str, Field(min_length=1, max_length=300)]
 Query = Annotated[str, Field(min_length=1, max_length=400)]
 Words = Annotated[str, Field(max_length=400)]
-Day = Annotated[str, Field(max_length=40, description=_DAY), AfterValidator(_a_time)]
-Moment = Annotated[str, Field(max_length=20, description=_CLOCK_TIME), AfterValidator(_a_place)]
+Day = Annotated[str, Field(max_length=40, description="2025, 2025-10 or 2025-10-14; inclusive")]
+Moment = Annotated[str, Field(max_length=20, description="seconds, MM:SS or H:MM:SS")]
 Count = Annotated[int, Field(ge=1, le=MAX_RESULTS)]
 Speaker = Annotated[str, Field(max_length=300)]
 Few = Annotated[int, Field(ge=0, le=5)]
@@ -71,11 +55,7 @@ class Arguments(BaseModel):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestedCall:
-    """A tool call as requested by a model; ``line`` is its full text.
-
-    Attributes:
-        wrong: why it cannot be parsed; empty if it can.
-    """
+    """A tool call as requested by a model: its full text, and why it cannot be parsed, if so."""
 
     name: str
     line: str
@@ -126,28 +106,6 @@ def read_arguments(requested: RequestedCall) -> Arguments:
         raise ValueError("; ".join(messages)[:MAX_REASON_CHARS]) from error
 
 
-def _moments(start: str, end: str) -> tuple[datetime | None, datetime | None]:
-    first, last = _period_of(start), _period_of(end)
-    return (
-        datetime.combine(first[0], time.min, UTC) if first else None,
-        datetime.combine(last[1], time.max, UTC) if last else None,
-    )
-
-
-def _seconds(place: str) -> float | None:
-    clock = _CLOCK.fullmatch(place)
-    if clock is None:
-        return None
-    return int(clock[1] or 0) * 3600 + int(clock[2] or 0) * 60 + int(clock[3])
-
-
-def _period_of(text: str) -> tuple[date, date] | None:
-    for expression in expressions_of(text, datetime.now(UTC).date()):
-        if (expression.start, expression.end) == (0, len(text)):
-            return expression.period.first, expression.period.last
-    return None
-
-
 # --- results of the tools ------------------------------------------------------------------------
 
 MAX_ITEMS = 12  # per call
@@ -159,12 +117,7 @@ MAX_RELATIONS = 30
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
-    """One result of a call: a document, with a passage if there is one.
-
-    Attributes:
-        text: the text to show.
-        place: the locator's label.
-    """
+    """One result of a call: a document, with a passage and its place if there is one."""
 
     document: DocumentFacts
     text: str
@@ -221,25 +174,25 @@ class Toolbox:
 
     def search(self, query: Query, limit: Count = 6) -> Outcome:
         """Search all of the material for passages about something."""
-        return _result_items(find(self._kb, query, self._filters, limit=limit).results)
+        return self._search(query, self._filters, limit)
 
     def search_document(self, document: Name, query: Query, limit: Count = 6) -> Outcome:
         """Search inside one document, named by its key (d3), id or title."""
         limits = replace(self._filters, document_ids=(self._document(document).id,))
-        return _result_items(find(self._kb, query, limits, limit=limit).results)
+        return self._search(query, limits, limit)
 
     def search_speaker(self, name: Name, query: Words = "", limit: Count = 6) -> Outcome:
         """What one person says in transcripts: about the query, or the newest without a query."""
         called = Filters(collections=self._filters.collections, speakers=(name,))
         names = known_values(self._kb, called).speakers
         limits = replace(self._filters, speakers=self._speakers(names, name))
-        return self._ranked(query, limits, limit)
+        return self._search(query, limits, limit)
 
     def search_dates(
         self, start: Day = "", end: Day = "", query: Words = "", limit: Count = 6
     ) -> Outcome:
         """What was published from one day to another: about the query, or the newest."""
-        since, until = _moments(start, end)
+        since, until = window_of(start, end, hint=_DAY_HINT)
         if since is None and until is None:
             raise RequestError("give a start or an end")
         own = self._filters
@@ -248,7 +201,7 @@ class Toolbox:
         if since and until and since > until:
             raise RequestError("these dates are outside the limits of the question")
         limits = replace(own, published_from=since, published_to=until)
-        return self._ranked(query, limits, limit)
+        return self._search(query, limits, limit)
 
     def look_up_entity(self, name: Name) -> Outcome:
         """Facts about a person, organisation, place or thing: relations and mentions."""
@@ -277,7 +230,7 @@ class Toolbox:
         first = [passage.id for passage in openings.values()]
         items = [
             Item(document=hit.document, text=hit.passage.text, hit=hit)
-            for hit in self._hits([*first, *covering])
+            for hit in live_hits(self._kb, [*first, *covering])
         ]
         return Outcome(items=tuple(items), notes=tuple(notes))
 
@@ -291,12 +244,13 @@ class Toolbox:
             document_facts.id,
             collections=self._filters.collections,
             speaker=speaker,
-            since=_seconds(start),
-            until=_seconds(end),
+            since=seconds_of(start) if start else None,
+            until=seconds_of(end) if end else None,
         )
         own = {name.casefold() for name in self._filters.speakers}
         turns = [one for one in result.turns if not own or one.speaker.casefold() in own]
-        hits = {hit.passage.id: hit for hit in self._hits([one.passage_id for one in turns])}
+        found = live_hits(self._kb, [turn.passage_id for turn in turns])
+        hits = {hit.passage.id: hit for hit in found}
         items = [
             Item(
                 document=document_facts,
@@ -312,7 +266,7 @@ class Toolbox:
     def read_around(self, passage: Name, before: Few = 2, after: Few = 2) -> Outcome:
         """The passages before and after one that was shown, named by its key (p7)."""
         near = around(self._kb, passage, before, after, self._filters.collections)
-        return _result_items(near.results)
+        return _items_of(near.results)
 
     def list_recordings(
         self,
@@ -333,10 +287,11 @@ class Toolbox:
         self, name: Name, start: Day = "", end: Day = "", limit: Count = MAX_RESULTS
     ) -> Outcome:
         """How a topic, an entity or a story developed over time."""
-        since, until = _moments(start, end)
+        since, until = window_of(start, end, hint=_DAY_HINT)
         window = Window(since=since, until=until, limit=limit)
         result = timeline(self._kb, name, window, collections=self._filters.collections)
-        hits = {hit.passage.id: hit for hit in self._hits(one.passage_id for one in result.entries)}
+        found = live_hits(self._kb, [entry.passage_id for entry in result.entries])
+        hits = {hit.passage.id: hit for hit in found}
         items = [
             Item(
                 document=one.document,
@@ -351,11 +306,11 @@ class Toolbox:
 
     # --- what they share ---
 
-    def _ranked(self, query: str, limits: Filters, limit: int) -> Outcome:
+    def _search(self, query: str, limits: Filters, limit: int) -> Outcome:
         """A search, or the newest results if there is no query."""
         if query:
-            return _result_items(find(self._kb, query, limits, limit=limit).results)
-        return _result_items(newest(self._kb, limits, limit=limit).results)
+            return _items_of(find(self._kb, query, limits, limit=limit).results)
+        return _items_of(newest(self._kb, limits, limit=limit).results)
 
     def _document(self, name: str, *, media: bool = False) -> DocumentFacts:
         facts = named_document(self._kb, name, self._filters.collections, media=media).facts
@@ -369,11 +324,6 @@ class Toolbox:
         if not allowed:
             raise RequestError(f"{asked!r} is outside the limits of the question")
         return allowed
-
-    def _hits(self, ids: Iterable[str]) -> list[Hit]:
-        """The live passages with these ids, in that order."""
-        unique_ids = dict.fromkeys(filter(None, ids))
-        return hits_from_plain(self._kb, [(name, "", 0.0, None) for name in unique_ids])
 
     def _inside(self, document_ids: Iterable[str]) -> set[str]:
         """The ids of documents that meet the question's filters."""
@@ -407,7 +357,7 @@ class Toolbox:
         return replace(outcome, items=tuple(items), more=outcome.more + len(inside) - len(items))
 
 
-def _result_items(results: Sequence[Result]) -> Outcome:
+def _items_of(results: Sequence[Result]) -> Outcome:
     return Outcome(
         items=tuple(
             Item(document=one.hit.document, text=one.text, place=one.locator.label, hit=one.hit)

@@ -14,7 +14,6 @@ FacetKind = Literal[
     "entity",
     "period",
     "speaker",
-    "term",
     "section",
     "bridge",
     "model",
@@ -96,16 +95,10 @@ class ResearchPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResearchRequest:
-    """A question to research.
-
-    Attributes:
-        limits: the limits of the run.
-        facets: facets of an edited plan; None uses those of the first search.
-    """
+    """A question to research, and the limits of the run."""
 
     question: Question
     limits: Limits = Limits()
-    facets: tuple[Facet, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -144,7 +144,7 @@ async def test_only_the_collections_served_are_asked(kb: KnowledgeBase, mode: st
 def report_of(given: Answer) -> Report:
     facets = (
         Facet(id="f1", kind="question", title="Cost", query="cost"),
-        Facet(id="f2", kind="term", title="Crew", query="crew"),
+        Facet(id="f2", kind="section", title="Crew", query="crew"),
     )
     plan = ResearchPlan(question=given.question, facets=facets, searches=8, seconds=3.0)
     whole = Span(start=0, end=len(given.text))

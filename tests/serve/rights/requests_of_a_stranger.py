@@ -97,7 +97,7 @@ EXAMPLES: dict[str, list[Example]] = {
     "POST /api/answers/{answer_id}/verify": post("/api/answers/{f_answer}/verify")
     + post("/api/answers/{o_answer}/verify"),
     "GET /api/answers/{answer_id}/export": get("/api/answers/{f_answer}/export")
-    + get("/api/answers/{o_answer}/export", {"format": "bibtex"}, {}),
+    + get("/api/answers/{o_answer}/export"),
     "GET /api/sessions": get("/api/sessions", {}, {"query": "plinkerby"}),
     "GET /api/sessions/{session_id}": get("/api/sessions/{f_session}")
     + get("/api/sessions/{o_session}"),

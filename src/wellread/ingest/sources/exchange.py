@@ -20,7 +20,6 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from functools import cached_property, partial
 from importlib.metadata import version
 from typing import Any
@@ -241,7 +240,6 @@ class _Host:
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     free_at: float = 0.0
-    closed_until: datetime | None = None
 
 
 class Exchange:
@@ -293,10 +291,6 @@ class Exchange:
                 raise FetchError(uri, self._too_slow(error, deadline)) from error
             except (httpcore.ProtocolError, httpcore.NetworkError, httpcore.ProxyError) as error:
                 raise FetchError(uri, _failure_reason(error)) from error
-
-    def close_until(self, address: httpx.URL, moment: datetime) -> None:
-        """Refuse requests to the host until ``moment``."""
-        self._host(address).closed_until = moment
 
     def _ask(
         self,
@@ -369,10 +363,6 @@ class Exchange:
     def _turn(self, address: httpx.URL, interval: float) -> Iterator[None]:
         host = self._host(address)
         with host.lock:
-            closed = host.closed_until
-            if closed and closed > datetime.now(UTC):
-                reason = pause_reason(address.host, closed)
-                raise FetchError(str(address), reason)
             pause = host.free_at - time.monotonic()
             if pause > 0:
                 self._wait(pause)
@@ -389,11 +379,6 @@ class Exchange:
             limit = f"{settings.connect_timeout:g} seconds"
             return f"cannot be reached within {limit}"
         return f"the server sent nothing for {settings.read_timeout:g} seconds"
-
-
-def pause_reason(host: str, until: datetime) -> str:
-    """Return the reason why no request is sent to a host for now."""
-    return f"{host} accepts no further requests until {until:%Y-%m-%d %H:%M:%S} UTC"
 
 
 def _failure_reason(error: Exception) -> str:

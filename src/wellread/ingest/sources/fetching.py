@@ -16,8 +16,6 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
-from email.utils import parsedate_to_datetime
 from functools import lru_cache, partial
 from http import HTTPStatus
 from pathlib import PurePosixPath
@@ -31,11 +29,10 @@ from wellread.errors import SourceError
 from wellread.identity import facts_of, tagged_hash, version_of
 from wellread.ingest.loaders.kind_table import EXTENSIONS, TYPES
 from wellread.ingest.sources.addresses import FetchError, parse_address
-from wellread.ingest.sources.exchange import AGENT, Answer, Exchange, pause_reason
+from wellread.ingest.sources.exchange import AGENT, Answer, Exchange
 from wellread.types import Document
 
 ROBOTS_SECONDS = 3_600.0  # seconds for which a robots.txt is cached
-DEFAULT_PAUSE = timedelta(minutes=5)  # after "too many requests" without Retry-After
 
 _REDIRECTS = (301, 302, 303, 307, 308)
 
@@ -113,10 +110,7 @@ class Fetcher:
 
     def _ask(self, address: httpx.URL, headers: dict[str, str], delay: float) -> Answer:
         most, accept = self.settings.max_bytes, partial(_refuse_media, address)
-        answer = self._exchange.get(address, headers, limit=most, delay=delay, accept=accept)
-        if answer.status in (429, 503):
-            self._raise_if_paused(address, answer)
-        return answer
+        return self._exchange.get(address, headers, limit=most, delay=delay, accept=accept)
 
     def _redirect_target(self, address: httpx.URL, location: str, seen: set[str]) -> httpx.URL:
         following = parse_address(location, self.settings, base=address)
@@ -127,17 +121,6 @@ class Fetcher:
             raise FetchError(str(address), f"more than {most} redirects")
         seen.add(str(following))
         return following
-
-    def _raise_if_paused(self, address: httpx.URL, answer: Answer) -> None:
-        """Raise if the server asks for a pause, and pause requests to the host."""
-        now = datetime.now(UTC)
-        until = retry_at(answer.headers.get("retry-after", ""), now)
-        if until is None and answer.status == 503:
-            return  # only this page may be unavailable, not the whole host
-        until = until or now + DEFAULT_PAUSE
-        self._exchange.close_until(address, until)
-        reason = f"{pause_reason(address.host, until)} ({_phrase(answer.status)})"
-        raise FetchError(str(address), reason, status=answer.status)
 
     def _robots_delay(self, address: httpx.URL) -> float:
         """Return the delay that robots.txt asks for; raise if it does not allow ``address``."""
@@ -226,7 +209,6 @@ def _phrase(status: int) -> str:
         return str(status)
 
 
-MAX_WAIT = timedelta(days=7)
 MAX_NAME = 120
 MAX_TAG = 500
 
@@ -302,23 +284,6 @@ def tag(value: str) -> str:
     """Return an ETag or a date if it can be sent back; otherwise empty."""
     fits = len(value) <= MAX_TAG and value.isascii() and value.isprintable()
     return value.strip() if fits else ""
-
-
-def retry_at(value: str, now: datetime) -> datetime | None:
-    """Return the moment that a Retry-After (seconds or a date) names, at most a week away."""
-    value = value.strip()
-    if re.fullmatch(r"\d{1,10}", value):
-        return now + min(timedelta(seconds=int(value)), MAX_WAIT)
-    moment = _date(value)
-    return min(max(moment, now), now + MAX_WAIT) if moment else None
-
-
-def _date(value: str) -> datetime | None:
-    try:
-        moment = parsedate_to_datetime(value)
-        return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    except (ValueError, TypeError, IndexError, OverflowError):
-        return None
 
 
 MAX_ROBOTS_BYTES = 512_000  # the RFC requires at least 500 KiB

@@ -112,7 +112,6 @@ async def create(kb: Kb, tasks: Tasks, asked: ResearchAsked) -> RunBody | Respon
     )
     request = ResearchRequest(question=question, limits=_limits(kb, asked.limits))
     plan = await plan_research(kb, request)
-    request = replace(request, facets=plan.facets)
     run_id = await begin(kb, request, plan)
     if asked.plan_only:
         return JSONResponse(json_of(await in_thread(_body, kb, run_id)), status_code=201)
@@ -142,7 +141,7 @@ def show(kb: Kb, run_id: str) -> RunBody:
 async def start(kb: Kb, tasks: Tasks, run_id: str) -> RunBody:
     """Start a planned run, or resume one that failed or whose process has ended.
 
-    A planned run follows the plan that was shown; finished work is not repeated.
+    A planned run follows the plan that was shown; no model is asked the same twice.
     """
     run = await in_thread(_run, kb, run_id)
     state = await in_thread(state_of, kb, run)

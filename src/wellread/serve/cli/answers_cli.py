@@ -10,7 +10,6 @@ from rich.console import Console
 from typer.core import TyperGroup
 
 from wellread.ask.retrieve.past_questions import Comparison
-from wellread.config import Style
 from wellread.errors import RequestError, UnknownNameError
 from wellread.ingest.remove import remove_conversation
 from wellread.kb import KnowledgeBase
@@ -21,7 +20,7 @@ from wellread.learning.feedback_giving import (
     import_feedback,
     require_feedback,
 )
-from wellread.library.answer_export import Export, Format, render_export
+from wellread.library.answer_export import answer_markdown
 from wellread.library.recheck import Rechecked, named_answer, verify_again
 from wellread.serve.cli.answer_printing import print_answer
 from wellread.serve.cli.options import Limit, Topics
@@ -153,23 +152,12 @@ def _full_id(kb: KnowledgeBase, prefix: str) -> str:
 
 
 @answers.command("export")
-def export_answer(
-    context: typer.Context,
-    answer_id: AnswerId,
-    form: Annotated[Format, typer.Option("--format", help="The output format.")] = "markdown",
-    style: Annotated[
-        Style | None, typer.Option(help="Citation style in Markdown. [default: the setting]")
-    ] = None,
-    verdicts: Annotated[
-        bool, typer.Option("--verdicts", help="Add a footnote with the verdict of each sentence.")
-    ] = False,
-) -> None:
-    """Write an answer as Markdown, or its sources as CSL-JSON or BibTeX, to standard output."""
+def export_answer(context: typer.Context, answer_id: AnswerId) -> None:
+    """Write an answer as Markdown, with the verdict of each sentence, to standard output."""
     terminal = terminal_of(context)
-    options = Export(form=form, style=style, verdicts=verdicts)
     with terminal.open() as kb:
-        text = render_export(kb, *named_answer(kb, answer_id, kb.asker.owner), options)
-    terminal.show({"format": form, "text": text}, lambda *_: typer.echo(text, nl=False))
+        text = answer_markdown(kb, *named_answer(kb, answer_id, kb.asker.owner))
+    terminal.show({"text": text}, lambda *_: typer.echo(text, nl=False))
 
 
 @answers.command("remove")

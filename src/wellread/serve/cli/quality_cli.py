@@ -48,7 +48,7 @@ from wellread.store.schema.stored_values import GapStatus
 from wellread.types import Filters
 
 app = typer.Typer(rich_markup_mode=None)
-GAPS = "cluster=id status asked questions missing=name for_example=example:line"
+GAPS = "cluster=id status asked questions about=name for_example=example:line"
 GAP = "id status question kind:words asked reason asked_again=tried answered_since=closed_by:id"
 REASKED = "question answer=answer_id:id why"
 OFTEN = "asked unanswered question"
@@ -142,7 +142,7 @@ def _show_cluster(terminal: Terminal, name: str, mark: GapStatus | None, *, sugg
 
 
 def _print_cluster(console: Console, body: GapClusterDetailBody) -> None:
-    print_facts(console, body, "cluster=id status name The_material_lacks=missing")
+    print_facts(console, body, "cluster=id status name")
     print_rows(console, body.cluster.gaps, GAP, "Questions")
 
 

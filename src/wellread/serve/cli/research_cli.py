@@ -152,7 +152,6 @@ class ResearchFace:
             if not typer.confirm("Run this plan?", default=True, err=True):
                 self.terminal.err.print("Plan refused; nothing was searched.")
                 raise typer.Exit(EXIT_REFUSED)
-        request = replace(request, facets=plan.facets)
         self.follow(anyio.run(begin, self.kb, request, plan), request)
 
     def show(self, run: ResearchRun) -> None:
@@ -173,7 +172,7 @@ class ResearchFace:
         self.terminal.say({"id": run.id, "state": state}, message)
 
     def follow(self, run_id: str, request: ResearchRequest) -> None:
-        """Work on a run and print its report; completed steps are not repeated."""
+        """Work on a run and print its report; no model is asked the same twice."""
         self._tell("begun", {"id": run_id})
         try:
             report = anyio.run(self._reported, run_id, request)

@@ -22,7 +22,6 @@ from wellread.learning.gap_clusters import (
     clusters_of,
     find_cluster,
     suggest_entry,
-    with_missing,
 )
 from wellread.learning.question_patterns import (
     Count,
@@ -58,7 +57,7 @@ FACES.show(
 )
 FACES.show(
     GapCluster,
-    """id name status asked questions open closed kinds missing terms collections=scope
+    """id name status asked questions open closed kinds terms collections=scope
     latest_at=latest example""",
     questions=(int, lambda cluster: len(cluster.gaps)),
     open=(int, lambda cluster: sum(gap.status == "open" for gap in cluster.gaps)),
@@ -132,7 +131,7 @@ def gaps(
     by_status = Counter(gap.status for gap in all_gaps)
     page = matching[offset : offset + limit]
     return GapsBody(
-        clusters=tuple(with_missing(kb, cluster) for cluster in page),
+        clusters=tuple(page),
         total=len(matching),
         counts={name: by_status[name] for name in ("open", "planned", "closed")},
     )

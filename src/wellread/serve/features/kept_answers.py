@@ -8,7 +8,6 @@ from typing import Annotated
 from fastapi import Query, Response
 from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr, StringConstraints
 
-from wellread.config import Style
 from wellread.errors import RequestError, UnknownNameError
 from wellread.ingest.remove import remove_conversation
 from wellread.kb import KnowledgeBase
@@ -18,7 +17,7 @@ from wellread.learning.feedback_giving import (
     give_feedback,
     require_feedback,
 )
-from wellread.library.answer_export import ENDINGS, MEDIA_TYPES, Export, Format, render_export
+from wellread.library.answer_export import answer_markdown
 from wellread.library.recheck import (
     NEWEST,
     CitationCheck,
@@ -169,20 +168,13 @@ def verify(kb: Kb, answer_id: str) -> Rechecked:
 
 
 @router.get("/api/answers/{answer_id}/export", response_class=Response)
-def export(
-    kb: Kb,
-    answer_id: str,
-    format: Format = "markdown",
-    style: Annotated[Style | None, Query(description="of citations (Markdown)")] = None,
-    verdicts: Annotated[bool, Query(description="a footnote for each sentence")] = False,
-) -> Response:
-    """Export an answer as Markdown, or its sources as CSL-JSON or BibTeX."""
+def export(kb: Kb, answer_id: str) -> Response:
+    """Write an answer as Markdown, with a footnote for the verdict of each sentence."""
     stored, answer = _answer_named(kb, answer_id)
-    name = f"{stored.id}.{ENDINGS[format]}"
     return Response(
-        render_export(kb, stored, answer, Export(form=format, style=style, verdicts=verdicts)),
-        media_type=MEDIA_TYPES[format],
-        headers={"Content-Disposition": f'attachment; filename="{name}"'},
+        answer_markdown(kb, stored, answer),
+        media_type="text/markdown; charset=utf-8",
+        headers={"Content-Disposition": f'attachment; filename="{stored.id}.md"'},
     )
 
 

@@ -167,16 +167,23 @@ class ResearchRuns(CataloguePart):
         rows = self._rows(select(research_steps.c.key, research_steps.c.result).where(*is_step))
         return {row.key: row.result for row in rows}
 
-    def done(
-        self, run_id: str, key: str, result: Plain, *, seconds: float, read: Iterable[str] = ()
-    ) -> None:
-        """Store a step's result, the run's working time, and the documents that the step read."""
+    def done(self, run_id: str, key: str, result: Plain, *, seconds: float) -> None:
+        """Store a step's result and the run's working time."""
         is_run = research_runs.c.id == run_id
         with self._database.write() as connection:
             connection.execute(update(research_runs).where(is_run).values(seconds=seconds))
             step = {"run_id": run_id, "key": key, "result": result}
             connection.execute(insert(research_steps), step)
-            _record_reads(connection, run_id, read)
+
+    def note_read(self, run_id: str, document_ids: Iterable[str]) -> None:
+        """Note the documents that the run read, with which it is removed."""
+        reads = research_reads.c
+        of_run = select(reads.document_id).where(reads.run_id == run_id)
+        with self._database.write() as connection:
+            new = set(document_ids).difference(connection.execute(of_run).scalars())
+            if new:
+                rows = [{"run_id": run_id, "document_id": name} for name in sorted(new)]
+                connection.execute(insert(research_reads), rows)
 
     # --- events ---
 
@@ -231,14 +238,6 @@ def delete_runs_reading(connection: Connection, document_ids: Iterable[str]) -> 
     for ids in chunks(sorted(document_ids)):
         statement = select(reads.run_id).where(reads.document_id.in_(ids))
         connection.execute(delete(research_runs).where(research_runs.c.id.in_(statement)))
-
-
-def _record_reads(connection: Connection, run_id: str, document_ids: Iterable[str]) -> None:
-    reads = research_reads.c
-    stored = connection.execute(select(reads.document_id).where(reads.run_id == run_id)).scalars()
-    rows = [{"run_id": run_id, "document_id": new} for new in set(document_ids).difference(stored)]
-    if rows:
-        connection.execute(insert(research_reads), rows)
 
 
 def _run_of(row: Any) -> ResearchRun:
