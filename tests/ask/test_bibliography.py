@@ -1,4 +1,4 @@
-"""Answers written out as Markdown with sources and verdicts."""
+"""Answers written out: Markdown with a bibliography, CSL-JSON; BibTeX read back."""
 
 from __future__ import annotations
 
@@ -6,16 +6,22 @@ import json
 import re
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from hypothesis import given as examples
+from hypothesis import strategies as st
 
 from wellread.ask.answer import answer, final
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.library.answer_export import answer_markdown
+from wellread.library.answer_export import Format, export_answer
 from wellread.library.recheck import stored_answer
+from wellread.library.works import Work, bibtex, csl_json, works_of
 from wellread.testing.embedding import ReadableEmbedder
+from wellread.types import DocumentFacts
 from wellread.values.answers import Question
 
 NEWS = (
@@ -34,6 +40,9 @@ NEWS = (
     },
 )
 LENIENT: dict[str, dict[str, object]] = {"qa": {"confidence_threshold": 0.05}}
+# What BibTeX reads of an entry: its kind, key, and fields.
+_ENTRY = re.compile(r"@(\w+)\{([a-z0-9-]+),\n((?:  \w+ = .*,\n)*)\}\n")
+_FIELD = re.compile(r"  (\w+) = (?:\{(.*)\}|([a-z]{3})),\n")
 
 
 @pytest.fixture(scope="module")
@@ -54,9 +63,9 @@ def kb(prepared: Path, tmp_path: Path) -> Iterator[KnowledgeBase]:
         yield made
 
 
-async def written(kb: KnowledgeBase, text: str) -> str:
+async def written(kb: KnowledgeBase, text: str, form: Format = "markdown") -> str:
     given = await final(answer(kb, Question(text=text)))
-    return answer_markdown(kb, *stored_answer(kb, given.id, ""))
+    return export_answer(kb, *stored_answer(kb, given.id, ""), form)
 
 
 async def test_markdown_links_each_citation_and_lists_the_sources(kb: KnowledgeBase) -> None:
@@ -87,7 +96,99 @@ async def test_what_was_removed_is_not_written_out(kb: KnowledgeBase) -> None:
     given = await final(answer(kb, Question(text="When was the pier painted?")))
     kb.catalogue.remove_sources("town", list(kb.catalogue.sources("town")))
     stored, whole = stored_answer(kb, given.id, "")
-    text = answer_markdown(kb, stored, whole)
+    text = export_answer(kb, stored, whole, "markdown")
     assert "> **Stale.**" in text
     assert "painted <" not in text
     assert "herald.example" not in text
+    assert export_answer(kb, stored, whole, "bibtex") == ""
+    assert json.loads(export_answer(kb, stored, whole, "csl-json")) == []
+
+
+async def test_sources_are_csl_json(kb: KnowledgeBase) -> None:
+    text = await written(kb, "What was the ferry Osprey bought for?", "csl-json")
+    first = json.loads(text)[0]
+    assert first["id"] == "marrane2026ferry"
+    assert first["type"] == "article-newspaper"
+    assert first["title"] == "Ferry *Osprey* [new]"
+    assert first["author"] == [{"literal": "Ilse Marrane"}]
+    assert first["issued"] == {"date-parts": [[2026, 1, 5]]}
+    assert first["note"] == "[1] line 1: quoted"
+
+
+async def test_sources_are_bibtex(kb: KnowledgeBase) -> None:
+    text = await written(kb, "What was the ferry Osprey bought for?", "bibtex")
+    entries = read_back(text)
+    assert entries["marrane2026ferry"]["title"] == "{Ferry *Osprey* [new]}"
+    assert entries["marrane2026ferry"]["url"] == "https://herald.example/a%20(1)"
+    assert entries["marrane2026ferry"]["note"] == "jsonl; [1] line 1: quoted"
+    assert (entries["marrane2026ferry"]["year"], entries["marrane2026ferry"]["month"]) == (
+        "2026",
+        "jan",
+    )
+
+
+async def test_two_works_never_share_a_key(kb: KnowledgeBase, tmp_path: Path) -> None:
+    more = {**NEWS[0], "url": "https://herald.example/c", "title": "Ferry Osprey sold again"}
+    (tmp_path / "more.jsonl").write_text(json.dumps(more), encoding="utf-8")
+    add(kb, [str(tmp_path / "more.jsonl")], collection="town")
+    facts = kb.catalogue.documents("town")
+    given = await final(answer(kb, Question(text="What was the ferry Osprey bought for?")))
+    cited = [replace(given.citations[0], document_id=one.id) for one in facts]
+    keys = [one.key for one in works_of(kb, cited)]
+    assert sorted(keys) == ["marrane2026ferry", "marrane2026ferry-2", "source2026pier"]
+
+
+# --- works -----------------------------------------------------------------------------------
+
+
+def read_back(text: str) -> dict[str, dict[str, str]]:
+    """The entries of a BibTeX file, read strictly: nothing may be left over."""
+    entries: dict[str, dict[str, str]] = {}
+    rest = text
+    while rest:
+        entry = _ENTRY.match(rest)
+        assert entry, rest[:200]
+        rest = rest[entry.end() :].removeprefix("\n")
+        key, body = entry.group(2), entry.group(3)
+        fields = {}
+        for name, braced, bare in _FIELD.findall(body):
+            assert is_balanced(braced)
+            fields[name] = braced or bare
+        assert key not in entries
+        assert len(fields) == body.count("\n")
+        entries[key] = fields
+    return entries
+
+
+def is_balanced(text: str) -> bool:
+    """Whether every brace is closed; BibTeX counts those behind a backslash too."""
+    depth = 0
+    for mark in re.findall(r"[{}]", text):
+        depth += 1 if mark == "{" else -1
+        if depth < 0:
+            return False
+    return depth == 0
+
+
+@examples(
+    title=st.text(max_size=60),
+    author=st.text(max_size=30),
+    url=st.text(max_size=30).map("https://a.example/".__add__),
+)
+def test_whatever_a_source_is_called_the_file_can_be_read(
+    title: str, author: str, url: str
+) -> None:
+    document = DocumentFacts(
+        id="d",
+        version="v",
+        collection="c",
+        uri="file:///d",
+        kind="paper",
+        title=title,
+        url=url,
+        authors=(author,),
+        published_at=datetime(2024, 3, 1, tzinfo=UTC),
+    )
+    work = Work(key="vale2024a", document=document, note=f"{title}; {author}")
+    assert set(read_back(bibtex([work]))) == {"vale2024a"}
+    assert json.loads(csl_json([work]))[0]["id"] == "vale2024a"

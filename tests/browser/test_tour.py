@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Page, expect
 from tests.browser.conftest import SECONDS, Watched
 
@@ -115,15 +116,16 @@ def test_a_conversation_goes_on(watched: Watched, site: str) -> None:
     expect(page.locator(".list > li").first).to_contain_text("2 questions")
 
 
-def test_an_answer_is_exported(watched: Watched, site: str) -> None:
+@pytest.mark.parametrize(("form", "ending"), [("markdown", ".md"), ("bibtex", ".bib")])
+def test_an_answer_is_exported(watched: Watched, site: str, form: str, ending: str) -> None:
     page = watched.page
     page.goto(f"{site}/?q=Who+manages+the+tool+library%3F")
     expect(page.locator("article.answer")).to_be_visible()
-    tab_to(page, 'a[href$="/export"]')
+    tab_to(page, f'a[href*="export?format={form}"]')
     with page.expect_download() as started:
         page.keyboard.press("Enter")
     kept = started.value.path()
-    assert started.value.suggested_filename.endswith(".md")
+    assert started.value.suggested_filename.endswith(ending)
     assert "Netloft" in kept.read_text(encoding="utf-8")
 
 

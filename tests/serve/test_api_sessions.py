@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import httpx
+import pytest
 
 from wellread.ask.answer import answer, final
 from wellread.kb import KnowledgeBase
@@ -117,12 +118,22 @@ async def test_answers_are_listed_read_and_checked_again(
     assert (await client.get(f"/api/answers/{given['id']}")).json()["stale"]
 
 
-async def test_an_answer_is_exported(client: httpx.AsyncClient) -> None:
+@pytest.mark.parametrize(
+    ("form", "kind", "ending"),
+    [
+        ("markdown", "text/markdown; charset=utf-8", "md"),
+        ("csl-json", "application/vnd.citationstyles.csl+json", "json"),
+        ("bibtex", "application/x-bibtex; charset=utf-8", "bib"),
+    ],
+)
+async def test_an_answer_is_exported(
+    client: httpx.AsyncClient, form: str, kind: str, ending: str
+) -> None:
     given = await ask(client, FERRY)
-    response = await client.get(f"/api/answers/{given['id']}/export")
+    response = await client.get(f"/api/answers/{given['id']}/export", params={"format": form})
     assert response.status_code == 200
-    assert response.headers["content-type"] == "text/markdown; charset=utf-8"
-    name = f'attachment; filename="{given["id"]}.md"'
+    assert response.headers["content-type"] == kind
+    name = f'attachment; filename="{given["id"]}.{ending}"'
     assert response.headers["content-disposition"] == name
     assert "ferry" in response.text
     refused = await client.get(f"/api/answers/{given['id']}/export", params={"format": "docx"})

@@ -87,7 +87,8 @@ async def test_no_answer_page_or_export_of_the_server_holds_them(
             said.append(await client.get(where, params={"query": "ferry", "topic": "x\x9b"}))
             said.append(await client.get(where))
     for answer in answers[:2]:
-        said.append(await client.get(f"/api/answers/{answer}/export"))
+        for form in ("markdown", "bibtex", "csl-json"):
+            said.append(await client.get(f"/api/answers/{answer}/export?format={form}"))
     assert sum(one.status_code == 200 for one in said) > 40
     for one in said:
         if one.headers.get("content-type", "").startswith(("text", "application/json")):

@@ -1,11 +1,13 @@
-"""Writes a stored answer as Markdown: its text with links, its sources, and each verdict."""
+"""Exports a stored answer as Markdown, or its sources as BibTeX or CSL-JSON."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Literal
 
 from wellread.ask.deliver.cite import styled_marker
 from wellread.kb import KnowledgeBase
+from wellread.library.works import bibtex, csl_json, works_of
 from wellread.store.schema.stored_values import StoredAnswer
 from wellread.text.words import harmless
 from wellread.values.answer_text import (
@@ -21,11 +23,23 @@ from wellread.values.answer_text import (
 )
 from wellread.values.answers import NOBODY, Answer, Citation, Sentence
 
+Format = Literal["markdown", "bibtex", "csl-json"]
+MEDIA_TYPES: dict[Format, tuple[str, str]] = {
+    "markdown": ("md", "text/markdown; charset=utf-8"),
+    "bibtex": ("bib", "application/x-bibtex; charset=utf-8"),
+    "csl-json": ("json", "application/vnd.citationstyles.csl+json"),
+}
+"""Ending of the file's name and media type of each format."""
 
-def answer_markdown(kb: KnowledgeBase, stored: StoredAnswer, answer: Answer) -> str:
-    """The answer as a Markdown page, with a footnote for the verdict of each sentence."""
-    rendered = as_rendered(answer, kb.settings.citations)
-    return harmless("\n".join(_lines(kb, stored, rendered)))
+
+def export_answer(kb: KnowledgeBase, stored: StoredAnswer, answer: Answer, form: Format) -> str:
+    """Return the answer as Markdown, with a footnote for each verdict, or only its sources."""
+    if form == "markdown":
+        text = "\n".join(_lines(kb, stored, as_rendered(answer, kb.settings.citations)))
+    else:
+        works = works_of(kb, answer.citations)
+        text = bibtex(works) if form == "bibtex" else csl_json(works)
+    return harmless(text)
 
 
 def _lines(kb: KnowledgeBase, stored: StoredAnswer, answer: Answer) -> Iterator[str]:

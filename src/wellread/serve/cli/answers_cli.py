@@ -20,7 +20,7 @@ from wellread.learning.feedback_giving import (
     import_feedback,
     require_feedback,
 )
-from wellread.library.answer_export import answer_markdown
+from wellread.library.answer_export import Format, export_answer
 from wellread.library.recheck import Rechecked, named_answer, verify_again
 from wellread.serve.cli.answer_printing import print_answer
 from wellread.serve.cli.options import Limit, Topics
@@ -152,12 +152,16 @@ def _full_id(kb: KnowledgeBase, prefix: str) -> str:
 
 
 @answers.command("export")
-def export_answer(context: typer.Context, answer_id: AnswerId) -> None:
-    """Write an answer as Markdown, with the verdict of each sentence, to standard output."""
+def export(
+    context: typer.Context,
+    answer_id: AnswerId,
+    form: Annotated[Format, typer.Option("--format", help="The output format.")] = "markdown",
+) -> None:
+    """Write an answer as Markdown, or its sources as BibTeX or CSL-JSON, to standard output."""
     terminal = terminal_of(context)
     with terminal.open() as kb:
-        text = answer_markdown(kb, *named_answer(kb, answer_id, kb.asker.owner))
-    terminal.show({"text": text}, lambda *_: typer.echo(text, nl=False))
+        text = export_answer(kb, *named_answer(kb, answer_id, kb.asker.owner), form)
+    terminal.show({"format": form, "text": text}, lambda *_: typer.echo(text, nl=False))
 
 
 @answers.command("remove")

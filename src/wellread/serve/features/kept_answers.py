@@ -17,7 +17,7 @@ from wellread.learning.feedback_giving import (
     give_feedback,
     require_feedback,
 )
-from wellread.library.answer_export import answer_markdown
+from wellread.library.answer_export import MEDIA_TYPES, Format, export_answer
 from wellread.library.recheck import (
     NEWEST,
     CitationCheck,
@@ -168,13 +168,14 @@ def verify(kb: Kb, answer_id: str) -> Rechecked:
 
 
 @router.get("/api/answers/{answer_id}/export", response_class=Response)
-def export(kb: Kb, answer_id: str) -> Response:
-    """Write an answer as Markdown, with a footnote for the verdict of each sentence."""
+def export(kb: Kb, answer_id: str, format: Format = "markdown") -> Response:
+    """Export an answer as Markdown, or its sources as BibTeX or CSL-JSON."""
     stored, answer = _answer_named(kb, answer_id)
+    ending, media_type = MEDIA_TYPES[format]
     return Response(
-        answer_markdown(kb, stored, answer),
-        media_type="text/markdown; charset=utf-8",
-        headers={"Content-Disposition": f'attachment; filename="{stored.id}.md"'},
+        export_answer(kb, stored, answer, format),
+        media_type=media_type,
+        headers={"Content-Disposition": f'attachment; filename="{stored.id}.{ending}"'},
     )
 
 
