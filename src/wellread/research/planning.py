@@ -223,7 +223,7 @@ def _look_first(kb: KnowledgeBase, analysis: Analysis) -> _FirstLook:
         if filters and listed and 0 < len(listed.documents) <= MAX_WHOLE_DOCUMENTS:
             whole = tuple(document.facts for document in listed.documents)
             return _FirstLook(filters=filters, whole=whole)
-    result = search_within(kb, analysis, analysis.searched, FIRST_LOOK, purpose="a first look")
+    result = search_within(kb, analysis, analysis.searched, FIRST_LOOK)
     return _FirstLook(
         hits=tuple(result.hits),
         filters=result.filters,

@@ -12,7 +12,7 @@ from typing import Any
 import anyio
 from anyio import to_thread
 
-from wellread.ask.retrieve.search import search_with_trace
+from wellread.ask.retrieve.search import search
 from wellread.errors import WellreadError
 from wellread.kb import KnowledgeBase
 from wellread.research.planning import MAX_TITLE_SEARCHES, topic_of
@@ -131,9 +131,7 @@ def _key(facet: Facet) -> str:
 
 def _hits_of(kb: KnowledgeBase, facet: Facet) -> list[Hit]:
     if not facet.passages:
-        return search_with_trace(
-            kb, facet.query, facet.filters, purpose=facet.title, limit=DEPTH
-        ).hits
+        return search(kb, facet.query, facet.filters, limit=DEPTH)
     passages = kb.catalogue.live_passages(list(facet.passages))
     own = [passages[passage_id] for passage_id in facet.passages if passage_id in passages]
     hits = hits_from_plain(kb, [(passage.id, passage.document_id, 1.0, None) for passage in own])
@@ -172,9 +170,7 @@ def titles_named(state: RunState, analysis: Analysis) -> tuple[list[str], int]:
         open_words = " ".join(word for word in topic if not parse(word).stem_set <= passage_stems)
         query = f"{'; '.join(names[:MAX_NAMES])} {open_words}"
         searches += 1
-        hits = search_with_trace(
-            state.kb, query, state.filters, purpose=hit.document.title, limit=DEPTH
-        ).hits
+        hits = search(state.kb, query, state.filters, limit=DEPTH)
         text, missing = f" {name_key(passage.text)} ", question_stems - passage_stems
         for other in hits:
             title = other.document.title.partition(" (")[0]

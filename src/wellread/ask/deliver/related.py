@@ -16,7 +16,7 @@ from importlib.resources import files
 from itertools import chain, islice, zip_longest
 from typing import Any
 
-from wellread.ask.deliver.reply import RELATED, RELATED_SIMILARITY, Reply
+from wellread.ask.deliver.reply import RELATED, RELATED_SIMILARITY
 from wellread.identity import random_id
 from wellread.kb import KnowledgeBase
 from wellread.store.catalogue.documents.entity_nodes import EntityNode
@@ -54,8 +54,8 @@ class EntityLink:
 
 
 def suggest_related(
-    kb: KnowledgeBase, analysis: Analysis, hits: Sequence[Hit], reply: Reply
-) -> Reply:
+    kb: KnowledgeBase, analysis: Analysis, hits: Sequence[Hit], reply: Answer
+) -> Answer:
     """Add up to five related items and suggested questions to ``reply``.
 
     Both are empty when ``features.suggest_related`` is off; without ``features.graph_aware`` no
@@ -87,7 +87,7 @@ def suggest_related(
 # --- surroundings of an answer ---------------------------------------------------------------
 
 
-def _cited(kb: KnowledgeBase, hits: Sequence[Hit], reply: Reply) -> dict[str, DocumentFacts]:
+def _cited(kb: KnowledgeBase, hits: Sequence[Hit], reply: Answer) -> dict[str, DocumentFacts]:
     ids = dict.fromkeys(citation.document_id for citation in reply.citations)
     documents = {hit.document.id: hit.document for hit in hits if hit.document.id in ids}
     missing = ids.keys() - documents.keys()
@@ -222,7 +222,7 @@ def _entities(
             )
 
 
-def _stories(kb: KnowledgeBase, reply: Reply) -> Iterator[Related]:
+def _stories(kb: KnowledgeBase, reply: Answer) -> Iterator[Related]:
     """The stories of the cited items that have more items than are cited."""
     spans = [
         (citation.document_id, citation.source_span)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,15 +23,6 @@ from wellread.values.question import Constraint
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SearchTrace:
-    """One executed search: its purpose ("the question", "side: heat pumps") and filters."""
-
-    purpose: str
-    query: str
-    filters: Filters
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
     """The evidence found for a question, and how it was found.
 
@@ -43,6 +34,7 @@ class Found:
         failures: steps that failed and were done without, in words (a reranker).
         notes: what else the answer has to say about how it was found.
         clusters: how many stories it comes from.
+        filters: the limits of the search.
     """
 
     strategy: str = ""
@@ -51,8 +43,8 @@ class Found:
     relaxed: tuple[Constraint, ...] = ()
     failures: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    traces: tuple[SearchTrace, ...] = ()
     clusters: int = 0
+    filters: Filters = field(default_factory=Filters)
 
 
 NEAR_DUPLICATE = 0.85  # share of words in common from which a passage adds nothing

@@ -63,11 +63,6 @@ def confidence_of_extracts(
     return Confidence(score=score, band=band, reasoning=likely)
 
 
-def as_declined(sure: Confidence) -> Confidence:
-    """The confidence of an answer of which nothing can be shown: band ``none``."""
-    return replace(sure, band="none")
-
-
 def confidence_of_catalogue(
     method: str, notes: Sequence[str], certainty: float = CATALOGUE_SURE
 ) -> Confidence:
@@ -126,19 +121,22 @@ _ANSWERED_SO: Mapping[Answered | None, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerifiedDraft:
-    """A draft with a verdict for each claim, and its confidence.
+    """A draft with a verdict for each claim, its evidence and its confidence.
 
     Attributes:
         rivals: passages that contradict a sentence, according to the judge.
         failures: reasons why it was not judged.
+        note: where an expert's answer comes from; empty for a model's draft.
         own: sentences by which an expert corrects what they flagged as harmful themselves.
     """
 
-    written: RawDraft | None
-    rivals: tuple[Rival, ...] = ()
+    written: RawDraft
     checked: Sequence[Checked]
+    evidence: Sequence[Evidence]
     sure: Confidence
+    rivals: tuple[Rival, ...] = ()
     failures: tuple[str, ...] = ()
+    note: str = ""
     own: frozenset[str] = frozenset()
 
 
@@ -165,8 +163,9 @@ async def verify_draft(
     )
     return VerifiedDraft(
         written=replace(written, usage=written.usage + ruling.usage),
-        rivals=ruling.rivals,
         checked=ruling.checked,
+        evidence=evidence,
+        rivals=ruling.rivals,
         sure=sure,
         failures=(ruling.failure,) if ruling.failure else (),
     )
