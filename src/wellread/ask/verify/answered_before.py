@@ -22,7 +22,7 @@ from wellread.ask.retrieve.relax import SOURCE_KINDS
 from wellread.ask.retrieve.search import search
 from wellread.ask.verify.check_claims import NUMBER, check_claims, full_text, missing_amounts
 from wellread.ask.verify.confidence import VerifiedDraft, confidence_of_expert
-from wellread.ask.write.drafting import RawDraft
+from wellread.ask.write.parse_draft import Draft
 from wellread.identity import sentence_hash
 from wellread.kb import KnowledgeBase
 from wellread.store.catalogue.asking.answer_rows import BLANK
@@ -75,7 +75,7 @@ def _draft(
 ) -> VerifiedDraft:
     claims = tuple(item.claim for item in checked)
     return VerifiedDraft(
-        written=RawDraft(text=" ".join(claim.text for claim in claims), claims=claims, by=BEFORE),
+        written=Draft(text=" ".join(claim.text for claim in claims), claims=claims, by=BEFORE),
         checked=checked,
         evidence=evidence,
         sure=confidence_of_expert(

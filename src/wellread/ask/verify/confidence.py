@@ -19,9 +19,8 @@ from wellread.ask.verify.check_claims import VERBATIM
 from wellread.ask.verify.check_claims import check_claims as check_claims
 from wellread.ask.verify.judge import METHOD as JUDGE
 from wellread.ask.verify.judge import Rival, judge_sentences
-from wellread.ask.write.drafting import RawDraft
 from wellread.ask.write.extracts import Extracts, choose_extracts
-from wellread.ask.write.parse_draft import Answered
+from wellread.ask.write.parse_draft import Answered, Draft
 from wellread.kb import KnowledgeBase
 from wellread.values.answers import (
     RELAXED_CONFIDENCE,
@@ -130,7 +129,7 @@ class VerifiedDraft:
         own: sentences by which an expert corrects what they flagged as harmful themselves.
     """
 
-    written: RawDraft
+    written: Draft
     checked: Sequence[Checked]
     evidence: Sequence[Evidence]
     sure: Confidence
@@ -145,7 +144,7 @@ async def verify_draft(
     analysis: Analysis,
     found: Found,
     evidence: Sequence[Evidence],
-    written: RawDraft,
+    written: Draft,
 ) -> VerifiedDraft:
     """Check each sentence of the draft, have it judged, and compute the confidence."""
     checked = await to_thread.run_sync(check_claims, written.claims, evidence, analysis.voices)

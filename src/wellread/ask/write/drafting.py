@@ -6,58 +6,31 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from anyio import to_thread
 
 from wellread.ask.retrieve.rated_questions import flagged_sentences
-from wellread.ask.write.parse_draft import Answered, VisibleStream, parse_draft
+from wellread.ask.write.parse_draft import Draft, VisibleStream, parse_draft
 from wellread.ask.write.prompts import build_prompt, guard_of, source_facts
 from wellread.config import Role
 from wellread.errors import BudgetError, ModelError
 from wellread.kb import KnowledgeBase
 from wellread.models.base import ModelUsage, TextDelta
 from wellread.models.recording import RecordedModel
-from wellread.values.answers import Claim, Conflict, Evidence, TokenEvent, Usage
+from wellread.values.answers import Evidence, TokenEvent, Usage
 from wellread.values.question import Analysis
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RawDraft:
-    """A draft before it is checked.
-
-    Attributes:
-        fallback: why a writer other than the configured one wrote it; empty otherwise.
-        unknown_keys: how many evidence keys the model invented; already removed.
-        withheld: how many sentences must not be shown (``prompts.Guard``); already removed.
-        model_claim: the model's own confidence, 0-1.
-        answered: whether the evidence answers the question, according to the model, if it says so.
-        relevance: the model's reasons why passages matter to the question, by evidence key.
-    """
-
-    text: str
-    claims: tuple[Claim, ...]
-    by: str
-    fallback: str = ""
-    unknown_keys: int = 0
-    withheld: int = 0
-    model_claim: float | None = None
-    answered: Answered | None = None
-    data_gaps: tuple[str, ...] = ()
-    conflicts: tuple[Conflict, ...] = ()
-    relevance: Mapping[str, str] = field(default_factory=dict)
-    usage: Usage = field(default_factory=Usage)
 
 
 @dataclass(slots=True)
 class DraftSink:
     """Receives the finished draft, or the reasons why there is none."""
 
-    written: RawDraft | None = None
+    written: Draft | None = None
     fallback: str = ""
 
 
@@ -136,22 +109,9 @@ async def _by_model(
         yield TokenEvent(text=rest)
     keys = {piece.key for piece in evidence}
     draft = parse_draft("".join(reply), keys, guard, evidence=evidence)
-    tail = draft.tail
     if not draft.claims:
         raise ModelError(f"{model.identity} gave an empty reply", retryable=True)
-    drafting.written = RawDraft(
-        text=draft.text,
-        claims=draft.claims,
-        by=model.identity,
-        unknown_keys=draft.unknown_keys,
-        withheld=draft.withheld,
-        model_claim=tail.confidence if tail else None,
-        answered=tail.answered if tail else None,
-        data_gaps=tail.data_gaps if tail else (),
-        conflicts=tuple(Conflict(about=each) for each in tail.conflicts) if tail else (),
-        relevance=tail.relevance if tail else {},
-        usage=usage_of(usage),
-    )
+    drafting.written = replace(draft, by=model.identity, usage=usage_of(usage))
 
 
 def usage_of(usage: ModelUsage | None) -> Usage:
