@@ -17,7 +17,7 @@ from wellread.ask.retrieve.rated_questions import flagged_of_documents
 from wellread.ask.understand.question_parts import parts_of
 from wellread.ask.understand.vocabulary import is_everyday
 from wellread.ask.verify.confidence import DISPUTED, LIMIT_LEFT_OUT, confidence_of_extracts
-from wellread.ask.verify.conflicts import Disagreement, conflict_of, dispute_heading
+from wellread.ask.verify.conflicts import Statement, conflict_of, dispute_heading
 from wellread.ask.write.extracts import Extract, Extracts
 from wellread.codec import to_plain
 from wellread.kb import KnowledgeBase
@@ -186,7 +186,7 @@ def deliver_extracts(
     analysis: Analysis,
     evidence: Sequence[Evidence],
     extracts: Extracts,
-    dispute: Disagreement | None = None,
+    dispute: Sequence[Statement] = (),
 ) -> Answer:
     """Build the reply of extracts, or a refusal when the confidence is below the threshold."""
     fit, lost = remove_flagged_sentences(kb, extracts.shown)
@@ -196,9 +196,9 @@ def deliver_extracts(
     if sure.band == "none" or not fit:
         near = fit if extracts.near else ()
         return replace(refuse_to_answer(kb, analysis, evidence, near, sure), notes=notes)
-    page = CitedText(kb, text=dispute_heading(dispute, evidence) if dispute else "")
+    page = CitedText(kb, text=dispute_heading(dispute))
     page.show_all(fit)
-    conflicts = conflict_of(dispute, evidence, page.sentences) if dispute else ()
+    conflicts = conflict_of(dispute, analysis.question, page.sentences)
     reply = deliver(page, EXTRACTIVE, analysis, evidence, sure)
     return replace(reply, conflicts=conflicts, notes=notes)
 
