@@ -36,16 +36,10 @@ HIGH, MEDIUM = 0.75, 0.5
 Band = Literal["high", "medium", "low", "none"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cap:
-    """An upper limit of the confidence score, and the reason for it."""
-
-    most: float
-    why: str
-
-
-LIMIT_LEFT_OUT = Cap(most=RELAXED_CONFIDENCE, why="a limit of the question had to be left out")
-DISPUTED = Cap(most=RELAXED_CONFIDENCE, why="the sources differ")
+Cap = tuple[float, str]
+"""An upper limit of the confidence score, and the reason for it."""
+LIMIT_LEFT_OUT: Cap = (RELAXED_CONFIDENCE, "a limit of the question had to be left out")
+DISPUTED: Cap = (RELAXED_CONFIDENCE, "the sources differ")
 
 
 def confidence_of_extracts(
@@ -55,9 +49,9 @@ def confidence_of_extracts(
     score = round(extracts.confidence, 3)
     many = f"{score:.0%}".removesuffix("%")  # rounded like the percentage shown next to it
     likely = f"of 100 questions like this one, about {many} find their answer here"
-    for cap in caps:
-        if cap.most < score:
-            score, likely = cap.most, f"{likely}; but {cap.why}"
+    for most, why in caps:
+        if most < score:
+            score, likely = most, f"{likely}; but {why}"
     band = band_of(score, kb.settings.qa.confidence_threshold)
     return Confidence(score=score, band=band, reasoning=likely)
 
@@ -205,9 +199,9 @@ def confidence_of_verdicts(
     if answered in ANSWERED:
         score *= ANSWERED[answered]
         reasoning += f"; the model says that the sources {_ANSWERED_SO[answered]}"
-    for cap in caps:
-        if cap.most < score:
-            score, reasoning = cap.most, f"{reasoning}; but {cap.why}"
+    for most, why in caps:
+        if most < score:
+            score, reasoning = most, f"{reasoning}; but {why}"
     score = round(score, 3)
     answers = cited or (stated and answered in ("yes", "partly"))
     return Confidence(
