@@ -190,12 +190,6 @@ def apply_opinion(
     return Ruling(checked=settled, rivals=tuple(rivals), usage=usage)
 
 
-def judge_of(kb: KnowledgeBase) -> str:
-    """The name of the model that judges; empty without one."""
-    role = _role(kb, "")
-    return kb.models.names()[role] if role else ""
-
-
 def _role(kb: KnowledgeBase, by: str) -> Role | None:
     names = kb.models.names()
     if kb.settings.verification.by == "off" or not names:
