@@ -6,9 +6,11 @@ retrieval, the last, always has one.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from functools import partial
 from typing import Literal
 
 from wellread.ask.aggregate.execute import execute
@@ -46,8 +48,8 @@ def answer_from_catalogue(kb: KnowledgeBase, analysis: Analysis) -> AggregateRes
 
     When no document matches the topic, passages are tried before absence is reported.
     """
-    for query in read_catalogue(kb, analysis):
-        result = _of_any_kind(kb, query, analysis) if _allowed(kb, query) else None
+    for query in filter(partial(_allowed, kb), read_catalogue(kb, analysis)):
+        result = _of_any_kind(kb, query, analysis)
         vague = query.form == "list" and query.about and not query.about.naming
         if result and (result.number or not vague):
             return result
@@ -90,8 +92,8 @@ def _is_told(kb: KnowledgeBase, topic: Topic, analysis: Analysis) -> bool:
     if not wanted or filters is None:
         return False
     hits = search(kb, text, filters, limit=FEW)
-    held = (f"{hit.passage.context} {hit.passage.text}" for hit in hits)
-    return any(wanted <= parse(said).stem_set for said in held)
+    texts = (f"{hit.passage.context} {hit.passage.text}" for hit in hits)
+    return any(wanted <= parse(passage).stem_set for passage in texts)
 
 
 def answer_from_graph(kb: KnowledgeBase, analysis: Analysis) -> Found | None:
@@ -234,16 +236,16 @@ def _with_passages(
     others = [node for node in result.others if node not in subjects]
     names = [node.title for node in others][:most]
     text = " ".join([analysis.question, *names])
-    first, second = (
-        _search(kb, analysis, text, subjects),
-        _search(kb, analysis, analysis.question, others),
-    )
+    lists = [
+        (_search(kb, analysis, text, subjects), SUBJECT_PASSAGES),
+        (_search(kb, analysis, analysis.question, others), 1),
+    ]
     chosen: dict[str, Hit] = {}
-    per_document: dict[str, int] = {}
-    for hits, limit in ((first, SUBJECT_PASSAGES), (second, 1)):
+    per_document = Counter[str]()
+    for hits, limit in lists:
         for hit in hits:
-            if per_document.get(hit.document.id, 0) < limit and len(chosen) < most:
-                per_document[hit.document.id] = per_document.get(hit.document.id, 0) + 1
+            if per_document[hit.document.id] < limit and len(chosen) < most:
+                per_document[hit.document.id] += 1
                 chosen.setdefault(hit.passage.id, hit)
     return replace(result, hits=tuple(chosen.values()))
 

@@ -27,13 +27,10 @@ class Found:
     """The evidence found for a question, and how it was found.
 
     Attributes:
-        strategy: which way it was found, in words.
-        hits: passages; beside a result of the catalogue those that tell of it.
-        paths: the ways through the graph that explain it.
+        strategy: how it was found, as text; ``paths``: the graph paths that explain it.
         relaxed: the question's limits that were left out, since nothing was found within them.
-        failures: steps that failed and were done without, in words (a reranker).
-        notes: what else the answer has to say about how it was found.
-        clusters: how many stories it comes from.
+        failures: failed steps that were skipped, as text; ``notes``: other notes for readers.
+        clusters: the number of stories that it comes from.
         filters: the limits of the search.
     """
 
