@@ -113,37 +113,37 @@ async def _answered(
     """The stages in order."""
     if not kb.settings.qa.enabled:
         raise RequestError("asking is switched off", hint="set qa.enabled to true")
-    nothing = small_talk_reply(question)
-    if nothing is not None:
-        yield FinalEvent(answer=nothing)
+    small_talk = small_talk_reply(question)
+    if small_talk is not None:
+        yield FinalEvent(answer=small_talk)
         return
     await in_thread(check_index, kb)
     clock = Clock()
-    turn, known = await open_session(kb, question)
+    turn, vocabulary = await open_session(kb, question)
     reading = Reading(turn=turn)
     if turn.earlier:  # what a follow-up asks decides which answer is the same
-        reading = await planned(kb, turn, known)
-    place = await in_thread(
+        reading = await planned(kb, turn, vocabulary)
+    entry = await in_thread(
         partial(answer_reuse.find_cached, kb, reading.turn, use_cache=explain is None)
     )
-    if place.answer is not None:
+    if entry.answer is not None:
         yield clock.lap("cache", 1)
-        again = replace(place.answer, steps=tuple(clock.steps))
+        again = replace(entry.answer, steps=tuple(clock.steps))
         for sentence in again.sentences:
             yield SentenceEvent(sentence=sentence)
-        await in_thread(_record, kb, place, again, question)
+        await in_thread(_record, kb, entry, again, question)
         yield FinalEvent(answer=again)
         return
     if not turn.earlier:
-        reading = await planned(kb, turn, known)
+        reading = await planned(kb, turn, vocabulary)
     if reading.asked:
         yield clock.lap("planning", len(reading.questions))
     turn = reading.turn
     parts: list[Part] = []
     for text, read in await in_thread(_asked, kb, reading):
-        part = _part_of(turn, text, () if read else parts, known)
+        part = _part_of(turn, text, () if read else parts, vocabulary)
         own = Reading(turn=part, questions=(read,) if read else ())
-        async for event in _reply_to(kb, own, known, parts, clock, explain):
+        async for event in _reply_to(kb, own, vocabulary, parts, clock, explain):
             yield event
     whole = await in_thread(merge_replies, kb, parts)
     for sentence in whole.reply.sentences:
@@ -152,21 +152,21 @@ async def _answered(
     reply = await in_thread(suggest_related, kb, whole.analysis, whole.found.hits, whole.reply)
     reply = await in_thread(remove_flagged, kb, reply)
     done = _assemble(whole.analysis, turn, whole.found, reply, clock.steps)
-    await in_thread(_record, kb, place, done, question)
+    await in_thread(_record, kb, entry, done, question)
     yield FinalEvent(answer=done)
 
 
 async def _reply_to(
     kb: KnowledgeBase,
     reading: Reading,
-    known: Vocabulary,
+    vocabulary: Vocabulary,
     parts: list[Part],
     clock: Clock,
     explain: Explain | None,
 ) -> AsyncIterator[Event]:
     """The steps to the reply to one question, which is added to ``parts``."""
     turn = reading.turn
-    analysis, by_model = await in_thread(_understand, kb, reading, known)
+    analysis, by_model = await in_thread(_understand, kb, reading, vocabulary)
     yield clock.lap("analysis", len(analysis.terms))
     before = await in_thread(find_correction, kb, analysis, turn.question.text)
     found = Found(strategy=CORRECTION)
@@ -228,7 +228,7 @@ def _asked(kb: KnowledgeBase, reading: Reading) -> Sequence[tuple[str, PlannedQu
 
 
 def _part_of(
-    turn: SessionQuestion, text: str, before: Sequence[Part], known: Vocabulary
+    turn: SessionQuestion, text: str, before: Sequence[Part], vocabulary: Vocabulary
 ) -> SessionQuestion:
     """The turn for one of its questions, in words that need none of those ``before`` it."""
     if text == turn.question.text:
@@ -243,19 +243,21 @@ def _part_of(
             for part in before
         ]
         leans = depends_on_previous(text, earlier[-1].question)
-        rewritten = make_standalone(f"And {text}" if leans else text, earlier, known, date.today())
+        rewritten = make_standalone(
+            f"And {text}" if leans else text, earlier, vocabulary, date.today()
+        )
         text = rewritten.text if rewritten.reasons else text
         context = rewritten.context if leans else ""
     return replace(turn, question=replace(turn.question, text=text), context=context)
 
 
 def _understand(
-    kb: KnowledgeBase, reading: Reading, known: Vocabulary
+    kb: KnowledgeBase, reading: Reading, vocabulary: Vocabulary
 ) -> tuple[Analysis, Planned | None]:
-    analysis = read_as(kb, reading.turn.question, known)
+    analysis = read_as(kb, reading.turn.question, vocabulary)
     analysis = reading.turn.read_as(analysis, analysis.respelt)
     by_model = next(iter(reading.questions), None)
-    return apply_model_plan(kb, analysis, by_model, known) if by_model else (analysis, None)
+    return apply_model_plan(kb, analysis, by_model, vocabulary) if by_model else (analysis, None)
 
 
 def _for_model(
@@ -289,8 +291,8 @@ def _deliver(
         required=kb.settings.citations.required,
         voices=bool(analysis.voices),
     )
-    held = [item for item in checked if asked.holds(item)]
-    fit = drop_flagged(kb, held, evidence, verified.own)
+    allowed = [item for item in checked if asked.holds(item)]
+    fit = drop_flagged(kb, allowed, evidence, verified.own)
     text, kept = prune(written.text, checked, fit)
     stated = [item for item in kept if not item.verdict.states_nothing]
     if verified.sure.band == "none" or not stated:
@@ -310,7 +312,7 @@ def _deliver(
         )
     return replace(
         reply,
-        notes=flagged_note(len(held) - len(fit)),
+        notes=flagged_note(len(allowed) - len(fit)),
         fallback=written.fallback,
         hallucinated_citations=written.unknown_keys,
         usage=written.usage,
@@ -348,8 +350,8 @@ def _assemble(
 
 
 def _record(
-    kb: KnowledgeBase, place: answer_reuse.CacheEntry, done: Answer, asked: Question
+    kb: KnowledgeBase, entry: answer_reuse.CacheEntry, done: Answer, asked: Question
 ) -> None:
     if asked.recorded:
-        answer_reuse.record(kb, place, done, drawn_from(kb, asked.filters))
+        answer_reuse.record(kb, entry, done, drawn_from(kb, asked.filters))
         file_gap(kb, done, asked)

@@ -17,7 +17,7 @@ from wellread.kb.seen_by import base_of
 from wellread.models.base import Excerpt
 from wellread.models.open_reader import closeness_weight
 from wellread.types import Candidate, Filters, Hit, ListRank, Passage
-from wellread.values.question import Analysis, SourceRule, first_fitting_rule
+from wellread.values.question import Analysis, SourceRule
 
 logger = logging.getLogger(__name__)
 
@@ -204,8 +204,9 @@ def by_preference(analysis: Analysis, hits: Sequence[Hit]) -> list[Hit]:
 
 def muted(analysis: Analysis, hit: Hit) -> bool:
     """Whether the user muted the hit's source and did not ask for it in this question."""
-    rules = [rule for rule in analysis.liking.muted if not _asked_for(analysis, rule)]
-    return first_fitting_rule(rules, hit.document) is not None
+    return any(
+        rule.fits(hit.document) and not _asked_for(analysis, rule) for rule in analysis.liking.muted
+    )
 
 
 def muted_words(analysis: Analysis, best: Sequence[Hit]) -> str:
@@ -221,7 +222,7 @@ def _weighed(analysis: Analysis, hit: Hit) -> Hit:
         (liked.preferred, HIGHER, PREFERRED),
         (liked.lowered, LOWER, LOWERED),
     ):
-        if first_fitting_rule(rules, hit.document):
+        if any(rule.fits(hit.document) for rule in rules):
             rank = ListRank(name=name, rank=1, score=factor)
             return replace(hit, score=min(1.0, hit.score * factor), ranks=(*hit.ranks, rank))
     return hit

@@ -243,17 +243,6 @@ def _amounts(sentence: str, question: str) -> Iterator[str]:
             yield f"{next(iter(numbers))} {scale}{unit}"
 
 
-def _amount_ratio(one: Statement, other: Statement) -> float:
-    """The ratio of the larger to the smaller amount; ``AMOUNTS`` when they cannot be compared."""
-    (first,), (second,) = one.values, other.values
-    (a, _, unit), (b, _, same) = first.partition(" "), second.partition(" ")
-    try:
-        small, large = sorted((float(a.replace(",", "")), float(b.replace(",", ""))))
-    except ValueError:
-        return AMOUNTS
-    return large / small if unit == same and small > 0 else AMOUNTS
-
-
 # --- conflicts -------------------------------------------------------------------------------
 
 
@@ -288,7 +277,12 @@ def _may_be_same_event(one: Statement, other: Statement) -> bool:
     if bool(dates[0]) != bool(dates[1]) or (all(days) and not days[0] & days[1]):
         return False
     apart = dates[0] and dates[1] and abs(dates[0] - dates[1]) > TOGETHER
-    return _amount_ratio(one, other) < AMOUNTS and not apart
+    amounts = (value.partition(" ")[0].replace(",", "") for value in (*one.values, *other.values))
+    try:
+        small, large = sorted(map(float, amounts))
+    except ValueError:
+        return False
+    return large < AMOUNTS * small and not apart
 
 
 def _comparable(one: frozenset[str], other: frozenset[str]) -> bool:
