@@ -23,7 +23,7 @@ from typing import Any
 from benchmarks.paths import eval_data
 from benchmarks.record import save
 from wellread.ask.verify.check_claims import check_claims
-from wellread.ask.verify.judge import NO_QUESTION, judge_of, judge_sentences
+from wellread.ask.verify.judge import NO_QUESTION, judge_sentences
 from wellread.ask.write.parse_draft import parse_draft
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.types import DocumentFacts, Hit, Locator, Passage, Span
@@ -58,7 +58,7 @@ async def measured(kb: KnowledgeBase, answers: Sequence[Mapping[str, Any]]) -> d
         failures[ruling.failure] += bool(ruling.failure)
         after += zip(labels, ruling.checked, strict=True)
     figures: dict[str, Any] = {"without a model": figures_of(alone)}
-    if name := judge_of(kb):
+    if name := kb.models.names().get("judge_model", kb.models.names().get("model", "")):
         figures |= {name: figures_of(after), "failures": dict(failures)}
     return figures
 

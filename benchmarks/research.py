@@ -176,7 +176,7 @@ def hotpot(step: int) -> Iterator[Pair]:
             hits = search(kb, query.text, Filters(), limit=100)
             found = expand_by_references(kb, query.text, Filters(), hits)
             seconds = time.perf_counter() - began
-            quick = list(dict.fromkeys(hit.document.id for hit in found.hits))
+            quick = list(dict.fromkeys(hit.document.id for hit in found))
             *_, report = both(kb, query.text, Filters())
             deep = [one.id for one in report.documents]
             yield Pair(

@@ -62,7 +62,7 @@ def _shipped(kb: KnowledgeBase, text: str) -> list[Candidate]:
 def _led_on(kb: KnowledgeBase, text: str) -> list[Candidate]:
     """With what the best passages lead on to, as a question is answered from."""
     found = search(kb, text, Filters(), limit=DEPTH)
-    return candidates_of(expand_by_references(kb, text, Filters(), found).hits)
+    return candidates_of(expand_by_references(kb, text, Filters(), found))
 
 
 def candidates_of(hits: Sequence[Hit]) -> list[Candidate]:

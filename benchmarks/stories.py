@@ -27,7 +27,7 @@ from benchmarks.clusters import judge
 from benchmarks.homes import default_embedder, open_home
 from benchmarks.paths import CACHE
 from benchmarks.story_gold import COLLECTION, Gold, gold, newsletters
-from wellread.ask.retrieve.story_search import StoryQuery, find_stories
+from wellread.ask.retrieve.story_search import find_stories
 from wellread.identity import document_id, tagged_hash
 from wellread.ingest.joining.story_clusters import Clusters
 from wellread.ingest.joining.story_refresh import refresh_stories
@@ -36,7 +36,7 @@ from wellread.ingest.pipeline.parse import split
 from wellread.kb import KnowledgeBase
 from wellread.models.word_pieces import count_tokens
 from wellread.store.schema.stored_values import DocumentChange, SourceChange, SourceRecord
-from wellread.types import Span
+from wellread.types import Filters, Span
 
 DEV, TEST = 0, 1
 THRESHOLDS = (0.08, 0.10, 0.12, 0.14, 0.17, 0.20)
@@ -259,14 +259,16 @@ def _asked(
     given: list[bool] = []
     by_mean: list[int] = []
     for line, item in found.mentions:
-        query = StoryQuery(text=line, collections=(COLLECTION,), since=ANY_TIME, top_k=DEPTHS[-1])
-        stories = find_stories(kb, query)
+        limits = Filters(collections=(COLLECTION,), published_from=ANY_TIME)
+        stories = find_stories(kb, line, limits, top_k=DEPTHS[-1])
         ids = [one.story.id for one in stories]
         place = ids.index(labels[item]) if labels[item] in ids else DEPTHS[-1]
         places.append(place)
         wanted = (document_id(COLLECTION, found.items[item].document.uri), found.items[item].span)
         items = stories[place].items if place < len(stories) else ()
-        given.append(wanted[0] in [one.document.id for one in items if _same(one.span, wanted[1])])
+        given.append(
+            wanted[0] in [document.id for document, span in items if _same(span, wanted[1])]
+        )
         similar = means @ kb.live().embedder.embed([line], "query")[0]
         by_mean.append(int((similar > similar[numbers[labels[item]]]).sum()))
     return {

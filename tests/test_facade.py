@@ -8,7 +8,6 @@ import runpy
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from inspect import getdoc, signature
 from pathlib import Path
 
@@ -171,15 +170,10 @@ def test_after_closing_everything_says_so(wr: Wellread) -> None:
         assert type(told.value) is RequestError, name
 
 
-def test_an_answer_shows_itself_in_a_shell_and_a_notebook(wr: Wellread, notes: Path) -> None:
+def test_an_answer_shows_itself_in_a_shell(wr: Wellread, notes: Path) -> None:
     wr.add(notes)
     answer = wr.ask("How many passengers does the ferry Osprey carry?")
     assert str(answer) == f"{answer.text}\n({answer.confidence.band} confidence, 1 citations)"
-    cited = replace(answer.citations[0], title="A [b] <c>", url="https://a.example/x y")
-    odd = replace(answer, citations=(cited, replace(cited, id=2, url="https://a.example/x")))
-    shown = odd._repr_markdown_().splitlines()
-    assert "- \\[1\\] A \\[b\\] \\<c>, § The ferry" in shown
-    assert "- \\[2\\] [A \\[b\\] \\<c>](<https://a.example/x>), § The ferry" in shown
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)

@@ -41,13 +41,10 @@ class Told(NamedTuple):
 def told(question: str, evidence: Sequence[Evidence]) -> Told:
     """The views of what the evidence disagrees on; none where it does not."""
     found = find_dispute(read(question), evidence)
-    if found is None:
-        return Told()
-    leads = [view[0] for view in found.views]
     return Told(
-        tuple(lead.text for lead in leads),
-        tuple(evidence[lead.evidence].key for lead in leads),
-        explain(found, evidence),
+        tuple(view.text for view in found),
+        tuple(evidence[view.evidence].key for view in found),
+        explain(found),
     )
 
 

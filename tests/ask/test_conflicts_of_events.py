@@ -45,8 +45,7 @@ def read(question: str) -> Analysis:
 
 
 def views(question: str, evidence: Sequence[Evidence]) -> list[str]:
-    found = find_dispute(read(question), evidence)
-    return [view[0].text for view in found.views] if found else []
+    return [view.text for view in find_dispute(read(question), evidence)]
 
 
 def test_counts_of_one_event_differ_whatever_words_tell_of_it() -> None:

@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from wellread.ask.deliver.prune_draft import prune
-from wellread.ask.write.parse_draft import Draft, Tail, VisibleStream, find_tail, parse_draft
+from wellread.ask.write.parse_draft import Draft, VisibleStream, find_tail, parse_draft
 from wellread.ask.write.prompts import Guard
 from wellread.values.answers import Checked, Verdict, VerdictName
 
@@ -195,26 +195,20 @@ OBJECT = TAIL.removeprefix("\n---\n")
 def test_the_tail_is_read_wherever_it_stands(reply: str) -> None:
     draft = parse_draft(reply, KNOWN)
     assert draft.text == "Solar grew."
-    assert draft.tail == Tail(
-        confidence=0.8,
-        answered="partly",
-        data_gaps=("costs",),
-    )
+    assert (draft.model_claim, draft.answered, draft.data_gaps) == (0.8, "partly", ("costs",))
 
 
 def test_of_a_tail_that_was_cut_off_the_rest_is_kept() -> None:
     draft = parse_draft("Solar grew [e1]." + TAIL[: TAIL.index("costs") + 2], KNOWN)
     assert draft.text == "Solar grew."
-    assert draft.tail is not None
-    assert draft.tail.confidence == 0.8
-    assert draft.tail.answered == "partly"
+    assert (draft.model_claim, draft.answered) == (0.8, "partly")
 
 
 @pytest.mark.parametrize("end", ["{", "{not json}", '{"conf', "```json\n{", "```json"])
 def test_a_tail_that_cannot_be_read_is_broken_and_hidden(end: str) -> None:
     draft = parse_draft(f"Solar grew [e1].\n---\n{end}", KNOWN)
     assert draft.text == "Solar grew."
-    assert draft.tail in (None, Tail())
+    assert (draft.model_claim, draft.answered, draft.data_gaps) == (None, None, ())
 
 
 @pytest.mark.parametrize(
@@ -231,8 +225,7 @@ def test_a_tail_that_cannot_be_read_is_broken_and_hidden(end: str) -> None:
 )
 def test_a_confidence_is_a_share_or_nothing(given: str, meant: float | None) -> None:
     draft = parse_draft(f'A.\n---\n{{"confidence": {given}}}', KNOWN)
-    assert draft.tail is not None
-    assert draft.tail.confidence == meant
+    assert draft.model_claim == meant
 
 
 def test_a_deeply_nested_tail_is_only_broken() -> None:

@@ -83,7 +83,7 @@ def test_of_limits_that_match_only_apart_the_less_sure_one_goes(kb: KnowledgeBas
 def test_the_askers_own_filters_are_never_let_go_of(kb: KnowledgeBase) -> None:
     own = Filters(collections=("town",), authors=("Nobody Known",))
     found = search_within(kb, asking(year(2024), filters=own), "opened", 10)
-    assert found.hits == []
+    assert found.hits == ()
     assert found.filters.authors == ("Nobody Known",)
 
 

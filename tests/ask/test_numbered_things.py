@@ -25,7 +25,7 @@ CASES = [
 def differ(question: str, *said: str) -> bool:
     """Whether the two sentences, each of a document of its own, are told as differing."""
     asked = analyse(Question(text=question), Vocabulary(), date(2026, 1, 15))
-    return find_dispute(asked, evidence_of(*said)) is not None
+    return bool(find_dispute(asked, evidence_of(*said)))
 
 
 def test_two_numbered_things_do_not_differ_and_two_values_of_one_do() -> None:

@@ -66,13 +66,12 @@ def test_their_own_words_come_first_then_what_names_them(kb: KnowledgeBase) -> N
     assert "Night trams" in [hit.document.title for hit in found.hits]
     assert found.strategy == "stated views of Ana Holm"
     assert "Ana Holm was not asked this" in found.notes[-1]
-    assert [look.purpose for look in found.traces] == ["what Ana Holm said", "what names Ana Holm"]
 
 
 def test_a_part_of_the_name_finds_the_speaker(kb: KnowledgeBase) -> None:
     found = persona(kb, asking("Ana"))
     assert found is not None
-    assert found.traces[0].filters.speakers == ("Ana Holm",)
+    assert "Ana Holm" in found.hits[0].passage.speakers
     assert "too loud" in found.hits[0].passage.text
 
 

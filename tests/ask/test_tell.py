@@ -11,8 +11,8 @@ import pytest
 
 from wellread.ask.aggregate.read.result import AggregateResult, Row
 from wellread.ask.answer import answer, final
-from wellread.ask.deliver.reply import Reply
 from wellread.ask.deliver.tell import SHOWN_ROWS, aggregate_reply
+from wellread.ask.verify.judge import NO_QUESTION
 from wellread.ingest.integrity.verify import verify
 from wellread.ingest.remove import remove_documents
 from wellread.ingest.run import add
@@ -57,14 +57,14 @@ def by_title(kb: KnowledgeBase) -> dict[str, DocumentFacts]:
     return {facts.title: facts for facts in kb.catalogue.documents("town")}
 
 
-def told(kb: KnowledgeBase, *rows: Row, hits: Sequence[Hit] = ()) -> Reply:
+def told(kb: KnowledgeBase, *rows: Row, hits: Sequence[Hit] = ()) -> Answer:
     tally = AggregateResult(
         kind="list", sentence="So many are there.", columns=("What",), rows=rows, hits=tuple(hits)
     )
-    return aggregate_reply(kb, tally)
+    return aggregate_reply(kb, tally, NO_QUESTION)
 
 
-def check_spans(kb: KnowledgeBase, given: Answer | Reply) -> None:
+def check_spans(kb: KnowledgeBase, given: Answer) -> None:
     for sentence in given.sentences:
         assert sentence.span.of(given.text) == sentence.text
     for number, citation in enumerate(given.citations, 1):

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from wellread.ask.retrieve.search import search_with_trace
+from wellread.ask.retrieve.search import search
 from wellread.kb import KnowledgeBase
 from wellread.research import rounds
 
@@ -29,7 +29,7 @@ class SearchGate:
         self.queries: list[str] = []
         self._open = threading.Event()
         self._free = free
-        monkeypatch.setattr(rounds, "search_with_trace", self._search)
+        monkeypatch.setattr(rounds, "search", self._search)
 
     def open(self) -> None:
         """Let everything through."""
@@ -41,4 +41,4 @@ class SearchGate:
             self.at_gate(kb)
             self.reached.set()
             assert self._open.wait(PATIENCE)
-        return search_with_trace(kb, query, *args, **how)
+        return search(kb, query, *args, **how)

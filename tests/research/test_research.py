@@ -279,13 +279,13 @@ def test_it_stops_after_the_last_round(kb: KnowledgeBase, monkeypatch: Any) -> N
 
 def test_no_more_searches_are_made_than_allowed(kb: KnowledgeBase, monkeypatch: Any) -> None:
     made: list[str] = []
-    looked = searching.search_with_trace
+    looked = searching.search
 
     def counted(*given: Any, **more: Any) -> Any:
-        made.append(more["purpose"])
+        made.append(given[1])
         return looked(*given, **more)
 
-    monkeypatch.setattr(round_module, "search_with_trace", counted)
+    monkeypatch.setattr(round_module, "search", counted)
     several = tuple(
         Facet(id=f"f{n}", kind="section", title=f"t{n}", query=f"ferry {n}") for n in range(6)
     )
@@ -301,13 +301,13 @@ def test_searches_for_what_leads_on_count_and_keep_to_the_limit(
     kb: KnowledgeBase, monkeypatch: Any, searches: int
 ) -> None:
     made: list[Filters] = []
-    looked = searching.search_with_trace
+    looked = searching.search
 
     def counted(kb: KnowledgeBase, text: str, filters: Filters, **more: Any) -> Any:
         made.append(filters)
         return looked(kb, text, filters, **more)
 
-    monkeypatch.setattr(round_module, "search_with_trace", counted)
+    monkeypatch.setattr(round_module, "search", counted)
     report = report_of(run(kb, request(searches=searches)))
     assert len(made) == report.searches <= searches
     assert all(one.collections == ("town",) for one in made)

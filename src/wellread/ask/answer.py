@@ -18,12 +18,11 @@ from anyio import to_thread
 
 from wellread.ask.aggregate.read.result import AggregateResult
 from wellread.ask.deliver import answer_reuse
-from wellread.ask.deliver.cite import add_conflicting_passages, cite
+from wellread.ask.deliver.cite import CitedText, add_conflicting_passages, add_draft
 from wellread.ask.deliver.prune_draft import Deliverable, drop_flagged, prune
 from wellread.ask.deliver.related import small_talk_reply, suggest_related
 from wellread.ask.deliver.reply import (
     Part,
-    Reply,
     deliver,
     deliver_extracts,
     file_gap,
@@ -41,32 +40,20 @@ from wellread.ask.planning_call import PlannedQuestion, Reading, apply_model_pla
 from wellread.ask.retrieve.past_questions import corrections, verified_similar
 from wellread.ask.retrieve.ranking import Found, pack, with_neighbours
 from wellread.ask.retrieve.search import check_index
-from wellread.ask.understand.conversation import SessionQuestion
-from wellread.ask.understand.conversation import open_session as in_conversation
+from wellread.ask.understand.conversation import SessionQuestion, open_session
 from wellread.ask.understand.question_parts import depends_on_previous, split_questions
 from wellread.ask.understand.rewrite import Turn, make_standalone
 from wellread.ask.understand.vocabulary import Vocabulary
-from wellread.ask.verify.answered_before import (
-    CORRECTION,
-    PastAnswer,
-    find_correction,
-    find_past_answer,
-)
-from wellread.ask.verify.confidence import (
-    VerifiedDraft,
-    as_declined,
-    confidence_of_catalogue,
-    verify_draft,
-)
+from wellread.ask.verify.answered_before import CORRECTION, find_correction, find_past_answer
+from wellread.ask.verify.confidence import VerifiedDraft, verify_draft
 from wellread.ask.verify.conflicts import find_dispute, leading_sentences
-from wellread.ask.write.drafting import DraftSink, RawDraft, Writers, write
+from wellread.ask.write.drafting import DraftSink, write
 from wellread.ask.write.extracts import choose_extracts
 from wellread.errors import RequestError, WellreadError
 from wellread.identity import LOCAL, random_id
 from wellread.kb import KnowledgeBase
 from wellread.kb.seen_by import asked_by, check_rights, drawn_from
 from wellread.values.answers import (
-    EXTRACTIVE,
     Answer,
     Event,
     Evidence,
@@ -126,37 +113,37 @@ async def _answered(
     """The stages in order."""
     if not kb.settings.qa.enabled:
         raise RequestError("asking is switched off", hint="set qa.enabled to true")
-    nothing = small_talk_reply(question)
-    if nothing is not None:
-        yield FinalEvent(answer=nothing)
+    small_talk = small_talk_reply(question)
+    if small_talk is not None:
+        yield FinalEvent(answer=small_talk)
         return
     await in_thread(check_index, kb)
     clock = Clock()
-    turn, known = await in_conversation(kb, question)
+    turn, vocabulary = await open_session(kb, question)
     reading = Reading(turn=turn)
     if turn.earlier:  # what a follow-up asks decides which answer is the same
-        reading = await planned(kb, turn, known)
-    place = await in_thread(
+        reading = await planned(kb, turn, vocabulary)
+    entry = await in_thread(
         partial(answer_reuse.find_cached, kb, reading.turn, use_cache=explain is None)
     )
-    if place.answer is not None:
+    if entry.answer is not None:
         yield clock.lap("cache", 1)
-        again = replace(place.answer, steps=tuple(clock.steps))
+        again = replace(entry.answer, steps=tuple(clock.steps))
         for sentence in again.sentences:
             yield SentenceEvent(sentence=sentence)
-        await in_thread(_record, kb, place, again, question)
+        await in_thread(_record, kb, entry, again, question)
         yield FinalEvent(answer=again)
         return
     if not turn.earlier:
-        reading = await planned(kb, turn, known)
+        reading = await planned(kb, turn, vocabulary)
     if reading.asked:
         yield clock.lap("planning", len(reading.questions))
     turn = reading.turn
     parts: list[Part] = []
     for text, read in await in_thread(_asked, kb, reading):
-        part = _part_of(turn, text, () if read else parts, known)
+        part = _part_of(turn, text, () if read else parts, vocabulary)
         own = Reading(turn=part, questions=(read,) if read else ())
-        async for event in _reply_to(kb, own, known, parts, clock, explain):
+        async for event in _reply_to(kb, own, vocabulary, parts, clock, explain):
             yield event
     whole = await in_thread(merge_replies, kb, parts)
     for sentence in whole.reply.sentences:
@@ -165,41 +152,42 @@ async def _answered(
     reply = await in_thread(suggest_related, kb, whole.analysis, whole.found.hits, whole.reply)
     reply = await in_thread(remove_flagged, kb, reply)
     done = _assemble(whole.analysis, turn, whole.found, reply, clock.steps)
-    await in_thread(_record, kb, place, done, question)
+    await in_thread(_record, kb, entry, done, question)
     yield FinalEvent(answer=done)
 
 
 async def _reply_to(
     kb: KnowledgeBase,
     reading: Reading,
-    known: Vocabulary,
+    vocabulary: Vocabulary,
     parts: list[Part],
     clock: Clock,
     explain: Explain | None,
 ) -> AsyncIterator[Event]:
     """The steps to the reply to one question, which is added to ``parts``."""
     turn = reading.turn
-    analysis, by_model = await in_thread(_understand, kb, reading, known)
+    analysis, by_model = await in_thread(_understand, kb, reading, vocabulary)
     yield clock.lap("analysis", len(analysis.terms))
     before = await in_thread(find_correction, kb, analysis, turn.question.text)
-    known_already = Found(strategy=CORRECTION)
-    found = known_already if before else await in_thread(find, kb, analysis, by_model)
+    found = Found(strategy=CORRECTION)
+    if before is None:
+        found = await in_thread(find, kb, analysis, by_model)
     analysis = replace(analysis, relaxed=found.relaxed)
     yield clock.lap("retrieval", len(found.hits))
     if explain is not None:
         explain(analysis, found)
     if isinstance(found, AggregateResult):
-        reply = await in_thread(_told, kb, analysis, found)
+        reply = await in_thread(aggregate_reply, kb, found, analysis)
     elif before := before or await in_thread(find_past_answer, kb, analysis):
         found = replace(found, notes=(*found.notes, before.note))
-        reply = await in_thread(_given_again, kb, turn.question, analysis, before)
+        reply = await in_thread(_deliver, kb, turn.question, analysis, before)
     else:
         evidence = await in_thread(pack, kb, found.hits, len(analysis.sides) or 1)
         yield clock.lap("evidence", len(evidence))
         drafting, shown = DraftSink(), evidence
-        if evidence:
-            how, shown = await in_thread(_writers, kb, turn.question, analysis, evidence)
-            async for token in write(kb, analysis, shown, drafting, how):
+        if evidence and turn.question.models:
+            similar, shown = await in_thread(_for_model, kb, analysis, evidence)
+            async for token in write(kb, analysis, shown, drafting, similar):
                 if not _strict(kb, turn.question):  # what may be dropped is not shown before
                     yield token
         if drafting.written is None:
@@ -210,7 +198,7 @@ async def _reply_to(
             verified = await verify_draft(kb, analysis, found, shown, drafting.written)
             found = replace(found, failures=(*found.failures, *verified.failures))
             yield clock.lap("verification", len(verified.checked))
-            reply = await in_thread(_deliver, kb, turn.question, analysis, shown, verified)
+            reply = await in_thread(_deliver, kb, turn.question, analysis, verified)
     parts.append(Part(analysis=analysis, found=found, reply=reply))
 
 
@@ -240,103 +228,94 @@ def _asked(kb: KnowledgeBase, reading: Reading) -> Sequence[tuple[str, PlannedQu
 
 
 def _part_of(
-    turn: SessionQuestion, text: str, before: Sequence[Part], known: Vocabulary
+    turn: SessionQuestion, text: str, before: Sequence[Part], vocabulary: Vocabulary
 ) -> SessionQuestion:
     """The turn for one of its questions, in words that need none of those ``before`` it."""
     if text == turn.question.text:
         return turn
-    said = [[one.text for one in part.reply.sentences] for part in before]
-    asked_before = [part.analysis.question for part in before]
-    told = [Turn(question=q, answer=" ".join(a)) for q, a in zip(asked_before, said, strict=True)]
-    leans = bool(told) and depends_on_previous(text, told[-1].question)
-    asked = f"And {text}" if leans else text
-    read = make_standalone(asked, told, known, date.today()) if told else None
-    text = read.text if read and read.reasons else text
-    further = read.context if read and leans else ""
-    context = further if told else turn.context
-    asked_so = replace(turn.question, text=text)
-    return replace(turn, question=asked_so, context=context)
+    context = turn.context
+    if before:
+        earlier = [
+            Turn(
+                question=part.analysis.question,
+                answer=" ".join(sentence.text for sentence in part.reply.sentences),
+            )
+            for part in before
+        ]
+        leans = depends_on_previous(text, earlier[-1].question)
+        rewritten = make_standalone(
+            f"And {text}" if leans else text, earlier, vocabulary, date.today()
+        )
+        text = rewritten.text if rewritten.reasons else text
+        context = rewritten.context if leans else ""
+    return replace(turn, question=replace(turn.question, text=text), context=context)
 
 
 def _understand(
-    kb: KnowledgeBase, reading: Reading, known: Vocabulary
+    kb: KnowledgeBase, reading: Reading, vocabulary: Vocabulary
 ) -> tuple[Analysis, Planned | None]:
-    analysis = read_as(kb, reading.turn.question, known)
+    analysis = read_as(kb, reading.turn.question, vocabulary)
     analysis = reading.turn.read_as(analysis, analysis.respelt)
     by_model = next(iter(reading.questions), None)
-    return apply_model_plan(kb, analysis, by_model, known) if by_model else (analysis, None)
+    return apply_model_plan(kb, analysis, by_model, vocabulary) if by_model else (analysis, None)
 
 
-def _writers(
-    kb: KnowledgeBase, asked: Question, analysis: Analysis, evidence: list[Evidence]
-) -> tuple[Writers, list[Evidence]]:
-    """Who may write, with what a model is told of past questions like this one and may read."""
-    if not (kb.model and asked.models):
-        return Writers(models=asked.models), evidence
+def _for_model(
+    kb: KnowledgeBase, analysis: Analysis, evidence: list[Evidence]
+) -> tuple[str, list[Evidence]]:
+    """What a model is told of past questions like this one, and the evidence that it may read."""
+    if kb.model is None:
+        return "", evidence
     past = verified_similar(kb, analysis.question, analysis.filters.collections)
-    return Writers(similar_questions=past), with_neighbours(kb, evidence)
-
-
-def _told(kb: KnowledgeBase, analysis: Analysis, found: AggregateResult) -> Reply:
-    sure = confidence_of_catalogue(
-        found.method or found.kind, notes_of(analysis, found), found.certainty
-    )
-    return replace(aggregate_reply(kb, found), sure=sure)
+    return past, with_neighbours(kb, evidence)
 
 
 def _shown(
     kb: KnowledgeBase, analysis: Analysis, evidence: Sequence[Evidence], fallback: str
-) -> Reply:
+) -> Answer:
     """The places that answer, word for word; ``fallback``: why no model wrote."""
     dispute = find_dispute(analysis, evidence)
     shown = choose_extracts(kb, analysis, evidence, leading_sentences(dispute))
     reply = deliver_extracts(kb, analysis, evidence, shown, dispute)
-    written = RawDraft(text=reply.text, claims=(), by=EXTRACTIVE, fallback=fallback)
     failed = (shown.failure,) if shown.failure else ()
-    return replace(reply, written=written, failures=failed, notes=(*reply.notes, *failed))
-
-
-def _given_again(
-    kb: KnowledgeBase, asked: Question, analysis: Analysis, before: PastAnswer
-) -> Reply:
-    verified = VerifiedDraft(
-        written=before.written, checked=before.checked, sure=before.sure, own=before.own
-    )
-    return _deliver(kb, asked, analysis, before.evidence, verified)
+    return replace(reply, fallback=fallback, failures=failed, notes=(*reply.notes, *failed))
 
 
 def _deliver(
-    kb: KnowledgeBase,
-    question: Question,
-    analysis: Analysis,
-    evidence: Sequence[Evidence],
-    verified: VerifiedDraft,
-) -> Reply:
+    kb: KnowledgeBase, question: Question, analysis: Analysis, verified: VerifiedDraft
+) -> Answer:
     """The cited text of what may be shown, or the reply that the material does not answer."""
-    written, checked = verified.written, verified.checked
+    written, checked, evidence = verified.written, verified.checked, verified.evidence
     asked = Deliverable(
         strict=_strict(kb, question),
         required=kb.settings.citations.required,
         voices=bool(analysis.voices),
     )
-    held = [item for item in checked if asked.holds(item)]
-    fit = drop_flagged(kb, held, evidence, verified.own)
-    text, kept = prune(written.text if written else "", checked, fit)
-    notes = flagged_note(len(held) - len(fit))
+    allowed = [item for item in checked if asked.holds(item)]
+    fit = drop_flagged(kb, allowed, evidence, verified.own)
+    text, kept = prune(written.text, checked, fit)
     stated = [item for item in kept if not item.verdict.states_nothing]
-    if verified.sure.band == "none" or written is None or not stated:
-        near = choose_extracts(kb, analysis, evidence).near
-        refused = refuse_to_answer(kb, analysis, evidence, remove_flagged_sentences(kb, near)[0])
-        return replace(refused, sure=as_declined(verified.sure), notes=notes, written=written)
-    cited = cite(kb, text, stated, evidence, written.relevance)
-    told = add_conflicting_passages(cited, verified.rivals, evidence)
-    reply = deliver(cited, written, analysis, evidence, verified.sure)
+    if verified.sure.band == "none" or not stated:
+        near, _ = remove_flagged_sentences(kb, choose_extracts(kb, analysis, evidence).near)
+        reply = refuse_to_answer(kb, analysis, evidence, near, verified.sure)
+    else:
+        page = CitedText(kb)
+        add_draft(page, text, stated, evidence, written.relevance)
+        conflicts = add_conflicting_passages(page, verified.rivals, evidence)
+        reply = deliver(page, written.by, analysis, evidence, verified.sure)
+        reply = replace(
+            reply,
+            data_gaps=tuple(dict.fromkeys((*written.data_gaps, *reply.data_gaps))),
+            conflicts=conflicts or written.conflicts,  # the judge quotes them
+            dropped_sentences=len(checked) - len(kept) + written.withheld,
+            repaired_citations=sum(item.repaired for item in kept),
+        )
     return replace(
         reply,
-        notes=notes,
-        conflicts=told or written.conflicts,  # the judge quotes them
-        dropped_sentences=len(checked) - len(kept) + written.withheld,
-        repaired_citations=sum(item.repaired for item in kept),
+        notes=flagged_note(len(allowed) - len(fit)),
+        fallback=written.fallback,
+        hallucinated_citations=written.unknown_keys,
+        usage=written.usage,
     )
 
 
@@ -348,49 +327,31 @@ def _strict(kb: KnowledgeBase, question: Question) -> bool:
 
 
 def _assemble(
-    analysis: Analysis, turn: SessionQuestion, found: Found, reply: Reply, steps: list[Step]
+    analysis: Analysis, turn: SessionQuestion, found: Found, reply: Answer, steps: list[Step]
 ) -> Answer:
-    question, written = turn.question, reply.written
-    return Answer(
+    question = turn.question
+    return replace(
+        reply,
         id=random_id("ans"),
         question=" ".join(turn.asked.split()),
         standalone=question.text if question.text != turn.asked else "",
         type=analysis.type,
         owner=question.owner,
-        text=reply.text,
-        citations=reply.citations,
-        sentences=reply.sentences,
-        confidence=reply.sure,
-        answered_by=reply.by,
         mode=analysis.mode,
         session_id=question.session_id,
-        fallback=written.fallback if written else "",
-        data_gaps=reply.data_gaps,
-        conflicts=reply.conflicts,
-        related=reply.related,
-        suggestions=reply.suggestions,
         notes=(*turn.notes, *notes_of(analysis, found), *reply.notes),
-        relaxed=tuple(one.value for one in found.relaxed),
+        relaxed=tuple(limit.value for limit in found.relaxed),
         limits=limits_of(analysis, found.relaxed),
         failures=(*turn.failures, *found.failures, *reply.failures),
         rewritten=turn.rewritten,
-        table=reply.table,
-        hallucinated_citations=written.unknown_keys if written else 0,
-        repaired_citations=reply.repaired_citations,
-        dropped_sentences=reply.dropped_sentences,
-        usage=_spent(turn, written, found),
+        usage=turn.usage + reply.usage + Usage(clusters=found.clusters),
         steps=tuple(steps),
     )
 
 
-def _spent(turn: SessionQuestion, written: RawDraft | None, found: Found) -> Usage:
-    wrote = written.usage if written else Usage()
-    return turn.usage + wrote + Usage(clusters=found.clusters)
-
-
 def _record(
-    kb: KnowledgeBase, place: answer_reuse.CacheEntry, done: Answer, asked: Question
+    kb: KnowledgeBase, entry: answer_reuse.CacheEntry, done: Answer, asked: Question
 ) -> None:
     if asked.recorded:
-        answer_reuse.record(kb, place, done, drawn_from(kb, asked.filters))
+        answer_reuse.record(kb, entry, done, drawn_from(kb, asked.filters))
         file_gap(kb, done, asked)

@@ -6,9 +6,11 @@ retrieval, the last, always has one.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from functools import partial
 from typing import Literal
 
 from wellread.ask.aggregate.execute import execute
@@ -18,9 +20,9 @@ from wellread.ask.aggregate.read.read_catalogue import read_catalogue
 from wellread.ask.aggregate.read.read_walks import read_walk
 from wellread.ask.aggregate.read.result import AggregateResult, amount
 from wellread.ask.retrieve.direct import compare, direct, persona, synthesis
-from wellread.ask.retrieve.ranking import Found, SearchTrace
+from wellread.ask.retrieve.ranking import Found
 from wellread.ask.retrieve.relax import narrowed
-from wellread.ask.retrieve.search import BEST, muted, muted_words, search_with_trace
+from wellread.ask.retrieve.search import BEST, muted, muted_words, search
 from wellread.ask.retrieve.story_search import news
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.question_parts import asks_amount
@@ -46,8 +48,8 @@ def answer_from_catalogue(kb: KnowledgeBase, analysis: Analysis) -> AggregateRes
 
     When no document matches the topic, passages are tried before absence is reported.
     """
-    for query in read_catalogue(kb, analysis):
-        result = _of_any_kind(kb, query, analysis) if _allowed(kb, query) else None
+    for query in filter(partial(_allowed, kb), read_catalogue(kb, analysis)):
+        result = _of_any_kind(kb, query, analysis)
         vague = query.form == "list" and query.about and not query.about.naming
         if result and (result.number or not vague):
             return result
@@ -89,11 +91,9 @@ def _is_told(kb: KnowledgeBase, topic: Topic, analysis: Analysis) -> bool:
     wanted, filters = parse(text).stem_set, narrowed(analysis.filters, analysis.constraints)
     if not wanted or filters is None:
         return False
-    hits = search_with_trace(
-        kb, text, filters, purpose="whether passages tell of it", limit=FEW
-    ).hits
-    held = (f"{hit.passage.context} {hit.passage.text}" for hit in hits)
-    return any(wanted <= parse(said).stem_set for said in held)
+    hits = search(kb, text, filters, limit=FEW)
+    texts = (f"{hit.passage.context} {hit.passage.text}" for hit in hits)
+    return any(wanted <= parse(passage).stem_set for passage in texts)
 
 
 def answer_from_graph(kb: KnowledgeBase, analysis: Analysis) -> Found | None:
@@ -219,10 +219,8 @@ def _without_muted(kb: KnowledgeBase, analysis: Analysis, found: Found) -> Found
     Counts and lists of the catalogue stay whole: they tell what there is.
     """
     kept = tuple(hit for hit in found.hits if not muted(analysis, hit))
-    without = search_with_trace(
-        kb, analysis.searched, analysis.filters, purpose="what is muted", limit=BEST
-    )
-    note = muted_words(analysis, without.hits)
+    without = search(kb, analysis.searched, analysis.filters, limit=BEST)
+    note = muted_words(analysis, without)
     return replace(found, hits=kept, notes=(*found.notes, *([note] if note else [])))
 
 
@@ -238,32 +236,27 @@ def _with_passages(
     others = [node for node in result.others if node not in subjects]
     names = [node.title for node in others][:most]
     text = " ".join([analysis.question, *names])
-    first, second = (
-        _search(kb, analysis, text, subjects, "what the named entities say"),
-        _search(kb, analysis, analysis.question, others, "what the entities found say"),
-    )
+    lists = [
+        (_search(kb, analysis, text, subjects), SUBJECT_PASSAGES),
+        (_search(kb, analysis, analysis.question, others), 1),
+    ]
     chosen: dict[str, Hit] = {}
-    per_document: dict[str, int] = {}
-    for (hits, _), limit in ((first, SUBJECT_PASSAGES), (second, 1)):
+    per_document = Counter[str]()
+    for hits, limit in lists:
         for hit in hits:
-            if per_document.get(hit.document.id, 0) < limit and len(chosen) < most:
-                per_document[hit.document.id] = per_document.get(hit.document.id, 0) + 1
+            if per_document[hit.document.id] < limit and len(chosen) < most:
+                per_document[hit.document.id] += 1
                 chosen.setdefault(hit.passage.id, hit)
-    traces = tuple(made for _, made in (first, second) if made)
-    return replace(result, hits=tuple(chosen.values()), traces=traces)
+    return replace(result, hits=tuple(chosen.values()))
 
 
 def _search(
-    kb: KnowledgeBase, analysis: Analysis, text: str, nodes: Sequence[EntityNode], purpose: str
-) -> tuple[list[Hit], SearchTrace | None]:
+    kb: KnowledgeBase, analysis: Analysis, text: str, nodes: Sequence[EntityNode]
+) -> list[Hit]:
     filters = analysis.filters
-    wanted = list(dict.fromkeys(known for node in nodes for known in node.documents))
-    if filters.document_ids:
-        wanted = [known for known in wanted if known in filters.document_ids]
-    if not wanted:
-        return [], None
-    limits = Filters(collections=filters.collections, document_ids=tuple(wanted))
-    made = search_with_trace(
-        kb, text, limits, purpose=purpose, limit=2 * kb.settings.retrieval.top_k
-    )
-    return made.hits, made.trace
+    wanted = dict.fromkeys(document for node in nodes for document in node.documents)
+    within = [name for name in wanted if not filters.document_ids or name in filters.document_ids]
+    if not within:
+        return []
+    limits = Filters(collections=filters.collections, document_ids=tuple(within))
+    return search(kb, text, limits, limit=2 * kb.settings.retrieval.top_k)

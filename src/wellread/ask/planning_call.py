@@ -420,8 +420,9 @@ def limits_in(where: WhereBody, vocabulary: Vocabulary) -> tuple[list[Constraint
 
 def _said(limit: Filters) -> str:
     """A limit in words: its values or its dates."""
+    if limit.published_from or limit.published_to:
+        days = (limit.published_from, limit.published_to)
+        return " to ".join(f"{day:%Y-%m-%d}" if day else "…" for day in days)
     names = (*limit.collections, *limit.kinds, *limit.source_types, *limit.languages)
     pairs = (f"{dimension}: {value}" for dimension, value in limit.taxonomy)
-    days = (limit.published_from, limit.published_to)
-    told = [f"{day:%Y-%m-%d}" if day else "…" for day in days] if any(days) else []
-    return " to ".join(told) or ", ".join((*names, *limit.authors, *limit.speakers, *pairs))
+    return ", ".join((*names, *limit.authors, *limit.speakers, *pairs))

@@ -92,7 +92,7 @@ class ClaudeCommand:
     """Runs the program of ``generation.command`` once per call."""
 
     def __init__(
-        self, settings: GenerationSettings, model: str, environ: Mapping[str, str]
+        self, model: str, settings: GenerationSettings, environ: Mapping[str, str]
     ) -> None:
         """Find the program, and create its working folder."""
         self._settings = settings

@@ -28,24 +28,16 @@ ProviderName = Literal["openai", "anthropic", "google"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provider:
-    """A service that is known by name.
+    """A service that is known by its name, the part before the colon in a model's name.
 
-    Attributes:
-        name: the part before the colon in a model's name.
-        url: the usual address of the service.
-        version: a suffix that base URLs often have although the client adds it.
-        key_variables: the environment variables that usually hold the key; the first set wins.
+    ``version`` is a suffix that base URLs often have although the client adds it; of the
+    ``key_variables`` the first that is set has the key.
     """
 
     name: ProviderName
     url: str
     version: str
     key_variables: tuple[str, ...]
-
-    @property
-    def prefix(self) -> str:
-        """The prefix of a model's name that selects this provider."""
-        return f"{self.name}:"
 
 
 OPENAI = Provider(
@@ -76,15 +68,9 @@ KNOWN = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
-    """The address, name and key of a model.
+    """The address, name and secret key of a model, with the provider whose wire format is used.
 
-    Attributes:
-        provider: the provider whose wire format is used.
-        url: base URL, without a slash at its end.
-        model: the model's name on the server.
-        key: the secret key; never shown.
-        own_server: whether ``generation.base_url`` names the server.
-        key_variable: the environment variable that should hold the key.
+    ``own_server``: ``generation.base_url`` names the server.
     """
 
     provider: Provider
@@ -108,7 +94,7 @@ class Endpoint:
         """``openai:gpt-4o-mini``, or ``llama3.2@localhost:11434`` with ``generation.base_url``."""
         if self.own_server:
             return f"{self.model}@{self.host}"
-        return f"{self.provider.prefix}{self.model}"
+        return f"{self.provider.name}:{self.model}"
 
 
 def endpoint_of(
@@ -130,7 +116,7 @@ def endpoint_of(
     first = _first_provider(settings)
     uses_base_url = named_provider == first or (not named_provider and first == OPENAI)
     base_url = settings.base_url if uses_base_url else ""
-    model = name.removeprefix(provider.prefix)
+    model = name.removeprefix(f"{provider.name}:")
     if not model or not (named_provider or base_url):
         raise SettingsError(f"the model {name!r} does not name a known provider", hint=KNOWN)
     variables = provider.key_variables
@@ -166,7 +152,7 @@ def _provider_named(name: str) -> Provider | None:
 
     Only known prefixes count: "llama3.2:3b" is a complete name.
     """
-    return next((each for each in PROVIDERS if name.startswith(each.prefix)), None)
+    return next((each for each in PROVIDERS if name.startswith(f"{each.name}:")), None)
 
 
 def _first_provider(settings: GenerationSettings) -> Provider | None:
@@ -228,11 +214,7 @@ def open_model(
     return RetryingModel(model, settings.retries, patience=settings.timeout)
 
 
-def _command(model: str, settings: GenerationSettings, environ: Mapping[str, str]) -> LanguageModel:
-    return ClaudeCommand(settings, model, environ)
-
-
-BUILT_IN: Mapping[str, Callable[[], Factory]] = {CLAUDE_CLI: lambda: _command}
+BUILT_IN: Mapping[str, Callable[[], Factory]] = {CLAUDE_CLI: lambda: ClaudeCommand}
 
 
 def _hosted(endpoint: Endpoint, settings: GenerationSettings) -> LanguageModel:

@@ -101,7 +101,7 @@ def plan_of(
         proposed = _parts_of(kb, whole)
         documents = len(whole)
     else:
-        result = search_within(kb, analysis, analysis.searched, FIRST_LOOK, purpose="a first look")
+        result = search_within(kb, analysis, analysis.searched, FIRST_LOOK)
         filters, failures = result.filters, result.failures
         relaxed = tuple(limit.value for limit in result.relaxed)
         proposed = _facets_of(kb, analysis, result.hits)

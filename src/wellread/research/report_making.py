@@ -157,7 +157,7 @@ def _summary(material: Material, report: ReportPage) -> None:
         report.add(summary)
         return
     if quick is not None and (by_expert or (quick.answered_by != NOBODY and quick.sentences)):
-        summary_of_answer(report, quick)
+        report.page.append(quick)
         return
     chosen = [extract.only_marked() for extract in material.sections.best[:MAX_SUMMARY_EXTRACTS]]
     if not chosen:
@@ -303,29 +303,6 @@ class ReportPage:
         self.sections.append(
             ReportSection(facet=facet.id, title=facet.title, span=span, found=found)
         )
-
-
-def summary_of_answer(report: ReportPage, answer: Answer) -> None:
-    """Add the quick answer as the summary, with its citations renumbered for the report."""
-    page, text = report.page, answer.text
-    place = 0
-    by_number = {one.id: one for one in answer.citations}
-    style = report.kb.settings.citations.style
-    for sentence in answer.sentences:
-        page.text += text[place : sentence.span.start]
-        place = sentence.span.end
-        span = Span(start=len(page.text), end=len(page.text) + len(sentence.text))
-        page.text += sentence.text
-        numbers = []
-        for number in sentence.citations:
-            old = f" {styled_marker(report.kb, by_number[number], style)}"
-            new = page.numbered(replace(by_number[number], answer_span=span))
-            if not sentence.within:
-                place += len(old) if text.startswith(old, place) else 0
-                page.text += f" {styled_marker(report.kb, new, style)}"
-            numbers.append(new.id)
-        page.sentences.append(replace(sentence, span=span, citations=tuple(numbers)))
-    page.text += text[place:]
 
 
 # --- parts after the sections --------------------------------------------------------------------

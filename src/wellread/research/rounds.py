@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Sequence
 
 from anyio import to_thread
 
-from wellread.ask.retrieve.search import search_with_trace
+from wellread.ask.retrieve.search import search
 from wellread.research.planning import MAX_TITLE_SEARCHES, topic_of
 from wellread.research.run_state import MAX_DIRECT_DOCUMENTS, RunState, live_hits
 from wellread.text.parsed import parse
@@ -71,14 +71,14 @@ async def search_titles(state: RunState, analysis: Analysis) -> AsyncIterator[Pr
 
 def _hits_of(state: RunState, facet: Facet) -> list[Hit]:
     if not facet.passages:
-        return _search(state, facet.query, facet.filters, facet.title)
+        return _search(state, facet.query, facet.filters)
     hits = live_hits(state.kb, facet.passages)
     state.note_read(hits)
     return hits
 
 
-def _search(state: RunState, query: str, filters: Filters, purpose: str) -> list[Hit]:
-    hits = search_with_trace(state.kb, query, filters, purpose=purpose, limit=DEPTH).hits
+def _search(state: RunState, query: str, filters: Filters) -> list[Hit]:
+    hits = search(state.kb, query, filters, limit=DEPTH)
     state.note_read(hits)
     return hits
 
@@ -104,7 +104,7 @@ def titles_named(state: RunState, analysis: Analysis) -> list[str]:
         query = f"{'; '.join(names[:MAX_NAMES])} {open_words}"
         state.searches += 1
         text, missing = f" {name_key(passage.text)} ", question_stems - passage_stems
-        for other in _search(state, query, state.filters, hit.document.title):
+        for other in _search(state, query, state.filters):
             title = other.document.title.partition(" (")[0]
             key = name_key(title)
             same_document = other.document.id == hit.document.id

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -16,8 +15,6 @@ CATALOGUE, EXTRACTIVE, NOBODY, BEFORE = "catalogue", "extractive", "none", "past
 """Values of ``answered_by``: a catalogue result, extracts, a refusal, a well-rated past answer."""
 NOTHING = "nothing"  # the verdict's method for a sentence that states nothing
 LIMITED_PREFIX = "Based on limited information: "  # prefix of an uncertain answer
-_NO_LINK = re.compile(r"[<>\s]")  # characters that end an address in Markdown
-_MARKUP = re.compile(r"([\[\]\\`*_<])")
 RELAXED_CONFIDENCE = 0.6  # maximum confidence of an answer that ignores a limit of its question
 
 
@@ -323,21 +320,6 @@ class Answer:
     def __str__(self) -> str:
         """The text and the confidence."""
         return f"{self.text}\n({self.confidence.band} confidence, {len(self.citations)} citations)"
-
-    def _repr_markdown_(self) -> str:
-        """The text with its sources, as shown in a notebook."""
-        lines = [self.text, ""]
-        for citation in self.citations:
-            title = _MARKUP.sub(r"\\\1", " ".join(citation.title.split()))
-            web = citation.url.startswith(("https://", "http://"))
-            linked_title = (
-                f"[{title}](<{citation.url}>)"
-                if web and not _NO_LINK.search(citation.url)
-                else title
-            )
-            place = f", {citation.locator.label}" if citation.locator.label else ""
-            lines.append(f"- \\[{citation.id}\\] {linked_title}{place}")
-        return "\n".join((*lines, "", f"*{self.confidence.band} confidence*"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

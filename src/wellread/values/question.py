@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 from urllib.parse import urlsplit
@@ -131,11 +130,6 @@ class LearnedPreference:
     effect: Literal["preferred", "lowered"]
     why: str
     revoked: bool = False
-
-
-def first_fitting_rule(rules: Sequence[SourceRule], document: DocumentFacts) -> SourceRule | None:
-    """The first rule that applies to the document."""
-    return next((rule for rule in rules if rule.fits(document)), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

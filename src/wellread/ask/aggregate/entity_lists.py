@@ -18,7 +18,8 @@ from wellread.ask.aggregate.read.result import (
     Scope,
 )
 from wellread.ask.aggregate.walk_result import listing
-from wellread.ask.retrieve.relax import Within, search_within
+from wellread.ask.retrieve.ranking import Found
+from wellread.ask.retrieve.relax import search_within
 from wellread.kb import KnowledgeBase
 from wellread.store.catalogue.documents.entity_nodes import EntityNode
 from wellread.text.names import plural
@@ -60,7 +61,7 @@ def entity_list(scope: Scope, query: CatalogueQuery, asked: Analysis) -> Aggrega
     text = asked.subject or asked.question
     if query.about:
         text = query.about.names[0].phrase
-    ranked, within, others = _ranked(kb, asked, nodes, text)
+    ranked, found, others = _ranked(kb, asked, nodes, text)
     if exhaustive:
         known = {_key(one.node) for one in ranked}
         unranked = [node for node in nodes if _key(node) not in known]
@@ -76,9 +77,8 @@ def entity_list(scope: Scope, query: CatalogueQuery, asked: Analysis) -> Aggrega
         _result(kb, grouped, _method(query, values, exhaustive=exhaustive)),
         certainty=CATALOGUE_SURE if exhaustive else RANKED,
         hits=(*hits, *others[: most // 3])[:most],
-        relaxed=within[-1].relaxed,
-        failures=within[-1].failures,
-        traces=tuple(made for one in within for made in one.traces),
+        relaxed=found.relaxed,
+        failures=found.failures,
     )
 
 
@@ -120,16 +120,16 @@ def _assigned(kb: KnowledgeBase, nodes: Sequence[EntityNode]) -> Mapping[EntityK
 
 def _ranked(
     kb: KnowledgeBase, analysis: Analysis, nodes: Sequence[EntityNode], text: str
-) -> tuple[list[_Candidate], tuple[Within, ...], list[Hit]]:
-    """The entities that search finds, best first; the searches; and passages that name them."""
+) -> tuple[list[_Candidate], Found, list[Hit]]:
+    """The entities that search finds, best first; a search; and passages that name them."""
     by_document = {known: node for node in nodes for known in node.documents}
     within = replace(
         analysis,
         constraints=(),
         filters=replace(analysis.filters, kinds=("entity",), document_ids=tuple(by_document)),
     )
-    own = search_within(kb, within, text, DEEP, purpose="entities")
-    everywhere = search_within(kb, analysis, text, DEEP, purpose="passages that name entities")
+    own = search_within(kb, within, text, DEEP)
+    everywhere = search_within(kb, analysis, text, DEEP)
     best: dict[EntityKey, Hit] = {}
     for hit in own.hits:
         node = by_document.get(hit.document.id)
@@ -151,7 +151,7 @@ def _ranked(
             found.append(_Candidate(node=node, score=score, hit=own_hit, strong=strong))
     found.sort(key=lambda one: (-one.score, one.node.title.casefold()))
     naming = [hit for hit in everywhere.hits if hit.document.kind != "entity"]
-    return found, (own, everywhere), naming
+    return found, everywhere, naming
 
 
 def _naming_scores(kb: KnowledgeBase, hits: Iterable[Hit]) -> dict[EntityKey, float]:

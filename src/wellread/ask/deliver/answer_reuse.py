@@ -33,12 +33,9 @@ MARKS = " .?!…¿¡"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CacheEntry:
-    """The cache entry of a question.
+    """The cached answer to a question, if any, and the key to cache a new one under.
 
-    Attributes:
-        key: the cache key; empty when the answer must not be cached.
-        failures: the count of failed model calls before this question.
-        answer: the cached answer; None when it has to be written.
+    An empty ``key``: it must not be cached. ``failures``: failed model calls before this question.
     """
 
     key: str = ""

@@ -7,7 +7,7 @@ it in a stored answer whatever the style was.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
@@ -21,13 +21,15 @@ from wellread.kb import KnowledgeBase
 from wellread.text.parsed import parse
 from wellread.text.sentences import shorten
 from wellread.text.words import visible
-from wellread.types import DocumentFacts, Mark, Span
+from wellread.types import DocumentFacts, Span
 from wellread.values.answers import (
     CATALOGUE,
     EXTRACTIVE,
+    NOBODY,
     Answer,
     Checked,
     Citation,
+    Confidence,
     Conflict,
     Evidence,
     Sentence,
@@ -37,15 +39,13 @@ from wellread.values.answers import (
 )
 from wellread.values.locators import Marks, format_time, link_to
 
-MarksOver = Callable[[Sequence[tuple[str, Span]]], Sequence[Sequence[Mark]]]
-"""Returns, for each (document id, span), the marks needed to locate it."""
-
+NOT_SURE = Confidence(score=0.0, band="none", reasoning="nothing was assessed")
 _INSIDE = str.maketrans({"[": "(", "]": ")"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """A quotable place: the document's facts, a quotation and its span."""
+    """A quotable place: the document's facts and marks, a quotation and its span."""
 
     facts: DocumentFacts
     marks: Marks
@@ -54,13 +54,13 @@ class Source:
     relevance: float = 1.0
     why: str = ""
 
-    def citation(self, number: int, answer: Span, verdict: VerdictName) -> Citation:
-        """Build the citation for ``answer``, a span of the answer's text."""
+    def citation(self, answer: Span, verdict: VerdictName) -> Citation:
+        """Build the citation, still without a number, for a span of the answer's text."""
         facts = self.facts
         locator = self.marks.locate(self.span)
         url = facts.url or facts.uri
         return Citation(
-            id=number,
+            id=0,
             document_id=facts.id,
             version=facts.version,
             title=facts.title,
@@ -79,29 +79,24 @@ class Source:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Sources:
-    """Marks by evidence key, for locating citations, and reasons why some pieces matter."""
-
-    marks: dict[str, Marks]
-    why: Mapping[str, str] = field(default_factory=dict)
-
-    def of(self, piece: Evidence, span: Span) -> Source:
-        """Make a source of ``span``, a span of the piece's document."""
-        return Source(
+def sources_of(
+    kb: KnowledgeBase,
+    places: Sequence[tuple[Evidence, Span]],
+    why: Mapping[str, str] = MappingProxyType({}),
+) -> list[Source]:
+    """Make a source of each span of a piece's document; ``why``: reasons by evidence key."""
+    marks = kb.catalogue.marks_over([(piece.hit.document.id, span) for piece, span in places])
+    return [
+        Source(
             facts=piece.hit.document,
-            marks=self.marks[piece.key],
+            marks=Marks(document_marks),
             quote=text_of(piece, span),
             span=span,
             relevance=round(piece.hit.score, 4),
-            why=self.why.get(piece.key, ""),
+            why=why.get(piece.key, ""),
         )
-
-
-def sources_of(marks_over: MarksOver, pieces: Sequence[Evidence]) -> Sources:
-    """Prepare ``pieces`` for citation with one look-up of their marks."""
-    marks = marks_over([(piece.hit.document.id, piece.span) for piece in pieces])
-    return Sources({piece.key: Marks(group) for piece, group in zip(pieces, marks, strict=True)})
+        for (piece, span), document_marks in zip(places, marks, strict=True)
+    ]
 
 
 @dataclass(slots=True)
@@ -113,21 +108,33 @@ class CitedText:
     sentences: list[Sentence] = field(default_factory=list)
     citations: list[Citation] = field(default_factory=list)
 
+    def answer(self, by: str = NOBODY, sure: Confidence = NOT_SURE) -> Answer:
+        """The text as an answer that has no id, question and owner yet."""
+        return Answer(
+            id="",
+            question="",
+            text=self.text,
+            citations=tuple(self.citations),
+            sentences=tuple(self.sentences),
+            confidence=sure,
+            answered_by=by,
+        )
+
     def say(self, text: str, verdict: Verdict, sources: Iterable[Source]) -> None:
         """Add a sentence, with a marker for each of its sources."""
         span = Span(start=len(self.text), end=len(self.text) + len(text))
         self.text += text
         numbers = []
         for source in sources:
-            citation = self.numbered(source.citation(0, span, verdict.name))
+            citation = self.numbered(source.citation(span, verdict.name))
             numbers.append(citation.id)
-            self.text += f" {styled_marker(self.kb, citation, self.kb.settings.citations.style)}"
+            self.text += self._marker(citation)
         self.sentences.append(
             Sentence(text=text, span=span, verdict=verdict, citations=tuple(numbers))
         )
 
     def show_all(self, extracts: Sequence[Extract], prefix: str = "") -> None:
-        """Add extracts in order, one per paragraph."""
+        """Add extracts in order, one per paragraph; ``prefix``: the start of each line ("> ")."""
         places = [
             (
                 extract.piece.hit.document.id,
@@ -138,22 +145,17 @@ class CitedText:
         marks = self.kb.catalogue.marks_over(places)
         for extract, document_marks in zip(extracts, marks, strict=True):
             self.text += "\n\n" if self.text and not self.text.endswith("\n") else ""
-            self.show(extract, Marks(document_marks), prefix)
+            self._show(extract, Marks(document_marks), prefix)
 
-    def show(self, extract: Extract, marks: Marks, prefix: str = "") -> None:
-        """Add an extract under its heading, with one marker after it.
-
-        Args:
-            marks: the document's marks over the whole extract.
-            prefix: the start of each line ("> ").
-        """
+    def _show(self, extract: Extract, marks: Marks, prefix: str) -> None:
+        """Add an extract under its heading, with one marker after it."""
         hit, place = extract.piece.hit, extract.cited
         quote = extract.text[extract.place(place) :][: place.end - place.start]
         score = round(hit.score, 4)
         source = Source(facts=hit.document, marks=marks, quote=quote, span=place, relevance=score)
         begin = len(self.text)
         nowhere = Span(start=begin, end=begin)
-        citation = self.numbered(source.citation(0, nowhere, VerdictName.QUOTED))
+        citation = self.numbered(source.citation(nowhere, VerdictName.QUOTED))
         pieces = list(_pieces_of(extract, marks))
         last = next((span for _, span in reversed(pieces) if span is not None), None)
         self.text += prefix
@@ -175,7 +177,27 @@ class CitedText:
         if citation.answer_span == nowhere:
             answer_span = Span(start=begin, end=len(self.text))
             self.citations[citation.id - 1] = replace(citation, answer_span=answer_span)
-        self.text += f" {styled_marker(self.kb, citation, self.kb.settings.citations.style)}"
+        self.text += self._marker(citation)
+
+    def append(self, answer: Answer) -> None:
+        """Add the text of an answer, with its markers renumbered for this text."""
+        citations = {citation.id: citation for citation in answer.citations}
+        done = 0
+        for sentence in answer.sentences:
+            self.text += answer.text[done : sentence.span.start]
+            span = Span(start=len(self.text), end=len(self.text) + len(sentence.text))
+            self.text += sentence.text
+            done = sentence.span.end
+            numbers = []
+            for number in sentence.citations:
+                marker = self._marker(citations[number])
+                cited = self.numbered(replace(citations[number], answer_span=span))
+                if not sentence.within:
+                    done += len(marker) if answer.text.startswith(marker, done) else 0
+                    self.text += self._marker(cited)
+                numbers.append(cited.id)
+            self.sentences.append(replace(sentence, span=span, citations=tuple(numbers)))
+        self.text += answer.text[done:]
 
     def numbered(self, cited: Citation) -> Citation:
         """``cited`` with its number in this text; citations of one source span share a number."""
@@ -186,30 +208,8 @@ class CitedText:
         self.citations.append(numbered)
         return numbered
 
-
-def cite(
-    kb: KnowledgeBase,
-    draft: str,
-    checked: Sequence[Checked],
-    evidence: Sequence[Evidence],
-    why: Mapping[str, str],
-) -> CitedText:
-    """Add a marker after each claim of ``draft`` for every source span that supports it.
-
-    A claim that does not occur in the draft is skipped: only delivered text gets a verdict.
-    """
-    page = CitedText(kb)
-    add_draft(page, draft, checked, evidence, why)
-    return page
-
-
-def cite_extracts(
-    kb: KnowledgeBase, extracts: Sequence[Extract], text: str = "", prefix: str = ""
-) -> CitedText:
-    """Cite the extracts in order, one per paragraph, after ``text``."""
-    page = CitedText(kb, text=text)
-    page.show_all(extracts, prefix)
-    return page
+    def _marker(self, citation: Citation) -> str:
+        return f" {styled_marker(self.kb, citation, self.kb.settings.citations.style)}"
 
 
 def _pieces_of(extract: Extract, marks: Marks) -> Iterator[tuple[str, Span | None]]:
@@ -263,19 +263,21 @@ def add_draft(
     evidence: Sequence[Evidence],
     why: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
-    """Add ``draft`` to a page as ``cite`` does; existing citations keep their numbers."""
+    """Add ``draft``, with a marker after each claim for every source span that supports it.
+
+    A claim that does not occur in the draft is skipped: only delivered text gets a verdict.
+    """
     by_key = {piece.key: piece for piece in evidence}
-    prepared = sources_of(page.kb.catalogue.marks_over, list(by_key.values()))
-    sources = replace(prepared, why=why)
+    spans = [_supporting_spans(item, by_key) for item in checked]
+    sources = iter(sources_of(page.kb, [place for places in spans for place in places], why))
     place = 0
-    for item in checked:
+    for item, places in zip(checked, spans, strict=True):
+        own = [next(sources) for _ in places]
         start = draft.find(item.claim.text, place)
-        if start < 0:
-            continue
-        page.text += draft[place:start]
-        place = start + len(item.claim.text)
-        rests_on = [sources.of(piece, span) for piece, span in _supporting_spans(item, by_key)]
-        page.say(item.claim.text, item.verdict, rests_on)
+        if start >= 0:
+            page.text += draft[place:start]
+            place = start + len(item.claim.text)
+            page.say(item.claim.text, item.verdict, own)
     page.text += draft[place:]
 
 
@@ -319,24 +321,16 @@ def add_conflicting_passages(
     Both quotations become citations of the page.
     """
     by_key = {piece.key: piece for piece in evidence}
-    keys = {key for rival in rivals for key, _ in (rival.own, rival.other)}
-    sources = sources_of(page.kb.catalogue.marks_over, [by_key[key] for key in sorted(keys)])
+    by_source = {(item.verdict.key, item.verdict.source): item for item in reversed(page.sentences)}
     conflicts = []
     for rival in rivals:
-        sentence_at_odds = next(
-            (
-                sentence
-                for sentence in page.sentences
-                if (sentence.verdict.key, sentence.verdict.source) == rival.own
-            ),
-            None,
-        )
-        if sentence_at_odds is None:
+        sentence = by_source.get(rival.own)
+        if sentence is None:
             continue
+        places = [(by_key[key], span) for key, span in (rival.own, rival.other)]
         views = []
-        for key, span in (rival.own, rival.other):
-            source = sources.of(by_key[key], span)
-            cited = page.numbered(source.citation(0, sentence_at_odds.span, VerdictName.QUOTED))
+        for source in sources_of(page.kb, places):
+            cited = page.numbered(source.citation(sentence.span, VerdictName.QUOTED))
             views.append(View(text=source.quote, citations=(cited.id,)))
         conflicts.append(Conflict(about=rival.about, views=tuple(views), reason=rival.reason))
     return tuple(conflicts)
@@ -405,18 +399,18 @@ def relevances(answer: Answer) -> Mapping[int, str]:
     return reasons
 
 
-def shared_words(text: str, citation: Citation, what: str = "question") -> str:
-    """Name the words of ``text`` that the quotation or title contains; empty without one."""
+def shared_words(question: str, citation: Citation) -> str:
+    """Name the words of the question that the quotation or title contains; empty without one."""
     source_stems = _stems(citation)
     matching = [
         word
-        for word in dict.fromkeys(parse(text).words)
+        for word in dict.fromkeys(parse(question).words)
         if (word_stems := frozenset(parse(word).topic_stems)) and word_stems <= source_stems
     ]
     more = len(matching) - MOST_WORDS
     listing = ", ".join(f"“{visible(word)}”" for word in matching[:MOST_WORDS])
     tail = f" and {more} more words" if more > 0 else ""
-    return f"contains {listing}{tail} of the {what}" if matching else ""
+    return f"contains {listing}{tail} of the question" if matching else ""
 
 
 def _side_note(sides: Sequence[str], citation: Citation) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
@@ -71,104 +72,68 @@ def prune(
 ) -> tuple[str, list[Checked]]:
     """Reduce ``text`` to the claims ``kept``; also return the claims still in it.
 
-    A claim that introduces a list ("Two things changed:") goes when no item of the list is left.
+    A heading goes when nothing of its section is left, and a claim that introduces a list ("Two
+    things changed:") when no item of the list is left.
     """
     if len(kept) == len(checked):
         return text, list(kept)
-    lines, owners = _without_dropped(text, checked, kept)
-    emptied = [bool(old) and not new for old, new in lines]
-    new_lines = [new for _, new in lines]
-    gone: list[int] = []
-    for place, (old, _) in enumerate(lines):
-        if emptied[place]:
-            new_lines[place] = ""
-        elif _leads_in(old) and _lost_its_list(lines, place):
-            new_lines[place] = ""
-            gone += owners[place]
-    _drop_headings(lines, new_lines)
+    keeping = {id(item) for item in kept}
+    lines = text.split("\n")
+    starts = [0]
+    for line in lines:
+        starts.append(starts[-1] + len(line) + 1)
+    new_lines, owners = list(lines), list[list[int]]([] for _ in lines)
+    places, end = [], 0
+    for item in checked:
+        start = text.find(item.claim.text, end)
+        if start >= 0:
+            end = start + len(item.claim.text)
+            places.append((item, start, end))
+    for item, start, end in reversed(places):
+        number = bisect_right(starts, start) - 1
+        if id(item) in keeping:
+            owners[number].append(id(item))
+        elif end < starts[number + 1]:
+            new_lines[number] = _cut(new_lines[number], start - starts[number], end - start)
+    for number in reversed(range(len(lines))):
+        under = _governed(lines, new_lines, number)
+        lost = any(lines[other].strip() and not new_lines[other] for other in under)
+        if new_lines[number] and lost and not any(new_lines[other].strip() for other in under):
+            new_lines[number] = ""
+            keeping.difference_update(owners[number])
     remaining = [
-        line
-        for line, (old, _) in zip(new_lines, lines, strict=True)
-        if line or not old.strip()  # keep the draft's own blank lines
+        new
+        for old, new in zip(lines, new_lines, strict=True)
+        if new or not old.strip()  # keep the draft's own blank lines
     ]
     body = re.sub(r"\n{3,}", "\n\n", "\n".join(remaining)).strip()
-    lost = {id(checked[number]) for number in gone}
-    return body, [item for item in kept if id(item) not in lost]
+    return body, [item for item in kept if id(item) in keeping]
 
 
-def _without_dropped(
-    text: str, checked: Sequence[Checked], kept: Sequence[Checked]
-) -> tuple[list[tuple[str, str]], list[list[int]]]:
-    """Each line before and after removal (empty: nothing left), and the claims kept in it."""
-    keeping = {id(item) for item in kept}
-    cuts: list[tuple[int, int]] = []
-    places: dict[int, int] = {}
-    end = 0
-    for number, item in enumerate(checked):
-        start = text.find(item.claim.text, end)
-        if start < 0:
+def _cut(line: str, start: int, length: int) -> str:
+    """Cut a claim out of a line; empty when only list marks and brackets are left."""
+    rest = (line[:start] + line[start + length :].lstrip(" ")).rstrip()
+    return "" if _MARKS.fullmatch(rest) else rest
+
+
+def _governed(lines: Sequence[str], new_lines: Sequence[str], number: int) -> list[int]:
+    """The lines below a heading up to the next one, or the list items below a lead-in."""
+    level = _level(new_lines[number])
+    following = range(number + 1, len(lines))
+    if level is not None:
+        higher = (at for at in following if (_level(new_lines[at]) or level + 1) <= level)
+        return list(range(number + 1, next(higher, len(lines))))
+    if not lines[number].rstrip().endswith(":"):
+        return []
+    items: list[int] = []
+    for at in following:
+        line = lines[at]
+        if not line.strip() and not items:
             continue
-        end = start + len(item.claim.text)
-        if id(item) in keeping:
-            places[number] = start
-        else:
-            cuts.append((start, end))
-    lines: list[tuple[str, str]] = []
-    owners: list[list[int]] = []
-    begin = 0
-    for line in text.split("\n"):
-        finish = begin + len(line)
-        inside = [(a - begin, b - begin) for a, b in cuts if begin <= a and b <= finish]
-        lines.append((line, _cut_line(line, inside)))
-        owners.append([number for number, at in places.items() if begin <= at < max(finish, 1)])
-        begin = finish + 1
-    return lines, owners
-
-
-def _cut_line(line: str, cuts: Sequence[tuple[int, int]]) -> str:
-    if not cuts:
-        return line
-    remaining, place = "", 0
-    for start, end in cuts:
-        remaining += line[place:start]
-        place = end + (len(line) - end - len(line[end:].lstrip(" ")))
-    remaining = (remaining + line[place:]).rstrip()
-    return "" if _MARKS.fullmatch(remaining) else remaining
-
-
-def _leads_in(line: str) -> bool:
-    return line.rstrip().endswith(":") and not _HEADING.match(line)
-
-
-def _lost_its_list(lines: Sequence[tuple[str, str]], place: int) -> bool:
-    """Whether list items follow the line at ``place`` and all of them were removed."""
-    items: list[str] = []
-    for old, new in lines[place + 1 :]:
-        if not old.strip():
-            if items:
-                break
-            continue
-        if not _ITEM.match(old) and not (items and old.startswith((" ", "\t"))):
+        if not _ITEM.match(line) and not (items and line.startswith((" ", "\t"))):
             break
-        items.append(new)
-    return bool(items) and not any(items)
-
-
-def _drop_headings(lines: Sequence[tuple[str, str]], new_lines: list[str]) -> None:
-    """Empty each heading whose whole section was removed."""
-    for place in range(len(lines) - 1, -1, -1):
-        level = _level(new_lines[place])
-        if level is None:
-            continue
-        under = []
-        for other in range(place + 1, len(lines)):
-            below = _level(new_lines[other])
-            if below is not None and below <= level:
-                break
-            under.append(other)
-        lost = any(lines[other][0].strip() and not new_lines[other] for other in under)
-        if lost and not any(new_lines[other].strip() for other in under):
-            new_lines[place] = ""
+        items.append(at)
+    return items
 
 
 def _level(line: str) -> int | None:

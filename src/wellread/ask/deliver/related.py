@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from itertools import chain, islice, zip_longest
 from typing import Any
 
-from wellread.ask.deliver.reply import RELATED, RELATED_SIMILARITY, Reply
+from wellread.ask.deliver.reply import RELATED, RELATED_SIMILARITY
 from wellread.identity import random_id
 from wellread.kb import KnowledgeBase
 from wellread.store.catalogue.documents.entity_nodes import EntityNode
@@ -45,17 +45,9 @@ WORDS = range(4, 21)  # length of a suggested question
 SAME = 0.75  # share of the shorter question's stems from which two questions count as the same
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EntityLink:
-    """An entity with a description of its link to a subject."""
-
-    node: EntityNode
-    reads: str
-
-
 def suggest_related(
-    kb: KnowledgeBase, analysis: Analysis, hits: Sequence[Hit], reply: Reply
-) -> Reply:
+    kb: KnowledgeBase, analysis: Analysis, hits: Sequence[Hit], reply: Answer
+) -> Answer:
     """Add up to five related items and suggested questions to ``reply``.
 
     Both are empty when ``features.suggest_related`` is off; without ``features.graph_aware`` no
@@ -63,43 +55,30 @@ def suggest_related(
     """
     if not kb.settings.features.suggest_related:
         return replace(reply, related=())
-    cited = _cited(kb, hits, reply)
-    near = _near_hits(hits, cited)
-    aware = kb.settings.features.graph_aware
-    subjects = _subjects(kb, analysis, list(cited.values())) if aware else []
-    links = _links(kb, analysis, hits, subjects)
-    entities = _entities(links, subjects, cited)
-    stories = _stories(kb, reply)
-    documents = [*reply.related, *map(_document, near)]
-    # The three kinds take turns, so that none displaces the others.
-    mixed = chain.from_iterable(zip_longest(entities, stories, documents))
-    related = _distinct(
-        (item for item in mixed if item is not None),
-        {document.title for document in cited.values()},
-    )
-    return replace(
-        reply,
-        related=tuple(related[:RELATED]),
-        suggestions=_suggestions(kb, analysis.question, near),
-    )
-
-
-# --- surroundings of an answer ---------------------------------------------------------------
-
-
-def _cited(kb: KnowledgeBase, hits: Sequence[Hit], reply: Reply) -> dict[str, DocumentFacts]:
     ids = dict.fromkeys(citation.document_id for citation in reply.citations)
-    documents = {hit.document.id: hit.document for hit in hits if hit.document.id in ids}
-    missing = ids.keys() - documents.keys()
-    return documents | (kb.catalogue.facts(missing) if missing else {})
-
-
-def _near_hits(hits: Sequence[Hit], cited: Mapping[str, DocumentFacts]) -> list[Hit]:
-    best_hits: dict[str, Hit] = {}
+    cited = {hit.document.id: hit.document for hit in hits if hit.document.id in ids}
+    missing = ids.keys() - cited.keys()
+    cited |= kb.catalogue.facts(missing) if missing else {}
+    near: dict[str, Hit] = {}
     for hit in hits:
         if hit.document.id not in cited and (hit.similarity or 0.0) >= RELATED_SIMILARITY:
-            best_hits.setdefault(hit.document.id, hit)
-    return list(best_hits.values())
+            near.setdefault(hit.document.id, hit)
+    aware = kb.settings.features.graph_aware
+    subjects = _subjects(kb, analysis, list(cited.values())) if aware else []
+    entities = _entities(kb, analysis, hits, subjects, cited)
+    documents = [*reply.related, *map(_document, near.values())]
+    # The three kinds take turns, so that none displaces the others.
+    mixed = chain.from_iterable(zip_longest(entities, _stories(kb, reply), documents))
+    seen = {document.title.casefold() for document in cited.values()}
+    related: dict[str, Related] = {}
+    for item in filter(None, mixed):
+        if item.title.casefold() not in seen:
+            related.setdefault(item.title.casefold(), item)
+    return replace(
+        reply,
+        related=tuple(related.values())[:RELATED],
+        suggestions=_suggestions(kb, analysis.question, list(near.values())),
+    )
 
 
 def _subjects(
@@ -122,9 +101,13 @@ def _subjects(
     return list(entities.values())[:SUBJECTS]
 
 
-def _links(
-    kb: KnowledgeBase, analysis: Analysis, hits: Sequence[Hit], subjects: Sequence[EntityNode]
-) -> list[EntityLink]:
+def _entities(
+    kb: KnowledgeBase,
+    analysis: Analysis,
+    hits: Sequence[Hit],
+    subjects: Sequence[EntityNode],
+    cited: Mapping[str, DocumentFacts],
+) -> Iterator[Related]:
     """The existing entities linked to the subjects, the most informative links first.
 
     A relation with few links says more than one with hundreds; within a relation, entities among
@@ -133,7 +116,6 @@ def _links(
     """
     seen = {hit.document.id for hit in hits}
     limited = replace(analysis.filters, collections=()) != Filters() or analysis.constraints
-    links: list[EntityLink] = []
     for subject in subjects:
         groups: dict[tuple[str, str], list[tuple[EntityNode, Neighbour]]] = {}
         for neighbour in kb.catalogue.graph.neighbours([subject.collection], subject.id):
@@ -148,9 +130,16 @@ def _links(
             group.sort(key=lambda link: seen.isdisjoint(link[0].documents))
         by_size = sorted(groups.values(), key=len)
         turns = chain.from_iterable(zip_longest(*(group[:LOOKED_AT] for group in by_size)))
-        for node, one in islice(filter(None, turns), LOOKED_AT):
-            links.append(EntityLink(node=node, reads=_describe_link(subject, one)))
-    return links
+        for node, neighbour in islice(filter(None, turns), LOOKED_AT):
+            if not cited.keys() & set(node.documents):
+                yield Related(
+                    kind="entity",
+                    title=_one_line(node.title),
+                    id=node.id,
+                    collection=node.collection,
+                    url=node.url,
+                    reason=f"linked: {_one_line(_describe_link(subject, neighbour))}",
+                )
 
 
 def _describe_link(subject: EntityNode, neighbour: Neighbour) -> str:
@@ -161,22 +150,18 @@ def _describe_link(subject: EntityNode, neighbour: Neighbour) -> str:
     return f"{subject.title} {relation} {neighbour.name}"
 
 
-def _past_questions(kb: KnowledgeBase, near: Sequence[Hit]) -> Mapping[str, str]:
-    """Past questions among the hits that are worth suggesting, by id: well rated, no follow-up."""
+def _suggestions(kb: KnowledgeBase, question_text: str, near: Sequence[Hit]) -> tuple[str, ...]:
+    """Questions among the past questions and headings of the nearest hits, without near-repeats.
+
+    Past questions are well rated, and no follow-ups.
+    """
     document_ids = [hit.document.id for hit in near if hit.document.kind == "qa"]
-    if not document_ids:
-        return {}
-    stored = kb.catalogue.past_questions.of(document_ids)
-    return {
+    stored = kb.catalogue.past_questions.of(document_ids) if document_ids else {}
+    past = {
         document_id: entry.past.question
         for document_id, entry in stored.items()
         if not entry.past.flow and (entry.past.score is None or entry.past.score >= WELL_RATED)
     }
-
-
-def _suggestions(kb: KnowledgeBase, question_text: str, near: Sequence[Hit]) -> tuple[str, ...]:
-    """Questions among the past questions and headings of the nearest hits, without near-repeats."""
-    past = _past_questions(kb, near)
     seen = [parse(question_text).stem_set]
     suggestions: list[str] = []
     for hit in near:
@@ -202,27 +187,7 @@ def _headings(hit: Hit) -> list[str]:
     return [_one_line(line) for line in path.split(" › ") if line.strip()]
 
 
-# --- related ---------------------------------------------------------------------------------
-
-
-def _entities(
-    links: Sequence[EntityLink], subjects: Sequence[EntityNode], cited: Mapping[str, DocumentFacts]
-) -> Iterator[Related]:
-    subject_ids = {(node.collection, node.id) for node in subjects}
-    for link in links:
-        node = link.node
-        if (node.collection, node.id) not in subject_ids and not set(node.documents) & set(cited):
-            yield Related(
-                kind="entity",
-                title=_one_line(node.title),
-                id=node.id,
-                collection=node.collection,
-                url=node.url,
-                reason=f"linked: {_one_line(link.reads)}",
-            )
-
-
-def _stories(kb: KnowledgeBase, reply: Reply) -> Iterator[Related]:
+def _stories(kb: KnowledgeBase, reply: Answer) -> Iterator[Related]:
     """The stories of the cited items that have more items than are cited."""
     spans = [
         (citation.document_id, citation.source_span)
@@ -258,17 +223,6 @@ def _document(hit: Hit) -> Related:
         url=document.url or document.uri,
         reason=f"near the question, under “{heading}”" if heading else "near the question",
     )
-
-
-def _distinct(related: Iterator[Related], cited: set[str]) -> list[Related]:
-    """The first item per title, without titles that the answer cites."""
-    seen = {title.casefold() for title in cited}
-    items: list[Related] = []
-    for item in related:
-        if item.title.casefold() not in seen:
-            seen.add(item.title.casefold())
-            items.append(item)
-    return items
 
 
 def _one_line(text: str) -> str:

@@ -1,6 +1,7 @@
 """Builds the reply: the cited text, the same with a warning in front, or a refusal.
 
-Also describes what the material lacks for the question, and files open questions as gaps.
+A reply is an ``Answer`` that has no id, question and owner yet. This module also describes what the
+material lacks for the question, and files open questions as gaps.
 """
 
 from __future__ import annotations
@@ -10,40 +11,30 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import chain
 
-from wellread.ask.deliver.cite import CitedText, cite_extracts, styled_marker
+from wellread.ask.deliver.cite import CitedText
 from wellread.ask.retrieve.ranking import Found
 from wellread.ask.retrieve.rated_questions import flagged_of_documents
 from wellread.ask.understand.question_parts import parts_of
 from wellread.ask.understand.vocabulary import is_everyday
-from wellread.ask.verify.confidence import (
-    DISPUTED,
-    LIMIT_LEFT_OUT,
-    as_declined,
-    confidence_of_extracts,
-)
-from wellread.ask.verify.conflicts import Disagreement, conflict_of, dispute_heading
-from wellread.ask.write.drafting import RawDraft
+from wellread.ask.verify.confidence import DISPUTED, LIMIT_LEFT_OUT, confidence_of_extracts
+from wellread.ask.verify.conflicts import Statement, conflict_of, dispute_heading
 from wellread.ask.write.extracts import Extract, Extracts
 from wellread.codec import to_plain
 from wellread.kb import KnowledgeBase
 from wellread.store.schema.stored_values import GapKind
 from wellread.text.parsed import parse
 from wellread.text.tokens import Token
-from wellread.types import AppliedLimit, Filters, Span
+from wellread.types import AppliedLimit, Filters
 from wellread.values.answers import (
     CATALOGUE,
     EXTRACTIVE,
     LIMITED_PREFIX,
     NOBODY,
     Answer,
-    Citation,
     Confidence,
-    Conflict,
     Evidence,
     Question,
     Related,
-    Sentence,
-    Table,
     Usage,
 )
 from wellread.values.question import Analysis, Constraint, ConstraintKind
@@ -58,34 +49,12 @@ GAP = "This might be a gap worth filling"
 MORE = "Consider adding more content about {about}."
 RELATED = 5
 RELATED_SIMILARITY = 0.2
-NOT_SURE = Confidence(score=0.0, band="none", reasoning="nothing was assessed")
 _LEFT_OUT: dict[ConstraintKind, str] = {
     "time": "nothing was found from {value}, so all dates were searched",
     "speaker": "nothing was found that {value} said, so all speakers were searched",
     "author": "nothing was found by {value}, so all authors were searched",
 }
 _LEFT_OUT_OTHERWISE = "nothing was found within {value}, so this limit was left out"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
-    """The delivered text with its citations, confidence, notes and suggestions."""
-
-    text: str
-    sure: Confidence = NOT_SURE
-    by: str = NOBODY
-    written: RawDraft | None = None
-    sentences: tuple[Sentence, ...] = ()
-    citations: tuple[Citation, ...] = ()
-    data_gaps: tuple[str, ...] = ()
-    conflicts: tuple[Conflict, ...] = ()
-    suggestions: tuple[str, ...] = ()  # questions to ask next
-    notes: tuple[str, ...] = ()  # on how the reply was made
-    failures: tuple[str, ...] = ()
-    related: tuple[Related, ...] = ()
-    table: Table | None = None
-    repaired_citations: int = 0
-    dropped_sentences: int = 0
 
 
 def notes_of(analysis: Analysis, found: Found) -> tuple[str, ...]:
@@ -142,38 +111,38 @@ def flagged_note(count: int) -> tuple[str, ...]:
     return (f"{which} left out: an expert flagged {what} as harmful",)
 
 
-def remove_flagged(kb: KnowledgeBase, reply: Reply) -> Reply:
+def remove_flagged(kb: KnowledgeBase, reply: Answer) -> Answer:
     """Remove statements flagged as harmful from everything in the reply except its text."""
     table, cited = reply.table, {citation.id: citation.document_id for citation in reply.citations}
     documents = table.documents if table else ()
-    rows = table.rows if table else ()
     cited_ids = {*cited.values(), *chain(*documents)}
-    beside = (documents[place] if place < len(documents) else () for place in range(len(rows)))
-    flagged, *of_rows = flagged_of_documents(kb, [cited_ids, *beside])
+    (flagged,) = flagged_of_documents(kb, [cited_ids])
     if table is not None:
-        fine = [at for at, row in enumerate(rows) if not any(map(of_rows[at].holds, row))]
+        beside = (*documents, *[()] * (len(table.rows) - len(documents)))
+        of_rows = zip(table.rows, beside, flagged_of_documents(kb, beside), strict=True)
+        fine = [(row, ids) for row, ids, one in of_rows if not any(map(one.holds, row))]
         table = replace(
             table,
-            rows=tuple(table.rows[place] for place in fine),
-            documents=tuple(documents[place] for place in fine if place < len(documents)),
+            rows=tuple(row for row, _ in fine),
+            documents=tuple(ids for _, ids in fine) if documents else (),
         )
-    views = [view for conflict in reply.conflicts for view in conflict.views]
-    sides = [[cited[number] for number in view.citations if number in cited] for view in views]
-    of_views = flagged_of_documents(kb, [side or cited_ids for side in sides])
-    is_harmful = {id(view): one.holds(view.text) for view, one in zip(views, of_views, strict=True)}
-    conflicts = [
-        replace(conflict, views=tuple(view for view in conflict.views if not is_harmful[id(view)]))
-        for conflict in reply.conflicts
-        if not flagged.holds(conflict.about)
-    ]
-    citations = [
-        replace(citation, why="") if flagged.holds(citation.why) else citation
-        for citation in reply.citations
-    ]
+    conflicts = []
+    for conflict in reply.conflicts:
+        sides = [
+            [cited[number] for number in view.citations if number in cited] or cited_ids
+            for view in conflict.views
+        ]
+        of_views = zip(conflict.views, flagged_of_documents(kb, sides), strict=True)
+        views = tuple(view for view, one in of_views if not one.holds(view.text))
+        if not flagged.holds(conflict.about):
+            conflicts.append(replace(conflict, views=views))
     return replace(
         reply,
         table=table,
-        citations=tuple(citations),
+        citations=tuple(
+            replace(citation, why="") if flagged.holds(citation.why) else citation
+            for citation in reply.citations
+        ),
         conflicts=tuple(conflicts),
         data_gaps=flagged.free(reply.data_gaps),
         suggestions=flagged.free(reply.suggestions),
@@ -182,37 +151,33 @@ def remove_flagged(kb: KnowledgeBase, reply: Reply) -> Reply:
 
 def deliver(
     cited: CitedText,
-    written: RawDraft,
+    by: str,
     analysis: Analysis,
     evidence: Sequence[Evidence],
     sure: Confidence,
-) -> Reply:
-    """Build the reply of a written answer; with low confidence it opens with a warning."""
-    text, sentences, citations = cited.text, tuple(cited.sentences), tuple(cited.citations)
-    gaps, wish = written.data_gaps, ""
-    if sure.band == "low":
-        admits = cited.kb.settings.features.admit_uncertainty
-        opening = LIMITED_PREFIX if admits else ""
-        wish = f"\n\n{MORE.format(about=subject_phrase(analysis))}" if admits else ""
-        if text.startswith(("- ", "**")):
-            opening = f"{opening.rstrip()}\n\n" if opening else ""
-        sentences = tuple(
-            replace(sentence, span=sentence.span.moved(len(opening))) for sentence in sentences
-        )
-        citations = tuple(
+) -> Answer:
+    """Build the reply of a cited text; with low confidence it opens with a warning."""
+    reply = cited.answer(by, sure)
+    gaps = unanswered_parts(analysis, evidence)
+    if sure.band != "low":
+        return replace(reply, data_gaps=gaps)
+    opening, wish = "", ""
+    if cited.kb.settings.features.admit_uncertainty:
+        opening, wish = LIMITED_PREFIX, f"\n\n{MORE.format(about=subject_phrase(analysis))}"
+        if reply.text.startswith(("- ", "**")) or by == EXTRACTIVE:
+            opening = f"{opening.rstrip()}\n\n"
+    return replace(
+        reply,
+        text=f"{opening}{reply.text}{wish}",
+        sentences=tuple(
+            replace(sentence, span=sentence.span.moved(len(opening)))
+            for sentence in reply.sentences
+        ),
+        citations=tuple(
             replace(citation, answer_span=citation.answer_span.moved(len(opening)))
-            for citation in citations
-        )
-        text, gaps = opening + text, (*gaps, *missing_subjects(analysis, evidence))
-    gaps = tuple(dict.fromkeys((*gaps, *unanswered_parts(analysis, evidence))))
-    return Reply(
-        text=text + wish,
-        by=written.by,
-        written=written,
-        sentences=sentences,
-        citations=citations,
-        data_gaps=gaps,
-        sure=sure,
+            for citation in reply.citations
+        ),
+        data_gaps=_distinct(missing_subjects(analysis, evidence), gaps),
     )
 
 
@@ -221,30 +186,21 @@ def deliver_extracts(
     analysis: Analysis,
     evidence: Sequence[Evidence],
     extracts: Extracts,
-    dispute: Disagreement | None = None,
-) -> Reply:
+    dispute: Sequence[Statement] = (),
+) -> Answer:
     """Build the reply of extracts, or a refusal when the confidence is below the threshold."""
     fit, lost = remove_flagged_sentences(kb, extracts.shown)
+    notes = flagged_note(lost)
     caps = [LIMIT_LEFT_OUT] if analysis.relaxed else []
     sure = confidence_of_extracts(kb, extracts, [*caps, DISPUTED] if dispute else caps)
     if sure.band == "none" or not fit:
-        reply = refuse_to_answer(kb, analysis, evidence, fit if extracts.near else ())
-        return replace(reply, sure=as_declined(sure), notes=flagged_note(lost))
-    low = sure.band == "low" and kb.settings.features.admit_uncertainty
-    lead = f"{LIMITED_PREFIX.rstrip()}\n\n" if low else ""
-    cited = cite_extracts(kb, fit, lead + (dispute_heading(dispute, evidence) if dispute else ""))
-    gaps = missing_subjects(analysis, evidence) if sure.band == "low" else ()
-    wish = f"\n\n{MORE.format(about=subject_phrase(analysis))}" if low else ""
-    return Reply(
-        text=cited.text + wish,
-        by=EXTRACTIVE,
-        sentences=tuple(cited.sentences),
-        citations=tuple(cited.citations),
-        data_gaps=tuple(dict.fromkeys((*gaps, *unanswered_parts(analysis, evidence)))),
-        conflicts=conflict_of(dispute, evidence, cited.sentences) if dispute else (),
-        sure=sure,
-        notes=flagged_note(lost),
-    )
+        near = fit if extracts.near else ()
+        return replace(refuse_to_answer(kb, analysis, evidence, near, sure), notes=notes)
+    page = CitedText(kb, text=dispute_heading(dispute))
+    page.show_all(fit)
+    conflicts = conflict_of(dispute, analysis.question, page.sentences)
+    reply = deliver(page, EXTRACTIVE, analysis, evidence, sure)
+    return replace(reply, conflicts=conflicts, notes=notes)
 
 
 def remove_flagged_sentences(
@@ -269,8 +225,9 @@ def refuse_to_answer(
     kb: KnowledgeBase,
     analysis: Analysis,
     evidence: Sequence[Evidence],
-    extracts: Sequence[Extract] = (),
-) -> Reply:
+    extracts: Sequence[Extract],
+    sure: Confidence,
+) -> Answer:
     """Build a refusal that names the nearest material."""
     near = [piece for piece in evidence if (piece.hit.similarity or 0.0) >= RELATED_SIMILARITY]
     documents = {piece.hit.document.id: piece.hit.document for piece in near}
@@ -290,12 +247,11 @@ def refuse_to_answer(
     text += f" The nearest material is: {titles}." if related else " Nothing in them is about it."
     text += f" {GAP}: there should be more about {subject_phrase(analysis)}."
     quoted = extracts[:NEAREST] if related else ()
-    cited = cite_extracts(kb, quoted, f"{text}{NEAR_ONES}" if quoted else text, "> ")
+    page = CitedText(kb, text=f"{text}{NEAR_ONES}" if quoted else text)
+    page.show_all(quoted, "> ")
     gaps = (*missing_subjects(analysis, evidence), *unanswered_parts(analysis, evidence))
-    return Reply(
-        text=cited.text,
-        sentences=tuple(cited.sentences),
-        citations=tuple(cited.citations),
+    return replace(
+        page.answer(sure=replace(sure, band="none")),
         data_gaps=gaps or (f"no source answers “{analysis.question.strip()}”",),
         related=related,
     )
@@ -416,7 +372,7 @@ class Part:
 
     analysis: Analysis
     found: Found
-    reply: Reply
+    reply: Answer
 
 
 def merge_replies(kb: KnowledgeBase, parts: Sequence[Part]) -> Part:
@@ -427,72 +383,40 @@ def merge_replies(kb: KnowledgeBase, parts: Sequence[Part]) -> Part:
     for part in parts:
         between = "\n\n" if page.text else ""
         page.text += f"{between}**{part.analysis.asked}**\n\n"
-        _append(page, part.reply)
-    replies = [part.reply for part in parts]
-    unanswered = [part for part in parts if part.reply.by == NOBODY]
-    answered = [reply for reply in replies if reply.by != NOBODY] or replies
+        page.append(part.reply)
+    replies, found = [part.reply for part in parts], [part.found for part in parts]
+    unanswered = [part for part in parts if part.reply.answered_by == NOBODY]
+    answered = [reply for reply in replies if reply.answered_by != NOBODY] or replies
     lacking = [f"no source answers the part “{part.analysis.asked}”" for part in unanswered]
+    sure = min((reply.confidence for reply in answered), key=lambda sure: sure.score)
+    if unanswered and sure.band != "none":
+        why = f"{sure.reasoning}; but a part of the question is not answered"
+        sure = replace(sure, score=min(sure.score, INCOMPLETE), band="low", reasoning=why)
     merged = replace(
         answered[0],
         text=page.text,
         sentences=tuple(page.sentences),
         citations=tuple(page.citations),
-        sure=_merged_confidence([reply.sure for reply in answered], complete=not unanswered),
-        written=_merged_draft([reply.written for reply in replies if reply.written]),
+        confidence=sure,
+        fallback=next((reply.fallback for reply in replies if reply.fallback), ""),
         data_gaps=_distinct(lacking, *(reply.data_gaps for reply in replies)),
         conflicts=tuple(conflict for reply in replies for conflict in reply.conflicts),
         notes=_distinct(*(reply.notes for reply in replies)),
         table=next((reply.table for reply in replies if reply.table), None),
+        hallucinated_citations=sum(reply.hallucinated_citations for reply in replies),
         repaired_citations=sum(reply.repaired_citations for reply in replies),
         dropped_sentences=sum(reply.dropped_sentences for reply in replies),
+        usage=sum((reply.usage for reply in replies), Usage()),
     )
-    found = Found(
-        hits=tuple(hit for part in parts for hit in part.found.hits),
-        relaxed=tuple(limit for part in parts for limit in part.found.relaxed),
-        failures=_distinct(*(part.found.failures for part in parts)),
-        notes=_distinct(*(part.found.notes for part in parts)),
-        clusters=sum(part.found.clusters for part in parts),
+    whole = Found(
+        hits=tuple(hit for one in found for hit in one.hits),
+        relaxed=tuple(limit for one in found for limit in one.relaxed),
+        failures=_distinct(*(one.failures for one in found)),
+        notes=_distinct(*(one.notes for one in found)),
+        clusters=sum(one.clusters for one in found),
     )
     respelt = _distinct(*(part.analysis.respelt for part in parts))
-    return Part(analysis=replace(parts[0].analysis, respelt=respelt), found=found, reply=merged)
-
-
-def _append(page: CitedText, reply: Reply) -> None:
-    """Add the text of a reply, with its markers renumbered for this page."""
-    style = page.kb.settings.citations.style
-    citations = {citation.id: citation for citation in reply.citations}
-    done = 0
-    for sentence in reply.sentences:
-        page.text += reply.text[done : sentence.span.start]
-        span = Span(start=len(page.text), end=len(page.text) + len(sentence.text))
-        page.text += sentence.text
-        done = sentence.span.end
-        numbers = []
-        for number in sentence.citations:
-            marker = f" {styled_marker(page.kb, citations[number], style)}"
-            cited = page.numbered(replace(citations[number], answer_span=span))
-            if not sentence.within:
-                done += len(marker) if reply.text.startswith(marker, done) else 0
-                page.text += f" {styled_marker(page.kb, cited, style)}"
-            numbers.append(cited.id)
-        page.sentences.append(replace(sentence, span=span, citations=tuple(numbers)))
-    page.text += reply.text[done:]
-
-
-def _merged_confidence(confidences: Sequence[Confidence], *, complete: bool) -> Confidence:
-    """The confidence of the least certain part, capped when a part is unanswered."""
-    least = min(confidences, key=lambda sure: sure.score)
-    if complete or least.band == "none":
-        return least
-    why = f"{least.reasoning}; but a part of the question is not answered"
-    return replace(least, score=min(least.score, INCOMPLETE), band="low", reasoning=why)
-
-
-def _merged_draft(drafts: Sequence[RawDraft]) -> RawDraft | None:
-    if not drafts:
-        return None
-    usage = sum((draft.usage for draft in drafts), Usage())
-    return replace(drafts[0], usage=usage)
+    return Part(analysis=replace(parts[0].analysis, respelt=respelt), found=whole, reply=merged)
 
 
 def _distinct(*groups: Sequence[str]) -> tuple[str, ...]:

@@ -8,16 +8,18 @@ from dataclasses import replace
 
 from wellread.ask.aggregate.read.result import AggregateKind, AggregateResult, Place, Row
 from wellread.ask.deliver.cite import CitedText, Source
-from wellread.ask.deliver.reply import Reply, flagged_note
+from wellread.ask.deliver.reply import flagged_note, notes_of
 from wellread.ask.retrieve.rated_questions import flagged_of_documents
 from wellread.ask.verify.check_claims import is_quotation
+from wellread.ask.verify.confidence import confidence_of_catalogue
 from wellread.errors import StoreError
 from wellread.kb import KnowledgeBase
 from wellread.text.parsed import parse
 from wellread.text.sentences import QUOTED, first_sentence, is_sentence
 from wellread.types import DocumentFacts, Span
-from wellread.values.answers import CATALOGUE, Table, Verdict, VerdictName
+from wellread.values.answers import CATALOGUE, Answer, Table, Verdict, VerdictName
 from wellread.values.locators import Marks
+from wellread.values.question import Analysis
 
 SHOWN_ROWS = 25  # rows in the text; the table has all
 CITED_DOCUMENTS = 3  # cited per row
@@ -28,7 +30,7 @@ _NUMBER = re.compile(r"[\d.,]+(?: ?%)?")
 Cited = tuple[str, Place | None]  # a document id, and the place to quote from it
 
 
-def aggregate_reply(kb: KnowledgeBase, result: AggregateResult) -> Reply:
+def aggregate_reply(kb: KnowledgeBase, result: AggregateResult, analysis: Analysis) -> Answer:
     """Build the reply for a catalogue result.
 
     Its sentences have verdicts with the method ``catalogue``, as they were counted, not read. A row
@@ -67,11 +69,11 @@ def aggregate_reply(kb: KnowledgeBase, result: AggregateResult) -> Reply:
             page.say(line, verdict if supported else unread, cited)
     if len(result.rows) > SHOWN_ROWS:
         page.text += f"\n\n{len(result.rows) - SHOWN_ROWS:,} more are in the table."
-    return Reply(
-        text=page.text,
-        by=CATALOGUE,
-        sentences=tuple(page.sentences),
-        citations=tuple(page.citations),
+    sure = confidence_of_catalogue(
+        result.method or result.kind, notes_of(analysis, result), result.certainty
+    )
+    return replace(
+        page.answer(CATALOGUE, sure),
         data_gaps=(result.gap or result.sentence,) if result.absent else (),
         table=_table(result) if result.kind != "text" else None,
         notes=flagged_note(len(rows) - len(allowed) + (bool(result.sentence) and not has_sentence)),

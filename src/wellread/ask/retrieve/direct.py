@@ -1,4 +1,4 @@
-"""Retrieval strategies for passages: whole question, persona, comparison sides, references.
+"""Finds the passages for a question: as a whole, by persona, by the sides of a comparison.
 
 "Who directed the film in which she made her debut?" needs two passages: the one about her names the
 film but no director. When a hit names the title of another document, a second search looks for that
@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeVar
 
-from wellread.ask.retrieve.ranking import Found, SearchTrace, merged, varied
+from wellread.ask.retrieve.ranking import Found, merged, varied
 from wellread.ask.retrieve.relax import search_within
-from wellread.ask.retrieve.search import search_with_trace
+from wellread.ask.retrieve.search import search
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.kb import KnowledgeBase
 from wellread.text.parsed import parse
@@ -37,37 +37,32 @@ def direct(kb: KnowledgeBase, analysis: Analysis) -> Found:
     found = search_within(kb, analysis, text, DEEP if analysis.voices else 2 * settings.top_k)
     candidates = _own_first(kb, analysis, found.hits)
     hits = varied(candidates, settings.top_k, settings.diversity)
-    further = ExpandedHits(hits=hits)
     if analysis.type in ONE_THING:
-        further = expand_by_references(kb, text, found.filters, hits)
-    return Found(
-        strategy="direct retrieval",
-        hits=tuple(further.hits if analysis.voices else with_openings(kb, further.hits)),
-        relaxed=found.relaxed,
-        failures=found.failures,
-        traces=(*found.traces, *further.traces),
-    )
+        hits = expand_by_references(kb, text, found.filters, hits)
+    if not analysis.voices:
+        hits = _with_openings(kb, hits)
+    return replace(found, strategy="direct retrieval", hits=tuple(hits))
 
 
-def with_openings(kb: KnowledgeBase, hits: Sequence[Hit]) -> list[Hit]:
+def _with_openings(kb: KnowledgeBase, hits: Sequence[Hit]) -> list[Hit]:
     """The hits, followed by the first passage of each of the best documents.
 
     Openings state what a thing is, what a paper contributes and who wrote it.
     """
     first = {hit.document.id: hit for hit in reversed(hits)}
     best = list(dict.fromkeys(hit.document.id for hit in hits))[:OPENED]
-    known = {hit.passage.id for hit in hits}
+    shown = {hit.passage.id for hit in hits}
     openings = {passage.document_id: passage for passage in kb.catalogue.openings_of(best)}
     led = [
         replace(first[document], passage=opening, ranks=(), similarity=None)
         for document in best
-        if (opening := openings.get(document)) and opening.id not in known
+        if (opening := openings.get(document)) and opening.id not in shown
     ]
     return [*hits, *(hit for hit in led if hit.passage.version == hit.document.version)]
 
 
 def _own_first(kb: KnowledgeBase, analysis: Analysis, hits: Sequence[Hit]) -> list[Hit]:
-    """The hits, best first, by what those whose words are asked for say in them themselves.
+    """The hits reordered by what the requested speakers themselves say in them.
 
     A passage of several speakers is found for the words of any of them.
     """
@@ -77,13 +72,13 @@ def _own_first(kb: KnowledgeBase, analysis: Analysis, hits: Sequence[Hit]) -> li
         return list(hits)
     marks = kb.catalogue.marks_over([(hit.passage.document_id, hit.passage.span) for hit in hits])
     scored = []
-    for hit, found in zip(hits, marks, strict=True):
+    for hit, document_marks in zip(hits, marks, strict=True):
         passage = hit.passage
-        turns = Marks(found).turns(passage.span)
+        turns = Marks(document_marks).turns(passage.span)
         own = [turn.span for turn in turns if turn.speaker.casefold() in voices]
         first = passage.span.start
-        said = " ".join(passage.text[span.start - first : span.end - first] for span in own)
-        share = len(asked & parse(said).stem_set) / len(asked)
+        words = " ".join(passage.text[span.start - first : span.end - first] for span in own)
+        share = len(asked & parse(words).stem_set) / len(asked)
         whole = OTHERS + (1 - OTHERS) * share if turns else 1.0
         scored.append(replace(hit, score=hit.score * whole))
     return sorted(scored, key=lambda hit: -hit.score)
@@ -91,21 +86,25 @@ def _own_first(kb: KnowledgeBase, analysis: Analysis, hits: Sequence[Hit]) -> li
 
 def persona(kb: KnowledgeBase, analysis: Analysis) -> Found | None:
     """The persona's own words on the subject, then what names them; None when nobody is named."""
-    name = next(iter([*analysis.persona, *_people(analysis)]), "")
+    people = (name for name in analysis.names if name[:1].isupper())
+    name = next(iter([*analysis.persona, *people]), "")
     if not name:
         return None
     settings = kb.settings.retrieval
     text = analysis.searched
-    known = vocabulary_of(kb, analysis.filters.collections).speakers
-    spoken = _as_speaker(analysis, known.get(key_of(name), (name,)))
-    own = None
-    first: list[Hit] = []
-    if spoken is not None:
-        own = search_within(kb, spoken, text, DEEP, purpose=f"what {name} said")
-        first = _own_first(kb, replace(analysis, persona=spoken.filters.speakers), own.hits)
-    others = search_within(kb, analysis, text, settings.top_k, purpose=f"what names {name}")
-    named = [hit for hit in others.hits if _names(hit, name)]
-    hits = varied([*first, *_not_in(named, first)], settings.top_k, 1.0)
+    speakers = vocabulary_of(kb, analysis.filters.collections).speakers
+    asked = {speaker.casefold() for speaker in analysis.filters.speakers}
+    spellings = speakers.get(key_of(name), (name,))
+    meant = tuple(one for one in spellings if not asked or one.casefold() in asked)
+    own, first = Found(), list[Hit]()
+    if meant:
+        spoken = replace(analysis, filters=replace(analysis.filters, speakers=meant))
+        own = search_within(kb, spoken, text, DEEP)
+        first = _own_first(kb, replace(analysis, persona=meant), own.hits)
+    others = search_within(kb, analysis, text, settings.top_k)
+    spoken_ids = {hit.passage.id for hit in first}
+    named = [hit for hit in others.hits if hit.passage.id not in spoken_ids and _names(hit, name)]
+    hits = varied([*first, *named], settings.top_k, 1.0)
     if not hits:
         return None
     note = (
@@ -114,37 +113,18 @@ def persona(kb: KnowledgeBase, analysis: Analysis) -> Found | None:
     return Found(
         strategy=f"stated views of {name}",
         hits=tuple(hits),
-        # Limits that were let go of in search of what somebody never said are nobody's concern.
-        relaxed=tuple(dict.fromkeys((*(own.relaxed if own and own.hits else ()), *others.relaxed))),
-        failures=tuple(dict.fromkeys((*(own.failures if own else ()), *others.failures))),
+        # Limits that were relaxed in search of what somebody never said are nobody's concern.
+        relaxed=_all([own.relaxed if own.hits else (), others.relaxed]),
+        failures=_all([own.failures, others.failures]),
         notes=(note,),
-        traces=(*(own.traces if own else ()), *others.traces),
     )
-
-
-def _as_speaker(analysis: Analysis, names: tuple[str, ...]) -> Analysis | None:
-    """The question limited to what they said; None where the asker asks for other speakers."""
-    filters = analysis.filters
-    asked = {each.casefold() for each in filters.speakers}
-    meant = tuple(name for name in names if not asked or name.casefold() in asked)
-    return replace(analysis, filters=replace(filters, speakers=meant)) if meant else None
-
-
-def _people(analysis: Analysis) -> list[str]:
-    """Names of the question that start with a capital letter and are no numbers."""
-    return [name for name in analysis.names if name[:1].isupper()]
 
 
 def _names(hit: Hit, name: str) -> bool:
     last = re.escape(name.split()[-1].casefold())
     passage = hit.passage
-    held = f"{passage.context} {passage.text} {' '.join(passage.speakers)}".casefold()
-    return re.search(rf"(?<!\w){last}(?!\w)", held) is not None
-
-
-def _not_in(hits: list[Hit], others: list[Hit]) -> list[Hit]:
-    known = {hit.passage.id for hit in others}
-    return [hit for hit in hits if hit.passage.id not in known]
+    text = f"{passage.context} {passage.text} {' '.join(passage.speakers)}".casefold()
+    return re.search(rf"(?<!\w){last}(?!\w)", text) is not None
 
 
 T = TypeVar("T")
@@ -168,17 +148,13 @@ def compare(kb: KnowledgeBase, analysis: Analysis) -> Found | None:
     topic = shared_topic(analysis)
     sides = [whole_side(side, analysis.sides) for side in analysis.sides]
     limit = settings.top_k if topic else max(settings.top_k, DEEP)
-    searched = [
-        search_within(kb, analysis, f"{side} {topic}".strip(), limit, purpose=f"side: {side}")
-        for side in sides
+    searched = [search_within(kb, analysis, f"{side} {topic}".strip(), limit) for side in sides]
+    about = [
+        _about(side, each.hits)[: settings.top_k]
+        for side, each in zip(sides, searched, strict=True)
     ]
-    about = [_about(side, each.hits) for side, each in zip(sides, searched, strict=True)]
-    about = [hits[: settings.top_k] for hits in about]
-    together = search_within(
-        kb, analysis, analysis.subject or analysis.question, settings.top_k, purpose="all sides"
-    )
+    together = search_within(kb, analysis, analysis.subject or analysis.question, settings.top_k)
     hits = _of_few_sources(merged([*about, together.hits], 2 * settings.top_k))
-    kept = varied(hits, settings.top_k, 1.0)
     missing = [
         f"nothing was found about “{side}”"
         for side, found in zip(sides, about, strict=True)
@@ -186,30 +162,22 @@ def compare(kb: KnowledgeBase, analysis: Analysis) -> Found | None:
     ]
     return Found(
         strategy=f"a search for each side ({', '.join(sides)}), then together",
-        hits=tuple(kept),
+        hits=tuple(varied(hits, settings.top_k, 1.0)),
         relaxed=_all(each.relaxed for each in [*searched, together]),
         failures=_all(each.failures for each in [*searched, together]),
         notes=tuple(missing),
-        traces=tuple(trace for each in [*searched, together] for trace in each.traces),
     )
 
 
 def synthesis(kb: KnowledgeBase, analysis: Analysis) -> Found | None:
     """Diverse passages from several sources; None when nothing is found."""
     settings = kb.settings.retrieval
-    text = analysis.searched
-    found = search_within(kb, analysis, text, DEPTH * settings.top_k)
+    found = search_within(kb, analysis, analysis.searched, DEPTH * settings.top_k)
     if not found.hits:
         return None
     relevance = min(settings.diversity, SYNTHESIS_DIVERSITY)
     hits = varied(_of_few_sources(found.hits), settings.top_k, relevance)
-    return Found(
-        strategy=f"a wide search, up to {MOST_SOURCES} sources",
-        hits=tuple(hits),
-        relaxed=found.relaxed,
-        failures=found.failures,
-        traces=found.traces,
-    )
+    return replace(found, strategy=f"a wide search, up to {MOST_SOURCES} sources", hits=tuple(hits))
 
 
 def whole_side(side: str, sides: Sequence[str]) -> str:
@@ -228,7 +196,7 @@ def shared_topic(analysis: Analysis) -> str:
 
 
 def _about(side: str, hits: Sequence[Hit]) -> list[Hit]:
-    """The hits that hold every word of the side's name, in title, heading or text."""
+    """The hits that contain every word of the side's name, in title, heading or text."""
     name = parse(side).stem_set
     return [
         hit
@@ -239,13 +207,12 @@ def _about(side: str, hits: Sequence[Hit]) -> list[Hit]:
 
 def _of_few_sources(hits: Sequence[Hit]) -> list[Hit]:
     """The hits of the first few documents only."""
-    sources = dict.fromkeys(hit.document.id for hit in hits)
-    few = set(list(sources)[:MOST_SOURCES])
+    few = list(dict.fromkeys(hit.document.id for hit in hits))[:MOST_SOURCES]
     return [hit for hit in hits if hit.document.id in few]
 
 
 def _all(several: Iterable[Sequence[T]]) -> tuple[T, ...]:
-    return tuple(dict.fromkeys(one for each in several for one in each))
+    return tuple(dict.fromkeys(item for each in several for item in each))
 
 
 # --- what a passage leads on to ------------------------------------------------------------------
@@ -257,58 +224,42 @@ ADDED = 2  # documents that it leads on to
 BEHIND = 6  # hits that stay before them
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExpandedHits:
-    """Hits extended by documents that the best hit refers to, with the extra search's trace."""
-
-    hits: list[Hit]
-    traces: tuple[SearchTrace, ...] = ()
-
-
 def expand_by_references(
     kb: KnowledgeBase, text: str, filters: Filters, hits: Sequence[Hit]
-) -> ExpandedHits:
-    """``hits``, best first, with up to two from documents that they refer to."""
+) -> list[Hit]:
+    """``hits``, best first, with up to two hits in documents that the best ones refer to."""
     asked = frozenset(parse(text).topic_stems)
     anchor = next((hit for hit in hits[:ANCHORS] if _is_about(hit, asked)), None)
     if anchor is None:
-        return ExpandedHits(hits=list(hits))
+        return list(hits)
     about = [hit.passage.text for hit in hits if hit.document.id == anchor.document.id]
     left_open = asked - parse("\n".join((anchor.document.title, *about))).stem_set
     found_names = parse(anchor.passage.text).names
     names = [name for name in found_names if not asked.issuperset(map(stem, name.split()))]
     if not left_open or not names:
-        return ExpandedHits(hits=list(hits))
+        return list(hits)
     words = " ".join(word for word in parse(text).words if stem(word) in left_open)
-    found = search_with_trace(
-        kb,
-        f"{'; '.join(names[:MOST_NAMES])} {words}",
-        filters,
-        purpose=f"what “{anchor.document.title}” leads to",
-        limit=LED_DEPTH,
-    )
+    query = f"{'; '.join(names[:MOST_NAMES])} {words}"
     told = f" {_key(anchor.passage.text)} "
-    known = {hit.document.id for hit in (*hits[: BEHIND + ADDED], anchor)}
-    added: dict[str, Hit] = {}
-    for hit in found.hits:
+    shown = {hit.document.id for hit in (*hits[: BEHIND + ADDED], anchor)}
+    by_document: dict[str, Hit] = {}
+    for hit in search(kb, query, filters, limit=LED_DEPTH):
         title = _key(_bare(hit.document.title))
-        if hit.document.id not in known and title and f" {title} " in told:
-            added.setdefault(hit.document.id, hit)
-    return ExpandedHits(hits=_with(hits, list(added.values())[:ADDED]), traces=(found.trace,))
+        if hit.document.id not in shown and title and f" {title} " in told:
+            by_document.setdefault(hit.document.id, hit)
+    added = list(by_document.values())[:ADDED]
+    new = {hit.passage.id for hit in added}
+    first, rest = (
+        [hit for hit in some if hit.passage.id not in new]
+        for some in (hits[:BEHIND], hits[BEHIND:])
+    )
+    return [*first, *added, *rest]
 
 
 def _is_about(hit: Hit, asked: Iterable[str]) -> bool:
     """Whether the question names the document of ``hit``."""
     title = parse(_bare(hit.document.title)).stem_set
     return bool(title) and title <= frozenset(asked)
-
-
-def _with(hits: Sequence[Hit], added: Sequence[Hit]) -> list[Hit]:
-    """``hits`` with ``added`` after the first few, without duplicates, scores still descending."""
-    new = {hit.passage.id for hit in added}
-    first = [hit for hit in hits[:BEHIND] if hit.passage.id not in new]
-    rest = [hit for hit in hits[BEHIND:] if hit.passage.id not in new]
-    return [*first, *added, *rest]
 
 
 def _bare(title: str) -> str:

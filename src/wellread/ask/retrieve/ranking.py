@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wellread.errors import ModelError
 from wellread.kb import KnowledgeBase
-from wellread.models.base import Excerpt, Ranking, Scores
+from wellread.models.base import Excerpt, Ranking
 from wellread.models.word_pieces import count_tokens
 from wellread.store.catalogue.documents.relation_network import Path
 from wellread.text.parsed import parse
@@ -23,26 +23,15 @@ from wellread.values.question import Constraint
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SearchTrace:
-    """One executed search: its purpose ("the question", "side: heat pumps") and filters."""
-
-    purpose: str
-    query: str
-    filters: Filters
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
     """The evidence found for a question, and how it was found.
 
     Attributes:
-        strategy: which way it was found, in words.
-        hits: passages; beside a result of the catalogue those that tell of it.
-        paths: the ways through the graph that explain it.
+        strategy: how it was found, as text; ``paths``: the graph paths that explain it.
         relaxed: the question's limits that were left out, since nothing was found within them.
-        failures: steps that failed and were done without, in words (a reranker).
-        notes: what else the answer has to say about how it was found.
-        clusters: how many stories it comes from.
+        failures: failed steps that were skipped, as text; ``notes``: other notes for readers.
+        clusters: the number of stories that it comes from.
+        filters: the limits of the search.
     """
 
     strategy: str = ""
@@ -51,8 +40,8 @@ class Found:
     relaxed: tuple[Constraint, ...] = ()
     failures: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    traces: tuple[SearchTrace, ...] = ()
     clusters: int = 0
+    filters: Filters = field(default_factory=Filters)
 
 
 NEAR_DUPLICATE = 0.85  # share of words in common from which a passage adds nothing
@@ -95,21 +84,16 @@ def weighted(
     return _join(lists, score)
 
 
-def reciprocal_rank(lists: RankedLists, weights: Mapping[str, float] | None = None) -> list[Fused]:
+def reciprocal_rank(lists: RankedLists) -> list[Fused]:
     """Reciprocal rank fusion with k = 60, best first."""
-    places = {
-        name: {candidate.passage_id: rank for rank, candidate in enumerate(found, 1)}
-        for name, found in lists.items()
-    }
-
-    def score(passage: str) -> float:
-        return sum(
-            (weights or {}).get(name, 1.0) / (RRF_K + ranks[passage])
-            for name, ranks in places.items()
-            if passage in ranks
-        )
-
-    return _join(lists, score)
+    places = [
+        {candidate.passage_id: rank for rank, candidate in enumerate(found, 1)}
+        for found in lists.values()
+    ]
+    return _join(
+        lists,
+        lambda passage: sum(1 / (RRF_K + ranks[passage]) for ranks in places if passage in ranks),
+    )
 
 
 def diversify(
@@ -313,42 +297,31 @@ def reranked(
     The joined score is ``weight`` times the reader's plus the rest times the search's, each
     scaled to 0-1 over these hits. It is then mapped onto the range that the search's scores of
     them had, so that scores still fall from the first hit to the last and mean what they meant.
-    Each of these hits gets the reader's own rank and score as one more list. Equal hits keep
-    their order.
-
-    Args:
-        depth: hits that the reader reads; fewer than two are not worth a call.
-        weight: the reader's share, 0-1.
-
-    Returns:
-        The hits, and the empty string, or what went wrong when the order is the old one.
+    Each of these hits gets the reader's own rank and score as one more list.
     """
     head, rest = list(hits[:depth]), list(hits[depth:])
     if len(head) < 2:
         return [*head, *rest], ""
     try:
-        scores = _checked(
-            reader.relevance(query, [_shown(hit) for hit in head]), len(head), reader.identity
-        )
+        scores = reader.relevance(query, [_shown(hit) for hit in head])
+        if scores.shape != (len(head),) or not np.isfinite(scores).all():
+            raise ModelError(
+                f"{reader.identity} gave scores of shape {scores.shape} for {len(head)} passages, "
+                "or one that is not finite"
+            )
     except ModelError as error:
         logger.warning("the reader failed, keeping the order of the search: %s", error)
         return [*head, *rest], f"the reader failed, so the order is the search's own: {error}"
     own = np.asarray([hit.score for hit in head], dtype=np.float64)
-    joined = weight * _scaled(scores) + (1 - weight) * _scaled(own)
+    joined = weight * _scaled(scores.astype(np.float64)) + (1 - weight) * _scaled(own)
     mapped = own.min() + _scaled(joined) * (own.max() - own.min())
-    places = _places(scores)
-    moved = [
-        replace(
-            hit,
-            score=float(mapped[at]),
-            ranks=(
-                *(place for place in hit.ranks if place.name != RERANK),
-                ListRank(name=RERANK, rank=places[at], score=float(scores[at])),
-            ),
-        )
-        for at, hit in enumerate(head)
-    ]
-    return [*(moved[at] for at in _best_first(joined)), *rest], ""
+    ranks = {int(at): rank for rank, at in enumerate(np.argsort(-scores, kind="stable"), 1)}
+    moved = []
+    for at in map(int, np.argsort(-joined, kind="stable")):
+        by_reader = ListRank(name=RERANK, rank=ranks[at], score=float(scores[at]))
+        places = [place for place in head[at].ranks if place.name != RERANK]
+        moved.append(replace(head[at], score=float(mapped[at]), ranks=(*places, by_reader)))
+    return [*moved, *rest], ""
 
 
 def _shown(hit: Hit) -> Excerpt:
@@ -360,16 +333,6 @@ def _shown(hit: Hit) -> Excerpt:
     return Excerpt(text=passage.text[:room], title=heading[:MAX_CHARACTERS])
 
 
-def _checked(scores: Scores, count: int, identity: str) -> NDArray[np.float64]:
-    """The scores, after checking that there is one finite number per hit."""
-    if scores.shape != (count,) or not np.isfinite(scores).all():
-        raise ModelError(
-            f"{identity} gave scores of shape {scores.shape} for {count} passages, or one that is "
-            "not finite"
-        )
-    return scores.astype(np.float64)
-
-
 def _scaled(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """``values`` scaled to 0-1; equal values all become 1."""
     low, high = values.min(), values.max()
@@ -377,15 +340,3 @@ def _scaled(values: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.ones_like(values)
     scaled: NDArray[np.float64] = (values - low) / (high - low)
     return scaled
-
-
-def _best_first(values: NDArray[np.float64]) -> list[int]:
-    return [int(at) for at in np.argsort(-values, kind="stable")]
-
-
-def _places(scores: NDArray[np.float64]) -> list[int]:
-    """The rank of each score, from 1."""
-    ranks = [0] * len(scores)
-    for rank, at in enumerate(_best_first(scores), 1):
-        ranks[at] = rank
-    return ranks

@@ -1,4 +1,4 @@
-"""Past questions that experts rated here: found by similarity and formatted for prompts.
+"""Past questions that experts rated here, and the sentences that they flagged as harmful.
 
 All question vectors share one array, so that a new question is compared with every one of them.
 Each question is embedded once; a change of embedder recomputes all vectors.
@@ -7,9 +7,9 @@ Each question is embedded once; a change of embedder recomputes all vectors.
 from __future__ import annotations
 
 import threading
-from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Generic, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -20,7 +20,7 @@ from wellread.identity import Everything, sentence_hash, sentence_words
 from wellread.kb import KnowledgeBase
 from wellread.kb.seen_by import edited_by
 from wellread.store.catalogue.feedback_records import places_quoted, supporting_places
-from wellread.store.schema.stored_values import BetterCitation, Feedback
+from wellread.store.schema.stored_values import Feedback
 from wellread.text.sentences import sentence_spans
 from wellread.types import DocumentFacts, PastQuestion, SentenceFeedback
 from wellread.values.answers import Answer
@@ -30,70 +30,60 @@ AT_ONCE = 64  # that are read whole, the nearest first
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RatedAnswer:
-    """An answer of this knowledge base with an expert's word on it.
+    """An answer of this knowledge base with an expert's feedback.
 
-    Attributes:
-        similarity: cosine of its question and the new one.
-        documents: what the answer and the expert's word rest on, as far as it is there.
-        gone: whether some of that is not there any more.
+    ``similarity`` is the cosine of its question and the new one; ``documents`` are the existing
+    ones that the answer and the feedback rest on.
     """
 
     given: Feedback
     answer: Answer
     similarity: float
     documents: tuple[DocumentFacts, ...]
-    gone: bool = False
 
     @property
     def collections(self) -> tuple[str, ...]:
-        """Those that its documents are in."""
-        return tuple(dict.fromkeys(one.collection for one in self.documents))
-
-    @property
-    def places(self) -> list[BetterCitation]:
-        """The places that the expert's word rests on."""
-        return supporting_places(self.given, self.answer)
-
-    def inside(self, collections: Sequence[str]) -> bool:
-        """Whether all that it says and rests on is known to be in one of ``collections``."""
-        if not collections:
-            return True
-        known = bool(self.documents) and not self.gone
-        return known and set(self.collections) <= set(collections)
-
-
-@dataclass(frozen=True, slots=True)
-class _Vectors:
-    ids: tuple[str, ...]
-    rows: NDArray[np.float32]
+        """The collections of its documents."""
+        return tuple(dict.fromkeys(document.collection for document in self.documents))
 
 
 def rated_answers(
     kb: KnowledgeBase, question: str, least: float, collections: Sequence[str]
 ) -> Iterator[RatedAnswer]:
-    """The answers to questions like ``question``, with what an expert said, the nearest first.
+    """The answers to questions like ``question``, with an expert's feedback, the nearest first.
 
-    One that two experts judged comes twice. Whether it counts still is settled first.
+    One that two experts judged comes twice. Whether feedback still counts is settled first.
 
     Args:
         least: cosine of the two questions.
-        collections: a hard border; none means all.
+        collections: all that an answer rests on must be in one of these; none means all.
     """
-    held = _vectors.of(kb)
-    if not held.ids:
+    ids, vectors = _vectors.of(kb)
+    if not ids:
         return
-    cosines = held.rows @ kb.embedder.embed([question], "query")[0]
+    cosines = vectors @ kb.embedder.embed([question], "query")[0]
     order = np.argsort(-cosines, kind="stable")[:AT_ONCE]
-    near = {held.ids[at]: float(cosines[at]) for at in order.tolist() if cosines[at] >= least}
+    near = {ids[at]: float(cosines[at]) for at in order.tolist() if cosines[at] >= least}
     judged = kb.catalogue.feedback.named(near)
-    for known, similarity in near.items():
-        answer = kb.catalogue.feedback.answer(judged[known].answer_id) if known in judged else None
-        if answer is None:  # it went with its session since
+    for name, similarity in near.items():
+        answer = kb.catalogue.feedback.answer(judged[name].answer_id) if name in judged else None
+        if answer is None:  # it was removed with its session
             continue
-        [given] = kb.catalogue.expiry.settle([judged[known]])
-        made = _made(kb, given, answer, similarity)
-        if made.inside(collections):
-            yield made
+        [given] = kb.catalogue.expiry.settle([judged[name]])
+        places = (*places_quoted(answer), *supporting_places(given, answer))
+        named = [place.document_id for place in places]
+        named += chain(*(answer.table.documents if answer.table else ()))
+        wanted = list(dict.fromkeys(named))
+        facts = kb.catalogue.facts(wanted)
+        rated = RatedAnswer(
+            given=given,
+            answer=answer,
+            similarity=round(similarity, 4),
+            documents=tuple(facts[document] for document in wanted if document in facts),
+        )
+        whole = wanted and len(facts) == len(wanted)
+        if not collections or (whole and set(rated.collections) <= set(collections)):
+            yield rated
 
 
 def past_question(rated: RatedAnswer) -> PastQuestion:
@@ -123,24 +113,11 @@ def past_question(rated: RatedAnswer) -> PastQuestion:
     )
 
 
-def _made(kb: KnowledgeBase, given: Feedback, answer: Answer, similarity: float) -> RatedAnswer:
-    named = [one.document_id for one in (*places_quoted(answer), *supporting_places(given, answer))]
-    named += [known for row in (answer.table.documents if answer.table else ()) for known in row]
-    wanted = list(dict.fromkeys(named))
-    facts = kb.catalogue.facts(wanted)
-    return RatedAnswer(
-        given=given,
-        answer=answer,
-        similarity=round(similarity, 4),
-        documents=tuple(facts[known] for known in wanted if known in facts),
-        gone=len(facts) < len(wanted),
-    )
-
-
-def _read(kb: KnowledgeBase) -> _Vectors:
+def _read_vectors(kb: KnowledgeBase) -> tuple[tuple[str, ...], NDArray[np.float32]]:
+    """The ids of all feedback, and the vectors of its questions."""
     questions = kb.catalogue.feedback.questions()
     if not questions:
-        return _Vectors((), np.zeros((0, 0), dtype=np.float32))
+        return (), np.zeros((0, 0), dtype=np.float32)
     embedder = kb.embedder
     missing = [one for one in questions if not one.vector or one.embedder != embedder.identity]
     fresh: dict[str, bytes] = {}
@@ -154,7 +131,7 @@ def _read(kb: KnowledgeBase) -> _Vectors:
     rows = [
         np.frombuffer(fresh.get(one.feedback_id, one.vector), dtype=np.float32) for one in questions
     ]
-    return _Vectors(tuple(one.feedback_id for one in questions), np.stack(rows))
+    return tuple(one.feedback_id for one in questions), np.stack(rows)
 
 
 # --- how a prompt shows one ----------------------------------------------------------------------
@@ -242,26 +219,26 @@ class FeedbackCache(Generic[T]):
 
     Args:
         make: reads the value from the catalogue.
-        hangs_on: what it hangs on beside the feedback.
+        depends_on: names what else the value depends on.
     """
 
     def __init__(
         self,
         make: Callable[[KnowledgeBase], T],
-        hangs_on: Callable[[KnowledgeBase], str] = lambda _: "",
+        depends_on: Callable[[KnowledgeBase], str] = lambda _: "",
     ) -> None:
         self._make = make
-        self._hangs_on = hangs_on
+        self._depends_on = depends_on
         self._values: WeakKeyDictionary[object, tuple[str, T]] = WeakKeyDictionary()
         self._lock = threading.Lock()
 
     def of(self, kb: KnowledgeBase) -> T:
         """The cached value, recomputed when the feedback has changed."""
         # The stamp is read first: a change in between makes the value be read again, never late.
-        stamp = f"{kb.catalogue.feedback.stamp()} {self._hangs_on(kb)}"
-        known = self._values.get(kb.cache_key)
-        if known is not None and known[0] == stamp:
-            return known[1]
+        stamp = f"{kb.catalogue.feedback.stamp()} {self._depends_on(kb)}"
+        cached = self._values.get(kb.cache_key)
+        if cached is not None and cached[0] == stamp:
+            return cached[1]
         with self._lock:
             made = self._make(kb)
             self._values[kb.cache_key] = (stamp, made)
@@ -270,89 +247,55 @@ class FeedbackCache(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class FlaggedSentences:
-    """Flagged sentences, to compare with the sentences of an answer before delivery."""
+    """Sentences flagged as harmful, to compare with those of an answer before delivery.
 
-    hashes: frozenset[str] = frozenset()
-    inside: Mapping[str, tuple[Words, ...]] = field(default_factory=dict)
+    ``words`` maps their hashes to their words; a short or forgotten sentence has none, and is only
+    found as a whole.
+    """
+
+    words: Mapping[str, Words] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
-        return bool(self.hashes)
+        return bool(self.words)
 
     def holds(self, text: str) -> bool:
         """Whether ``text`` contains a flagged sentence."""
         return bool(self.places([text]))
 
     def places(self, texts: Sequence[str]) -> frozenset[int]:
-        """Which of ``texts``, that follow each other, say one of them, be it together."""
-        if not self.hashes:
+        """Which of ``texts``, that follow each other, repeat a flagged sentence, even together."""
+        if not self.words:
             return frozenset()
-        found = {at for at, text in enumerate(texts) if sentence_hash(text) in self.hashes}
-        each = [sentence_words(text) for text in texts]
-        said = tuple(word for words in each for word in words)
-        owners = [at for at, words in enumerate(each) for _ in words]
-        for flagged in self._candidates(said):
-            for start in _runs(flagged, said):
-                found.update(owners[start : start + len(flagged)])
-        return frozenset(found)
+        harmful = {at for at, text in enumerate(texts) if sentence_hash(text) in self.words}
+        owners = [(word, at) for at, text in enumerate(texts) for word in sentence_words(text)]
+        spoken = tuple(word for word, _ in owners)
+        vocabulary = frozenset(spoken)
+        for flagged in filter(vocabulary.issuperset, filter(None, self.words.values())):
+            for start in range(len(spoken) - len(flagged) + 1):
+                if spoken[start : start + len(flagged)] == flagged:
+                    harmful.update(at for _, at in owners[start : start + len(flagged)])
+        return frozenset(harmful)
 
     def without(self, hashes: Collection[str]) -> FlaggedSentences:
         """The flagged sentences except these."""
-        left = {
-            word: tuple(one for one in some if sentence_hash(" ".join(one)) not in hashes)
-            for word, some in self.inside.items()
-        }
-        return FlaggedSentences(hashes=self.hashes.difference(hashes), inside=left)
+        return FlaggedSentences(
+            {key: words for key, words in self.words.items() if key not in hashes}
+        )
 
     def free(self, texts: Iterable[str]) -> tuple[str, ...]:
         """The ``texts`` that contain no flagged sentence."""
         return tuple(text for text in texts if not self.holds(text))
 
-    def _candidates(self, words: Words) -> list[Words]:
-        said = set(words)
-        near = [one for word in said & self.inside.keys() for one in self.inside[word]]
-        return [one for one in near if said.issuperset(one)]
-
-
-def _runs(flagged: Words, said: Words) -> list[int]:
-    """The spans of ``text`` that repeat ``flagged`` word for word."""
-    size = len(flagged)
-    return [start for start in range(len(said) - size + 1) if said[start : start + size] == flagged]
-
 
 def flagged_from(sentences: Mapping[str, str]) -> FlaggedSentences:
     """Flagged sentences by hash; their words may be empty."""
-    long = {words for words in map(sentence_words, sentences.values()) if len(words) >= SHORTEST}
-    often = Counter(word for words in long for word in set(words))
-    inside: dict[str, list[Words]] = defaultdict(list)
-    for words in sorted(long):
-        inside[min(words, key=lambda word: (often[word], word))].append(words)
+    words = {key: sentence_words(text) for key, text in sentences.items()}
     return FlaggedSentences(
-        hashes=frozenset(sentences), inside={word: tuple(some) for word, some in inside.items()}
+        {key: some if len(some) >= SHORTEST else () for key, some in words.items()}
     )
 
 
 NOTHING_FLAGGED = FlaggedSentences()
-
-
-@dataclass(frozen=True, slots=True)
-class _Flags:
-    """Who flagged what; ``joined``: what some of them flagged together, once it was asked for."""
-
-    by: Mapping[str, Mapping[str, str]]
-    joined: dict[frozenset[str], FlaggedSentences] = field(default_factory=dict)
-
-    def of(self, givers: frozenset[str]) -> FlaggedSentences:
-        made = self.joined.get(givers)
-        if made is None:
-            sentences: dict[str, str] = {}
-            for giver in sorted(givers):
-                for key, words in self.by[giver].items():
-                    sentences[key] = sentences.get(key) or words
-            made = self.joined[givers] = flagged_from(sentences)
-        return made
-
-
-_held = FeedbackCache(lambda kb: _Flags(kb.catalogue.feedback.harmful_by()))
 
 
 def flagged_sentences(kb: KnowledgeBase, collections: Iterable[str]) -> FlaggedSentences:
@@ -360,28 +303,35 @@ def flagged_sentences(kb: KnowledgeBase, collections: Iterable[str]) -> FlaggedS
 
     Flags on answers without a known collection count only from users who may edit everything.
     """
-    flags, names = _held.of(kb), frozenset(collections)
-    givers = (giver for giver in flags.by if _covers(edited_by(kb, giver), names))
-    return flags.of(frozenset(givers)) if flags.by else NOTHING_FLAGGED
+    flags, joined = _flags.of(kb)
+    names = frozenset(collections)
+    givers = tuple(sorted(giver for giver in flags if _covers(edited_by(kb, giver), names)))
+    if givers not in joined:
+        sentences: dict[str, str] = {}
+        for giver in givers:
+            for key, words in flags[giver].items():
+                sentences[key] = sentences.get(key) or words
+        joined[givers] = flagged_from(sentences)
+    return joined[givers]
 
 
 def flagged_of_documents(
     kb: KnowledgeBase, documents: Sequence[Collection[str]]
 ) -> list[FlaggedSentences]:
-    """What must not be said in texts that rest on these documents, for each text."""
-    if not _held.of(kb).by:
+    """The sentences that must not be shown in texts based on these documents, for each text."""
+    if not _flags.of(kb)[0]:
         return [NOTHING_FLAGGED] * len(documents)
-    facts = kb.catalogue.facts({known for some in documents for known in some})
+    facts = kb.catalogue.facts({name for some in documents for name in some})
     within = [
-        frozenset(facts[known].collection for known in some if known in facts) for some in documents
+        frozenset(facts[name].collection for name in some if name in facts) for some in documents
     ]
-    found = {names: flagged_sentences(kb, names) for names in set(within)}
-    return [found[names] for names in within]
+    flagged = {names: flagged_sentences(kb, names) for names in set(within)}
+    return [flagged[names] for names in within]
 
 
 def flag_rights_stamp(kb: KnowledgeBase) -> str:
     """A stamp that changes when the edit rights of flagging users change; usually empty."""
-    reaches = ((giver, edited_by(kb, giver)) for giver in sorted(_held.of(kb).by))
+    reaches = ((giver, edited_by(kb, giver)) for giver in sorted(_flags.of(kb)[0]))
     return "; ".join(
         f"{giver}: {'*' if isinstance(reach, Everything) else sorted(reach)}"
         for giver, reach in reaches
@@ -392,4 +342,12 @@ def _covers(edits: frozenset[str] | Everything, names: frozenset[str]) -> bool:
     return isinstance(edits, Everything) or (bool(names) and names <= edits)
 
 
-_vectors = FeedbackCache(_read, lambda kb: kb.embedder.identity)
+def _read_flags(
+    kb: KnowledgeBase,
+) -> tuple[Mapping[str, Mapping[str, str]], dict[tuple[str, ...], FlaggedSentences]]:
+    """Each user's flagged sentences by hash, and room for those of several users together."""
+    return kb.catalogue.feedback.harmful_by(), {}
+
+
+_flags = FeedbackCache(_read_flags)
+_vectors = FeedbackCache(_read_vectors, lambda kb: kb.embedder.identity)

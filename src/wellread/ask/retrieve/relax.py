@@ -1,7 +1,7 @@
-"""Searches within the filters that a question sets and relaxes a filter that matches nothing.
+"""Searches within the limits of a question, and relaxes a limit that matches nothing.
 
-Filters that the user set, collections among them, are never relaxed. Those read from the question
-are relaxed one at a time, and the answer says so.
+Filters that the user set are never relaxed. Those read from the question are left out one at a
+time, and the answer says so.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from __future__ import annotations
 import calendar
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from datetime import datetime
 from typing import Any
 
-from wellread.ask.retrieve.ranking import SearchTrace, reranked
-from wellread.ask.retrieve.search import SearchResult, by_preference, search_with_trace
+from wellread.ask.retrieve.ranking import Found, reranked
+from wellread.ask.retrieve.search import by_preference, search
 from wellread.ask.understand.question_parts import WRITTEN
 from wellread.kb import KnowledgeBase
 from wellread.text.english import SAYING
@@ -48,11 +48,6 @@ def period_named(question: str, filters: Filters) -> re.Pattern[str] | None:
     forms = [rf"\b{year}\b" for year in whole]
     forms += [_month(year, month) for year, month in months if str(year) not in whole]
     return re.compile("|".join(sorted(forms)), re.IGNORECASE)
-
-
-def naming(hits: Sequence[Hit], named: re.Pattern[str]) -> list[Hit]:
-    """The hits whose text, title or headings match ``named``."""
-    return [hit for hit in hits if named.search(f"{hit.passage.context}\n{hit.passage.text}")]
 
 
 def _months(since: datetime, until: datetime) -> list[tuple[int, int]]:
@@ -97,23 +92,6 @@ LET_GO: tuple[ConstraintKind, ...] = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Within:
-    """The hits found within the filters that could be kept.
-
-    Attributes:
-        filters: those that were searched with.
-        relaxed: the question's limits that were left out.
-        failures: a reranker that failed, in words.
-    """
-
-    hits: list[Hit]
-    traces: tuple[SearchTrace, ...]
-    filters: Filters
-    relaxed: tuple[Constraint, ...] = ()
-    failures: tuple[str, ...] = ()
-
-
 def narrowed(filters: Filters, constraints: Sequence[Constraint]) -> Filters | None:
     """``filters`` combined with every constraint; None when two exclude each other."""
     joined: Filters | None = filters
@@ -122,108 +100,86 @@ def narrowed(filters: Filters, constraints: Sequence[Constraint]) -> Filters | N
     return joined
 
 
-def search_within(
-    kb: KnowledgeBase,
-    analysis: Analysis,
-    text: str,
-    limit: int,
-    *,
-    purpose: str = "the question",
-) -> Within:
-    """The best passages for ``text`` within the limits of the question.
+def search_within(kb: KnowledgeBase, analysis: Analysis, text: str, limit: int) -> Found:
+    """The best passages for ``text`` within the limits of the question that match anything.
 
-    Beside those of the asked time come passages of any date that name that time themselves.
-    Past questions are no evidence - a past answer may be wrong, and its feedback would be lost -
-    unless they are asked for by kind.
+    Beside the passages of the requested time are passages of any date that name that time, and
+    beside a speaker's words are reports of what the speaker said.
     """
     kept = list(analysis.constraints)
-    traces: list[SearchTrace] = []
-    gone: list[Constraint] = []
+    relaxed: list[Constraint] = []
     while True:
         filters = narrowed(analysis.filters, kept)
-        found = [] if filters is None else [_sources(kb, text, filters, limit, purpose)]
-        found += _naming(kb, analysis, kept, limit)
-        found += _reporting(kb, analysis, kept, limit)
-        traces += [searched.trace for searched in found]
-        hits = _joined(found, limit)
+        lists = [] if filters is None else [_sources(kb, text, filters, limit)]
+        lists += _naming(kb, analysis, kept, limit)
+        lists += _reporting(kb, analysis, kept, limit)
+        hits = _joined(lists, limit)
         if hits or not kept:
             break
-        for constraint in _unmet(kb, analysis, text, kept) if not gone else _least_sure(kept):
+        for constraint in _least_sure(kept) if relaxed else _unmet(kb, analysis, text, kept):
             kept.remove(constraint)
-            gone.append(constraint)
-    hits, failure = _second_look(kb, text, hits)
-    hits = by_preference(analysis, hits)
-    return Within(
-        hits=hits,
-        traces=tuple(traces),
+            relaxed.append(constraint)
+    failure = ""
+    if kb.reader.reranks:
+        settings = kb.settings.reader
+        hits, failure = reranked(kb.reader, text, hits, settings.depth, settings.weight)
+    return Found(
+        hits=tuple(by_preference(analysis, hits)),
         filters=filters or analysis.filters,
-        relaxed=tuple(gone),
+        relaxed=tuple(relaxed),
         failures=(failure,) if failure else (),
     )
 
 
 def _naming(
     kb: KnowledgeBase, analysis: Analysis, kept: Sequence[Constraint], limit: int
-) -> list[SearchResult]:
-    """What names the asked time itself; nothing where no time is asked for."""
+) -> list[list[Hit]]:
+    """Passages of any date that name the requested time; empty if no time is requested."""
     timed = next((constraint for constraint in kept if constraint.kind == "time"), None)
     named = period_named(analysis.question, timed.filters) if timed is not None else None
     rest = narrowed(analysis.filters, [one for one in kept if one is not timed])
-    if timed is None or named is None or rest is None:
+    if named is None or rest is None:
         return []
     # The whole question: its words for the time are what these passages are found by.
-    purpose = f"what names {timed.value} itself"
-    found = _sources(kb, analysis.question, rest, limit, purpose)
-    return [replace(found, hits=naming(found.hits, named))]
+    found = _sources(kb, analysis.question, rest, limit)
+    return [[hit for hit in found if named.search(f"{hit.passage.context}\n{hit.passage.text}")]]
 
 
 def _reporting(
     kb: KnowledgeBase, analysis: Analysis, kept: Sequence[Constraint], limit: int
-) -> list[SearchResult]:
-    """What texts in which nobody speaks report of the speaker; nothing where none is asked for."""
-    said = next((constraint for constraint in kept if constraint.kind == "speaker"), None)
-    rest = narrowed(analysis.filters, [one for one in kept if one is not said])
-    if said is None or rest is None:
+) -> list[list[Hit]]:
+    """Written passages that report what the requested speaker said; empty without a speaker."""
+    spoken = next((constraint for constraint in kept if constraint.kind == "speaker"), None)
+    written = intersect_filters(analysis.filters, Filters(kinds=WRITTEN))
+    rest = written and narrowed(written, [one for one in kept if one is not spoken])
+    if spoken is None or rest is None:
         return []
-    within = intersect_filters(rest, Filters(kinds=WRITTEN))
-    if within is None:
-        return []
-    found = _sources(kb, analysis.question, within, limit, f"what is reported of {said.value}")
-    told = [
-        hit for hit in found.hits if attributes_speech_to(hit.passage.text, said.filters.speakers)
-    ]
-    return [replace(found, hits=told)]
+    found = _sources(kb, analysis.question, rest, limit)
+    speakers = spoken.filters.speakers
+    return [[hit for hit in found if attributes_speech_to(hit.passage.text, speakers)]]
 
 
-def _joined(found: Sequence[SearchResult], limit: int) -> list[Hit]:
+def _joined(lists: Sequence[list[Hit]], limit: int) -> list[Hit]:
     """The hits of all searches, best first, without duplicates."""
-    if len(found) == 1:
-        return found[0].hits
+    if len(lists) == 1:
+        return lists[0]
     best: dict[str, Hit] = {}
-    for hit in (hit for searched in found for hit in searched.hits):
-        held = best.get(hit.passage.id)
-        if held is None or held.score < hit.score:
+    for hit in (hit for hits in lists for hit in hits):
+        earlier = best.get(hit.passage.id)
+        if earlier is None or earlier.score < hit.score:
             best[hit.passage.id] = hit
     return sorted(best.values(), key=lambda hit: (-hit.score, hit.passage.id))[:limit]
 
 
-def _second_look(kb: KnowledgeBase, text: str, hits: list[Hit]) -> tuple[list[Hit], str]:
-    """The hits reranked by the reader where it helps, and an error message."""
-    if not kb.reader.reranks:
-        return hits, ""
-    settings = kb.settings.reader
-    return reranked(kb.reader, text, hits, settings.depth, settings.weight)
+def _sources(kb: KnowledgeBase, text: str, filters: Filters, limit: int) -> list[Hit]:
+    """The best passages without past questions, unless these are requested by kind.
 
-
-def _sources(
-    kb: KnowledgeBase, text: str, filters: Filters, limit: int, purpose: str
-) -> SearchResult:
-    found = search_with_trace(kb, text, filters, limit=limit, purpose=purpose)
-    if not filters.kinds and any(hit.document.kind == "qa" for hit in found.hits):
-        found = search_with_trace(
-            kb, text, replace(filters, kinds=SOURCE_KINDS), limit=limit, purpose=purpose
-        )
-    return found
+    A past answer may be wrong, and its feedback would be lost.
+    """
+    hits = search(kb, text, filters, limit=limit)
+    if not filters.kinds and any(hit.document.kind == "qa" for hit in hits):
+        hits = search(kb, text, replace(filters, kinds=SOURCE_KINDS), limit=limit)
+    return hits
 
 
 def _unmet(
@@ -236,7 +192,7 @@ def _unmet(
         constraint
         for constraint in kept
         if (filters := narrowed(analysis.filters, [constraint])) is None
-        or not _sources(kb, text, filters, 1, "whether the limit matches").hits
+        or not _sources(kb, text, filters, 1)
     ]
     return alone or _least_sure(kept)
 

@@ -1,26 +1,23 @@
-"""Runs one hybrid search: candidates per list, score fusion, and a check for live versions.
-
-The searches of a whole question are composed in ``relax.py`` and the strategies.
-"""
+"""Runs one hybrid search: candidates per list, score fusion, and a check for live versions."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 from wellread.ask.retrieve import ranking
-from wellread.ask.retrieve.ranking import Fused, SearchTrace
+from wellread.ask.retrieve.ranking import Fused
 from wellread.config import RetrievalSettings
 from wellread.errors import DamageError, StoreError, UnknownCollectionError
 from wellread.kb import KnowledgeBase, Parts
 from wellread.kb.seen_by import base_of
-from wellread.models.base import Excerpt, Ranking
+from wellread.models.base import Excerpt
 from wellread.models.open_reader import closeness_weight
-from wellread.types import Candidate, DocumentFacts, Filters, Hit, ListRank, Passage
-from wellread.values.question import Analysis, SourceRule, first_fitting_rule
+from wellread.types import Candidate, Filters, Hit, ListRank, Passage
+from wellread.values.question import Analysis, SourceRule
 
 logger = logging.getLogger(__name__)
 
@@ -35,14 +32,6 @@ CLOSENESS = "closeness"
 _lists = ThreadPoolExecutor(max_workers=4, thread_name_prefix="wellread-list")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchResult:
-    """The hits of one search, best first, with its trace."""
-
-    hits: list[Hit]
-    trace: SearchTrace
-
-
 def search(
     kb: KnowledgeBase,
     text: str,
@@ -52,31 +41,16 @@ def search(
     limit: int = 10,
 ) -> list[Hit]:
     """The best ``limit`` passages for ``text``, best first, with their rank in every list."""
-    return search_with_trace(kb, text, filters, mode=mode, limit=limit).hits
-
-
-def search_with_trace(
-    kb: KnowledgeBase,
-    text: str,
-    filters: Filters,
-    *,
-    purpose: str = "the question",
-    mode: SearchMode = "hybrid",
-    limit: int = 10,
-) -> SearchResult:
-    """``search``, with a trace that records its purpose."""
     check_collections(kb, filters)
     settings = kb.settings.retrieval
+    # Reciprocal ranks are no 0-1 scores, so closeness cannot be added to them.
+    weighted = mode == "hybrid" and settings.fusion != "rrf"
+    closeness = settings.closeness if weighted else 0.0
     for _ in range(TRIES):
         parts = kb.live()
         try:
             lists = _candidates(parts, text, filters, mode, max(settings.candidates, limit))
-            closer = _Closer(
-                text=text,
-                share=_closer_share(settings, mode),
-                reader=kb.lexical,
-            )
-            hits = _hits(kb, _fuse(lists, settings, mode), limit, closer)
+            hits = _hits(kb, text, _fuse(lists, settings, mode), limit, closeness)
         except StoreError:
             if kb.live() is parts:
                 raise
@@ -85,8 +59,7 @@ def search_with_trace(
             if kb.live() is parts:
                 if not any(lists.values()):
                     check_index(kb)
-                made = SearchTrace(purpose=purpose, query=text, filters=filters)
-                return SearchResult(hits=hits, trace=made)
+                return hits
         logger.info("searching again, because the index was switched")
     raise StoreError("the index was switched again and again during a search", hint="try again")
 
@@ -131,97 +104,84 @@ def _candidates(
 def _fuse(
     lists: dict[str, list[Candidate]], settings: RetrievalSettings, mode: SearchMode
 ) -> list[Fused]:
-    if mode == "hybrid" and settings.fusion == "rrf":
+    fusion = settings.fusion if mode == "hybrid" else mode
+    if fusion == "rrf":
         return ranking.reciprocal_rank(lists)
-    share = _vector_share(settings, mode)
+    share = {"text": 0.0, "vector": 1.0}.get(fusion, settings.vector_weight)
     return ranking.weighted(lists, {VECTOR: share, TEXT: 1 - share}, LOWEST)
 
 
-def _vector_share(settings: RetrievalSettings, mode: SearchMode) -> float:
-    if mode != "hybrid":
-        return 1.0 if mode == "vector" else 0.0
-    return {"text": 0.0, "vector": 1.0}.get(settings.fusion, settings.vector_weight)
+def _hits(
+    kb: KnowledgeBase, text: str, fused: Sequence[Fused], limit: int, closeness: float
+) -> list[Hit]:
+    """The best ``limit`` candidates that are live, with text and metadata.
 
-
-def _closer_share(settings: RetrievalSettings, mode: SearchMode) -> float:
-    """The weight of word proximity; zero for reciprocal ranks, which are not 0-1 scores."""
-    return settings.closeness if mode == "hybrid" and settings.fusion != "rrf" else 0.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Closer:
-    """Scores how close together the words of ``text`` occur in a passage."""
-
-    text: str
-    share: float
-    reader: Ranking
-
-
-def _hits(kb: KnowledgeBase, fused: Sequence[Fused], limit: int, closer: _Closer) -> list[Hit]:
-    """The best ``limit`` candidates that are live, with text and metadata."""
+    Args:
+        closeness: the weight of how close together the words of ``text`` occur.
+    """
     hits: list[Hit] = []
     # Nearly all candidates are live, so a second look beyond the first few is rare.
-    step = max(limit, CLOSER_LOOKED) if closer.share else limit
+    step = max(limit, CLOSER_LOOKED) if closeness else limit
     for start in range(0, len(fused), step):
         part = fused[start : start + step]
         passages = kb.catalogue.live_passages([item.candidate.passage_id for item in part])
-        if start == 0 and closer.share:
-            part = _closest_first(part, passages, closer)
+        if start == 0 and closeness:
+            part = _closest_first(kb, text, part, passages, closeness)
         live = [item for item in part if item.candidate.passage_id in passages]
         live = live[: limit - len(hits)]
         facts = kb.catalogue.facts({item.candidate.document_id for item in live})
         for item in live:
             document = facts.get(item.candidate.document_id)
             if document and document.version == item.candidate.version:
-                hits.append(_hit(item, passages[item.candidate.passage_id], document))
+                similar = (place.score for place in item.ranks if place.name == VECTOR)
+                hits.append(
+                    Hit(
+                        passage=passages[item.candidate.passage_id],
+                        document=document,
+                        score=item.score,
+                        ranks=item.ranks,
+                        similarity=next(similar, None),
+                    )
+                )
         if len(hits) >= limit:
             break
     return hits
 
 
 def _closest_first(
-    fused: Sequence[Fused], passages: Mapping[str, Passage], closer: _Closer
+    kb: KnowledgeBase,
+    text: str,
+    fused: Sequence[Fused],
+    passages: Mapping[str, Passage],
+    weight: float,
 ) -> list[Fused]:
-    """The joined list once more, with the closeness of the words in it.
+    """The fused list reordered by how close together the words of ``text`` occur.
 
-    What is not looked at keeps its share of the score, so it stays behind.
+    Candidates beyond the first ``CLOSER_LOOKED`` keep their share of the score and stay behind.
     """
     looked = [item for item in fused if item.candidate.passage_id in passages][:CLOSER_LOOKED]
-    held = [passages[item.candidate.passage_id] for item in looked]
-    read = [Excerpt(text=passage.text, title=passage.context) for passage in held]
-    close = closer.reader.relevance(closer.text, read).tolist()
-    share = closer.share * closeness_weight(closer.text, [passage.text for passage in held])
+    read = [passages[item.candidate.passage_id] for item in looked]
+    excerpts = [Excerpt(text=passage.text, title=passage.context) for passage in read]
+    close = kb.lexical.relevance(text, excerpts).tolist()
+    share = weight * closeness_weight(text, [passage.text for passage in read])
     order = sorted(range(len(close)), key=lambda place: -close[place])
-    places = {place: rank for rank, place in enumerate(order, 1)}
-    scored = [
-        replace(
-            item,
-            score=(1 - share) * item.score + share * close[place],
-            ranks=(
-                *item.ranks,
-                ListRank(name=CLOSENESS, rank=places[place], score=round(close[place], 4)),
-            ),
+    scored = {}
+    for rank, place in enumerate(order, 1):
+        item = looked[place]
+        by_words = ListRank(name=CLOSENESS, rank=rank, score=round(close[place], 4))
+        score = (1 - share) * item.score + share * close[place]
+        scored[item.candidate.passage_id] = replace(
+            item, score=score, ranks=(*item.ranks, by_words)
         )
-        for place, item in enumerate(looked)
-    ]
-    seen = {item.candidate.passage_id for item in looked}
     rest = [
         replace(item, score=(1 - share) * item.score)
         for item in fused
-        if item.candidate.passage_id not in seen
+        if item.candidate.passage_id not in scored
     ]
-    best = sorted(scored, key=lambda item: (-item.score, item.candidate.passage_id))
-    return [*best, *rest]
-
-
-def _hit(item: Fused, passage: Passage, document: DocumentFacts) -> Hit:
-    return Hit(
-        passage=passage,
-        document=document,
-        score=item.score,
-        ranks=item.ranks,
-        similarity=next((place.score for place in item.ranks if place.name == VECTOR), None),
-    )
+    return [
+        *sorted(scored.values(), key=lambda item: (-item.score, item.candidate.passage_id)),
+        *rest,
+    ]
 
 
 # --- sources that the asker prefers --------------------------------------------------------------
@@ -244,8 +204,9 @@ def by_preference(analysis: Analysis, hits: Sequence[Hit]) -> list[Hit]:
 
 def muted(analysis: Analysis, hit: Hit) -> bool:
     """Whether the user muted the hit's source and did not ask for it in this question."""
-    rules = [rule for rule in analysis.liking.muted if not _asked_for(analysis, rule)]
-    return first_fitting_rule(rules, hit.document) is not None
+    return any(
+        rule.fits(hit.document) and not _asked_for(analysis, rule) for rule in analysis.liking.muted
+    )
 
 
 def muted_words(analysis: Analysis, best: Sequence[Hit]) -> str:
@@ -261,7 +222,7 @@ def _weighed(analysis: Analysis, hit: Hit) -> Hit:
         (liked.preferred, HIGHER, PREFERRED),
         (liked.lowered, LOWER, LOWERED),
     ):
-        if first_fitting_rule(rules, hit.document):
+        if any(rule.fits(hit.document) for rule in rules):
             rank = ListRank(name=name, rank=1, score=factor)
             return replace(hit, score=min(1.0, hit.score * factor), ranks=(*hit.ranks, rank))
     return hit
@@ -269,15 +230,8 @@ def _weighed(analysis: Analysis, hit: Hit) -> Hit:
 
 def _asked_for(analysis: Analysis, rule: SourceRule) -> bool:
     """Whether the user's filters or the question name the subject of the rule."""
-    limits = [analysis.filters, *(one.filters for one in analysis.constraints)]
-    return any(rule.value.casefold() in _values(one, rule) for one in limits)
-
-
-def _values(limits: Filters, rule: SourceRule) -> set[str]:
-    named = {
-        "document": limits.document_ids,
-        "collection": limits.collections,
-        "source_type": limits.source_types,
-        "site": (),
-    }[rule.kind]
-    return {value.casefold() for value in named}
+    limits = [analysis.filters, *(constraint.filters for constraint in analysis.constraints)]
+    fields = {"document": "document_ids", "site": ""}
+    field = fields.get(rule.kind, f"{rule.kind}s")
+    named = [value.casefold() for limit in limits for value in (field and getattr(limit, field))]
+    return rule.value.casefold() in named

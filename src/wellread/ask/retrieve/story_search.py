@@ -13,23 +13,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
-from wellread.ask.retrieve.ranking import Found, SearchTrace, varied
-from wellread.ask.retrieve.relax import Within, search_within
-from wellread.ask.retrieve.search import search, search_with_trace
+from wellread.ask.retrieve.ranking import Found, varied
+from wellread.ask.retrieve.relax import search_within
+from wellread.ask.retrieve.search import search
 from wellread.kb import KnowledgeBase
 from wellread.store.catalogue.documents.story_records import ItemKey, ItemPlace, Story
 from wellread.text.english_questions import NEWS_ASKED
-from wellread.text.sentences import HEAD, part_title
 from wellread.types import DocumentFacts, Filters, Hit, Span
 from wellread.values.question import Analysis
 
-WINDOW = timedelta(days=30)  # looked at when the asker names no time
-ITEM_CHARACTERS = 2_000  # of an item that are given on
-PASSAGES = 100  # that a search looks at
+WINDOW = timedelta(days=30)  # searched when the asker names no time
+ITEM_CHARACTERS = 2_000  # of an item that are used
+ITEMS = 3  # of a story
+PASSAGES = 100  # considered in a search
 BEST_PASSAGES = 3  # of a story that count, beside the very best one
+BEGINNING = datetime(1, 1, 1, tzinfo=UTC)  # the start of a search of all times
 
-# Fitting decides; the others, 0-1 each, settle the order of stories that fit about as well:
-# together they weigh as much as a fifth of it. They are a choice, not a measurement.
+# Relevance decides; the others, 0-1 each, order stories that are about equally relevant: together
+# they weigh as much as a fifth of it. They are a choice, not a measurement.
 RECENCY_WEIGHT = 0.1
 SOURCES_WEIGHT = 0.06
 NOVELTY_WEIGHT = 0.04
@@ -38,44 +39,13 @@ MANY_SOURCES = 8  # from which on more of them make no difference
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StoryQuery:
-    """The criteria of a story search.
-
-    Attributes:
-        collections: none: all.
-        since, until: publication dates, inclusive. Neither: the last 30 days.
-        top_k: most stories; None takes the setting (qa.max_clusters).
-        per_story: most items of each.
-    """
-
-    text: str
-    collections: tuple[str, ...] = ()
-    since: datetime | None = None
-    until: datetime | None = None
-    top_k: int | None = None
-    per_story: int = 3
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FoundItem:
-    """A news item of a found story; ``text`` is that of ``span``, cut where it is long."""
-
-    document: DocumentFacts
-    span: Span
-    title: str
-    text: str
-    published_at: datetime | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class FoundStory:
-    """A story on the topic with its best items, best first."""
+    """A story on the topic; ``items`` are the documents and spans of its best items, best first."""
 
     story: Story
     score: float
-    fit: float
     similarity: float | None
-    items: tuple[FoundItem, ...]
+    items: tuple[tuple[DocumentFacts, Span], ...]
 
 
 def rank(fit: float, age_days: float, sources: int, novelty: float) -> float:
@@ -98,46 +68,52 @@ def rank(fit: float, age_days: float, sources: int, novelty: float) -> float:
 
 
 def find_stories(
-    kb: KnowledgeBase, query: StoryQuery, *, now: datetime | None = None
+    kb: KnowledgeBase,
+    text: str,
+    limits: Filters,
+    *,
+    top_k: int | None = None,
+    now: datetime | None = None,
 ) -> list[FoundStory]:
     """The stories that fit the question best, best first.
 
     Stories of which no passage reaches ``retrieval.min_similarity`` are left out.
+
+    Args:
+        limits: collections and publication dates; without dates, the last 30 days.
+        top_k: most stories; None uses ``qa.max_clusters``.
     """
     now = now or datetime.now(UTC)
-    since, until = query.since, query.until
+    since, until = limits.published_from, limits.published_to
     if since is None and until is None:
         since, until = now - WINDOW, now
     filters = Filters(
-        collections=query.collections,
+        collections=limits.collections,
         kinds=kb.settings.stories.kinds,
         published_from=since,
         published_to=until,
     )
-    hits = search(kb, query.text, filters, limit=PASSAGES)
-    meant = _hits_by_story(kb, hits)
-    stories = {story.id: story for story in kb.catalogue.stories.with_text(list(meant))}
+    hits = search(kb, text, filters, limit=PASSAGES)
+    by_story = _hits_by_story(kb, hits)
     known = any(hit.similarity is not None for hit in hits)
-    found = [
-        (stories[name], places)
-        for name, places in meant.items()
-        if name in stories
-        and (not known or _similarity(places) >= kb.settings.retrieval.min_similarity)
-    ]
-    scored = sorted(
-        (_scored(story, places, until or now), story.id, story, places) for story, places in found
-    )
-    top = scored[: query.top_k or kb.settings.qa.max_clusters]
-    return [
-        FoundStory(
-            story=story,
-            score=-score,
-            fit=_fit(places),
-            similarity=_similarity(places) if known else None,
-            items=_best_items(kb, places, query.per_story),
+    found = []
+    for story in kb.catalogue.stories.with_text(list(by_story)):
+        places = by_story[story.id]
+        similarity = max(place.hit.similarity or 0.0 for place in places)
+        if known and similarity < kb.settings.retrieval.min_similarity:
+            continue
+        last = story.last_at
+        age = ((until or now) - last).total_seconds() / 86_400 if last else 365.0
+        found.append(
+            FoundStory(
+                story=story,
+                score=rank(_fit(places), age, story.sources, story.novelty),
+                similarity=similarity if known else None,
+                items=tuple(_best_items(places)),
+            )
         )
-        for score, _, story, places in top
-    ]
+    found.sort(key=lambda one: (-one.score, one.story.id))
+    return found[: top_k or kb.settings.qa.max_clusters]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,179 +124,125 @@ class _Place:
     item: ItemPlace
     share: float
 
+    @property
+    def score(self) -> float:
+        """The hit's score, up to half less the less of it is the item's."""
+        return self.hit.score * (1 + self.share) / 2
+
 
 def _hits_by_story(kb: KnowledgeBase, hits: Sequence[Hit]) -> dict[str, list[_Place]]:
     """Map each story id to the hits in its items, best first."""
     items = kb.catalogue.stories.places({hit.document.id for hit in hits})
-    meant: dict[str, list[_Place]] = {}
+    by_story: dict[str, list[_Place]] = {}
     for hit in hits:
         for item in items.get(hit.document.id, ()):
-            if item.version == hit.document.version and item.span.overlaps(hit.passage.span):
-                share = _shared(item.span, hit.passage.span)
-                meant.setdefault(item.story_id, []).append(_Place(hit=hit, item=item, share=share))
-    return meant
-
-
-def _shared(one: Span, other: Span) -> float:
-    both = min(one.end, other.end) - max(one.start, other.start)
-    return both / min(len(one), len(other))
+            one, other = item.span, hit.passage.span
+            if item.version == hit.document.version and one.overlaps(other):
+                both = min(one.end, other.end) - max(one.start, other.start)
+                place = _Place(hit=hit, item=item, share=both / min(len(one), len(other)))
+                by_story.setdefault(item.story_id, []).append(place)
+    return by_story
 
 
 def _fit(places: Sequence[_Place]) -> float:
     """Half the score of the best passage, half the mean of the best three."""
-    best = max(place.hit.score * (1 + place.share) / 2 for place in places)
+    best = max(place.score for place in places)
     scores = sorted((place.hit.score * place.share for place in places), reverse=True)
     return (best + sum(scores[:BEST_PASSAGES]) / BEST_PASSAGES) / 2
 
 
-def _similarity(places: Sequence[_Place]) -> float:
-    return max(place.hit.similarity or 0.0 for place in places)
-
-
-def _scored(story: Story, places: Sequence[_Place], at: datetime) -> float:
-    """The rank, negative, so that the best is first; a story without a date is a year old."""
-    age = (at - story.last_at).total_seconds() / 86_400 if story.last_at else 365.0
-    return -rank(_fit(places), age, story.sources, story.novelty)
-
-
-def _best_items(kb: KnowledgeBase, places: Sequence[_Place], limit: int) -> tuple[FoundItem, ...]:
+def _best_items(places: Sequence[_Place]) -> list[tuple[DocumentFacts, Span]]:
     """The items with the best hits; the best of each group of near-duplicates."""
-    scores: dict[ItemKey, tuple[float, _Place]] = {}
+    best: dict[ItemKey, _Place] = {}
     for place in places:
         original = place.item.repeats or place.item.key
-        score = place.hit.score * (1 + place.share) / 2
-        if original not in scores or score > scores[original][0]:
-            scores[original] = (score, place)
-    best = sorted(scores.values(), key=lambda pair: (-pair[0], pair[1].item.key))[:limit]
-    chosen = [place for _, place in best]
-    spans = [_cut(place.item.span) for place in chosen]
-    texts = kb.catalogue.texts(
-        [(place.item.document_id, span) for place, span in zip(chosen, spans, strict=True)]
-    )
-    return tuple(
-        FoundItem(
-            document=place.hit.document,
-            span=span,
-            title=part_title(
+        if original not in best or place.score > best[original].score:
+            best[original] = place
+    chosen = sorted(best.values(), key=lambda place: (-place.score, place.item.key))[:ITEMS]
+    return [
+        (
+            place.hit.document,
+            replace(
                 place.item.span,
-                text[:HEAD],
-                place.hit.document.title,
-                place.hit.document.characters,
+                end=min(place.item.span.end, place.item.span.start + ITEM_CHARACTERS),
             ),
-            text=text,
-            published_at=place.hit.document.published_at,
         )
-        for place, span, text in zip(chosen, spans, texts, strict=True)
-    )
-
-
-def _cut(span: Span) -> Span:
-    return Span(start=span.start, end=min(span.end, span.start + ITEM_CHARACTERS))
+        for place in chosen
+    ]
 
 
 # --- what is new ---------------------------------------------------------------------------------
 
 DEPTH = 100
 OF_A_STORY = 1.1  # times its score, for a passage that tells a story of the time
-BEGINNING = datetime(1, 1, 1, tzinfo=UTC)
 _NEWS = re.compile(rf"\b(?:{'|'.join(NEWS_ASKED)})\b", re.IGNORECASE)
 _NOT_RECENT = "no story of the last 30 days is about this, so all dates were searched"
 
 
 def news(kb: KnowledgeBase, analysis: Analysis) -> Found | None:
-    """The best items of the stories that fit, and what else is found; None where news is not
-    asked for, or no story fits.
+    """The best items of the stories that fit, and what else is found.
 
-    Without a time in the question the stories of the last 30 days come first; where there is
-    none, those of all times, and a note says so. Stories keep to the limits that passages do.
+    None if the question does not ask for news, or no story fits. Without a time in the question
+    the stories of the last 30 days come first; if there are none, those of all times, and a note
+    says so. Stories keep to the limits that passages do.
     """
     if not _NEWS.search(analysis.question):
         return None
     settings = kb.settings.retrieval
-    text = analysis.searched
-    beside = search_within(kb, analysis, text, settings.top_k, purpose="beside the stories")
-    told, notes = _stories(kb, analysis, beside)
-    if not told:
-        return None
-    hits, looked = _passages(kb, text, beside.filters, told)
-    chosen = varied(_joined(hits, beside.hits), settings.top_k, settings.diversity)
-    used = {
-        hit.document.id for hit in chosen if hit.passage.id in {each.passage.id for each in hits}
-    }
-    stories = [each for each in told if any(item.document.id in used for item in each.items)]
+    beside = search_within(kb, analysis, analysis.searched, settings.top_k)
+    stories, notes = _stories(kb, analysis, beside.filters)
     if not stories:
         return None
-    return Found(
-        strategy="stories: " + "; ".join(f"“{each.story.title}”" for each in stories),
+    by_id = {hit.passage.id: hit for hit in beside.hits}
+    of_stories = _passages(kb, analysis.searched, beside.filters, stories)
+    for hit in of_stories:
+        other = by_id.get(hit.passage.id, hit)
+        score = min(1.0, max(hit.score, other.score) * OF_A_STORY)
+        by_id[hit.passage.id] = replace(other, score=score)
+    hits = sorted(by_id.values(), key=lambda hit: (-hit.score, hit.passage.id))
+    chosen = varied(hits, settings.top_k, settings.diversity)
+    story_ids = {hit.passage.id for hit in of_stories}
+    used = {hit.document.id for hit in chosen if hit.passage.id in story_ids}
+    stories = [one for one in stories if any(document.id in used for document, _ in one.items)]
+    if not stories:
+        return None
+    return replace(
+        beside,
+        strategy="stories: " + "; ".join(f"“{one.story.title}”" for one in stories),
         hits=tuple(chosen),
-        relaxed=beside.relaxed,
-        failures=beside.failures,
         notes=notes,
-        traces=(looked, *beside.traces),
         clusters=len(stories),
     )
 
 
-def _joined(told: Sequence[Hit], beside: Sequence[Hit]) -> list[Hit]:
-    """Both, best first; a passage of a story counts a little more."""
-    joined = {hit.passage.id: hit for hit in beside}
-    for hit in told:
-        other = joined.get(hit.passage.id, hit)
-        joined[hit.passage.id] = replace(
-            other, score=min(1.0, max(hit.score, other.score) * OF_A_STORY)
-        )
-    return sorted(joined.values(), key=lambda hit: (-hit.score, hit.passage.id))
-
-
 def _stories(
-    kb: KnowledgeBase, analysis: Analysis, beside: Within
+    kb: KnowledgeBase, analysis: Analysis, filters: Filters
 ) -> tuple[list[FoundStory], tuple[str, ...]]:
-    """The stories of the asked or the last time, else of all times; and what has to be said."""
-    filters = beside.filters
-    query = StoryQuery(
-        text=analysis.subject or analysis.question,
-        collections=filters.collections,
-        top_k=analysis.max_clusters,
-        since=filters.published_from,
-        until=filters.published_to,
-    )
+    """The stories of the requested or the last time, else of all times, with a note for readers."""
+    text, most = analysis.subject or analysis.question, analysis.max_clusters
     timed = filters.published_from is not None or filters.published_to is not None
-    if not timed and any(each.kind == "time" for each in analysis.constraints):
-        # The time was let go of, which ``beside`` says.
-        return find_stories(kb, replace(query, since=BEGINNING)), ()
-    told = find_stories(kb, query)
-    if told or timed:
-        return told, ()
-    told = find_stories(kb, replace(query, since=BEGINNING))
-    return told, (_NOT_RECENT,) if told else ()
+    # A requested time that is not among the filters was relaxed, which another note says.
+    relaxed = not timed and any(limit.kind == "time" for limit in analysis.constraints)
+    stories = [] if relaxed else find_stories(kb, text, filters, top_k=most)
+    if stories or timed:
+        return stories, ()
+    stories = find_stories(kb, text, replace(filters, published_from=BEGINNING), top_k=most)
+    return stories, (_NOT_RECENT,) if stories and not relaxed else ()
 
 
 def _passages(
-    kb: KnowledgeBase, text: str, filters: Filters, told: Sequence[FoundStory]
-) -> tuple[list[Hit], SearchTrace]:
+    kb: KnowledgeBase, text: str, filters: Filters, stories: Sequence[FoundStory]
+) -> list[Hit]:
     """The best passage of each item, story by story, within ``filters``."""
-    documents = tuple(dict.fromkeys(item.document.id for each in told for item in each.items))
+    items = [item for story in stories for item in story.items]
+    documents = tuple(dict.fromkeys(document.id for document, _ in items))
     if filters.document_ids:
-        documents = tuple(known for known in documents if known in filters.document_ids) or ("",)
-    filters = replace(filters, document_ids=documents)
-    searched = search_with_trace(
-        kb,
-        text,
-        filters,
-        limit=DEPTH,
-        purpose="the items of the stories",
-    )
+        documents = tuple(name for name in documents if name in filters.document_ids) or ("",)
+    hits = search(kb, text, replace(filters, document_ids=documents), limit=DEPTH)
     chosen: dict[str, Hit] = {}
-    for story in told:
-        for item in story.items:
-            best = next(
-                (
-                    hit
-                    for hit in searched.hits
-                    if hit.document.id == item.document.id and hit.passage.span.overlaps(item.span)
-                ),
-                None,
-            )
-            if best is not None:
-                chosen.setdefault(best.passage.id, best)
-    return list(chosen.values()), searched.trace
+    for document, span in items:
+        inside = (hit for hit in hits if hit.document.id == document.id)
+        best = next((hit for hit in inside if hit.passage.span.overlaps(span)), None)
+        if best is not None:
+            chosen.setdefault(best.passage.id, best)
+    return list(chosen.values())

@@ -21,24 +21,16 @@ from wellread.ask.retrieve.rated_questions import RatedAnswer, flagged_sentences
 from wellread.ask.retrieve.relax import SOURCE_KINDS
 from wellread.ask.retrieve.search import search
 from wellread.ask.verify.check_claims import NUMBER, check_claims, full_text, missing_amounts
-from wellread.ask.verify.confidence import confidence_of_expert
-from wellread.ask.write.drafting import RawDraft
+from wellread.ask.verify.confidence import VerifiedDraft, confidence_of_expert
+from wellread.ask.write.parse_draft import Draft
 from wellread.identity import sentence_hash
 from wellread.kb import KnowledgeBase
 from wellread.store.catalogue.asking.answer_removal import BLANK
 from wellread.store.catalogue.feedback_records import places_quoted
 from wellread.store.schema.stored_values import BetterCitation
 from wellread.text.parsed import parse
-from wellread.types import Filters, Hit, PastQuestion
-from wellread.values.answers import (
-    BEFORE,
-    Checked,
-    Claim,
-    Confidence,
-    Evidence,
-    Verdict,
-    VerdictName,
-)
+from wellread.types import Filters, Hit, PastQuestion, Span
+from wellread.values.answers import BEFORE, Checked, Claim, Evidence, Verdict, VerdictName
 from wellread.values.locators import Marks
 from wellread.values.question import Analysis
 
@@ -47,22 +39,7 @@ METHOD = "expert"
 RECORD = "past"  # the key of the past question itself
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PastAnswer:
-    """A past answer or correction, checked, with its evidence and a note for the reader.
-
-    ``own``: sentences by which an expert corrects what they flagged as harmful themselves.
-    """
-
-    written: RawDraft
-    checked: Sequence[Checked]
-    evidence: list[Evidence]
-    sure: Confidence
-    note: str
-    own: frozenset[str] = frozenset()
-
-
-def find_past_answer(kb: KnowledgeBase, analysis: Analysis) -> PastAnswer | None:
+def find_past_answer(kb: KnowledgeBase, analysis: Analysis) -> VerifiedDraft | None:
     """The best-rated past answer to the same question that is still supported, if any.
 
     Always None when a model writes: its prompt includes past answers instead.
@@ -76,8 +53,39 @@ def find_past_answer(kb: KnowledgeBase, analysis: Analysis) -> PastAnswer | None
         evidence = _evidence(kb, analysis.filters, similar) if sentences else []
         supported = _supported_sentences(similar, sentences, evidence) if evidence else []
         if supported:
-            return _past_answer(kb, similar, supported, evidence)
+            rating = similar.past.score or 0
+            record = _question_as_evidence(kb, similar)
+            *others, last = supported
+            keys = (*last.claim.keys, *(piece.key for piece in record))
+            checked = [*others, replace(last, claim=replace(last.claim, keys=keys))]
+            question = " ".join(similar.past.question.split())
+            note = f"answered before, rated {rating} of 100 by an expert: “{question}”"
+            return _draft(kb, checked, [*evidence, *record], note, rating=rating)
     return None
+
+
+def _draft(
+    kb: KnowledgeBase,
+    checked: Sequence[Checked],
+    evidence: Sequence[Evidence],
+    note: str,
+    *,
+    rating: int | None = None,
+    own: frozenset[str] = frozenset(),
+) -> VerifiedDraft:
+    claims = tuple(item.claim for item in checked)
+    return VerifiedDraft(
+        written=Draft(text=" ".join(claim.text for claim in claims), claims=claims, by=BEFORE),
+        checked=checked,
+        evidence=evidence,
+        sure=confidence_of_expert(
+            rating,
+            fully_supported=all(item.verdict.name.whole for item in checked),
+            threshold=kb.settings.qa.confidence_threshold,
+        ),
+        note=note,
+        own=own,
+    )
 
 
 def accepted_sentences(past: PastQuestion, least: int) -> list[str]:
@@ -148,32 +156,6 @@ def _on_the_experts_word(item: Checked, evidence: Sequence[Evidence]) -> Checked
     return replace(item, claim=replace(item.claim, keys=(nearest.key,)), verdict=verdict)
 
 
-def _past_answer(
-    kb: KnowledgeBase,
-    similar: SimilarQuestion,
-    supported: Sequence[Checked],
-    evidence: Sequence[Evidence],
-) -> PastAnswer:
-    past = similar.past
-    rating = past.score or 0
-    record = _question_as_evidence(kb, similar)
-    *others, last = supported
-    keys = (*last.claim.keys, *(piece.key for piece in record))
-    supported = [*others, replace(last, claim=replace(last.claim, keys=keys))]
-    claims = tuple(item.claim for item in supported)
-    return PastAnswer(
-        written=RawDraft(text=" ".join(claim.text for claim in claims), claims=claims, by=BEFORE),
-        checked=supported,
-        evidence=[*evidence, *record],
-        sure=confidence_of_expert(
-            rating,
-            fully_supported=all(item.verdict.name.whole for item in supported),
-            threshold=kb.settings.qa.confidence_threshold,
-        ),
-        note=f"answered before, rated {rating} of 100 by an expert: “{_line(past.question)}”",
-    )
-
-
 def _question_as_evidence(kb: KnowledgeBase, similar: SimilarQuestion) -> list[Evidence]:
     """The past question itself as evidence, if it is a document that can be cited."""
     document = similar.document
@@ -182,10 +164,6 @@ def _question_as_evidence(kb: KnowledgeBase, similar: SimilarQuestion) -> list[E
     limits = Filters(collections=(document.collection,), document_ids=(document.id,))
     hits = search(kb, similar.past.question, limits, limit=1)
     return [replace(piece, key=RECORD) for piece in pack(kb, hits)]
-
-
-def _line(text: str) -> str:
-    return " ".join(text.split())
 
 
 # --- corrections ---------------------------------------------------------------------------------
@@ -205,7 +183,7 @@ class _CitedSentence:
 
 def find_correction(
     kb: KnowledgeBase, analysis: Analysis, original_text: str = ""
-) -> PastAnswer | None:
+) -> VerifiedDraft | None:
     """The latest correction for the same question that is still supported, if any."""
     if not kb.settings.features.corrections:
         return None
@@ -219,42 +197,28 @@ def find_correction(
 
 def _correction_answer(
     kb: KnowledgeBase, analysis: Analysis, rated: RatedAnswer
-) -> PastAnswer | None:
+) -> VerifiedDraft | None:
     sentences = [*_corrected_sentences(rated), *_accepted_sentences(rated)]
     evidence = _as_evidence(kb, analysis, [place for one in sentences for place in one.places])
     fit = [one for one in sentences if any(place in evidence for place in one.places)]
-    if not any(thing.own for thing in fit):
+    own = [sentence.text for sentence in fit if sentence.own]
+    if not own:
         return None
-    claims = [
-        Claim(
-            text=thing.text,
-            keys=tuple(
-                dict.fromkeys(evidence[place].key for place in thing.places if place in evidence)
-            ),
-        )
-        for thing in fit
-    ]
     pieces = list({piece.key: piece for piece in evidence.values()}.values())
+    claims = []
+    for one in fit:
+        keys = dict.fromkeys(evidence[place].key for place in one.places if place in evidence)
+        claims.append(Claim(text=one.text, keys=tuple(keys)))
     items = check_claims(claims, pieces)
     cited = [
         _cite_own_place(claim, item, pieces) for claim, item in zip(claims, items, strict=True)
     ]
-    return PastAnswer(
-        written=RawDraft(
-            text=" ".join(item.claim.text for item in cited),
-            claims=tuple(item.claim for item in cited),
-            by=BEFORE,
-        ),
-        checked=cited,
-        evidence=pieces,
-        sure=confidence_of_expert(
-            None,
-            fully_supported=all(item.verdict.name.whole for item in cited),
-            threshold=kb.settings.qa.confidence_threshold,
-        ),
-        note=_note(rated),
-        own=_own_words(kb, rated, [thing.text for thing in fit if thing.own]),
-    )
+    feedback = rated.given
+    who = f"an expert ({feedback.author})" if feedback.author else "an expert"
+    rating = f", rated {feedback.score:g} of 100" if feedback.score is not None else ""
+    question = " ".join(feedback.question.split())
+    note = f"{who} corrected the answer to “{question}”{rating}, {feedback.updated_at:%Y-%m-%d}"
+    return _draft(kb, cited, pieces, note, own=_unflagged(kb, rated, own))
 
 
 def _corrected_sentences(rated: RatedAnswer) -> list[_CitedSentence]:
@@ -265,13 +229,8 @@ def _corrected_sentences(rated: RatedAnswer) -> list[_CitedSentence]:
         return [_CitedSentence(text=text, places=usual) for text in _sentences(feedback.correction)]
     corrected = []
     for sentence in feedback.sentences:
-        if not sentence.correction:
-            continue
-        numbers = (
-            answer.sentences[sentence.sentence].citations
-            if sentence.sentence < len(answer.sentences)
-            else ()
-        )
+        cited = answer.sentences[sentence.sentence : sentence.sentence + 1]
+        numbers = cited[0].citations if cited else ()
         places = feedback.citations or tuple(places_quoted(answer, numbers)) or usual
         if sentence.citation is not None:
             places = (sentence.citation,)
@@ -311,88 +270,70 @@ def _accepted_sentences(rated: RatedAnswer) -> list[_CitedSentence]:
 def _sentences(text: str) -> list[str]:
     """The sentences of a correction, without those that lost words with a removed source."""
     sentences = (" ".join(sentence.text.content.split()) for sentence in parse(text).sentences)
-    return [one for one in sentences if BLANK not in one]
+    return [sentence for sentence in sentences if BLANK not in sentence]
 
 
 def _as_evidence(
     kb: KnowledgeBase, analysis: Analysis, places: Sequence[BetterCitation]
 ) -> dict[BetterCitation, Evidence]:
     """Turn the places that still exist within the question's limits into pieces of evidence."""
-    unique_places = list(dict.fromkeys(places))
-    now = {
-        place: found
-        for place, found in zip(unique_places, kb.catalogue.expiry.now(unique_places), strict=True)
-        if found is not None
-    }
-    inside = _within_limits(kb, analysis.filters, {one.document_id for one in now.values()})
-    allowed = {old: new for old, new in now.items() if new.document_id in inside}
-    spots = list(dict.fromkeys((new.document_id, new.span) for new in allowed.values()))
-    ids = kb.catalogue.listings.covering([(known, span.start) for known, span in spots])
-    passages = kb.catalogue.live_passages(filter(None, ids))
-    facts = kb.catalogue.facts({known for known, _ in spots})
-    marks = kb.catalogue.marks_over(spots)
-    texts = kb.catalogue.texts(spots)
-    speakers = {name.casefold() for name in analysis.filters.speakers}
-    pieces: dict[object, Evidence] = {}
-    for number, (spot, known, found, text) in enumerate(
-        zip(spots, ids, marks, texts, strict=True), 1
-    ):
-        document, span = spot
-        passage, placed = passages.get(known), Marks(found)
-        if passage is None or document not in facts:
-            continue
-        turns = placed.turns(span)
-        if speakers and not speakers & {turn.speaker.casefold() for turn in turns}:
-            continue
-        pieces[spot] = Evidence(
-            key=f"e{number}",
-            hit=Hit(passage=passage, document=facts[document], score=1.0),
-            text=text,
-            span=span,
-            locator=placed.locate(span),
-            turns=turns,
-        )
-    return {
-        old: piece
-        for old, new in allowed.items()
-        if (piece := pieces.get((new.document_id, new.span))) is not None
-    }
-
-
-def _within_limits(kb: KnowledgeBase, filters: Filters, documents: set[str]) -> set[str]:
-    ids = sorted(documents & set(filters.document_ids) if filters.document_ids else documents)
+    unique = list(dict.fromkeys(places))
+    current = zip(unique, kb.catalogue.expiry.now(unique), strict=True)
+    spots = {old: (new.document_id, new.span) for old, new in current if new is not None}
+    ids = {document_id for document_id, _ in spots.values()}
+    limits = analysis.filters
+    ids &= set(limits.document_ids) or ids
     if not ids:
-        return set()
-    limits = replace(filters, document_ids=tuple(ids))
-    page = kb.catalogue.listings.documents(limits, len(ids))
-    return {document.facts.id for document in page.documents}
+        return {}
+    inside = replace(limits, document_ids=tuple(sorted(ids)))
+    page = kb.catalogue.listings.documents(inside, len(ids))
+    facts = kb.catalogue.facts({document.facts.id for document in page.documents})
+    pieces: dict[tuple[str, Span], Evidence] = {}
+    allowed = [spot for spot in dict.fromkeys(spots.values()) if spot[0] in facts]
+    passage_ids = kb.catalogue.listings.covering([(name, span.start) for name, span in allowed])
+    passages = kb.catalogue.live_passages(filter(None, passage_ids))
+    speakers = {name.casefold() for name in limits.speakers}
+    for number, (spot, passage_id, marks, text) in enumerate(
+        zip(
+            allowed,
+            passage_ids,
+            kb.catalogue.marks_over(allowed),
+            kb.catalogue.texts(allowed),
+            strict=True,
+        ),
+        1,
+    ):
+        passage, placed = passages.get(passage_id), Marks(marks)
+        turns = placed.turns(spot[1])
+        heard = {turn.speaker.casefold() for turn in turns}
+        if passage is not None and not (speakers and speakers.isdisjoint(heard)):
+            pieces[spot] = Evidence(
+                key=f"e{number}",
+                hit=Hit(passage=passage, document=facts[spot[0]], score=1.0),
+                text=text,
+                span=spot[1],
+                locator=placed.locate(spot[1]),
+                turns=turns,
+            )
+    return {old: pieces[spot] for old, spot in spots.items() if spot in pieces}
 
 
 def _cite_own_place(claim: Claim, item: Checked, evidence: Sequence[Evidence]) -> Checked:
     """Cite the sentence to the place that the expert gave, whatever was found elsewhere."""
     pieces = [piece for piece in evidence if piece.key in claim.keys]
-    is_supported = item.verdict.name.whole and item.verdict.key in claim.keys
-    piece = next((each for each in pieces if each.key == item.verdict.key), pieces[0])
     verdict = item.verdict
-    if not is_supported:
+    piece = next((each for each in pieces if each.key == verdict.key), pieces[0])
+    if not (verdict.name.whole and verdict.key in claim.keys):
+        reason = "an expert wrote it so, and the place that they cited has not changed since"
+        if verdict.method == NUMBER:
+            reason = f"{reason}; {verdict.reason}"
         verdict = Verdict(
-            name=VerdictName.PARTIAL,
-            method=METHOD,
-            score=verdict.score,
-            reason=_reason(verdict),
+            name=VerdictName.PARTIAL, method=METHOD, score=verdict.score, reason=reason
         )
-    return Checked(
-        claim=claim, verdict=replace(verdict, key=piece.key, source=piece.span), repaired=False
-    )
+    return Checked(claim=claim, verdict=replace(verdict, key=piece.key, source=piece.span))
 
 
-def _reason(verdict: Verdict) -> str:
-    statement = "an expert wrote it so, and the place that they cited has not changed since"
-    why = verdict.reason if verdict.method == NUMBER else ""
-    return f"{statement}; {why}" if why else statement
-
-
-def _own_words(kb: KnowledgeBase, rated: RatedAnswer, texts: Sequence[str]) -> frozenset[str]:
+def _unflagged(kb: KnowledgeBase, rated: RatedAnswer, texts: Sequence[str]) -> frozenset[str]:
     """The expert's sentences that nobody flagged.
 
     A correction often repeats the flagged sentence with additions. So flags by the same expert
@@ -405,13 +346,5 @@ def _own_words(kb: KnowledgeBase, rated: RatedAnswer, texts: Sequence[str]) -> f
     return frozenset(
         text
         for text in texts
-        if sentence_hash(text) not in flagged.hashes and not others.holds(text)
+        if sentence_hash(text) not in flagged.words and not others.holds(text)
     )
-
-
-def _note(rated: RatedAnswer) -> str:
-    feedback = rated.given
-    who = f"an expert ({feedback.author})" if feedback.author else "an expert"
-    rating = f", rated {feedback.score:g} of 100" if feedback.score is not None else ""
-    question = " ".join(feedback.question.split())
-    return f"{who} corrected the answer to “{question}”{rating}, {feedback.updated_at:%Y-%m-%d}"

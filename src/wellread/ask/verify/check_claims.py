@@ -53,32 +53,28 @@ def check_claims(
     return [_check(claim, evidence, voices) for claim in claims]
 
 
-def _check(claim: Claim, evidence: Sequence[Evidence], voices: Sequence[str] = ()) -> Checked:
-    cited = [piece for piece in evidence if piece.key in claim.keys]
-    others = [piece for piece in evidence if piece.key not in claim.keys]
-    for piece in (*cited, *others):
+def _check(claim: Claim, evidence: Sequence[Evidence], voices: Sequence[str]) -> Checked:
+    for piece in sorted(evidence, key=lambda piece: piece.key not in claim.keys):
         span = _find_quotation(claim, piece)
-        if span is not None:
-            verdict = Verdict(
-                name=VerdictName.QUOTED,
-                method=VERBATIM,
-                score=1.0,
-                key=piece.key,
-                source=span,
-                reason=QUOTED,
+        if span is None:
+            continue
+        verdict = Verdict(
+            name=VerdictName.QUOTED,
+            method=VERBATIM,
+            score=1.0,
+            key=piece.key,
+            source=span,
+            reason=QUOTED,
+        )
+        if not _is_said_by(piece, span, voices):
+            who = f"quoted, but not said by {' or '.join(voices)}"
+            verdict = replace(
+                verdict, name=VerdictName.UNSUPPORTED, method=SPEAKER, score=0.0, reason=who
             )
-            if not _is_said_by(piece, span, voices):
-                who = f"quoted, but not said by {' or '.join(voices)}"
-                verdict = replace(
-                    verdict, name=VerdictName.UNSUPPORTED, method=SPEAKER, score=0.0, reason=who
-                )
-            if piece.key in claim.keys:
-                return Checked(claim=claim, verdict=verdict)
-            return Checked(claim=replace(claim, keys=(piece.key,)), verdict=verdict, repaired=True)
-    if not cited:
-        uncited = Verdict(name=VerdictName.UNCITED, method=NEAREST, score=0.0, reason=UNCITED)
-        return Checked(claim=claim, verdict=uncited)
-    return Checked(claim=claim, verdict=rule_verdict(claim.text, cited))
+        if piece.key in claim.keys:
+            return Checked(claim=claim, verdict=verdict)
+        return Checked(claim=replace(claim, keys=(piece.key,)), verdict=verdict, repaired=True)
+    return Checked(claim=claim, verdict=_rule_verdict(claim, evidence))
 
 
 def _is_said_by(piece: Evidence, span: Span, voices: Sequence[str]) -> bool:
@@ -87,11 +83,14 @@ def _is_said_by(piece: Evidence, span: Span, voices: Sequence[str]) -> bool:
     return not (voices and speakers) or not speakers.isdisjoint(map(str.casefold, voices))
 
 
-def rule_verdict(sentence: str, pieces: Sequence[Evidence]) -> Verdict:
-    """Check a sentence that is not a verbatim quotation against ``pieces``, by rules alone."""
-    near = nearest_sentence(sentence, pieces)
+def _rule_verdict(claim: Claim, evidence: Sequence[Evidence]) -> Verdict:
+    """Check a sentence that is not a verbatim quotation against what it cites, by rules alone."""
+    pieces = [piece for piece in evidence if piece.key in claim.keys]
+    if not pieces:
+        return Verdict(name=VerdictName.UNCITED, method=NEAREST, score=0.0, reason=UNCITED)
+    near = nearest_sentence(claim.text, pieces)
     key, span = near or ("", None)
-    missing = missing_amounts(sentence, [full_text(piece) for piece in pieces]) if pieces else ()
+    missing = missing_amounts(claim.text, [full_text(piece) for piece in pieces])
     name, method, reason = VerdictName.NOT_CHECKED, NEAREST, NOT_JUDGED if near else NOTHING_NEAR
     if missing:
         name, method = VerdictName.PARTIAL, NUMBER
@@ -140,15 +139,11 @@ def is_quotation(sentence: str, text: str) -> bool:
 
 def _find_whole_sentences(sentence: str, text: str) -> Span | None:
     span = find_verbatim(sentence, text)
-    if span is None:
+    around = [one for one in sentence_spans(text) if one.overlaps(span)] if span else []
+    if span is None or not around:
         return None
-    around = [
-        sentence_span for sentence_span in sentence_spans(text) if sentence_span.overlaps(span)
-    ]
-    if not around:
-        return None
-    rest = text[around[0].start : span.start] + text[span.end : max(span.end, around[-1].end)]
     end = max(span.end, around[-1].end)  # with its final stop
+    rest = text[around[0].start : span.start] + text[span.end : end]
     return None if any(map(str.isalnum, rest)) else Span(start=span.start, end=end)
 
 
@@ -162,7 +157,7 @@ def _find_quotation(claim: Claim, piece: Evidence) -> Span | None:
     span = _find_whole_sentences(strip_markdown(claim.text), text)
     if span is None or len(strip_markdown(claim.text).split()) < 2:
         return None
-    return Span(start=piece.span.start + span.start, end=piece.span.start + span.end)
+    return span.moved(piece.span.start)
 
 
 def nearest_sentence(sentence: str, pieces: Sequence[Evidence]) -> tuple[str, Span] | None:
@@ -175,8 +170,7 @@ def nearest_sentence(sentence: str, pieces: Sequence[Evidence]) -> tuple[str, Sp
             shared = len(claim_stems & stems)
             score = shared + shared / (len(stems) or 1)  # the shorter sentence wins a tie
             if shared and (best is None or score > best[0]):
-                moved = Span(start=piece.span.start + span.start, end=piece.span.start + span.end)
-                best = (score, piece.key, moved)
+                best = (score, piece.key, span.moved(piece.span.start))
     return best[1:] if best else None
 
 

@@ -19,9 +19,8 @@ from wellread.ask.verify.check_claims import VERBATIM
 from wellread.ask.verify.check_claims import check_claims as check_claims
 from wellread.ask.verify.judge import METHOD as JUDGE
 from wellread.ask.verify.judge import Rival, judge_sentences
-from wellread.ask.write.drafting import RawDraft
 from wellread.ask.write.extracts import Extracts, choose_extracts
-from wellread.ask.write.parse_draft import Answered
+from wellread.ask.write.parse_draft import Answered, Draft
 from wellread.kb import KnowledgeBase
 from wellread.values.answers import (
     RELAXED_CONFIDENCE,
@@ -37,16 +36,10 @@ HIGH, MEDIUM = 0.75, 0.5
 Band = Literal["high", "medium", "low", "none"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cap:
-    """An upper limit of the confidence score, and the reason for it."""
-
-    most: float
-    why: str
-
-
-LIMIT_LEFT_OUT = Cap(most=RELAXED_CONFIDENCE, why="a limit of the question had to be left out")
-DISPUTED = Cap(most=RELAXED_CONFIDENCE, why="the sources differ")
+Cap = tuple[float, str]
+"""An upper limit of the confidence score, and the reason for it."""
+LIMIT_LEFT_OUT: Cap = (RELAXED_CONFIDENCE, "a limit of the question had to be left out")
+DISPUTED: Cap = (RELAXED_CONFIDENCE, "the sources differ")
 
 
 def confidence_of_extracts(
@@ -56,16 +49,11 @@ def confidence_of_extracts(
     score = round(extracts.confidence, 3)
     many = f"{score:.0%}".removesuffix("%")  # rounded like the percentage shown next to it
     likely = f"of 100 questions like this one, about {many} find their answer here"
-    for cap in caps:
-        if cap.most < score:
-            score, likely = cap.most, f"{likely}; but {cap.why}"
+    for most, why in caps:
+        if most < score:
+            score, likely = most, f"{likely}; but {why}"
     band = band_of(score, kb.settings.qa.confidence_threshold)
     return Confidence(score=score, band=band, reasoning=likely)
-
-
-def as_declined(sure: Confidence) -> Confidence:
-    """The confidence of an answer of which nothing can be shown: band ``none``."""
-    return replace(sure, band="none")
 
 
 def confidence_of_catalogue(
@@ -126,19 +114,22 @@ _ANSWERED_SO: Mapping[Answered | None, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerifiedDraft:
-    """A draft with a verdict for each claim, and its confidence.
+    """A draft with a verdict for each claim, its evidence and its confidence.
 
     Attributes:
         rivals: passages that contradict a sentence, according to the judge.
         failures: reasons why it was not judged.
+        note: where an expert's answer comes from; empty for a model's draft.
         own: sentences by which an expert corrects what they flagged as harmful themselves.
     """
 
-    written: RawDraft | None
-    rivals: tuple[Rival, ...] = ()
+    written: Draft
     checked: Sequence[Checked]
+    evidence: Sequence[Evidence]
     sure: Confidence
+    rivals: tuple[Rival, ...] = ()
     failures: tuple[str, ...] = ()
+    note: str = ""
     own: frozenset[str] = frozenset()
 
 
@@ -147,7 +138,7 @@ async def verify_draft(
     analysis: Analysis,
     found: Found,
     evidence: Sequence[Evidence],
-    written: RawDraft,
+    written: Draft,
 ) -> VerifiedDraft:
     """Check each sentence of the draft, have it judged, and compute the confidence."""
     checked = await to_thread.run_sync(check_claims, written.claims, evidence, analysis.voices)
@@ -165,8 +156,9 @@ async def verify_draft(
     )
     return VerifiedDraft(
         written=replace(written, usage=written.usage + ruling.usage),
-        rivals=ruling.rivals,
         checked=ruling.checked,
+        evidence=evidence,
+        rivals=ruling.rivals,
         sure=sure,
         failures=(ruling.failure,) if ruling.failure else (),
     )
@@ -207,9 +199,9 @@ def confidence_of_verdicts(
     if answered in ANSWERED:
         score *= ANSWERED[answered]
         reasoning += f"; the model says that the sources {_ANSWERED_SO[answered]}"
-    for cap in caps:
-        if cap.most < score:
-            score, reasoning = cap.most, f"{reasoning}; but {cap.why}"
+    for most, why in caps:
+        if most < score:
+            score, reasoning = most, f"{reasoning}; but {why}"
     score = round(score, 3)
     answers = cited or (stated and answered in ("yes", "partly"))
     return Confidence(

@@ -32,7 +32,7 @@ from wellread.text.english_common import TIMES
 from wellread.text.english_questions import ORDINALS
 from wellread.text.parsed import parse
 from wellread.text.words import stem
-from wellread.types import Span
+from wellread.types import DocumentFacts, Span
 from wellread.values.answers import Conflict, Evidence, Sentence, View
 from wellread.values.question import Analysis
 
@@ -62,39 +62,21 @@ _TIMES = _MONTHS | _WEEKDAYS
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """A sentence with the index of its piece of evidence and its span in the document."""
-
-    evidence: int
-    span: Span
-    text: str
-
-    @property
-    def stems(self) -> frozenset[str]:
-        """The stems of its words."""
-        return parse(self.text).stem_set
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Disagreement:
-    """Documents that answer differently: each view groups sentences that agree, best first."""
-
-    about: str
-    views: tuple[tuple[Statement, ...], ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Side:
-    """A sentence, with what it says about the question.
+    """A sentence of the evidence, with what it says about the question.
 
     Attributes:
+        evidence: the index of its piece; ``span`` is its place in the document.
         focus: the share of the question's words, except names, that it contains.
+        topic: the share of all words of the question that it, its title or opening contains.
         values: its dates, names or amounts of the kind that is asked for.
         numbered: its numbered things and ordinals.
         rest: its numbers that are not in ``values``.
         times: its months and weekdays.
     """
 
-    statement: Statement
+    evidence: int
+    span: Span
+    text: str
     piece: Evidence
     focus: float
     topic: float
@@ -105,71 +87,73 @@ class _Side:
     times: frozenset[str]
 
     @property
-    def document(self) -> str:
-        return self.piece.hit.document.id
+    def document(self) -> DocumentFacts:
+        """The document that it is in."""
+        return self.piece.hit.document
 
 
-def find_disagreement(
-    analysis: Analysis,
-    evidence: Sequence[Evidence],
-    statements: Sequence[Statement],
-) -> Disagreement | None:
-    """Find a disagreement in the evidence; None when it agrees or nothing can be compared."""
-    kind = expected_answer(analysis.question)
-    sides = list(_sides(analysis, evidence, statements, kind))
-    sides.sort(key=lambda side: (-side.focus, side.statement.evidence, side.statement.span.start))
-    for number, first in enumerate(sides):
-        views, seen = [[first]], {first.document}
-        for other in sides[number + 1 :]:
-            if other.document in seen:
+def find_dispute(analysis: Analysis, evidence: Sequence[Evidence]) -> tuple[Statement, ...]:
+    """One statement of each view if documents answer differently, the best first; else empty.
+
+    Only questions that ask for a single fact have views.
+    """
+    if analysis.type not in ("factual", "temporal", "counting"):
+        return ()
+    question = analysis.question
+    kind = expected_answer(question)
+    statements = list(_statements(analysis, evidence, kind))
+    statements.sort(key=lambda one: (-one.focus, one.evidence, one.span.start))
+    for number, first in enumerate(statements):
+        views, seen = [first], {first.document.id}
+        for other in statements[number + 1 :]:
+            if other.document.id in seen:
                 continue
-            if all(_do_conflict(view[0], other, kind, analysis.question) for view in views):
-                views.append([other])
-                seen.add(other.document)
-            elif fitting := [view for view in views if view[0].values & other.values]:
-                fitting[0].append(other)
-                seen.add(other.document)
+            if all(_do_conflict(view, other, kind, question) for view in views):
+                views.append(other)
+                seen.add(other.document.id)
+            elif any(view.values & other.values for view in views):
+                seen.add(other.document.id)
         if len(views) > 1:
-            best = tuple(tuple(side.statement for side in view[:2]) for view in views[:MOST_VIEWS])
-            return Disagreement(about=analysis.question, views=best)
-    return None
+            return tuple(views[:MOST_VIEWS])
+    return ()
 
 
-def _sides(
-    analysis: Analysis,
-    evidence: Sequence[Evidence],
-    statements: Sequence[Statement],
-    kind: AnswerKind,
-) -> Iterator[_Side]:
+def _statements(
+    analysis: Analysis, evidence: Sequence[Evidence], kind: AnswerKind
+) -> Iterator[Statement]:
     question = analysis.question
     wanted = parse(question).stem_set or frozenset([""])
     names_written = [name for name in analysis.names if not name[:1].isdigit()]
     names = frozenset(each for name in names_written for each in parse(name).stems)
     matter = (wanted - names) or wanted
-    for statement in statements:
-        piece = evidence[statement.evidence]
+    for number, piece in enumerate(evidence):
         above = f"{piece.hit.document.title}\n{piece.text[:OPENING]}"
-        stems = statement.stems
-        present = stems | parse(above).stem_set
-        focus, topic = len(matter & stems) / len(matter), len(wanted & present) / len(wanted)
-        if not names <= present or (topic < ON_TOPIC and not focus):
-            continue  # too far from the question to conflict with anything
-        values = values_of(kind, statement.text, question)
-        value_numbers = {value.partition(" ")[0] for value in values} | parse(question).numbers
-        for amount in parse(statement.text).quantities:
-            if f"{amount.value:g} {amount.unit}" in values:
-                value_numbers |= parse(amount.said).numbers
-        yield _Side(
-            statement=statement,
-            piece=piece,
-            focus=focus,
-            topic=topic,
-            values=values,
-            numbered=_numbered(statement.text),
-            rest=parse(statement.text).numbers - value_numbers - {*_YEAR.findall(statement.text)},
-            bearer=_bearer(max(names_written, key=len, default=""), above),
-            times=frozenset(map(str.lower, _TOKEN.findall(statement.text))) & _TIMES,
-        )
+        for _, span, text in readable_sentences(piece, analysis.voices):
+            if not is_prose(piece.text, span, text) or text.endswith("?"):
+                continue
+            stems = parse(text).stem_set
+            present = stems | parse(above).stem_set
+            focus, topic = len(matter & stems) / len(matter), len(wanted & present) / len(wanted)
+            if not names <= present or (topic < ON_TOPIC and not focus):
+                continue  # too far from the question to conflict with anything
+            values = values_of(kind, text, question)
+            value_numbers = {value.partition(" ")[0] for value in values} | parse(question).numbers
+            for amount in parse(text).quantities:
+                if f"{amount.value:g} {amount.unit}" in values:
+                    value_numbers |= parse(amount.said).numbers
+            yield Statement(
+                evidence=number,
+                span=span.moved(piece.span.start),
+                text=text,
+                piece=piece,
+                focus=focus,
+                topic=topic,
+                values=values,
+                numbered=_numbered(text),
+                rest=parse(text).numbers - value_numbers - {*_YEAR.findall(text)},
+                bearer=_bearer(max(names_written, key=len, default=""), above),
+                times=frozenset(map(str.lower, _TOKEN.findall(text))) & _TIMES,
+            )
 
 
 def _bearer(name: str, above: str) -> str:
@@ -185,7 +169,7 @@ def _bearer(name: str, above: str) -> str:
 # --- same thing, same time -------------------------------------------------------------------
 
 
-def _same_thing(one: _Side, other: _Side, kind: AnswerKind, question: str) -> bool:
+def _same_thing(one: Statement, other: Statement, kind: AnswerKind, question: str) -> bool:
     if one.numbered != other.numbered or (one.rest and other.rest and one.rest != other.rest):
         return False
     if one.bearer and other.bearer and one.bearer != other.bearer:
@@ -198,17 +182,17 @@ def _same_thing(one: _Side, other: _Side, kind: AnswerKind, question: str) -> bo
     return years[0] == years[1] and not _at_other(one, other, _MONTHS)
 
 
-def _at_other(one: _Side, other: _Side, times: frozenset[str]) -> bool:
+def _at_other(one: Statement, other: Statement, times: frozenset[str]) -> bool:
     """Whether both mention some of ``times``, but none in common."""
     own_times, other_times = one.times & times, other.times & times
     return bool(own_times and other_times) and not own_times & other_times
 
 
-def _years(side: _Side, question: str) -> frozenset[str]:
+def _years(side: Statement, question: str) -> frozenset[str]:
     """The years in a sentence, except its document's own and the question's."""
-    published = side.piece.hit.document.published_at
+    published = side.document.published_at
     own = {str(published.year)} if published else set()
-    return frozenset({*_YEAR.findall(side.statement.text)} - {*_YEAR.findall(question)} - own)
+    return frozenset({*_YEAR.findall(side.text)} - {*_YEAR.findall(question)} - own)
 
 
 def _numbered(text: str) -> frozenset[str]:
@@ -259,24 +243,13 @@ def _amounts(sentence: str, question: str) -> Iterator[str]:
             yield f"{next(iter(numbers))} {scale}{unit}"
 
 
-def _amount_ratio(one: _Side, other: _Side) -> float:
-    """The ratio of the larger to the smaller amount; ``AMOUNTS`` when they cannot be compared."""
-    (first,), (second,) = one.values, other.values
-    (a, _, unit), (b, _, same) = first.partition(" "), second.partition(" ")
-    try:
-        small, large = sorted((float(a.replace(",", "")), float(b.replace(",", ""))))
-    except ValueError:
-        return AMOUNTS
-    return large / small if unit == same and small > 0 else AMOUNTS
-
-
 # --- conflicts -------------------------------------------------------------------------------
 
 
-def _do_conflict(one: _Side, other: _Side, kind: AnswerKind, question: str) -> bool:
+def _do_conflict(one: Statement, other: Statement, kind: AnswerKind, question: str) -> bool:
     if not _same_thing(one, other, kind, question):
         return False
-    first, second = one.statement.text, other.statement.text
+    first, second = one.text, other.text
     if min(one.topic, other.topic) >= ON_TOPIC:
         # A different number or name does not make a different reason or way.
         differs = kind not in ("reason", "way") and swapped_words(first, second) is not None
@@ -294,17 +267,22 @@ def _do_conflict(one: _Side, other: _Side, kind: AnswerKind, question: str) -> b
     return len(units) == 1 and (direct or (near and _may_be_same_event(one, other)))
 
 
-def _may_be_same_event(one: _Side, other: _Side) -> bool:
+def _may_be_same_event(one: Statement, other: Statement) -> bool:
     """Whether two differently worded amounts may describe one thing: close in size and time.
 
     Texts usually name the day that they report on in their opening.
     """
-    dates = [side.piece.hit.document.published_at for side in (one, other)]
+    dates = [side.document.published_at for side in (one, other)]
     days = [{*map(str.lower, _DAY.findall(side.piece.text[:OPENING]))} for side in (one, other)]
     if bool(dates[0]) != bool(dates[1]) or (all(days) and not days[0] & days[1]):
         return False
     apart = dates[0] and dates[1] and abs(dates[0] - dates[1]) > TOGETHER
-    return _amount_ratio(one, other) < AMOUNTS and not apart
+    amounts = (value.partition(" ")[0].replace(",", "") for value in (*one.values, *other.values))
+    try:
+        small, large = sorted(map(float, amounts))
+    except ValueError:
+        return False
+    return large < AMOUNTS * small and not apart
 
 
 def _comparable(one: frozenset[str], other: frozenset[str]) -> bool:
@@ -368,66 +346,46 @@ _ORDINALS = ("first", "second", "third", "fourth", "fifth")
 _RECENT_YEAR = re.compile(r"\b(?:1[5-9]|20)\d\d\b")
 
 
-def find_dispute(analysis: Analysis, evidence: Sequence[Evidence]) -> Disagreement | None:
-    """Find a disagreement in the evidence, if the question asks for a single fact."""
-    if analysis.type not in ("factual", "temporal", "counting"):
-        return None
-    statements = [
-        Statement(evidence=number, span=span.moved(piece.span.start), text=text)
-        for number, piece in enumerate(evidence)
-        for _, span, text in readable_sentences(piece, analysis.voices)
-        if is_prose(piece.text, span, text) and not text.endswith("?")
-    ]
-    return find_disagreement(analysis, evidence, statements)
+def leading_sentences(dispute: Sequence[Statement]) -> list[tuple[int, Span]]:
+    """The sentence of each view: index of its piece and span in the document."""
+    return [(view.evidence, view.span) for view in dispute]
 
 
-def leading_sentences(dispute: Disagreement | None) -> list[tuple[int, Span]]:
-    """The leading sentence of each view: index of its piece and span in the document."""
-    return [(view[0].evidence, view[0].span) for view in dispute.views] if dispute else []
-
-
-def dispute_heading(dispute: Disagreement, evidence: Sequence[Evidence]) -> str:
-    """The heading above the extracts that state the views."""
-    why = explain(dispute, evidence)
-    return f"The sources differ{f' ({why})' if why else ''}:\n\n"
+def dispute_heading(dispute: Sequence[Statement]) -> str:
+    """The heading above the extracts that state the views; empty without a dispute."""
+    why = explain(dispute)
+    return f"The sources differ{f' ({why})' if why else ''}:\n\n" if dispute else ""
 
 
 def conflict_of(
-    dispute: Disagreement, evidence: Sequence[Evidence], sentences: Sequence[Sentence]
+    dispute: Sequence[Statement], question: str, sentences: Sequence[Sentence]
 ) -> tuple[Conflict, ...]:
     """The views as a conflict, with the citations of their sentences; needs two views."""
     views = []
-    for lead, *_ in dispute.views:
-        key = evidence[lead.evidence].key
+    for view in dispute:
         for sentence in sentences:
             source = sentence.verdict.source
-            if sentence.verdict.key == key and source and source.overlaps(lead.span):
+            if sentence.verdict.key == view.piece.key and source and source.overlaps(view.span):
                 views.append(View(text=sentence.text, citations=sentence.citations))
                 break
     if len(views) < 2:
         return ()
-    return (Conflict(about=dispute.about, views=tuple(views), reason=explain(dispute, evidence)),)
+    return (Conflict(about=question, views=tuple(views), reason=explain(dispute)),)
 
 
-def explain(dispute: Disagreement, evidence: Sequence[Evidence]) -> str:
+def explain(dispute: Sequence[Statement]) -> str:
     """A possible explanation of the disagreement by dates or years; empty without one."""
-    leads = [view[0] for view in dispute.views]
-    return "; ".join(filter(None, (_dates_note(leads, evidence), _years_note(leads))))
-
-
-def _dates_note(leads: Sequence[Statement], evidence: Sequence[Evidence]) -> str:
-    dates = [evidence[statement.evidence].hit.document.published_at for statement in leads]
-    days = [date.date() for date in dates if date is not None]
-    if len(days) < len(leads) or len(set(days)) == 1:
-        return ""
-    return "the " + ", the ".join(
-        f"{ordinal} is from {day:%-d %B %Y}".replace("%-d", str(day.day))
-        for ordinal, day in zip(_ORDINALS, days, strict=False)
-    )
-
-
-def _years_note(leads: Sequence[Statement]) -> str:
-    years = [sorted(set(_RECENT_YEAR.findall(statement.text))) for statement in leads]
-    if not all(len(each) == 1 for each in years) or len({each[0] for each in years}) == 1:
-        return ""
-    return "they are about different years: " + ", ".join(each[0] for each in years)
+    notes = []
+    days = [view.document.published_at.date() for view in dispute if view.document.published_at]
+    if len(days) == len(dispute) and len(set(days)) > 1:
+        notes.append(
+            "the "
+            + ", the ".join(
+                f"{ordinal} is from {day.day} {day:%B %Y}"
+                for ordinal, day in zip(_ORDINALS, days, strict=False)
+            )
+        )
+    years = [sorted(set(_RECENT_YEAR.findall(view.text))) for view in dispute]
+    if all(len(each) == 1 for each in years) and len({each[0] for each in years}) > 1:
+        notes.append("they are about different years: " + ", ".join(each[0] for each in years))
+    return "; ".join(notes)

@@ -10,7 +10,7 @@ the sentences keep their verdicts, and a note says why.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -169,14 +169,25 @@ def apply_opinion(
     read, _ = load_object(reply[reply.find("{") :]) if "{" in reply else (None, True)
     if read is None or not isinstance(read.get("sentences"), list):
         return replace(untouched, failure=f"{NOT_DONE}: the reply of {opinion.by} cannot be read")
-    sources = _VerdictReader(evidence=evidence, clean=guard_of(analysis, evidence).lines)
-    return replace(sources.ruling(checked, read), usage=usage)
+    clean = guard_of(analysis, evidence).lines
 
+    def words(entry: Mapping[str, Any], name: str) -> str:
+        """The model's words in a field, without unsafe text."""
+        value = entry.get(name)
+        return next(iter(clean([value])), "") if isinstance(value, str) else ""
 
-def judge_of(kb: KnowledgeBase) -> str:
-    """The name of the model that judges; empty without one."""
-    role = _role(kb, "")
-    return kb.models.names()[role] if role else ""
+    settled = list(checked)
+    for entry, place in _numbered(read["sentences"], len(checked)):
+        settled[place] = _with_verdict(checked[place], entry, evidence, words(entry, "missing"))
+    rivals: dict[Rival, None] = {}
+    for entry, place in _numbered(read.get("conflicts"), len(checked)):
+        item, verdict = settled[place], settled[place].verdict
+        other = _find_quote(entry, evidence, but=verdict.key)
+        if verdict.source is not None and other is not None:
+            about = words(entry, "about") or " ".join(item.claim.text.split())
+            own, reason = (verdict.key, verdict.source), words(entry, "reason")
+            rivals[Rival(about=about, reason=reason, own=own, other=other)] = None
+    return Ruling(checked=settled, rivals=tuple(rivals), usage=usage)
 
 
 def _role(kb: KnowledgeBase, by: str) -> Role | None:
@@ -192,93 +203,62 @@ def _role(kb: KnowledgeBase, by: str) -> Role | None:
 # --- reading the reply -----------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _VerdictReader:
-    """Applies verdicts by the evidence; ``clean`` removes unsafe text from the model's words."""
+def _numbered(entries: object, most: int) -> list[tuple[Mapping[str, Any], int]]:
+    """The entries with a valid sentence number, each with the sentence's index."""
+    return [
+        (entry, entry["number"] - 1)
+        for entry in (entries if isinstance(entries, list) else [])
+        if isinstance(entry, dict)
+        and isinstance(entry.get("number"), int)
+        and 0 < entry["number"] <= most
+    ]
 
-    evidence: Sequence[Evidence]
-    clean: Callable[[Sequence[str]], Sequence[str]]
 
-    def ruling(self, checked: Sequence[Checked], read: Mapping[str, Any]) -> Ruling:
-        """Apply the verdicts of a parsed reply, and collect its conflicts."""
-        settled = list(checked)
-        for entry, place in self._numbered(read.get("sentences"), len(checked)):
-            settled[place] = self._with_verdict(checked[place], entry)
-        rivals = []
-        for entry, place in self._numbered(read.get("conflicts"), len(checked)):
-            rival = self._rival(settled[place], entry)
-            if rival is not None and rival not in rivals:
-                rivals.append(rival)
-        return Ruling(checked=settled, rivals=tuple(rivals))
-
-    def _numbered(self, entries: object, most: int) -> list[tuple[Mapping[str, Any], int]]:
-        """The entries with a valid sentence number, each with the sentence's index."""
-        listed = entries if isinstance(entries, list) else []
-        return [
-            (entry, entry["number"] - 1)
-            for entry in listed
-            if isinstance(entry, dict)
-            and isinstance(entry.get("number"), int)
-            and 0 < entry["number"] <= most
-        ]
-
-    def _with_verdict(self, item: Checked, entry: Mapping[str, Any]) -> Checked:
-        stated = str(entry.get("verdict", "")).strip().casefold()
-        if item.verdict.method in (VERBATIM, SPEAKER):
-            return item
-        if stated == NOTHING:
-            verdict = Verdict(
-                name=VerdictName.NOT_CHECKED, method=NOTHING, score=0.0, reason=STATES_NOTHING
-            )
-            return replace(item, verdict=verdict)
-        name = next((name for name in _SCORES if name == stated), None)
-        place = self._find_quote(entry, item.claim.keys) if name else None
-        if name is None or place is None:
-            return item
-        if name == VerdictName.UNSUPPORTED and item.verdict.name == VerdictName.UNCITED:
-            return item
-        key, span = place
+def _with_verdict(
+    item: Checked, entry: Mapping[str, Any], evidence: Sequence[Evidence], missing: str
+) -> Checked:
+    """The sentence with the verdict of an entry; ``missing``: what its source does not say."""
+    stated = str(entry.get("verdict", "")).strip().casefold()
+    if item.verdict.method in (VERBATIM, SPEAKER):
+        return item
+    if stated == NOTHING:
         verdict = Verdict(
-            name=name,
-            method=METHOD,
-            score=_SCORES[name],
-            key=key,
-            source=span,
-            reason=self._words(entry, "missing") or _REASONS[name],
+            name=VerdictName.NOT_CHECKED, method=NOTHING, score=0.0, reason=STATES_NOTHING
         )
-        if key in item.claim.keys or not name.supports:
-            return replace(item, verdict=verdict)
-        claim = replace(item.claim, keys=(key, *item.claim.keys))
-        return Checked(claim=claim, verdict=verdict, repaired=True)
+        return replace(item, verdict=verdict)
+    name = next((name for name in _SCORES if name == stated), None)
+    place = _find_quote(entry, evidence, item.claim.keys) if name else None
+    if name is None or place is None:
+        return item
+    if name == VerdictName.UNSUPPORTED and item.verdict.name == VerdictName.UNCITED:
+        return item
+    key, span = place
+    verdict = Verdict(
+        name=name,
+        method=METHOD,
+        score=_SCORES[name],
+        key=key,
+        source=span,
+        reason=missing or _REASONS[name],
+    )
+    if key in item.claim.keys or not name.supports:
+        return replace(item, verdict=verdict)
+    claim = replace(item.claim, keys=(key, *item.claim.keys))
+    return Checked(claim=claim, verdict=verdict, repaired=True)
 
-    def _rival(self, item: Checked, entry: Mapping[str, Any]) -> Rival | None:
-        verdict = item.verdict
-        if verdict.source is None:
-            return None
-        other = self._find_quote(entry, (), but=verdict.key)
-        if other is None:
-            return None
-        about = self._words(entry, "about") or " ".join(item.claim.text.split())
-        reason = self._words(entry, "reason")
-        return Rival(about=about, reason=reason, own=(verdict.key, verdict.source), other=other)
 
-    def _words(self, entry: Mapping[str, Any], name: str) -> str:
-        value = entry.get(name)
-        return next(iter(self.clean([value])), "") if isinstance(value, str) else ""
-
-    def _find_quote(
-        self, entry: Mapping[str, Any], cited: Sequence[str], but: str = ""
-    ) -> tuple[str, Span] | None:
-        """Find an entry's quotation: in the passage that it names, else in the others."""
-        raw_quote, hint = entry.get("quote"), str(entry.get("key", "")).strip(" []").casefold()
-        quote = raw_quote.strip(_MARKS) if isinstance(raw_quote, str) else ""
-        # A single word can occur anywhere by chance.
-        if len(quote.split()) < 2 and not any(map(str.isdigit, quote)):
-            return None
-        order = sorted(self.evidence, key=lambda piece: (piece.key != hint, piece.key not in cited))
-        pieces = [piece for piece in order if piece.key != but]
-        spans = ((piece.key, _span_in(piece, quote)) for piece in pieces)
-        return next(((key, span) for key, span in spans if span is not None), None)
+def _find_quote(
+    entry: Mapping[str, Any], evidence: Sequence[Evidence], cited: Sequence[str] = (), but: str = ""
+) -> tuple[str, Span] | None:
+    """Find an entry's quotation: in the passage that it names, else in the others."""
+    raw_quote, hint = entry.get("quote"), str(entry.get("key", "")).strip(" []").casefold()
+    quote = raw_quote.strip(_MARKS) if isinstance(raw_quote, str) else ""
+    # A single word can occur anywhere by chance.
+    if len(quote.split()) < 2 and not any(map(str.isdigit, quote)):
+        return None
+    order = sorted(evidence, key=lambda piece: (piece.key != hint, piece.key not in cited))
+    spans = ((piece.key, _span_in(piece, quote)) for piece in order if piece.key != but)
+    return next(((key, span) for key, span in spans if span is not None), None)
 
 
 def _span_in(piece: Evidence, quote: str) -> Span | None:
@@ -290,6 +270,6 @@ def _span_in(piece: Evidence, quote: str) -> Span | None:
         speakers = {turn.speaker.casefold() for turn in piece.turns}
         span = find_verbatim(words, text) if colon and speaker.casefold() in speakers else None
     if span is not None:
-        return Span(start=piece.span.start + span.start, end=piece.span.start + span.end)
+        return span.moved(piece.span.start)
     metadata = (f"{name}: {value}" for name, value in piece_facts(piece))
     return piece.span if any(find_verbatim(quote, line) for line in metadata) else None

@@ -6,67 +6,32 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from anyio import to_thread
 
-from wellread.ask.retrieve.rated_questions import FlaggedSentences, flagged_sentences
-from wellread.ask.write.parse_draft import Answered, VisibleStream, parse_draft
-from wellread.ask.write.prompts import SourceFacts, build_prompt, guard_of, source_facts
+from wellread.ask.retrieve.rated_questions import flagged_sentences
+from wellread.ask.write.parse_draft import Draft, VisibleStream, parse_draft
+from wellread.ask.write.prompts import build_prompt, guard_of, source_facts
 from wellread.config import Role
 from wellread.errors import BudgetError, ModelError
 from wellread.kb import KnowledgeBase
 from wellread.models.base import ModelUsage, TextDelta
 from wellread.models.recording import RecordedModel
-from wellread.values.answers import Claim, Conflict, Evidence, TokenEvent, Usage
+from wellread.values.answers import Evidence, TokenEvent, Usage
 from wellread.values.question import Analysis
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RawDraft:
-    """A draft before it is checked.
-
-    Attributes:
-        fallback: why a writer other than the configured one wrote it; empty otherwise.
-        unknown_keys: how many evidence keys the model invented; already removed.
-        withheld: how many sentences must not be shown (``prompts.Guard``); already removed.
-        model_claim: the model's own confidence, 0-1.
-        answered: whether the evidence answers the question, according to the model, if it says so.
-        relevance: the model's reasons why passages matter to the question, by evidence key.
-    """
-
-    text: str
-    claims: tuple[Claim, ...]
-    by: str
-    fallback: str = ""
-    unknown_keys: int = 0
-    withheld: int = 0
-    model_claim: float | None = None
-    answered: Answered | None = None
-    data_gaps: tuple[str, ...] = ()
-    conflicts: tuple[Conflict, ...] = ()
-    relevance: Mapping[str, str] = field(default_factory=dict)
-    usage: Usage = field(default_factory=Usage)
 
 
 @dataclass(slots=True)
 class DraftSink:
     """Receives the finished draft, or the reasons why there is none."""
 
-    written: RawDraft | None = None
+    written: Draft | None = None
     fallback: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Writers:
-    """Whether models may write, and the past answers added to their prompt."""
-
-    similar_questions: str = ""
-    models: bool = True
 
 
 async def write(
@@ -74,15 +39,16 @@ async def write(
     analysis: Analysis,
     evidence: Sequence[Evidence],
     drafting: DraftSink,
-    writers: Writers,
+    similar_questions: str = "",
 ) -> AsyncIterator[TokenEvent]:
     """Stream the draft's text; the finished draft is stored in ``drafting``.
 
     Tries the model, or the cheap one while the budget is low, then the fallback model. There is no
     draft when all fail, the budget is spent or no model is configured; ``drafting`` gives the
-    reason. Text that a model wrote before it failed is void.
+    reason. Text that a model wrote before it failed is void. The prompt contains
+    ``similar_questions``, a text about verified past answers.
     """
-    planned = await to_thread.run_sync(plan_writers, kb) if writers.models else WriterPlan()
+    planned = await to_thread.run_sync(plan_writers, kb)
     reasons = [planned.reason] if planned.reason else []
     waiting = list(planned.writers)
     while waiting:
@@ -93,17 +59,15 @@ async def write(
             if model is None:
                 continue
             name = model.identity
-            about = await to_thread.run_sync(source_facts, kb, evidence)
-            flagged = await to_thread.run_sync(_flagged_sentences, kb, evidence)
-            parts = _PromptInput(analysis, evidence, writers.similar_questions, about, flagged)
-            async for event in _by_model(model, parts, drafting):
+            async for event in _by_model(
+                kb, model, analysis, evidence, similar_questions, drafting
+            ):
                 yield event
             break
         except BudgetError as error:
             reasons.append(f"{name} was not called: {error.args[0]}")
-            waiting = (
-                [planned.cheaper, *waiting] if planned.cheaper and role == "model" else waiting
-            )
+            if planned.cheaper and role == "model":
+                waiting.insert(0, planned.cheaper)
         except ModelError as error:
             logger.warning("%s failed: %s", name, error)
             reasons.append(f"{name} failed: {error}")
@@ -112,35 +76,23 @@ async def write(
         drafting.written = replace(drafting.written, fallback=drafting.fallback)
 
 
-@dataclass(frozen=True, slots=True)
-class _PromptInput:
-    """The material for one prompt."""
-
-    analysis: Analysis
-    evidence: Sequence[Evidence]
-    similar: str
-    about: SourceFacts
-    flagged: Sequence[FlaggedSentences]
-
-    def withholds(self, text: str) -> bool:
-        """Whether ``text`` is kept out of the stream; the finished draft is checked again."""
-        return any(sentences.holds(text) for sentences in self.flagged)
-
-
-def _flagged_sentences(kb: KnowledgeBase, evidence: Sequence[Evidence]) -> list[FlaggedSentences]:
-    """The flagged sentences of each collection that the evidence comes from."""
-    names = sorted({piece.hit.document.collection for piece in evidence})
-    return [flagged_sentences(kb, within) for within in ([name] for name in names)]
-
-
 async def _by_model(
-    model: RecordedModel, parts: _PromptInput, drafting: DraftSink
+    kb: KnowledgeBase,
+    model: RecordedModel,
+    analysis: Analysis,
+    evidence: Sequence[Evidence],
+    similar: str,
+    drafting: DraftSink,
 ) -> AsyncIterator[TokenEvent]:
-    analysis, evidence, similar, about = parts.analysis, parts.evidence, parts.similar, parts.about
+    about = await to_thread.run_sync(source_facts, kb, evidence)
     prompt = build_prompt(analysis, evidence, similar_questions=similar, about=about)
     guard = guard_of(analysis, evidence, similar_questions=similar, about=about)
+    names = sorted({piece.hit.document.collection for piece in evidence})
+    flagged = await to_thread.run_sync(lambda: [flagged_sentences(kb, [name]) for name in names])
     # The draft itself keeps flagged sentences, so that omitted ones can be counted and reported.
-    visible = VisibleStream(guard.with_flagged(parts.withholds))
+    visible = VisibleStream(
+        guard.with_flagged(lambda text: any(sentences.holds(text) for sentences in flagged))
+    )
     reply: list[str] = []
     usage = ModelUsage(model=model.identity)
     async with aclosing(model.stream(prompt)) as pieces:
@@ -155,24 +107,11 @@ async def _by_model(
     rest = visible.finish()
     if rest:
         yield TokenEvent(text=rest)
-    keys = {piece.key for piece in parts.evidence}
-    draft = parse_draft("".join(reply), keys, guard, evidence=parts.evidence)
-    tail = draft.tail
+    keys = {piece.key for piece in evidence}
+    draft = parse_draft("".join(reply), keys, guard, evidence=evidence)
     if not draft.claims:
         raise ModelError(f"{model.identity} gave an empty reply", retryable=True)
-    drafting.written = RawDraft(
-        text=draft.text,
-        claims=draft.claims,
-        by=model.identity,
-        unknown_keys=draft.unknown_keys,
-        withheld=draft.withheld,
-        model_claim=tail.confidence if tail else None,
-        answered=tail.answered if tail else None,
-        data_gaps=tail.data_gaps if tail else (),
-        conflicts=tuple(Conflict(about=each) for each in tail.conflicts) if tail else (),
-        relevance=tail.relevance if tail else {},
-        usage=usage_of(usage),
-    )
+    drafting.written = replace(draft, by=model.identity, usage=usage_of(usage))
 
 
 def usage_of(usage: ModelUsage | None) -> Usage:

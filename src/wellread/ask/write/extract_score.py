@@ -43,16 +43,12 @@ _CLOSING = "\"'”’)]*_"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Window:
-    """Neighbouring sentences of one piece of evidence.
+    """Neighbouring sentences of a piece of evidence, given by its index.
 
-    Attributes:
-        piece: the index of the piece.
-        sentences: spans in the piece's text, in order.
-        texts: the sentences on one line each; table cells are prefixed with their column names.
-        above: the title and headings above the piece, and the speakers.
-        telling: for each sentence, whether it is a sentence, item or row, not a bare heading line.
-        speakers: the speakers; empty for text without speakers.
-        apart: whether the words of other speakers in between are left out.
+    ``sentences`` are spans in the piece's text and ``texts`` their words, with column names before
+    table cells. ``telling``: whether each is a sentence, item or row, not a bare heading line.
+    ``above`` has the title, the headings and the speakers. ``apart``: the words of other speakers
+    in between are left out.
     """
 
     piece: int
@@ -166,7 +162,7 @@ def add_context(text: str, stretch: Span, marked: Sequence[Span]) -> list[Span]:
     or the header of a table comes first, as a span of its own if it is not adjacent.
     """
     lines = list(_lines(text))
-    covered = [at for at, line in enumerate(lines) if _overlap(line.span, stretch)]
+    covered = [at for at, line in enumerate(lines) if line.span.overlaps(stretch)]
     if not covered:
         return [stretch]
     start, end = stretch.start, stretch.end
@@ -175,7 +171,7 @@ def add_context(text: str, stretch: Span, marked: Sequence[Span]) -> list[Span]:
         listed_lines = lines[first : last + 1]
         if lines[covered[-1] + 1].kind and _words(listed_lines) <= LONGEST_LIST:
             end = max(end, lines[last].span.end)
-    listed = [at for at in covered if lines[at].kind and _is_marked(lines[at].span, marked)]
+    listed = [at for at in covered if lines[at].kind and any(map(lines[at].span.overlaps, marked))]
     before: list[Span] = []
     if listed:
         first, last = _block_around(lines, listed[0])
@@ -246,21 +242,9 @@ def _words(lines: Sequence[_Line]) -> int:
     return sum(len(line.text.split()) for line in lines)
 
 
-def _is_marked(line: Span, marked: Sequence[Span]) -> bool:
-    return any(_overlap(line, span) for span in marked)
-
-
-def _overlap(span: Span, other: Span) -> bool:
-    return span.start < other.end and other.start < span.end
-
-
 def sentences_in(text: str, spans: Sequence[Span]) -> list[Span]:
     """The sentences of ``text`` within ``spans``, in order."""
-    return [
-        Span(start=span.start + part.start, end=span.start + part.end)
-        for span in spans
-        for part in sentence_spans(span.of(text))
-    ]
+    return [part.moved(span.start) for span in spans for part in sentence_spans(span.of(text))]
 
 
 FILE = "extract_weights.json"
@@ -287,14 +271,10 @@ Matrix = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankedWindows:
-    """Windows with their scores, best first.
+    """The windows that reached the last step, best first, with the softmax of their scores.
 
-    Attributes:
-        windows: the windows that reached the last step.
-        shares: the softmax of their scores.
-        best: for each window, indexes of its sentences, most likely to answer first.
-        confidence: the probability that the shown windows contain the answer.
-        readings: the features behind the confidence, by name.
+    ``best`` has for each window the indexes of its sentences, most likely to answer first;
+    ``readings`` are the features behind the confidence.
     """
 
     windows: tuple[Window, ...]
@@ -473,12 +453,10 @@ def confidence_features(table: Matrix, scores: Matrix, pieces: Sequence[int]) ->
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Weights:
-    """The fitted weights of each mode.
+    """The weights of each mode, fitted with the named embedder.
 
-    Attributes:
-        embedder: the embedding model used in fitting.
-        score: a weight for each of ``COLUMNS``.
-        sure: bias of the logistic regression, and a weight for each of ``SURE``.
+    ``score`` has a weight for each of ``COLUMNS``; ``sure`` the bias of the logistic regression,
+    and a weight for each of ``SURE``.
     """
 
     embedder: str

@@ -55,12 +55,9 @@ NAMED = 0.5  # a source with more than this share of the topic's words is about 
 class Extract:
     """A part of one document that can be read by itself.
 
-    Attributes:
-        piece: the evidence that contains the answering sentences.
-        parts: spans of the document, in order; two if a lead-in or header is not adjacent.
-        text: the text of the parts, joined by line breaks.
-        sentences: spans of the document, in order.
-        marked: the sentences that answer, best first.
+    Its ``parts`` and ``sentences`` are spans of the document, in order; a lead-in or header that is
+    not adjacent is a part of its own. ``text`` joins the parts by line breaks. The ``marked``
+    sentences answer, the best first; they are in ``piece``.
     """
 
     piece: Evidence
@@ -121,12 +118,10 @@ class Extract:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extracts:
-    """The extracts chosen for a question.
+    """The extracts chosen for a question, best first; for a comparison, from each side.
 
-    Attributes:
-        shown: the extracts, best first; for a comparison, from each side.
-        confidence: the probability that they contain the answer.
-        failure: a description of a failed model call; usually empty.
+    ``confidence`` is the probability that they contain the answer; ``failure`` describes a failed
+    model call.
     """
 
     shown: tuple[Extract, ...] = ()
@@ -217,12 +212,13 @@ def _with_fallback(kb: KnowledgeBase, choose: Callable[[Readers], T]) -> tuple[T
         return choose(replace(readers, network=None)), failure
 
 
-Choice = tuple[list[tuple[Window, tuple[int, ...]]], float]
+Choice = tuple[Window, tuple[int, ...]]
+"""A window, and the indexes of its sentences that answer, best first."""
 
 
 def _choose_windows(
     analysis: Analysis, windows: Sequence[Window], evidence: Sequence[Evidence], readers: Readers
-) -> Choice:
+) -> tuple[list[Choice], float]:
     sides = [_windows_of_side(side, windows, evidence) for side in analysis.sides]
     if analysis.type == "synthesis" and not sides:
         sides = _windows_by_source(analysis.wanted, windows, evidence)
@@ -231,13 +227,12 @@ def _choose_windows(
         theirs = SAID if analysis.voices and ranked.readings["most_cover"] else 0.0
         return _best_windows(ranked, SHOWN), max(theirs, ranked.confidence)
     share = max(1, READ // len(sides)), max(1, NEAREST // len(sides))
-    chosen: list[tuple[Window, tuple[int, ...]]] = []
+    chosen: list[Choice] = []
     confidences: list[float] = []
-    for side_windows in sides:
-        if side_windows:
-            ranked = rank_windows(analysis.wanted, side_windows, evidence, readers, most=share)
-            chosen += [each for each in _best_windows(ranked, 1) if each not in chosen]
-            confidences.append(ranked.confidence)
+    for side_windows in filter(None, sides):
+        ranked = rank_windows(analysis.wanted, side_windows, evidence, readers, most=share)
+        chosen += [each for each in _best_windows(ranked, 1) if each not in chosen]
+        confidences.append(ranked.confidence)
     return chosen, max(SAID, sum(confidences) / len(confidences))
 
 
@@ -272,38 +267,34 @@ def _windows_by_source(
     return [group for document, group in by_document.items() if document in about]
 
 
-def _best_windows(
-    ranked: RankedWindows, most: int, enough: float = ENOUGH
-) -> list[tuple[Window, tuple[int, ...]]]:
-    """The best windows of different pieces, until their shares reach ``enough``."""
-    chosen: list[tuple[Window, tuple[int, ...]]] = []
+def _best_windows(ranked: RankedWindows, most: int, enough: float = ENOUGH) -> list[Choice]:
+    """The best windows of different pieces, until their shares reach ``enough``.
+
+    Bare lines are marked only if a window has nothing else.
+    """
+    chosen: list[Choice] = []
     covered = 0.0
     for window, share, best in zip(ranked.windows, ranked.shares, ranked.best, strict=True):
         if any(window.piece == other.piece for other, _ in chosen):
             continue
         if len(chosen) == most or covered >= enough:
             break
-        chosen.append((window, _without_headings(window, best)[:MARKED]))
+        telling = tuple(at for at in best if window.telling[at])
+        chosen.append((window, (telling or best)[:MARKED]))
         covered += share
     return chosen
-
-
-def _without_headings(window: Window, best: Sequence[int]) -> tuple[int, ...]:
-    """The sentences, best first, without bare lines unless there is nothing else."""
-    return tuple(at for at in best if window.telling[at]) or tuple(best)
 
 
 def _windows_around(
     stated: Sequence[tuple[int, Span]],
     windows: Sequence[Window],
     evidence: Sequence[Evidence],
-    shown: Sequence[tuple[Window, tuple[int, ...]]],
-) -> list[tuple[Window, tuple[int, ...]]]:
+    shown: Sequence[Choice],
+) -> list[Choice]:
     """A window for each sentence in ``stated`` that no shown window marks."""
-    added: list[tuple[Window, tuple[int, ...]]] = []
+    added: list[Choice] = []
     for number, span in stated:
-        start = evidence[number].span.start
-        place = Span(start=span.start - start, end=span.end - start)
+        place = span.moved(-evidence[number].span.start)
         for window in windows:
             at = [n for n, sentence in enumerate(window.sentences) if sentence.overlaps(place)]
             if window.piece == number and at:
@@ -326,7 +317,7 @@ def _choose_marks(best: Sequence[Sequence[int]], most: int) -> list[tuple[int, .
 def extract_of(kb: KnowledgeBase, piece: Evidence, window: Window, marks: Sequence[int]) -> Extract:
     """Make an extract of a window, with the context that it needs from its document."""
     first = piece.span.start
-    sentences = [Span(start=first + s.start, end=first + s.end) for s in window.sentences]
+    sentences = [span.moved(first) for span in window.sentences]
     marked = tuple(sentences[at] for at in marks)
     runs = _join_adjacent(piece, sentences)
     planted: list[Span] = []
@@ -334,9 +325,7 @@ def extract_of(kb: KnowledgeBase, piece: Evidence, window: Window, marks: Sequen
         begin = max(0, runs[0].start - AROUND)
         around = Span(start=begin, end=min(piece.hit.document.characters, runs[0].end + AROUND))
         (text,) = kb.catalogue.texts([(piece.hit.document.id, around)])
-        stretch, *local = [
-            Span(start=span.start - begin, end=span.end - begin) for span in (*runs, *marked)
-        ]
+        stretch, *local = [span.moved(-begin) for span in (*runs, *marked)]
         parts = [stretch] if piece.turns else add_context(text, stretch, local)
         parts[-1] = extend_forward(text, parts[-1], local)
         sentences = [sentence.moved(begin) for sentence in sentences_in(text, parts)]
@@ -359,14 +348,10 @@ def extract_of(kb: KnowledgeBase, piece: Evidence, window: Window, marks: Sequen
 
 def _join_adjacent(piece: Evidence, sentences: Sequence[Span]) -> list[Span]:
     """Join adjacent sentences into spans; with chosen speakers there may be gaps."""
-    runs: list[Span] = []
+    first, runs = piece.span.start, list[Span]()
     for span in sentences:
-        between = (
-            piece.text[runs[-1].end - piece.span.start : span.start - piece.span.start]
-            if runs
-            else ""
-        )
-        if runs and not any(char.isalnum() for char in between):
+        between = piece.text[runs[-1].end - first : span.start - first] if runs else ""
+        if runs and not any(map(str.isalnum, between)):
             runs[-1] = Span(start=runs[-1].start, end=span.end)
         else:
             runs.append(span)
@@ -380,25 +365,15 @@ def _overlapping(sentences: Sequence[Span], marked: Sequence[Span]) -> list[Span
 
 
 def _merge_contained(extracts: Sequence[Extract]) -> list[Extract]:
-    """Merge each extract into an earlier one of the same document that contains it."""
+    """Merge each extract into an earlier one of the same document that contains its marks."""
     merged: list[Extract] = []
     for extract in extracts:
-        twin = next(
-            (at for at, earlier in enumerate(merged) if _contains_marked(earlier, extract)), None
-        )
-        if twin is None:
-            merged.append(extract)
+        for at, earlier in enumerate(merged):
+            same = earlier.piece.hit.document.id == extract.piece.hit.document.id
+            if same and all(any(map(span.overlaps, earlier.sentences)) for span in extract.marked):
+                marked = (*earlier.marked, *_overlapping(earlier.sentences, extract.marked))
+                merged[at] = replace(earlier, marked=tuple(dict.fromkeys(marked)))
+                break
         else:
-            marked = dict.fromkeys(
-                (*merged[twin].marked, *_overlapping(merged[twin].sentences, extract.marked))
-            )
-            merged[twin] = replace(merged[twin], marked=tuple(marked))
+            merged.append(extract)
     return merged
-
-
-def _contains_marked(extract: Extract, other: Extract) -> bool:
-    """Whether the extract contains the other's marked sentences."""
-    same = extract.piece.hit.document.id == other.piece.hit.document.id
-    return same and all(
-        any(sentence.overlaps(span) for sentence in extract.sentences) for span in other.marked
-    )

@@ -8,9 +8,7 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
 from pathlib import PurePosixPath
 
 from wellread.values.answers import Evidence
@@ -49,31 +47,8 @@ _NAMED = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Marker:
-    """The known keys cited at ``place``, an offset in the text without markers."""
-
-    place: int
-    keys: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StrippedText:
-    """A text without its markers, the markers in order, and how many keys were unknown."""
-
-    text: str
-    markers: tuple[Marker, ...]
-    unknown_keys: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Cut:
-    """A replacement of ``[start, end)`` by ``filler``; the marker's place is before the filler."""
-
-    start: int
-    end: int
-    filler: str
-    keys: tuple[str, ...]
+Marker = tuple[int, tuple[str, ...]]
+"""An offset in the text without markers, and the known keys that are cited there."""
 
 
 class MarkerReader:
@@ -104,24 +79,30 @@ class MarkerReader:
         body = rf"(?:{square}{link}|{corner}|{round_})"
         self._marker = re.compile(rf"(?:<sup>\s*)?{body}(?:\s*</sup>)?")
 
-    def strip(self, text: str) -> StrippedText:
-        """Remove all markers, including those that only removing another one joins."""
+    def strip(self, text: str) -> tuple[str, list[Marker], int]:
+        """Remove all markers, including those that only removing another one joins.
+
+        Returns:
+            The text without markers, the markers in order, and how many keys were unknown.
+        """
         markers: list[Marker] = []
         unknown = 0
         half = _CUT_MARKER.search(text)
         if half:
             text = text[: half.start()]
-        while True:
-            cuts, unknown_here = self._cuts(text)
-            if not cuts:
-                break
-            unknown += unknown_here
-            text, markers = _apply(text, cuts, markers)
-        return StrippedText(
-            text=text,
-            markers=tuple(sorted(markers, key=lambda marker: marker.place)),
-            unknown_keys=unknown,
-        )
+        while groups := self._groups(text):
+            for begin, finish, names in reversed(groups):
+                start, end, filler = _cut(text, begin, finish)
+                text = f"{text[:start]}{filler}{text[end:]}"
+                shift = len(filler) - (end - start)
+                markers = [
+                    (place if place <= start else max(place + shift, start), keys)
+                    for place, keys in markers
+                ]
+                keys = tuple(dict.fromkeys(self._known[one] for one in names if one in self._known))
+                unknown += sum(one not in self._known for one in names)
+                markers.insert(0, (start, keys))
+        return text, sorted(markers, key=lambda marker: marker[0]), unknown
 
     def without_references(self, text: str) -> tuple[str, str]:
         """Split off the list of sources that some models append."""
@@ -142,39 +123,27 @@ class MarkerReader:
         head = _LINE_HEAD.match(line)
         return self._marker.match(line, head.end() if head else 0) is not None
 
-    def _cuts(self, text: str) -> tuple[list[_Cut], int]:
-        """The cuts, with neighbouring markers merged, and the number of unknown keys."""
+    def _groups(self, text: str) -> list[tuple[int, int, list[str]]]:
+        """The spans of markers with their keys in lower case; neighbouring markers are merged."""
         groups: list[tuple[int, int, list[str]]] = []
-        unknown = 0
         for match in self._marker.finditer(text):
-            keys, strange = self._keys(match.group())
-            unknown += strange
+            keys = self._keys(match.group())
             begin, end = _with_emphasis(text, match.start(), match.end())
             if groups and _GAP.fullmatch(text, groups[-1][1], begin):
                 begin, _, before = groups.pop()
                 begin, end = _with_emphasis(text, begin, end)
                 keys = before + keys
             groups.append((begin, end, keys))
-        cuts: list[_Cut] = []
-        for start, end, keys in groups:
-            cut = _cut(text, start, end, tuple(dict.fromkeys(keys)))
-            if cuts and cut.start < cuts[-1].end:
-                cut = _Cut(
-                    start=cuts[-1].end, end=max(cut.end, cuts[-1].end), filler="", keys=cut.keys
-                )
-            cuts.append(cut)
-        return cuts, unknown
+        return groups
 
-    def _keys(self, marker: str) -> tuple[list[str], int]:
-        """The known keys of a marker, and the number of unknown ones."""
-        key_names = [found.group().casefold() for found in self._key.finditer(marker)]
+    def _keys(self, marker: str) -> list[str]:
+        keys = [match.group().casefold() for match in self._key.finditer(marker)]
         for span in self._range.finditer(marker):
             first, last = int(span.group(1)), int(span.group(2))
-            # The ends with a letter are in ``named`` already.
+            # The ends with a letter are among the keys already.
             between = range(first + 1, min(last, first + LONGEST_RANGE) + 1)
-            key_names += [f"e{number}" for number in between if f"e{number}" in self._known]
-        known_keys = [self._known[name] for name in key_names if name in self._known]
-        return known_keys, len(key_names) - len(known_keys)
+            keys += [f"e{number}" for number in between if f"e{number}" in self._known]
+        return keys
 
 
 def _with_emphasis(text: str, start: int, end: int) -> tuple[int, int]:
@@ -186,8 +155,11 @@ def _with_emphasis(text: str, start: int, end: int) -> tuple[int, int]:
     return start, end
 
 
-def _cut(text: str, start: int, end: int, keys: tuple[str, ...]) -> _Cut:
-    """Widen the marker ``[start, end)`` by its label, brackets and redundant space."""
+def _cut(text: str, start: int, end: int) -> tuple[int, int, str]:
+    """Widen the marker ``[start, end)`` by its label, brackets and redundant space.
+
+    Also return the text to put in its place: nothing, or a space.
+    """
     line = text.rfind("\n", 0, start) + 1
     label = _LABEL_BEFORE.search(text, line, start)
     begin = label.start() if label else start
@@ -195,61 +167,24 @@ def _cut(text: str, start: int, end: int, keys: tuple[str, ...]) -> _Cut:
         begin, end = begin - 1, end + 1
     while begin > line and text[begin - 1] in " \t":
         begin -= 1
-    head = _LINE_HEAD.fullmatch(text, line, begin)
-    if head is not None:
-        return _cut_at_line_head(text, (line, max(begin, line)), (start, end), keys)
-    before, after = text[begin - 1], text[end : end + 1]
-    if after and after == before and after in ".,;:!?":
-        return _Cut(start=begin, end=end + 1, filler="", keys=keys)
-    glued = after != "" and not after.isspace() and after not in _CLOSES
-    return _Cut(start=begin, end=end, filler=" " if glued else "", keys=keys)
-
-
-def _cut_at_line_head(
-    text: str, head: tuple[int, int], marker: tuple[int, int], keys: tuple[str, ...]
-) -> _Cut:
-    """Cut a marker at the start of a line, which keeps its bullet and indentation."""
-    line, head_end = head
-    start, end = marker
+    if _LINE_HEAD.fullmatch(text, line, begin) is None:
+        before, after = text[begin - 1], text[end : end + 1]
+        if after and after == before and after in ".,;:!?":
+            return begin, end + 1, ""
+        glued = after != "" and not after.isspace() and after not in _CLOSES
+        return begin, end, " " if glued else ""
+    # At the start of a line, which keeps its bullet and indentation.
     while text[end : end + 1] in (" ", "\t"):
         end += 1
     if text[end : end + 1] in ("", "\n"):  # remove a line that has nothing else
-        return _Cut(start=max(line - 1, 0), end=end, filler="", keys=keys)
-    if text[line:head_end].strip() and not text[head_end:start].strip(" \t"):
-        head_end = start  # keep the space after the bullet
-    return _Cut(start=head_end, end=end, filler="", keys=keys)
+        return max(line - 1, 0), end, ""
+    if text[line:begin].strip() and not text[begin:start].strip(" \t"):
+        begin = start  # keep the space after the bullet
+    return begin, end, ""
 
 
-def _apply(text: str, cuts: list[_Cut], markers: list[Marker]) -> tuple[str, list[Marker]]:
-    pieces: list[str] = []
-    length = place = 0
-    starts: list[int] = []
-    moved: list[tuple[int, int]] = []  # a cut's new place, and that of the text after it
-    added: list[Marker] = []
-    for cut in cuts:
-        pieces += [text[place : cut.start], cut.filler]
-        length += cut.start - place
-        added.append(Marker(place=length, keys=cut.keys))
-        starts.append(cut.start)
-        moved.append((length, length + len(cut.filler)))
-        length += len(cut.filler)
-        place = cut.end
-    pieces.append(text[place:])
-
-    def new_place(old: int) -> int:
-        index = bisect_right(starts, old) - 1
-        if index < 0:
-            return old
-        if old < cuts[index].end:
-            return moved[index][0]
-        return moved[index][1] + old - cuts[index].end
-
-    moved_markers = [Marker(place=new_place(marker.place), keys=marker.keys) for marker in markers]
-    return "".join(pieces), moved_markers + added
-
-
-def title_resolver(evidence: Sequence[Evidence]) -> Callable[[str], str]:
-    """Return a function that replaces markers by title, page, time or id with evidence keys."""
+def resolve_titles(text: str, evidence: Sequence[Evidence]) -> str:
+    """Replace markers by title, page, time or id with markers by evidence key."""
     by_name: dict[str, list[Evidence]] = {}
     for piece in evidence:
         document = piece.hit.document
@@ -263,7 +198,7 @@ def title_resolver(evidence: Sequence[Evidence]) -> Callable[[str], str]:
             return match.group()
         return f"[{min(pieces, key=lambda piece: _distance(piece, match)).key}]"
 
-    return lambda text: _NAMED.sub(keyed, text) if by_name else text
+    return _NAMED.sub(keyed, text)
 
 
 def _distance(piece: Evidence, match: re.Match[str]) -> float:

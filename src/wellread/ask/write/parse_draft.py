@@ -8,18 +8,18 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, Literal, get_args
 
 from pydantic_core import from_json
 
-from wellread.ask.write.markers import HALF_MARKER, Marker, MarkerReader, title_resolver
+from wellread.ask.write.markers import HALF_MARKER, Marker, MarkerReader, resolve_titles
 from wellread.ask.write.prompts import CALL_LINE, Guard, GuardedText
 from wellread.text.sentences import sentence_spans
 from wellread.types import Span
-from wellread.values.answers import Claim, Evidence
+from wellread.values.answers import Claim, Conflict, Evidence, Usage
 
 _HEADING = re.compile(r"\s{0,3}#{1,6}(?:\s|\Z)")
 _BOLD_HEADING = re.compile(r"\s*(?:\*\*[^*\n]+\*\*:?|__[^_\n]+__:?)\s*")
@@ -34,24 +34,37 @@ _LINE_END = re.compile(r"\n")
 _SENTENCE_END = re.compile(r"[.!?…][\"'”’)\]*_`]*\s|\n")
 
 
+Answered = Literal["yes", "partly", "no"]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """A parsed reply.
+    """A model's parsed reply, before it is checked.
 
     Attributes:
+        text: the Markdown before the tail, without citation markers.
         claims: the sentences with the keys cited for them, in the order in which they occur in
             ``text``. A table row is a claim; a heading is not.
-        text: the Markdown before the tail, without citation markers.
-        tail: the model's statements about its answer; None when unreadable or missing.
-        unknown_keys: how many cited evidence keys do not exist.
+        by: who wrote it; ``fallback``: why it was not the configured writer, else empty.
+        unknown_keys: how many cited evidence keys do not exist; already removed.
         withheld: how many sentences and lines must not be shown; already removed.
+        answered: whether the evidence answers the question, if the model says so.
+        model_claim: the model's own confidence, 0-1.
+        relevance: why sources matter, by evidence key.
     """
 
-    claims: tuple[Claim, ...]
     text: str
-    tail: Tail | None
-    unknown_keys: int
+    claims: tuple[Claim, ...]
+    by: str = ""
+    fallback: str = ""
+    unknown_keys: int = 0
     withheld: int = 0
+    answered: Answered | None = None
+    model_claim: float | None = None
+    data_gaps: tuple[str, ...] = ()
+    conflicts: tuple[Conflict, ...] = ()
+    relevance: Mapping[str, str] = field(default_factory=dict)
+    usage: Usage = field(default_factory=Usage)
 
 
 def parse_draft(
@@ -70,25 +83,40 @@ def parse_draft(
     """
     reply = reply.replace("\r\n", "\n")
     place, state = find_tail(reply)
-    tail = read_tail(reply[place:]) if state == "tail" else None
+    tail = _read_tail(reply[place:]) if state == "tail" else {}
     reader = MarkerReader(known_keys)
-    answer_text = reply[:place].strip() or (tail.answer if tail else "")
-    body, references = reader.without_references(answer_text)
+    answer = tail.get("answer")
+    body = reply[:place].strip() or (answer.strip() if isinstance(answer, str) else "")
+    body, references = reader.without_references(body)
     guarded = guard.shown(body) if guard else GuardedText(text=body)
-    by_title = title_resolver(evidence)
-    stripped = reader.strip(by_title(guarded.text.strip()))
-    claims = _claims(stripped.text, stripped.markers)
-    if tail and tail.citations and not any(claim.keys for claim in claims):
-        cited = reader.strip(by_title("".join(f"[{citation}]" for citation in tail.citations)))
-        keys = tuple(dict.fromkeys(key for marker in cited.markers for key in marker.keys))
+    text, markers, unknown = reader.strip(resolve_titles(guarded.text.strip(), evidence))
+    claims = _claims(text, markers)
+    named = "".join(f"[{citation}]" for citation in _strings(tail.get("citations")))
+    if named and not any(claim.keys for claim in claims):
+        _, cited, _ = reader.strip(resolve_titles(named, evidence))
+        keys = tuple(dict.fromkeys(key for _, keys in cited for key in keys))
         claims = tuple(replace(claim, keys=keys) for claim in claims)
-    # The tail's strings are shown to readers, for whom evidence keys have no meaning.
+
+    def plain(value: object) -> tuple[str, ...]:
+        """The strings without markers, which mean nothing to readers, and without withheld text."""
+        lines = guard.lines(_strings(value)) if guard else _strings(value)
+        return tuple(line for one in lines if (line := reader.strip(one)[0].strip()))
+
+    stated = str(tail.get("answered", "")).strip().casefold()
+    reasons = tail.get("relevance")
+    reasons = reasons if isinstance(reasons, dict) else {}
     return Draft(
+        text=text,
         claims=claims,
-        text=stripped.text,
-        tail=_readable_tail(tail, reader, guard) if tail else None,
-        unknown_keys=stripped.unknown_keys + reader.strip(references).unknown_keys,
+        unknown_keys=unknown + reader.strip(references)[2],
         withheld=guarded.withheld,
+        answered=next((value for value in get_args(Answered) if value == stated), None),
+        model_claim=_parse_share(tail.get("confidence")),
+        data_gaps=plain(tail.get("data_gaps")),
+        conflicts=tuple(Conflict(about=line) for line in plain(tail.get("conflicts"))),
+        relevance={
+            str(key).strip("[] "): line for key, why in reasons.items() for line in plain(why)[:1]
+        },
     )
 
 
@@ -146,49 +174,44 @@ class VisibleStream:
         return piece
 
 
-def _readable_tail(tail: Tail, reader: MarkerReader, guard: Guard | None) -> Tail:
-    """Remove markers and withheld text from the tail's strings."""
-
-    def plain(lines: Iterable[str]) -> tuple[str, ...]:
-        allowed = guard.lines(lines) if guard else lines
-        stripped = (reader.strip(line).text.strip() for line in allowed)
-        return tuple(line for line in stripped if line)
-
-    return replace(
-        tail,
-        answer="",
-        data_gaps=plain(tail.data_gaps),
-        conflicts=plain(tail.conflicts),
-        relevance={key: reason for key, text in tail.relevance.items() for reason in plain([text])},
-    )
-
-
 def _claims(text: str, markers: Sequence[Marker]) -> tuple[Claim, ...]:
     """Build the claims of ``text``, each with the keys of its markers."""
-    lines = _sentences_by_line(text, markers)
-    leads = dict(zip((line.start for line, _ in lines), _leads(text.split("\n")), strict=True))
-    spans = [span for _, sentences in lines for span in sentences]
-    keys: dict[int, list[str]] = {span.start: [] for span in spans}
-    lead = {span.start: leads[line.start] for line, inside in lines for span in inside}
-    for line, sentences in lines:
-        here = [marker for marker in markers if line.start <= marker.place <= line.end]
-        if not sentences:
-            # A line of markers alone cites the sentence above it.
-            before = [span for span in spans if span.start < line.start]
-            sentences = before[-1:] or spans[:1]
-        prefixed = _is_prefixed(sentences, here)
-        for marker in here:
-            owner = _sentence_of_marker(sentences, marker.place, prefixed=prefixed)
-            if owner is not None:
-                keys[owner.start] += marker.keys
-    return tuple(
-        Claim(
-            text=span.of(text),
-            keys=tuple(dict.fromkeys(keys[span.start])),
-            lead=lead[span.start],
+    lines = text.split("\n")
+    leads = list(_leads(lines))
+    claims: list[tuple[Span, str, list[str]]] = []
+    early: list[str] = []  # keys of markers before the first sentence, which they belong to
+    begin = 0
+    for number, line in enumerate(lines):
+        here = [marker for marker in markers if begin <= marker[0] <= begin + len(line)]
+        following = lines[number + 1] if number + 1 < len(lines) else ""
+        spans = _sentences(line, begin, [place for place, _ in here], following)
+        inside = [(span, leads[number], list[str]()) for span in spans]
+        # A line of markers alone cites the sentence above it.
+        owners = inside or claims[-1:]
+        if inside and not claims:
+            inside[0][2].extend(early)
+        first = owners[0][0].start if owners else 0
+        prefixed = bool(here and owners) and (
+            here[0][0] <= first and here[-1][0] < owners[-1][0].end
         )
-        for span in spans
+        for place, keys in here:
+            (_owner(owners, place, prefixed=prefixed) if owners else early).extend(keys)
+        claims += inside
+        begin += len(line) + 1
+    return tuple(
+        Claim(text=span.of(text), keys=tuple(dict.fromkeys(keys)), lead=lead)
+        for span, lead, keys in claims
     )
+
+
+def _owner(
+    claims: Sequence[tuple[Span, str, list[str]]], place: int, *, prefixed: bool
+) -> list[str]:
+    """The keys of the claim that a marker ends or is inside of; of the next one if prefixed."""
+    if prefixed:
+        return next((keys for span, _, keys in claims if span.end > place), [])
+    before = [keys for span, _, keys in claims if span.start < place]
+    return before[-1] if before else next((keys for _, _, keys in claims), [])
 
 
 def _leads(lines: Sequence[str]) -> Iterator[str]:
@@ -207,19 +230,6 @@ def _leads(lines: Sequence[str]) -> Iterator[str]:
         if line.strip():
             above = line.strip(" \t*_") if line.rstrip(" *_").endswith(":") else ""
         yield ""
-
-
-def _sentences_by_line(text: str, markers: Sequence[Marker]) -> list[tuple[Span, list[Span]]]:
-    sentences_by_line: list[tuple[Span, list[Span]]] = []
-    lines = text.split("\n")
-    start = 0
-    for number, line in enumerate(lines):
-        span = Span(start=start, end=start + len(line))
-        places = [marker.place for marker in markers if span.start <= marker.place <= span.end]
-        following = lines[number + 1] if number + 1 < len(lines) else ""
-        sentences_by_line.append((span, _sentences(line, start, places, following)))
-        start += len(line) + 1
-    return sentences_by_line
 
 
 def _sentences(line: str, offset: int, places: Sequence[int], following: str) -> list[Span]:
@@ -254,26 +264,11 @@ def _sentences(line: str, offset: int, places: Sequence[int], following: str) ->
     ]
 
 
-def _is_prefixed(sentences: Sequence[Span], markers: Sequence[Marker]) -> bool:
-    if not sentences or not markers:
-        return False
-    return markers[0].place <= sentences[0].start and markers[-1].place < sentences[-1].end
-
-
-def _sentence_of_marker(sentences: Sequence[Span], place: int, *, prefixed: bool) -> Span | None:
-    """The sentence that a marker belongs to: the one that it ends or is inside of."""
-    if prefixed:
-        return next((span for span in sentences if span.end > place), None)
-    before = [span for span in sentences if span.start < place]
-    return before[-1] if before else next(iter(sentences), None)
-
-
 # --- the machine-readable tail: a line of dashes, then one JSON object ---------------------------
 # Missing dashes, a code fence around the object and a truncated object are accepted. Dashes without
 # an object are a rule between paragraphs.
 
 FIELDS = ("answered", "confidence", "data_gaps", "conflicts", "relevance", "answer")
-Answered = Literal["yes", "partly", "no"]
 LONGEST_TAIL = 50_000
 
 _CANDIDATE = re.compile(r"^[ \t]*[-`{]", re.MULTILINE)
@@ -288,27 +283,6 @@ _RULE_SO_FAR = re.compile(r"-+|-{3,}[ \t]*\r?")
 _FENCE_LINE = re.compile(_FENCE, re.IGNORECASE)
 _FENCE_SO_FAR = re.compile(r"`+|`{3,}[ \t]*(?:j|js|jso|json)?[ \t]*\r?", re.IGNORECASE)
 _SURELY_MEANT = re.compile(r"[ \t]*-{3}|.*\{|.*json", re.IGNORECASE | re.DOTALL)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tail:
-    """The model's statements about its answer. Missing fields are empty.
-
-    Attributes:
-        answered: whether the evidence answers the question.
-        confidence: the model's own claim, 0-1.
-        relevance: why sources matter, by evidence key.
-        answer: the text, if the whole reply is one object.
-        citations: the keys or titles that such an object cites for all of its text.
-    """
-
-    answered: Answered | None = None
-    confidence: float | None = None
-    data_gaps: tuple[str, ...] = ()
-    conflicts: tuple[str, ...] = ()
-    relevance: Mapping[str, str] = field(default_factory=dict)
-    answer: str = ""
-    citations: tuple[str, ...] = ()
 
 
 def find_tail(
@@ -331,24 +305,11 @@ def find_tail(
     return len(text), "none"
 
 
-def read_tail(section: str) -> Tail | None:
-    """Parse the tail in ``section``; a broken object gives the fields that can be read."""
+def _read_tail(section: str) -> dict[str, Any]:
+    """The object in ``section``; of a broken one the fields that can be read."""
     start = section.find("{")
     values, _ = load_object(section[start : start + LONGEST_TAIL]) if start >= 0 else (None, True)
-    if values is None:
-        return None
-    answer = values.get("answer")
-    stated = str(values.get("answered", "")).strip().casefold()
-    answered = next((value for value in get_args(Answered) if value == stated), None)
-    return Tail(
-        answered=answered,
-        confidence=_parse_share(values.get("confidence")),
-        answer=answer.strip() if isinstance(answer, str) else "",
-        citations=_parse_strings(values.get("citations")),
-        data_gaps=_parse_strings(values.get("data_gaps")),
-        conflicts=_parse_strings(values.get("conflicts")),
-        relevance=_parse_relevance(values.get("relevance")),
-    )
+    return values or {}
 
 
 def _may_become_tail(rest: str) -> bool:
@@ -403,13 +364,7 @@ def _parse_share(value: object) -> float | None:
     return min(max(number / 100 if number > 1 else number, 0.0), 1.0)
 
 
-def _parse_relevance(value: object) -> dict[str, str]:
-    entries = value.items() if isinstance(value, dict) else ()
-    reasons = {str(key).strip("[] "): "".join(_parse_strings(text)[:1]) for key, text in entries}
-    return {key: text for key, text in reasons.items() if text}
-
-
-def _parse_strings(value: object) -> tuple[str, ...]:
+def _strings(value: object) -> tuple[str, ...]:
     """The strings of a list; a single string counts as a list of one."""
     items = [value] if isinstance(value, str) else value if isinstance(value, list) else []
     lines = (" ".join(item.split()) for item in items if isinstance(item, str))

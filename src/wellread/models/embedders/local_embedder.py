@@ -9,7 +9,7 @@ names; ``benchmarks/encoders.py`` compares them. Nothing is downloaded.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -62,19 +62,33 @@ class LocalEmbedder:
 
     def embed_pieces(self, pieces: Sequence[NDArray[np.int32]]) -> NDArray[np.float32]:
         """Unit vectors of word pieces, at most 254 each; ``[CLS]`` and ``[SEP]`` are added."""
-        vectors = np.empty((len(pieces), DIMENSIONS), dtype=np.float32)
-        for batch in batches([len(ids) + 2 for ids in pieces]):
-            tokens, mask = frame_batch([pieces[position] for position in batch])
-            feeds = {"input_ids": tokens, "attention_mask": mask}
-            try:
-                vectors[batch] = self._session.run(["vectors"], feeds)[0]
-            except RUN_ERRORS as error:
-                raise ModelError(
-                    f"{MODEL} failed on a batch of {len(batch)} texts: {error}",
-                    hint="free some memory and try again",
-                    retryable=True,
-                ) from error
-        return vectors
+        return _in_batches(
+            MODEL,
+            pieces,
+            lambda tokens, mask: self._session.run(
+                ["vectors"], {"input_ids": tokens, "attention_mask": mask}
+            )[0],
+        )
+
+
+def _in_batches(
+    model: str,
+    pieces: Sequence[NDArray[np.int32]],
+    run: Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.float32]],
+) -> NDArray[np.float32]:
+    """Vectors of word pieces, by ``run`` on the ids and masks of batches of similar length."""
+    vectors = np.empty((len(pieces), DIMENSIONS), dtype=np.float32)
+    for batch in batches([len(ids) + 2 for ids in pieces]):
+        tokens, mask = frame_batch([pieces[position] for position in batch])
+        try:
+            vectors[batch] = run(tokens, mask)
+        except RUN_ERRORS as error:
+            raise ModelError(
+                f"{model} failed on a batch of {len(batch)} texts: {error}",
+                hint="free some memory and try again",
+                retryable=True,
+            ) from error
+    return vectors
 
 
 def _build(source: Path) -> bytes:
@@ -87,13 +101,7 @@ def _build(source: Path) -> bytes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Encoder:
-    """The use of a model file: pooling and prefixes.
-
-    Attributes:
-        pooling: the source of the vector: the state of ``[CLS]``, or the mean of all states.
-        query: the prefix of a query, as in training.
-        passage: the prefix of a passage.
-    """
+    """The use of a model file: pooling (the state of ``[CLS]``, or the mean), and prefixes."""
 
     name: str
     pooling: Literal["cls", "mean"]
@@ -144,25 +152,11 @@ class EncoderEmbedder:
         """Unit vectors of ``texts``, in order, shape ``(len(texts), 384)``."""
         prefix = self._encoder.query if purpose == "query" else self._encoder.passage
         pieces = word_pieces([prefix + text for text in texts], MAX_PIECES - 2)
-        vectors = np.empty((len(pieces), DIMENSIONS), dtype=np.float32)
-        for batch in batches([len(ids) + 2 for ids in pieces]):
-            ids, mask = frame_batch([pieces[position] for position in batch])
-            vectors[batch] = self._pooled(self._states(ids, mask), mask)
-        return vectors
+        return _in_batches(self._encoder.name, pieces, self._pooled)
 
-    def _states(self, ids: NDArray[np.int64], mask: NDArray[np.int64]) -> NDArray[np.float32]:
+    def _pooled(self, ids: NDArray[np.int64], mask: NDArray[np.int64]) -> NDArray[np.float32]:
         feeds = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
-        try:
-            states: Any = self._session.run(None, feeds)[0]
-        except RUN_ERRORS as error:
-            raise ModelError(
-                f"{self._encoder.name} failed on a batch of {len(ids)} texts: {error}",
-                hint="free some memory and try again",
-                retryable=True,
-            ) from error
-        return np.asarray(states, dtype=np.float32)
-
-    def _pooled(self, states: NDArray[np.float32], mask: NDArray[np.int64]) -> NDArray[np.float32]:
+        states: Any = np.asarray(self._session.run(None, feeds)[0], dtype=np.float32)
         if self._encoder.pooling == "cls":
             pooled = states[:, 0]
         else:

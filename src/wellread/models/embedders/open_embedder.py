@@ -118,35 +118,25 @@ class CachedEmbedder:
         """Return unit vectors of ``texts`` in order; the caller may change the array."""
         if not texts or (purpose != "query" and len(texts) > FEW):
             return self._embedder.embed(texts, purpose)
-        vectors = self._recall(texts, purpose)
-        missing = [text for text in dict.fromkeys(texts) if text not in vectors]
-        if missing:
-            computed = self._embedder.embed(missing, purpose)
-            # Copies of single rows: a view would keep the whole array alive.
-            fresh = {text: row.copy() for text, row in zip(missing, computed, strict=True)}
-            self._remember(fresh, purpose)
-            vectors |= fresh
-        return np.stack([vectors[text] for text in texts])
-
-    def close(self) -> None:
-        """Close the connections of the wrapped embedder, if it has any."""
-        if isinstance(self._embedder, Closeable):
-            self._embedder.close()
-
-    def _recall(self, texts: Sequence[str], purpose: Purpose) -> dict[str, NDArray[np.float32]]:
-        vectors = {}
+        vectors: dict[str, NDArray[np.float32]] = {}
         with self._lock:
             for text in texts:
                 vector = self._vectors.get((purpose, text))
                 if vector is not None:
                     self._vectors.move_to_end((purpose, text))
                     vectors[text] = vector
-        return vectors
+        missing = [text for text in dict.fromkeys(texts) if text not in vectors]
+        if missing:
+            computed = self._embedder.embed(missing, purpose)
+            # Copies of single rows: a view would keep the whole array alive.
+            vectors |= {text: row.copy() for text, row in zip(missing, computed, strict=True)}
+            with self._lock:
+                self._vectors |= {(purpose, text): vectors[text] for text in missing}
+                while len(self._vectors) > self._capacity:
+                    self._vectors.popitem(last=False)
+        return np.stack([vectors[text] for text in texts])
 
-    def _remember(self, vectors: dict[str, NDArray[np.float32]], purpose: Purpose) -> None:
-        with self._lock:
-            for text, vector in vectors.items():
-                self._vectors[purpose, text] = vector
-                self._vectors.move_to_end((purpose, text))
-            while len(self._vectors) > self._capacity:
-                self._vectors.popitem(last=False)
+    def close(self) -> None:
+        """Close the connections of the wrapped embedder, if it has any."""
+        if isinstance(self._embedder, Closeable):
+            self._embedder.close()

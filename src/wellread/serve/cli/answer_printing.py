@@ -17,7 +17,7 @@ from rich.theme import Theme
 from wellread.ask.aggregate.read.result import AggregateResult
 from wellread.kb.language_models import dollars
 from wellread.library.searches import Result, Results, Surroundings
-from wellread.serve.features.answer_forms import Explanation, describe_filters
+from wellread.serve.features.answer_forms import Explanation
 from wellread.serve.features.answering import PastBeside, QuoteContext, past_question_status
 from wellread.serve.terminal import (
     SHORT_ID,
@@ -339,11 +339,6 @@ def print_explanation(console: Console, explanation: Explanation) -> None:
         _print_list(console, "Names", [f"“{named.span.of(text)}” is {named.title}"])
     for limit in explanation.analysis.constraints:
         _print_list(console, "Limit", [f"“{limit.span.of(text)}” is {limit.kind}: {limit.value}"])
-    for number, search in enumerate(explanation.found.traces, 1):
-        within = "; ".join(
-            f"{name}: {value}" for name, value in describe_filters(search.filters).items()
-        )
-        _print_list(console, f"Search {number}", [f"{search.purpose} [{within}]: {search.query}"])
     for hit in explanation.found.hits:
         ranks = ", ".join(f"{place.name} #{place.rank}" for place in hit.ranks)
         _print_list(console, "Used", [f"{hit.score:.3f} ({ranks}) {hit.document.title}"])

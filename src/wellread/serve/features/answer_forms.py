@@ -64,22 +64,8 @@ FACES.show(
 )
 
 
-def _searches(explanation: Any) -> list[dict[str, object]]:
-    """Return purpose, query and filters of each search."""
-    return [
-        {
-            "purpose": look.purpose,
-            "query": look.query,
-            "filters": describe_filters(look.filters),
-        }
-        for look in explanation.found.traces
-    ]
-
-
 class Explanation(
-    Shape,
-    line="analysis strategy=found.strategy method searches used=found.hits paths notes",
-    searches=(tuple[dict[str, Any], ...], _searches),
+    Shape, line="analysis strategy=found.strategy method used=found.hits paths notes"
 ):
     """How the material of an answer was found."""
 

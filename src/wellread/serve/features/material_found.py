@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from typing import Annotated
 
 from fastapi import Query, Request
@@ -228,7 +227,7 @@ def similar_body(
     return SimilarBody(
         question=question,
         results=tuple(_similar_question(kb, one) for one in questions),
-        prompt=formatted(questions, partial(flagged_sentences, kb)),
+        prompt=formatted(kb, questions),
     )
 
 

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from fastapi import Query
 
 from wellread.ask.retrieve.search import check_collections
-from wellread.ask.retrieve.story_search import FoundItem, StoryQuery, find_stories
+from wellread.ask.retrieve.story_search import find_stories
 from wellread.errors import RequestError, UnknownNameError
 from wellread.kb import KnowledgeBase
 from wellread.library.named_things import Topic, topics
@@ -213,11 +213,6 @@ FACES.show(
     ),
     view_url=(str, lambda item: view_url_of_span(item.document, item.span)),
 )
-FACES.show(
-    FoundItem,
-    "document_id=document.id start=span.start end=span.end title text url published_at",
-    url=(str, lambda item: address_of(item.document)),
-)
 
 
 class StoryLine(Shape, line="*story score"):
@@ -254,14 +249,9 @@ def list_stories(
     """List stories, latest first, or search them with ``query``, best first."""
     if query.strip():
         # A search also covers old stories.
-        story_query = StoryQuery(
-            text=query,
-            collections=scope,
-            since=window[0] or EARLIEST,
-            until=window[1],
-            top_k=limit + offset,
-        )
-        matches = find_stories(kb, story_query)[offset:]
+        since, until = window[0] or EARLIEST, window[1]
+        limits = Filters(collections=scope, published_from=since, published_to=until)
+        matches = find_stories(kb, query, limits, top_k=limit + offset)[offset:]
         lines = [StoryLine(story=one.story, score=round(one.score, 4)) for one in matches]
         total = None
     else:

@@ -13,6 +13,7 @@ from copy import copy
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from types import MappingProxyType
 from urllib.parse import urlsplit
 
 import yaml
@@ -24,7 +25,6 @@ from wellread.models.prompts import fence_of, fenced, template
 from wellread.store.catalogue.documents.entity_nodes import EntityNode
 from wellread.text.sentences import sentence_spans
 from wellread.text.words import visible
-from wellread.types import DocumentFacts
 from wellread.values.answers import Claim, Evidence
 from wellread.values.question import Analysis
 
@@ -207,12 +207,18 @@ def _shingles(text: str) -> Iterator[str]:
         yield " ".join(words[place : place + SHINGLE])
 
 
-SourceFacts = Mapping[str, tuple[tuple[str, str], ...]]
-"""Evidence key to names and values, in order."""
+Facts = Sequence[tuple[str, str]]
+"""Names and values, in order."""
+SourceFacts = Mapping[str, Facts]
+"""The facts on a document beyond its text, by the key of its first piece of evidence."""
 
 MOST_RELATED = 12  # names per relation; a hub has hundreds
 MOST_VALUES = 12  # values per taxonomy dimension
 INCOMING = "← "  # marks a relation without a named inverse, seen from its target
+LENGTH_WORDS = {
+    "short": "in two or three sentences at most",
+    "long": "at length, with every detail that the evidence has",
+}
 
 
 def source_facts(kb: KnowledgeBase, evidence: Sequence[Evidence]) -> SourceFacts:
@@ -221,41 +227,25 @@ def source_facts(kb: KnowledgeBase, evidence: Sequence[Evidence]) -> SourceFacts
     ``context.include_metadata`` and ``context.include_relationships`` select which.
     """
     options = kb.settings.context
-    facts_by_key: dict[str, tuple[tuple[str, str], ...]] = {}
-    seen: set[str] = set()
-    for piece in evidence:
+    first = {piece.hit.document.id: piece for piece in reversed(evidence)}
+    facts_by_key: dict[str, Facts] = {}
+    for piece in first.values():
         document = piece.hit.document
-        if document.id in seen:
-            continue
-        seen.add(document.id)
-        node = _node(kb, document)
+        nodes = kb.catalogue.graph.resolve([document.collection], document.title)
+        node = next((node for node in nodes if document.id in node.documents), None)
         facts: list[tuple[str, str]] = []
         if options.include_metadata:
             facts += [("type", node.type)] if node and node.type else []
-            facts += _taxonomy(kb, document.id, node)
+            listed = kb.catalogue.listings.listed(document.id)
+            facts += [
+                (dimension, _listing(values, MOST_VALUES))
+                for dimension, values in sorted(listed.taxonomy.items() if listed else ())
+                if values and not (node and values == (node.type,))  # would repeat the type
+            ]
         if options.include_relationships and node:
             facts += _relations(kb, node)
-        if facts:
-            facts_by_key[piece.key] = tuple(facts)
+        facts_by_key[piece.key] = facts
     return facts_by_key
-
-
-def _node(kb: KnowledgeBase, document: DocumentFacts) -> EntityNode | None:
-    candidates = kb.catalogue.graph.resolve([document.collection], document.title)
-    return next((node for node in candidates if document.id in node.documents), None)
-
-
-def _taxonomy(
-    kb: KnowledgeBase, document_id: str, node: EntityNode | None
-) -> list[tuple[str, str]]:
-    listed = kb.catalogue.listings.listed(document_id)
-    if listed is None:
-        return []
-    return [
-        (dimension, _listing(values, MOST_VALUES))
-        for dimension, values in sorted(listed.taxonomy.items())
-        if values and not (node and values == (node.type,))  # would repeat the type
-    ]
 
 
 def _relations(kb: KnowledgeBase, node: EntityNode) -> list[tuple[str, str]]:
@@ -279,42 +269,14 @@ def _listing(names: Sequence[str], most: int) -> str:
     return f"{', '.join(unique_names[:most])}{more}"
 
 
-Facts = list[tuple[str, str]]
-"""Names and values, in order."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PromptPiece:
-    """A passage for a template; ``facts`` are pairs of name and value, in order."""
-
-    key: str
-    facts: tuple[tuple[str, str], ...]
-    text: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PromptSource:
-    """A document for a template, with its passages in reading order."""
-
-    facts: tuple[tuple[str, str], ...]
-    pieces: list[PromptPiece]
-
-
-LENGTH_WORDS = {
-    "short": "in two or three sentences at most",
-    "long": "at length, with every detail that the evidence has",
-}
-
-
 def build_prompt(
     analysis: Analysis,
     evidence: Sequence[Evidence],
     *,
     similar_questions: str = "",
-    about: SourceFacts | None = None,
+    about: SourceFacts = MappingProxyType({}),
 ) -> Prompt:
     """Build the writer's prompt: evidence, rules and question. Deterministic.
-
 
     Args:
         similar_questions: text about verified past answers, shown under its own heading.
@@ -337,7 +299,7 @@ def judge_prompt(
     evidence: Sequence[Evidence],
     claims: Sequence[Claim],
     *,
-    about: SourceFacts | None = None,
+    about: SourceFacts,
     schema: Mapping[str, object],
 ) -> Prompt:
     """Build the judge's prompt, with the answer's sentences numbered from 1."""
@@ -369,7 +331,7 @@ def guard_of(
     evidence: Sequence[Evidence],
     *,
     similar_questions: str = "",
-    about: SourceFacts | None = None,
+    about: SourceFacts = MappingProxyType({}),
 ) -> Guard:
     """Build the guard for replies to the writer's or judge's prompt."""
     fence = _fence(analysis, evidence)
@@ -385,49 +347,52 @@ def _system(fence: str) -> str:
     return template("system.md", HERE).render(fence=fence)
 
 
-def _block(
-    analysis: Analysis, evidence: Sequence[Evidence], fence: str, about: SourceFacts | None
-) -> str:
+def _block(analysis: Analysis, evidence: Sequence[Evidence], fence: str, about: SourceFacts) -> str:
     by_document: dict[str, list[Evidence]] = {}
     for piece in evidence:  # documents with the best pieces come first
         by_document.setdefault(piece.hit.document.id, []).append(piece)
     documents = [
-        PromptSource(
-            facts=_facts(document_facts(pieces, about), fence),
-            pieces=[_piece(one, place_facts(one), fence) for one in _in_reading_order(pieces)],
-        )
+        {
+            "facts": _shown_facts(_document_facts(pieces, about), fence),
+            "pieces": [
+                _shown_piece(piece, _place_facts(piece), fence)
+                for piece in sorted(pieces, key=lambda piece: piece.span.start)
+            ],
+        }
         for pieces in by_document.values()
     ]
     entities = [_line(line, fence) for line in _entity_lines(analysis)]
     return template("evidence.md", HERE).render(fence=fence, documents=documents, entities=entities)
 
 
-def _in_reading_order(pieces: Sequence[Evidence]) -> list[Evidence]:
-    return sorted(pieces, key=lambda piece: piece.span.start)
+def template_pieces(evidence: Sequence[Evidence], fence: str) -> list[Mapping[str, object]]:
+    """Key, facts and text of each piece for a template, without hidden characters and the fence."""
+    return [_shown_piece(piece, piece_facts(piece), fence) for piece in evidence]
 
 
-def template_pieces(evidence: Sequence[Evidence], fence: str) -> list[PromptPiece]:
-    """The evidence as template pieces, without hidden characters and the fence."""
-    return [_piece(piece, piece_facts(piece), fence) for piece in evidence]
+def _shown_piece(piece: Evidence, facts: Facts, fence: str) -> Mapping[str, object]:
+    """The piece for a template; with several speakers, each turn begins with its speaker's name."""
+    text = piece.text
+    if len({turn.speaker for turn in piece.turns}) > 1:
+        text = "\n".join(
+            f"{' '.join(turn.speaker.split())}: {' '.join(text_of(piece, turn.span).split())}"
+            for turn in piece.turns
+        )
+    return {"key": piece.key, "facts": _shown_facts(facts, fence), "text": fenced(text, fence)}
 
 
-def _piece(piece: Evidence, facts: Facts, fence: str) -> PromptPiece:
-    text = fenced(turn_by_turn(piece), fence)
-    return PromptPiece(key=piece.key, facts=_facts(facts, fence), text=text)
+def _shown_facts(facts: Facts, fence: str) -> Facts:
+    return [(_line(name, fence), _line(value, fence)) for name, value in facts if value.strip()]
 
 
-def _facts(facts: Facts, fence: str) -> tuple[tuple[str, str], ...]:
-    return tuple(
-        (_line(name, fence), _line(value, fence)) for name, value in facts if value.strip()
-    )
-
-
-def source_texts(evidence: Sequence[Evidence], about: SourceFacts | None = None) -> list[str]:
+def source_texts(
+    evidence: Sequence[Evidence], about: SourceFacts = MappingProxyType({})
+) -> list[str]:
     """All source text that the prompt shows."""
     return [
-        value
+        text
         for piece in evidence
-        for _, value in [*piece_facts(piece, about), ("text", piece.text)]
+        for text in [*(value for _, value in piece_facts(piece, about)), piece.text]
     ]
 
 
@@ -449,12 +414,12 @@ def _rules(analysis: Analysis, fence: str, similar_questions: str) -> str:
     )
 
 
-def piece_facts(piece: Evidence, about: SourceFacts | None = None) -> Facts:
+def piece_facts(piece: Evidence, about: SourceFacts = MappingProxyType({})) -> Facts:
     """The facts shown with a piece: name and value, in order."""
-    return [*document_facts([piece], about), *place_facts(piece)]
+    return [*_document_facts([piece], about), *_place_facts(piece)]
 
 
-def document_facts(pieces: Sequence[Evidence], about: SourceFacts | None = None) -> Facts:
+def _document_facts(pieces: Sequence[Evidence], about: SourceFacts) -> Facts:
     """The facts shown once for the document of the pieces."""
     document = pieces[0].hit.document
     finer = document.source_type
@@ -464,11 +429,11 @@ def document_facts(pieces: Sequence[Evidence], about: SourceFacts | None = None)
         ("author", ", ".join(document.authors)),
         ("publisher", (urlsplit(document.url).hostname or "").removeprefix("www.")),
         ("date", document.published_at.date().isoformat() if document.published_at else ""),
-        *(fact for piece in pieces for fact in (about or {}).get(piece.key, ())),
+        *(fact for piece in pieces for fact in about.get(piece.key, ())),
     ]
 
 
-def place_facts(piece: Evidence) -> Facts:
+def _place_facts(piece: Evidence) -> Facts:
     """The facts on a piece's place and speakers."""
     speaker_names = [turn.speaker for turn in piece.turns] or piece.hit.passage.speakers
     speakers = dict.fromkeys(speaker_names or filter(None, [piece.locator.speaker]))
@@ -476,16 +441,6 @@ def place_facts(piece: Evidence) -> Facts:
         ("place", piece.locator.label),
         ("speakers" if len(speakers) > 1 else "speaker", ", ".join(speakers)),
     ]
-
-
-def turn_by_turn(piece: Evidence) -> str:
-    """The text; with several speakers, a line per turn that begins with the speaker's name."""
-    if len({turn.speaker for turn in piece.turns}) < 2:
-        return piece.text
-    return "\n".join(
-        f"{' '.join(turn.speaker.split())}: {' '.join(text_of(piece, turn.span).split())}"
-        for turn in piece.turns
-    )
 
 
 def _entity_lines(analysis: Analysis) -> list[str]:
