@@ -83,7 +83,6 @@ class KnowledgeBase:
         read_only: whether the home cannot be written; a copy of its catalogue is used then.
         stand_ins: the identities of the models and the reader passed in.
         asker: the user whose rights apply; ``view_for`` returns the view of another user.
-        held: caches and services built on this object and closed with it, by name.
     """
 
     asker: Asker = LOCAL
@@ -119,7 +118,6 @@ class KnowledgeBase:
         self._reader = parts.get("reader")
         stand_ins = (*models.values(), self._reader)
         self.stand_ins = tuple(part.identity if part else "" for part in stand_ins)
-        self.held: dict[str, Closeable] = {}
         self._opening = threading.RLock()
         self._index: tuple[LiveIndex, KeptIndex] | None = None
         self._parts: tuple[LiveIndex, Parts] | None = None
@@ -292,8 +290,6 @@ class KnowledgeBase:
         with self._opening:
             self._index = self._parts = None
             self._embedders.close()
-        while self.held:
-            self.held.popitem()[1].close()
         for part in ("reader", "catalogue"):
             opened = self.__dict__.pop(part, None)
             if isinstance(opened, Closeable):

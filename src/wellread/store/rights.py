@@ -263,39 +263,49 @@ class RestrictedDatabase(Database):
     It has no engine of its own, so that no read can bypass the views.
     """
 
-    def __init__(self, pool: RestrictedReaders, scope: ReadScope, *, writes: bool = True) -> None:
-        self.path = pool.unrestricted.path
-        self._readers, self._reads, self._writes = pool, scope, writes
+    def __init__(
+        self, readers: RestrictedReaders, scope: ReadScope, *, writable: bool = True
+    ) -> None:
+        self.path = readers.unrestricted.path
+        self.readers, self.scope, self._writable = readers, scope, writable
+
+    def without_writes(self) -> RestrictedDatabase:
+        """The same rows, read-only."""
+        return RestrictedDatabase(self.readers, self.scope, writable=False)
+
+    def of_all_owners(self) -> RestrictedDatabase:
+        """The rows of all owners within the same collections, to learn from."""
+        return RestrictedDatabase(self.readers, ReadScope(self.scope.collections, None))
 
     @property
     def dialect(self) -> str:
         """As ``Database.dialect``."""
-        return self._readers.unrestricted.dialect
+        return self.readers.unrestricted.dialect
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """A read-only transaction that sees only the readable rows."""
-        with self._readers.read(self._reads) as connection:
+        with self.readers.read(self.scope) as connection:
             yield connection
 
     @contextmanager
     def write(self, seconds: float = LOCK_SECONDS) -> Iterator[Connection]:
         """A write transaction on the tables themselves."""
-        if not self._writes:
+        if not self._writable:
             raise RequestError(
                 "this view of the material is read-only",
                 hint="change the material with a job, or with a command on the server itself",
             )
-        with self._readers.unrestricted.write(seconds) as connection:
+        with self.readers.unrestricted.write(seconds) as connection:
             yield connection
 
     def check_files(self) -> None:
         """As ``Database.check_files``."""
-        self._readers.unrestricted.check_files()
+        self.readers.unrestricted.check_files()
 
     def forget_deleted(self) -> bool:
         """As ``Database.forget_deleted``."""
-        return self._readers.unrestricted.forget_deleted()
+        return self.readers.unrestricted.forget_deleted()
 
     def close(self) -> None:
         """Do nothing, since the connections are shared."""
