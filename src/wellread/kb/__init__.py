@@ -80,7 +80,6 @@ class KnowledgeBase:
         models: the language models that the settings name.
         place: the location of the catalogue.
         locks: excludes concurrent writers, including those on other machines.
-        read_only: whether the home cannot be written; a copy of its catalogue is used then.
         stand_ins: the identities of the models and the reader passed in.
         asker: the user whose rights apply; ``view_for`` returns the view of another user.
     """
@@ -90,7 +89,6 @@ class KnowledgeBase:
     def __init__(self, home: Path, settings: Settings, **parts: Unpack[PartOverrides]) -> None:
         self.home = home
         self.place = CataloguePlace(home, settings.catalogue.url)
-        self.read_only = self.place.read_only
         self.locks = self.place.locks
         self.settings = settings
         self.ledger = BudgetLedger(settings.budget, lambda: self.catalogue)

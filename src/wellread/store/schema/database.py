@@ -202,7 +202,7 @@ def _errors(action: str) -> Iterator[None]:
             raise  # the value to store is invalid
         raise StoreError(
             f"could not {action}: {reason}",
-            hint="check that the database is reachable, unlocked and has free space",
+            hint="check that the database is reachable, writable, unlocked and has free space",
         ) from error
 
 
