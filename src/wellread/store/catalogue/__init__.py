@@ -221,7 +221,6 @@ class Catalogue(CataloguePart):
 
     live_passages = reading(lookup.whole_passages)
     passages_of = reading(lookup.passages_of)
-    openings_of = reading(lookup.openings_of)
     neighbours = reading(lookup.neighbours)
 
     def passage_keys(self) -> Iterator[IndexKey]:
