@@ -75,13 +75,8 @@ class PartOverrides(TypedDict, total=False):
 class KnowledgeBase:
     """The parts of one knowledge base folder (its home), each opened on first use.
 
-    Attributes:
-        ledger: records the cost of model calls and enforces the budget.
-        models: the language models that the settings name.
-        place: the location of the catalogue.
-        locks: excludes concurrent writers, including those on other machines.
-        stand_ins: the identities of the models and the reader passed in.
-        asker: the user whose rights apply; ``view_for`` returns the view of another user.
+    The rights of ``asker`` apply; ``view_for`` returns the view of another user. ``stand_ins`` are
+    the identities of the models and the reader passed in.
     """
 
     asker: Asker = LOCAL
@@ -137,10 +132,9 @@ class KnowledgeBase:
         return self.model_for(ANSWER)
 
     def model_for(self, purpose: str) -> LanguageModel | None:
-        """Return the language model, with its calls recorded under ``purpose``.
+        """Return the language model, with its calls recorded and within the budget.
 
-        The budget applies: the cheap model is used while it is low, and a call that would exceed
-        it fails with a ``BudgetError``, which is a ``ModelError``.
+        While that is low, the cheap model is used; a call that exceeds it fails (``BudgetError``).
         """
         return self.models.within_budget(purpose)
 
@@ -231,8 +225,7 @@ class KnowledgeBase:
     def reindex_needed(self) -> bool:
         """Whether the settings describe an index other than the live one.
 
-        No embedder is opened if the catalogue records how to open the live one. Only ``live``
-        detects a release that computes different vectors from the same settings.
+        No embedder is opened if the catalogue records how to open the live one.
         """
         live = self.catalogue.reindexing.live()
         if live is None:
@@ -318,11 +311,7 @@ def open_kb(
     overrides: Mapping[str, Mapping[str, Any]] | None = None,
     **parts: Unpack[PartOverrides],
 ) -> KnowledgeBase:
-    """Open the knowledge base in ``home``, and create it when it is missing.
-
-    Args:
-        parts: parts that replace those named by the settings.
-    """
+    """Open the knowledge base in ``home``; ``parts`` replace those named by the settings."""
     home = ensure_home(home)
     return KnowledgeBase(home, load_settings(home, overrides), **parts)
 

@@ -41,13 +41,7 @@ Opener = Callable[[EmbeddingSettings], Embedder]
 
 
 class Embedders:
-    """The embedders of the settings and of the live index, each opened once.
-
-    Args:
-        opener: opens the embedder that the settings name.
-        record: receives every call that costs money.
-        given: replaces the embedder of the settings.
-    """
+    """The embedders of the settings (or ``given``) and of the live index, each opened once."""
 
     def __init__(
         self,
@@ -219,8 +213,8 @@ _WORD = re.compile(r"[^\W_]+")
 class ReadableIndex:
     """A read-only ``store.base.KeptIndex`` over the collections that a user may read.
 
-    Args:
-        catalogue: the catalogue restricted to the same collections, with their caches.
+    Scores are calculated again here, because those of the whole index depend on what the user may
+    not read.
     """
 
     def __init__(

@@ -59,12 +59,7 @@ class Budget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BudgetStatus:
-    """The current state of the configured budgets.
-
-    Attributes:
-        level: ``low`` when less than the fraction ``budget.cheaper_below`` of a budget remains,
-            ``spent`` when nothing remains.
-    """
+    """The current state of the configured budgets; ``low``: below ``budget.cheaper_below``."""
 
     budgets: tuple[Budget, ...] = ()
     level: Level = "normal"
@@ -85,11 +80,7 @@ class BudgetStatus:
 
 
 class BudgetLedger:
-    """Records model calls and enforces the budget. Thread-safe.
-
-    Attributes:
-        failures: how many calls have failed or were refused by the budget in this process.
-    """
+    """Records model calls and enforces the budget; ``failures`` counts failed and refused calls."""
 
     def __init__(self, settings: BudgetSettings, catalogue: Callable[[], Catalogue]) -> None:
         self._settings = settings
@@ -195,13 +186,7 @@ Opener = Callable[[str], LanguageModel | None]
 
 
 class LanguageModels:
-    """The language models of the settings, by role. Thread-safe.
-
-    Args:
-        judge: the name of the judging model; empty for the model that wrote the answer.
-        opener: opens a model by its name.
-        given: models that replace those named by the settings.
-    """
+    """The language models of the settings (or ``given``), by role. Thread-safe."""
 
     def __init__(
         self,

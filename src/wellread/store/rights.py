@@ -221,13 +221,7 @@ _SCOPE = "wellread_who"  # the read scope that a pooled connection is set to
 
 @dataclass(frozen=True, slots=True)
 class ReadScope:
-    """The read scope of one user.
-
-    Attributes:
-        collections: the names of the readable collections.
-        owner: the owner of the readable answers and sessions; None: all owners, to learn from.
-        limited: as ``Asker.limited``.
-    """
+    """The collections that a user may read, and the owner of answers and sessions (None: all)."""
 
     collections: frozenset[str]
     owner: str | None

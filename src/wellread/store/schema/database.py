@@ -40,13 +40,7 @@ T = TypeVar("T")
 
 
 class Database:
-    """A database engine with its connection pool. Thread-safe.
-
-    Attributes:
-        path: the SQLite file; None on a server.
-        where: the path or URL it was opened with, including the password.
-        schema: the database schema that holds the tables.
-    """
+    """A database engine with its connection pool. Thread-safe; ``path`` is None on a server."""
 
     def __init__(self, where: str | Path) -> None:
         """Raise StoreError when ``where`` is neither a path nor a database URL."""

@@ -156,7 +156,7 @@ class Graph(CataloguePart):
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)
-        self._cache = CollectionCache(lambda connection, name, _: load_network(connection, name))
+        self._cache = CollectionCache(lambda connection, name: load_network(connection, name))
         self.scans = MentionScans(database)
 
     # --- entities ---

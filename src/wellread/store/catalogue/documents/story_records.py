@@ -84,12 +84,8 @@ class SummarySentence:
 class StoryText:
     """The title, summary and figures of a story, generated from its items.
 
-    Attributes:
-        terms: the most distinctive words as written, highest weight first.
-        centre: the cluster centre of the items, packed by ``ingest/joining/story_clusters.py``.
-        scheme: the version of the rules by which the centre was calculated.
-        sources: independent sources (web hosts, or documents without one), copies not counted.
-        novelty: 0-1, the share of the newest item that earlier items do not contain.
+    ``centre`` is their cluster centre, calculated by the rules ``scheme``; ``sources`` counts web
+    hosts (or documents) without copies; ``novelty`` (0-1) is what only the newest item contains.
     """
 
     title: str
@@ -102,28 +98,15 @@ class StoryText:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Story:
-    """A story without its items.
-
-    Attributes:
-        dirty: an item changed or was removed; the next run generates the text again. Until then
-            title, summary and terms may be empty.
-        centre, scheme: as in ``StoryText``; empty until the text is generated.
-    """
+class Story(StoryText):
+    """A story without its items; ``dirty``: the next run generates its text again."""
 
     id: str
     collection: str
-    title: str
-    summary: tuple[SummarySentence, ...]
-    terms: tuple[str, ...]
     first_at: datetime | None
     last_at: datetime | None
     items: int
-    sources: int
-    novelty: float
     dirty: bool
-    centre: bytes
-    scheme: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -484,11 +467,9 @@ class Stories(StoryReads):
             )
 
     def set_texts(self, texts: Sequence[tuple[str, Sequence[ItemRecord], StoryText]]) -> int:
-        """Store the texts of stories in one transaction; return the number stored.
+        """Store texts of stories (id, items, text made from them); return the number stored.
 
-        Args:
-            texts: story id, the items from which the text was generated, and the text. A story
-                whose items have changed since is skipped, and still needs a text.
+        A story whose items have changed since is skipped, and still needs a text.
         """
         stored = 0
         with self._database.write() as connection:
