@@ -19,6 +19,7 @@ and only ids that this user was shown.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -98,15 +99,15 @@ _FEEDBACK = (
 )
 _GAP = (
     f"{_OWN} AND NOT EXISTS (SELECT 1 FROM {{items(t.scope)}} s"
-    f" WHERE {{plain(s.value)}} NOT IN {_READABLE})"
+    f" WHERE s.value NOT IN {_READABLE})"
     f" AND {_answer_readable('answer_id')} AND {_answer_readable('closed_by')}"
 )
 _RUN = (
     f"{_OWN} AND NOT EXISTS (SELECT 1 FROM {{main}}.research_reads e WHERE e.run_id = t.id"
     f" AND {_hidden('e.document_id')}) AND {_answer_readable('answer_id')}"
     " AND NOT EXISTS (SELECT 1 FROM {main}.research_steps s, {items(s.result)} n"
-    f" WHERE s.run_id = t.id AND s.key = '{READ}' AND {{plain(n.value)}} NOT IN {_READABLE}"
-    " AND EXISTS (SELECT 1 FROM {main}.documents d WHERE d.collection = {plain(n.value)}))"
+    f" WHERE s.run_id = t.id AND s.key = '{READ}' AND n.value NOT IN {_READABLE}"
+    " AND EXISTS (SELECT 1 FROM {main}.documents d WHERE d.collection = n.value))"
 )
 _NO_ROWS = "1 = 0"
 
@@ -185,35 +186,28 @@ def view_statements(dialect: str, schema: str) -> Iterator[str]:
         yield f"CREATE TEMP VIEW {table} AS SELECT t.* FROM {schema}.{table} t WHERE {rule}"
 
 
+_JSON = re.compile(r"\{(items|text)\(([\w.]+)(?:,([\w.]+))?\)\}")
+
+
 def _for_dialect(rule: str, dialect: str) -> str:
     """``rule`` with its JSON placeholders replaced by the syntax of the database."""
+
+    def in_sqlite(match: re.Match[str]) -> str:
+        function = "json_each" if match[1] == "items" else "json_extract"
+        path = f", '$.{match[3]}'" if match[3] else ""
+        return f"{function}({match[2]}{path})"
+
+    def in_postgresql(match: re.Match[str]) -> str:
+        kind, column, path = match.groups()
+        if kind == "text":
+            return f"({column} #>> '{{{path.replace('.', ',')}}}')"
+        if path:
+            return f"json_array_elements({column} -> '{path}')"
+        return f"json_array_elements_text({column})"
+
     sqlite = dialect == "sqlite"
-    pairs = {
-        "{items(t.body,citations)}": (
-            "json_each(t.body, '$.citations')",
-            "json_array_elements(t.body -> 'citations')",
-        ),
-        "{items(t.body,sentences)}": (
-            "json_each(t.body, '$.sentences')",
-            "json_array_elements(t.body -> 'sentences')",
-        ),
-        "{text(c.value,citation.document_id)}": (
-            "json_extract(c.value, '$.citation.document_id')",
-            "(c.value -> 'citation' ->> 'document_id')",
-        ),
-        "{text(c.value,document_id)}": (
-            "json_extract(c.value, '$.document_id')",
-            "(c.value ->> 'document_id')",
-        ),
-        "{items(t.scope)}": ("json_each(t.scope)", "json_array_elements_text(t.scope)"),
-        "{plain_sign}": ("+", ""),
-        "{plain(s.value)}": ("s.value", "s.value"),
-        "{items(s.result)}": ("json_each(s.result)", "json_array_elements_text(s.result)"),
-        "{plain(n.value)}": ("n.value", "n.value"),
-    }
-    for name, (sqlite_sql, postgresql_sql) in pairs.items():
-        rule = rule.replace(name, sqlite_sql if sqlite else postgresql_sql)
-    return rule
+    rule = rule.replace("{plain_sign}", "+" if sqlite else "")
+    return _JSON.sub(in_sqlite if sqlite else in_postgresql, rule)
 
 
 _SCOPE = "wellread_who"  # the read scope that a pooled connection is set to
@@ -260,7 +254,7 @@ class RestrictedDatabase(Database):
     def __init__(
         self, readers: RestrictedReaders, scope: ReadScope, *, writable: bool = True
     ) -> None:
-        self.path = readers.unrestricted.path
+        self.path, self.dialect = readers.unrestricted.path, readers.unrestricted.dialect
         self.readers, self.scope, self._writable = readers, scope, writable
 
     def without_writes(self) -> RestrictedDatabase:
@@ -270,11 +264,6 @@ class RestrictedDatabase(Database):
     def of_all_owners(self) -> RestrictedDatabase:
         """The rows of all owners within the same collections, to learn from."""
         return RestrictedDatabase(self.readers, ReadScope(self.scope.collections, None))
-
-    @property
-    def dialect(self) -> str:
-        """As ``Database.dialect``."""
-        return self.readers.unrestricted.dialect
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
@@ -292,10 +281,6 @@ class RestrictedDatabase(Database):
             )
         with self.readers.unrestricted.write(seconds) as connection:
             yield connection
-
-    def check_files(self) -> None:
-        """As ``Database.check_files``."""
-        self.readers.unrestricted.check_files()
 
     def forget_deleted(self) -> bool:
         """As ``Database.forget_deleted``."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -57,28 +57,6 @@ def commit_changes(
             recorded: a process that takes over the writers' lock settles them, and drops the rows.
     """
     reindexing.check_planned(connection, noted)
-    _replace(connection, changes)
-
-
-def _no_longer_yielded(connection: Connection, changes: Sequence[SourceChange]) -> dict[str, str]:
-    """Document id to version, for documents that the changed sources no longer yield."""
-    new_ids = {
-        document_id(new.document.collection, new.document.uri)
-        for change in changes
-        for new in change.documents
-    }
-    uris_by_collection: defaultdict[str, list[str]] = defaultdict(list)
-    for record in (change.record for change in changes if not change.accumulates):
-        uris_by_collection[record.collection].append(record.uri)
-    return {
-        old_id: version
-        for name, uris in uris_by_collection.items()
-        for old_id, version in documents_of_sources(connection, name, uris).items()
-        if old_id not in new_ids
-    }
-
-
-def _replace(connection: Connection, changes: Sequence[SourceChange]) -> None:
     now = datetime.now(UTC)
     rows = {
         row["id"]: (row, new)
@@ -102,7 +80,13 @@ def _replace(connection: Connection, changes: Sequence[SourceChange]) -> None:
     _write_rows(connection, rows, before)
     answer_records.mark_stale(connection, outdated)
     answer_records.refresh_figures(connection, changed)
-    _rename_titles(connection, {key: (old, rows[key][0]["title"]) for key, old in titles.items()})
+    renamed = {
+        old: rows[key][0]["title"]
+        for key, old in titles.items()
+        if old.strip() and old != rows[key][0]["title"]
+    }
+    if renamed:
+        rename_in_gaps(connection, renamed)
     delete_documents(connection, removed_versions)
     if removed_versions:
         redact_words(connection, removed, gone_titles)
@@ -113,23 +97,30 @@ def _replace(connection: Connection, changes: Sequence[SourceChange]) -> None:
         _blank_staged(connection, ids)
     if before:
         reindexing.note_deletion(connection)
-    _add_pending(connection, rows)
-
-
-def _rename_titles(connection: Connection, titles_by_id: Mapping[str, tuple[str, str]]) -> None:
-    """Replace titles in texts that name documents; ``titles_by_id``: id to old and new title."""
-    titles = {old: new for old, new in titles_by_id.values() if old.strip() and old != new}
-    if titles:
-        rename_in_gaps(connection, titles)
-
-
-def _add_pending(connection: Connection, rows: Mapping[str, tuple[Row, DocumentChange]]) -> None:
     pending = [
         reindexing.PendingVectors(document_id=key, version=row["version"], passages=row["passages"])
         for key, (row, change) in rows.items()
         if change.owes_vectors
     ]
     reindexing.add_pending_vectors(connection, pending)
+
+
+def _no_longer_yielded(connection: Connection, changes: Sequence[SourceChange]) -> dict[str, str]:
+    """Document id to version, for documents that the changed sources no longer yield."""
+    new_ids = {
+        document_id(new.document.collection, new.document.uri)
+        for change in changes
+        for new in change.documents
+    }
+    uris_by_collection: defaultdict[str, list[str]] = defaultdict(list)
+    for record in (change.record for change in changes if not change.accumulates):
+        uris_by_collection[record.collection].append(record.uri)
+    return {
+        old_id: version
+        for name, uris in uris_by_collection.items()
+        for old_id, version in documents_of_sources(connection, name, uris).items()
+        if old_id not in new_ids
+    }
 
 
 def delete_documents(connection: Connection, versions: dict[str, str]) -> None:

@@ -7,9 +7,11 @@ point into a text that has changed since.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 from urllib.parse import urljoin
 
@@ -97,32 +99,30 @@ def load_nodes(
         .where(inside == collection, true() if where is None else where)
         .order_by(entities.c.entity_id, documents.c.uri)
     )
-    nodes: dict[str, EntityNode] = {}
-    for node_id, kind, aliases, document_id, title, url, uri in connection.execute(statement):
-        addresses = tuple(filter(None, (url, uri)))
-        first = nodes.get(node_id)
-        if first is None:
-            nodes[node_id] = EntityNode(
-                collection=collection,
-                id=node_id,
-                type=kind,
-                title=title,
-                aliases=tuple(aliases),
-                document_id=document_id,
-                documents=(document_id,),
-                url=url or uri,
-                addresses=addresses,
-            )
-        else:
-            names = dict.fromkeys((*first.aliases, title, *aliases))
+    nodes: list[EntityNode] = []
+    for entity_id, rows in groupby(connection.execute(statement), key=itemgetter(0)):
+        first, *others = rows
+        names = dict.fromkeys(first.aliases)
+        for row in others:
+            names |= dict.fromkeys((row.title, *row.aliases))
+        if others:
             names.pop(first.title, None)
-            nodes[node_id] = replace(
-                first,
+        nodes.append(
+            EntityNode(
+                collection=collection,
+                id=entity_id,
+                type=first.entity_type,
+                title=first.title,
                 aliases=tuple(names),
-                documents=(*first.documents, document_id),
-                addresses=(*first.addresses, *addresses),
+                document_id=first.id,
+                documents=tuple(row.id for row in (first, *others)),
+                url=first.url or first.uri,
+                addresses=tuple(
+                    address for row in (first, *others) for address in (row.url, row.uri) if address
+                ),
             )
-    return list(nodes.values())
+        )
+    return nodes
 
 
 class Nodes:
@@ -333,14 +333,11 @@ def _places(collections: Sequence[str]) -> Select[Any]:
 
 
 def _mentions(connection: Connection, statement: Select[Any]) -> list[Mention]:
+    copied = ("document_id", "version", "entity_id", "name", "published_at")
     return [
         Mention(
-            document_id=row.document_id,
-            version=row.version,
-            entity_id=row.entity_id,
             span=Span(start=row.start, end=row.end),
-            name=row.name,
-            published_at=row.published_at,
+            **{name: row._mapping[name] for name in copied},
         )
         for row in connection.execute(statement)
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from datetime import datetime
@@ -134,14 +135,19 @@ def document(connection: Connection, document_id: str) -> Document | None:
     row = connection.execute(statement).first()
     if row is None:
         return None
-    return Document(
-        **{name: row._mapping[name] for name in COPIED}
-        | {"authors": tuple(row.authors), "taxonomy": taxonomy_of(row)},
+    return document_of(
+        row,
         text=whole_texts(connection, [document_id]).get(document_id, ""),
         marks=marks_from_blob(row.blob),
-        entity=_entity(connection, document_id),
+        entity=described_entities(connection, [document_id]).get(document_id),
         past_question=_past_question(connection, document_id),
     )
+
+
+def document_of(row: Any, **parts: Any) -> Document:
+    """The document in a row of its table, with parts of it from other tables."""
+    lists = {"authors": tuple(row.authors), "taxonomy": taxonomy_of(row)}
+    return Document(**{name: row._mapping[name] for name in COPIED} | lists | parts)
 
 
 def whole_texts(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
@@ -272,21 +278,23 @@ def _passages(rows: Iterable[Any]) -> Iterator[Passage]:
         )
 
 
-def _entity(connection: Connection, document_id: str) -> EntityFacts | None:
-    row = connection.execute(select(entities).where(entities.c.document_id == document_id)).first()
-    if row is None:
-        return None
-    edges = connection.execute(
-        select(relations.c.type, relations.c.target)
-        .where(relations.c.document_id == document_id)
-        .order_by(relations.c.ordinal)
-    )
-    return EntityFacts(
-        entity_id=row.entity_id,
-        entity_type=row.entity_type,
-        aliases=tuple(row.aliases),
-        relations=tuple(Relation(type=edge.type, target=edge.target) for edge in edges),
-    )
+def described_entities(connection: Connection, ids: Iterable[str]) -> dict[str, EntityFacts]:
+    """Document id to the entity that the document describes, with its relations."""
+    names = list(ids)
+    edges = select(relations).where(relations.c.document_id.in_(VALUES))
+    by_document: defaultdict[str, list[Relation]] = defaultdict(list)
+    for row in rows_in(connection, edges.order_by(relations.c.ordinal), names):
+        by_document[row.document_id].append(Relation(type=row.type, target=row.target))
+    described = select(entities).where(entities.c.document_id.in_(VALUES))
+    return {
+        row.document_id: EntityFacts(
+            entity_id=row.entity_id,
+            entity_type=row.entity_type,
+            aliases=tuple(row.aliases),
+            relations=tuple(by_document[row.document_id]),
+        )
+        for row in rows_in(connection, described, names)
+    }
 
 
 def _past_question(connection: Connection, document_id: str) -> PastQuestion | None:
