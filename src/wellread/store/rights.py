@@ -111,32 +111,27 @@ _RUN = (
 )
 _NO_ROWS = "1 = 0"
 
+_OF_DOCUMENTS = (
+    *("texts", "marks", "document_names", "passages", "past_questions", "entities", "relations"),
+    *("mentions", "mention_scans", "story_items", "vector_debts", "next_documents"),
+    *("next_passages", "index_writes"),
+)
+_OF_ANSWERS = ("citations", "sentences", "facts", "steps")
+_OF_ACCOUNTS = (
+    *("users", "user_groups", "group_members", "grants", "api_keys", "web_sessions"),
+    *("sign_in_attempts", "audit"),
+)
+
 RULES = {
+    **dict.fromkeys(_OF_DOCUMENTS, _readable("t.document_id")),
+    **{f"answer_{name}": _parent_readable("answers", "answer_id") for name in _OF_ANSWERS},
     "documents": _collection_readable("t.collection"),
-    "texts": _readable("t.document_id"),
-    "marks": _readable("t.document_id"),
-    "document_names": _readable("t.document_id"),
-    "passages": _readable("t.document_id"),
-    "past_questions": _readable("t.document_id"),
-    "entities": _readable("t.document_id"),
-    "relations": _readable("t.document_id"),
-    "mentions": _readable("t.document_id"),
-    "mention_scans": _readable("t.document_id"),
-    "story_items": _readable("t.document_id"),
-    "vector_debts": _readable("t.document_id"),
-    "next_documents": _readable("t.document_id"),
-    "next_passages": _readable("t.document_id"),
-    "index_writes": _readable("t.document_id"),
     "sources": _collection_readable("t.collection"),
     "collections": _collection_readable("t.name"),
     "stories": _collection_readable("t.collection"),
     "jobs": _collection_readable("t.collection"),
     "job_items": _parent_readable("jobs", "job_id"),
     "answers": _ANSWER,
-    "answer_citations": _parent_readable("answers", "answer_id"),
-    "answer_sentences": _parent_readable("answers", "answer_id"),
-    "answer_facts": _parent_readable("answers", "answer_id"),
-    "answer_steps": _parent_readable("answers", "answer_id"),
     "answer_topics": f"{_parent_readable('answers', 'answer_id')} AND t.kind <> '{READ}'",
     "cached_answers": _parent_readable("answers", "answer_id"),
     "feedback": _FEEDBACK,
@@ -154,19 +149,7 @@ RULES = {
     # The cost of model calls would reveal when, and how much, other users ask.
     "provider_calls": _NO_ROWS,
     # Users and their rights are read by the sign-in code, which uses the unrestricted catalogue.
-    **dict.fromkeys(
-        (
-            "users",
-            "user_groups",
-            "group_members",
-            "grants",
-            "api_keys",
-            "web_sessions",
-            "sign_in_attempts",
-            "audit",
-        ),
-        _NO_ROWS,
-    ),
+    **dict.fromkeys(_OF_ACCOUNTS, _NO_ROWS),
     # Properties include the live index and the rules by which a collection's stories were made.
     "properties": f"(t.key NOT LIKE 'stories/%' OR substr(t.key, 9) IN {_READABLE})",
 }

@@ -92,7 +92,7 @@ def commit_changes(
         redact_words(connection, removed, gone_titles)
     collection_records.record_sources(connection, [change.record for change in changes])
     reindexing.settle(connection, [(key, new[0]) for key, new in now_live.items()])
-    reindexing.plan_removals(connection, replaced)
+    reindexing.plan_writes(connection, replaced, action="remove")
     for ids in chunks(outdated):
         _blank_staged(connection, ids)
     if before:
@@ -136,7 +136,7 @@ def delete_documents(connection: Connection, versions: dict[str, str]) -> None:
     for ids in chunks(versions):
         connection.execute(delete(tables.documents).where(tables.documents.c.id.in_(ids)))
         _blank_staged(connection, ids)
-    reindexing.plan_removals(connection, list(versions.items()))
+    reindexing.plan_writes(connection, list(versions.items()), action="remove")
     answer_removal.redact_documents(connection, removed, titles)
     redact_feedback(connection, removed)
     delete_runs_reading(connection, versions)
