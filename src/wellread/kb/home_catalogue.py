@@ -39,10 +39,7 @@ def files_of(home: Path) -> Iterator[Path]:
 class CataloguePlace:
     """The location of a catalogue: a database server's URL, or a file in the home.
 
-    Attributes:
-        url: the server's URL with its password; empty for a file.
-        locks: excludes concurrent writers.
-        upgraded: whether opening it here upgraded it from an older release.
+    ``upgraded`` says whether opening it here upgraded it from an older release.
     """
 
     def __init__(self, home: Path, url: str) -> None:

@@ -52,9 +52,8 @@ def commit_changes(
     versions are settled; replaced and deleted versions are planned for removal; answers that cite
     them become stale.
 
-    Args:
-        noted: versions whose rows were written to the index. Their planned writes must still be
-            recorded: a process that takes over the writers' lock settles them, and drops the rows.
+    The planned writes of ``noted`` versions must still be recorded: a process that takes over the
+    writers' lock settles them, and drops the rows.
     """
     reindexing.check_planned(connection, noted)
     now = datetime.now(UTC)

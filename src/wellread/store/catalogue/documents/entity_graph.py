@@ -240,10 +240,8 @@ class Graph(CataloguePart):
     ) -> list[Neighbour]:
         """The neighbours of the entity, unresolved names included; outgoing edges first.
 
-        Args:
-            types: relation types or their inverses; None takes all.
-            direction: of the relation as it is named in ``types``: ``used_by`` outwards is
-                ``uses`` inwards. Symmetric relations have no direction.
+        ``direction`` is that of the relation as named in ``types`` (a type or its inverse; None:
+        all): ``used_by`` outwards is ``uses`` inwards. Symmetric relations have none.
         """
         with self._database.read() as connection:
             scope = collections or sorted(stamps_of(connection))

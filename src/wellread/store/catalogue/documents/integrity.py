@@ -58,12 +58,9 @@ READ_AGAIN = "read again"  # a digest that no content has, so that the source is
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredDocument:
-    """One document as stored; ``passages`` are rows in reading order.
+    """One document as stored; ``passages`` are rows in reading order, marks end at ``reach``.
 
-    Attributes:
-        version: the stored version; ``computed`` is calculated from text and marks, and empty
-            when they cannot be read (``broken`` gives the reason).
-        reach: the largest end of a mark, in characters.
+    The version ``computed`` from text and marks is empty when they are ``broken``, for that reason.
     """
 
     document_id: str
