@@ -50,10 +50,8 @@ def commit_changes(
 
     Documents that a source no longer yields are deleted. The planned index writes of the new
     versions are settled; replaced and deleted versions are planned for removal; answers that cite
-    them become stale.
-
-    The planned writes of ``noted`` versions must still be recorded: a process that takes over the
-    writers' lock settles them, and drops the rows.
+    them become stale. Planned writes of ``noted`` versions must still be recorded: a process that
+    takes over the writers' lock settles them, and drops the rows.
     """
     reindexing.check_planned(connection, noted)
     now = datetime.now(UTC)
