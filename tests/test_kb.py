@@ -220,3 +220,11 @@ def test_a_home_that_is_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "home").write_text("a file")
     with pytest.raises(StoreError, match=r"cannot be created.*exists"):
         ensure_home(tmp_path / "home")
+
+
+@pytest.mark.parametrize("sign", ["\n", "\r", "\t", "\x1b"])
+def test_a_home_on_a_path_with_a_control_character_is_refused(tmp_path: Path, sign: str) -> None:
+    with pytest.raises(StoreError, match="line break or another") as caught:
+        open_kb(tmp_path / f"a{sign}home", embedder=ReadableEmbedder())
+    assert sign not in str(caught.value)
+    assert list(tmp_path.iterdir()) == []

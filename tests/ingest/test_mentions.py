@@ -24,7 +24,7 @@ from wellread.ingest.joining.mention_linking import (
     link_mentions,
 )
 from wellread.store.catalogue import Catalogue
-from wellread.store.catalogue.documents.entity_nodes import EntityNode, MentionScans
+from wellread.store.catalogue.documents.entity_nodes import EntityNode, FoundName, MentionScans
 from wellread.store.schema.stored_values import DocumentChange, SourceChange, SourceRecord
 from wellread.types import Document, EntityFacts
 
@@ -267,6 +267,12 @@ def mentioned(catalogue: Catalogue, known: str) -> list[tuple[str, int]]:
     return sorted((one.document.title, one.mentions) for one in found)
 
 
+def places_of(catalogue: Catalogue, name: str, entity_id: str) -> list[FoundName]:
+    """Where the document names the entity."""
+    inside = catalogue.graph.entities_in(document_id("main", f"file:///{name}"))
+    return [place for one in inside if one.node.id == entity_id for place in one.places]
+
+
 def test_documents_are_linked_to_the_entities_they_name(catalogue: Catalogue) -> None:
     put(
         catalogue,
@@ -278,13 +284,11 @@ def test_documents_are_linked_to_the_entities_they_name(catalogue: Catalogue) ->
     assert link_mentions(catalogue, "main") == 3
     assert mentioned(catalogue, "kittiwake") == [("log", 2)]
     assert mentioned(catalogue, "merrow") == [("Kittiwake", 1), ("log", 1)]
-    (place,) = [
-        one for one in catalogue.graph.mentions_of(["main"], "merrow") if one.span.start > 20
-    ]
+    (place,) = places_of(catalogue, "kittiwake.md", "merrow")
     assert place.name == "Merrow"
-    (log,) = [one for one in catalogue.graph.mentions_of(["main"], "merrow") if one.span.start < 20]
+    (log,) = places_of(catalogue, "log", "merrow")
     assert (log.name, log.span.start, log.span.end) == ("Merrow Sound", 15, 27)
-    assert catalogue.graph.mentions_of(["other"], "kittiwake") == []
+    assert catalogue.graph.documents_mentioning(["other"], "kittiwake") == []
 
 
 def test_only_what_changed_is_searched_again(catalogue: Catalogue) -> None:
@@ -370,7 +374,8 @@ def test_a_document_that_changes_meanwhile_is_left_to_the_next_pass(
         link_mentions(catalogue, "main")
     assert mentioned(catalogue, "kittiwake") == []
     assert link_mentions(catalogue, "main") == 1
-    (place,) = catalogue.graph.mentions_of(["main"], "kittiwake")
+    assert mentioned(catalogue, "kittiwake") == [("a", 1)]
+    (place,) = places_of(catalogue, "a", "kittiwake")
     assert place.span.start == 11
 
 

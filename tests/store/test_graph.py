@@ -17,7 +17,6 @@ from wellread.store.catalogue import Catalogue
 from wellread.store.catalogue.documents.entity_nodes import (
     FoundName,
     forget_described,
-    forget_entities,
 )
 from wellread.store.catalogue.documents.relation_network import Neighbour
 from wellread.store.schema.stored_values import DocumentChange, SourceChange, SourceRecord
@@ -523,17 +522,6 @@ def test_mentions_are_read_by_entity_by_document_and_by_period(catalogue: Catalo
     name_places(catalogue, new, ("osprey", 0, 6), ("osprey", 8, 14), ("pier", 16, 20))
     name_places(catalogue, undated, ("osprey", 0, 6), ("ghost", 0, 6))
     graph = catalogue.graph
-    places = graph.mentions_of(["main"], "osprey")
-    assert [
-        (place.published_at and place.published_at.year, place.span.start) for place in places
-    ] == [
-        (2025, 0),
-        (2025, 8),
-        (2024, 0),
-        (None, 0),
-    ]
-    assert len(graph.mentions_of([], "osprey", limit=2)) == 2
-    assert graph.mentions_of(["other"], "osprey") == []
     documents = graph.documents_mentioning(["main"], "osprey")
     assert [(one.document.title, one.mentions, one.first.start) for one in documents] == [
         ("new", 2, 0),
@@ -554,7 +542,6 @@ def test_mentions_of_a_text_that_changed_do_not_count(catalogue: Catalogue) -> N
     put(catalogue, entity("osprey"), note)
     name_places(catalogue, note, ("osprey", 0, 6))
     put(catalogue, article("note", "She left. It was the Osprey."))
-    assert catalogue.graph.mentions_of(["main"], "osprey") == []
     assert catalogue.graph.mention_total(["main"], "osprey").documents == 0
     assert catalogue.graph.entities_in(document_id("main", note.uri)) == []
     # Nor is anything kept that was found in a version that is not live any more.
@@ -573,7 +560,6 @@ def test_mentions_of_another_version_are_never_shown(catalogue: Catalogue) -> No
     assert catalogue.graph.mention_total([], "osprey").mentions == 1
     with catalogue._database.write() as connection:
         connection.execute(update(mention_scans).values(version="ver_of_before"))
-    assert catalogue.graph.mentions_of(["main"], "osprey") == []
     assert catalogue.graph.documents_mentioning(["main"], "osprey") == []
     assert catalogue.graph.mention_total(["main"], "osprey").documents == 0
     assert catalogue.graph.entities_in(document_id("main", note.uri)) == []
@@ -594,8 +580,7 @@ def test_nothing_is_left_of_a_removed_document_or_a_forgotten_entity(catalogue: 
     put(catalogue, entity("osprey"), entity("pier"), note, twin)
     for one in (note, twin):
         name_places(catalogue, one, ("osprey", 0, 6), ("pier", 0, 6))
-    with catalogue._database.write() as connection:
-        forget_entities(connection, "main", ["osprey"])
+    catalogue.remove_documents([document_id("main", entity("osprey").uri)])
     here, there = document_id("main", note.uri), document_id("other", twin.uri)
     assert stored(catalogue) == {(here, "pier"), (there, "osprey"), (there, "pier")}
     catalogue.remove_documents([there])

@@ -36,7 +36,7 @@ def note(name: str, **fields: Any) -> Document:
     return Document(uri=f"file:///{name}", **(whole | fields))
 
 
-def test_all_that_documents_are_described_with_is_counted(catalogue: Catalogue) -> None:
+def test_all_that_documents_are_described_with_is_known(catalogue: Catalogue) -> None:
     put(
         catalogue,
         note(
@@ -61,15 +61,12 @@ def test_all_that_documents_are_described_with_is_counted(catalogue: Catalogue) 
         ),
     )
     (words,) = catalogue.vocabulary.of(["main"])
-    assert dict(words.kinds) == {"entity": 1, "transcript": 1}
-    assert dict(words.source_types) == {"podcast": 1}
-    assert dict(words.languages) == {"en": 1}
-    assert dict(words.authors) == {"Ada Moor": 2, "Dev Lane": 1}
-    assert dict(words.speakers) == {"Ben Hill": 2, "Cleo Ray": 1}
-    assert {name: dict(values) for name, values in words.taxonomy.items()} == {
-        "scales": {"local": 2, "regional": 1}
-    }
-    assert dict(words.entity_types) == {"place": 1}
+    assert words.kinds == {"entity", "transcript"}
+    assert words.source_types == {"podcast"}
+    assert words.languages == {"en"}
+    assert words.authors == {"Ada Moor", "Dev Lane"}
+    assert words.speakers == {"Ben Hill", "Cleo Ray"}
+    assert words.taxonomy == {"scales": ("local", "regional")}
 
 
 def test_the_first_and_the_last_day_are_known(catalogue: Catalogue) -> None:
@@ -103,7 +100,6 @@ def test_the_words_are_held_until_a_document_changes(catalogue: Catalogue) -> No
     put(catalogue, note("here", authors=("Dev Lane",)))
     (after,) = catalogue.vocabulary.of(["main"])
     assert list(after.authors) == ["Dev Lane"]
-    assert after.stamp != before.stamp
 
     (other,) = catalogue.vocabulary.of(["other"])
     catalogue.remove_sources("main", ["file:///here"])
@@ -118,7 +114,7 @@ def test_another_process_is_noticed(catalogue: Catalogue, tmp_path: Path) -> Non
     put(other, note("new", authors=("Eve Fenn",)))
     other.close()
     (words,) = catalogue.vocabulary.of(["main"])
-    assert list(words.authors) == ["Ada Moor", "Eve Fenn"]
+    assert words.authors == {"Ada Moor", "Eve Fenn"}
 
 
 def test_new_settings_of_the_collection_make_new_words(catalogue: Catalogue) -> None:
@@ -126,7 +122,7 @@ def test_new_settings_of_the_collection_make_new_words(catalogue: Catalogue) -> 
     (before,) = catalogue.vocabulary.of(["main"])
     catalogue.collection_settings.set_settings("main", {"relations": {}})
     (after,) = catalogue.vocabulary.of(["main"])
-    assert after.stamp != before.stamp
+    assert after is not before
 
 
 def test_names_go_with_their_document(catalogue: Catalogue) -> None:

@@ -75,15 +75,8 @@ class PartOverrides(TypedDict, total=False):
 class KnowledgeBase:
     """The parts of one knowledge base folder (its home), each opened on first use.
 
-    Attributes:
-        ledger: records the cost of model calls and enforces the budget.
-        models: the language models that the settings name.
-        place: the location of the catalogue.
-        locks: excludes concurrent writers, including those on other machines.
-        read_only: whether the home cannot be written; a copy of its catalogue is used then.
-        stand_ins: the identities of the models and the reader passed in.
-        asker: the user whose rights apply; ``view_for`` returns the view of another user.
-        held: caches and services built on this object and closed with it, by name.
+    The rights of ``asker`` apply; ``view_for`` returns the view of another user. ``stand_ins`` are
+    the identities of the models and the reader passed in.
     """
 
     asker: Asker = LOCAL
@@ -91,7 +84,6 @@ class KnowledgeBase:
     def __init__(self, home: Path, settings: Settings, **parts: Unpack[PartOverrides]) -> None:
         self.home = home
         self.place = CataloguePlace(home, settings.catalogue.url)
-        self.read_only = self.place.read_only
         self.locks = self.place.locks
         self.settings = settings
         self.ledger = BudgetLedger(settings.budget, lambda: self.catalogue)
@@ -119,7 +111,6 @@ class KnowledgeBase:
         self._reader = parts.get("reader")
         stand_ins = (*models.values(), self._reader)
         self.stand_ins = tuple(part.identity if part else "" for part in stand_ins)
-        self.held: dict[str, Closeable] = {}
         self._opening = threading.RLock()
         self._index: tuple[LiveIndex, KeptIndex] | None = None
         self._parts: tuple[LiveIndex, Parts] | None = None
@@ -141,10 +132,9 @@ class KnowledgeBase:
         return self.model_for(ANSWER)
 
     def model_for(self, purpose: str) -> LanguageModel | None:
-        """Return the language model, with its calls recorded under ``purpose``.
+        """Return the language model, with its calls recorded and within the budget.
 
-        The budget applies: the cheap model is used while it is low, and a call that would exceed
-        it fails with a ``BudgetError``, which is a ``ModelError``.
+        While that is low, the cheap model is used; a call that exceeds it fails (``BudgetError``).
         """
         return self.models.within_budget(purpose)
 
@@ -235,8 +225,7 @@ class KnowledgeBase:
     def reindex_needed(self) -> bool:
         """Whether the settings describe an index other than the live one.
 
-        No embedder is opened if the catalogue records how to open the live one. Only ``live``
-        detects a release that computes different vectors from the same settings.
+        No embedder is opened if the catalogue records how to open the live one.
         """
         live = self.catalogue.reindexing.live()
         if live is None:
@@ -292,8 +281,6 @@ class KnowledgeBase:
         with self._opening:
             self._index = self._parts = None
             self._embedders.close()
-        while self.held:
-            self.held.popitem()[1].close()
         for part in ("reader", "catalogue"):
             opened = self.__dict__.pop(part, None)
             if isinstance(opened, Closeable):
@@ -324,11 +311,7 @@ def open_kb(
     overrides: Mapping[str, Mapping[str, Any]] | None = None,
     **parts: Unpack[PartOverrides],
 ) -> KnowledgeBase:
-    """Open the knowledge base in ``home``, and create it when it is missing.
-
-    Args:
-        parts: parts that replace those named by the settings.
-    """
+    """Open the knowledge base in ``home``; ``parts`` replace those named by the settings."""
     home = ensure_home(home)
     return KnowledgeBase(home, load_settings(home, overrides), **parts)
 

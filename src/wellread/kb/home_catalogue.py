@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
-import sqlite3
-import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from pathlib import Path
-from urllib.parse import quote
 
 from wellread.config import BackupSettings
 from wellread.errors import DamageError, StoreError
 from wellread.kb.index_parts import INDEX_FOLDER
 from wellread.store.catalogue import Catalogue
-from wellread.store.locks import HINT, AdvisoryLocks, FileLocks, Locks
+from wellread.store.locks import AdvisoryLocks, FileLocks, Locks
 from wellread.store.recovery.copies import copies_in, drop_copies, take_copy
 
 CATALOGUE_FILE = "catalogue.db"
@@ -44,34 +39,19 @@ def files_of(home: Path) -> Iterator[Path]:
 class CataloguePlace:
     """The location of a catalogue: a database server's URL, or a file in the home.
 
-    Attributes:
-        home: the folder of the home.
-        url: the server's URL with its password; empty for a file.
-        read_only: whether the file cannot be written, so that a copy of it is opened.
-        locks: excludes concurrent writers.
-        upgraded: whether opening it here upgraded it from an older release.
+    ``upgraded`` says whether opening it here upgraded it from an older release.
     """
 
     def __init__(self, home: Path, url: str) -> None:
         """Raise StoreError when the URL or its driver cannot be used."""
         self.home = home
         self.url = url
-        self.read_only = not url and is_read_only(home / CATALOGUE_FILE)
+        self.where: str | Path = url or home / CATALOGUE_FILE
         self.locks: Locks = AdvisoryLocks(url) if url else FileLocks(home)
         self.upgraded = False
-        self._copy: CatalogueCopy | None = None
-
-    @property
-    def where(self) -> str | Path:
-        """The URL or path to pass to ``Catalogue.open``."""
-        if self.read_only and self._copy is None:
-            self._copy = CatalogueCopy(self.home / CATALOGUE_FILE)
-        return self._copy.path if self._copy else self.url or self.home / CATALOGUE_FILE
 
     def open(self, backups: BackupSettings) -> Catalogue:
         """Open the catalogue; create it in a new home, and back a file up before an upgrade."""
-        if self.read_only:
-            return Catalogue.open(self.where)
         if self.url:
             return _on_server(self.home, self.url, self._upgrading)
         return _in_file(self.home, backups, self._upgrading)
@@ -80,9 +60,7 @@ class CataloguePlace:
         self.upgraded = True
 
     def close(self) -> None:
-        """Remove the copy and release the locks' connections."""
-        if self._copy is not None:
-            self._copy.close()
+        """Release the locks' connections."""
         if isinstance(self.locks, AdvisoryLocks):
             self.locks.close()
 
@@ -162,51 +140,3 @@ def ensure_home(home: Path) -> Path:
             f"the home {home} cannot be created: {error}", hint="choose another with --home"
         ) from error
     return home
-
-
-def is_read_only(catalogue: Path) -> bool:
-    """Whether ``catalogue`` is a file in a folder that cannot be written."""
-    return catalogue.is_file() and not os.access(catalogue.parent, os.W_OK)
-
-
-class CatalogueCopy:
-    """A temporary copy of a catalogue file, removed when it is closed.
-
-    Attributes:
-        path: the copy.
-    """
-
-    def __init__(self, catalogue: Path) -> None:
-        """Copy the catalogue to a temporary folder."""
-        self._folder = Path(tempfile.mkdtemp(prefix="wellread-"))
-        self.path = self._folder / catalogue.name
-        try:
-            self._fill(catalogue)
-        except (OSError, sqlite3.Error) as error:
-            self.close()
-            raise StoreError(
-                f"the catalogue of the read-only home {catalogue.parent} cannot be copied: {error}",
-                hint="check that it is readable, and that the temporary folder has space",
-            ) from error
-
-    def close(self) -> None:
-        """Remove the copy."""
-        shutil.rmtree(self._folder, ignore_errors=True)
-
-    def _fill(self, catalogue: Path) -> None:
-        # Another process may be writing: then a log lies beside the file, and SQLite reads it
-        # too. Without a log SQLite would have to create one, unless told that nobody writes.
-        logged = catalogue.with_name(f"{catalogue.name}-wal").exists()
-        how = "mode=ro" if logged else "mode=ro&immutable=1"
-        address = f"file:{quote(str(catalogue))}?{how}"
-        with (
-            closing(sqlite3.connect(address, uri=True)) as source,
-            closing(sqlite3.connect(self.path)) as copy,
-        ):
-            source.backup(copy)
-
-
-def refuse_writing(home: Path, *, read_only: bool) -> None:
-    """Raise StoreError when the home is read-only."""
-    if read_only:
-        raise StoreError(f"the home {home} is read-only", hint=HINT)

@@ -41,13 +41,7 @@ Opener = Callable[[EmbeddingSettings], Embedder]
 
 
 class Embedders:
-    """The embedders of the settings and of the live index, each opened once.
-
-    Args:
-        opener: opens the embedder that the settings name.
-        record: receives every call that costs money.
-        given: replaces the embedder of the settings.
-    """
+    """The embedders of the settings (or ``given``) and of the live index, each opened once."""
 
     def __init__(
         self,
@@ -219,8 +213,8 @@ _WORD = re.compile(r"[^\W_]+")
 class ReadableIndex:
     """A read-only ``store.base.KeptIndex`` over the collections that a user may read.
 
-    Args:
-        catalogue: the catalogue restricted to the same collections.
+    Scores are calculated again here, because those of the whole index depend on what the user may
+    not read.
     """
 
     def __init__(
@@ -230,9 +224,6 @@ class ReadableIndex:
         self._collections = collections
         self._all = Filters(collections=tuple(sorted(collections)))
         self._catalogue = catalogue
-        self._lock = threading.Lock()
-        self._stamp = ""
-        self._counts: dict[str, int] = {}
 
     def search_text(
         self, query: str, filters: Filters, limit: int, *, differences: int = 0
@@ -309,13 +300,15 @@ class ReadableIndex:
         Lengths are in characters; the keys of ``words`` are stems.
         """
         totals = self._catalogue.word_counts()
-        with self._lock:
-            if self._stamp != totals.stamp or len(self._counts) > MOST_KEPT:
-                self._stamp, self._counts = totals.stamp, {}
-            counts = self._counts
+        if len(totals.frequencies) > MOST_KEPT:
+            totals.frequencies.clear()
+        counts: dict[str, int] = {}
         for stem, word in words.items():
-            if stem not in counts:
-                counts[stem] = len(self._whole.search_text(word, self._all, MOST_COUNTED))
+            count = totals.frequencies.get(stem)
+            if count is None:
+                count = len(self._whole.search_text(word, self._all, MOST_COUNTED))
+                totals.frequencies[stem] = count
+            counts[stem] = count
         total = max(totals.passages, 1)
         weights = {
             stem: math.log(1 + (total - frequency + 0.5) / (frequency + 0.5))

@@ -59,25 +59,15 @@ class Budget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BudgetStatus:
-    """The current state of the configured budgets.
-
-    Attributes:
-        level: ``low`` when less than the fraction ``budget.cheaper_below`` of a budget remains,
-            ``spent`` when nothing remains.
-    """
+    """The current state of the configured budgets; ``low``: below ``budget.cheaper_below``."""
 
     budgets: tuple[Budget, ...] = ()
     level: Level = "normal"
 
     @property
-    def tightest(self) -> Budget | None:
-        """The budget with the smallest remaining fraction."""
-        return min(self.budgets, key=lambda budget: budget.share, default=None)
-
-    @property
     def summary(self) -> str:
-        """The tightest budget in words; empty without a budget."""
-        budget = self.tightest
+        """The budget with the smallest remaining fraction in words; empty without a budget."""
+        budget = min(self.budgets, key=lambda budget: budget.share, default=None)
         if budget is None:
             return ""
         left = dollars(budget.left)
@@ -85,11 +75,7 @@ class BudgetStatus:
 
 
 class BudgetLedger:
-    """Records model calls and enforces the budget. Thread-safe.
-
-    Attributes:
-        failures: how many calls have failed or were refused by the budget in this process.
-    """
+    """Records model calls and enforces the budget; ``failures`` counts failed and refused calls."""
 
     def __init__(self, settings: BudgetSettings, catalogue: Callable[[], Catalogue]) -> None:
         self._settings = settings
@@ -104,15 +90,7 @@ class BudgetLedger:
 
     def standing(self) -> BudgetStatus:
         """Return the state of the budgets; costs one cheap query for each."""
-        budgets = tuple(
-            Budget(
-                period=period,
-                since=since,
-                dollars=limit,
-                spent=self._catalogue().calls.spent(since),
-            )
-            for period, since, limit in self._periods()
-        )
+        budgets = tuple(self._budget(*period) for period in self._periods())
         least = min((budget.share for budget in budgets), default=1.0)
         level: Level = "normal"
         if any(budget.left <= 0 for budget in budgets):
@@ -123,7 +101,7 @@ class BudgetLedger:
 
     def short_of_money(self) -> str:
         """The reason to skip optional model calls (budget low or spent); empty otherwise."""
-        status = self.standing() if self.limited else BudgetStatus()
+        status = self.standing()
         return status.summary if status.level != "normal" else ""
 
     def begin(self, expected: Callable[[], Call]) -> int | None:
@@ -136,12 +114,11 @@ class BudgetLedger:
             limit = self._catalogue().calls.reserve(call, limits)
             if isinstance(limit, int):
                 return limit
-            spent = self._catalogue().calls.spent(limit.since)
+            reached = next(each for each in self._periods() if each[1] == limit.since)
+            budget = self._budget(*reached)
         except StoreError as error:
             raise BudgetError(f"the budget cannot be read: {error}") from error
         self._failed()
-        period: Period = next(name for name, since, _ in self._periods() if since == limit.since)
-        budget = Budget(period=period, since=limit.since, dollars=limit.dollars, spent=spent)
         raise BudgetError(refusal(budget, call.cost), hint=HINT)
 
     def end(self, ticket: int | None, call: Call) -> None:
@@ -160,21 +137,21 @@ class BudgetLedger:
         """Record a call that needs no reservation, such as embedding."""
         self.end(None, call)
 
+    def _budget(self, period: Period, since: datetime, limit: float) -> Budget:
+        spent = self._catalogue().calls.spent(since)
+        return Budget(period=period, since=since, dollars=limit, spent=spent)
+
     def _failed(self) -> None:
         with self._lock:
             self.failures += 1
 
     def _periods(self) -> Sequence[tuple[Period, datetime, float]]:
-        today = _today()
+        today = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
         periods: list[tuple[Period, datetime, float | None]] = [
             ("day", today, self._settings.daily),
             ("month", today.replace(day=1), self._settings.monthly),
         ]
         return [(name, since, limit) for name, since, limit in periods if limit is not None]
-
-
-def _today() -> datetime:
-    return datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
 
 
 def refusal(budget: Budget, cost: float) -> str:
@@ -195,13 +172,7 @@ Opener = Callable[[str], LanguageModel | None]
 
 
 class LanguageModels:
-    """The language models of the settings, by role. Thread-safe.
-
-    Args:
-        judge: the name of the judging model; empty for the model that wrote the answer.
-        opener: opens a model by its name.
-        given: models that replace those named by the settings.
-    """
+    """The language models of the settings (or ``given``), by role. Thread-safe."""
 
     def __init__(
         self,
@@ -274,7 +245,7 @@ class _WithinBudget:
                 yield piece
 
     def _choose_model(self) -> RecordedModel:
-        low = self._ledger.limited and self._ledger.standing().level == "low"
+        low = self._ledger.standing().level == "low"
         cheap = self._models.recorded("cheap_model", self._purpose) if low else None
         model = cheap or self._models.recorded("model", self._purpose)
         if model is None:

@@ -6,7 +6,7 @@ misspelt name. Such values are therefore refused, with suggestions.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -117,9 +117,9 @@ def pair_of(text: str) -> tuple[str, str]:
 
 
 def _people(
-    label: str, wanted: Sequence[str], counts: Sequence[Mapping[str, int]]
+    label: str, wanted: Sequence[str], known_names: Sequence[Iterable[str]]
 ) -> tuple[str, ...]:
-    names_known = dict.fromkeys(name for names in counts for name in names)
+    names_known = dict.fromkeys(name for names in known_names for name in names)
     return tuple(dict.fromkeys(name for one in wanted for name in _person(label, one, names_known)))
 
 
@@ -146,9 +146,9 @@ def _is_part(parts: Sequence[str], name: Sequence[str]) -> bool:
 
 
 def _values(
-    label: str, wanted: Sequence[str], counts: Sequence[Mapping[str, int]]
+    label: str, wanted: Sequence[str], known_names: Sequence[Iterable[str]]
 ) -> tuple[str, ...]:
-    known = list(dict.fromkeys(value for values in counts for value in values))
+    known = list(dict.fromkeys(value for values in known_names for value in values))
     matches: dict[str, None] = {}
     for value_wanted in wanted:
         same_value = [value for value in known if value.casefold() == value_wanted.casefold()]
@@ -164,8 +164,8 @@ def _taxonomy(
     known = list(dict.fromkeys(name for one in words for name in one.taxonomy))
     pairs: dict[tuple[str, str], None] = {}
     for dimension, value in wanted:
-        for name in _values("field", [dimension], [dict.fromkeys(known, 0)]):
-            values = [one.taxonomy.get(name, {}) for one in words]
+        for name in _values("field", [dimension], [known]):
+            values = [one.taxonomy.get(name, ()) for one in words]
             for fitting in _values(f"value of the field {name}", [value], values):
                 pairs[name, fitting] = None
     return tuple(pairs)

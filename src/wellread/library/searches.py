@@ -115,16 +115,16 @@ def around(
     collections: Sequence[str] = (),
 ) -> Surroundings:
     """The passage with this id or id prefix, with ``before`` and ``after`` neighbours."""
-    places = kb.catalogue.listings.place(passage_id, collections)
-    exact = [place for place in places if place.id == passage_id]
+    starting = kb.catalogue.listings.starting(passage_id, collections)
+    exact = [place for place in starting if place[0] == passage_id]
     if not exact and len(passage_id) >= MIN_ID_PREFIX:
-        exact = places
+        exact = starting
     if len(exact) > 1:
         raise UnknownNameError(
             f"several passages have an id that starts with {passage_id!r}",
             hint="give more characters of the id",
         )
-    neighbours = kb.catalogue.neighbours(exact[0].id, before, after) if exact else []
+    neighbours = kb.catalogue.neighbours(exact[0][0], before, after) if exact else []
     facts = kb.catalogue.facts({passage.document_id for passage in neighbours})
     if not neighbours or neighbours[0].document_id not in facts:
         raise UnknownNameError(
@@ -135,9 +135,9 @@ def around(
     hits = [Hit(passage=passage, document=document, score=0.0) for passage in neighbours]
     return Surroundings(
         document=document,
-        passage_id=exact[0].id,
-        ordinal=exact[0].ordinal,
-        passages=exact[0].passages,
+        passage_id=exact[0][0],
+        ordinal=exact[0][1],
+        passages=exact[0][2],
         results=tuple(whole_passages(kb, hits)),
     )
 
@@ -197,14 +197,14 @@ def newest(kb: KnowledgeBase, filters: Filters, *, limit: int = 10, offset: int 
     resolved = known_values(kb, filters)
     listings = kb.catalogue.listings
     if resolved.speakers:
-        page = listings.spoken_passages(resolved, limit, offset)
-        facts = kb.catalogue.facts({passage.document_id for passage in page.passages})
+        total, passages = listings.spoken_passages(resolved, limit, offset)
+        facts = kb.catalogue.facts({passage.document_id for passage in passages})
         hits = [
             Hit(passage=passage, document=facts[passage.document_id], score=0.0)
-            for passage in page.passages
+            for passage in passages
             if passage.document_id in facts
         ]
-        results, total = spoken_turns(kb, hits, resolved.speakers, ""), page.total
+        results = spoken_turns(kb, hits, resolved.speakers, "")
     else:
         listed = listings.documents(resolved, limit, offset)
         documents = {document.facts.id: document.facts for document in listed.documents}

@@ -23,10 +23,8 @@ from wellread.types import Candidate, Filters, Kind, Span
 class IndexRow:
     """One passage as it is written to the index: searched text and filterable fields.
 
-    Attributes:
-        text: the passage's own text.
-        context: title and heading path; searched together with ``text``.
-        taxonomy: ``dimension=value`` strings.
+    ``context`` (title and heading path) is searched together with ``text``; ``taxonomy`` holds
+    ``dimension=value`` strings.
     """
 
     passage_id: str
@@ -58,11 +56,8 @@ class IndexKey:
 class HeldRow:
     """A stored row read back from an index, to be compared with the catalogue.
 
-    Attributes:
-        text: the text of full-text search: the context, a line break and the passage's own text,
-            or that text alone without a context.
-        vector: whether the row has a usable vector; a vector whose length is neither 1 nor 0 is
-            damaged.
+    ``text`` is the searched text (context, line break, own text); ``vector`` says whether the row
+    has a usable vector: one whose length is neither 1 nor 0 is damaged.
     """
 
     passage_id: str
@@ -77,11 +72,7 @@ class HeldRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fingerprint:
-    """Everything that determines an index: equal fingerprints mean interchangeable indexes.
-
-    Attributes:
-        backend: the name of its back end (``IndexBackend``).
-    """
+    """Everything that determines an index: equal fingerprints mean interchangeable indexes."""
 
     embedder: str
     dimensions: int
@@ -94,12 +85,8 @@ class Fingerprint:
 class ServiceAddress:
     """The address of one knowledge base's indexes on a server.
 
-    Attributes:
-        url: the setting ``index.url``; its scheme begins with the name of the back end, and it
-            contains no password.
-        base: the id of the knowledge base, part of every name on the server, so that several
-            bases can share it.
-        password: the password of the URL's user; empty for none.
+    The scheme of ``url`` begins with the name of the back end. ``base`` is part of every name on
+    the server, so that several bases can share it.
     """
 
     url: str

@@ -22,8 +22,6 @@ from wellread.store.schema import postgresql
 
 logger = logging.getLogger(__name__)
 
-HINT = "a read-only home can be asked and searched; to add or remove material, use a copy of it"
-
 
 class Locks(Protocol):
     """The named locks of one knowledge base; they also exclude threads of the same process."""
@@ -61,7 +59,8 @@ class FileLocks:
             return
         except OSError as error:
             raise StoreError(
-                f"{path} cannot be locked: {error.strerror or error}", hint=HINT
+                f"{path} cannot be locked: {error.strerror or error}",
+                hint="a home must be writable; use a copy of it",
             ) from error
         try:
             yield True

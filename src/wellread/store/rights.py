@@ -19,6 +19,7 @@ and only ids that this user was shown.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -98,44 +99,39 @@ _FEEDBACK = (
 )
 _GAP = (
     f"{_OWN} AND NOT EXISTS (SELECT 1 FROM {{items(t.scope)}} s"
-    f" WHERE {{plain(s.value)}} NOT IN {_READABLE})"
+    f" WHERE s.value NOT IN {_READABLE})"
     f" AND {_answer_readable('answer_id')} AND {_answer_readable('closed_by')}"
 )
 _RUN = (
     f"{_OWN} AND NOT EXISTS (SELECT 1 FROM {{main}}.research_reads e WHERE e.run_id = t.id"
     f" AND {_hidden('e.document_id')}) AND {_answer_readable('answer_id')}"
     " AND NOT EXISTS (SELECT 1 FROM {main}.research_steps s, {items(s.result)} n"
-    f" WHERE s.run_id = t.id AND s.key = '{READ}' AND {{plain(n.value)}} NOT IN {_READABLE}"
-    " AND EXISTS (SELECT 1 FROM {main}.documents d WHERE d.collection = {plain(n.value)}))"
+    f" WHERE s.run_id = t.id AND s.key = '{READ}' AND n.value NOT IN {_READABLE}"
+    " AND EXISTS (SELECT 1 FROM {main}.documents d WHERE d.collection = n.value))"
 )
 _NO_ROWS = "1 = 0"
 
+_OF_DOCUMENTS = (
+    *("texts", "marks", "document_names", "passages", "past_questions", "entities", "relations"),
+    *("mentions", "mention_scans", "story_items", "vector_debts", "next_documents"),
+    *("next_passages", "index_writes"),
+)
+_OF_ANSWERS = ("citations", "sentences", "facts", "steps")
+_OF_ACCOUNTS = (
+    *("users", "user_groups", "group_members", "grants", "api_keys", "web_sessions"),
+    *("sign_in_attempts", "audit"),
+)
+
 RULES = {
+    **dict.fromkeys(_OF_DOCUMENTS, _readable("t.document_id")),
+    **{f"answer_{name}": _parent_readable("answers", "answer_id") for name in _OF_ANSWERS},
     "documents": _collection_readable("t.collection"),
-    "texts": _readable("t.document_id"),
-    "marks": _readable("t.document_id"),
-    "document_names": _readable("t.document_id"),
-    "passages": _readable("t.document_id"),
-    "past_questions": _readable("t.document_id"),
-    "entities": _readable("t.document_id"),
-    "relations": _readable("t.document_id"),
-    "mentions": _readable("t.document_id"),
-    "mention_scans": _readable("t.document_id"),
-    "story_items": _readable("t.document_id"),
-    "vector_debts": _readable("t.document_id"),
-    "next_documents": _readable("t.document_id"),
-    "next_passages": _readable("t.document_id"),
-    "index_writes": _readable("t.document_id"),
     "sources": _collection_readable("t.collection"),
     "collections": _collection_readable("t.name"),
     "stories": _collection_readable("t.collection"),
     "jobs": _collection_readable("t.collection"),
     "job_items": _parent_readable("jobs", "job_id"),
     "answers": _ANSWER,
-    "answer_citations": _parent_readable("answers", "answer_id"),
-    "answer_sentences": _parent_readable("answers", "answer_id"),
-    "answer_facts": _parent_readable("answers", "answer_id"),
-    "answer_steps": _parent_readable("answers", "answer_id"),
     "answer_topics": f"{_parent_readable('answers', 'answer_id')} AND t.kind <> '{READ}'",
     "cached_answers": _parent_readable("answers", "answer_id"),
     "feedback": _FEEDBACK,
@@ -153,19 +149,7 @@ RULES = {
     # The cost of model calls would reveal when, and how much, other users ask.
     "provider_calls": _NO_ROWS,
     # Users and their rights are read by the sign-in code, which uses the unrestricted catalogue.
-    **dict.fromkeys(
-        (
-            "users",
-            "user_groups",
-            "group_members",
-            "grants",
-            "api_keys",
-            "web_sessions",
-            "sign_in_attempts",
-            "audit",
-        ),
-        _NO_ROWS,
-    ),
+    **dict.fromkeys(_OF_ACCOUNTS, _NO_ROWS),
     # Properties include the live index and the rules by which a collection's stories were made.
     "properties": f"(t.key NOT LIKE 'stories/%' OR substr(t.key, 9) IN {_READABLE})",
 }
@@ -185,35 +169,28 @@ def view_statements(dialect: str, schema: str) -> Iterator[str]:
         yield f"CREATE TEMP VIEW {table} AS SELECT t.* FROM {schema}.{table} t WHERE {rule}"
 
 
+_JSON = re.compile(r"\{(items|text)\(([\w.]+)(?:,([\w.]+))?\)\}")
+
+
 def _for_dialect(rule: str, dialect: str) -> str:
     """``rule`` with its JSON placeholders replaced by the syntax of the database."""
+
+    def in_sqlite(match: re.Match[str]) -> str:
+        function = "json_each" if match[1] == "items" else "json_extract"
+        path = f", '$.{match[3]}'" if match[3] else ""
+        return f"{function}({match[2]}{path})"
+
+    def in_postgresql(match: re.Match[str]) -> str:
+        kind, column, path = match.groups()
+        if kind == "text":
+            return f"({column} #>> '{{{path.replace('.', ',')}}}')"
+        if path:
+            return f"json_array_elements({column} -> '{path}')"
+        return f"json_array_elements_text({column})"
+
     sqlite = dialect == "sqlite"
-    pairs = {
-        "{items(t.body,citations)}": (
-            "json_each(t.body, '$.citations')",
-            "json_array_elements(t.body -> 'citations')",
-        ),
-        "{items(t.body,sentences)}": (
-            "json_each(t.body, '$.sentences')",
-            "json_array_elements(t.body -> 'sentences')",
-        ),
-        "{text(c.value,citation.document_id)}": (
-            "json_extract(c.value, '$.citation.document_id')",
-            "(c.value -> 'citation' ->> 'document_id')",
-        ),
-        "{text(c.value,document_id)}": (
-            "json_extract(c.value, '$.document_id')",
-            "(c.value ->> 'document_id')",
-        ),
-        "{items(t.scope)}": ("json_each(t.scope)", "json_array_elements_text(t.scope)"),
-        "{plain_sign}": ("+", ""),
-        "{plain(s.value)}": ("s.value", "s.value"),
-        "{items(s.result)}": ("json_each(s.result)", "json_array_elements_text(s.result)"),
-        "{plain(n.value)}": ("n.value", "n.value"),
-    }
-    for name, (sqlite_sql, postgresql_sql) in pairs.items():
-        rule = rule.replace(name, sqlite_sql if sqlite else postgresql_sql)
-    return rule
+    rule = rule.replace("{plain_sign}", "+" if sqlite else "")
+    return _JSON.sub(in_sqlite if sqlite else in_postgresql, rule)
 
 
 _SCOPE = "wellread_who"  # the read scope that a pooled connection is set to
@@ -221,13 +198,7 @@ _SCOPE = "wellread_who"  # the read scope that a pooled connection is set to
 
 @dataclass(frozen=True, slots=True)
 class ReadScope:
-    """The read scope of one user.
-
-    Attributes:
-        collections: the names of the readable collections.
-        owner: the owner of the readable answers and sessions; None: all owners, to learn from.
-        limited: as ``Asker.limited``.
-    """
+    """The collections that a user may read, and the owner of answers and sessions (None: all)."""
 
     collections: frozenset[str]
     owner: str | None
@@ -263,39 +234,40 @@ class RestrictedDatabase(Database):
     It has no engine of its own, so that no read can bypass the views.
     """
 
-    def __init__(self, pool: RestrictedReaders, scope: ReadScope, *, writes: bool = True) -> None:
-        self.path = pool.unrestricted.path
-        self._readers, self._reads, self._writes = pool, scope, writes
+    def __init__(
+        self, readers: RestrictedReaders, scope: ReadScope, *, writable: bool = True
+    ) -> None:
+        self.path, self.dialect = readers.unrestricted.path, readers.unrestricted.dialect
+        self.readers, self.scope, self._writable = readers, scope, writable
 
-    @property
-    def dialect(self) -> str:
-        """As ``Database.dialect``."""
-        return self._readers.unrestricted.dialect
+    def without_writes(self) -> RestrictedDatabase:
+        """The same rows, read-only."""
+        return RestrictedDatabase(self.readers, self.scope, writable=False)
+
+    def of_all_owners(self) -> RestrictedDatabase:
+        """The rows of all owners within the same collections, to learn from."""
+        return RestrictedDatabase(self.readers, ReadScope(self.scope.collections, None))
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """A read-only transaction that sees only the readable rows."""
-        with self._readers.read(self._reads) as connection:
+        with self.readers.read(self.scope) as connection:
             yield connection
 
     @contextmanager
     def write(self, seconds: float = LOCK_SECONDS) -> Iterator[Connection]:
         """A write transaction on the tables themselves."""
-        if not self._writes:
+        if not self._writable:
             raise RequestError(
                 "this view of the material is read-only",
                 hint="change the material with a job, or with a command on the server itself",
             )
-        with self._readers.unrestricted.write(seconds) as connection:
+        with self.readers.unrestricted.write(seconds) as connection:
             yield connection
-
-    def check_files(self) -> None:
-        """As ``Database.check_files``."""
-        self._readers.unrestricted.check_files()
 
     def forget_deleted(self) -> bool:
         """As ``Database.forget_deleted``."""
-        return self._readers.unrestricted.forget_deleted()
+        return self.readers.unrestricted.forget_deleted()
 
     def close(self) -> None:
         """Do nothing, since the connections are shared."""

@@ -328,7 +328,7 @@ def foreign_names(kb: KnowledgeBase) -> dict[str, str]:
         "version": f"SELECT version {inside} '%ferry.md'",
         "uri": f"SELECT uri {inside} '%ferry.md'",
         "passage": "SELECT p.id FROM passages p JOIN documents d ON d.id = p.document_id"
-        f" WHERE d.collection='{FOREIGN}'",
+        f" WHERE d.collection='{FOREIGN}' ORDER BY p.id",
         "story": f"SELECT id FROM stories WHERE collection='{FOREIGN}'",
         "job": f"SELECT id FROM jobs WHERE collection='{FOREIGN}'",
         "answer": "SELECT id FROM answers WHERE owner='rivalowner' AND question LIKE '%sold%'",

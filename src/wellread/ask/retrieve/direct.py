@@ -52,7 +52,7 @@ def _with_openings(kb: KnowledgeBase, hits: Sequence[Hit]) -> list[Hit]:
     first = {hit.document.id: hit for hit in reversed(hits)}
     best = list(dict.fromkeys(hit.document.id for hit in hits))[:OPENED]
     shown = {hit.passage.id for hit in hits}
-    openings = {passage.document_id: passage for passage in kb.catalogue.openings_of(best)}
+    openings = kb.catalogue.listings.openings(best)
     led = [
         replace(first[document], passage=opening, ranks=(), similarity=None)
         for document in best

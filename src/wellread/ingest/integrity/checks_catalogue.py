@@ -10,6 +10,7 @@ import hashlib
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from wellread.identity import passage_id
 from wellread.ingest.integrity import damage
@@ -18,7 +19,7 @@ from wellread.ingest.pipeline.job_log import dead_jobs
 from wellread.ingest.pipeline.parse import split
 from wellread.kb import KnowledgeBase
 from wellread.models.word_pieces import count_tokens
-from wellread.store.catalogue.documents.lookup import StoredDocument, StoredPassage
+from wellread.store.catalogue.documents.integrity import StoredDocument
 from wellread.store.schema.stored_values import DocumentChange, SourceChange
 from wellread.types import Span
 
@@ -31,13 +32,7 @@ def check_catalogue(kb: KnowledgeBase, trees: Sequence[str]) -> list[Problem]:
     outdated = "a document it cites is no longer live"
     findings = (
         (damage.FILE, (("catalogue", line) for line in trees[:MAX_LINES])),
-        (
-            damage.REFERENCE,
-            (
-                (f"{item.table}.{item.column}", f"{item.rows} rows, to {item.parent}")
-                for item in integrity.broken_references()
-            ),
-        ),
+        (damage.REFERENCE, integrity.broken_references()),
         (damage.UNSOURCED, integrity.without_source()),
         (
             damage.EMPTIED,
@@ -174,7 +169,7 @@ def _problems(body: StoredDocument) -> Iterator[Problem]:
         yield Problem(kind=damage.MISNAMED, subject=doc_id, detail=f"{wrong} of {body.uri}")
 
 
-def _out_of_order(rows: Sequence[StoredPassage]) -> bool:
+def _out_of_order(rows: Sequence[Any]) -> bool:
     end = 0
     for place, row in enumerate(rows):
         if row.start < end or row.ordinal != place:
@@ -194,7 +189,7 @@ def _uncovered(body: StoredDocument) -> int:
     return 0
 
 
-def _has_right_id(body: StoredDocument, row: StoredPassage) -> bool:
+def _has_right_id(body: StoredDocument, row: Any) -> bool:
     span = Span(start=row.start, end=row.end)
-    same = row.version == body.version
-    return same and row.id == passage_id(body.document_id, body.version, span)
+    right_id = passage_id(body.document_id, body.version, span)
+    return bool(row.version == body.version and row.id == right_id)

@@ -28,7 +28,6 @@ from wellread.errors import DamageError, ModelError, StoreError, WellreadError
 from wellread.identity import facts_of, version_of
 from wellread.ingest.pipeline.parse import ParsedDocument, cut_text
 from wellread.kb import INGEST_LOCK, KnowledgeBase
-from wellread.kb.home_catalogue import refuse_writing
 from wellread.store.base import Index, IndexRow
 from wellread.store.catalogue.documents.reindexing import PendingVectors
 from wellread.store.catalogue.run_logs import JobItem
@@ -47,9 +46,8 @@ def writing(kb: KnowledgeBase) -> Iterator[None]:
     """Hold the home's writers' lock.
 
     Raises:
-        StoreError: another process holds it for ten minutes, or the home is read-only.
+        StoreError: another process holds it for ten minutes.
     """
-    refuse_writing(kb.home, read_only=kb.read_only)
     with kb.locks.hold(INGEST_LOCK, LOCK_SECONDS) as acquired:
         if not acquired:
             raise StoreError(
@@ -96,7 +94,7 @@ def recover(kb: KnowledgeBase) -> int:
 
 def sync_index(kb: KnowledgeBase) -> None:
     """Apply index changes left by a catalogue upgrade; log a warning if that must wait."""
-    if kb.read_only or not kb.catalogue.pending():
+    if not kb.catalogue.pending():
         return
     try:
         recover(kb)

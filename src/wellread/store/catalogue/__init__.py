@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
+from typing import Any, Generic, TypeVar
 
 from sqlalchemy import Connection, inspect, text
 
@@ -22,7 +24,7 @@ from wellread.store.catalogue.asking import answer_records, research_records
 from wellread.store.catalogue.asking.answer_records import AnswerCache, Sessions
 from wellread.store.catalogue.asking.research_records import ResearchRuns
 from wellread.store.catalogue.conversion import OLD_SCHEMAS, convert
-from wellread.store.catalogue.documents import collection_records, lookup, reindexing
+from wellread.store.catalogue.documents import collection_records, lookup
 from wellread.store.catalogue.documents.collection_records import (
     Collections,
     PastQuestions,
@@ -32,7 +34,13 @@ from wellread.store.catalogue.documents.entity_graph import Graph
 from wellread.store.catalogue.documents.integrity import Integrity
 from wellread.store.catalogue.documents.listings import DocumentCounts, Listings
 from wellread.store.catalogue.documents.name_records import NameRecords
-from wellread.store.catalogue.documents.reindexing import Reindexing, Vectors
+from wellread.store.catalogue.documents.reindexing import (
+    Reindexing,
+    Vectors,
+    pending_writes,
+    plan_writes,
+    settle,
+)
 from wellread.store.catalogue.documents.story_records import Stories
 from wellread.store.catalogue.feedback_records import Expiry, FeedbackRecords
 from wellread.store.catalogue.forgetting import AccountForgetting, Forgetting
@@ -57,39 +65,64 @@ REPAIR = "run 'wellread verify --repair' to restore them from a backup, if there
 CURRENT = text("SELECT version_num FROM alembic_version")  # Alembic's own table
 
 
+P = TypeVar("P", covariant=True)
+
+
+class Part(Generic[P]):
+    """A part of the catalogue on one of its databases (``Catalogue``), made on first use."""
+
+    def __init__(self, kind: Callable[[Any], P], database: str = "_database") -> None:
+        self._kind, self._source = kind, database
+
+    def __set_name__(self, _owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, catalogue: Catalogue, _owner: type) -> P:
+        part: P = self._kind(getattr(catalogue, self._source))
+        # Python reads the attribute from now on.
+        return vars(catalogue).setdefault(self._name, part)  # type: ignore[no-any-return]
+
+
 class Catalogue(CataloguePart):
-    """All parts of the catalogue. Thread-safe; every method raises StoreError on failure."""
+    """All parts of the catalogue. Thread-safe; every method raises StoreError on failure.
+
+    The three databases of the parts differ only for a user with limited rights: the user's own
+    (answers, sessions and runs, writable), ``material`` (documents and what is derived from them,
+    read-only) and ``everybody`` (feedback on every answer whose sources the user may read).
+    """
+
+    jobs = Part(Jobs, "material")
+    vectors = Part(Vectors, "material")
+    stories = Part(Stories, "material")
+    collection_settings = Part(Collections, "material")
+    reindexing = Part(Reindexing, "material")
+    graph = Part(Graph, "material")
+    integrity = Part(Integrity, "material")
+    forgetting = Part(Forgetting, "material")
+    counts = Part(DocumentCounts, "material")
+    vocabulary = Part(Vocabularies, "material")
+    names = Part(NameRecords, "material")
+    listings = Part(Listings, "material")
+    past_questions = Part(PastQuestions, "material")
+    coverage = Part(CoverageReads, "material")
+    calls = Part(Calls)
+    answer_cache = Part(AnswerCache)
+    sessions = Part(Sessions)
+    research = Part(ResearchRuns)
+    feedback = Part(FeedbackRecords)
+    expiry = Part(Expiry, "everybody")
+    notices = Part(Notices)
+    figures = Part(AnswerFigures)
+    counters = Part(CounterRecords)
+    gap_ledger = Part(GapLedger)
+    question_counts = Part(QuestionCounts)
+    preferences = Part(PreferenceRecords)
+    accounts = Part(Accounts)
+    forgetting_users = Part(AccountForgetting)
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)
-        self.jobs = Jobs(database)
-        self.vectors = Vectors(database)
-        self.stories = Stories(database)
-        self.collection_settings = Collections(database)
-        self.reindexing = Reindexing(database)
-        self.graph = Graph(database)
-        self.integrity = Integrity(database)
-        self.forgetting = Forgetting(database)
-        self.counts = DocumentCounts(database)
-        self.vocabulary = Vocabularies(database)
-        self.names = NameRecords(database)
-        self.listings = Listings(database)
-        self.past_questions = PastQuestions(database)
-        self.calls = Calls(database)
-        self.answer_cache = AnswerCache(database)
-        self.sessions = Sessions(database)
-        self.research = ResearchRuns(database)
-        self.feedback = FeedbackRecords(database)
-        self.expiry = Expiry(database)
-        self.notices = Notices(database)
-        self.figures = AnswerFigures(database)
-        self.counters = CounterRecords(database)
-        self.gap_ledger = GapLedger(database)
-        self.question_counts = QuestionCounts(database)
-        self.coverage = CoverageReads(database)
-        self.preferences = PreferenceRecords(database)
-        self.accounts = Accounts(database)
-        self.forgetting_users = AccountForgetting(database)
+        self.material = self.everybody = database
 
     @classmethod
     def open(
@@ -109,12 +142,15 @@ class Catalogue(CataloguePart):
             raise
         return cls(database)
 
-    def restricted_readers(self) -> RestrictedReaders:
-        """Connections for users who may not read everything; the caller closes them."""
+    @cached_property
+    def readers(self) -> RestrictedReaders:
+        """Connections for users who may not read everything."""
         return RestrictedReaders(self._database)
 
     def close(self) -> None:
         """Close all connections."""
+        if "readers" in vars(self):
+            self.readers.close()
         self._database.close()
 
     @contextmanager
@@ -185,7 +221,6 @@ class Catalogue(CataloguePart):
 
     live_passages = reading(lookup.whole_passages)
     passages_of = reading(lookup.passages_of)
-    openings_of = reading(lookup.openings_of)
     neighbours = reading(lookup.neighbours)
 
     def passage_keys(self) -> Iterator[IndexKey]:
@@ -195,9 +230,9 @@ class Catalogue(CataloguePart):
 
     # --- index rows that are surplus or missing ---
 
-    intend = writing(reindexing.plan_writes)
-    pending = reading(reindexing.pending_writes)
-    settle = writing(reindexing.settle)
+    intend = writing(plan_writes)
+    pending = reading(pending_writes)
+    settle = writing(settle)
 
     # --- overviews, answers, gaps ---
 

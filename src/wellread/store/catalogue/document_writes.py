@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -47,35 +47,10 @@ def commit_changes(
 
     Documents that a source no longer yields are deleted. The planned index writes of the new
     versions are settled; replaced and deleted versions are planned for removal; answers that cite
-    them become stale.
-
-    Args:
-        noted: versions whose rows were written to the index. Their planned writes must still be
-            recorded: a process that takes over the writers' lock settles them, and drops the rows.
+    them become stale. Planned writes of ``noted`` versions must still be recorded: a process that
+    takes over the writers' lock settles them, and drops the rows.
     """
     reindexing.check_planned(connection, noted)
-    _replace(connection, changes)
-
-
-def _no_longer_yielded(connection: Connection, changes: Sequence[SourceChange]) -> dict[str, str]:
-    """Document id to version, for documents that the changed sources no longer yield."""
-    new_ids = {
-        document_id(new.document.collection, new.document.uri)
-        for change in changes
-        for new in change.documents
-    }
-    uris_by_collection: defaultdict[str, list[str]] = defaultdict(list)
-    for record in (change.record for change in changes if not change.accumulates):
-        uris_by_collection[record.collection].append(record.uri)
-    return {
-        old_id: version
-        for name, uris in uris_by_collection.items()
-        for old_id, version in documents_of_sources(connection, name, uris).items()
-        if old_id not in new_ids
-    }
-
-
-def _replace(connection: Connection, changes: Sequence[SourceChange]) -> None:
     now = datetime.now(UTC)
     rows = {
         row["id"]: (row, new)
@@ -99,21 +74,35 @@ def _replace(connection: Connection, changes: Sequence[SourceChange]) -> None:
     delete_documents(connection, removed_versions)
     collection_records.record_sources(connection, [change.record for change in changes])
     reindexing.settle(connection, [(key, new[0]) for key, new in now_live.items()])
-    reindexing.plan_removals(connection, replaced)
+    reindexing.plan_writes(connection, replaced, action="remove")
     for ids in chunks(outdated):
         _blank_staged(connection, ids)
     if before:
         reindexing.note_deletion(connection)
-    _add_pending(connection, rows)
-
-
-def _add_pending(connection: Connection, rows: Mapping[str, tuple[Row, DocumentChange]]) -> None:
     pending = [
         reindexing.PendingVectors(document_id=key, version=row["version"], passages=row["passages"])
         for key, (row, change) in rows.items()
         if change.owes_vectors
     ]
     reindexing.add_pending_vectors(connection, pending)
+
+
+def _no_longer_yielded(connection: Connection, changes: Sequence[SourceChange]) -> dict[str, str]:
+    """Document id to version, for documents that the changed sources no longer yield."""
+    new_ids = {
+        document_id(new.document.collection, new.document.uri)
+        for change in changes
+        for new in change.documents
+    }
+    uris_by_collection: defaultdict[str, list[str]] = defaultdict(list)
+    for record in (change.record for change in changes if not change.accumulates):
+        uris_by_collection[record.collection].append(record.uri)
+    return {
+        old_id: version
+        for name, uris in uris_by_collection.items()
+        for old_id, version in documents_of_sources(connection, name, uris).items()
+        if old_id not in new_ids
+    }
 
 
 def delete_documents(connection: Connection, versions: dict[str, str]) -> None:
@@ -131,7 +120,7 @@ def delete_documents(connection: Connection, versions: dict[str, str]) -> None:
     for ids in chunks(versions):
         connection.execute(delete(tables.documents).where(tables.documents.c.id.in_(ids)))
         _blank_staged(connection, ids)
-    reindexing.plan_removals(connection, list(versions.items()))
+    reindexing.plan_writes(connection, list(versions.items()), action="remove")
     redact_everywhere(connection, removed, titles)
     delete_runs_reading(connection, versions)
     reindexing.note_deletion(connection)

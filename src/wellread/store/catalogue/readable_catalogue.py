@@ -2,35 +2,26 @@
 
 from __future__ import annotations
 
+import threading
+from collections import OrderedDict
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NoReturn
+from weakref import WeakKeyDictionary
 
 from sqlalchemy import func, select
 
 from wellread.errors import RequestError
-from wellread.store.catalogue import Catalogue
-from wellread.store.catalogue.documents.collection_records import (
-    Collections,
-    PastQuestions,
-    Vocabularies,
-    stamps_of,
-)
-from wellread.store.catalogue.documents.entity_graph import Graph
-from wellread.store.catalogue.documents.integrity import Integrity
-from wellread.store.catalogue.documents.listings import DocumentCounts, Listings
-from wellread.store.catalogue.documents.name_records import NameRecords
-from wellread.store.catalogue.documents.reindexing import Reindexing, Vectors
-from wellread.store.catalogue.documents.story_records import Stories
-from wellread.store.catalogue.feedback_records import Expiry, FeedbackRecords
-from wellread.store.catalogue.forgetting import Forgetting
+from wellread.store.catalogue import Catalogue, Part
+from wellread.store.catalogue.documents.collection_records import stamps_of
+from wellread.store.catalogue.feedback_records import FeedbackRecords
 from wellread.store.catalogue.gap_records import GapLedger
-from wellread.store.catalogue.preference_records import CoverageReads, Notices
-from wellread.store.catalogue.run_logs import Jobs
-from wellread.store.rights import ReadScope, RestrictedDatabase, RestrictedReaders
+from wellread.store.catalogue.preference_records import Notices
+from wellread.store.rights import ReadScope, RestrictedDatabase
 from wellread.store.schema.stored_values import Feedback, GapStatus
 from wellread.store.schema.tables import passages
 
+MOST_SHARED = 64  # sets of readable collections whose caches are kept
 _SIZE = select(
     func.count(), func.sum(passages.c.end - passages.c.start + func.length(passages.c.context))
 )
@@ -38,63 +29,12 @@ _SIZE = select(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WordCounts:
-    """The amount of readable text; ``stamp`` changes with the material."""
+    """The amount of readable text, and how many passages contain each stem asked about."""
 
     stamp: str
     passages: int
     characters: int
-
-
-class ReadableCatalogue(Catalogue):
-    """Parts on three databases. A new part needs one of: own (the user's answers, sessions and
-    runs, writable); material (documents and what is derived from them, read-only); all owners
-    (feedback on every answer whose sources the user may read, to learn from).
-    """
-
-    def __init__(self, readers: RestrictedReaders, scope: ReadScope) -> None:
-        super().__init__(RestrictedDatabase(readers, scope))
-        material = RestrictedDatabase(readers, scope, writes=False)
-        self.jobs = Jobs(material)
-        self.vectors = Vectors(material)
-        self.stories = Stories(material)
-        self.collection_settings = Collections(material)
-        self.reindexing = Reindexing(material)
-        self.graph = Graph(material)
-        self.integrity = Integrity(material)
-        self.forgetting = Forgetting(material)
-        self.counts = DocumentCounts(material)
-        self.vocabulary = Vocabularies(material)
-        self.names = NameRecords(material)
-        self.listings = Listings(material)
-        self.past_questions = PastQuestions(material)
-        self.coverage = CoverageReads(material)
-        self.gap_ledger = _OwnGaps(self._database)
-        self.notices = _OwnNotices(self._database)
-        all_owners = RestrictedDatabase(readers, ReadScope(scope.collections, None))
-        records = (FeedbackRecords(self._database), FeedbackRecords(readers.unrestricted))
-        self.feedback = _SharedFeedback(all_owners, *records, scope.owner or "")
-        self.expiry = Expiry(all_owners)
-        self._word_counts: WordCounts | None = None
-
-    def word_counts(self) -> WordCounts:
-        """The amount of readable text, counted again only when the material changes."""
-        with self._database.read() as connection:
-            stamp = str(sorted(stamps_of(connection).items()))
-            counts = self._word_counts
-            if counts is None or counts.stamp != stamp:
-                count, characters = connection.execute(_SIZE).one()
-                counts = WordCounts(stamp=stamp, passages=count, characters=int(characters or 0))
-                self._word_counts = counts
-        return counts
-
-    def _refused(self, *_: Any, **__: Any) -> NoReturn:
-        raise RequestError(
-            "this view of the material is read-only",
-            hint="change the material with a job, or with a command on the server itself",
-        )
-
-    commit = record_sources = intend = settle = _refused
-    remove_sources = remove_documents = _refused
+    frequencies: dict[str, int] = field(default_factory=dict)
 
 
 class _SharedFeedback(FeedbackRecords):
@@ -104,15 +44,11 @@ class _SharedFeedback(FeedbackRecords):
     such a user gets the hashes of the sentences without their words.
     """
 
-    def __init__(
-        self,
-        all_owners: RestrictedDatabase,
-        own: FeedbackRecords,
-        unrestricted: FeedbackRecords,
-        owner: str,
-    ) -> None:
-        super().__init__(all_owners)
-        self._own, self._whole, self._owner = own, unrestricted, owner
+    def __init__(self, database: RestrictedDatabase) -> None:
+        super().__init__(database.of_all_owners())
+        self._own = FeedbackRecords(database)
+        self._whole = FeedbackRecords(database.readers.unrestricted)
+        self._owner = database.scope.owner or ""
 
     def harmful_by(self) -> dict[str, dict[str, str]]:
         """As ``FeedbackRecords.harmful_by``."""
@@ -151,3 +87,66 @@ class _OwnGaps(GapLedger):
     def set_status(self, ids: Iterable[int], status: GapStatus) -> int:
         """As ``GapLedger.set_status``."""
         return super().set_status([gap.id for gap in self.of(ids)], status)
+
+
+class ReadableCatalogue(Catalogue):
+    """The catalogue for one user: own answers can be written, the material cannot.
+
+    ``shared`` is the same object for all users who may read the same collections; it holds the
+    caches of the material.
+    """
+
+    feedback = Part(_SharedFeedback)
+    notices = Part(_OwnNotices)
+    gap_ledger = Part(_OwnGaps)
+
+    def __init__(
+        self, database: RestrictedDatabase, shared: ReadableCatalogue | None = None
+    ) -> None:
+        super().__init__(database)
+        self.material = database.without_writes()
+        self.everybody = database.of_all_owners()
+        self.shared = shared or self
+        if shared:
+            vars(self).update(vocabulary=shared.vocabulary, graph=shared.graph)
+        self._word_counts: WordCounts | None = None
+
+    def word_counts(self) -> WordCounts:
+        """The amount of readable text, counted again only when the material changes."""
+        with self._database.read() as connection:
+            stamp = str(sorted(stamps_of(connection).items()))
+            counts = self._word_counts
+            if counts is None or counts.stamp != stamp:
+                count, characters = connection.execute(_SIZE).one()
+                counts = WordCounts(stamp=stamp, passages=count, characters=int(characters or 0))
+                self._word_counts = counts
+        return counts
+
+    def _refused(self, *_: Any, **__: Any) -> NoReturn:
+        raise RequestError(
+            "this view of the material is read-only",
+            hint="change the material with a job, or with a command on the server itself",
+        )
+
+    commit = record_sources = intend = settle = _refused
+    remove_sources = remove_documents = _refused
+
+
+_shared: WeakKeyDictionary[Catalogue, OrderedDict[frozenset[str], ReadableCatalogue]] = (
+    WeakKeyDictionary()
+)
+_lock = threading.Lock()
+
+
+def readable(catalogue: Catalogue, scope: ReadScope) -> ReadableCatalogue:
+    """Return ``catalogue`` restricted to ``scope``."""
+    with _lock:
+        by_rights = _shared.setdefault(catalogue, OrderedDict())
+        shared = by_rights.get(scope.collections)
+        if shared is None:
+            everyone = RestrictedDatabase(catalogue.readers, ReadScope(scope.collections, ""))
+            shared = by_rights[scope.collections] = ReadableCatalogue(everyone)
+            if len(by_rights) > MOST_SHARED:
+                by_rights.popitem(last=False)
+        by_rights.move_to_end(scope.collections)
+    return ReadableCatalogue(RestrictedDatabase(catalogue.readers, scope), shared)

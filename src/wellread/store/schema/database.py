@@ -26,8 +26,7 @@ from sqlalchemy import (
     select,
     text,
 )
-from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
@@ -40,13 +39,7 @@ T = TypeVar("T")
 
 
 class Database:
-    """A database engine with its connection pool. Thread-safe.
-
-    Attributes:
-        path: the SQLite file; None on a server.
-        where: the path or URL it was opened with, including the password.
-        schema: the database schema that holds the tables.
-    """
+    """A database engine with its connection pool. Thread-safe; ``path`` is None on a server."""
 
     def __init__(self, where: str | Path) -> None:
         """Raise StoreError when ``where`` is neither a path nor a database URL."""
@@ -60,11 +53,7 @@ class Database:
                 self.engine = postgresql.make_engine(self.where)
                 self.schema = postgresql.address_of(self.where)[1]
                 self._writers = postgresql.lock_key(self.schema, postgresql.WRITERS)
-
-    @property
-    def dialect(self) -> str:
-        """``sqlite`` or ``postgresql``."""
-        return self.engine.dialect.name
+        self.dialect = self.engine.dialect.name
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
@@ -168,22 +157,10 @@ class Moment(TypeDecorator[datetime]):
 
 def _path_of(where: str | Path) -> Path | None:
     """Return the SQLite file that ``where`` names; None for a PostgreSQL URL."""
-    if isinstance(where, Path):
-        return where
-    if "://" not in where:
+    if isinstance(where, Path) or "://" not in where:
         return Path(where)
-    if not where.startswith("sqlite"):
-        postgresql.address_of(where)  # refuses all others
-        return None
-    try:
-        url = make_url(where)
-    except ArgumentError as error:
-        raise StoreError(
-            f"{where!r} is not a database URL", hint=f"give a path, or {postgresql.EXAMPLE}"
-        ) from error
-    if not url.database or url.database == ":memory:":
-        raise StoreError("the catalogue cannot be in memory", hint="give the path of a file")
-    return Path(url.database)
+    postgresql.address_of(where)  # refuses other databases
+    return None
 
 
 @contextmanager
@@ -202,7 +179,7 @@ def _errors(action: str) -> Iterator[None]:
             raise  # the value to store is invalid
         raise StoreError(
             f"could not {action}: {reason}",
-            hint="check that the database is reachable, unlocked and has free space",
+            hint="check that the database is reachable, writable, unlocked and has free space",
         ) from error
 
 

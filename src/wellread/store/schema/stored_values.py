@@ -136,12 +136,7 @@ REMOVED = "(removed)"  # replaces the name of something that was removed
 class SourceRecord:
     """A source (file, page or feed) as it was last read.
 
-    Attributes:
-        digest: hash of the bytes; with size and mtime it decides whether to read them again.
-        reason: why it failed or was skipped; empty otherwise.
-        seen_at: when it was last checked; None means the time of recording.
-        root: the input under which it was found (a folder, a feed, or the source itself).
-        etag, last_modified: the web server's headers, for the next conditional request.
+    ``root`` is the input under which it was found: a folder, a feed, or itself.
     """
 
     collection: str
@@ -171,9 +166,7 @@ class DocumentChange:
 class SourceChange:
     """The current content of one source.
 
-    Attributes:
-        accumulates: whether documents that it no longer lists are kept, as for a feed that shows
-            only its newest entries; otherwise they are deleted.
+    Documents that it no longer lists are deleted, unless it ``accumulates`` as a feed does.
     """
 
     record: SourceRecord
@@ -224,12 +217,9 @@ GapStatus = Literal["open", "planned", "closed"]
 class Gap:
     """A question that was not answered, or not well, with the reason.
 
-    Attributes:
-        scope: the collections that it was asked of; empty for all. ``limits``: other filters.
-        answer_id: the answer given; ``closed_by``: the answer that closed the gap, empty when it
-            was closed by hand.
-        tried: why it stayed open when it was last retried.
-        asked: how often its owner asked it; ``asked_at``: the last time.
+    It was ``asked`` so many times of the collections in ``scope`` (empty: all) with the other
+    filters in ``limits``. ``closed_by`` is the answer that closed it; ``tried`` says why it stayed
+    open when it was asked again.
     """
 
     id: int
@@ -262,9 +252,7 @@ Score = int | float  # in this order, so that 0 is restored as 0 and 0.0 as 0.0
 class BetterCitation:
     """The passage that an expert names as the proof of a sentence or of a correction.
 
-    Attributes:
-        version: the document version that the expert read.
-        content: a hash of the words at ``span``; feedback based on them expires when they change.
+    ``content`` is a hash of its words; feedback based on them expires when they change.
     """
 
     document_id: str
@@ -275,14 +263,9 @@ class BetterCitation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SentenceRating:
-    """An expert's judgement of one sentence.
+    """An expert's judgement of one sentence, its place in the answer from 0; None: not stated.
 
-    Attributes:
-        sentence: its index in ``Answer.sentences``, from 0.
-        content: a hash of its words, by which it is recognised.
-        score: 0-100, or None when not rated; 0 is the worst rating.
-        harmful, content_issue: None when not stated.
-        correction: the expert's wording of the sentence; empty without a correction.
+    ``content`` is a hash of its words.
     """
 
     sentence: int
@@ -297,16 +280,10 @@ class SentenceRating:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Feedback:
-    """One person's feedback on one answer.
+    """One person's feedback on one answer; ``citations`` prove its correction.
 
-    Attributes:
-        author: the authenticated user; never a name that a client claims.
-        question: the answer's question, rewritten to be understood without earlier turns.
-        score: the rating of the whole answer, 0-100; None when not rated.
-        correction: the expert's wording of the answer; empty without a correction.
-        citations: the sources of the correction.
-        by: the expert that an imported file names, for display only.
-        expired: why it no longer counts; empty while it does.
+    ``author`` is the authenticated user, never a name that a client claims; an imported file may
+    name another expert in ``by``, for display only. ``expired`` says why it no longer counts.
     """
 
     id: str
@@ -326,16 +303,10 @@ class Feedback:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerTotals:
-    """Statistics of a set of answers.
+    """Statistics of a set of answers; ``cost`` is in US dollars.
 
-    Attributes:
-        cited: answered with citations; ``uncited``: answered without any.
-        unanswered: not answered by the material.
-        asked_back: answered with a clarifying question, or the input was not a question.
-        cached: answered from the cache; these are counted in the other fields, too.
-        high, medium, low: confidence bands of the answered questions.
-        confidence: their mean confidence; 0 when there are none.
-        cost: in US dollars.
+    Each is ``cited``, ``uncited``, ``unanswered`` by the material, or ``asked_back``: answered with
+    a question, or the input was none. The bands and the mean confidence are of the answered ones.
     """
 
     asked: int = 0

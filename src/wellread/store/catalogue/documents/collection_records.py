@@ -1,7 +1,6 @@
 """Collections: their sources, counts and settings, their vocabulary, and past questions.
 
-The vocabulary - speakers, authors, kinds, taxonomy - fills forms and validates filters. It is
-loaded as a whole per collection, and again only when the collection's documents change; questions
+The vocabulary - speakers, authors, kinds, taxonomy - fills forms and validates filters; questions
 do not need it (``name_records.py``). Every transaction that changes documents or settings changes
 the stamp of their collections (``touch``), so that a reader in any process that sees an unchanged
 stamp can use its cached values.
@@ -12,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import threading
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -21,9 +21,7 @@ from uuid import uuid4
 
 from sqlalchemy import (
     Connection,
-    Text,
     bindparam,
-    cast,
     delete,
     func,
     insert,
@@ -36,7 +34,18 @@ from sqlalchemy import (
 from wellread.codec import from_plain
 from wellread.identity import tagged_hash
 from wellread.store.catalogue.documents.lookup import VALUES, put_properties
-from wellread.store.catalogue.documents.name_records import FILE, SITE, cut_key, file_key, site_key
+from wellread.store.catalogue.documents.name_records import (
+    AUTHOR,
+    FILE,
+    LANGUAGE,
+    SITE,
+    SORT,
+    SPEAKER,
+    VALUE,
+    cut_key,
+    file_key,
+    site_key,
+)
 from wellread.store.rights import is_restricted
 from wellread.store.schema.database import (
     CataloguePart,
@@ -52,15 +61,13 @@ from wellread.store.schema.tables import (
     collections,
     document_names,
     documents,
-    entities,
     job_items,
     jobs,
-    passages,
     past_questions,
     properties,
     sources,
 )
-from wellread.types import Kind, PastQuestion
+from wellread.types import PastQuestion
 
 # Distinct values by reading one index entry for each; DISTINCT would read every row.
 _COLLECTIONS = text(
@@ -78,7 +85,7 @@ _READABLE_COLLECTIONS = text(
 class CollectionCache(Generic[T]):
     """Caches a value derived from each collection until its stamp changes. Thread-safe."""
 
-    def __init__(self, make: Callable[[Connection, str, str], T]) -> None:
+    def __init__(self, make: Callable[[Connection, str], T]) -> None:
         self._make = make
         self._lock = threading.Lock()
         self._cache: dict[str, tuple[str, T]] = {}
@@ -86,16 +93,13 @@ class CollectionCache(Generic[T]):
     def of(
         self, connection: Connection, stamps: Mapping[str, str], collections: Sequence[str]
     ) -> list[T]:
-        """The values of the collections that have a stamp; of all when ``collections`` is empty.
-
-        The same object is returned until the stamp changes.
-        """
+        """The values of the collections that have a stamp; of all when ``collections`` is empty."""
         values = []
         for name in dict.fromkeys(collections or sorted(stamps)):
             if name in stamps:
                 entry = self._cache.get(name)
                 if entry is None or entry[0] != stamps[name]:
-                    entry = (stamps[name], self._make(connection, name, stamps[name]))
+                    entry = (stamps[name], self._make(connection, name))
                     with self._lock:
                         self._cache[name] = entry
                 values.append(entry[1])
@@ -110,10 +114,7 @@ class Vocabularies(CataloguePart):
         self._cache = CollectionCache(load_words)
 
     def of(self, collections: Sequence[str] = ()) -> list[CollectionWords]:
-        """The current vocabularies of the known collections; of all when none are given.
-
-        The same object is returned until the collection changes.
-        """
+        """The current vocabularies of the known collections; of all when none are given."""
         with self._database.read() as connection:
             return self._cache.of(connection, stamps_of(connection), collections)
 
@@ -316,72 +317,40 @@ def record_sources(connection: Connection, records: Sequence[SourceRecord]) -> N
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CollectionWords:
-    """The vocabulary that describes one collection's documents, with document counts."""
+    """The values that describe one collection's documents; ``taxonomy``: dimension to values."""
 
     collection: str
-    stamp: str
-    kinds: Mapping[Kind, int]
-    source_types: Mapping[str, int]
-    languages: Mapping[str, int]
-    authors: Mapping[str, int]
-    speakers: Mapping[str, int]
-    taxonomy: Mapping[str, Mapping[str, int]]
-    entity_types: Mapping[str, int]
+    kinds: frozenset[str]
+    source_types: frozenset[str]
+    languages: frozenset[str]
+    authors: frozenset[str]
+    speakers: frozenset[str]
+    taxonomy: Mapping[str, tuple[str, ...]]
 
 
-def load_words(connection: Connection, collection: str, stamp: str) -> CollectionWords:
-    """Load the vocabulary of one collection."""
-    inside = documents.c.collection == collection
-
-    def counted(column: Any) -> dict[Any, int]:
-        statement = select(column, func.count()).where(inside).group_by(column).order_by(column)
-        return {value: count for value, count in connection.execute(statement) if value}
-
-    # As text, because PostgreSQL cannot compare JSON.
-    spoken = cast(passages.c.speakers, Text)
-    speakers = connection.execute(
-        select(spoken, func.count())
-        .join_from(passages, documents, documents.c.id == passages.c.document_id)
-        .where(inside)
-        .group_by(spoken)
-    )
-    types = connection.execute(
-        select(entities.c.entity_type, func.count())
-        .join_from(entities, documents, documents.c.id == entities.c.document_id)
-        .where(inside)
-        .group_by(entities.c.entity_type)
-        .order_by(entities.c.entity_type)
-    )
+def load_words(connection: Connection, collection: str) -> CollectionWords:
+    """Load the vocabulary of one collection from the index of names."""
+    names = document_names.c
+    wanted = (names.collection == collection, names.sort.in_((SORT, LANGUAGE, AUTHOR, SPEAKER)))
+    words: defaultdict[str, set[str]] = defaultdict(set)
+    for sort, key, value in connection.execute(
+        select(names.sort, names.key, names.value).distinct().where(*wanted)
+    ):
+        words[sort].add(value or key)
+    pairs = select(names.value).distinct().where(wanted[0], names.sort == VALUE)
+    taxonomy: dict[str, list[str]] = {}
+    for dimension, value in sorted(map(json.loads, connection.execute(pairs).scalars())):
+        taxonomy.setdefault(dimension, []).append(value)
+    kinds = [name.partition("/") for name in words[SORT]]
     return CollectionWords(
         collection=collection,
-        stamp=stamp,
-        kinds=counted(documents.c.kind),
-        source_types=counted(documents.c.source_type),
-        languages=counted(documents.c.language),
-        authors=_count_names(counted(cast(documents.c.authors, Text)).items()),
-        speakers=_count_names((names, count) for names, count in speakers),
-        taxonomy=_count_taxonomy(counted(cast(documents.c.taxonomy, Text))),
-        entity_types={name: count for name, count in types if name},
+        kinds=frozenset(kind for kind, _, _ in kinds),
+        source_types=frozenset(name for _, _, name in kinds if name),
+        languages=frozenset(words[LANGUAGE]),
+        authors=frozenset(words[AUTHOR]),
+        speakers=frozenset(words[SPEAKER]),
+        taxonomy={name: tuple(values) for name, values in taxonomy.items()},
     )
-
-
-def _count_names(rows: Iterable[tuple[str, int]]) -> dict[str, int]:
-    """Turn counts per list of names (as JSON) into counts per name, by name."""
-    counts: dict[str, int] = {}
-    for names, count in rows:
-        for name in json.loads(names) if names else ():
-            counts[name] = counts.get(name, 0) + count
-    return dict(sorted(counts.items()))
-
-
-def _count_taxonomy(rows: Mapping[str, int]) -> dict[str, dict[str, int]]:
-    dimensions: dict[str, dict[str, int]] = {}
-    for assigned, count in rows.items():
-        for dimension, values in json.loads(assigned).items():
-            counts = dimensions.setdefault(dimension, {})
-            for value in values:
-                counts[value] = counts.get(value, 0) + count
-    return {name: dict(sorted(values.items())) for name, values in sorted(dimensions.items())}
 
 
 # --- past questions ---
@@ -392,16 +361,6 @@ class StoredPastQuestion:
     """A past question, and the time when it was last written with its feedback."""
 
     past: PastQuestion
-    updated_at: datetime
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CitedSource:
-    """A document that an address refers to."""
-
-    id: str
-    title: str
-    added_at: datetime
     updated_at: datetime
 
 
@@ -422,8 +381,8 @@ class PastQuestions(CataloguePart):
             for row in self._rows_in(statement, document_ids)
         }
 
-    def cited(self, collection: str, address: str) -> list[CitedSource]:
-        """The documents of the collection whose url or uri is ``address``.
+    def cited(self, collection: str, address: str) -> Sequence[Any]:
+        """Id, title and times of the documents of the collection whose url or uri is ``address``.
 
         A relative address ("papers/seagrass.pdf") matches uris that end in it.
         """
@@ -440,4 +399,4 @@ class PastQuestions(CataloguePart):
         sort, key = (FILE, file_key(address)) if file_key(address) else (SITE, site_key(address))
         has_key = (names.sort == sort, names.key == cut_key(key), names.collection == collection)
         candidates = select(names.document_id).where(*has_key)
-        return rows_to_values(CitedSource, self._rows(statement.where(columns.id.in_(candidates))))
+        return self._rows(statement.where(columns.id.in_(candidates)))

@@ -25,7 +25,7 @@ from wellread.store.catalogue.documents import entity_nodes
 from wellread.store.catalogue.documents.collection_records import CollectionCache, stamps_of
 from wellread.store.catalogue.documents.entity_nodes import (
     EntityNode,
-    Mention,
+    FoundName,
     MentionScans,
     Nodes,
     load_nodes,
@@ -148,7 +148,7 @@ class EntityMentions:
     """An entity that a document mentions, with its mentions in reading order."""
 
     node: EntityNode
-    places: tuple[Mention, ...]
+    places: tuple[FoundName, ...]
 
 
 class Graph(CataloguePart):
@@ -156,7 +156,7 @@ class Graph(CataloguePart):
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)
-        self._cache = CollectionCache(lambda connection, name, _: load_network(connection, name))
+        self._cache = CollectionCache(lambda connection, name: load_network(connection, name))
         self.scans = MentionScans(database)
 
     # --- entities ---
@@ -240,10 +240,8 @@ class Graph(CataloguePart):
     ) -> list[Neighbour]:
         """The neighbours of the entity, unresolved names included; outgoing edges first.
 
-        Args:
-            types: relation types or their inverses; None takes all.
-            direction: of the relation as it is named in ``types``: ``used_by`` outwards is
-                ``uses`` inwards. Symmetric relations have no direction.
+        ``direction`` is that of the relation as named in ``types`` (a type or its inverse; None:
+        all): ``used_by`` outwards is ``uses`` inwards. Symmetric relations have none.
         """
         with self._database.read() as connection:
             scope = collections or sorted(stamps_of(connection))
@@ -303,7 +301,6 @@ class Graph(CataloguePart):
 
     # --- mentions ---
 
-    mentions_of = reading(entity_nodes.mentions_of)
     documents_mentioning = reading(entity_nodes.documents_mentioning)
     mention_total = reading(entity_nodes.total_of)
     mention_totals = reading(entity_nodes.mention_totals)
@@ -311,7 +308,7 @@ class Graph(CataloguePart):
     def entities_in(self, document_id: str) -> list[EntityMentions]:
         """The entities that the document mentions, most often mentioned first."""
         with self._database.read() as connection:
-            places: dict[str, list[Mention]] = {}
+            places: dict[str, list[FoundName]] = {}
             for place in entity_nodes.mentions_in(connection, document_id):
                 places.setdefault(place.entity_id, []).append(place)
             named = documents.c.id == document_id

@@ -7,9 +7,10 @@ point into a text that has changed since.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 from urllib.parse import urljoin
 
@@ -97,32 +98,30 @@ def load_nodes(
         .where(inside == collection, true() if where is None else where)
         .order_by(entities.c.entity_id, documents.c.uri)
     )
-    nodes: dict[str, EntityNode] = {}
-    for node_id, kind, aliases, document_id, title, url, uri in connection.execute(statement):
-        addresses = tuple(filter(None, (url, uri)))
-        first = nodes.get(node_id)
-        if first is None:
-            nodes[node_id] = EntityNode(
-                collection=collection,
-                id=node_id,
-                type=kind,
-                title=title,
-                aliases=tuple(aliases),
-                document_id=document_id,
-                documents=(document_id,),
-                url=url or uri,
-                addresses=addresses,
-            )
-        else:
-            names = dict.fromkeys((*first.aliases, title, *aliases))
+    nodes: list[EntityNode] = []
+    for entity_id, rows in groupby(connection.execute(statement), key=itemgetter(0)):
+        first, *others = rows
+        names = dict.fromkeys(first.aliases)
+        for row in others:
+            names |= dict.fromkeys((row.title, *row.aliases))
+        if others:
             names.pop(first.title, None)
-            nodes[node_id] = replace(
-                first,
+        nodes.append(
+            EntityNode(
+                collection=collection,
+                id=entity_id,
+                type=first.entity_type,
+                title=first.title,
                 aliases=tuple(names),
-                documents=(*first.documents, document_id),
-                addresses=(*first.addresses, *addresses),
+                document_id=first.id,
+                documents=tuple(row.id for row in (first, *others)),
+                url=first.url or first.uri,
+                addresses=tuple(
+                    address for row in (first, *others) for address in (row.url, row.uri) if address
+                ),
             )
-    return list(nodes.values())
+        )
+    return nodes
 
 
 class Nodes:
@@ -216,15 +215,6 @@ class FoundName:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mention(FoundName):
-    """A mention of an entity in the live version of a document of its collection."""
-
-    document_id: str
-    version: str
-    published_at: datetime | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class MentioningDocument:
     """A document that mentions an entity, with the count and the first mention."""
 
@@ -257,19 +247,13 @@ _COUNTS: tuple[Any, ...] = (
 )
 
 
-def mentions_of(
-    connection: Connection, collections: Sequence[str], entity_id: str, limit: int = 100
-) -> list[Mention]:
-    """The mentions of the entity: newest documents first, each in reading order."""
-    newest = (documents.c.published_at.desc().nulls_last(), documents.c.id, mentions.c.ordinal)
-    statement = _places(collections).where(mentions.c.entity_id == entity_id)
-    return _mentions(connection, statement.order_by(*newest).limit(limit))
-
-
-def mentions_in(connection: Connection, document_id: str) -> list[Mention]:
-    """All mentions of entities in the document, in reading order."""
-    statement = _places(()).where(mentions.c.document_id == document_id)
-    return _mentions(connection, statement.order_by(mentions.c.ordinal))
+def mentions_in(connection: Connection, document_id: str) -> list[FoundName]:
+    """The mentions of entities in the live version of the document, in reading order."""
+    statement = _live(select(*mentions.c), ()).where(mentions.c.document_id == document_id)
+    return [
+        FoundName(entity_id=row.entity_id, span=Span(start=row.start, end=row.end), name=row.name)
+        for row in connection.execute(statement.order_by(mentions.c.ordinal))
+    ]
 
 
 def mention_totals(
@@ -325,25 +309,6 @@ def _live(statement: Select[Any], collections: Sequence[str]) -> Select[Any]:
     """``statement`` over the mentions in live versions, of some collections or of all."""
     joined = statement.select_from(LIVE_MENTIONS)
     return joined.where(documents.c.collection.in_(collections)) if collections else joined
-
-
-def _places(collections: Sequence[str]) -> Select[Any]:
-    columns = (*mentions.c, mention_scans.c.version, documents.c.published_at)
-    return _live(select(*columns), collections)
-
-
-def _mentions(connection: Connection, statement: Select[Any]) -> list[Mention]:
-    return [
-        Mention(
-            document_id=row.document_id,
-            version=row.version,
-            entity_id=row.entity_id,
-            span=Span(start=row.start, end=row.end),
-            name=row.name,
-            published_at=row.published_at,
-        )
-        for row in connection.execute(statement)
-    ]
 
 
 def unscanned(
@@ -402,13 +367,6 @@ def keep(
     return len(rows)
 
 
-def forget_entities(connection: Connection, collection: str, entity_ids: Iterable[str]) -> None:
-    """Delete the mentions of these entities in the collection's documents."""
-    in_collection = mentions.c.document_id.in_(_documents_of(collection))
-    for ids in chunks(dict.fromkeys(entity_ids)):
-        connection.execute(delete(mentions).where(mentions.c.entity_id.in_(ids), in_collection))
-
-
 def forget_described(connection: Connection, document_ids: Iterable[str]) -> None:
     """Delete the mentions of entities that only these documents describe, before their removal."""
     ids = set(document_ids)
@@ -422,7 +380,9 @@ def forget_described(connection: Connection, document_ids: Iterable[str]) -> Non
     for collection, keys in leaving.items():
         query = by_name.where(documents.c.collection == collection)
         stays = {row.entity_id for row in rows_in(connection, query, keys) if row.id not in ids}
-        forget_entities(connection, collection, [name for name in keys if name not in stays])
+        inside = mentions.c.document_id.in_(_documents_of(collection))
+        for batch in chunks(name for name in keys if name not in stays):
+            connection.execute(delete(mentions).where(mentions.c.entity_id.in_(batch), inside))
 
 
 def _documents_of(collection: str) -> Select[Any]:

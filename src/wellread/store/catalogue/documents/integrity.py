@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import zlib
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -29,12 +32,15 @@ from sqlalchemy import (
     update,
 )
 
+from wellread.codec import marks_from_blob
+from wellread.identity import version_of
 from wellread.store.catalogue.documents.collection_records import origins, record_sources, touch_all
-from wellread.store.catalogue.documents.lookup import StoredDocument, stored_documents
 from wellread.store.schema.database import CataloguePart, chunks
 from wellread.store.schema.stored_values import SourceRecord, VersionKey
 from wellread.store.schema.tables import (
+    PIECE,
     documents,
+    marks,
     mention_scans,
     mentions,
     metadata,
@@ -51,13 +57,21 @@ READ_AGAIN = "read again"  # a digest that no content has, so that the source is
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BrokenReference:
-    """The number of rows whose ``column`` refers to a missing row of ``parent``."""
+class StoredDocument:
+    """One document as stored; ``passages`` are rows in reading order, marks end at ``reach``.
 
-    table: str
-    column: str
-    parent: str
-    rows: int
+    The version ``computed`` from text and marks is empty when they are ``broken``, for that reason.
+    """
+
+    document_id: str
+    collection: str
+    uri: str
+    version: str
+    computed: str
+    broken: str
+    text: str
+    reach: int
+    passages: Sequence[Any]
 
 
 class Integrity(CataloguePart):
@@ -73,13 +87,14 @@ class Integrity(CataloguePart):
     def bodies(self) -> Iterator[StoredDocument]:
         """All documents as stored, ordered by id, loaded a few at a time."""
         after = ""
-        while True:
-            with self._database.read() as connection:
-                batch = stored_documents(connection, after, DOCUMENTS_AT_ONCE)
-            if not batch:
-                return
-            yield from batch
-            after = batch[-1].document_id
+        in_order = select(documents).order_by(documents.c.id).limit(DOCUMENTS_AT_ONCE)
+        while rows := self._rows(in_order.where(documents.c.id > after)):
+            after = rows[-1].id
+            ids = [row.id for row in rows]
+            pieces = self._by_document(select(texts).order_by(texts.c.piece), ids)
+            blobs = self._by_document(select(marks), ids)
+            parts = self._by_document(select(passages).order_by(passages.c.ordinal), ids)
+            yield from (_stored(row, pieces[row.id], blobs[row.id], parts[row.id]) for row in rows)
 
     def texts(self) -> Iterator[tuple[str, str]]:
         """The id and full text of every stored text, including texts without a document."""
@@ -114,17 +129,15 @@ class Integrity(CataloguePart):
     def count_textless(self) -> int:
         """The number of documents whose text is missing."""
         has_text = exists().where(texts.c.document_id == documents.c.id, texts.c.piece == 0)
-        return self._count(select(func.count()).select_from(documents).where(~has_text))
+        return int(self._values(select(func.count()).select_from(documents).where(~has_text))[0])
 
     # --- references ---
 
-    def broken_references(self) -> list[BrokenReference]:
-        """The references to missing rows, by table and column."""
+    def broken_references(self) -> list[tuple[str, str]]:
+        """Each column that refers to missing rows, with their number and table in words."""
         (counts,) = self._rows(_dangling_counts())
         return [
-            BrokenReference(
-                table=column.table.name, column=column.name, parent=parent.name, rows=rows
-            )
+            (f"{column.table.name}.{column.name}", f"{rows} rows, to {parent.name}")
             for (column, parent, _), rows in zip(_references(), counts, strict=True)
             if rows
         ]
@@ -149,13 +162,10 @@ class Integrity(CataloguePart):
 
     def record_missing_sources(self) -> None:
         """Create the missing records of documents' sources; the next run reads those again."""
-        pair = (documents.c.collection, documents.c.source_uri)
+        pair = select(documents.c.collection, documents.c.source_uri.label("uri"))
         with self._database.write() as connection:
-            missing = connection.execute(select(*pair).where(~_has_source()).distinct())
-            bare = [
-                SourceRecord(collection=collection, uri=uri, status="updated")
-                for collection, uri in missing
-            ]
+            missing = connection.execute(pair.where(~_has_source()).distinct()).all()
+            bare = [SourceRecord(**row._mapping, status="updated") for row in missing]
             record_sources(connection, bare)
 
     def emptied_sources(self) -> list[tuple[str, str]]:
@@ -249,8 +259,41 @@ class Integrity(CataloguePart):
         ids = self._values(select(table.c.document_id).select_from(joined).where(bad))
         return sorted({*ids, *self._values(_outdated(versioned))})
 
-    def _count(self, statement: Select[Any]) -> int:
-        return int(self._values(statement)[0] or 0)
+    def _by_document(
+        self, statement: Select[Any], ids: Sequence[str]
+    ) -> defaultdict[str, list[Any]]:
+        rows: defaultdict[str, list[Any]] = defaultdict(list)
+        for row in self._rows(statement.where(statement.selected_columns["document_id"].in_(ids))):
+            rows[row.document_id].append(row)
+        return rows
+
+
+def _stored(row: Any, pieces: list[Any], blobs: list[Any], parts: list[Any]) -> StoredDocument:
+    text = "".join(piece.text for piece in pieces)
+    computed, reach, broken = "", 0, ""
+    if [piece.piece for piece in pieces] != list(range(max(1, math.ceil(row.characters / PIECE)))):
+        broken = "a piece of its text is missing"
+    elif len(text) != row.characters:
+        broken = f"its text has {len(text):,} characters instead of {row.characters:,}"
+    elif not blobs:
+        broken = "its marks are missing"
+    try:
+        stored_marks = marks_from_blob(blobs[0].blob) if blobs else ()
+        reach = max((mark.end for mark in stored_marks), default=0)
+        computed = version_of(text, stored_marks)
+    except (zlib.error, ValueError, TypeError, LookupError):
+        broken = broken or "its marks cannot be read"
+    return StoredDocument(
+        document_id=row.id,
+        collection=row.collection,
+        uri=row.uri,
+        version=row.version,
+        computed="" if broken else computed,
+        broken=broken,
+        text=text,
+        reach=reach,
+        passages=parts,
+    )
 
 
 def _delete(table: Table, ids: Sequence[str]) -> Delete:

@@ -1,12 +1,10 @@
-"""Reads documents, passages and marks by id, and raw stored documents for integrity checks."""
+"""Reads documents, passages, texts and marks by id."""
 
 from __future__ import annotations
 
-import math
-import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from datetime import datetime
 from itertools import groupby
 from operator import itemgetter
@@ -17,7 +15,6 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from wellread.codec import from_plain, marks_from_blob, marks_over
 from wellread.errors import StoreError
-from wellread.identity import version_of
 from wellread.store.schema.database import rows_in
 from wellread.store.schema.tables import (
     PIECE,
@@ -90,21 +87,23 @@ _PIECES = (
 
 def live_versions(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
     """Document id to live version; unknown documents are left out."""
-    statement = select(documents.c.id, documents.c.version).where(documents.c.id.in_(VALUES))
-    return {row.id: row.version for row in rows_in(connection, statement, ids)}
+    return {row.id: row.version for row in _columns(connection, ids, "version")}
 
 
 def changed_at(connection: Connection, ids: Iterable[str]) -> dict[str, datetime]:
     """Document id to the time its live version was written; unknown documents are left out."""
-    statement = select(documents.c.id, documents.c.updated_at).where(documents.c.id.in_(VALUES))
-    return {row.id: row.updated_at for row in rows_in(connection, statement, ids)}
+    return {row.id: row.updated_at for row in _columns(connection, ids, "updated_at")}
 
 
 def live_hashes(connection: Connection, ids: Iterable[str]) -> dict[str, tuple[str, str]]:
     """Document id to its live version and facts hash; unknown documents are left out."""
-    columns = (documents.c.id, documents.c.version, documents.c.facts)
-    statement = select(*columns).where(documents.c.id.in_(VALUES))
-    return {row.id: (row.version, row.facts) for row in rows_in(connection, statement, ids)}
+    rows = _columns(connection, ids, "version", "facts")
+    return {row.id: (row.version, row.facts) for row in rows}
+
+
+def _columns(connection: Connection, ids: Iterable[str], *names: str) -> Iterator[Any]:
+    columns = (documents.c[name] for name in ("id", *names))
+    return rows_in(connection, select(*columns).where(documents.c.id.in_(VALUES)), ids)
 
 
 def facts(connection: Connection, ids: Iterable[str]) -> dict[str, DocumentFacts]:
@@ -136,17 +135,19 @@ def document(connection: Connection, document_id: str) -> Document | None:
     row = connection.execute(statement).first()
     if row is None:
         return None
-    lists = {
-        "authors": tuple(row.authors),
-        "taxonomy": {name: tuple(values) for name, values in row.taxonomy.items()},
-    }
-    return Document(
-        **{name: row._mapping[name] for name in COPIED} | lists,
+    return document_of(
+        row,
         text=whole_texts(connection, [document_id]).get(document_id, ""),
         marks=marks_from_blob(row.blob),
-        entity=_entity(connection, document_id),
+        entity=described_entities(connection, [document_id]).get(document_id),
         past_question=_past_question(connection, document_id),
     )
+
+
+def document_of(row: Any, **parts: Any) -> Document:
+    """The document in a row of its table, with parts of it from other tables."""
+    lists = {"authors": tuple(row.authors), "taxonomy": taxonomy_of(row)}
+    return Document(**{name: row._mapping[name] for name in COPIED} | lists | parts)
 
 
 def whole_texts(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
@@ -191,10 +192,11 @@ def passages_of(connection: Connection, ids: Iterable[str]) -> list[Passage]:
     return list(_passages(rows_in(connection, statement, ids)))
 
 
-def openings_of(connection: Connection, ids: Iterable[str]) -> list[Passage]:
-    """The first passage of each of the documents, with its text."""
+def openings_of(connection: Connection, ids: Iterable[str]) -> dict[str, Passage]:
+    """Document id to its first passage; documents without passages are left out."""
     begins = _WHOLE_PASSAGE.where(passages.c.document_id.in_(VALUES), passages.c.ordinal == 0)
-    return list(_passages(rows_in(connection, begins, ids)))
+    rows = rows_in(connection, begins, ids)
+    return {passage.document_id: passage for passage in _passages(rows)}
 
 
 def neighbours(connection: Connection, passage_id: str, before: int, after: int) -> list[Passage]:
@@ -211,16 +213,9 @@ def neighbours(connection: Connection, passage_id: str, before: int, after: int)
 
 def passage_row(passage: Passage, ordinal: int) -> dict[str, Any]:
     """The row of a live passage, or of a passage staged for the next index."""
-    return {
-        "id": passage.id,
-        "document_id": passage.document_id,
-        "version": passage.version,
-        "ordinal": ordinal,
-        "start": passage.span.start,
-        "end": passage.span.end,
-        "context": passage.context,
-        "speakers": passage.speakers,
-    }
+    copied = ("id", "document_id", "version", "context", "speakers")
+    span = {"ordinal": ordinal, "start": passage.span.start, "end": passage.span.end}
+    return {name: getattr(passage, name) for name in copied} | span
 
 
 def property_of(connection: Connection, key: str) -> Any:
@@ -240,13 +235,22 @@ def put_properties(connection: Connection, values: Mapping[str, Any]) -> None:
 
 def all_marks(connection: Connection, ids: Iterable[str]) -> dict[str, tuple[Mark, ...]]:
     """Document id to its marks."""
-    return {doc_id: marks_from_blob(blob) for doc_id, blob in _blobs(connection, ids)}
+    statement = select(marks).where(marks.c.document_id.in_(VALUES))
+    rows = rows_in(connection, statement, ids)
+    return {row.document_id: marks_from_blob(row.blob) for row in rows}
 
 
 def span_marks(connection: Connection, spans: Sequence[tuple[str, Span]]) -> list[tuple[Mark, ...]]:
     """The marks that overlap each span; empty for an unknown document."""
-    blobs = dict(_blobs(connection, (doc_id for doc_id, _ in spans)))
-    return [marks_over(blobs[doc_id], span) if doc_id in blobs else () for doc_id, span in spans]
+    statement = select(marks).where(marks.c.document_id.in_(VALUES))
+    rows = rows_in(connection, statement, (document_id for document_id, _ in spans))
+    blobs = {row.document_id: row.blob for row in rows}
+    return [marks_over(blobs[name], span) if name in blobs else () for name, span in spans]
+
+
+def taxonomy_of(row: Any) -> dict[str, tuple[str, ...]]:
+    """The taxonomy in a row with that column."""
+    return {name: tuple(values) for name, values in row.taxonomy.items()}
 
 
 def facts_of(row: Any) -> DocumentFacts:
@@ -274,123 +278,26 @@ def _passages(rows: Iterable[Any]) -> Iterator[Passage]:
         )
 
 
-def _blobs(connection: Connection, ids: Iterable[str]) -> Iterator[tuple[str, bytes]]:
-    statement = select(marks.c.document_id, marks.c.blob).where(marks.c.document_id.in_(VALUES))
-    for row in rows_in(connection, statement, ids):
-        yield row.document_id, row.blob
-
-
-def _entity(connection: Connection, document_id: str) -> EntityFacts | None:
-    row = connection.execute(select(entities).where(entities.c.document_id == document_id)).first()
-    if row is None:
-        return None
-    edges = connection.execute(
-        select(relations.c.type, relations.c.target)
-        .where(relations.c.document_id == document_id)
-        .order_by(relations.c.ordinal)
-    )
-    return EntityFacts(
-        entity_id=row.entity_id,
-        entity_type=row.entity_type,
-        aliases=tuple(row.aliases),
-        relations=tuple(Relation(type=edge.type, target=edge.target) for edge in edges),
-    )
+def described_entities(connection: Connection, ids: Iterable[str]) -> dict[str, EntityFacts]:
+    """Document id to the entity that the document describes, with its relations."""
+    names = list(ids)
+    edges = select(relations).where(relations.c.document_id.in_(VALUES))
+    by_document: defaultdict[str, list[Relation]] = defaultdict(list)
+    for row in rows_in(connection, edges.order_by(relations.c.ordinal), names):
+        by_document[row.document_id].append(Relation(type=row.type, target=row.target))
+    described = select(entities).where(entities.c.document_id.in_(VALUES))
+    return {
+        row.document_id: EntityFacts(
+            entity_id=row.entity_id,
+            entity_type=row.entity_type,
+            aliases=tuple(row.aliases),
+            relations=tuple(by_document[row.document_id]),
+        )
+        for row in rows_in(connection, described, names)
+    }
 
 
 def _past_question(connection: Connection, document_id: str) -> PastQuestion | None:
     statement = select(past_questions.c.body).where(past_questions.c.document_id == document_id)
     row = connection.execute(statement).first()
     return from_plain(PastQuestion, row.body) if row else None
-
-
-@dataclass(frozen=True, slots=True)
-class StoredPassage:
-    """The stored columns of a passage."""
-
-    id: str
-    version: str
-    ordinal: int
-    start: int
-    end: int
-    context: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredDocument:
-    """One document as stored, for integrity checks.
-
-    Attributes:
-        version: the stored version; ``computed`` is calculated from text and marks, and empty
-            when they cannot be read (``broken`` gives the reason).
-        reach: the largest end of a mark, in characters.
-        passages: in reading order.
-    """
-
-    document_id: str
-    collection: str
-    uri: str
-    version: str
-    computed: str
-    broken: str
-    text: str
-    reach: int
-    passages: Sequence[StoredPassage]
-
-
-def stored_documents(connection: Connection, after: str, limit: int) -> list[StoredDocument]:
-    """The next ``limit`` documents after the id ``after``, in order of ids."""
-    names = ("id", "collection", "uri", "version", "characters")
-    chosen = select(*(documents.c[name] for name in names)).where(documents.c.id > after)
-    rows = connection.execute(chosen.order_by(documents.c.id).limit(limit)).all()
-    ids = [row.id for row in rows]
-    columns = (passages.c[field.name] for field in fields(StoredPassage))
-    pieces = _grouped(connection, select(texts), ids)
-    blobs = _grouped(connection, select(marks), ids)
-    parts = _grouped(
-        connection, select(passages.c.document_id, *columns).order_by(passages.c.ordinal), ids
-    )
-    return [_stored(row, pieces[row.id], blobs[row.id], parts[row.id]) for row in rows]
-
-
-def _grouped(connection: Connection, statement: Any, ids: Sequence[str]) -> dict[str, list[Any]]:
-    groups: defaultdict[str, list[Any]] = defaultdict(list)
-    column = statement.selected_columns["document_id"]
-    filtered = statement.where(column.in_(bindparam("values", expanding=True)))
-    for row in connection.execute(filtered, {"values": ids}):
-        groups[row.document_id].append(row)
-    return groups
-
-
-def _stored(row: Any, pieces: list[Any], blobs: list[Any], parts: list[Any]) -> StoredDocument:
-    text, broken = _join_pieces(pieces, row.characters)
-    computed, reach = "", 0
-    try:
-        stored_marks = marks_from_blob(blobs[0].blob) if blobs else ()
-        reach = max((mark.end for mark in stored_marks), default=0)
-        computed = version_of(text, stored_marks)
-    except (zlib.error, ValueError, TypeError, LookupError):
-        broken = broken or "its marks cannot be read"
-    if not blobs:
-        broken = broken or "its marks are missing"
-    return StoredDocument(
-        document_id=row.id,
-        collection=row.collection,
-        uri=row.uri,
-        version=row.version,
-        computed="" if broken else computed,
-        broken=broken,
-        text=text,
-        reach=reach,
-        passages=[StoredPassage(*part[1:]) for part in parts],
-    )
-
-
-def _join_pieces(pieces: list[Any], characters: int) -> tuple[str, str]:
-    """The text joined from its pieces, and a description of the damage if there is any."""
-    pieces.sort(key=lambda piece: piece.piece)
-    text = "".join(piece.text for piece in pieces)
-    if [piece.piece for piece in pieces] != list(range(max(1, math.ceil(characters / PIECE)))):
-        return text, "a piece of its text is missing"
-    if len(text) != characters:
-        return text, f"its text has {len(text):,} characters instead of {characters:,}"
-    return text, ""

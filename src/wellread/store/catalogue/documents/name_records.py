@@ -29,12 +29,12 @@ from sqlalchemy import (
     insert,
     select,
     text,
-    union_all,
 )
 from sqlalchemy.sql.elements import TextClause
 
+from wellread.store.catalogue.documents.lookup import described_entities, document_of
 from wellread.store.schema.database import AT_ONCE, CataloguePart, chunks
-from wellread.store.schema.tables import document_names, documents, entities, passages, relations
+from wellread.store.schema.tables import document_names, documents, passages
 from wellread.text.english import STOP_WORDS
 from wellread.text.names import (
     address_key,
@@ -47,7 +47,7 @@ from wellread.text.names import (
 from wellread.text.names import key_of as strict_key
 from wellread.text.tokens import key_of, normalise, tokens_of
 from wellread.text.words import stem
-from wellread.types import Document, EntityFacts, Relation
+from wellread.types import Document
 
 # The sorts of keys. From a title: all of it, the part before its colon, its initials, and its words
 # without stop words (the value of a WORD: the number of such words in the title).
@@ -353,18 +353,13 @@ class NameRecords(CataloguePart):
             return []
         scope = (_NAMES.sort.in_(sorts), _NAMES.collection.in_(collections))
         with self._database.read() as connection:
-            totals = dict.fromkeys(required, 0)
-            for batch in chunks(required):
-                queries = (
-                    select(_NAMES.key).where(_NAMES.key == word, *scope).limit(MAX_WORD_MATCHES)
-                    for word in batch
-                )
-                union = union_all(*(select(query.subquery().c.key) for query in queries)).subquery()
-                counts = select(union.c.key, func.count()).group_by(union.c.key)
-                totals |= {row[0]: row[1] for row in connection.execute(counts)}
+            totals: dict[str, int] = {}
+            for word in required:
+                matches = select(_NAMES.key).where(_NAMES.key == word, *scope)
+                limited = matches.limit(MAX_WORD_MATCHES).subquery()
+                count = select(func.count()).select_from(limited)
+                totals[word] = connection.execute(count).scalar_one()
             rarest = min(required, key=totals.__getitem__)
-            if not totals[rarest]:
-                return []
             first = (
                 select(_NAMES.document_id, _NAMES.value)
                 .where(_NAMES.key == rarest, *scope)
@@ -481,42 +476,21 @@ def write_names(connection: Connection, wanted: Container[str] | None = None) ->
             connection.execute(insert(document_names), rows)
 
 
-_OF_DOCUMENTS = ("collection", "uri", "kind", "title", "url", "source_type", "language")
-
-
 def _document_batches(connection: Connection) -> Iterator[list[tuple[str, Document, list[str]]]]:
     """All documents with their ids and speakers but without texts, in batches."""
-    columns = (documents.c[name] for name in ("id", *_OF_DOCUMENTS, "authors", "taxonomy"))
-    statement = select(*columns).order_by(documents.c.id).limit(AT_ONCE)
+    statement = select(documents).order_by(documents.c.id).limit(AT_ONCE)
+    spoken = cast(passages.c.speakers, Text) != "[]"
+    heard = select(passages.c.document_id, passages.c.speakers).where(spoken)
     after = ""
     while batch := connection.execute(statement.where(documents.c.id > after)).all():
         after = batch[-1].id
         ids = [row.id for row in batch]
-        spoken = cast(passages.c.speakers, Text)
-        heard = select(passages.c.document_id, passages.c.speakers).where(spoken != "[]")
         speakers = _group_rows(connection, heard, passages.c.document_id.in_(ids))
-        edges = select(relations.c.document_id, relations.c.type, relations.c.target)
-        related = _group_rows(connection, edges, relations.c.document_id.in_(ids))
-        entity = select(entities).where(entities.c.document_id.in_(ids))
-        facts = {
-            row.document_id: EntityFacts(
-                entity_id=row.entity_id,
-                entity_type=row.entity_type,
-                aliases=tuple(row.aliases),
-                relations=tuple(Relation(type=a, target=b) for a, b in related[row.document_id]),
-            )
-            for row in connection.execute(entity)
-        }
+        entity = described_entities(connection, ids)
         yield [
             (
                 row.id,
-                Document(
-                    **{name: row._mapping[name] for name in _OF_DOCUMENTS},
-                    text="",
-                    authors=tuple(row.authors),
-                    taxonomy={name: tuple(values) for name, values in dict(row.taxonomy).items()},
-                    entity=facts.get(row.id),
-                ),
+                document_of(row, text="", entity=entity.get(row.id)),
                 list(dict.fromkeys(name for (names,) in speakers[row.id] for name in names)),
             )
             for row in batch

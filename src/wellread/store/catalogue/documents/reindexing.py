@@ -362,9 +362,20 @@ def add_pending_vectors(connection: Connection, debts: Sequence[PendingVectors])
 DELETED = "deleted_since_rewrite"
 
 
-def plan_writes(connection: Connection, keys: Sequence[VersionKey], run: str = "") -> None:
-    """Record that index rows of these versions are about to be written."""
-    _plan(connection, keys, "write", run)
+def plan_writes(
+    connection: Connection,
+    keys: Sequence[VersionKey],
+    run: str = "",
+    action: WriteAction = "write",
+) -> None:
+    """Record that index rows of these versions are about to be written, or must be removed."""
+    settle(connection, keys)
+    rows = [
+        {"document_id": document_id, "version": version, "action": action, "run": run}
+        for document_id, version in dict.fromkeys(keys)
+    ]
+    if rows:
+        connection.execute(insert(index_writes), rows)
 
 
 def check_planned(connection: Connection, keys: Iterable[VersionKey]) -> None:
@@ -384,11 +395,6 @@ def check_planned(connection: Connection, keys: Iterable[VersionKey]) -> None:
         )
 
 
-def plan_removals(connection: Connection, keys: Sequence[VersionKey]) -> None:
-    """Record that the index rows of these versions must be removed."""
-    _plan(connection, keys, "remove", "")
-
-
 def settle(connection: Connection, keys: Sequence[VersionKey]) -> None:
     """Record that the index rows of these versions are complete."""
     _drop(connection, index_writes, keys)
@@ -404,18 +410,6 @@ def pending_writes(connection: Connection) -> list[PendingWrite]:
     """The versions whose index rows may be surplus or incomplete, ordered by document."""
     order = (index_writes.c.document_id, index_writes.c.version)
     return rows_to_values(PendingWrite, connection.execute(select(index_writes).order_by(*order)))
-
-
-def _plan(
-    connection: Connection, keys: Sequence[VersionKey], action: WriteAction, run: str
-) -> None:
-    settle(connection, keys)
-    rows = [
-        {"document_id": document_id, "version": version, "action": action, "run": run}
-        for document_id, version in dict.fromkeys(keys)
-    ]
-    if rows:
-        connection.execute(insert(index_writes), rows)
 
 
 def _drop(connection: Connection, table: Table, keys: Sequence[VersionKey]) -> None:

@@ -84,12 +84,8 @@ class SummarySentence:
 class StoryText:
     """The title, summary and figures of a story, generated from its items.
 
-    Attributes:
-        terms: the most distinctive words as written, highest weight first.
-        centre: the cluster centre of the items, packed by ``ingest/joining/story_clusters.py``.
-        scheme: the version of the rules by which the centre was calculated.
-        sources: independent sources (web hosts, or documents without one), copies not counted.
-        novelty: 0-1, the share of the newest item that earlier items do not contain.
+    ``centre`` is their cluster centre, calculated by the rules ``scheme``; ``sources`` counts web
+    hosts (or documents) without copies; ``novelty`` (0-1) is what only the newest item contains.
     """
 
     title: str
@@ -102,28 +98,15 @@ class StoryText:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Story:
-    """A story without its items.
-
-    Attributes:
-        dirty: an item changed or was removed; the next run generates the text again. Until then
-            title, summary and terms may be empty.
-        centre, scheme: as in ``StoryText``; empty until the text is generated.
-    """
+class Story(StoryText):
+    """A story without its items; ``dirty``: the next run generates its text again."""
 
     id: str
     collection: str
-    title: str
-    summary: tuple[SummarySentence, ...]
-    terms: tuple[str, ...]
     first_at: datetime | None
     last_at: datetime | None
     items: int
-    sources: int
-    novelty: float
     dirty: bool
-    centre: bytes
-    scheme: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -252,76 +235,6 @@ def has_items(since: datetime | None = None, until: datetime | None = None) -> E
     return exists().where(*conditions)
 
 
-class StoryReads(CataloguePart):
-    """Reads stories for pages and questions."""
-
-    items = reading(_display_items)
-
-    def latest(
-        self,
-        collections: Sequence[str] = (),
-        since: datetime | None = None,
-        until: datetime | None = None,
-        limit: int | None = None,
-        offset: int = 0,
-    ) -> list[Story]:
-        """Stories with items in the window, of some collections or of all, latest first."""
-        order = (stories.c.last_at.desc().nulls_last(), stories.c["items"].desc(), stories.c.id)
-        statement = _within(_inside(collections), since, until).order_by(*order)
-        return list(map(_story_of, self._rows(statement.limit(limit).offset(offset))))
-
-    def count_latest(
-        self,
-        collections: Sequence[str] = (),
-        since: datetime | None = None,
-        until: datetime | None = None,
-    ) -> int:
-        """The number of stories that ``latest`` returns without a limit."""
-        in_window = _within(_inside(collections), since, until).subquery()
-        return int(self._rows(select(func.count()).select_from(in_window))[0][0])
-
-    def named(self, prefix: str, collections: Sequence[str] = ()) -> list[Story]:
-        """At most two stories whose id starts with ``prefix``."""
-        query = _inside(collections).where(stories.c.id.startswith(prefix.lower(), autoescape=True))
-        return list(map(_story_of, self._rows(query.order_by(stories.c.id).limit(2))))
-
-    def with_text(self, story_ids: Sequence[str]) -> list[Story]:
-        """The stories among ``story_ids`` that have a text, in no particular order."""
-        statement = _STORIES.where(stories.c.id.in_(lookup.VALUES))
-        return list(map(_story_of, self._rows_in(statement, story_ids)))
-
-    def places(self, document_ids: Iterable[str]) -> dict[str, list[ItemPlace]]:
-        """Document id to its items that belong to stories, in reading order."""
-        columns = ("document_id", "start", "end", "version", "story_id", "repeats")
-        placed = (story_items.c.document_id.in_(lookup.VALUES), story_items.c.story_id.is_not(None))
-        statement = select(*(story_items.c[name] for name in columns)).where(*placed)
-        in_order = statement.order_by(story_items.c.document_id, story_items.c.start)
-        places: dict[str, list[ItemPlace]] = {}
-        for row in self._rows_in(in_order, document_ids):
-            places.setdefault(row.document_id, []).append(item_of(row, ItemPlace))
-        return places
-
-    def dates(self, story_ids: Sequence[str]) -> dict[str, list[datetime]]:
-        """Story id to the dates of its dated items, ascending."""
-        when = story_items.c.published_at
-        dated = (story_items.c.story_id.in_(lookup.VALUES), when.is_not(None))
-        statement = select(story_items.c.story_id, when).where(*dated).order_by(when)
-        moments: dict[str, list[datetime]] = {key: [] for key in story_ids}
-        for story_id, moment in self._rows_in(statement, story_ids):
-            moments[story_id].append(moment)
-        return moments
-
-    def count(self, collection: str) -> tuple[int, int]:
-        """The number of stories in the collection, and of the items in them."""
-        statement = (
-            select(func.count(stories.c.id.distinct()), func.count())
-            .join_from(stories, story_items, story_items.c.story_id == stories.c.id)
-            .where(stories.c.collection == collection)
-        )
-        story_count, item_count = self._rows(statement)[0]
-        return story_count, item_count
-
-
 def _within(statement: Select[Any], since: datetime | None, until: datetime | None) -> Select[Any]:
     """``statement`` limited to stories with items in the window."""
     if since:
@@ -393,8 +306,76 @@ def _create_stories(connection: Connection, collection: str, ids: set[str]) -> N
             connection.execute(insert(stories), new_rows)
 
 
-class Stories(StoryReads):
-    """Reads and writes stories during ingest."""
+class Stories(CataloguePart):
+    """Reads stories for pages and questions; ingest writes them."""
+
+    items = reading(_display_items)
+
+    def latest(
+        self,
+        collections: Sequence[str] = (),
+        since: datetime | None = None,
+        until: datetime | None = None,
+        limit: int | None = None,
+        offset: int = 0,
+    ) -> list[Story]:
+        """Stories with items in the window, of some collections or of all, latest first."""
+        order = (stories.c.last_at.desc().nulls_last(), stories.c["items"].desc(), stories.c.id)
+        statement = _within(_inside(collections), since, until).order_by(*order)
+        return list(map(_story_of, self._rows(statement.limit(limit).offset(offset))))
+
+    def count_latest(
+        self,
+        collections: Sequence[str] = (),
+        since: datetime | None = None,
+        until: datetime | None = None,
+    ) -> int:
+        """The number of stories that ``latest`` returns without a limit."""
+        in_window = _within(_inside(collections), since, until).subquery()
+        return int(self._rows(select(func.count()).select_from(in_window))[0][0])
+
+    def named(self, prefix: str, collections: Sequence[str] = ()) -> list[Story]:
+        """At most two stories whose id starts with ``prefix``."""
+        query = _inside(collections).where(stories.c.id.startswith(prefix.lower(), autoescape=True))
+        return list(map(_story_of, self._rows(query.order_by(stories.c.id).limit(2))))
+
+    def with_text(self, story_ids: Sequence[str]) -> list[Story]:
+        """The stories among ``story_ids`` that have a text, in no particular order."""
+        statement = _STORIES.where(stories.c.id.in_(lookup.VALUES))
+        return list(map(_story_of, self._rows_in(statement, story_ids)))
+
+    def places(self, document_ids: Iterable[str]) -> dict[str, list[ItemPlace]]:
+        """Document id to its items that belong to stories, in reading order."""
+        columns = ("document_id", "start", "end", "version", "story_id", "repeats")
+        placed = (story_items.c.document_id.in_(lookup.VALUES), story_items.c.story_id.is_not(None))
+        statement = select(*(story_items.c[name] for name in columns)).where(*placed)
+        in_order = statement.order_by(story_items.c.document_id, story_items.c.start)
+        places: dict[str, list[ItemPlace]] = {}
+        for row in self._rows_in(in_order, document_ids):
+            places.setdefault(row.document_id, []).append(item_of(row, ItemPlace))
+        return places
+
+    def dates(self, story_ids: Sequence[str]) -> dict[str, list[datetime]]:
+        """Story id to the dates of its dated items, ascending."""
+        when = story_items.c.published_at
+        dated = (story_items.c.story_id.in_(lookup.VALUES), when.is_not(None))
+        statement = select(story_items.c.story_id, when).where(*dated).order_by(when)
+        moments: dict[str, list[datetime]] = {key: [] for key in story_ids}
+        for story_id, moment in self._rows_in(statement, story_ids):
+            moments[story_id].append(moment)
+        return moments
+
+    def count(self, collection: str) -> tuple[int, int]:
+        """The number of stories in the collection, and of the items in them."""
+        statement = (
+            select(func.count(stories.c.id.distinct()), func.count())
+            .join_from(stories, story_items, story_items.c.story_id == stories.c.id)
+            .where(stories.c.collection == collection)
+        )
+        story_count, item_count = self._rows(statement)[0]
+        return story_count, item_count
+
+    # --- written by ingest ---
 
     def begin(self, collection: str, rules: str) -> bool:
         """Set the rules for the collection's stories; return whether older stories were deleted."""
@@ -484,11 +465,9 @@ class Stories(StoryReads):
             )
 
     def set_texts(self, texts: Sequence[tuple[str, Sequence[ItemRecord], StoryText]]) -> int:
-        """Store the texts of stories in one transaction; return the number stored.
+        """Store texts of stories (id, items, text made from them); return the number stored.
 
-        Args:
-            texts: story id, the items from which the text was generated, and the text. A story
-                whose items have changed since is skipped, and still needs a text.
+        A story whose items have changed since is skipped, and still needs a text.
         """
         stored = 0
         with self._database.write() as connection:

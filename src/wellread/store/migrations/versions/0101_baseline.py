@@ -13,8 +13,3 @@ down_revision = None
 def upgrade() -> None:
     """Create all tables."""
     metadata.create_all(op.get_bind())
-
-
-def downgrade() -> None:
-    """Drop all tables."""
-    metadata.drop_all(op.get_bind())
