@@ -214,11 +214,11 @@ async def test_a_failure_is_a_status_or_the_last_event(
     status: int,
     name: str,
 ) -> None:
-    monkeypatch.setattr(ask_module, "answer", failing(error, late=False))
+    monkeypatch.setattr(ask_module, "answer_in_mode", failing(error, late=False))
     response = await ask(client, question="x", stream=True)
     assert response.status_code == status
     assert response.json()["error"] == name
-    monkeypatch.setattr(ask_module, "answer", failing(error, late=True))
+    monkeypatch.setattr(ask_module, "answer_in_mode", failing(error, late=True))
     response = await ask(client, question="x")
     assert response.status_code == status
     assert response.json()["error"] == name

@@ -151,7 +151,7 @@ async def test_the_work_of_a_client_that_left_is_stopped(
             ended.set()
 
     for module in (ask_api, chat_completions):
-        monkeypatch.setattr(module, "answer", endless)
+        monkeypatch.setattr(module, "answer_in_mode", endless)
     caller = Caller(kb, path, body)
     task = caller.start()
     with anyio.fail_after(20):

@@ -158,13 +158,13 @@ async def test_a_failure_is_a_status_or_the_end_of_the_stream(
     kind: str,
     retry: str | None,
 ) -> None:
-    monkeypatch.setattr(chat_completions, "answer", failing(error, late=False))
+    monkeypatch.setattr(chat_completions, "answer_in_mode", failing(error, late=False))
     for stream in (False, True):
         reply = await complete(client, COST, stream=stream)
         assert reply.status_code == status
         assert shaped(reply)["type"] == kind
         assert reply.headers.get("x-should-retry") == retry
-    monkeypatch.setattr(chat_completions, "answer", failing(error, late=True))
+    monkeypatch.setattr(chat_completions, "answer_in_mode", failing(error, late=True))
     reply = await complete(client, COST, stream=True)
     assert reply.status_code == 200
     lines = [line for line in reply.text.split("\n") if line.startswith("data: ")]

@@ -53,7 +53,6 @@ def ids(path: str, *kinds: str) -> list[str]:
     return [path.format(kind) for kind in kinds]
 
 
-RESEARCH = {"question": "Compare the ferry and quixomel", "limits": {"rounds": 1, "searches": 2}}
 FEEDBACK = {"score": 50, "comment": "fine"}
 BETTER = {"score": 50, "citations": [{"documentId": "{f_document}", "start": 0, "end": 20}]}
 
@@ -70,25 +69,13 @@ EXAMPLES: dict[str, list[Example]] = {
         {"question": "And on Mondays?", "sessionId": "{f_session}"},
         {"question": ASKED, "topicId": "obsidianvault"},
         {"question": ASKED, "stream": True},
+        {"question": WIDE, "mode": "deep"},
         {"question": ASKED, "owner": "rivalowner"},
     ),
     "POST /api/query": post(
         "/api/query", {"question": ASKED}, {"question": WIDE, "session_id": "{f_session}"}
     ),
     "POST /api/query/deep": post("/api/query/deep", {"question": WIDE}),
-    "POST /api/research": post(
-        "/api/research",
-        {**RESEARCH, "topicId": "obsidianvault"},
-        {**RESEARCH, "planOnly": True},
-    ),
-    "GET /api/research": get("/api/research"),
-    "GET /api/research/{run_id}": get("/api/research/{f_run}") + get("/api/research/{o_run}"),
-    "POST /api/research/{run_id}/start": post(
-        "/api/research/{f_run}/start", None, {"facets": None}
-    ),
-    "GET /api/research/{run_id}/events": get("/api/research/{f_run}/events"),
-    "POST /api/research/{run_id}/cancel": post("/api/research/{f_run}/cancel"),
-    "DELETE /api/research/{run_id}": get("/api/research/{f_run}"),
     "GET /api/answers": get("/api/answers", {"limit": 1000}),
     "GET /api/answers/{answer_id}": get("/api/answers/{f_answer}")
     + get("/api/answers/{f_local_answer}")

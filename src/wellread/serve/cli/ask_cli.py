@@ -13,9 +13,10 @@ import anyio
 import typer
 from rich.text import Text
 
-from wellread.ask.answer import Explain, answer, final
+from wellread.ask.answer import Explain, final
 from wellread.ask.plan import find, reading
 from wellread.ask.retrieve.ranking import Found, pack
+from wellread.asking import answer_in_mode
 from wellread.errors import RequestError
 from wellread.kb import KnowledgeBase
 from wellread.serve.cli.answer_printing import (
@@ -40,7 +41,6 @@ from wellread.types import Filters, Mode
 from wellread.values.answer_text import as_rendered
 from wellread.values.answers import Answer, Event, Question, StepEvent, TokenEvent
 from wellread.values.question import Analysis
-from wellread.values.reports import ProgressEvent, ReportEvent, ResearchRequest
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -71,7 +71,7 @@ def ask(  # noqa: PLR0913 - Typer reads the options from the signature
     *,
     filters: Filters,
     mode: Annotated[
-        Mode, typer.Option(help="How thoroughly to search; deep: a short research in rounds.")
+        Mode, typer.Option(help="How thoroughly to search; deep: a research run.")
     ] = "auto",
     max_clusters: Annotated[
         int | None, typer.Option(min=1, help="Maximum number of news stories used.")
@@ -176,16 +176,11 @@ def answer_with_progress(
     *,
     explain: Explain | None = None,
 ) -> Answer:
-    """Answer ``question``; ``report_progress`` is called with each step and the draft so far.
-
-    In deep mode, run a short research.
-    """
-    if question.mode == DEEP:
-        return _research_answer(kb, question, report_progress)
+    """Answer ``question``; ``report_progress`` is called with each step and the draft so far."""
 
     async def events() -> AsyncIterator[Event]:
         draft = ""
-        async for event in answer(kb, question, explain=explain):
+        async for event in answer_in_mode(kb, question, explain=explain):
             if isinstance(event, StepEvent):
                 report_progress(f"{event.step.name}: {event.step.found:,}", draft)
             elif isinstance(event, TokenEvent):
@@ -197,32 +192,6 @@ def answer_with_progress(
         return await final(events())
 
     return anyio.run(run)
-
-
-def _research_answer(
-    kb: KnowledgeBase, question: Question, report_progress: Callable[[str, str], None]
-) -> Answer:
-    """The answer of a short research; an interrupted run is deleted."""
-    # Imported here: takes a tenth of a second, and few questions need it.
-    from wellread.research.research import begin, research  # noqa: PLC0415
-    from wellread.serve.features.researching import short_limits  # noqa: PLC0415
-
-    request = ResearchRequest(question=question, limits=short_limits(kb))
-
-    async def run(run_id: str) -> Answer:
-        async for event in research(kb, request, run_id=run_id):
-            if isinstance(event, ProgressEvent):
-                report_progress(event.text, "")
-            elif isinstance(event, ReportEvent):
-                answered = event.report.answer
-        return answered
-
-    run_id = anyio.run(begin, kb, request)
-    try:
-        return anyio.run(run, run_id)
-    except KeyboardInterrupt:
-        kb.catalogue.research.remove(run_id)
-        raise
 
 
 HOME = Path("wellread-demo")

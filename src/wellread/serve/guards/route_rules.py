@@ -29,13 +29,6 @@ read   GET     /openapi.json
 ask    POST    /api/ask
 ask    POST    /api/query
 ask    POST    /api/query/deep
-ask    POST    /api/research
-read   GET     /api/research
-read   GET     /api/research/{run_id}
-ask    POST    /api/research/{run_id}/start
-read   GET     /api/research/{run_id}/events
-ask    POST    /api/research/{run_id}/cancel
-ask    DELETE  /api/research/{run_id}
 read   GET     /api/answers
 read   GET     /api/answers/{answer_id}
 ask    POST    /api/answers/{answer_id}/verify

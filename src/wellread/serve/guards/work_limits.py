@@ -24,7 +24,6 @@ _QUEUED = (
     "/api/ask",
     "/api/query",
     "/api/query/deep",
-    "/api/research",
     "/api/gaps/ask",
     "/v1/chat/completions",
     "/api/answers/{answer_id}/verify",

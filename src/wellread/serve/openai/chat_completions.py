@@ -20,12 +20,11 @@ from fastapi import APIRouter, Depends, Request, Response
 from pydantic import BaseModel, Field
 from sse_starlette import EventSourceResponse, ServerSentEvent
 
-from wellread.ask.answer import answer
 from wellread.ask.deliver.related import small_talk_reply
+from wellread.asking import answer_in_mode
 from wellread.errors import WellreadError
 from wellread.identity import random_id, tagged_hash
 from wellread.kb import KnowledgeBase
-from wellread.research.research import default_limits, research
 from wellread.serve.error_shapes import INTERNAL, Problem, ProblemError, openai_error, problem_of
 from wellread.serve.features.answering import answer_body
 from wellread.serve.features.feature import may_ask
@@ -35,7 +34,7 @@ from wellread.serve.views import PLAIN
 from wellread.text.words import harmless
 from wellread.types import EarlierTurn, Filters
 from wellread.values.answers import Answer, FinalEvent, Question, StepEvent
-from wellread.values.reports import ProgressEvent, ReportEvent, ResearchRequest
+from wellread.values.reports import Report
 
 logger = logging.getLogger(__name__)
 router = APIRouter()
@@ -218,23 +217,13 @@ async def deliver(
     if small_talk is not None:  # without sources and confidence
         yield RenderedAnswer(answer=replace(small_talk, id=random_id("ans")), text=small_talk.text)
         return
-    result, report = None, None
-    if question.mode == "deep":
-        request = ResearchRequest(question=question, limits=default_limits(kb))
-        async for progress in research(kb, request):
-            if isinstance(progress, ReportEvent):
-                result, report = progress.report.answer, progress.report
-            elif isinstance(progress, ProgressEvent):
-                yield progress.text
-    else:
-        async for event in answer(kb, question):
-            if isinstance(event, FinalEvent):
-                result = event.answer
-            elif isinstance(event, StepEvent):
-                yield f"{event.step.name}: {event.step.found:,} found"
-    if result is None:
-        raise WellreadError("the answer ended without a result", hint="report this as a defect")
-    markdown = AnswerMarkdown(result, base, report)
+    reports: list[Report] = []
+    async for event in answer_in_mode(kb, question, on_report=reports.append):
+        if isinstance(event, FinalEvent):
+            result = event.answer
+        elif isinstance(event, StepEvent):
+            yield f"{event.step.name}: {event.step.found:,} found"
+    markdown = AnswerMarkdown(result, base, reports[0] if reports else None)
     yield RenderedAnswer(answer=result, text=markdown.text, markers=markdown.markers)
 
 

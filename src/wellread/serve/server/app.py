@@ -25,7 +25,7 @@ from starlette.routing import BaseRoute, Route
 from wellread.config import ServeSettings
 from wellread.errors import RequestError, StoreError, WellreadError
 from wellread.kb import KnowledgeBase
-from wellread.serve.api import ask_api, research_api
+from wellread.serve.api import ask_api
 from wellread.serve.error_shapes import (
     INTERNAL,
     OPENAI_PATH,
@@ -45,7 +45,6 @@ from wellread.serve.features import (
     people,
     timelines_shown,
 )
-from wellread.serve.features.researching import ResearchTasks
 from wellread.serve.guards.incoming import (
     MAX_HEADER_BYTES,
     AllowedHosts,
@@ -72,7 +71,6 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 API_ROUTERS = (
     ask_api.router,
     ask_api.query_router,
-    research_api.router,
     kept_answers.router,
     home_and_jobs.router,
     entities_shown.router,
@@ -100,18 +98,15 @@ def create_app(kb: KnowledgeBase, *, demand_users: bool = False) -> FastAPI:
         demand_users: require sign-in even while there are no users.
     """
     runs, ingest, images = AskRuns(), IngestRuns(kb), PageImages()
-    research = ResearchTasks(kb)
     settings = kb.settings.serve
     queue = WorkQueue(settings.asks_at_once, "questions are answered")
     mcp_route, mcp_context = _mcp(kb, queue)
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
-        await research.take_up()
         ingest.take_up()
         async with mcp_context, _trimmed_audit_log(kb):
             yield
-        await research.close()
         await runs.close()
         await to_thread.run_sync(ingest.close)
 
@@ -125,7 +120,6 @@ def create_app(kb: KnowledgeBase, *, demand_users: bool = False) -> FastAPI:
     )
     app.state.kb = kb
     app.state.runs = runs
-    app.state.research = research
     app.state.ingest = ingest
     app.state.page_images = images
     app.state.room_for_health = CapacityLimiter(HEALTH_CHECKS)
