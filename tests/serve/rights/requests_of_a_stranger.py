@@ -25,12 +25,8 @@ def get(path: str, *queries: dict[str, Any]) -> list[Example]:
 
 
 def page(path: str, *queries: dict[str, Any]) -> list[Example]:
-    """The same, as a page and as its data."""
-    found = get(path, *queries)
-    html = {"accept": "text/html"}
-    return [*({**one, "params": {**one["params"], "format": "json"}} for one in found)] + [
-        {**one, "headers": html} for one in found
-    ]
+    """The same, as a page."""
+    return [{**one, "headers": {"accept": "text/html"}} for one in get(path, *queries)]
 
 
 def post(path: str, *bodies: Any) -> list[Example]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from wellread.config import ALIASES, settings_table
@@ -58,35 +57,20 @@ def settings_page() -> str:
     return "\n".join(lines)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reference:
-    """The contents of an OpenAPI document in the order of the page.
-
-    Attributes:
-        routes: each with ``name`` ("GET /api/search"), ``told``, ``given`` (the parameters),
-            ``takes`` and ``replies``.
-        bodies: each with ``name``, ``told`` and ``fields``, or the ``values`` it may take.
-    """
-
-    routes: tuple[Schema, ...]
-    bodies: tuple[Schema, ...]
-
-
-def reference(document: Schema) -> Reference:
-    """Convert an OpenAPI document."""
-    schemas = document["components"]["schemas"]
-    return Reference(
-        routes=tuple(
+def reference(document: Schema) -> Schema:
+    """Return the routes and bodies of an OpenAPI document for the template of ``/docs``."""
+    return {
+        "routes": [
             _route(f"{method.upper()} {path}", route)
             for path, methods in document["paths"].items()
             for method, route in methods.items()
-        ),
-        bodies=tuple(
+        ],
+        "bodies": [
             _body(name, schema)
-            for name, schema in sorted(schemas.items())
+            for name, schema in sorted(document["components"]["schemas"].items())
             if name not in FRAMEWORK_SCHEMAS
-        ),
-    )
+        ],
+    }
 
 
 def _route(name: str, route: Schema) -> Schema:

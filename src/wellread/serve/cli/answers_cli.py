@@ -62,7 +62,7 @@ SENTENCES = "now=verdict before reason sentence=text:line"
 RATED = "answer=answer_id:id given=updated_at:day score sentences:count question:line"
 FEEDBACK = """question answer=answer_id:id score By=by Comment=comment Should_say=correction
     Expired=expired"""
-RATINGS = "sentence:one score harmful content_issue source_fault explanation correction"
+RATINGS = "sentence:one score harmful content_issue explanation correction"
 NOTICES = "on=created_at:day for=owner what=text"
 
 

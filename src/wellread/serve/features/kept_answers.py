@@ -272,7 +272,6 @@ class SentenceRequest(StrictModel):
     explanation: StrictStr | None = None
     harmful: StrictBool | None = None
     content_issue: StrictBool | None = Field(default=None, alias="contentIssue")
-    source_fault: StrictBool | None = Field(default=None, alias="sourceFault")
     correction: StrictStr | None = None
     citation: CitationRequest | None = None
 

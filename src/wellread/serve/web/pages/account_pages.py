@@ -19,9 +19,8 @@ from wellread.serve.features.feature import StrictModel
 from wellread.serve.features.people import NewKeyBody, new_key
 from wellread.serve.guards.refusals import TOO_MANY_REQUESTS, retry_seconds
 from wellread.serve.guards.sign_in import COOKIE, SIGN_IN, Authenticator, address_of_client
-from wellread.serve.views import PlainShape, look_at
 from wellread.serve.web.identity_provider import IdentityProvider, ProviderError, ProviderGoneError
-from wellread.serve.web.rendering import page_response, page_router, render_page
+from wellread.serve.web.rendering import page_router, render_page
 from wellread.store.catalogue.accounts.sign_in_records import (
     REFUSED_SIGN_IN,
     SIGNED_IN,
@@ -32,7 +31,6 @@ from wellread.store.catalogue.accounts.user_records import plain_name
 from wellread.store.schema.stored_values import (
     SCOPES,
     SCOPES_OF,
-    ApiKey,
     Rights,
     User,
 )
@@ -225,18 +223,6 @@ def _note(auth: Authenticator, request: Request, action: str, user: User) -> Non
     auth.accounts.audit.write(NewEntry(action=action, user_id=user.id, address=address))
 
 
-class AccountBody(
-    PlainShape,
-    line="name=user.name role=user.role local=user.local groups collections keys",
-):
-    """The signed-in user's account."""
-
-    user: User
-    groups: tuple[str, ...]
-    collections: tuple[str, ...] | None
-    keys: tuple[ApiKey, ...]
-
-
 class KeyForm(StrictModel):
     """The form for a new API key; ``days``: until it expires, 0: never."""
 
@@ -327,11 +313,12 @@ def _page(
 ) -> Response:
     user = own_user(rights)
     reads = rights.asker.reads
-    body = AccountBody(
-        user=user,
-        groups=tuple(one.name for one in auth.accounts.groups.of(user.id)),
-        collections=tuple(sorted(reads)) if isinstance(reads, frozenset) else None,
-        keys=tuple(auth.accounts.keys.of(user.id)),
-    )
-    scopes = [one for one in SCOPES if one in SCOPES_OF[user.role]]
-    return page_response(request, "accounts/account.html", body, made=look_at(new), scopes=scopes)
+    values = {
+        "user": user,
+        "groups": [one.name for one in auth.accounts.groups.of(user.id)],
+        "collections": sorted(reads) if isinstance(reads, frozenset) else None,
+        "keys": auth.accounts.keys.of(user.id),
+        "new": new,
+        "scopes": [one for one in SCOPES if one in SCOPES_OF[user.role]],
+    }
+    return render_page(request, "accounts/account.html", values)

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 from anyio import to_thread
 from fastapi import Depends, Header, Query, Request
-from fastapi.responses import JSONResponse, RedirectResponse, Response
+from fastapi.responses import RedirectResponse, Response
 from pydantic import Field
 from sse_starlette import EventSourceResponse, ServerSentEvent
 
@@ -24,7 +24,6 @@ from wellread.kb.seen_by import check_rights
 from wellread.learning.feedback_giving import feedback_of, give_feedback, require_feedback
 from wellread.library.recheck import Rechecked, stored_answer, verify_again
 from wellread.serve.error_shapes import INTERNAL, ProblemError, problem_of
-from wellread.serve.features.answering import event_body
 from wellread.serve.features.feature import (
     MAX_OFFSET,
     DatedQuery,
@@ -35,15 +34,12 @@ from wellread.serve.features.feature import (
 )
 from wellread.serve.features.home_and_jobs import holdings_body
 from wellread.serve.features.kept_answers import (
-    SessionsBody,
-    session_detail_body,
     session_named,
-    whole_body,
 )
 from wellread.serve.features.people import notices_body
 from wellread.serve.guards.incoming import is_foreign
 from wellread.serve.guards.route_rules import Kb
-from wellread.serve.views import Shape, json_of, look_at
+from wellread.serve.views import look_at
 from wellread.serve.web.answer_parts import (
     MAX_TURNS,
     answer_page_values,
@@ -56,15 +52,11 @@ from wellread.serve.web.rendering import (
     page_response,
     page_router,
     render_page,
-    wants_json,
 )
 from wellread.serve.web.runs import TOO_MANY, AskRun, AskRuns
-from wellread.store.catalogue.asking.answer_records import SessionFacts
-from wellread.store.catalogue.preference_records import Notice
 from wellread.store.schema.stored_values import (
     BetterCitation,
     Feedback,
-    KindCount,
     Score,
     SentenceRating,
 )
@@ -76,6 +68,7 @@ from wellread.values.answers import (
     FinalEvent,
     Question,
     Sentence,
+    SentenceEvent,
     StepEvent,
     TokenEvent,
 )
@@ -119,27 +112,6 @@ class AskQuery(DatedQuery):
         return urlencode(values, doseq=True)
 
 
-class HomeBody(Shape):
-    """The home page: collection counts, recent conversations and unread notices."""
-
-    documents: int
-    passages: int
-    waiting: int
-    collections: tuple[KindCount, ...]
-    sessions: tuple[SessionFacts, ...]
-    notices: tuple[Notice, ...]
-
-
-class RunBody(Shape):
-    """A running question. ``interrupted``: the server that was answering it has stopped."""
-
-    id: str
-    question: str
-    state: str
-    events: int
-    answer_id: str | None
-
-
 def _runs(request: Request) -> AskRuns:
     return cast(AskRuns, request.app.state.runs)
 
@@ -163,26 +135,21 @@ async def home(
     run = runs.start(kb, question)
     if run is None:
         raise ProblemError(TOO_MANY)
-    form = {"format": "json"} if wants_json(request) else {}
-    query = "&".join(part for part in (asked.address(), urlencode(form)) if part)
-    return RedirectResponse(f"/ask/{run.id}?{query}", status_code=303)
+    return RedirectResponse(f"/ask/{run.id}?{asked.address()}", status_code=303)
 
 
 def _home(kb: KnowledgeBase, request: Request, asked: AskQuery) -> Response:
-    counts = holdings_body(kb)
-    sessions = kb.catalogue.sessions.of(kb.asker.owner, MAX_SESSIONS)
-    body = HomeBody(
-        documents=counts.documents,
-        passages=counts.passages,
-        waiting=counts.waiting,
-        collections=counts.collections,
-        sessions=tuple(sessions),
+    holdings = holdings_body(kb)
+    return page_response(
+        request,
+        "home.html" if holdings.documents else "first_run.html",
+        holdings,
+        asked=asked,
+        choices=limit_choices(kb),
+        turns=earlier_turns(kb, asked.session),
+        sessions=kb.catalogue.sessions.of(kb.asker.owner, MAX_SESSIONS),
         notices=notices_body(kb, limit=MAX_SESSIONS).notices,
     )
-    template = "home.html" if counts.documents else "first_run.html"
-    turns = earlier_turns(kb, asked.session)
-    choices = limit_choices(kb)
-    return page_response(request, template, body, asked=asked, choices=choices, turns=turns)
 
 
 @router.get("/ask/{run_id}")
@@ -192,22 +159,19 @@ async def run_page(
     """A running question: the events so far, with more to follow."""
     run = runs.get(kb, run_id)
     answer = run.answer if run else None  # an answer without an id is not stored
-    if answer is not None and answer.id and not wants_json(request):
+    if answer is not None and answer.id:
         return RedirectResponse(f"/answers/{answer.id}", status_code=303)
-    body = RunBody(
-        id=run_id,
-        question=run.question.text if run else asked.q,
-        state=run.state if run else "interrupted",
-        events=len(run.events) if run else 0,
-        answer_id=answer.id if answer else None,
-    )
-    if wants_json(request):
-        return JSONResponse(json_of(body))
-    turns = await to_thread.run_sync(earlier_turns, kb, asked.session)
-    choices = await to_thread.run_sync(limit_choices, kb)
-    values = {"body": body, "asked": asked, "turns": turns, "choices": choices}
-    values |= {"said": answer.text if answer else ""}
-    values |= {"problem": run.problem if run else None, "follow": AskQuery(session=asked.session)}
+    values = {
+        "run_id": run_id,
+        "question": run.question.text if run else asked.q,
+        "state": run.state if run else "interrupted",
+        "asked": asked,
+        "turns": await to_thread.run_sync(earlier_turns, kb, asked.session),
+        "choices": await to_thread.run_sync(limit_choices, kb),
+        "said": answer.text if answer else "",
+        "problem": run.problem if run else None,
+        "follow": AskQuery(session=asked.session),
+    }
     return render_page(request, "run.html", values)
 
 
@@ -222,15 +186,11 @@ async def wait(kb: Kb, runs: Runs, run_id: str, asked: Annotated[AskQuery, Query
 
 
 @router.post("/ask/{run_id}/cancel")
-async def cancel(
-    kb: Kb, runs: Runs, request: Request, run_id: str, asked: Annotated[AskQuery, Query()]
-) -> Response:
+async def cancel(kb: Kb, runs: Runs, run_id: str, asked: Annotated[AskQuery, Query()]) -> Response:
     """Stop answering a question."""
     run = runs.get(kb, run_id)
     if run is not None:
         await runs.cancel(run)
-    if wants_json(request):
-        return JSONResponse({"id": run_id, "state": run.state if run else "interrupted"})
     return RedirectResponse(f"/ask/{run_id}?{asked.address()}", status_code=303)
 
 
@@ -238,7 +198,6 @@ async def cancel(
 async def events(
     kb: Kb,
     runs: Runs,
-    request: Request,
     run_id: str,
     after: Annotated[int, Query(ge=0, le=MAX_OFFSET)] = 0,
     last_event_id: Annotated[str, Header()] = "",
@@ -252,30 +211,22 @@ async def events(
         raise UnknownNameError(f"this server has no running question {run_id!r}", hint="ask again")
     last = event_after(last_event_id)
     start = after if last is None else last + 1
-    return EventSourceResponse(_stream(kb, run, start, raw=wants_json(request)))
+    return EventSourceResponse(_stream(kb, run, start))
 
 
-async def _stream(
-    kb: KnowledgeBase, run: AskRun, after: int, *, raw: bool
-) -> AsyncIterator[ServerSentEvent]:
+async def _stream(kb: KnowledgeBase, run: AskRun, after: int) -> AsyncIterator[ServerSentEvent]:
     ended = True
     try:
         async for number, event in run.follow(after):
             more = run.events[number + 1 : number + 2]
-            if not raw and more and all(isinstance(one, TokenEvent) for one in (event, *more)):
+            if more and all(isinstance(one, TokenEvent) for one in (event, *more)):
                 continue  # the next token event renders the whole draft
             await to_thread.run_sync(check_rights, kb)
             event_now = await to_thread.run_sync(run.as_now, kb, event)
-            if event_now is None:
-                continue
-            name, body = event_body(event_now)
-            html = (
-                None
-                if raw
-                else await to_thread.run_sync(_event_html, kb, event_now, run.events[:number])
-            )
-            data = json.dumps(json_of(body) if html is None else html)
-            yield ServerSentEvent(event=name, data=data, id=str(number))
+            if event_now is None or isinstance(event_now, SentenceEvent):
+                continue  # the rendered answer follows at once
+            name, data = await to_thread.run_sync(_event_html, kb, event_now, run.events[:number])
+            yield ServerSentEvent(event=name, data=json.dumps(data), id=str(number))
         ended = run.state != "done"
         state, problem = run.state, run.problem
     except WellreadError as error:
@@ -289,18 +240,20 @@ async def _stream(
         yield ServerSentEvent(event="ended", data=json.dumps(ending))
 
 
-def _event_html(kb: KnowledgeBase, event: Event, before: Sequence[Event]) -> dict[str, object]:
-    """The escaped HTML that a page inserts for an event."""
+def _event_html(
+    kb: KnowledgeBase, event: StepEvent | TokenEvent | FinalEvent, before: Sequence[Event]
+) -> tuple[str, dict[str, object]]:
+    """The name of an event, and the escaped HTML that a page inserts for it."""
     match event:
         case StepEvent(step=step):
-            return {"html": fragment("parts/step.html", step=step), "name": step.name}
+            html = fragment("parts/step.html", step=step)
+            return "step", {"html": html, "name": step.name}
         case TokenEvent():
             drafts = (one.text for one in [*before, event] if isinstance(one, TokenEvent))
-            return {"html": draft_html("".join(drafts))}
-        case FinalEvent(answer=answer):
-            html = fragment("parts/answer.html", **answer_page_values(kb, answer, stale=False))
-            return {"html": html, "id": answer.id, "session": answer.session_id}
-    return {}  # a sentence event: the rendered answer follows at once
+            return "token", {"html": draft_html("".join(drafts))}
+    answer = event.answer
+    html = fragment("parts/answer.html", **answer_page_values(kb, answer, stale=False))
+    return "final", {"html": html, "id": answer.id, "session": answer.session_id}
 
 
 @router.get("/answers/{answer_id}")
@@ -320,22 +273,15 @@ def _page(
     kb: KnowledgeBase, request: Request, answer_id: str, recheck: Rechecked | None = None
 ) -> Response:
     stored, answer = stored_answer(kb, answer_id, kb.asker.owner)
-    values = answer_page_values(kb, answer, stale=stored.stale)
-    return page_response(
-        request,
-        "answer_page.html",
-        whole_body(stored, answer),
-        **values,
+    values = {
+        **answer_page_values(kb, answer, stale=stored.stale),
         **feedback_values(kb, answer),
-        recheck=look_at(recheck),
-        stored=stored,
-        turns=earlier_turns(kb, answer.session_id, before=answer.id),
-        asked=AskQuery(session=answer.session_id),
-        choices=limit_choices(kb),
-    )
-
-
-SOURCE_FAULT = {"true": True, "false": False}
+        "recheck": look_at(recheck),
+        "turns": earlier_turns(kb, answer.session_id, before=answer.id),
+        "asked": AskQuery(session=answer.session_id),
+        "choices": limit_choices(kb),
+    }
+    return render_page(request, "answer_page.html", values)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -405,7 +351,6 @@ def _sentence(form: Mapping[str, Any], place: int, before: SentenceRating | None
         "score": _score(form.get(f"{name}score", "")),
         "explanation": str(form.get(f"{name}explanation", "")),
         "correction": str(form.get(f"{name}correction", "")),
-        "source_fault": SOURCE_FAULT.get(str(form.get(f"{name}source_fault", ""))),
     }
     for flag in ("harmful", "content_issue"):
         if f"{name}{flag}" in form:
@@ -483,10 +428,12 @@ def conversations(
 ) -> Response:
     """Conversations, most recently used first; with ``query``, those that contain all its words."""
     sessions = kb.catalogue.sessions.search(kb.asker.owner, query, limit + 1, offset)
-    body = SessionsBody(sessions=tuple(sessions[:limit]))
-    asked = {"query": query, "limit": limit, "offset": offset}
-    more = len(sessions) > limit
-    return page_response(request, "conversations.html", body, asked=asked, more=more)
+    values = {
+        "sessions": sessions[:limit],
+        "asked": {"query": query, "limit": limit, "offset": offset},
+        "more": len(sessions) > limit,
+    }
+    return render_page(request, "conversations.html", values)
 
 
 @router.get("/conversations/{session_id}")
@@ -494,15 +441,13 @@ def conversation(kb: Kb, request: Request, session_id: str) -> Response:
     """A conversation with its answers, oldest first, and a form to continue it."""
     facts = session_named(kb, session_id)
     turns = kb.catalogue.sessions.turns(facts.id, kb.asker.owner, MAX_TURNS)
-    return page_response(
-        request,
-        "conversation.html",
-        session_detail_body(facts, turns),
-        facts=facts,
-        shown_turns=[answer_values(kb, one, stale=False) for one in turns],
-        asked=AskQuery(session=facts.id),
-        choices=limit_choices(kb),
-    )
+    values = {
+        "facts": facts,
+        "shown_turns": [answer_values(kb, one, stale=False) for one in turns],
+        "asked": AskQuery(session=facts.id),
+        "choices": limit_choices(kb),
+    }
+    return render_page(request, "conversation.html", values)
 
 
 @router.post("/conversations/{session_id}/remove")

@@ -1,7 +1,10 @@
-"""Routes of the learning pages: coverage, gaps, metrics, preferences, notices."""
+"""Routes of the pages on coverage, gaps, metrics, model usage, preferences and the API."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import timedelta
+from itertools import groupby
 from typing import Annotated, Any, Literal, get_args
 
 from fastapi import Form, Query, Request
@@ -12,7 +15,8 @@ from wellread.errors import RequestError
 from wellread.kb.language_models import dollars
 from wellread.learning.coverage_grid import Cell, coverage_grid
 from wellread.learning.metric_report import PeriodName
-from wellread.serve.features import gaps_and_coverage
+from wellread.serve.api.doc_pages import reference
+from wellread.serve.features import gaps_and_coverage, home_and_jobs
 from wellread.serve.features.feature import Limit, Offset, RowNumber
 from wellread.serve.features.figures import MetricsBody, report_of
 from wellread.serve.features.gaps_and_coverage import (
@@ -28,12 +32,13 @@ from wellread.serve.features.gaps_and_coverage import (
     suggestion_body,
     table_axes,
 )
+from wellread.serve.features.home_and_jobs import MAX_DAYS, CallsLine
 from wellread.serve.features.people import PreferencesChange, change_preferences, preferences_body
 from wellread.serve.guards.route_rules import Kb
 from wellread.serve.views import look_at
 from wellread.serve.web.answer_parts import limit_choices
-from wellread.serve.web.charts import part_label, trend_chart
-from wellread.serve.web.rendering import page_response, page_router
+from wellread.serve.web.charts import part_label, stack_chart, trend_chart
+from wellread.serve.web.rendering import page_response, page_router, render_page
 from wellread.store.schema.stored_values import GapStatus
 
 router = page_router()
@@ -124,6 +129,46 @@ def figures(
         label=part_label,
         dollars=dollars,
     )
+
+
+@router.get("/usage")
+def usage(
+    kb: Kb, request: Request, days: Annotated[int, Query(ge=1, le=MAX_DAYS)] = 30
+) -> Response:
+    """Model calls, tokens and cost by day, purpose and model, and the budget."""
+    report = home_and_jobs.usage(kb, days)
+    by_day = _sums_by_day(report.lines)
+    measure = "cost" if report.cost else "calls"
+    counts = {one["day"]: one[measure] for one in by_day}
+    dates = [report.since.date() + timedelta(days=place) for place in range(days)]
+    return page_response(
+        request,
+        "usage.html",
+        report,
+        by_day=by_day,
+        measure=measure,
+        chart=stack_chart([(str(one), {"bar": counts.get(one, 0)}) for one in dates]),
+        dollars=dollars,
+        most_days=MAX_DAYS,
+    )
+
+
+def _sums_by_day(lines: Sequence[CallsLine]) -> list[dict[str, Any]]:
+    """The sums of each day (UTC) with calls; ``price_known``: whether every price is known."""
+    sums = []
+    for day, group in groupby(lines, key=lambda line: line.total.day):
+        calls = list(group)
+        names = ("calls", "failed", "input_tokens", "output_tokens", "cost")
+        totals = {name: sum(getattr(one.total, name) for one in calls) for name in names}
+        price_known = all(one.price_known for one in calls)
+        sums.append({"day": day, "price_known": price_known, **totals})
+    return sums
+
+
+@router.get("/docs")
+def interface(request: Request) -> Response:
+    """The reference of the HTTP interface."""
+    return render_page(request, "reference.html", reference(request.app.openapi()))
 
 
 def _split(value: object) -> object:

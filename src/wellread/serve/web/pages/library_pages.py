@@ -7,7 +7,7 @@ import io
 from collections.abc import Sequence
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import Annotated, BinaryIO, Literal
+from typing import Annotated, BinaryIO
 
 from anyio import to_thread
 from fastapi import Form, Query, Request
@@ -21,20 +21,17 @@ from wellread.ingest.sources.addresses import is_web
 from wellread.ingest.sources.discover import local_path
 from wellread.kb import KnowledgeBase
 from wellread.kb.seen_by import sees_all
-from wellread.library.named_things import Topic, list_documents, topics
+from wellread.library.named_things import list_documents
 from wellread.library.uploads import keep_upload, uploaded_file, uploads_below
 from wellread.serve.features.feature import Limit, ListQuery, Offset
 from wellread.serve.features.home_and_jobs import job as one_job
 from wellread.serve.features.home_and_jobs import jobs as newest_jobs
 from wellread.serve.features.people import check_may_edit, check_may_read
 from wellread.serve.guards.route_rules import Kb, WholeKb, kb_to_change
-from wellread.serve.views import FACES, Shape
 from wellread.serve.web.answer_parts import limit_choices
-from wellread.serve.web.rendering import page_response, page_router, render_page, wants_json
+from wellread.serve.web.rendering import page_response, page_router, render_page
 from wellread.serve.web.runs import Ingest
-from wellread.store.catalogue.documents.listings import ListedDocument
 from wellread.store.catalogue.run_logs import ItemStatus, Job
-from wellread.store.schema.stored_values import SourceRecord
 
 router = page_router()
 
@@ -51,40 +48,7 @@ class LibraryQuery(ListQuery):
     limit: int = Field(default=50, ge=1, le=200)
 
 
-DocumentState = Literal["ready", "words ready"]
 MAX_TROUBLED = 200
-
-FACES.show(SourceRecord, "collection uri status reason")
-
-
-class LibraryDocument(Shape, line="*document state source uploaded"):
-    """A document with its state; ``words ready`` means keyword search works, semantic search not
-    yet.
-
-    ``source`` names it for removal; ``uploaded``: its file is stored in the knowledge base folder.
-    """
-
-    document: ListedDocument
-    state: DocumentState
-    source: str
-    uploaded: bool
-
-
-class LibraryBody(Shape):
-    """Collections, a page of documents, and sources that could not be read."""
-
-    collections: tuple[Topic, ...]
-    total: int
-    offset: int
-    documents: tuple[LibraryDocument, ...]
-    troubled: tuple[SourceRecord, ...]
-
-
-class TakenBody(Shape):
-    """The accepted upload: its collection and the inputs now queued for ingest."""
-
-    collection: str
-    inputs: tuple[str, ...]
 
 
 @router.get("/library")
@@ -95,23 +59,26 @@ def library(kb: Kb, request: Request, asked: Annotated[LibraryQuery, Query()]) -
     owing = kb.catalogue.vectors.pending_among(one.facts.id for one in page.documents)
     sources = kb.catalogue.known_sources(one.facts.uri for one in page.documents)
 
-    def line(one: ListedDocument) -> LibraryDocument:
-        facts = one.facts
-        return LibraryDocument(
-            document=one,
-            state="words ready" if facts.id in owing else "ready",
-            source=facts.uri if (facts.collection, facts.uri) in sources else facts.id,
-            uploaded=uploaded_file(kb, facts.uri) is not None,
-        )
-
-    body = LibraryBody(
-        collections=tuple(topics(kb, asked.collections, entities=0)),
-        total=page.total,
-        offset=asked.offset,
-        documents=tuple(map(line, page.documents)),
-        troubled=tuple(kb.catalogue.troubled_sources(asked.collections, MAX_TROUBLED)),
-    )
-    return page_response(request, "library.html", body, asked=asked, choices=limit_choices(kb))
+    documents = [
+        {
+            "listed": one,
+            # "words ready": found by its words already, but not yet by meaning.
+            "state": "words ready" if one.facts.id in owing else "ready",
+            "source": one.facts.uri
+            if (one.facts.collection, one.facts.uri) in sources
+            else one.facts.id,
+            "uploaded": uploaded_file(kb, one.facts.uri) is not None,
+        }
+        for one in page.documents
+    ]
+    values = {
+        "total": page.total,
+        "documents": documents,
+        "troubled": kb.catalogue.troubled_sources(asked.collections, MAX_TROUBLED),
+        "asked": asked,
+        "choices": limit_choices(kb),
+    }
+    return render_page(request, "library.html", values)
 
 
 @router.get("/library/add")
@@ -257,9 +224,6 @@ def _collection(name: str) -> str:
 def _accepted(request: Request, ingest: Ingest, inputs: Sequence[str], collection: str) -> Response:
     request.state.changed = f"{collection}, {len(inputs)} sources"  # for the audit log
     ingest.start("add", inputs, collection)
-    if wants_json(request):
-        body = TakenBody(collection=collection, inputs=tuple(inputs))
-        return page_response(request, "", body, status=202)
     return RedirectResponse("/library/jobs", status_code=303)
 
 

@@ -6,7 +6,6 @@ from wellread.serve.web.pages import (
     account_pages,
     ask_pages,
     document_pages,
-    home_pages,
     learning_pages,
     library_pages,
     lookup_pages,
@@ -20,7 +19,6 @@ PAGE_ROUTERS = tuple(
         library_pages,
         lookup_pages,
         learning_pages,
-        home_pages,
         account_pages,
     )
 )
