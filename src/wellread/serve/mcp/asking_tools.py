@@ -61,7 +61,7 @@ CITATION_FIELDS = (
 REPORT_FIELDS = ("stopped", "warning", "rounds", "searches", "seconds")
 
 
-@library_tool("Ask the library", queued=True)
+@library_tool("Ask the library")
 async def ask(  # noqa: PLR0913 - the SDK reads the arguments from the signature
     context: ServedContext,
     question: Annotated[Words, Field(description="the question in plain words")],

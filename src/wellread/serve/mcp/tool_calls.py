@@ -33,9 +33,7 @@ BUDGETS = (7_500, 4_500, 2_500, 1_200, 500, 150)
 """Token budgets of the variable part of a result, tried in order until the result fits."""
 
 Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
-Collection = Annotated[
-    str | None, Field(min_length=1, description="only this collection; list_documents names them")
-]
+Collection = Annotated[str | None, Field(min_length=1, description="only this collection")]
 Kinds = Annotated[tuple[Kind, ...], Field(description="only these kinds of document")]
 Speakers = Annotated[tuple[str, ...], Field(description="only what these people said")]
 Since = Annotated[str, Field(description="published on or after: 2025, 2025-10, 2025-10-14")]
@@ -142,26 +140,11 @@ class Call:
 # --- the list of tools -----------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LibraryTool:
-    """A tool of the SDK with options of its calls.
-
-    Attributes:
-        queued: whether calls wait in the queue.
-        works_when_empty: whether it also works on an empty library.
-    """
-
-    tool: Tool
-    queued: bool
-    works_when_empty: bool
+TOOLS: dict[str, Tool] = {}
+QUEUED = ("ask",)  # tools whose calls wait in the queue
 
 
-TOOLS: dict[str, LibraryTool] = {}
-
-
-def library_tool(
-    title: str, *, queued: bool = False, works_when_empty: bool = False
-) -> Callable[[Callable[..., T]], Callable[..., T]]:
+def library_tool(title: str) -> Callable[[Callable[..., T]], Callable[..., T]]:
     """Register a typed function as a tool; its docstring is the description for models."""
 
     def register(function: Callable[..., T]) -> Callable[..., T]:
@@ -180,7 +163,7 @@ def library_tool(
         arguments.model_config["extra"] = "forbid"  # so that a misspelt limit is reported
         arguments.model_rebuild(force=True)
         tool.parameters = arguments.model_json_schema()
-        TOOLS[tool.name] = LibraryTool(tool=tool, queued=queued, works_when_empty=works_when_empty)
+        TOOLS[tool.name] = tool
         return function
 
     return register

@@ -136,6 +136,7 @@ def _environment() -> Environment:
         "iso": lambda moment: f"{moment:%Y-%m-%d %H:%M}",
         "segment": lambda name: quote(name, safe=""),
         "drawn": draft_html,
+        "first_paragraph": lambda text: " ".join(text.partition("\n\n")[0].split()),
     }
     environment.globals["verdicts"] = {one.value: one for one in VerdictName}
     return environment

@@ -15,7 +15,6 @@ from wellread.errors import RequestError
 from wellread.kb.language_models import dollars
 from wellread.learning.coverage_grid import Cell, coverage_grid
 from wellread.learning.metric_report import PeriodName
-from wellread.serve.api.doc_pages import reference
 from wellread.serve.features import gaps_and_coverage, home_and_jobs
 from wellread.serve.features.feature import Limit, Offset, RowNumber
 from wellread.serve.features.figures import MetricsBody, report_of
@@ -168,7 +167,7 @@ def _sums_by_day(lines: Sequence[CallsLine]) -> list[dict[str, Any]]:
 @router.get("/docs")
 def interface(request: Request) -> Response:
     """The reference of the HTTP interface."""
-    return render_page(request, "reference.html", reference(request.app.openapi()))
+    return render_page(request, "reference.html", {"api": request.app.openapi()})
 
 
 def _split(value: object) -> object:
