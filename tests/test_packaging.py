@@ -232,7 +232,7 @@ import sys
 for name in ("pydantic_ai", "openai", "opensearchpy"):
     sys.modules[name] = None
 import wellread.serve.cli, wellread.serve.cli.ask_cli, wellread.ask.answer, wellread.ingest.run
-import wellread.serve.server.app, wellread.models.open_reader
+import wellread.serve.http.app, wellread.models.open_reader
 import wellread.models.open_language_model
 """
     done = subprocess.run(

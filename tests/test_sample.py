@@ -25,7 +25,7 @@ from wellread.ask.answer import answer, final
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.serve.cli.ask_cli import COLLECTION
 from wellread.serve.features.kept_answers import opened_body
-from wellread.serve.server.app import create_app
+from wellread.serve.http.app import create_app
 from wellread.serve.web.document_layout import page_of
 from wellread.types import Document, Locator, Span
 from wellread.values.answers import Answer, Citation, Question

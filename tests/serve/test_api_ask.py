@@ -11,9 +11,9 @@ from tests.serve.conftest import schema_of
 
 from wellread.errors import ModelTimeoutError
 from wellread.kb import KnowledgeBase
-from wellread.serve.api import ask_api as ask_module
-from wellread.serve.api.ask_api import AskRequest
 from wellread.serve.features.answering import AskResponse
+from wellread.serve.http import ask_api as ask_module
+from wellread.serve.http.ask_api import AskRequest
 from wellread.types import Filters
 from wellread.values.answers import Event, Question, Step, StepEvent
 

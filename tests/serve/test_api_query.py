@@ -21,8 +21,8 @@ from wellread.kb import KnowledgeBase, open_kb
 from wellread.models.base import ModelUsage, Prompt, TextDelta
 from wellread.research import research as researching
 from wellread.research.research import research
-from wellread.serve.api import ask_api
-from wellread.serve.server.app import create_app
+from wellread.serve.http import ask_api
+from wellread.serve.http.app import create_app
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.llm import ScriptedModel
 from wellread.values.answers import Event, Question, Step, StepEvent

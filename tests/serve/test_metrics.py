@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 from wellread.kb import KnowledgeBase
 from wellread.serve.cli import app
-from wellread.serve.server.app import create_app
+from wellread.serve.http.app import create_app
 from wellread.values.calls import Call
 
 SECRET = "Rumpelstiltskin"

@@ -21,7 +21,7 @@ from wellread.kb import KnowledgeBase
 from wellread.serve.guards.incoming import BodyLimits, _is_visit
 from wellread.serve.guards.route_rules import RouteRules, route_of, rules
 from wellread.serve.guards.work_limits import is_queued
-from wellread.serve.server.app import ROUTERS, create_app
+from wellread.serve.http.app import ROUTERS, create_app
 from wellread.serve.web.pages.library_pages import UPLOAD_PATH
 
 # /mcp is a protocol of its own (tests/serve/mcp), behind the same checks as every route.

@@ -15,8 +15,6 @@ from tests.serve.conftest import schema_of
 from wellread.config import settings_table
 from wellread.ingest.run import add
 from wellread.kb import open_kb
-from wellread.serve.api.ask_api import AskRequest
-from wellread.serve.api.doc_pages import settings_page
 from wellread.serve.features.answer_forms import QueryResponse
 from wellread.serve.features.answering import AskResponse
 from wellread.serve.features.entities_shown import EntitiesBody
@@ -24,7 +22,9 @@ from wellread.serve.features.feature import ErrorBody
 from wellread.serve.features.figures import HealthBody
 from wellread.serve.features.home_and_jobs import JobDetailBody, JobsBody
 from wellread.serve.features.timelines_shown import StoryListBody
-from wellread.serve.server.app import create_app
+from wellread.serve.http.app import create_app
+from wellread.serve.http.ask_api import AskRequest
+from wellread.serve.settings_page import settings_page
 from wellread.testing.embedding import ReadableEmbedder
 
 DOCS = Path(__file__).parents[2] / "docs"

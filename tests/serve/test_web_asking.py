@@ -19,7 +19,7 @@ from fastapi import FastAPI
 from wellread.ingest.remove import remove_conversation, remove_documents
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.models.base import ModelUsage, Prompt, TextDelta
-from wellread.serve.server.app import create_app
+from wellread.serve.http.app import create_app
 from wellread.serve.web.runs import MAX_RUNNING, AskRun, AskRuns
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.values.answers import FinalEvent, TokenEvent

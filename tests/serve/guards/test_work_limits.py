@@ -14,13 +14,11 @@ from fastapi import Response
 from tests.serve.test_api_errors import assert_problem
 
 from wellread.kb import KnowledgeBase
-from wellread.serve.api import ask_api
 from wellread.serve.features import kept_answers
 from wellread.serve.guards import work_limits
 from wellread.serve.guards.work_limits import WorkQueue
-from wellread.serve.openai import chat_completions
-from wellread.serve.server import app
-from wellread.serve.server.app import create_app
+from wellread.serve.http import app, ask_api, chat_completions
+from wellread.serve.http.app import create_app
 
 VERIFY = "/api/answers/ans_1/verify"
 SAID = b'{"role": "user", "content": "When?"}'

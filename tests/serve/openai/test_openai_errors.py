@@ -14,8 +14,8 @@ from tests.serve.openai.conftest import COST, complete, user
 
 from wellread.errors import BudgetError, ModelTimeoutError
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.serve.openai import chat_completions
-from wellread.serve.server.app import create_app
+from wellread.serve.http import chat_completions
+from wellread.serve.http.app import create_app
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.values.answers import Event, Question, Step, StepEvent
 

@@ -24,7 +24,7 @@ from tests.serve.rights.conftest import (
 )
 from tests.serve.rights.requests_of_a_stranger import EXAMPLES, Example, filled
 
-from wellread.serve.server.app import ROUTERS
+from wellread.serve.http.app import ROUTERS
 
 # What differs from one run to the next: ids that are drawn or counted, moments, how long it took.
 DRAWN = re.compile(

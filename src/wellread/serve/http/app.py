@@ -25,7 +25,6 @@ from starlette.routing import BaseRoute, Route
 from wellread.config import ServeSettings
 from wellread.errors import RequestError, StoreError, WellreadError
 from wellread.kb import KnowledgeBase
-from wellread.serve.api import ask_api
 from wellread.serve.error_shapes import (
     INTERNAL,
     OPENAI_PATH,
@@ -57,7 +56,7 @@ from wellread.serve.guards.refusals import ErrorResponses, RequestLog, SecurityH
 from wellread.serve.guards.route_rules import MCP_PATH, RouteRules
 from wellread.serve.guards.sign_in import Authenticator, RateLimits, SignIn
 from wellread.serve.guards.work_limits import WorkLimits, WorkQueue
-from wellread.serve.openai import chat_completions
+from wellread.serve.http import ask_api, chat_completions
 from wellread.serve.web.document_layout import PageImages
 from wellread.serve.web.identity_provider import provider_of
 from wellread.serve.web.pages.library_pages import UPLOAD_PATH

@@ -1,6 +1,6 @@
 """Generates the page on settings (``docs/settings.md``) from their table.
 
-``python -m wellread.serve.api.doc_pages > docs/settings.md``; a test compares the two.
+``python -m wellread.serve.settings_page > docs/settings.md``; a test compares the two.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ def settings_page() -> str:
     lines = [
         "# Settings",
         "",
-        "<!-- Written by `python -m wellread.serve.api.doc_pages`; a test compares. -->",
+        "<!-- Written by `python -m wellread.serve.settings_page`; a test compares. -->",
         "",
         "Values come from, in falling order of strength: arguments, `WELLREAD_*` environment",
         "variables, the short `QA_*` variables, `wellread.yaml` in the home, the defaults. In",

@@ -29,7 +29,7 @@ from wellread.serve.error_shapes import INTERNAL, Problem, ProblemError, openai_
 from wellread.serve.features.answering import answer_body
 from wellread.serve.features.feature import may_ask
 from wellread.serve.guards.route_rules import Kb
-from wellread.serve.openai.answer_markdown import AnswerMarkdown, Marker, citation_url, earlier_turn
+from wellread.serve.http.answer_markdown import AnswerMarkdown, Marker, citation_url, earlier_turn
 from wellread.serve.views import PLAIN
 from wellread.text.words import harmless
 from wellread.types import EarlierTurn, Filters
