@@ -17,8 +17,7 @@ from wellread.kb import KnowledgeBase, open_kb
 from wellread.library.uploads import safe_name
 from wellread.serve.cli import app
 from wellread.serve.error_shapes import Problem, openai_error
-from wellread.serve.http.app import create_app
-from wellread.serve.web.pages.routers import PAGE_ROUTERS
+from wellread.serve.http.app import PAGE_ROUTERS, create_app
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.text.words import escape_json
 

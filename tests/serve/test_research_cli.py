@@ -252,5 +252,4 @@ def test_ask_in_deep_mode_is_a_research_run(runner: CliRunner, home: Path) -> No
     assert (body["mode"], body["answeredBy"]) == ("deep", "extractive")
     assert "## Ropes" in body["answer"]
     assert [one.state for one in kept(home)] == ["done", "done"]
-    assert ask(runner, ASKED, "--mode", "deep", "--explain")[0] == 1
     assert ask(runner, ASKED, "--mode", "deep", "--sources-only")[0] == 1

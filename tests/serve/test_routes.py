@@ -14,8 +14,7 @@ from fastapi import APIRouter
 from fastapi.routing import APIRoute
 from starlette.routing import BaseRoute, Mount, Route
 
-import wellread.serve.api
-import wellread.serve.openai
+import wellread.serve.http
 import wellread.serve.web.pages
 from wellread.kb import KnowledgeBase
 from wellread.serve.guards.incoming import BodyLimits, _is_visit
@@ -30,7 +29,7 @@ BESIDE = {"/openapi.json", "/static", "/mcp"}
 
 def declared() -> Iterator[tuple[str, APIRouter]]:
     """The router of every module that has one."""
-    for package in (wellread.serve.api, wellread.serve.openai, wellread.serve.web.pages):
+    for package in (wellread.serve.http, wellread.serve.web.pages):
         for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             router = getattr(importlib.import_module(found.name), "router", None)
             if isinstance(router, APIRouter):

@@ -84,7 +84,6 @@ EXAMPLES: dict[str, list[Example]] = {
     "GET /api/sessions": get("/api/sessions", {}, {"query": "plinkerby"}),
     "GET /api/sessions/{session_id}": get("/api/sessions/{f_session}")
     + get("/api/sessions/{o_session}"),
-    "PATCH /api/sessions/{session_id}": post("/api/sessions/{f_session}", {"title": "mine"}),
     "DELETE /api/sessions/{session_id}": get("/api/sessions/{f_session}"),
     "GET /api/jobs": get("/api/jobs"),
     "GET /api/jobs/{job_id}": get("/api/jobs/{f_job}"),

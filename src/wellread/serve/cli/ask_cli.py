@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import AsyncIterator, Callable
+from contextlib import aclosing
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Annotated
@@ -13,21 +13,18 @@ import anyio
 import typer
 from rich.text import Text
 
-from wellread.ask.answer import Explain, final
 from wellread.ask.plan import find, reading
-from wellread.ask.retrieve.ranking import Found, pack
+from wellread.ask.retrieve.ranking import pack
 from wellread.asking import answer_in_mode
-from wellread.errors import RequestError
+from wellread.errors import RequestError, WellreadError
 from wellread.kb import KnowledgeBase
 from wellread.serve.cli.answer_printing import (
     print_answer,
     print_coverage,
-    print_explanation,
     print_past,
     print_source,
 )
 from wellread.serve.cli.options import limited
-from wellread.serve.features.answer_forms import ExplainedResponse, Explanation
 from wellread.serve.features.answering import (
     answer_body,
     quote_contexts,
@@ -39,12 +36,10 @@ from wellread.serve.terminal import Terminal, print_line, terminal_of
 from wellread.serve.views import json_of
 from wellread.types import Filters, Mode
 from wellread.values.answer_text import as_rendered
-from wellread.values.answers import Answer, Event, Question, StepEvent, TokenEvent
-from wellread.values.question import Analysis
+from wellread.values.answers import Answer, FinalEvent, Question, StepEvent, TokenEvent
 
 app = typer.Typer(rich_markup_mode=None)
 
-DEEP: Mode = "deep"
 Strict = Annotated[
     bool | None,
     typer.Option("--strict/--no-strict", help="Drop unsupported sentences.", show_default=False),
@@ -84,7 +79,6 @@ def ask(  # noqa: PLR0913 - Typer reads the options from the signature
         bool,
         typer.Option("--coverage", help="Also show how the documents cover the taxonomy."),
     ] = False,
-    explain: Annotated[bool, typer.Option(help="Also show how the answer was found.")] = False,
     strict: Strict = None,
     session: SessionId = "",
     fresh: Fresh = False,
@@ -93,9 +87,9 @@ def ask(  # noqa: PLR0913 - Typer reads the options from the signature
 
     ✓ supported  ~ partly supported  ✗ unsupported  ? uncited  · not checked
     """
-    if mode == DEEP and (explain or sources_only):
+    if mode == "deep" and sources_only:
         raise RequestError(
-            "--explain and --sources-only describe a single search, but --mode deep makes many",
+            "--sources-only describes a single search, but --mode deep makes many",
             hint="omit --mode deep",
         )
     terminal = terminal_of(context)
@@ -112,7 +106,7 @@ def ask(  # noqa: PLR0913 - Typer reads the options from the signature
         if sources_only:
             show_sources(terminal, kb, asked)
         else:
-            show_answer(terminal, kb, asked, detailed=detailed, explain=explain, coverage=coverage)
+            show_answer(terminal, kb, asked, detailed=detailed, coverage=coverage)
 
 
 def show_answer(
@@ -121,27 +115,20 @@ def show_answer(
     question: Question,
     *,
     detailed: bool = False,
-    explain: bool = False,
     coverage: bool = False,
 ) -> None:
     """Answer ``question`` and print the answer with the requested extras."""
-    explained: list[tuple[Analysis, Found]] = []
-    record = (lambda *both: explained.append(both)) if explain else None
     started = time.perf_counter()
-    result = answer_of(terminal, kb, question, explain=record)
+    result = answer_of(terminal, kb, question)
     seconds = time.perf_counter() - started
-    why = Explanation(analysis=explained[0][0], found=explained[0][1]) if explained else None
     contexts = quote_contexts(kb, result) if detailed else ()
     covered = scope_coverage(kb, question.filters) if coverage else ()
     similar = similar_past_questions(kb, result)
     if terminal.json:
-        body = answer_body(result, similar)
-        full_body = json_of(ExplainedResponse(reply=body, explanation=why) if why else body)
-        full_body |= {"contexts": contexts} if detailed else {}
-        terminal.write_json(full_body | ({"coverage": covered} if coverage else {}))
+        body = json_of(answer_body(result, similar))
+        body |= {"contexts": contexts} if detailed else {}
+        terminal.write_json(body | ({"coverage": covered} if coverage else {}))
         return
-    if why:
-        print_explanation(terminal.out, why)
     rendered = as_rendered(result, kb.settings.citations)
     print_answer(terminal.out, rendered, seconds=seconds, detailed=detailed, contexts=contexts)
     print_past(terminal.out, similar)
@@ -161,37 +148,24 @@ def show_sources(terminal: Terminal, kb: KnowledgeBase, question: Question) -> N
             print_source(terminal.out, f"[{number}]", piece, f"{piece.hit.score:.2f}")
 
 
-def answer_of(
-    terminal: Terminal, kb: KnowledgeBase, question: Question, *, explain: Explain | None = None
-) -> Answer:
+def answer_of(terminal: Terminal, kb: KnowledgeBase, question: Question) -> Answer:
     """Answer ``question``, showing the steps on a terminal meanwhile."""
-    with status_line(terminal) as say:
-        return answer_with_progress(kb, question, lambda step, _draft: say(step), explain=explain)
-
-
-def answer_with_progress(
-    kb: KnowledgeBase,
-    question: Question,
-    report_progress: Callable[[str, str], None],
-    *,
-    explain: Explain | None = None,
-) -> Answer:
-    """Answer ``question``; ``report_progress`` is called with each step and the draft so far."""
-
-    async def events() -> AsyncIterator[Event]:
-        draft = ""
-        async for event in answer_in_mode(kb, question, explain=explain):
-            if isinstance(event, StepEvent):
-                report_progress(f"{event.step.name}: {event.step.found:,}", draft)
-            elif isinstance(event, TokenEvent):
-                draft += event.text
-                report_progress(f"writing: {len(draft):,} characters", draft)
-            yield event
 
     async def run() -> Answer:
-        return await final(events())
+        draft = 0
+        async with aclosing(answer_in_mode(kb, question)) as events:
+            async for event in events:
+                if isinstance(event, StepEvent):
+                    say(f"{event.step.name}: {event.step.found:,}")
+                elif isinstance(event, TokenEvent):
+                    draft += len(event.text)
+                    say(f"writing: {draft:,} characters")
+                elif isinstance(event, FinalEvent):
+                    return event.answer
+        raise WellreadError("the answer ended without a result", hint="report this as a defect")
 
-    return anyio.run(run)
+    with status_line(terminal) as say:
+        return anyio.run(run)
 
 
 HOME = Path("wellread-demo")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Annotated
 
 from fastapi import Query, Response
-from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr, StringConstraints
+from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr
 
 from wellread.config import Style
 from wellread.errors import RequestError, UnknownNameError
@@ -43,7 +43,6 @@ from wellread.values.answers import Answer
 
 router = FeatureRouter()
 MAX_LISTED = 1_000
-MAX_TITLE_CHARS = 200  # characters of a conversation's title
 CONTEXT = 500  # characters shown on either side of a citation
 Listed = Annotated[int, Query(ge=1, le=MAX_LISTED)]
 
@@ -206,23 +205,6 @@ def session(kb: Kb, session_id: str) -> SessionDetailBody:
     facts = session_named(kb, session_id)
     turns = kb.catalogue.sessions.turns(facts.id, kb.asker.owner, MAX_LISTED)
     return session_detail_body(facts, turns)
-
-
-class RenameRequest(StrictModel):
-    """The new title of a conversation: 1 to 200 characters."""
-
-    title: Annotated[
-        str,
-        StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_TITLE_CHARS),
-    ]
-
-
-@router.patch("/api/sessions/{session_id}")
-def rename(kb: Kb, session_id: str, request: RenameRequest) -> SessionFacts:
-    """Rename a conversation; later questions do not change the title."""
-    known_id = session_named(kb, session_id).id
-    kb.catalogue.sessions.rename(known_id, kb.asker.owner, request.title)
-    return session_named(kb, known_id)
 
 
 @router.delete("/api/sessions/{session_id}")

@@ -35,7 +35,6 @@ ask    POST    /api/answers/{answer_id}/verify
 read   GET     /api/answers/{answer_id}/export
 read   GET     /api/sessions
 read   GET     /api/sessions/{session_id}
-ask    PATCH   /api/sessions/{session_id}
 ask    DELETE  /api/sessions/{session_id}
 edit   GET     /api/jobs
 edit   GET     /api/jobs/{job_id}
@@ -111,12 +110,12 @@ read   GET     /gaps
 read   GET     /gaps/{cluster_id}
 edit   POST    /gaps/{gap_id}/status
 admin  GET     /figures
+admin  GET     /usage
+read   GET     /docs
 read   GET     /preferences
 ask    POST    /preferences
 ask    POST    /preferences/learned
 ask    POST    /notices/seen
-admin  GET     /usage
-read   GET     /docs
 open   GET     /sign-in
 open   POST    /sign-in
 open   GET     /sign-in/oidc

@@ -59,8 +59,14 @@ from wellread.serve.guards.work_limits import WorkLimits, WorkQueue
 from wellread.serve.http import ask_api, chat_completions
 from wellread.serve.web.document_layout import PageImages
 from wellread.serve.web.identity_provider import provider_of
-from wellread.serve.web.pages.library_pages import UPLOAD_PATH
-from wellread.serve.web.pages.routers import PAGE_ROUTERS
+from wellread.serve.web.pages import (
+    account_pages,
+    ask_pages,
+    document_pages,
+    learning_pages,
+    library_pages,
+    lookup_pages,
+)
 from wellread.serve.web.rendering import error_page, wants_page
 from wellread.serve.web.runs import AskRuns, IngestRuns
 
@@ -82,6 +88,14 @@ API_ROUTERS = (
     gaps_and_coverage.coverage_router,
     figures.router,
     people.router,
+)
+PAGE_ROUTERS = (
+    ask_pages.router,
+    document_pages.router,
+    library_pages.router,
+    lookup_pages.router,
+    learning_pages.router,
+    account_pages.router,
 )
 ROUTERS = (*API_ROUTERS, chat_completions.router, *PAGE_ROUTERS)
 LOCAL_NAMES = ("127.0.0.1", "localhost", "[::1]")
@@ -169,7 +183,7 @@ def _add_middleware(app: FastAPI, settings: ServeSettings, queue: WorkQueue) -> 
     bodies = BodyLimits(
         most_bytes=settings.max_request_bytes,
         seconds=settings.body_seconds,
-        larger={UPLOAD_PATH: settings.max_upload_bytes},
+        larger={library_pages.UPLOAD_PATH: settings.max_upload_bytes},
     )
     app.add_middleware(WorkLimits, queue=queue, responses=responses)
     app.add_middleware(RequestBodies, limits=bodies, responses=responses)
