@@ -207,17 +207,9 @@ class Wellread:
             RequestError, UnknownCollectionError: as ``ask``.
             FingerprintError, StoreError, ModelError: as ``ask``.
         """
-        request = Question(
-            text=question,
-            filters=_within(how),
-            mode=how.get("mode", "auto"),
-            session_id=how.get("session_id", ""),
-            strict=how.get("strict"),
-            max_clusters=how.get("max_clusters"),
-            owner=how.get("owner", ""),
-            fresh=how.get("fresh", False),
-        )
-        return answer_in_mode(self.kb, request)
+        options: dict[str, Any] = {"mode": "auto", **how, "filters": _within(how)}
+        options.pop("collection", None)
+        return answer_in_mode(self.kb, Question(text=question, **options))
 
     def research(self, question: str, **how: Unpack[ResearchOptions]) -> Report:
         """Research a question in rounds of searching, and return a report with sources.

@@ -69,7 +69,7 @@ def test_the_plan_comes_first_and_the_report_has_signs_sources_and_an_end(
     assert "\nRopes\n" in out
     assert "❞" in out
     assert re.search(r"\[\d\] Handbook, § .* — “.*” ❞", out)
-    assert re.search(r"ended because nothing was left to search for \(run_", out)
+    assert re.search(r"ended: complete \(run_", out)
     assert "At most" not in out
     (only,) = kept(home)
     assert (only.state, only.request.question.text) == ("done", ASKED)
@@ -151,7 +151,7 @@ def test_ctrl_c_stops_and_the_run_goes_on_later(
     assert f"wellread research --resume {name}" in err
     assert f"id: {name}\nstate: interrupted" in run(runner, "--show", name)[1]
     code, out, _ = run(runner, "--resume", name)
-    assert (code, "nothing was left to search for" in out) == (0, True)
+    assert (code, "ended: complete" in out) == (0, True)
 
 
 def test_a_run_at_work_is_taken_up_by_nobody_else(
@@ -167,7 +167,7 @@ def test_a_run_at_work_is_taken_up_by_nobody_else(
 
     gate.at_gate = beside
     code, out, _ = run(runner, ASKED)
-    assert (code, "nothing was left to search for" in out) == (0, True)
+    assert (code, "ended: complete" in out) == (0, True)
     (resumed,) = told
     assert (resumed.returncode, "is already running" in resumed.stderr) == (1, True)
 

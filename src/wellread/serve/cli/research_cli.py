@@ -36,7 +36,6 @@ from wellread.values.reports import (
     ReportSection,
     ResearchPlan,
     ResearchRequest,
-    StopReason,
 )
 
 EXIT_REFUSED = 3  # exit status
@@ -101,21 +100,11 @@ def state_of(kb: KnowledgeBase, run: ResearchRun) -> State:
 
 def run_named(kb: KnowledgeBase, name: str) -> ResearchRun:
     """Return the run with this id or unique prefix of an id, or the ``last`` one."""
-    exact = kb.catalogue.research.get(name, kb.asker.owner)
-    if exact is not None:
-        return exact
     runs = kb.catalogue.research.newest(kb.asker.owner, MAX_RUNS)
-    if name == LAST:
-        matches = runs[:1]
-    else:
-        matches = [
-            run
-            for run in runs
-            if name and run.id.removeprefix("run_").startswith(name.removeprefix("run_"))
-        ]
+    matches = runs[:1] if name == LAST else [run for run in runs if run.id.startswith(name)]
     if len(matches) != 1:
         raise UnknownNameError(
-            f"there is no research {name!r}" if not matches else f"{name!r} is ambiguous",
+            f"{name!r} is ambiguous" if matches else f"there is no research {name!r}",
             hint="see 'wellread research --list'",
         )
     return matches[0]
@@ -126,16 +115,6 @@ def needs_confirmation(kb: KnowledgeBase, plan: ResearchPlan) -> bool:
     settings = kb.settings.research
     is_expensive = plan.cost > settings.auto_dollars or not plan.priced
     return plan.seconds > settings.auto_seconds or (bool(plan.model) and is_expensive)
-
-
-_STOP_REASONS: dict[StopReason, str] = {
-    "complete": "nothing was left to search for",
-    "no_new_evidence": "the last round found nothing new",
-    "round_limit": "the limit of rounds was reached",
-    "time_limit": "the time was used up",
-    "budget": "the budget was used up",
-    "cancelled": "it was cancelled",
-}
 
 
 def describe_plan(plan: ResearchPlan) -> str:
@@ -154,7 +133,7 @@ def describe_result(report: Report) -> str:
     took = f"{report.searches} searches in {_number_of(report.rounds, 'round')}"
     read = f"{_number_of(len(report.documents), 'document')} read, {cited} cited"
     calls = f", {_number_of(report.calls, 'model call')}" if report.calls else ""
-    return f"{took}, {read}{calls}; ended because {_STOP_REASONS[report.stopped]} ({report.id})"
+    return f"{took}, {read}{calls}; ended: {report.stopped.replace('_', ' ')} ({report.id})"
 
 
 def _number_of(number: int, word: str) -> str:

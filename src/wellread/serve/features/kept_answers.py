@@ -28,7 +28,7 @@ from wellread.library.recheck import (
     stored_answer,
     verify_again,
 )
-from wellread.serve.features.answering import AskResponse, answer_body
+from wellread.serve.features.answering import AskResponse, answer_body, quote_contexts
 from wellread.serve.features.feature import FeatureRouter, Offset, StrictModel
 from wellread.serve.guards.route_rules import Kb
 from wellread.serve.views import FACES, PlainShape, Shape, view_url
@@ -43,7 +43,6 @@ from wellread.values.answers import Answer
 
 router = FeatureRouter()
 MAX_LISTED = 1_000
-CONTEXT = 500  # characters shown on either side of a citation
 Listed = Annotated[int, Query(ge=1, le=MAX_LISTED)]
 
 FACES.show_whole(SessionFacts, SentenceRating)
@@ -93,7 +92,7 @@ class WholeAnswerBody(Shape, line="*answer created_at=stored.created_at stale=st
 
 
 class OpenedBody(PlainShape):
-    """A citation with the current text around it in the source."""
+    """A citation with the sentences around it in its source."""
 
     number: int
     title: str
@@ -119,30 +118,19 @@ def whole_body(stored: StoredAnswer, answer: Answer) -> WholeAnswerBody:
 
 
 def opened_body(kb: KnowledgeBase, answer: Answer, number: int) -> OpenedBody:
-    """Return citation ``number`` of ``answer`` with its context, read from the catalogue."""
+    """Return citation ``number`` of ``answer`` with the sentences around it."""
     citation = next((each for each in answer.citations if each.id == number), None)
     if citation is None:
         raise RequestError(
             f"the answer has no citation {number}", hint=f"it has {len(answer.citations)} citations"
         )
-    document = kb.catalogue.document(citation.document_id)
-    live = kb.catalogue.live_versions([citation.document_id]).get(citation.document_id)
-    if document is None or live != citation.version:
+    contexts = {one.number: one for one in quote_contexts(kb, answer)}
+    if number not in contexts:
         raise RequestError(
             f"the source of citation {number} was changed or removed after the answer was given",
             hint="ask again",
         )
-    span, text = citation.source_span, document.text
-    before, after = text[max(0, span.start - CONTEXT) : span.start], text[span.end :][:CONTEXT]
-    return OpenedBody.of(
-        citation,
-        number=number,
-        locator=citation.locator.label,
-        quote=span.of(text),
-        # Cut at a word boundary; scripts without spaces are not cut.
-        before=(before.partition(" ")[2] or before) if len(before) >= CONTEXT else before,
-        after=(after.rpartition(" ")[0] or after) if len(after) >= CONTEXT else after,
-    )
+    return OpenedBody.of(citation, contexts[number], locator=citation.locator.label)
 
 
 # --- routes for answers and conversations ----------------------------------------------------

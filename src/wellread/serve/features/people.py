@@ -348,22 +348,13 @@ def rule_words(rule: NamedRule) -> str:
 FACES.show(Notice)
 
 
-class NoticesBody(Shape):
-    """Notices, the newest first."""
-
-    notices: tuple[Notice, ...]
-
-
-def notices_body(kb: KnowledgeBase, *, every: bool = False, limit: int = 100) -> NoticesBody:
-    """Return the unread notices, or all of them with ``every``.
+def notices(kb: KnowledgeBase, *, every: bool = False, limit: int = 100) -> list[Notice]:
+    """Return the unread notices, newest first, or all of them with ``every``.
 
     Without accounts there is one user, who also gets the notices for experts whose feedback was
     imported.
     """
-    records, asker = kb.catalogue.notices, kb.asker
-    notices = (
-        records.newest(unseen=not every, limit=limit)
-        if asker == LOCAL
-        else records.of(asker.owner, unseen=not every, limit=limit)
-    )
-    return NoticesBody(notices=tuple(notices))
+    records, owner = kb.catalogue.notices, kb.asker.owner
+    if kb.asker == LOCAL:
+        return records.newest(unseen=not every, limit=limit)
+    return records.of(owner, unseen=not every, limit=limit)

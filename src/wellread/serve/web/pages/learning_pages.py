@@ -20,7 +20,6 @@ from wellread.serve.features.feature import Limit, Offset, RowNumber
 from wellread.serve.features.figures import MetricsBody, report_of
 from wellread.serve.features.gaps_and_coverage import (
     MAX_LISTED_GAPS,
-    CoverageBody,
     CoverageQuery,
     cell_words,
     cluster_detail,
@@ -48,21 +47,20 @@ LEVELS = (1, 2, 4, 8, 16)  # minimum number of documents for each shade
 def coverage_page(kb: Kb, request: Request, asked: Annotated[CoverageQuery, Query()]) -> Response:
     """The coverage heat map and the gaps."""
     grid = coverage_grid(kb, asked.filters(), asked.dimensions, owner=kb.asker.owner)
-    body = CoverageBody(grid=grid)
-    rows, columns = table_axes(body)
+    rows, columns = table_axes(grid)
     cells = {(one.row, one.column): one for one in grid.cells}
     return page_response(
         request,
         "coverage.html",
-        body,
+        grid,
         asked=asked,
         given=asked.model_dump(by_alias=True, exclude_defaults=True) | {"by": list(grid.by)},
         choices=limit_choices(kb),
-        sentence=coverage_sentence(body),
+        sentence=coverage_sentence(grid),
         columns=columns,
         lines=[(row, [_heat_cell(cells[row, column]) for column in columns]) for row in rows],
-        left_out=omission_note(body, rows, columns),
-        gaps=[gap_words(one) for one in body.gaps[:MAX_LISTED_GAPS]],
+        left_out=omission_note(grid, rows, columns),
+        gaps=[gap_words(one) for one in grid.gaps[:MAX_LISTED_GAPS]],
     )
 
 
