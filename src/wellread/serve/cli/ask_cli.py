@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 import time
 from contextlib import aclosing
-from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Annotated
 
@@ -169,8 +168,6 @@ def answer_of(terminal: Terminal, kb: KnowledgeBase, question: Question) -> Answ
 
 
 HOME = Path("wellread-demo")
-COLLECTION = "halden-sound"
-FOLDERS = ("commons", "news", "pages", "papers", "questions", "transcripts")
 QUESTIONS = (
     "How many families make their living from lobster pots north of the dividing line?",
     "Are older appliances easier to mend than recent ones?",
@@ -190,23 +187,26 @@ def demo(context: typer.Context) -> None:
     # Imported here: the readers take a quarter of a second to load, which ``ask`` does not need.
     from wellread.learning.asking_again import add  # noqa: PLC0415
     from wellread.serve.cli.material_cli import print_report  # noqa: PLC0415
-    from wellread.serve.features.home_and_jobs import report_body  # noqa: PLC0415
+    from wellread.serve.features.home_and_jobs import (  # noqa: PLC0415
+        SAMPLE,
+        report_body,
+        sample_inputs,
+    )
 
     terminal = terminal_of(context)
     home = terminal.home or HOME
     if not terminal.json:
         terminal.out.print(f"Adding the sample to {home} (delete the folder to remove it).")
     with terminal.open(home, overrides={"catalogue": {"url": ""}}) as kb:  # its own catalogue file
-        with as_file(files("wellread.sample")) as folder, ingest_progress(terminal) as on_progress:
-            inputs = [str(folder / name) for name in FOLDERS]
-            report = add(kb, inputs, collection=COLLECTION, on_progress=on_progress)
+        with ingest_progress(terminal) as on_progress:
+            report = add(kb, sample_inputs(), collection=SAMPLE, on_progress=on_progress)
         if terminal.json:
             answers = [answer_of(terminal, kb, Question(text=text)) for text in QUESTIONS]
-            added = report_body(report, COLLECTION)
+            added = report_body(report, SAMPLE)
             bodies = [answer_body(answer) for answer in answers]
             terminal.write_json({"home": str(kb.home), "added": added, "answers": bodies})
             return
-        print_report(terminal.out, report_body(report, COLLECTION))
+        print_report(terminal.out, report_body(report, SAMPLE))
         for question in QUESTIONS:
             terminal.out.print()
             terminal.out.print(Text(f"» {question}", style="bold cyan"))

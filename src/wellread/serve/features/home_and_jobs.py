@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
+from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Annotated
 
@@ -42,6 +43,16 @@ show_plain(
 )
 show_plain(BackupReport, "file=path bytes=size files documents passages")
 show_plain(CatalogueCopy, "name made_at bytes=size sound", sound=(bool, lambda copy: copy.sound()))
+
+SAMPLE = "halden-sound"  # the collection of the sample material
+SAMPLE_FOLDERS = ("commons", "news", "pages", "papers", "questions", "transcripts")
+
+
+def sample_inputs() -> list[str]:
+    """Return the folders of the sample material that comes with the program."""
+    with as_file(files("wellread.sample")) as folder:
+        return [str(folder / name) for name in SAMPLE_FOLDERS]
+
 
 # --- contents of a home ----------------------------------------------------------------------
 

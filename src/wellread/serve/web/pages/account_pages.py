@@ -99,15 +99,7 @@ async def to_provider(request: Request, auth: Auth, next: str = "") -> Response:
         return _form(request, next, _provider_problem(error))
     secret = await to_thread.run_sync(auth.accounts.attempts.begin, attempt)
     response = RedirectResponse(address, status_code=303)
-    response.set_cookie(
-        ATTEMPT_COOKIE,
-        secret,
-        max_age=ATTEMPT_SECONDS,
-        path=CALLBACK,
-        secure=request.url.scheme == "https",
-        httponly=True,
-        samesite="lax",
-    )
+    _set_cookie(request, response, ATTEMPT_COOKIE, secret, CALLBACK, ATTEMPT_SECONDS)
     return response
 
 
@@ -145,6 +137,10 @@ async def sign_out(request: Request, auth: Auth, rights: CurrentRights) -> Respo
     if rights.user is not None and rights.session_id:
         await to_thread.run_sync(auth.accounts.sessions.end, rights.session_id, rights.user.id)
         await to_thread.run_sync(_note, auth, request, SIGNED_OUT, rights.user)
+    return _signed_out()
+
+
+def _signed_out() -> Response:
     response = RedirectResponse(SIGN_IN, status_code=303)
     response.delete_cookie(COOKIE, path="/")
     return response
@@ -164,16 +160,17 @@ async def _signed_in(request: Request, auth: Authenticator, user: User, target: 
     secret = await to_thread.run_sync(auth.accounts.sessions.begin, user.id, lifetime, agent)
     await to_thread.run_sync(_note, auth, request, SIGNED_IN, user)
     response = RedirectResponse(own_path(target), status_code=303)
-    response.set_cookie(
-        COOKIE,
-        secret,
-        max_age=int(lifetime.total_seconds()),
-        path="/",
-        secure=request.url.scheme == "https",
-        httponly=True,
-        samesite="lax",
-    )
+    _set_cookie(request, response, COOKIE, secret, "/", int(lifetime.total_seconds()))
     return response
+
+
+def _set_cookie(
+    request: Request, response: Response, name: str, secret: str, path: str, seconds: int
+) -> None:
+    https = request.url.scheme == "https"
+    response.set_cookie(
+        name, secret, max_age=seconds, path=path, secure=https, httponly=True, samesite="lax"
+    )
 
 
 def _form(request: Request, target: str, problem: Problem | None = None) -> Response:
@@ -254,9 +251,7 @@ async def password(
     if await auth.opened_by(user.name, current, address_of_client(request.scope)) is None:
         raise RequestError("the current password is wrong")
     await auth.run_hashing(partial(auth.accounts.users.set_password, user.id, user.name, new))
-    response = RedirectResponse(SIGN_IN, status_code=303)
-    response.delete_cookie(COOKIE, path="/")
-    return response
+    return _signed_out()
 
 
 @router.post("/account/keys")
@@ -294,9 +289,7 @@ def forget(
     if confirmed.strip().casefold() != user.name:
         raise RequestError("nothing was removed: the name is wrong", hint="type your name")
     forget_user(request.app.state.kb, user.id)
-    response = RedirectResponse(SIGN_IN, status_code=303)
-    response.delete_cookie(COOKIE, path="/")
-    return response
+    return _signed_out()
 
 
 def own_user(rights: Rights) -> User:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any, cast
 from urllib.parse import urlencode
 
@@ -67,7 +66,6 @@ from wellread.values.answers import (
     Event,
     FinalEvent,
     Question,
-    Sentence,
     SentenceEvent,
     StepEvent,
     TokenEvent,
@@ -284,44 +282,27 @@ def _page(
     return render_page(request, "answer_page.html", values)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RatedSentence:
-    """A sentence with its feedback; ``words``: the quotation of the better citation."""
-
-    number: int
-    sentence: Sentence
-    rating: SentenceRating
-    words: str
-
-
 def feedback_values(kb: KnowledgeBase, answer: Answer) -> dict[str, Any]:
     """The values for ``parts/feedback.html``."""
     feedback = feedback_of(kb, answer.id, kb.asker.owner)
     ratings = {one.sentence: one for one in feedback.sentences} if feedback else {}
-    sentences = []
-    for index, sentence in enumerate(answer.sentences):
-        rating = ratings.get(index) or SentenceRating(
-            sentence=index, content=sentence_hash(sentence.text)
+    rated = []
+    for place, sentence in enumerate(answer.sentences):
+        rating = ratings.get(place) or SentenceRating(
+            sentence=place, content=sentence_hash(sentence.text)
         )
         words = _cited_words(kb, rating.citation)
-        sentences.append(
-            RatedSentence(number=index + 1, sentence=sentence, rating=rating, words=words)
-        )
-    cited = feedback.citations[0] if feedback and feedback.citations else None
-    better = [one.citation for one in ratings.values() if one.citation]
-    ids = dict.fromkeys(
-        [one.document_id for one in answer.citations]
-        + [one.document_id for one in ([cited] if cited else []) + better]
-    )
-    titles = {document_id: facts.title for document_id, facts in kb.catalogue.facts(ids).items()}
+        rated.append({"number": place + 1, "sentence": sentence, "rating": rating, "words": words})
+    whole = list(feedback.citations) if feedback else []
+    better: list[BetterCitation] = whole + [x.citation for x in ratings.values() if x.citation]
+    ids = [one.document_id for one in (*answer.citations, *better)]
+    facts = kb.catalogue.facts(dict.fromkeys(ids))
     return {
         "given": feedback,
-        "rated": sentences,
-        "documents": {
-            document_id: titles[document_id] for document_id in ids if document_id in titles
-        },
-        "whole_citation": cited,
-        "whole_words": _cited_words(kb, cited),
+        "rated": rated,
+        "documents": {name: facts[name].title for name in ids if name in facts},
+        "whole_citation": whole[0] if whole else None,
+        "whole_words": _cited_words(kb, whole[0] if whole else None),
     }
 
 

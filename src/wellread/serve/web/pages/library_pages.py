@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import io
 from collections.abc import Sequence
-from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Annotated, BinaryIO
 
@@ -24,6 +23,7 @@ from wellread.kb.seen_by import sees_all
 from wellread.library.named_things import list_documents
 from wellread.library.uploads import keep_upload, uploaded_file, uploads_below
 from wellread.serve.features.feature import Limit, ListQuery, Offset
+from wellread.serve.features.home_and_jobs import SAMPLE, sample_inputs
 from wellread.serve.features.home_and_jobs import job as one_job
 from wellread.serve.features.home_and_jobs import jobs as newest_jobs
 from wellread.serve.features.people import check_may_edit, check_may_read
@@ -37,8 +37,6 @@ router = page_router()
 
 UPLOAD_PATH = "/library/upload"
 MAX_COLLECTION_CHARS = 80
-SAMPLE = "halden-sound"
-SAMPLE_FOLDERS = ("commons", "news", "pages", "papers", "questions", "transcripts")
 CollectionName = Annotated[str, Form(max_length=MAX_COLLECTION_CHARS)]
 
 
@@ -159,9 +157,7 @@ def text(
 def sample(_kb: WholeKb, request: Request, ingest: Ingest) -> Response:
     """Queue the sample material that comes with the program."""
     check_may_edit(request, SAMPLE)
-    with as_file(files("wellread.sample")) as folder:
-        inputs = [str(folder / name) for name in SAMPLE_FOLDERS]
-    return _accepted(request, ingest, inputs, SAMPLE)
+    return _accepted(request, ingest, sample_inputs(), SAMPLE)
 
 
 @router.post("/library/remove")
