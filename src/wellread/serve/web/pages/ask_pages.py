@@ -294,8 +294,9 @@ def feedback_values(kb: KnowledgeBase, answer: Answer) -> dict[str, Any]:
         words = _cited_words(kb, rating.citation)
         rated.append({"number": place + 1, "sentence": sentence, "rating": rating, "words": words})
     whole = list(feedback.citations) if feedback else []
-    better: list[BetterCitation] = whole + [x.citation for x in ratings.values() if x.citation]
-    ids = [one.document_id for one in (*answer.citations, *better)]
+    better = whole + [one.citation for one in ratings.values() if one.citation]
+    ids = [cited.document_id for cited in answer.citations]
+    ids += [cited.document_id for cited in better]
     facts = kb.catalogue.facts(dict.fromkeys(ids))
     return {
         "given": feedback,
