@@ -18,9 +18,9 @@ import wellread.serve.http
 import wellread.serve.web.pages
 from wellread.kb import KnowledgeBase
 from wellread.serve.guards.incoming import BodyLimits, _is_visit
-from wellread.serve.guards.route_rules import RouteRules, route_of, rules
+from wellread.serve.guards.route_rules import RouteRules, route_of
 from wellread.serve.guards.work_limits import is_queued
-from wellread.serve.http.app import ROUTERS, create_app
+from wellread.serve.http.app import ROUTERS, create_app, rules
 from wellread.serve.web.pages.library_pages import UPLOAD_PATH
 
 # /mcp is a protocol of its own (tests/serve/mcp), behind the same checks as every route.
@@ -73,11 +73,27 @@ def test_every_route_has_a_rule_and_every_rule_a_route_in_the_same_order(
     assert list(answered(create_app(kb).router.routes)) == expected
 
 
+def test_what_is_open_and_what_readers_may_do_stands_here() -> None:
+    """A route that is declared with too little access is found."""
+    open_ones = {path for _, path, access in rules() if access == "open"}
+    signing = {"/sign-in", "/sign-in/oidc", "/sign-in/oidc/callback", "/sign-out"}
+    assert open_ones == {"/healthz", "/static", *signing}
+    assert {method for method, _, access in rules() if access == "read"} == {"GET"}
+    assert {path for _, path, access in rules() if access == "own"} == {
+        "/account",
+        *(f"/account/{name}" for name in ("password", "keys", "forget", "sessions/end")),
+        "/account/keys/{key_id}/revoke",
+    }
+    assert {path for _, path, access in rules() if access == "admin"} == {
+        *("/api/usage", "/api/metrics", "/metrics", "/figures", "/usage"),
+    }
+
+
 def test_an_address_without_a_route_is_for_nobody_but_who_is_signed_in(kb: KnowledgeBase) -> None:
     scope = {"type": "http", "path": "/nowhere", "root_path": "", "app": create_app(kb)}
 
     def of(**given: str) -> tuple[str, str]:
-        return RouteRules().of({**scope, "state": {}, **given})
+        return RouteRules(rules()).of({**scope, "state": {}, **given})
 
     for method in ("GET", "POST", "DELETE"):
         assert of(method=method) == ("", "own")
@@ -109,7 +125,10 @@ async def test_guards_judge_by_the_route_that_runs_however_its_address_is_spelt(
         monkeypatch.setattr(kind, "handle", handle)
     app = create_app(kb)
     app.router.default = nothing
-    judge, bodies = RouteRules(), BodyLimits(most_bytes=1, seconds=1, larger={UPLOAD_PATH: 2})
+    judge, bodies = (
+        RouteRules(rules()),
+        BodyLimits(most_bytes=1, seconds=1, larger={UPLOAD_PATH: 2}),
+    )
 
     async def judged(method: str, spelt: str) -> tuple[str, tuple[Any, ...]]:
         """The route that runs, and what the guards say to a request that is spelt so."""

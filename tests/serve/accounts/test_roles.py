@@ -23,7 +23,7 @@ from wellread.ingest.sources.discover import local_path
 from wellread.kb import KnowledgeBase
 from wellread.kb.seen_by import view_for
 from wellread.learning.feedback_giving import give_feedback
-from wellread.serve.guards.route_rules import rules
+from wellread.serve.http.app import rules
 from wellread.serve.web.document_layout import PageImages
 from wellread.serve.web.pages import document_pages
 from wellread.serve.web.runs import _ingest

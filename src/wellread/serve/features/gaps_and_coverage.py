@@ -48,7 +48,8 @@ from wellread.text.words import harmless
 
 BAD = refusals(s400="A bad parameter", s5XX=FAILED)
 UNKNOWN = refusals(s404="Unknown cluster or gap")
-router, coverage_router = FeatureRouter(responses=BAD), FeatureRouter()
+router, coverage_router = FeatureRouter("read", responses=BAD), FeatureRouter("read")
+reads, edits = router.requiring("read", "edit")
 MAX_ID_DIGITS = 18  # most digits of a row id
 
 FACES.show(
@@ -111,7 +112,7 @@ class StatusRequest(StrictModel):
     status: GapStatus
 
 
-@router.get("/api/gaps")
+@reads.get("/api/gaps")
 def gaps(
     kb: Kb,
     status: GapStatus | None = None,
@@ -138,19 +139,19 @@ def gaps(
     )
 
 
-@router.post("/api/gaps/ask", dependencies=ASKING)
+@edits.post("/api/gaps/ask", dependencies=ASKING)
 def reask(kb: WholeKb) -> RetryReport:
     """Ask open questions again that new documents could answer, and report the results."""
     return ask_again(kb)
 
 
-@router.get("/api/gaps/{cluster_id}", responses=UNKNOWN)
+@reads.get("/api/gaps/{cluster_id}", responses=UNKNOWN)
 def cluster_detail(kb: Kb, cluster_id: str) -> GapClusterDetailBody:
     """Return a cluster (``c12``) with its questions; ``12`` names it by one of its questions."""
     return GapClusterDetailBody(cluster=find_cluster(kb, cluster_id))
 
 
-@router.get("/api/gaps/{cluster_id}/suggestion", responses=UNKNOWN)
+@reads.get("/api/gaps/{cluster_id}/suggestion", responses=UNKNOWN)
 def suggestion(
     kb: Kb, cluster_id: str, format: Literal["json", "markdown"] = "json"
 ) -> SuggestionBody | Response:
@@ -165,7 +166,7 @@ def suggestion(
     )
 
 
-@router.patch("/api/gaps/{gap_id}", responses=UNKNOWN)
+@edits.patch("/api/gaps/{gap_id}", responses=UNKNOWN)
 def change_gap(kb: Kb, gap_id: str, asked: StatusRequest) -> StatusBody:
     """Open, plan or close all gaps of a cluster (``c12``), or one question (``12``)."""
     return set_status(kb, gap_id, asked.status)
@@ -194,7 +195,7 @@ def set_status(kb: KnowledgeBase, name: str, status: GapStatus) -> StatusBody:
 FACES.show_whole(Count, OftenAsked, QuestionPatterns)
 
 
-@router.get("/api/questions/patterns")
+@reads.get("/api/questions/patterns")
 def patterns(kb: Kb, window: Window) -> QuestionPatterns:
     """Return the most frequent questions, types, topics and words of a period."""
     return question_patterns(kb, kb.asker.owner, *window)

@@ -41,7 +41,8 @@ from wellread.store.schema.stored_values import (
 )
 from wellread.values.answers import Answer
 
-router = FeatureRouter()
+router = FeatureRouter("read")
+reads, asks = router.requiring("read", "ask")
 MAX_LISTED = 1_000
 Listed = Annotated[int, Query(ge=1, le=MAX_LISTED)]
 
@@ -136,26 +137,26 @@ def opened_body(kb: KnowledgeBase, answer: Answer, number: int) -> OpenedBody:
 # --- routes for answers and conversations ----------------------------------------------------
 
 
-@router.get("/api/answers")
+@reads.get("/api/answers")
 def answers(kb: Kb, limit: Listed = 50, offset: Offset = 0) -> StoredAnswersBody:
     """List stored answers, newest first."""
     stored = kb.catalogue.sessions.answers(kb.asker.owner, limit, offset)
     return StoredAnswersBody(answers=tuple(stored))
 
 
-@router.get("/api/answers/{answer_id}")
+@reads.get("/api/answers/{answer_id}")
 def answer(kb: Kb, answer_id: str) -> WholeAnswerBody:
     """Return a stored answer; ``last`` is the newest."""
     return whole_body(*_answer_named(kb, answer_id))
 
 
-@router.post("/api/answers/{answer_id}/verify")
+@asks.post("/api/answers/{answer_id}/verify")
 def verify(kb: Kb, answer_id: str) -> Rechecked:
     """Check an answer against the current text of its sources, and store the result."""
     return verify_again(kb, answer_id, kb.asker.owner)
 
 
-@router.get("/api/answers/{answer_id}/export", response_class=Response)
+@reads.get("/api/answers/{answer_id}/export", response_class=Response)
 def export(
     kb: Kb,
     answer_id: str,
@@ -173,7 +174,7 @@ def export(
     )
 
 
-@router.get("/api/sessions")
+@reads.get("/api/sessions")
 def sessions(
     kb: Kb,
     query: Annotated[
@@ -187,7 +188,7 @@ def sessions(
     return SessionsBody(sessions=tuple(matches))
 
 
-@router.get("/api/sessions/{session_id}")
+@reads.get("/api/sessions/{session_id}")
 def session(kb: Kb, session_id: str) -> SessionDetailBody:
     """A conversation with its answers, oldest first."""
     facts = session_named(kb, session_id)
@@ -195,7 +196,7 @@ def session(kb: Kb, session_id: str) -> SessionDetailBody:
     return session_detail_body(facts, turns)
 
 
-@router.delete("/api/sessions/{session_id}")
+@asks.delete("/api/sessions/{session_id}")
 def remove(kb: Kb, session_id: str) -> RemovedBody:
     """Remove a conversation with all its answers."""
     facts = session_named(kb, session_id)
@@ -220,7 +221,8 @@ def session_named(kb: KnowledgeBase, session_id: str) -> SessionFacts:
 
 # --- expert feedback -------------------------------------------------------------------------
 
-feedback_router = FeatureRouter()
+feedback_router = FeatureRouter("read")
+feedback_reads, feedback_edits = feedback_router.requiring("read", "edit")
 
 Rated = StrictInt | StrictFloat | None
 
@@ -273,27 +275,27 @@ class RemovedFeedbackBody(Shape):
 FACES.show_whole(ImportResult, RefusedRow)
 
 
-@feedback_router.put("/api/answers/{answer_id}/feedback")
+@feedback_edits.put("/api/answers/{answer_id}/feedback")
 def put_feedback(kb: Kb, answer_id: str, request: FeedbackRequest) -> Feedback:
     """Rate an answer and its sentences; replaces earlier feedback."""
     values = request.model_dump(exclude_unset=True)
     return give_feedback(kb, answer_id, values, author=kb.asker.owner, replace_all=True)
 
 
-@feedback_router.patch("/api/answers/{answer_id}/feedback")
+@feedback_edits.patch("/api/answers/{answer_id}/feedback")
 def patch_feedback(kb: Kb, answer_id: str, request: FeedbackRequest) -> Feedback:
     """Change the given fields only; null removes a value."""
     values = request.model_dump(exclude_unset=True)
     return give_feedback(kb, answer_id, values, author=kb.asker.owner)
 
 
-@feedback_router.get("/api/answers/{answer_id}/feedback")
+@feedback_reads.get("/api/answers/{answer_id}/feedback")
 def get_feedback(kb: Kb, answer_id: str) -> Feedback:
     """Return the feedback on an answer."""
     return require_feedback(kb, answer_id, kb.asker.owner)
 
 
-@feedback_router.delete("/api/answers/{answer_id}/feedback")
+@feedback_edits.delete("/api/answers/{answer_id}/feedback")
 def delete_feedback(kb: Kb, answer_id: str) -> RemovedFeedbackBody:
     """Remove the feedback on an answer."""
     feedback = require_feedback(kb, answer_id, kb.asker.owner)
@@ -301,7 +303,7 @@ def delete_feedback(kb: Kb, answer_id: str) -> RemovedFeedbackBody:
     return RemovedFeedbackBody(id=feedback.id, answer_id=feedback.answer_id)
 
 
-@feedback_router.get("/api/feedback")
+@feedback_edits.get("/api/feedback")
 def list_feedback(kb: Kb, limit: Listed = 50, offset: Offset = 0) -> FeedbackListBody:
     """List all feedback, oldest first."""
     page = kb.catalogue.feedback.list_all(limit=limit, offset=offset)

@@ -51,8 +51,8 @@ from wellread.values.question import (
     SourceRule,
 )
 
-router = FeatureRouter()
-
+router = FeatureRouter("read")
+reads, asks = router.requiring("read", "ask")
 # --- accounts and keys -----------------------------------------------------------------------
 
 show_plain(User, "* -subject")
@@ -248,13 +248,13 @@ class PreferencesChange(StrictModel, frozen=True):
     restore: Rules = ()
 
 
-@router.get("/api/preferences")
+@reads.get("/api/preferences")
 def preferences(kb: Kb) -> PreferencesBody:
     """The chosen and learned preferences with reasons, and the available personas."""
     return preferences_body(kb, kb.asker.owner)
 
 
-@router.patch("/api/preferences")
+@asks.patch("/api/preferences")
 def change(kb: Kb, request: PreferencesChange) -> PreferencesBody:
     """Change preferences, give or withdraw consent, revoke or restore learned ones."""
     change_preferences(kb, kb.asker.owner, request)

@@ -1,12 +1,13 @@
-"""The rights that each route requires, and the knowledge base as the asker may see it.
+"""The access that the route of a request requires, and the knowledge base as its asker may see it.
 
 The rule is chosen by the route that the router will run, never by the spelling of the path:
-``/mcp%0A`` runs the route ``/mcp``. A test fails when a route has no rule. ``sign_in`` sets the
-asker of a request; material that the asker may not read is reported as missing (404).
+``/mcp%0A`` runs the route ``/mcp``. ``sign_in`` sets the asker of a request; material that the
+asker may not read is reported as missing (404).
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from typing import Annotated, Literal, cast
 
 from fastapi import Depends
@@ -24,125 +25,18 @@ from wellread.kb.seen_by import base_of, sees_all, view_for
 Access = Literal["open", "own", "read", "ask", "edit", "admin"]
 
 MCP_PATH = "/mcp"
-_RULES = """
-read   GET     /openapi.json
-ask    POST    /api/ask
-ask    POST    /api/query
-ask    POST    /api/query/deep
-read   GET     /api/answers
-read   GET     /api/answers/{answer_id}
-ask    POST    /api/answers/{answer_id}/verify
-read   GET     /api/answers/{answer_id}/export
-read   GET     /api/sessions
-read   GET     /api/sessions/{session_id}
-ask    DELETE  /api/sessions/{session_id}
-edit   GET     /api/jobs
-edit   GET     /api/jobs/{job_id}
-edit   POST    /api/jobs/{job_id}/cancel
-admin  GET     /api/usage
-read   GET     /api/entities/{name:path}
-read   GET     /api/entities
-read   GET     /api/stories
-read   GET     /api/search
-read   GET     /api/search/speaker/{name:path}
-read   GET     /api/search/date-range
-read   GET     /api/segments/{passage_id}/context
-read   GET     /api/similar
-read   GET     /api/documents
-read   GET     /api/documents/{name:path}
-read   GET     /api/videos
-read   GET     /api/videos/{name:path}/transcript
-read   GET     /api/topics
-read   GET     /api/topics/{name:path}/timeline
-edit   PUT     /api/answers/{answer_id}/feedback
-edit   PATCH   /api/answers/{answer_id}/feedback
-read   GET     /api/answers/{answer_id}/feedback
-edit   DELETE  /api/answers/{answer_id}/feedback
-edit   GET     /api/feedback
-read   GET     /api/gaps
-edit   POST    /api/gaps/ask
-read   GET     /api/gaps/{cluster_id}
-read   GET     /api/gaps/{cluster_id}/suggestion
-edit   PATCH   /api/gaps/{gap_id}
-read   GET     /api/questions/patterns
-read   GET     /api/coverage
-admin  GET     /api/metrics
-open   GET     /healthz
-admin  GET     /metrics
-read   GET     /api/preferences
-ask    PATCH   /api/preferences
-read   GET     /v1/models
-read   GET     /v1/models/{name:path}
-ask    POST    /v1/chat/completions
-ask    GET     /
-read   GET     /ask/{run_id}
-read   GET     /ask/{run_id}/wait
-ask    POST    /ask/{run_id}/cancel
-read   GET     /ask/{run_id}/events
-read   GET     /answers/{answer_id}
-ask    POST    /answers/{answer_id}/verify
-edit   POST    /answers/{answer_id}/feedback
-edit   POST    /answers/{answer_id}/feedback/remove
-read   GET     /conversations
-read   GET     /conversations/{session_id}
-ask    POST    /conversations/{session_id}/remove
-read   GET     /view/{document_id}
-read   GET     /documents/{document_id}/pages/{number}.png
-read   GET     /documents/{document_id}/media
-read   GET     /library
-edit   GET     /library/add
-edit   POST    /library/upload
-edit   POST    /library/address
-edit   POST    /library/text
-edit   POST    /library/sample
-edit   POST    /library/remove
-edit   GET     /library/jobs
-edit   GET     /library/jobs/{job_id}
-edit   POST    /library/jobs/{job_id}/cancel
-edit   POST    /library/jobs/{job_id}/retry
-read   GET     /search
-read   GET     /stories
-read   GET     /stories/{story_id}
-read   GET     /entities
-read   GET     /entities/{name:path}
-read   GET     /coverage
-read   GET     /gaps
-read   GET     /gaps/{cluster_id}
-edit   POST    /gaps/{gap_id}/status
-admin  GET     /figures
-admin  GET     /usage
-read   GET     /docs
-read   GET     /preferences
-ask    POST    /preferences
-ask    POST    /preferences/learned
-ask    POST    /notices/seen
-open   GET     /sign-in
-open   POST    /sign-in
-open   GET     /sign-in/oidc
-open   GET     /sign-in/oidc/callback
-open   POST    /sign-out
-own    GET     /account
-own    POST    /account/password
-own    POST    /account/keys
-own    POST    /account/keys/{key_id}/revoke
-own    POST    /account/sessions/end
-own    POST    /account/forget
-ask    *       /mcp
-open   GET     /static
-"""
-
-
-def rules() -> list[tuple[str, str, Access]]:
-    """Every rule as method, path and required access, in the order of the routes."""
-    lines = (line.split() for line in _RULES.strip().splitlines())
-    return [(method, path, _checked_access(access)) for access, method, path in lines]
+Rule = tuple[str, str, Access]  # method, declared path and required access
 
 
 class RouteRules:
     """Finds the rule of a request."""
 
-    def __init__(self) -> None:
-        self._rules = {(method, path): access for method, path, access in rules()}
+    def __init__(self, rules: Iterable[Rule]) -> None:
+        self._rules = {(method, path): access for method, path, access in rules}
+
+    def allows(self, scopes: Collection[str], page: str) -> bool:
+        """Whether a user with these scopes may open the page at this path."""
+        return self._rules["GET", page] in scopes
 
     def of(self, scope: Scope) -> tuple[str, Access]:
         """The declared path and the required access; an empty path and ``own`` without a route."""
@@ -163,13 +57,6 @@ def route_of(scope: Scope) -> str:
         matches = (route for route in routes if route.matches(scope)[0] is Match.FULL)
         state["route"] = getattr(next(matches, None), "path", "")
     return str(state["route"])
-
-
-def _checked_access(access: str) -> Access:
-    match access:
-        case "open" | "own" | "read" | "ask" | "edit" | "admin":
-            return access
-    raise ValueError(f"{access!r} is not a kind of access")
 
 
 def asker_of(request: HTTPConnection) -> Asker:

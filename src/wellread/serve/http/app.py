@@ -44,6 +44,7 @@ from wellread.serve.features import (
     people,
     timelines_shown,
 )
+from wellread.serve.features.feature import FeatureRoute
 from wellread.serve.guards.incoming import (
     MAX_HEADER_BYTES,
     AllowedHosts,
@@ -53,7 +54,7 @@ from wellread.serve.guards.incoming import (
     timed_connection,
 )
 from wellread.serve.guards.refusals import ErrorResponses, RequestLog, SecurityHeaders
-from wellread.serve.guards.route_rules import MCP_PATH, RouteRules
+from wellread.serve.guards.route_rules import MCP_PATH, RouteRules, Rule
 from wellread.serve.guards.sign_in import Authenticator, RateLimits, SignIn
 from wellread.serve.guards.work_limits import WorkLimits, WorkQueue
 from wellread.serve.http import ask_api, chat_completions
@@ -98,10 +99,29 @@ PAGE_ROUTERS = (
     account_pages.router,
 )
 ROUTERS = (*API_ROUTERS, chat_completions.router, *PAGE_ROUTERS)
+# The access to routes that no ``FeatureRouter`` declares.
+BESIDE: tuple[Rule, ...] = (
+    ("GET", "/openapi.json", "read"),
+    ("*", MCP_PATH, "ask"),
+    ("GET", "/static", "open"),
+)
 LOCAL_NAMES = ("127.0.0.1", "localhost", "[::1]")
 HEALTH_CHECKS = 2  # health checks at once, in threads of their own
 TRIM_SECONDS = 6 * 3_600
 GRACE_SECONDS = 5  # grace period of running requests when the server stops
+
+
+def rules() -> list[Rule]:
+    """Return the rules of all routes, in the order in which the application tries them."""
+    first, *others = BESIDE
+    routes = [route for router in ROUTERS for route in router.routes]
+    declared: list[Rule] = [
+        (method, route.path, route.access)
+        for route in routes
+        if isinstance(route, FeatureRoute)
+        for method in sorted(route.methods or ())
+    ]
+    return [first, *declared, *others]
 
 
 def create_app(kb: KnowledgeBase, *, demand_users: bool = False) -> FastAPI:
@@ -140,7 +160,7 @@ def create_app(kb: KnowledgeBase, *, demand_users: bool = False) -> FastAPI:
         accounts=kb.catalogue.accounts,
         settings=kb.settings,
         rates=RateLimits(kb.settings.users),
-        rules=RouteRules(),
+        rules=RouteRules(rules()),
         sign_in_required=demand_users,
     )
     app.state.identity_provider = provider_of(kb.settings.oidc)

@@ -62,7 +62,7 @@ TopicId = Annotated[str | None, Field(min_length=1, description="name of a colle
 MAX_ID_CHARS = 200
 
 router = FeatureRouter(
-    responses=refusals(s404="Unknown topic", s413="The body is too large", s5XX=FAILED)
+    "ask", responses=refusals(s404="Unknown topic", s413="The body is too large", s5XX=FAILED)
 )
 
 
@@ -219,6 +219,7 @@ async def _event_of(kb: KnowledgeBase, event: Event) -> ServerSentEvent:
 # --- routes for video archives ---------------------------------------------------------------
 
 query_router = FeatureRouter(
+    "ask",
     responses=refusals(
         s400="Missing or empty question, or an invalid field",
         s403="Answering is switched off",

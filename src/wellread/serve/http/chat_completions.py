@@ -16,7 +16,7 @@ from http import HTTPStatus
 from typing import Any, Literal
 
 from anyio import to_thread
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import Depends, Request, Response
 from pydantic import BaseModel, Field
 from sse_starlette import EventSourceResponse, ServerSentEvent
 
@@ -27,7 +27,7 @@ from wellread.identity import random_id, tagged_hash
 from wellread.kb import KnowledgeBase
 from wellread.serve.error_shapes import INTERNAL, Problem, ProblemError, openai_error, problem_of
 from wellread.serve.features.answering import answer_body
-from wellread.serve.features.feature import may_ask
+from wellread.serve.features.feature import FeatureRouter, may_ask
 from wellread.serve.guards.route_rules import Kb
 from wellread.serve.http.answer_markdown import AnswerMarkdown, Marker, citation_url, earlier_turn
 from wellread.serve.views import PLAIN
@@ -37,7 +37,8 @@ from wellread.values.answers import Answer, FinalEvent, Question, StepEvent
 from wellread.values.reports import Report
 
 logger = logging.getLogger(__name__)
-router = APIRouter()
+router = FeatureRouter("read")
+reads, asks = router.requiring("read", "ask")
 ASK, RESEARCH = "wellread", "wellread-deep"
 MAX_NAMED = 10  # models listed in an error message
 TEXT_TYPES = ("text", "refusal")  # types of text parts
@@ -78,13 +79,13 @@ def _model(name: str) -> dict[str, Any]:
     return {"id": harmless(name), "object": "model", "created": 0, "owned_by": "wellread"}
 
 
-@router.get("/v1/models")
+@reads.get("/v1/models")
 def models(kb: Kb) -> dict[str, Any]:
     """List the models: all material or one collection, for an answer or a report."""
     return {"object": "list", "data": list(map(_model, model_names(kb)))}
 
 
-@router.get("/v1/models/{name:path}")
+@reads.get("/v1/models/{name:path}")
 def model(kb: Kb, name: str) -> dict[str, Any]:
     """Return one model."""
     check_model(kb, name)
@@ -260,7 +261,7 @@ def _annotations(reply: RenderedAnswer) -> list[dict[str, Any]]:
     ]
 
 
-@router.post("/v1/chat/completions", response_model=None, dependencies=[Depends(may_ask)])
+@asks.post("/v1/chat/completions", response_model=None, dependencies=[Depends(may_ask)])
 async def chat_completions(
     kb: Kb, http: Request, request: CompletionRequest
 ) -> Response | dict[str, Any]:

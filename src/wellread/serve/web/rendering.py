@@ -7,15 +7,15 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 from fastapi.responses import Response
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.datastructures import QueryParams
 from starlette.templating import Jinja2Templates
 
 from wellread.serve.error_shapes import OPENAI_PATH, Problem
-from wellread.serve.features.feature import FeatureRoute
-from wellread.serve.guards.route_rules import rules
+from wellread.serve.features.feature import FeatureRouter
+from wellread.serve.guards.route_rules import Access
 from wellread.serve.views import look_at
 from wellread.store.schema.stored_values import Rights
 from wellread.text.words import harmless
@@ -39,9 +39,9 @@ NAVIGATION = (
 NOT_KEPT = {"cache-control": "no-store"}  # removed material must not stay in browser caches
 
 
-def page_router() -> APIRouter:
+def page_router(access: Access) -> FeatureRouter:
     """A router for pages, which are not listed in the OpenAPI schema."""
-    return APIRouter(include_in_schema=False, route_class=FeatureRoute)
+    return FeatureRouter(access, include_in_schema=False)
 
 
 def page_response(request: Request, template: str, body: object, **values: Any) -> Response:
@@ -55,7 +55,11 @@ def render_page(
     """Render a template with ``values`` and the navigation."""
     rights = _rights(request)
     context = {
-        "navigation": _navigation(rights),
+        "navigation": [
+            (path, name)
+            for path, name in NAVIGATION
+            if rights is None or request.app.state.authenticator.rules.allows(rights.scopes, path)
+        ],
         "here": request.url.path,
         "signed_in": rights.user.name if rights is not None and rights.user else "",
         **values,
@@ -68,13 +72,6 @@ def render_page(
 def _rights(request: Request) -> Rights | None:
     rights = request.scope.get("state", {}).get("rights")
     return rights if isinstance(rights, Rights) else None
-
-
-def _navigation(rights: Rights | None) -> tuple[tuple[str, str], ...]:
-    if rights is None:
-        return NAVIGATION
-    rule = {path: access for method, path, access in rules() if method == "GET"}
-    return tuple(one for one in NAVIGATION if rule[one[0]] in rights.scopes)
 
 
 def fragment(template: str, **values: Any) -> str:

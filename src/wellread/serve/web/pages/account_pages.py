@@ -35,8 +35,8 @@ from wellread.store.schema.stored_values import (
     User,
 )
 
-router = page_router()
-
+router = page_router("open")
+anybody, own = router.requiring("open", "own")
 ATTEMPT_COOKIE = "wellread_attempt"
 CALLBACK = f"{SIGN_IN}/oidc/callback"
 ATTEMPT_SECONDS = 600
@@ -61,7 +61,7 @@ Auth = Annotated[Authenticator, Depends(_authenticator)]
 CurrentRights = Annotated[Rights, Depends(_rights)]
 
 
-@router.get(SIGN_IN)
+@anybody.get(SIGN_IN)
 def sign_in_page(request: Request, rights: CurrentRights, next: str = "") -> Response:
     """The sign-in form."""
     if rights.user is not None:
@@ -69,7 +69,7 @@ def sign_in_page(request: Request, rights: CurrentRights, next: str = "") -> Res
     return _form(request, next)
 
 
-@router.post(SIGN_IN)
+@anybody.post(SIGN_IN)
 async def sign_in(
     request: Request,
     auth: Auth,
@@ -89,7 +89,7 @@ async def sign_in(
     return await _signed_in(request, auth, user, next)
 
 
-@router.get(f"{SIGN_IN}/oidc")
+@anybody.get(f"{SIGN_IN}/oidc")
 async def to_provider(request: Request, auth: Auth, next: str = "") -> Response:
     """Redirect the browser to the identity provider."""
     try:
@@ -103,7 +103,7 @@ async def to_provider(request: Request, auth: Auth, next: str = "") -> Response:
     return response
 
 
-@router.get(CALLBACK)
+@anybody.get(CALLBACK)
 async def from_provider(
     request: Request,
     auth: Auth,
@@ -131,7 +131,7 @@ async def from_provider(
     return response
 
 
-@router.post("/sign-out")
+@anybody.post("/sign-out")
 async def sign_out(request: Request, auth: Auth, rights: CurrentRights) -> Response:
     """Sign this browser out."""
     if rights.user is not None and rights.session_id:
@@ -229,13 +229,13 @@ class KeyForm(StrictModel):
     collections: str = Field(default="", max_length=2_000)
 
 
-@router.get("/account")
+@own.get("/account")
 def account(request: Request, auth: Auth, rights: CurrentRights) -> Response:
     """The user's own account page."""
     return _page(request, auth, rights)
 
 
-@router.post("/account/password")
+@own.post("/account/password")
 async def password(
     request: Request,
     auth: Auth,
@@ -254,7 +254,7 @@ async def password(
     return _signed_out()
 
 
-@router.post("/account/keys")
+@own.post("/account/keys")
 def add_key(
     request: Request, auth: Auth, rights: CurrentRights, asked: Annotated[KeyForm, Form()]
 ) -> Response:
@@ -266,21 +266,21 @@ def add_key(
     return _page(request, auth, rights, new_key_)
 
 
-@router.post("/account/keys/{key_id}/revoke")
+@own.post("/account/keys/{key_id}/revoke")
 def revoke_key(auth: Auth, rights: CurrentRights, key_id: str) -> Response:
     """Revoke one of the user's keys."""
     auth.accounts.keys.revoke(key_id, own_user(rights).id)
     return RedirectResponse("/account", status_code=303)
 
 
-@router.post("/account/sessions/end")
+@own.post("/account/sessions/end")
 def end_sessions(auth: Auth, rights: CurrentRights) -> Response:
     """Sign out all of the user's browsers."""
     auth.accounts.sessions.end_all(own_user(rights).id)
     return RedirectResponse("/account", status_code=303)
 
 
-@router.post("/account/forget")
+@own.post("/account/forget")
 def forget(
     request: Request, rights: CurrentRights, confirmed: Annotated[str, Form(max_length=100)] = ""
 ) -> Response:

@@ -72,7 +72,8 @@ from wellread.values.answers import (
 )
 
 logger = logging.getLogger(__name__)
-router = page_router()
+router = page_router("read")
+reads, asks, edits = router.requiring("read", "ask", "edit")
 
 MAX_QUESTION_CHARS = 4_000
 MAX_SESSIONS = 5  # recent conversations on the home page
@@ -117,7 +118,7 @@ def _runs(request: Request) -> AskRuns:
 Runs = Annotated[AskRuns, Depends(_runs)]
 
 
-@router.get("/")
+@asks.get("/")
 async def home(
     kb: Kb,
     runs: Runs,
@@ -150,7 +151,7 @@ def _home(kb: KnowledgeBase, request: Request, asked: AskQuery) -> Response:
     )
 
 
-@router.get("/ask/{run_id}")
+@reads.get("/ask/{run_id}")
 async def run_page(
     kb: Kb, runs: Runs, request: Request, run_id: str, asked: Annotated[AskQuery, Query()]
 ) -> Response:
@@ -173,7 +174,7 @@ async def run_page(
     return render_page(request, "run.html", values)
 
 
-@router.get("/ask/{run_id}/wait")
+@reads.get("/ask/{run_id}/wait")
 async def wait(kb: Kb, runs: Runs, run_id: str, asked: Annotated[AskQuery, Query()]) -> Response:
     """Wait for the answer, for browsers without scripts."""
     run = runs.get(kb, run_id)
@@ -183,7 +184,7 @@ async def wait(kb: Kb, runs: Runs, run_id: str, asked: Annotated[AskQuery, Query
     return RedirectResponse(f"/ask/{run_id}?{asked.address()}", status_code=303)
 
 
-@router.post("/ask/{run_id}/cancel")
+@asks.post("/ask/{run_id}/cancel")
 async def cancel(kb: Kb, runs: Runs, run_id: str, asked: Annotated[AskQuery, Query()]) -> Response:
     """Stop answering a question."""
     run = runs.get(kb, run_id)
@@ -192,7 +193,7 @@ async def cancel(kb: Kb, runs: Runs, run_id: str, asked: Annotated[AskQuery, Que
     return RedirectResponse(f"/ask/{run_id}?{asked.address()}", status_code=303)
 
 
-@router.get("/ask/{run_id}/events")
+@reads.get("/ask/{run_id}/events")
 async def events(
     kb: Kb,
     runs: Runs,
@@ -254,13 +255,13 @@ def _event_html(
     return "final", {"html": html, "id": answer.id, "session": answer.session_id}
 
 
-@router.get("/answers/{answer_id}")
+@reads.get("/answers/{answer_id}")
 def answer_page(kb: Kb, request: Request, answer_id: str) -> Response:
     """An answer with its citations and verdicts."""
     return _page(kb, request, answer_id)
 
 
-@router.post("/answers/{answer_id}/verify")
+@asks.post("/answers/{answer_id}/verify")
 async def verify(kb: Kb, request: Request, answer_id: str) -> Response:
     """Check an answer against the current sources and show the result."""
     found = await to_thread.run_sync(verify_again, kb, answer_id, kb.asker.owner)
@@ -382,7 +383,7 @@ def _cited_words(kb: KnowledgeBase, cited: BetterCitation | None) -> str:
     return words if words_hash(words) == cited.content else ""
 
 
-@router.post("/answers/{answer_id}/feedback")
+@edits.post("/answers/{answer_id}/feedback")
 async def give(kb: Kb, request: Request, answer_id: str) -> Response:
     """Store the feedback from the form and return to the answer."""
     form = dict(await request.form())
@@ -390,7 +391,7 @@ async def give(kb: Kb, request: Request, answer_id: str) -> Response:
     return RedirectResponse(f"/answers/{stored_id}#feedback", status_code=303)
 
 
-@router.post("/answers/{answer_id}/feedback/remove")
+@edits.post("/answers/{answer_id}/feedback/remove")
 def remove_feedback(kb: Kb, answer_id: str) -> Response:
     """Remove all feedback on the answer."""
     feedback = require_feedback(kb, answer_id, kb.asker.owner)
@@ -404,7 +405,7 @@ def _give(kb: KnowledgeBase, answer_id: str, form: Mapping[str, object]) -> str:
     return give_feedback(kb, answer.id, change, author=kb.asker.owner).answer_id
 
 
-@router.get("/conversations")
+@reads.get("/conversations")
 def conversations(
     kb: Kb, request: Request, query: str = "", limit: Limit = 50, offset: Offset = 0
 ) -> Response:
@@ -418,7 +419,7 @@ def conversations(
     return render_page(request, "conversations.html", values)
 
 
-@router.get("/conversations/{session_id}")
+@reads.get("/conversations/{session_id}")
 def conversation(kb: Kb, request: Request, session_id: str) -> Response:
     """A conversation with its answers, oldest first, and a form to continue it."""
     facts = session_named(kb, session_id)
@@ -432,7 +433,7 @@ def conversation(kb: Kb, request: Request, session_id: str) -> Response:
     return render_page(request, "conversation.html", values)
 
 
-@router.post("/conversations/{session_id}/remove")
+@asks.post("/conversations/{session_id}/remove")
 def remove(kb: Kb, session_id: str) -> Response:
     """Remove a conversation with all its answers."""
     facts = session_named(kb, session_id)

@@ -29,7 +29,7 @@ from wellread.types import Document, DocumentFacts, PageMark, Span, TimeMark
 from wellread.values.answers import Answer, Citation
 from wellread.values.locators import RECORDINGS
 
-router = page_router()
+router = page_router("read")
 
 
 class ViewQuery(StrictModel):

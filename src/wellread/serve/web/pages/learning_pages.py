@@ -39,11 +39,12 @@ from wellread.serve.web.charts import part_label, stack_chart, trend_chart
 from wellread.serve.web.rendering import page_response, page_router, render_page
 from wellread.store.schema.stored_values import GapStatus
 
-router = page_router()
+router = page_router("read")
+reads, asks, edits, admin = router.requiring("read", "ask", "edit", "admin")
 LEVELS = (1, 2, 4, 8, 16)  # minimum number of documents for each shade
 
 
-@router.get("/coverage")
+@reads.get("/coverage")
 def coverage_page(kb: Kb, request: Request, asked: Annotated[CoverageQuery, Query()]) -> Response:
     """The coverage heat map and the gaps."""
     grid = coverage_grid(kb, asked.filters(), asked.dimensions, owner=kb.asker.owner)
@@ -69,7 +70,7 @@ def _heat_cell(cell: Cell) -> tuple[Any, str, int]:
     return look_at(cell), cell_words(cell), shade
 
 
-@router.get("/gaps")
+@reads.get("/gaps")
 def gaps(
     kb: Kb,
     request: Request,
@@ -87,7 +88,7 @@ def gaps(
     )
 
 
-@router.get("/gaps/{cluster_id}")
+@reads.get("/gaps/{cluster_id}")
 def cluster(kb: Kb, request: Request, cluster_id: str) -> Response:
     """A cluster with its questions, their status, and the entry to write."""
     body = cluster_detail(kb, cluster_id)
@@ -96,7 +97,7 @@ def cluster(kb: Kb, request: Request, cluster_id: str) -> Response:
     return page_response(request, "learning/gap.html", body, suggestion=look_at(suggestion))
 
 
-@router.post("/gaps/{gap_id}/status")
+@edits.post("/gaps/{gap_id}/status")
 def change(
     kb: Kb, gap_id: str, status: Annotated[GapStatus, Form()], cluster: Annotated[str, Form()]
 ) -> Response:
@@ -109,7 +110,7 @@ def change(
 PATH = "/figures"  # /metrics is the endpoint for Prometheus
 
 
-@router.get(PATH)
+@admin.get(PATH)
 def figures(
     kb: Kb, request: Request, period: PeriodName = "month", since: str = "", until: str = ""
 ) -> Response:
@@ -128,7 +129,7 @@ def figures(
     )
 
 
-@router.get("/usage")
+@admin.get("/usage")
 def usage(
     kb: Kb, request: Request, days: Annotated[int, Query(ge=1, le=MAX_DAYS)] = 30
 ) -> Response:
@@ -162,7 +163,7 @@ def _sums_by_day(lines: Sequence[CallsLine]) -> list[dict[str, Any]]:
     return sums
 
 
-@router.get("/docs")
+@reads.get("/docs")
 def interface(request: Request) -> Response:
     """The reference of the HTTP interface."""
     return render_page(request, "reference.html", {"api": request.app.openapi()})
@@ -178,14 +179,14 @@ def _split(value: object) -> object:
 Lines = Annotated[tuple[str, ...], BeforeValidator(_split), Form()]
 
 
-@router.get("/preferences")
+@reads.get("/preferences")
 def preferences_page(kb: Kb, request: Request) -> Response:
     """The preferences form with the current values."""
     body = preferences_body(kb, kb.asker.owner)
     return page_response(request, "preferences.html", body, choices=limit_choices(kb))
 
 
-@router.post("/preferences")
+@asks.post("/preferences")
 def keep(
     kb: Kb,
     preferred: Lines = (),
@@ -200,7 +201,7 @@ def keep(
     return _save_changes(kb, {"preferred": preferred, "lowered": lowered, "muted": muted, **chosen})
 
 
-@router.post("/preferences/learned")
+@asks.post("/preferences/learned")
 def learned(
     kb: Kb,
     consent: Annotated[str, Form()] = "",
@@ -224,7 +225,7 @@ def _save_changes(kb: Kb, changes: dict[str, Any]) -> Response:
     return RedirectResponse("/preferences", status_code=303)
 
 
-@router.post("/notices/seen")
+@asks.post("/notices/seen")
 def seen(kb: Kb, notice: Annotated[list[RowNumber], Form()]) -> Response:
     """Mark these notices as read."""
     kb.catalogue.notices.mark_seen(notice)

@@ -33,8 +33,8 @@ from wellread.serve.web.rendering import page_response, page_router, render_page
 from wellread.serve.web.runs import Ingest
 from wellread.store.catalogue.run_logs import ItemStatus, Job
 
-router = page_router()
-
+router = page_router("read")
+reads, edits = router.requiring("read", "edit")
 UPLOAD_PATH = "/library/upload"
 MAX_COLLECTION_CHARS = 80
 CollectionName = Annotated[str, Form(max_length=MAX_COLLECTION_CHARS)]
@@ -49,7 +49,7 @@ class LibraryQuery(ListQuery):
 MAX_TROUBLED = 200
 
 
-@router.get("/library")
+@reads.get("/library")
 def library(kb: Kb, request: Request, asked: Annotated[LibraryQuery, Query()]) -> Response:
     """A page of documents with kind, date and state."""
     limits, part = asked.filters(), {"limit": asked.limit, "offset": asked.offset}
@@ -79,7 +79,7 @@ def library(kb: Kb, request: Request, asked: Annotated[LibraryQuery, Query()]) -
     return render_page(request, "library.html", values)
 
 
-@router.get("/library/add")
+@edits.get("/library/add")
 def add_page(kb: Kb, request: Request) -> Response:
     """The forms for adding material."""
     served = kb.settings.serve
@@ -87,7 +87,7 @@ def add_page(kb: Kb, request: Request) -> Response:
     return render_page(request, "add.html", values)
 
 
-@router.post(UPLOAD_PATH)
+@edits.post(UPLOAD_PATH)
 async def upload(kb: Kb, ingest: Ingest, request: Request) -> Response:
     """Store the uploaded files and queue them for ingest."""
     max_files = kb.settings.serve.max_upload_files
@@ -112,7 +112,7 @@ def _store_uploads(
     ]
 
 
-@router.post("/library/address")
+@edits.post("/library/address")
 def address(
     kb: Kb,
     request: Request,
@@ -133,7 +133,7 @@ def address(
     return _accepted(request, ingest, [location], name)
 
 
-@router.post("/library/text")
+@edits.post("/library/text")
 def text(
     kb: Kb,
     request: Request,
@@ -153,14 +153,14 @@ def text(
     return _accepted(request, ingest, [str(stored)], name)
 
 
-@router.post("/library/sample")
+@edits.post("/library/sample")
 def sample(_kb: WholeKb, request: Request, ingest: Ingest) -> Response:
     """Queue the sample material that comes with the program."""
     check_may_edit(request, SAMPLE)
     return _accepted(request, ingest, sample_inputs(), SAMPLE)
 
 
-@router.post("/library/remove")
+@edits.post("/library/remove")
 async def remove(
     kb: Kb,
     request: Request,
@@ -226,7 +226,7 @@ def _accepted(request: Request, ingest: Ingest, inputs: Sequence[str], collectio
 REPEATABLE = ("add", "sync")  # actions that can be repeated with the job's inputs
 
 
-@router.get("/library/jobs")
+@edits.get("/library/jobs")
 def jobs(
     kb: Kb, ingest: Ingest, request: Request, limit: Limit = 20, pane: bool = False
 ) -> Response:
@@ -237,7 +237,7 @@ def jobs(
     return page_response(request, template, body, asked_for=ingest.open_ones(kb), running=running)
 
 
-@router.get("/library/jobs/{job_id}")
+@edits.get("/library/jobs/{job_id}")
 def job(
     kb: Kb,
     request: Request,
@@ -253,7 +253,7 @@ def job(
     return page_response(request, template, body, again=body.job.action in REPEATABLE)
 
 
-@router.post("/library/jobs/{job_id}/cancel")
+@edits.post("/library/jobs/{job_id}/cancel")
 def cancel(kb: Kb, request: Request, job_id: str) -> Response:
     """Ask a job to stop; documents already written stay."""
     job_ = _require_job(kb, job_id)
@@ -262,7 +262,7 @@ def cancel(kb: Kb, request: Request, job_id: str) -> Response:
     return RedirectResponse(f"/library/jobs/{job_id}", status_code=303)
 
 
-@router.post("/library/jobs/{job_id}/retry")
+@edits.post("/library/jobs/{job_id}/retry")
 def retry(kb: Kb, ingest: Ingest, request: Request, job_id: str) -> Response:
     """Run a job again; finished and unchanged sources are skipped."""
     job_ = _require_job(kb, job_id)

@@ -32,7 +32,7 @@ from wellread.serve.web.rendering import page_response, page_router
 from wellread.text.periods import window_of
 from wellread.types import Filters
 
-router = page_router()
+router = page_router("read")
 
 # --- passages --------------------------------------------------------------------------------
 
