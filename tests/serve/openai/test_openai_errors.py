@@ -130,7 +130,7 @@ async def test_any_key_is_taken(client: httpx.AsyncClient) -> None:
 
 
 def failing(error: Exception, *, late: bool) -> Any:
-    async def answer(_kb: KnowledgeBase, _question: Question) -> AsyncIterator[Event]:
+    async def answer(_kb: KnowledgeBase, _question: Question, **_: object) -> AsyncIterator[Event]:
         if late:
             yield StepEvent(step=Step(name="analysis", seconds=0.0))
         raise error

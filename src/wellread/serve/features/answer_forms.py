@@ -79,27 +79,16 @@ def _searches(explanation: Any) -> list[dict[str, object]]:
 class Explanation(
     Shape,
     line="analysis strategy=found.strategy method searches used=found.hits paths notes",
+    # How a catalogue result was computed; empty for other answers.
+    method=(str, lambda one: one.found.method if isinstance(one.found, AggregateResult) else ""),
     searches=(tuple[dict[str, Any], ...], _searches),
+    paths=(tuple[str, ...], lambda one: list(map(describe_path, one.found.paths))),
+    notes=(tuple[str, ...], lambda one: notes_of(one.analysis, one.found)),
 ):
     """How the material of an answer was found."""
 
     analysis: Analysis
     found: Found
-
-    @property
-    def method(self) -> str:
-        """How a catalogue result was computed; empty for other answers."""
-        return self.found.method if isinstance(self.found, AggregateResult) else ""
-
-    @property
-    def paths(self) -> tuple[str, ...]:
-        """The graph paths as text."""
-        return tuple(map(describe_path, self.found.paths))
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """The notes for the reader."""
-        return notes_of(self.analysis, self.found)
 
 
 class ExplainedResponse(Shape, line="*reply explanation"):

@@ -31,7 +31,7 @@ from wellread.errors import SettingsError
 from wellread.identity import LOCAL, NOBODY
 from wellread.serve.error_shapes import Problem, ProblemError, problem_of_status
 from wellread.serve.guards.incoming import READING
-from wellread.serve.guards.refusals import ErrorResponses
+from wellread.serve.guards.refusals import ErrorResponses, Guard
 from wellread.serve.guards.route_rules import MCP_PATH, Access, RouteRules, opened_ids, route_of
 from wellread.serve.guards.work_limits import QueueFullError, WorkQueue
 from wellread.store.catalogue.accounts.sign_in_records import CHANGED, OPENED, Accounts, NewEntry
@@ -206,19 +206,15 @@ class Authenticator:
         return max((seconds for seconds in pauses if seconds is not None), default=None)
 
 
-class SignIn:
+class SignIn(Guard):
     """Authenticates each request and attaches its rights; refuses what they do not allow."""
 
     def __init__(self, app: ASGIApp, auth: Authenticator, responses: ErrorResponses) -> None:
-        self.app = app
+        super().__init__(app, responses)
         self.auth = auth
-        self.responses = responses
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on with its rights, or refuse it; write the audit log."""
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
         request = Request(scope)
         path, access = self.auth.rules.of(scope)
         state = scope.setdefault("state", {})

@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from wellread.serve.error_shapes import STOPPING, Problem, problem_of_status
 from wellread.serve.guards.incoming import READING
-from wellread.serve.guards.refusals import ErrorResponses
+from wellread.serve.guards.refusals import ErrorResponses, Guard
 from wellread.serve.guards.route_rules import MCP_PATH, route_of
 
 MAX_WAITING = 32  # requests in a queue, besides the running ones
@@ -72,17 +72,16 @@ class WorkQueue:
             self._count -= 1
 
 
-class WorkLimits:
+class WorkLimits(Guard):
     """Queues the requests that ask for answers; cancels a request whose client disconnects."""
 
     def __init__(self, app: ASGIApp, queue: WorkQueue, responses: ErrorResponses) -> None:
-        self.app = app
+        super().__init__(app, responses)
         self.queue = queue
-        self.responses = responses
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, after its turn in the queue if it needs one."""
-        if scope["type"] != "http" or route_of(scope) == MCP_PATH:
+        if route_of(scope) == MCP_PATH:
             # The MCP SDK itself stops calls whose client cancels or (newer protocol) hangs up.
             await self.app(scope, receive, send)
             return

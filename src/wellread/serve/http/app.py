@@ -213,7 +213,7 @@ def _add_middleware(app: FastAPI, settings: ServeSettings, queue: WorkQueue) -> 
     names = None if any_host else (*LOCAL_NAMES, *settings.names)
     app.add_middleware(AllowedHosts, names=names, responses=responses)
     app.add_middleware(SecurityHeaders, responses=responses)
-    app.add_middleware(RequestLog)
+    app.add_middleware(RequestLog, responses=responses)
 
 
 def _mcp(
