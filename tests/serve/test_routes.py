@@ -18,8 +18,7 @@ import wellread.serve.http
 import wellread.serve.web.pages
 from wellread.kb import KnowledgeBase
 from wellread.serve.guards.incoming import BodyLimits, _is_visit
-from wellread.serve.guards.route_rules import RouteRules, route_of
-from wellread.serve.guards.work_limits import is_queued
+from wellread.serve.guards.route_rules import RouteRules, is_queued, route_of
 from wellread.serve.http.app import ROUTERS, create_app, rules
 from wellread.serve.web.pages.library_pages import UPLOAD_PATH
 

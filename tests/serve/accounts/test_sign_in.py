@@ -18,8 +18,8 @@ from tests.serve.conftest import client_of
 
 from wellread.identity import EVERYTHING, LOCAL
 from wellread.kb import KnowledgeBase
+from wellread.serve.guards.route_rules import MAX_WAITING
 from wellread.serve.guards.sign_in import COOKIE, MAX_HASHES, SignIn
-from wellread.serve.guards.work_limits import MAX_WAITING
 from wellread.serve.http.app import create_app, rules
 from wellread.store.catalogue.accounts import user_records
 from wellread.store.catalogue.accounts.sign_in_records import Accounts

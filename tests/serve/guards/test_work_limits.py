@@ -15,8 +15,8 @@ from tests.serve.test_api_errors import assert_problem
 
 from wellread.kb import KnowledgeBase
 from wellread.serve.features import kept_answers
-from wellread.serve.guards import work_limits
-from wellread.serve.guards.work_limits import WorkQueue
+from wellread.serve.guards import route_rules
+from wellread.serve.guards.route_rules import WorkQueue
 from wellread.serve.http import app, ask_api, chat_completions
 from wellread.serve.http.app import create_app
 
@@ -54,7 +54,7 @@ async def until(said: Any) -> None:
 async def test_much_work_leaves_room_for_everything_else(
     client: httpx.AsyncClient, gate: Gate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(work_limits, "MAX_WAITING", 3)
+    monkeypatch.setattr(route_rules, "MAX_WAITING", 3)
     async with anyio.create_task_group() as group:
         replies: list[httpx.Response] = []
 

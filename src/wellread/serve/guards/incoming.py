@@ -25,7 +25,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from wellread.serve.error_shapes import Problem, problem_of_status
 from wellread.serve.guards.refusals import SECURITY_HEADERS, ErrorResponses, Guard
-from wellread.serve.guards.route_rules import route_of
+from wellread.serve.guards.route_rules import READING, route_of
 
 
 class AllowedHosts(Guard):
@@ -66,7 +66,6 @@ def _host(scope: Scope) -> str:
     return host.partition(":")[0]
 
 
-READING = ("GET", "HEAD")
 OWN_SITES = ("same-origin", "none")  # none: a typed address or a bookmark
 INTERFACES = ("/api/", "/v1/", "/mcp")  # for programs only
 SEARCH_PARAMETER = "query"  # the query parameter of pages that search

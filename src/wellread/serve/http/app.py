@@ -54,9 +54,8 @@ from wellread.serve.guards.incoming import (
     timed_connection,
 )
 from wellread.serve.guards.refusals import ErrorResponses, RequestLog, SecurityHeaders
-from wellread.serve.guards.route_rules import MCP_PATH, RouteRules, Rule
+from wellread.serve.guards.route_rules import MCP_PATH, RouteRules, Rule, WorkLimits, WorkQueue
 from wellread.serve.guards.sign_in import Authenticator, RateLimits, SignIn
-from wellread.serve.guards.work_limits import WorkLimits, WorkQueue
 from wellread.serve.http import ask_api, chat_completions
 from wellread.serve.web.document_layout import PageImages
 from wellread.serve.web.identity_provider import provider_of

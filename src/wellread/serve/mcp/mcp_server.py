@@ -27,9 +27,8 @@ from starlette.routing import Route
 from starlette.types import Message, Receive, Scope, Send
 
 from wellread.errors import WellreadError
-from wellread.serve.error_shapes import INTERNAL, problem_of, problem_of_status
+from wellread.serve.error_shapes import INTERNAL, ProblemError, problem_of, problem_of_status
 from wellread.serve.guards.route_rules import asker_of
-from wellread.serve.guards.work_limits import QueueFullError
 
 # Importing these modules registers their tools.
 from wellread.serve.mcp import asking_tools, reading_tools  # noqa: F401
@@ -74,7 +73,7 @@ class LibraryServer(MCPServer[ServedLibrary]):
             errors = (f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
             hint = f"{name} takes {', '.join(tool.parameters['properties'])}"
             return error_result(problem_of_status(400, "; ".join(errors), hint))
-        except QueueFullError as error:
+        except ProblemError as error:
             return error_result(error.problem)
         except WellreadError as error:
             return error_result(problem_of(error))
