@@ -9,6 +9,7 @@ import httpx
 import pytest
 from tests.serve.conftest import schema_of
 
+from wellread.asking import answer_in_mode
 from wellread.errors import ModelTimeoutError
 from wellread.kb import KnowledgeBase
 from wellread.serve.features.answering import AskResponse
@@ -231,3 +232,22 @@ async def test_a_failure_is_a_status_or_the_last_event(
     assert "a secret path" not in response.text
     if status == 500:
         assert "failed in the middle of a stream" in caplog.text
+
+
+async def test_a_deep_question_is_a_research_run(
+    client: httpx.AsyncClient, kb: KnowledgeBase
+) -> None:
+    asked = {"question": "Everything about the ferry Osprey", "mode": "deep", "stream": True}
+    events = events_of((await ask(client, **asked)).text)
+    assert {name for name, _ in events} == {"step", "sentence", "final"}
+    assert (events[-1][0], events[-1][1]["mode"]) == ("final", "deep")
+    (run,) = kb.catalogue.research.newest(None, 9)
+    assert (run.state, run.answer_id) == ("done", events[-1][1]["id"])
+
+
+async def test_a_deep_question_that_is_left_leaves_no_run(kb: KnowledgeBase) -> None:
+    asked = Question(text="Everything about the ferry Osprey", mode="deep")
+    events = answer_in_mode(kb, asked)
+    assert isinstance(await anext(events), StepEvent)
+    await events.aclose()
+    assert kb.catalogue.research.newest(None, 9) == []
