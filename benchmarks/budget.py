@@ -24,7 +24,7 @@ from fastapi import FastAPI
 from benchmarks.paths import ROOT
 from wellread.config import settings_table
 from wellread.serve.cli import COMMANDS
-from wellread.serve.server.app import API_ROUTERS
+from wellread.serve.http.app import API_ROUTERS
 
 TABLE = ROOT / "benchmarks" / "budget.json"
 SRC = ROOT / "src" / "wellread"

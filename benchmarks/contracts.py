@@ -28,7 +28,7 @@ from benchmarks.golden import TODAY
 from benchmarks.paths import CACHE, SAMPLE
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.serve.server.app import create_app
+from wellread.serve.http.app import create_app
 from wellread.testing.embedding import ReadableEmbedder
 
 KEPT = CACHE / "contracts"

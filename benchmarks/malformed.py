@@ -32,7 +32,7 @@ from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.serve.guards.refusals import SECURITY_HEADERS
 from wellread.serve.guards.route_rules import MCP_PATH
-from wellread.serve.server.app import ROUTERS, create_app
+from wellread.serve.http.app import ROUTERS, create_app
 from wellread.serve.web.runs import IngestRuns, QueuedRun
 from wellread.testing.embedding import ReadableEmbedder
 

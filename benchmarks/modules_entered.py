@@ -30,7 +30,7 @@ from benchmarks.paths import ROOT
 from benchmarks.record import save
 from wellread.ask.answer import answer, final
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.serve.server.app import create_app
+from wellread.serve.http.app import create_app
 from wellread.values.answers import Answer, Question
 
 PLAIN = "What broke down first on the morning Oldwick went dark?"

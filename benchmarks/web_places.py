@@ -25,7 +25,7 @@ from benchmarks.paths import eval_data
 from wellread.ingest.run import add
 from wellread.ingest.sources.discover import local_path
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.serve.server.app import create_app
+from wellread.serve.http.app import create_app
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.text.sentences import sentence_spans
 from wellread.types import Document, Span, TimeMark

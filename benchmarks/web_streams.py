@@ -33,7 +33,7 @@ from benchmarks.paths import eval_data
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.models.base import ModelUsage, Prompt, TextDelta
-from wellread.serve.server.app import create_app
+from wellread.serve.http.app import create_app
 from wellread.testing.embedding import ReadableEmbedder
 
 RELOADS, CANCELS, TIMED = 50, 20, 20

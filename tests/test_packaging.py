@@ -17,7 +17,7 @@ from pathlib import Path
 from tests.source_trees import parsed, statements
 
 import wellread
-from wellread.serve.cli.ask_cli import FOLDERS
+from wellread.serve.features.home_and_jobs import SAMPLE_FOLDERS
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = Path(wellread.__file__).parent
@@ -195,7 +195,7 @@ def test_every_module_can_be_imported() -> None:
 
 def test_the_sample_and_the_data_files_lie_inside_the_package() -> None:
     sample = files("wellread.sample")
-    for folder in FOLDERS:
+    for folder in SAMPLE_FOLDERS:
         assert any(True for _ in (sample / folder).iterdir())
     inside = [path for path in PACKAGE.rglob("*") if path.is_file()]
     suffixes = {path.suffix for path in inside if "sample" in path.parts}
@@ -232,7 +232,7 @@ import sys
 for name in ("pydantic_ai", "openai", "opensearchpy"):
     sys.modules[name] = None
 import wellread.serve.cli, wellread.serve.cli.ask_cli, wellread.ask.answer, wellread.ingest.run
-import wellread.serve.server.app, wellread.models.open_reader
+import wellread.serve.http.app, wellread.models.open_reader
 import wellread.models.open_language_model
 """
     done = subprocess.run(

@@ -23,9 +23,9 @@ import pytest
 
 from wellread.ask.answer import answer, final
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.serve.cli.ask_cli import COLLECTION
+from wellread.serve.features.home_and_jobs import SAMPLE
 from wellread.serve.features.kept_answers import opened_body
-from wellread.serve.server.app import create_app
+from wellread.serve.http.app import create_app
 from wellread.serve.web.document_layout import page_of
 from wellread.types import Document, Locator, Span
 from wellread.values.answers import Answer, Citation, Question
@@ -55,10 +55,8 @@ def sample(demo: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kno
     home = shutil.copytree(demo / "home", tmp_path_factory.mktemp("sample") / "home")
     with open_kb(Path(home)) as kb:
         added = [job for job in kb.catalogue.jobs.newest() if job.action == "add"]
-        assert [(job.state, job.collection, job.done) for job in added] == [
-            ("done", COLLECTION, 27)
-        ]
-        sources = kb.catalogue.sources(COLLECTION)
+        assert [(job.state, job.collection, job.done) for job in added] == [("done", SAMPLE, 27)]
+        sources = kb.catalogue.sources(SAMPLE)
         assert {source.status for source in sources.values()} == {"added"}
         kb.catalogue.answer_cache.clear()
         yield kb

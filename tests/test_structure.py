@@ -24,7 +24,7 @@ SLOW = frozenset(
 )
 
 # Parts of ours that take as long, and that a plain question never needs.
-LATE = ("wellread.research.", "wellread.serve.features.researching")
+LATE = ("wellread.research.",)
 
 
 def test_a_folder_holds_few_modules() -> None:

@@ -13,8 +13,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self, TypedDict, TypeVar, Unpack
 
-from wellread.ask.answer import answer, final
+from wellread.ask.answer import final
 from wellread.ask.retrieve.search import SearchMode
+from wellread.asking import answer_in_mode
 from wellread.config import default_home
 from wellread.errors import RequestError
 from wellread.ingest.integrity.verify import VerifyReport, verify
@@ -39,7 +40,8 @@ class AskOptions(TypedDict, total=False):
         collection: the only collection to use.
         filters: limits in addition to those in the question's own words, such as
             ``Filters(collections=("notes",))``.
-        mode: how thoroughly to search; ``auto`` decides by the question.
+        mode: how thoroughly to search: ``deep`` is a research run, ``auto`` decides how much one
+            search looks for.
         session_id: the conversation that the question belongs to, so that "and in 2024?" is
             understood.
         strict: whether to remove sentences that the sources do not support; by default the
@@ -203,17 +205,9 @@ class Wellread:
             RequestError, UnknownCollectionError: as ``ask``.
             FingerprintError, StoreError, ModelError: as ``ask``.
         """
-        request = Question(
-            text=question,
-            filters=_within(how),
-            mode=how.get("mode", "auto"),
-            session_id=how.get("session_id", ""),
-            strict=how.get("strict"),
-            max_clusters=how.get("max_clusters"),
-            owner=how.get("owner", ""),
-            fresh=how.get("fresh", False),
-        )
-        return answer(self.kb, request)
+        options: dict[str, Any] = {"mode": "auto", **how, "filters": _within(how)}
+        options.pop("collection", None)
+        return answer_in_mode(self.kb, Question(text=question, **options))
 
     def research(self, question: str, **how: Unpack[ResearchOptions]) -> Report:
         """Research a question in rounds of searching, and return a report with sources.

@@ -14,7 +14,7 @@ from tests.serve.conftest import client_of
 
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.serve.server.app import create_app
+from wellread.serve.http.app import create_app
 
 PAGES = {
     "2025-05-04 mill.md": "# Mill\n\nRook Works mended the wheel. The repair cost 900 pounds.\n",

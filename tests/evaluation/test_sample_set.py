@@ -13,7 +13,7 @@ import pytest
 from wellread.evaluation.cases import Case, Resolver, read_cases
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.serve.cli.ask_cli import COLLECTION, FOLDERS
+from wellread.serve.features.home_and_jobs import SAMPLE, SAMPLE_FOLDERS
 from wellread.testing.embedding import ReadableEmbedder
 
 QUESTIONS = Path(__file__).parents[1] / "sample_questions.jsonl"
@@ -32,7 +32,7 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
         open_kb(home, embedder=ReadableEmbedder()) as kb,
         as_file(files("wellread.sample")) as folder,
     ):
-        add(kb, [str(folder / name) for name in FOLDERS], collection=COLLECTION)
+        add(kb, [str(folder / name) for name in SAMPLE_FOLDERS], collection=SAMPLE)
         yield kb
 
 

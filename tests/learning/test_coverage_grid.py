@@ -20,7 +20,7 @@ from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.learning.coverage_grid import coverage_grid
 from wellread.serve.cli import app as cli
-from wellread.serve.server.app import create_app
+from wellread.serve.http.app import create_app
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import Filters
 from wellread.values.answers import Question

@@ -23,7 +23,7 @@ from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.learning.preferences_learned import refresh_preferences, set_consent, set_preferences
 from wellread.serve.cli import app as cli
-from wellread.serve.server.app import create_app
+from wellread.serve.http.app import create_app
 from wellread.store.catalogue.preference_records import StoredPreferences
 from wellread.store.schema.stored_values import Feedback
 from wellread.testing.embedding import ReadableEmbedder

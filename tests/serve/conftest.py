@@ -20,7 +20,7 @@ from wellread import kb as kb_module
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.serve.cli import app
-from wellread.serve.server.app import create_app
+from wellread.serve.http.app import create_app
 from wellread.serve.views import view_of
 from wellread.testing.embedding import ReadableEmbedder
 

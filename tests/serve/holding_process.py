@@ -12,7 +12,7 @@ from tests.ingest.adding_process import parse_alone
 
 from wellread.facade import Wellread
 from wellread.ingest.watch import watch
-from wellread.serve.server.app import serve
+from wellread.serve.http.app import serve
 from wellread.testing.embedding import ReadableEmbedder
 
 

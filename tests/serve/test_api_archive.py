@@ -17,7 +17,7 @@ from wellread.serve.features.documents_found import RecordingsBody, WholeDocumen
 from wellread.serve.features.entities_shown import EntitiesBody, EntityBody
 from wellread.serve.features.material_found import ResultsBody
 from wellread.serve.features.timelines_shown import StoryListBody, TimelineBody, TopicsBody
-from wellread.serve.server.app import create_app
+from wellread.serve.http.app import create_app
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.values.locators import format_time
 

@@ -9,11 +9,12 @@ import httpx
 import pytest
 from tests.serve.conftest import schema_of
 
+from wellread.asking import answer_in_mode
 from wellread.errors import ModelTimeoutError
 from wellread.kb import KnowledgeBase
-from wellread.serve.api import ask_api as ask_module
-from wellread.serve.api.ask_api import AskRequest
 from wellread.serve.features.answering import AskResponse
+from wellread.serve.http import ask_api as ask_module
+from wellread.serve.http.ask_api import AskRequest
 from wellread.types import Filters
 from wellread.values.answers import Event, Question, Step, StepEvent
 
@@ -214,11 +215,11 @@ async def test_a_failure_is_a_status_or_the_last_event(
     status: int,
     name: str,
 ) -> None:
-    monkeypatch.setattr(ask_module, "answer", failing(error, late=False))
+    monkeypatch.setattr(ask_module, "answer_in_mode", failing(error, late=False))
     response = await ask(client, question="x", stream=True)
     assert response.status_code == status
     assert response.json()["error"] == name
-    monkeypatch.setattr(ask_module, "answer", failing(error, late=True))
+    monkeypatch.setattr(ask_module, "answer_in_mode", failing(error, late=True))
     response = await ask(client, question="x")
     assert response.status_code == status
     assert response.json()["error"] == name
@@ -231,3 +232,22 @@ async def test_a_failure_is_a_status_or_the_last_event(
     assert "a secret path" not in response.text
     if status == 500:
         assert "failed in the middle of a stream" in caplog.text
+
+
+async def test_a_deep_question_is_a_research_run(
+    client: httpx.AsyncClient, kb: KnowledgeBase
+) -> None:
+    asked = {"question": "Everything about the ferry Osprey", "mode": "deep", "stream": True}
+    events = events_of((await ask(client, **asked)).text)
+    assert {name for name, _ in events} == {"step", "sentence", "final"}
+    assert (events[-1][0], events[-1][1]["mode"]) == ("final", "deep")
+    (run,) = kb.catalogue.research.newest(None, 9)
+    assert (run.state, run.answer_id) == ("done", events[-1][1]["id"])
+
+
+async def test_a_deep_question_that_is_left_leaves_no_run(kb: KnowledgeBase) -> None:
+    asked = Question(text="Everything about the ferry Osprey", mode="deep")
+    events = answer_in_mode(kb, asked)
+    assert isinstance(await anext(events), StepEvent)
+    await events.aclose()
+    assert kb.catalogue.research.newest(None, 9) == []

@@ -10,7 +10,7 @@ from wellread import errors
 from wellread.config import ServeSettings
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.serve.error_shapes import problem_of
-from wellread.serve.server.app import create_app
+from wellread.serve.http.app import create_app
 from wellread.testing.embedding import ReadableEmbedder
 
 POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'"

@@ -10,7 +10,7 @@ from fastapi.testclient import TestClient
 
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.serve.server.app import create_app
+from wellread.serve.http.app import create_app
 from wellread.testing.embedding import ReadableEmbedder
 
 

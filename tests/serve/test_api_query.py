@@ -19,9 +19,10 @@ from wellread.errors import ModelError, ModelTimeoutError
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.models.base import ModelUsage, Prompt, TextDelta
+from wellread.research import research as researching
 from wellread.research.research import research
-from wellread.serve.api import ask_api
-from wellread.serve.server.app import create_app
+from wellread.serve.http import ask_api
+from wellread.serve.http.app import create_app
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.llm import ScriptedModel
 from wellread.values.answers import Event, Question, Step, StepEvent
@@ -311,7 +312,7 @@ def scripted(*events: ResearchEvent | str) -> Any:
     async def run(
         kb: KnowledgeBase, request: ResearchRequest, **_: object
     ) -> AsyncIterator[ResearchEvent]:
-        assert request.limits.seconds == kb.settings.serve.research_seconds
+        assert request.limits.seconds == kb.settings.research.seconds
         for event in events:
             if isinstance(event, str):
                 await anyio.sleep_forever()
@@ -339,7 +340,7 @@ async def test_a_report_that_stopped_at_a_limit_warns(
 ) -> None:
     whole = (await ended(kb, ROOF)).report
     cut = replace(whole, stopped=stopped, rounds=rounds, warning=WARNINGS[stopped])
-    monkeypatch.setattr(ask_api, "research", scripted(ReportEvent(report=cut)))
+    monkeypatch.setattr(researching, "research", scripted(ReportEvent(report=cut)))
     body = await asked(client, question=ROOF, mode="deep")
     assert (body["iterations"], body["warning"]) == (rounds, WARNINGS[stopped])
     assert "[Talk @ 01:10]" in body["answer"]
@@ -349,8 +350,7 @@ async def test_research_that_does_not_stop_is_stopped(
     kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plan = (await ended(kb, ROOF)).report.plan
-    monkeypatch.setattr(ask_api, "research", scripted(PlanEvent(plan=plan), "never"))
-    monkeypatch.setattr(ask_api, "EXTRA_SECONDS", 0.0)
+    monkeypatch.setattr(researching, "research", scripted(PlanEvent(plan=plan), "never"))
     monkeypatch.setattr(ServeSettings, "research_seconds", 0.2)
     async for client in opened(kb):
         body = await asked(client, "/api/query/deep", 504, question=ROOF)
@@ -361,12 +361,12 @@ async def test_research_that_does_not_stop_is_stopped(
 async def test_a_failure_of_the_program_is_an_error_like_any_other(
     client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def broken(_kb: KnowledgeBase, question: Question) -> AsyncIterator[Event]:
+    async def broken(_kb: KnowledgeBase, question: Question, **_: object) -> AsyncIterator[Event]:
         if question.text:
             raise ModelError("the embedder failed", hint="start it")
         yield StepEvent(step=Step(name="analysis", seconds=0.0))
 
-    monkeypatch.setattr(ask_api, "answer", broken)
+    monkeypatch.setattr(ask_api, "answer_in_mode", broken)
     response = await client.post("/api/query", json={"question": ROOF})
     assert response.status_code == 502
     assert json.loads(response.text)["error"] == "model"

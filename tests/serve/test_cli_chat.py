@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.serve.cli import chat_cli
-from wellread.serve.cli.ask_cli import answer_with_progress
+from wellread.serve.cli.ask_cli import answer_of
 from wellread.testing.embedding import ReadableEmbedder
 
 FERRY = "What did the ferry Osprey cost?"
@@ -58,7 +58,7 @@ def test_a_question_that_fails_does_not_end_the_talk(runner: CliRunner) -> None:
 def test_ctrl_c_cancels_the_answer_and_not_the_talk(
     runner: CliRunner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    answered = answer_with_progress
+    answered = answer_of
     calls: list[str] = []
 
     def interrupted(*given: Any) -> Any:
@@ -67,7 +67,7 @@ def test_ctrl_c_cancels_the_answer_and_not_the_talk(
             raise KeyboardInterrupt
         return answered(*given)
 
-    monkeypatch.setattr(chat_cli, "answer_with_progress", interrupted)
+    monkeypatch.setattr(chat_cli, "answer_of", interrupted)
     code, out, _ = run(runner, "chat", typed=f"{AGAIN}\n{FERRY}\n")
     assert code == 0
     assert "Cancelled." in out

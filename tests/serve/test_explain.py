@@ -1,12 +1,11 @@
-"""How an answer was found: over the command line, as JSON, and in a stream."""
+"""How an answer was found: as JSON, and in a stream."""
 
 from __future__ import annotations
 
 import json
 
 import httpx
-from tests.serve.conftest import printed, schema_of
-from typer.testing import CliRunner
+from tests.serve.conftest import schema_of
 
 from wellread.kb import KnowledgeBase
 from wellread.serve.features.answer_forms import ExplainedResponse, Explanation
@@ -55,13 +54,3 @@ async def test_in_a_stream_it_comes_just_before_the_answer(client: httpx.AsyncCl
     assert schema_of(Explanation).model_validate_json(events[-2][1])
     assert json.loads(events[-2][1])["used"][0]["title"] == "The ferry"
     assert schema_of(AskResponse).model_validate_json(events[-1][1])
-
-
-def test_the_terminal_shows_it_before_the_answer(runner: CliRunner, kb: KnowledgeBase) -> None:
-    kb.close()
-    shown = printed(runner, "ask", QUESTION, "--explain")
-    for part in ("Question: factual", "Strategy: direct retrieval"):
-        assert part in shown
-    assert shown.index("Strategy:") < shown.index("2.6 million euros in 2021")
-    assert "closeness" in shown
-    assert "Strategy:" not in printed(runner, "ask", QUESTION)

@@ -71,7 +71,7 @@ class Holder:
         assert self.post("/sign-in", name="root", password=SECRET) == 303
 
     def text(self) -> None:
-        assert self.post("/library/text", title="Beta", text=BETA) == 202
+        assert self.post("/library/text", title="Beta", text=BETA) == 303
         until(lambda: "Beta" in self.client.get("/api/documents").text)
 
     def unlinked(self) -> None:

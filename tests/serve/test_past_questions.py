@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from wellread.ingest.run import add
 from wellread.kb import open_kb
 from wellread.serve.cli import app
-from wellread.serve.server.app import create_app
+from wellread.serve.http.app import create_app
 from wellread.testing.embedding import ReadableEmbedder
 
 ASKED = "What does membership of the tool library cost?"

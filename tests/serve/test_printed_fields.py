@@ -27,7 +27,6 @@ from wellread.serve.features import (
     figures,
     home_and_jobs,
     people,
-    researching,
     timelines_shown,
 )
 from wellread.serve.terminal import fields_of
@@ -73,8 +72,8 @@ LINES: list[tuple[type, str]] = [
     (stored.AnswersPerPeriod, quality_cli.TREND),
     (stored.Latency, quality_cli.STEPS),
     (stored.ModelUsageTotal, quality_cli.CALLS),
-    (researching.RunFactsBody, research_cli.RUNS),
-    (researching.RunBody, research_cli.RUN),
+    (research_cli.RunBody, research_cli.RUNS),
+    (research_cli.RunBody, research_cli.RUN),
     (people.UserBody, team_cli.USERS),
     (stored.UserGroup, team_cli.GROUPS),
     (stored.Grant, team_cli.GRANTS),

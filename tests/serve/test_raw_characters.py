@@ -17,8 +17,7 @@ from wellread.kb import KnowledgeBase, open_kb
 from wellread.library.uploads import safe_name
 from wellread.serve.cli import app
 from wellread.serve.error_shapes import Problem, openai_error
-from wellread.serve.server.app import create_app
-from wellread.serve.web.pages.routers import PAGE_ROUTERS
+from wellread.serve.http.app import create_app, rules
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.text.words import escape_json
 
@@ -70,7 +69,7 @@ async def test_no_answer_page_or_export_of_the_server_holds_them(
         body = {"model": "wellread", "messages": messages}
         said.append(await client.post("/v1/chat/completions", json=body))
     api = [path for path, how in create_app(kb).openapi()["paths"].items() if "get" in how]
-    pages = {route.path for router in PAGE_ROUTERS for route in router.routes}
+    pages = {path for method, path, _ in rules() if method == "GET"} - set(api)
     answers = [one.id for one in kb.catalogue.answers()]
     ids = {
         "{document_id}": [one.id for one in kb.catalogue.documents("default")],

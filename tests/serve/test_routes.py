@@ -14,14 +14,12 @@ from fastapi import APIRouter
 from fastapi.routing import APIRoute
 from starlette.routing import BaseRoute, Mount, Route
 
-import wellread.serve.api
-import wellread.serve.openai
+import wellread.serve.http
 import wellread.serve.web.pages
 from wellread.kb import KnowledgeBase
 from wellread.serve.guards.incoming import BodyLimits, _is_visit
-from wellread.serve.guards.route_rules import RouteRules, route_of, rules
-from wellread.serve.guards.work_limits import is_queued
-from wellread.serve.server.app import ROUTERS, create_app
+from wellread.serve.guards.route_rules import RouteRules, is_queued, route_of
+from wellread.serve.http.app import ROUTERS, create_app, rules
 from wellread.serve.web.pages.library_pages import UPLOAD_PATH
 
 # /mcp is a protocol of its own (tests/serve/mcp), behind the same checks as every route.
@@ -30,7 +28,7 @@ BESIDE = {"/openapi.json", "/static", "/mcp"}
 
 def declared() -> Iterator[tuple[str, APIRouter]]:
     """The router of every module that has one."""
-    for package in (wellread.serve.api, wellread.serve.openai, wellread.serve.web.pages):
+    for package in (wellread.serve.http, wellread.serve.web.pages):
         for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             router = getattr(importlib.import_module(found.name), "router", None)
             if isinstance(router, APIRouter):
@@ -74,11 +72,27 @@ def test_every_route_has_a_rule_and_every_rule_a_route_in_the_same_order(
     assert list(answered(create_app(kb).router.routes)) == expected
 
 
+def test_what_is_open_and_what_readers_may_do_stands_here() -> None:
+    """A route that is declared with too little access is found."""
+    open_ones = {path for _, path, access in rules() if access == "open"}
+    signing = {"/sign-in", "/sign-in/oidc", "/sign-in/oidc/callback", "/sign-out"}
+    assert open_ones == {"/healthz", "/static", *signing}
+    assert {method for method, _, access in rules() if access == "read"} == {"GET"}
+    assert {path for _, path, access in rules() if access == "own"} == {
+        "/account",
+        *(f"/account/{name}" for name in ("password", "keys", "forget", "sessions/end")),
+        "/account/keys/{key_id}/revoke",
+    }
+    assert {path for _, path, access in rules() if access == "admin"} == {
+        *("/api/usage", "/api/metrics", "/metrics", "/figures", "/usage"),
+    }
+
+
 def test_an_address_without_a_route_is_for_nobody_but_who_is_signed_in(kb: KnowledgeBase) -> None:
     scope = {"type": "http", "path": "/nowhere", "root_path": "", "app": create_app(kb)}
 
     def of(**given: str) -> tuple[str, str]:
-        return RouteRules().of({**scope, "state": {}, **given})
+        return RouteRules(rules()).of({**scope, "state": {}, **given})
 
     for method in ("GET", "POST", "DELETE"):
         assert of(method=method) == ("", "own")
@@ -110,7 +124,10 @@ async def test_guards_judge_by_the_route_that_runs_however_its_address_is_spelt(
         monkeypatch.setattr(kind, "handle", handle)
     app = create_app(kb)
     app.router.default = nothing
-    judge, bodies = RouteRules(), BodyLimits(most_bytes=1, seconds=1, larger={UPLOAD_PATH: 2})
+    judge, bodies = (
+        RouteRules(rules()),
+        BodyLimits(most_bytes=1, seconds=1, larger={UPLOAD_PATH: 2}),
+    )
 
     async def judged(method: str, spelt: str) -> tuple[str, tuple[Any, ...]]:
         """The route that runs, and what the guards say to a request that is spelt so."""

@@ -15,9 +15,6 @@ from tests.serve.conftest import schema_of
 from wellread.config import settings_table
 from wellread.ingest.run import add
 from wellread.kb import open_kb
-from wellread.serve.api.ask_api import AskRequest
-from wellread.serve.api.doc_pages import settings_page
-from wellread.serve.api.research_api import ResearchAsked
 from wellread.serve.features.answer_forms import QueryResponse
 from wellread.serve.features.answering import AskResponse
 from wellread.serve.features.entities_shown import EntitiesBody
@@ -25,7 +22,9 @@ from wellread.serve.features.feature import ErrorBody
 from wellread.serve.features.figures import HealthBody
 from wellread.serve.features.home_and_jobs import JobDetailBody, JobsBody
 from wellread.serve.features.timelines_shown import StoryListBody
-from wellread.serve.server.app import create_app
+from wellread.serve.http.app import create_app
+from wellread.serve.http.ask_api import AskRequest
+from wellread.serve.settings_page import settings_page
 from wellread.testing.embedding import ReadableEmbedder
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -66,14 +65,6 @@ def test_the_examples_fit_their_schemas_and_show_every_field(model: type) -> Non
         shown |= set(body)
         assert schema_of(model).model_validate(body)
     assert shown == names_of(model)
-
-
-def test_the_requests_that_the_page_on_research_shows_are_taken() -> None:
-    text = (DOCS / "research.md").read_text(encoding="utf-8")
-    bodies = re.findall(r"/api/research .*\\\n +-d '(.*)'", text)
-    assert len(bodies) == 2
-    for body in bodies:
-        ResearchAsked.model_validate_json(body)
 
 
 def test_every_error_name_and_status_is_documented() -> None:

@@ -10,7 +10,7 @@ import pytest
 from sse_starlette.sse import AppStatus
 
 from wellread.kb import KnowledgeBase
-from wellread.serve.server.app import serve
+from wellread.serve.http.app import serve
 
 
 def test_the_address_is_told_when_it_takes_connections(

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from wellread.kb import open_kb
 from wellread.serve.cli import app
-from wellread.serve.server.app import create_app
+from wellread.serve.http.app import create_app
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.values.calls import EMBED_PASSAGE, Call
 

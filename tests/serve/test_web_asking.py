@@ -19,7 +19,7 @@ from fastapi import FastAPI
 from wellread.ingest.remove import remove_conversation, remove_documents
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.models.base import ModelUsage, Prompt, TextDelta
-from wellread.serve.server.app import create_app
+from wellread.serve.http.app import create_app
 from wellread.serve.web.runs import MAX_RUNNING, AskRun, AskRuns
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.values.answers import FinalEvent, TokenEvent
@@ -180,15 +180,12 @@ async def test_words_of_what_was_removed_never_come_again(
 ) -> None:
     page = urlsplit(await begin(client)).path
     model.open()
-    raw = {"format": "json"}
-    assert "2.6 million" in (await client.get(f"{page}/events", params=raw)).text
+    assert "2.6 million" in (await client.get(f"{page}/events")).text
     await to_thread.run_sync(gone, app.state.kb, run_of(app, page))
-    again = events_in((await client.get(f"{page}/events", params=raw)).text)
+    again = events_in((await client.get(f"{page}/events")).text)
     assert {name for _, name, _ in again} == told
     stays = gone is _remove_beside
     assert any("2.6 million" in json.dumps(data) for _, _, data in again) == stays
-    html = (await client.get(f"{page}/events")).text
-    assert ("2.6 million" in html) == stays
 
 
 async def test_a_draft_of_what_is_removed_meanwhile_is_not_told(
@@ -199,7 +196,7 @@ async def test_a_draft_of_what_is_removed_meanwhile_is_not_told(
     ferry = [one.id for one in app.state.kb.catalogue.documents("town")]
     await to_thread.run_sync(remove_documents, app.state.kb, ferry)
     model.open()
-    again = events_in((await client.get(f"{page}/events", params={"format": "json"})).text)
+    again = events_in((await client.get(f"{page}/events")).text)
     assert not {name for _, name, _ in again} & {"token", "sentence"}
     assert "2.6 million" not in json.dumps([data for _, _, data in again])
 
@@ -223,8 +220,7 @@ async def test_cancelling_ends_the_call_of_the_model(
     page = await begin(client)
     await model.begun.wait()
     path = urlsplit(page).path
-    reply = await client.post(f"{path}/cancel", params={"format": "json", "q": ASKED})
-    assert reply.json()["state"] == "cancelled"
+    assert (await client.post(f"{path}/cancel", params={"q": ASKED})).status_code == 303
     assert model.left
     number, name, data = events_in((await client.get(f"{path}/events")).text)[-1]
     assert (number, name, data["state"]) == (None, "ended", "cancelled")
@@ -244,8 +240,6 @@ async def test_what_a_stopped_server_was_answering_is_interrupted(
         part for part in shown.split('"') if part.startswith("/?") and "collection" in part
     )
     assert parse_qs(urlsplit(again.replace("&amp;", "&")).query)["q"] == [ASKED]
-    state = (await client.get(page, headers={"accept": "application/json"})).json()
-    assert state["state"] == "interrupted"
 
 
 async def test_without_scripts_the_answer_is_waited_for(

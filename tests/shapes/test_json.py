@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellread.shapes import View
+from wellread.serve.views import View
 from wellread.values.answers import VerdictName
 
 

@@ -13,7 +13,7 @@ from argon2.profiles import CHEAPEST
 from fastapi import FastAPI
 
 from wellread.kb import KnowledgeBase
-from wellread.serve.server.app import create_app
+from wellread.serve.http.app import create_app
 from wellread.store.catalogue.accounts import user_records
 from wellread.store.catalogue.accounts.sign_in_records import Accounts
 from wellread.store.schema.stored_values import Role

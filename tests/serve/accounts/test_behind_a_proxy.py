@@ -11,7 +11,7 @@ import pytest
 from tests.serve.accounts.conftest import OUR_PAGE, Visitor, signed_in
 
 from wellread.kb import KnowledgeBase
-from wellread.serve.server.app import server_config
+from wellread.serve.http.app import server_config
 from wellread.store.catalogue.accounts.sign_in_records import Accounts
 
 PROXY, CLIENT = "10.0.0.1", "203.0.113.7"

@@ -20,7 +20,7 @@ from tests.serve.accounts.conftest import SECRET, Visitor
 from wellread.config import OidcSettings
 from wellread.errors import SettingsError
 from wellread.kb import KnowledgeBase
-from wellread.serve.server.app import create_app
+from wellread.serve.http.app import create_app
 from wellread.serve.web.identity_provider import provider_of
 from wellread.store.catalogue.accounts.sign_in_records import Accounts
 

@@ -23,7 +23,7 @@ from wellread.ingest.sources.discover import local_path
 from wellread.kb import KnowledgeBase
 from wellread.kb.seen_by import view_for
 from wellread.learning.feedback_giving import give_feedback
-from wellread.serve.guards.route_rules import rules
+from wellread.serve.http.app import rules
 from wellread.serve.web.document_layout import PageImages
 from wellread.serve.web.pages import document_pages
 from wellread.serve.web.runs import _ingest
@@ -378,7 +378,6 @@ def held(kb: KnowledgeBase) -> bytes:
 
 # What is sent to each route that changes it, in the order in which it is done.
 CHANGES_OF_ONES_OWN: list[tuple[str, dict[str, object]]] = [
-    ("PATCH /api/sessions/{session_id}", {"title": "mine"}),
     ("POST /api/answers/{answer_id}/verify", {}),
     ("POST /answers/{answer_id}/verify", {}),
     ("PUT /api/answers/{answer_id}/feedback", {"score": 50}),
@@ -392,9 +391,6 @@ CHANGES_OF_ONES_OWN: list[tuple[str, dict[str, object]]] = [
     ("POST /notices/seen", {"notice": "1"}),
     ("PATCH /api/gaps/{gap_id}", {"status": "closed"}),
     ("POST /gaps/{gap_id}/status", {"status": "open", "cluster": "c1"}),
-    ("POST /api/research/{run_id}/start", {}),
-    ("POST /api/research/{run_id}/cancel", {}),
-    ("DELETE /api/research/{run_id}", {}),
     ("DELETE /api/sessions/{session_id}", {}),
     ("POST /conversations/{session_id}/remove", {}),
 ]
@@ -409,8 +405,6 @@ async def test_everybody_changes_and_removes_what_is_their_own(
     kb.catalogue.notices.add(user.id, "gap_closed", "x", "told")
     ids = {"gap_id": kb.catalogue.record_gap("Who flew?", "nothing", owner=user.id)}
     async with visitor(name) as client:
-        plan = {"question": "Compare the ferry and the pier", "planOnly": True}
-        ids["run_id"] = (await client.post("/api/research", json=plan)).json()["id"]
         for route, sent in CHANGES_OF_ONES_OWN:
             if needs[route] not in MAY[user.role]:
                 continue
@@ -420,6 +414,5 @@ async def test_everybody_changes_and_removes_what_is_their_own(
             method, path = route.format(**ids).split()
             body, form = (sent, None) if "/api/" in path else (None, sent)
             response = await client.request(method, path, json=body, data=form)
-            ended = response.status_code == 409 and "/research/" in path
-            assert response.status_code < 400 or ended, (route, response.text)
+            assert response.status_code < 400, (route, response.text)
     assert kb.catalogue.sessions.of(user.id) == []

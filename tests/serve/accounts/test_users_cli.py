@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from wellread.errors import RequestError
 from wellread.kb import KnowledgeBase
 from wellread.serve.cli import app
-from wellread.serve.server.app import address_to_serve
+from wellread.serve.http.app import address_to_serve
 
 SECRET = "a pier in the fog"
 

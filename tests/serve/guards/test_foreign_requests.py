@@ -13,7 +13,7 @@ from tests.serve.test_api_errors import assert_problem
 
 from wellread.kb import KnowledgeBase
 from wellread.serve.guards.route_rules import MCP_PATH
-from wellread.serve.server.app import ROUTERS
+from wellread.serve.http.app import ROUTERS
 
 FOREIGN: tuple[dict[str, str], ...] = (
     {"sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors", "sec-fetch-dest": "image"},

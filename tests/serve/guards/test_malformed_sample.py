@@ -5,7 +5,7 @@ from __future__ import annotations
 from benchmarks.malformed import measured, targets_of
 
 from wellread.kb import KnowledgeBase
-from wellread.serve.server.app import create_app
+from wellread.serve.http.app import create_app
 
 
 async def test_no_malformed_request_fails_inside(kb: KnowledgeBase) -> None:

@@ -14,13 +14,11 @@ from fastapi import Response
 from tests.serve.test_api_errors import assert_problem
 
 from wellread.kb import KnowledgeBase
-from wellread.serve.api import ask_api
 from wellread.serve.features import kept_answers
-from wellread.serve.guards import work_limits
-from wellread.serve.guards.work_limits import WorkQueue
-from wellread.serve.openai import chat_completions
-from wellread.serve.server import app
-from wellread.serve.server.app import create_app
+from wellread.serve.guards import route_rules
+from wellread.serve.guards.route_rules import WorkQueue
+from wellread.serve.http import app, ask_api, chat_completions
+from wellread.serve.http.app import create_app
 
 VERIFY = "/api/answers/ans_1/verify"
 SAID = b'{"role": "user", "content": "When?"}'
@@ -56,7 +54,7 @@ async def until(said: Any) -> None:
 async def test_much_work_leaves_room_for_everything_else(
     client: httpx.AsyncClient, gate: Gate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(work_limits, "MAX_WAITING", 3)
+    monkeypatch.setattr(route_rules, "MAX_WAITING", 3)
     async with anyio.create_task_group() as group:
         replies: list[httpx.Response] = []
 
@@ -151,7 +149,7 @@ async def test_the_work_of_a_client_that_left_is_stopped(
             ended.set()
 
     for module in (ask_api, chat_completions):
-        monkeypatch.setattr(module, "answer", endless)
+        monkeypatch.setattr(module, "answer_in_mode", endless)
     caller = Caller(kb, path, body)
     task = caller.start()
     with anyio.fail_after(20):

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.serve.cli import app
-from wellread.serve.server.app import create_app
+from wellread.serve.http.app import create_app
 from wellread.testing.embedding import ReadableEmbedder
 
 TEXT = "Your correction of “What does a kayak cost?” counts no more."

@@ -16,7 +16,7 @@ from wellread.ask.answer import answer, final
 from wellread.identity import sentence_hash
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.serve.server.app import create_app
+from wellread.serve.http.app import create_app
 from wellread.store.schema.stored_values import Feedback, SentenceRating
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.llm import ScriptedModel

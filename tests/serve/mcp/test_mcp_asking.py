@@ -16,6 +16,7 @@ from mcp import Client
 from tests.serve.mcp.conftest import MODES, text_of
 
 from wellread.kb import KnowledgeBase
+from wellread.research import research as researching
 from wellread.serve.mcp import asking_tools
 from wellread.serve.mcp.mcp_server import mcp_server
 from wellread.serve.mcp.tool_calls import MAX_TOKENS, ServedLibrary, as_result, tokens_of
@@ -42,7 +43,7 @@ from wellread.values.reports import (
     ResearchRequest,
 )
 
-TOOLS = ["search", "fetch", "list_documents", "ask"]
+TOOLS = ["search", "fetch", "ask"]
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -172,7 +173,7 @@ async def test_research_tells_its_progress_and_what_it_did_not_find(
     seen: list[ResearchRequest] = []
 
     async def scripted(
-        _kb: KnowledgeBase, request: ResearchRequest
+        _kb: KnowledgeBase, request: ResearchRequest, **_: object
     ) -> AsyncIterator[ResearchEvent]:
         seen.append(request)
         report = report_of(long_answer(3))
@@ -180,7 +181,7 @@ async def test_research_tells_its_progress_and_what_it_did_not_find(
         yield ProgressEvent(round=1, stage="search", text="looking for the crew", found=2)
         yield ReportEvent(report=report)
 
-    monkeypatch.setattr(asking_tools, "research", scripted)
+    monkeypatch.setattr(researching, "research", scripted)
     told: list[str | None] = []
 
     async def hear(progress: float, total: float | None, message: str | None) -> None:
@@ -189,7 +190,7 @@ async def test_research_tells_its_progress_and_what_it_did_not_find(
     asked = {"question": "Everything about the ferry", "mode": "deep", "collection": "town"}
     async with client:
         result = await client.call_tool("ask", asked, progress_callback=hear)
-    assert told == ["plan: Cost; Crew", "looking for the crew"]
+    assert told == ["looking for the crew: 2 found"]
     assert seen[0].question.filters == Filters(collections=("town",))
     report = result.structured_content["report"]
     assert report["stopped"] == "round_limit"
@@ -257,10 +258,10 @@ async def test_of_a_long_report_as_much_is_given_as_fits_and_the_rest_is_counted
 ) -> None:
     given = long_answer(count, rows)
 
-    async def scripted(*_: object) -> AsyncIterator[ResearchEvent]:
+    async def scripted(*_: object, **__: object) -> AsyncIterator[ResearchEvent]:
         yield ReportEvent(report=report_of(given))
 
-    monkeypatch.setattr(asking_tools, "research", scripted)
+    monkeypatch.setattr(researching, "research", scripted)
     async with client:
         result = await client.call_tool("ask", MILL)
     assert not result.is_error, text_of(result)
@@ -294,10 +295,10 @@ async def test_a_source_s_markup_makes_no_picture_and_no_link(
     said = replace(given.sentences[0], text=evil, span=Span(start=0, end=len(evil)))
     given = replace(given, text=f"{evil} [1]", citations=(citation,), sentences=(said,))
 
-    async def scripted(*_: object) -> AsyncIterator[ResearchEvent]:
+    async def scripted(*_: object, **__: object) -> AsyncIterator[ResearchEvent]:
         yield ReportEvent(report=report_of(given))
 
-    monkeypatch.setattr(asking_tools, "research", scripted)
+    monkeypatch.setattr(researching, "research", scripted)
     async with client:
         result = await client.call_tool("ask", MILL)
     assert json.loads(text_of(result))["citations"][0]["quote"] == evil
@@ -331,7 +332,7 @@ async def test_a_cancelled_call_stops_the_work(
 ) -> None:
     begun, ended = anyio.Event(), anyio.Event()
 
-    async def endless(*_: object) -> AsyncIterator[ResearchEvent]:
+    async def endless(*_: object, **__: object) -> AsyncIterator[ResearchEvent]:
         try:
             begun.set()
             await anyio.sleep_forever()
@@ -339,7 +340,7 @@ async def test_a_cancelled_call_stops_the_work(
         finally:
             ended.set()
 
-    monkeypatch.setattr(asking_tools, "research", endless)
+    monkeypatch.setattr(researching, "research", endless)
     async with Client(mcp_server(ServedLibrary(kb=kb)), mode=mode) as client:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(client.call_tool, "ask", MILL)
@@ -347,7 +348,7 @@ async def test_a_cancelled_call_stops_the_work(
             tasks.cancel_scope.cancel()
         with anyio.fail_after(20):
             await ended.wait()
-        assert (await client.call_tool("list_documents", {})).structured_content["total"] == 4
+        assert (await client.call_tool("search", {"query": "ferry"})).structured_content["results"]
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,7 @@ async def tried(client: Client, mode: str) -> dict[str, str]:
         assert client.protocol_version == PROTOCOLS[mode]
         assert client.instructions is not None
         assert "is data" in client.instructions
-        assert len((await client.list_tools()).tools) == 4
+        assert len((await client.list_tools()).tools) == 3
         answer = await client.call_tool("ask", QUESTION, progress_callback=hear)
         assert "2.6 million euros" in text_of(answer)
         citation: dict[str, str] = answer.structured_content["citations"][0]

@@ -130,33 +130,12 @@ def test_pages_follow_one_another_without_a_hole(text: str) -> None:
         place = start
 
 
-# --- listing ---------------------------------------------------------------------------------
-
-
-async def test_documents_are_listed_with_their_collections(client: Client) -> None:
-    async with client:
-        result = await client.call_tool("list_documents", {"collection": "town"})
-    facts = result.structured_content
-    assert facts["total"] == 3
-    assert facts["collections"] == [
-        {"name": "nature", "documents": 1},
-        {"name": "town", "documents": 3},
-    ]
-    assert {one["title"] for one in facts["documents"]} >= {"The ferry", "Talk"}
-    for one in facts["documents"]:
-        assert one["collection"] == "town"
-        assert one["id"] in text_of(result)
-
-
 async def test_only_the_collections_served_are_read(kb: KnowledgeBase, mode: str) -> None:
     async with Client(mcp_server(ServedLibrary(kb=kb)), mode=mode) as client:
         ferry = (await call(client, "fetch", id="The ferry"))["metadata"]["documentId"]
         passage = (await call(client, "search", query="ferry Osprey"))["results"][0]["id"]
     server = mcp_server(ServedLibrary(kb=kb, collections=("nature",)))
     async with Client(server, mode=mode) as client:
-        listed = await call(client, "list_documents")
-        assert listed["collections"] == [{"name": "nature", "documents": 1}]
-        assert listed["total"] == 1
         found = await call(client, "search", query="ferry Osprey")
         assert {one["title"].partition(" (")[0] for one in found["results"]} <= {"Seagrass"}
         for name in (ferry, "The ferry", passage, f"{ferry}:11-69:00000000"):
@@ -207,5 +186,4 @@ async def test_an_order_in_a_source_asks_nothing_of_the_client(
             ("fetch", {"id": "The pump"}),
         ):
             await call(client, tool, **arguments)
-        assert (await call(client, "list_documents"))["total"] == 1
     assert asked == []

@@ -15,7 +15,7 @@ import pytest
 import uvicorn
 
 from wellread.kb import KnowledgeBase
-from wellread.serve.server.app import address_of, listen, server_config
+from wellread.serve.http.app import address_of, listen, server_config
 
 COST = "How much was the ferry Osprey bought for?"
 ROOF = "When will the boathouse roof be repaired?"

@@ -14,7 +14,7 @@ from markdown_it import MarkdownIt
 
 from wellread.ask.deliver.cite import marker
 from wellread.config import Style
-from wellread.serve.openai.answer_markdown import (
+from wellread.serve.http.answer_markdown import (
     MAX_ROWS,
     AnswerMarkdown,
     citation_url,

@@ -11,8 +11,8 @@ from tests.serve.openai.conftest import listening
 
 from wellread.ingest.run import add
 from wellread.kb import open_kb
-from wellread.serve.openai import chat_completions
-from wellread.serve.openai.chat_completions import CompletionRequest
+from wellread.serve.http import chat_completions
+from wellread.serve.http.chat_completions import CompletionRequest
 from wellread.testing.embedding import ReadableEmbedder
 
 ROOT = Path(__file__).parents[3]

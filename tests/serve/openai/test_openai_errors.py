@@ -14,8 +14,8 @@ from tests.serve.openai.conftest import COST, complete, user
 
 from wellread.errors import BudgetError, ModelTimeoutError
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.serve.openai import chat_completions
-from wellread.serve.server.app import create_app
+from wellread.serve.http import chat_completions
+from wellread.serve.http.app import create_app
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.values.answers import Event, Question, Step, StepEvent
 
@@ -130,7 +130,7 @@ async def test_any_key_is_taken(client: httpx.AsyncClient) -> None:
 
 
 def failing(error: Exception, *, late: bool) -> Any:
-    async def answer(_kb: KnowledgeBase, _question: Question) -> AsyncIterator[Event]:
+    async def answer(_kb: KnowledgeBase, _question: Question, **_: object) -> AsyncIterator[Event]:
         if late:
             yield StepEvent(step=Step(name="analysis", seconds=0.0))
         raise error
@@ -158,13 +158,13 @@ async def test_a_failure_is_a_status_or_the_end_of_the_stream(
     kind: str,
     retry: str | None,
 ) -> None:
-    monkeypatch.setattr(chat_completions, "answer", failing(error, late=False))
+    monkeypatch.setattr(chat_completions, "answer_in_mode", failing(error, late=False))
     for stream in (False, True):
         reply = await complete(client, COST, stream=stream)
         assert reply.status_code == status
         assert shaped(reply)["type"] == kind
         assert reply.headers.get("x-should-retry") == retry
-    monkeypatch.setattr(chat_completions, "answer", failing(error, late=True))
+    monkeypatch.setattr(chat_completions, "answer_in_mode", failing(error, late=True))
     reply = await complete(client, COST, stream=True)
     assert reply.status_code == 200
     lines = [line for line in reply.text.split("\n") if line.startswith("data: ")]

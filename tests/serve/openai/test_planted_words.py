@@ -15,7 +15,7 @@ from tests.serve.openai.test_answer_markdown import links_of
 
 from wellread.ingest.run import add
 from wellread.kb import open_kb
-from wellread.serve.server.app import create_app
+from wellread.serve.http.app import create_app
 from wellread.testing.embedding import ReadableEmbedder
 
 PLANTED = """# Mjosa

@@ -32,7 +32,7 @@ from wellread.kb.seen_by import view_for
 from wellread.learning.feedback_giving import give_feedback
 from wellread.research.research import begin, default_limits, plan_research
 from wellread.serve.guards.sign_in import Authenticator
-from wellread.serve.server.app import create_app
+from wellread.serve.http.app import create_app
 from wellread.store.schema.stored_values import SCOPES_OF, Rights, User
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.values.answers import Question

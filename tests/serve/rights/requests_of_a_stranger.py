@@ -25,12 +25,8 @@ def get(path: str, *queries: dict[str, Any]) -> list[Example]:
 
 
 def page(path: str, *queries: dict[str, Any]) -> list[Example]:
-    """The same, as a page and as its data."""
-    found = get(path, *queries)
-    html = {"accept": "text/html"}
-    return [*({**one, "params": {**one["params"], "format": "json"}} for one in found)] + [
-        {**one, "headers": html} for one in found
-    ]
+    """The same, as a page."""
+    return [{**one, "headers": {"accept": "text/html"}} for one in get(path, *queries)]
 
 
 def post(path: str, *bodies: Any) -> list[Example]:
@@ -53,7 +49,6 @@ def ids(path: str, *kinds: str) -> list[str]:
     return [path.format(kind) for kind in kinds]
 
 
-RESEARCH = {"question": "Compare the ferry and quixomel", "limits": {"rounds": 1, "searches": 2}}
 FEEDBACK = {"score": 50, "comment": "fine"}
 BETTER = {"score": 50, "citations": [{"documentId": "{f_document}", "start": 0, "end": 20}]}
 
@@ -70,25 +65,13 @@ EXAMPLES: dict[str, list[Example]] = {
         {"question": "And on Mondays?", "sessionId": "{f_session}"},
         {"question": ASKED, "topicId": "obsidianvault"},
         {"question": ASKED, "stream": True},
+        {"question": WIDE, "mode": "deep"},
         {"question": ASKED, "owner": "rivalowner"},
     ),
     "POST /api/query": post(
         "/api/query", {"question": ASKED}, {"question": WIDE, "session_id": "{f_session}"}
     ),
     "POST /api/query/deep": post("/api/query/deep", {"question": WIDE}),
-    "POST /api/research": post(
-        "/api/research",
-        {**RESEARCH, "topicId": "obsidianvault"},
-        {**RESEARCH, "planOnly": True},
-    ),
-    "GET /api/research": get("/api/research"),
-    "GET /api/research/{run_id}": get("/api/research/{f_run}") + get("/api/research/{o_run}"),
-    "POST /api/research/{run_id}/start": post(
-        "/api/research/{f_run}/start", None, {"facets": None}
-    ),
-    "GET /api/research/{run_id}/events": get("/api/research/{f_run}/events"),
-    "POST /api/research/{run_id}/cancel": post("/api/research/{f_run}/cancel"),
-    "DELETE /api/research/{run_id}": get("/api/research/{f_run}"),
     "GET /api/answers": get("/api/answers", {"limit": 1000}),
     "GET /api/answers/{answer_id}": get("/api/answers/{f_answer}")
     + get("/api/answers/{f_local_answer}")
@@ -101,7 +84,6 @@ EXAMPLES: dict[str, list[Example]] = {
     "GET /api/sessions": get("/api/sessions", {}, {"query": "plinkerby"}),
     "GET /api/sessions/{session_id}": get("/api/sessions/{f_session}")
     + get("/api/sessions/{o_session}"),
-    "PATCH /api/sessions/{session_id}": post("/api/sessions/{f_session}", {"title": "mine"}),
     "DELETE /api/sessions/{session_id}": get("/api/sessions/{f_session}"),
     "GET /api/jobs": get("/api/jobs"),
     "GET /api/jobs/{job_id}": get("/api/jobs/{f_job}"),

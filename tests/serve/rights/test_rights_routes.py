@@ -24,7 +24,7 @@ from tests.serve.rights.conftest import (
 )
 from tests.serve.rights.requests_of_a_stranger import EXAMPLES, Example, filled
 
-from wellread.serve.server.app import ROUTERS
+from wellread.serve.http.app import ROUTERS
 
 # What differs from one run to the next: ids that are drawn or counted, moments, how long it took.
 DRAWN = re.compile(
@@ -88,7 +88,7 @@ async def begun_by_another(place: Place) -> str:
 
 
 async def begin(place: Place) -> None:
-    """Ask and plan in the name of the stranger, who has things of their own then."""
+    """Ask in the name of the stranger, who has things of their own then."""
     asked = await place.client.post(
         "/api/ask", json={"question": "What does the ferry cost?", "sessionId": "new"}
     )
@@ -96,10 +96,6 @@ async def begin(place: Place) -> None:
     body = asked.json()
     place.own |= {"o_answer": body["id"], "o_session": body["sessionId"]}
     place.own["o_document"] = body["citations"][0]["documentId"]
-    run = {"question": "Compare the ferry and the engine", "planOnly": True}
-    planned = await place.client.post("/api/research", json=run)
-    assert planned.status_code == 201, planned.text
-    place.own["o_run"] = planned.json()["id"]
 
 
 async def send(place: Place, method: str, example: Example) -> httpx.Response:

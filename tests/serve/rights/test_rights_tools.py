@@ -42,7 +42,6 @@ CALLS: dict[str, list[dict[str, Any]]] = {
     ],
     "search": [{"query": FERRY}, {"query": "quixomel"}],
     "fetch": [{"id": "{f_document}"}, {"id": "{f_passage}"}, {"id": "The Vandrokh ferry"}],
-    "list_documents": [{}, {"collection": "obsidianvault"}, {"speakers": ["Tib Wroomstead"]}],
 }
 
 

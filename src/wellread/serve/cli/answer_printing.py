@@ -17,11 +17,9 @@ from rich.theme import Theme
 from wellread.ask.aggregate.read.result import AggregateResult
 from wellread.kb.language_models import dollars
 from wellread.library.searches import Result, Results, Surroundings
-from wellread.serve.features.answer_forms import Explanation
 from wellread.serve.features.answering import PastBeside, QuoteContext, past_question_status
 from wellread.serve.terminal import (
     SHORT_ID,
-    print_facts,
     print_line,
     shortened,
     table,
@@ -313,35 +311,3 @@ def print_surroundings(console: Console, found: Surroundings) -> None:
         print_line(console, result.text, "" if requested else "dim")
         if requested:
             _print_quote(console, "", source_link(found.document, result.locator, result.text))
-
-
-def print_quotes(console: Console, answer: Answer) -> None:
-    """Print all quotations of the answer in full."""
-    for citation in answer.citations:
-        named = (citation.title, citation.locator.label)
-        _print_place(console, f"[{citation.id}]", named, citation.link)
-        _print_quote(console, Text(harmless(citation.quote)), citation.link)
-
-
-# --- how an answer was found -----------------------------------------------------------------
-
-
-def print_explanation(console: Console, explanation: Explanation) -> None:
-    """Print the analysis, the searches, the hits used with their ranks, and the paths."""
-    print_facts(
-        console,
-        explanation,
-        "Question=analysis.type Mode=analysis.mode Because=analysis.reasons "
-        "Searched_for=analysis.subject Sides=analysis.sides Strategy=strategy Worked_out=method",
-    )
-    text = explanation.analysis.question
-    for named in explanation.analysis.entities:
-        _print_list(console, "Names", [f"“{named.span.of(text)}” is {named.title}"])
-    for limit in explanation.analysis.constraints:
-        _print_list(console, "Limit", [f"“{limit.span.of(text)}” is {limit.kind}: {limit.value}"])
-    for hit in explanation.found.hits:
-        ranks = ", ".join(f"{place.name} #{place.rank}" for place in hit.ranks)
-        _print_list(console, "Used", [f"{hit.score:.3f} ({ranks}) {hit.document.title}"])
-    _print_list(console, "Path", explanation.paths)
-    _print_list(console, "Note", explanation.notes)
-    console.print()

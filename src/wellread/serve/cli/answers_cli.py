@@ -24,6 +24,7 @@ from wellread.library.answer_export import Format, export_answer
 from wellread.library.recheck import Rechecked, named_answer, verify_again
 from wellread.serve.cli.answer_printing import print_answer
 from wellread.serve.cli.options import Limit, Topics
+from wellread.serve.features import people
 from wellread.serve.features.kept_answers import (
     RemovedBody,
     RemovedFeedbackBody,
@@ -31,7 +32,6 @@ from wellread.serve.features.kept_answers import (
     whole_body,
 )
 from wellread.serve.features.material_found import SimilarBody, similar_body, similarity_criteria
-from wellread.serve.features.people import notices_body
 from wellread.serve.terminal import (
     Terminal,
     print_facts,
@@ -336,6 +336,6 @@ def notices(
     """Show notices: expired corrections, and questions that can be answered now."""
     terminal = terminal_of(context)
     with terminal.open() as kb:
-        notices = notices_body(kb, every=every).notices
-        kb.catalogue.notices.mark_seen([notice.id for notice in notices])
-    terminal.show_rows(notices, NOTICES, none="There are no new notices.")
+        listed = people.notices(kb, every=every)
+        kb.catalogue.notices.mark_seen([notice.id for notice in listed])
+    terminal.show_rows(listed, NOTICES, none="There are no new notices.")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import AsyncIterator, Callable
-from importlib.resources import as_file, files
+from contextlib import aclosing
 from pathlib import Path
 from typing import Annotated
 
@@ -13,20 +12,18 @@ import anyio
 import typer
 from rich.text import Text
 
-from wellread.ask.answer import Explain, answer, final
 from wellread.ask.plan import find, reading
-from wellread.ask.retrieve.ranking import Found, pack
-from wellread.errors import RequestError
+from wellread.ask.retrieve.ranking import pack
+from wellread.asking import answer_in_mode
+from wellread.errors import RequestError, WellreadError
 from wellread.kb import KnowledgeBase
 from wellread.serve.cli.answer_printing import (
     print_answer,
     print_coverage,
-    print_explanation,
     print_past,
     print_source,
 )
 from wellread.serve.cli.options import limited
-from wellread.serve.features.answer_forms import ExplainedResponse, Explanation
 from wellread.serve.features.answering import (
     answer_body,
     quote_contexts,
@@ -38,13 +35,10 @@ from wellread.serve.terminal import Terminal, print_line, terminal_of
 from wellread.serve.views import json_of
 from wellread.types import Filters, Mode
 from wellread.values.answer_text import as_rendered
-from wellread.values.answers import Answer, Event, Question, StepEvent, TokenEvent
-from wellread.values.question import Analysis
-from wellread.values.reports import ProgressEvent, ReportEvent, ResearchRequest
+from wellread.values.answers import Answer, FinalEvent, Question, StepEvent, TokenEvent
 
 app = typer.Typer(rich_markup_mode=None)
 
-DEEP: Mode = "deep"
 Strict = Annotated[
     bool | None,
     typer.Option("--strict/--no-strict", help="Drop unsupported sentences.", show_default=False),
@@ -71,7 +65,7 @@ def ask(  # noqa: PLR0913 - Typer reads the options from the signature
     *,
     filters: Filters,
     mode: Annotated[
-        Mode, typer.Option(help="How thoroughly to search; deep: a short research in rounds.")
+        Mode, typer.Option(help="How thoroughly to search; deep: a research run.")
     ] = "auto",
     max_clusters: Annotated[
         int | None, typer.Option(min=1, help="Maximum number of news stories used.")
@@ -84,7 +78,6 @@ def ask(  # noqa: PLR0913 - Typer reads the options from the signature
         bool,
         typer.Option("--coverage", help="Also show how the documents cover the taxonomy."),
     ] = False,
-    explain: Annotated[bool, typer.Option(help="Also show how the answer was found.")] = False,
     strict: Strict = None,
     session: SessionId = "",
     fresh: Fresh = False,
@@ -93,9 +86,9 @@ def ask(  # noqa: PLR0913 - Typer reads the options from the signature
 
     ✓ supported  ~ partly supported  ✗ unsupported  ? uncited  · not checked
     """
-    if mode == DEEP and (explain or sources_only):
+    if mode == "deep" and sources_only:
         raise RequestError(
-            "--explain and --sources-only describe a single search, but --mode deep makes many",
+            "--sources-only describes a single search, but --mode deep makes many",
             hint="omit --mode deep",
         )
     terminal = terminal_of(context)
@@ -112,7 +105,7 @@ def ask(  # noqa: PLR0913 - Typer reads the options from the signature
         if sources_only:
             show_sources(terminal, kb, asked)
         else:
-            show_answer(terminal, kb, asked, detailed=detailed, explain=explain, coverage=coverage)
+            show_answer(terminal, kb, asked, detailed=detailed, coverage=coverage)
 
 
 def show_answer(
@@ -121,27 +114,20 @@ def show_answer(
     question: Question,
     *,
     detailed: bool = False,
-    explain: bool = False,
     coverage: bool = False,
 ) -> None:
     """Answer ``question`` and print the answer with the requested extras."""
-    explained: list[tuple[Analysis, Found]] = []
-    record = (lambda *both: explained.append(both)) if explain else None
     started = time.perf_counter()
-    result = answer_of(terminal, kb, question, explain=record)
+    result = answer_of(terminal, kb, question)
     seconds = time.perf_counter() - started
-    why = Explanation(analysis=explained[0][0], found=explained[0][1]) if explained else None
     contexts = quote_contexts(kb, result) if detailed else ()
     covered = scope_coverage(kb, question.filters) if coverage else ()
     similar = similar_past_questions(kb, result)
     if terminal.json:
-        body = answer_body(result, similar)
-        full_body = json_of(ExplainedResponse(reply=body, explanation=why) if why else body)
-        full_body |= {"contexts": contexts} if detailed else {}
-        terminal.write_json(full_body | ({"coverage": covered} if coverage else {}))
+        body = json_of(answer_body(result, similar))
+        body |= {"contexts": contexts} if detailed else {}
+        terminal.write_json(body | ({"coverage": covered} if coverage else {}))
         return
-    if why:
-        print_explanation(terminal.out, why)
     rendered = as_rendered(result, kb.settings.citations)
     print_answer(terminal.out, rendered, seconds=seconds, detailed=detailed, contexts=contexts)
     print_past(terminal.out, similar)
@@ -161,73 +147,27 @@ def show_sources(terminal: Terminal, kb: KnowledgeBase, question: Question) -> N
             print_source(terminal.out, f"[{number}]", piece, f"{piece.hit.score:.2f}")
 
 
-def answer_of(
-    terminal: Terminal, kb: KnowledgeBase, question: Question, *, explain: Explain | None = None
-) -> Answer:
+def answer_of(terminal: Terminal, kb: KnowledgeBase, question: Question) -> Answer:
     """Answer ``question``, showing the steps on a terminal meanwhile."""
-    with status_line(terminal) as say:
-        return answer_with_progress(kb, question, lambda step, _draft: say(step), explain=explain)
-
-
-def answer_with_progress(
-    kb: KnowledgeBase,
-    question: Question,
-    report_progress: Callable[[str, str], None],
-    *,
-    explain: Explain | None = None,
-) -> Answer:
-    """Answer ``question``; ``report_progress`` is called with each step and the draft so far.
-
-    In deep mode, run a short research.
-    """
-    if question.mode == DEEP:
-        return _research_answer(kb, question, report_progress)
-
-    async def events() -> AsyncIterator[Event]:
-        draft = ""
-        async for event in answer(kb, question, explain=explain):
-            if isinstance(event, StepEvent):
-                report_progress(f"{event.step.name}: {event.step.found:,}", draft)
-            elif isinstance(event, TokenEvent):
-                draft += event.text
-                report_progress(f"writing: {len(draft):,} characters", draft)
-            yield event
 
     async def run() -> Answer:
-        return await final(events())
+        draft = 0
+        async with aclosing(answer_in_mode(kb, question)) as events:
+            async for event in events:
+                if isinstance(event, StepEvent):
+                    say(f"{event.step.name}: {event.step.found:,}")
+                elif isinstance(event, TokenEvent):
+                    draft += len(event.text)
+                    say(f"writing: {draft:,} characters")
+                elif isinstance(event, FinalEvent):
+                    return event.answer
+        raise WellreadError("the answer ended without a result", hint="report this as a defect")
 
-    return anyio.run(run)
-
-
-def _research_answer(
-    kb: KnowledgeBase, question: Question, report_progress: Callable[[str, str], None]
-) -> Answer:
-    """The answer of a short research; an interrupted run is deleted."""
-    # Imported here: takes a tenth of a second, and few questions need it.
-    from wellread.research.research import begin, research  # noqa: PLC0415
-    from wellread.serve.features.researching import short_limits  # noqa: PLC0415
-
-    request = ResearchRequest(question=question, limits=short_limits(kb))
-
-    async def run(run_id: str) -> Answer:
-        async for event in research(kb, request, run_id=run_id):
-            if isinstance(event, ProgressEvent):
-                report_progress(event.text, "")
-            elif isinstance(event, ReportEvent):
-                answered = event.report.answer
-        return answered
-
-    run_id = anyio.run(begin, kb, request)
-    try:
-        return anyio.run(run, run_id)
-    except KeyboardInterrupt:
-        kb.catalogue.research.remove(run_id)
-        raise
+    with status_line(terminal) as say:
+        return anyio.run(run)
 
 
 HOME = Path("wellread-demo")
-COLLECTION = "halden-sound"
-FOLDERS = ("commons", "news", "pages", "papers", "questions", "transcripts")
 QUESTIONS = (
     "How many families make their living from lobster pots north of the dividing line?",
     "Are older appliances easier to mend than recent ones?",
@@ -247,23 +187,26 @@ def demo(context: typer.Context) -> None:
     # Imported here: the readers take a quarter of a second to load, which ``ask`` does not need.
     from wellread.learning.asking_again import add  # noqa: PLC0415
     from wellread.serve.cli.material_cli import print_report  # noqa: PLC0415
-    from wellread.serve.features.home_and_jobs import report_body  # noqa: PLC0415
+    from wellread.serve.features.home_and_jobs import (  # noqa: PLC0415
+        SAMPLE,
+        report_body,
+        sample_inputs,
+    )
 
     terminal = terminal_of(context)
     home = terminal.home or HOME
     if not terminal.json:
         terminal.out.print(f"Adding the sample to {home} (delete the folder to remove it).")
     with terminal.open(home, overrides={"catalogue": {"url": ""}}) as kb:  # its own catalogue file
-        with as_file(files("wellread.sample")) as folder, ingest_progress(terminal) as on_progress:
-            inputs = [str(folder / name) for name in FOLDERS]
-            report = add(kb, inputs, collection=COLLECTION, on_progress=on_progress)
+        with ingest_progress(terminal) as on_progress:
+            report = add(kb, sample_inputs(), collection=SAMPLE, on_progress=on_progress)
         if terminal.json:
             answers = [answer_of(terminal, kb, Question(text=text)) for text in QUESTIONS]
-            added = report_body(report, COLLECTION)
+            added = report_body(report, SAMPLE)
             bodies = [answer_body(answer) for answer in answers]
             terminal.write_json({"home": str(kb.home), "added": added, "answers": bodies})
             return
-        print_report(terminal.out, report_body(report, COLLECTION))
+        print_report(terminal.out, report_body(report, SAMPLE))
         for question in QUESTIONS:
             terminal.out.print()
             terminal.out.print(Text(f"» {question}", style="bold cyan"))

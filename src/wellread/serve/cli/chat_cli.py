@@ -6,20 +6,18 @@ import importlib.util
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.live import Live
 from rich.text import Text
 
 from wellread.errors import WellreadError
 from wellread.kb import KnowledgeBase
-from wellread.serve.cli.answer_printing import print_answer, print_quotes
-from wellread.serve.cli.ask_cli import answer_with_progress
+from wellread.serve.cli.answer_printing import print_answer
+from wellread.serve.cli.ask_cli import answer_of
 from wellread.serve.cli.options import limited
 from wellread.serve.error_shapes import problem_of
 from wellread.serve.features.answering import answer_body
@@ -28,13 +26,12 @@ from wellread.serve.views import json_of
 from wellread.text.words import harmless
 from wellread.types import Filters, Mode
 from wellread.values.answer_text import as_rendered
-from wellread.values.answers import Answer, Question
+from wellread.values.answers import Question
 
 app = typer.Typer(rich_markup_mode=None)
 
 PROMPT = "› "
-MAX_DRAFT_CHARS = 1_200  # characters shown from the end of a draft
-HELP = "/new starts a session, /sources shows the last answer's quotations, /quit (Ctrl-D) ends."
+HELP = "/new starts a session, /quit (Ctrl-D) ends."
 
 
 @app.command()
@@ -74,7 +71,6 @@ class Chat:
     terminal: Terminal
     kb: KnowledgeBase
     asked: Question
-    last: Answer | None = None
     failed: bool = False
 
     def begin(self) -> None:
@@ -95,12 +91,9 @@ class Chat:
             return False
         if text == "/new":
             self.asked = replace(self.asked, session_id="")
-            self.last = None
             self._say("New session.")
-        elif text == "/sources" and self.last is not None:
-            print_quotes(self._where(), as_rendered(self.last, self.kb.settings.citations))
         elif text.startswith("/"):
-            self._say(HELP if text != "/sources" else "There are no answers yet.")
+            self._say(HELP)
         elif text:
             self._answer(text)
         return True
@@ -110,10 +103,7 @@ class Chat:
             self.terminal.out.print(Text(f"{PROMPT}{harmless(text)}", style="bold"))
         started = time.perf_counter()
         try:
-            with _draft(self.terminal) as show:
-                asked = replace(self.asked, text=text)
-                on_step = lambda step, draft: show(draft or f"{step} …")  # noqa: E731
-                answer = answer_with_progress(self.kb, asked, on_step)
+            answer = answer_of(self.terminal, self.kb, replace(self.asked, text=text))
         except KeyboardInterrupt:
             self._say("Cancelled. Press Ctrl-D to quit.")
             return
@@ -121,7 +111,6 @@ class Chat:
             self.failed = True
             self.terminal.write_problem(problem_of(error))
             return
-        self.last = answer
         self.asked = replace(self.asked, session_id=answer.session_id)
         if self.terminal.json:
             body = json_of(answer_body(answer))
@@ -138,16 +127,6 @@ class Chat:
     def _where(self) -> Console:
         """Standard output; with ``--json`` standard error, since output holds only answers."""
         return self.terminal.err if self.terminal.json else self.terminal.out
-
-
-@contextmanager
-def _draft(terminal: Terminal) -> Iterator[Callable[[str], None]]:
-    """Show a draft that changes until the checked answer replaces it."""
-    if terminal.json or not terminal.err.is_terminal:
-        yield lambda _text: None
-        return
-    with Live(console=terminal.err, transient=True, refresh_per_second=12) as live:
-        yield lambda text: live.update(Text(harmless(text[-MAX_DRAFT_CHARS:]), style="dim"))
 
 
 def _lines(terminal: Terminal) -> Iterator[str]:

@@ -302,5 +302,5 @@ def _print_opened(console: Console, body: OpenedBody) -> None:
     place = f" — {body.locator}" if body.locator else ""
     print_line(console, f"[{body.number}] {body.title}{place}", "bold")
     print_line(console, f"{body.link}\n", "dim cyan")
-    parts = ((body.before, "dim"), (body.quote, "bold black on yellow"), (body.after, "dim"))
-    console.print(Text.assemble(*((harmless(words), style) for words, style in parts)))
+    parts = [(body.before, "dim"), (body.quote, "bold black on yellow"), (body.after, "dim")]
+    console.print(Text(" ").join(Text(harmless(words), style) for words, style in parts if words))

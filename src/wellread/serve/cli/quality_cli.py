@@ -21,7 +21,6 @@ from wellread.serve.cli.options import Since, Until, limited, option_window
 from wellread.serve.features import gaps_and_coverage, home_and_jobs
 from wellread.serve.features.figures import MetricsBody, report_of, types_of
 from wellread.serve.features.gaps_and_coverage import (
-    CoverageBody,
     GapClusterDetailBody,
     cluster_detail,
     coverage_markdown,
@@ -200,8 +199,8 @@ def coverage(
     """
     terminal = terminal_of(context)
     with terminal.open() as kb:
-        body = CoverageBody(grid=coverage_grid(kb, filters, by or (), owner=kb.asker.owner))
-    terminal.show(body, lambda out, found: print_markdown(out, coverage_markdown(found)))
+        grid = coverage_grid(kb, filters, by or (), owner=kb.asker.owner)
+    terminal.show(grid, lambda out, found: print_markdown(out, coverage_markdown(found)))
 
 
 @app.command()

@@ -5,37 +5,35 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import dataclass, replace
-from typing import Annotated
+from typing import Annotated, Literal
 
 import anyio
 import typer
 from rich.console import Console
 
-from wellread.errors import RequestError
+from wellread.errors import RequestError, UnknownNameError
 from wellread.kb import KnowledgeBase
+from wellread.kb.language_models import dollars as dollar_words
 from wellread.research.research import begin, default_limits, plan_research, research
+from wellread.research.run_state import is_running
 from wellread.serve.cli.answer_printing import print_answer
 from wellread.serve.cli.options import Yes, limited
-from wellread.serve.features.researching import (
-    cancel_run,
-    describe_plan,
-    describe_result,
-    needs_confirmation,
-    research_event_body,
-    run_body,
-    run_facts,
-    run_named,
-)
+from wellread.serve.features.answering import AskResponse, answer_body
 from wellread.serve.terminal import Terminal, print_line, print_rows, terminal_of
-from wellread.serve.views import json_of
-from wellread.store.catalogue.asking.research_records import ResearchRun
+from wellread.serve.views import FACES, Shape, json_of
+from wellread.store.catalogue.asking.research_records import MAX_RUNS, ResearchRun
 from wellread.types import Filters
 from wellread.values.answer_text import as_rendered
 from wellread.values.answers import Question
 from wellread.values.reports import (
+    Facet,
+    Limits,
+    PlanEvent,
     ProgressEvent,
+    ReadDocument,
     Report,
     ReportEvent,
+    ReportSection,
     ResearchPlan,
     ResearchRequest,
 )
@@ -62,7 +60,84 @@ Events = Annotated[
 Resume = Annotated[str, typer.Option(metavar="RUN", help="Continue an interrupted run.")]
 Listing = Annotated[bool, typer.Option("--list", help="List the newest runs.")]
 Show = Annotated[str, typer.Option(metavar="RUN", help="Show the report of a run, or of 'last'.")]
-Cancel = Annotated[str, typer.Option(metavar="RUN", help="Ask a run to stop and report.")]
+
+
+# ``interrupted``: its process has ended, and it can be resumed.
+State = Literal["planned", "running", "interrupted", "done", "failed", "cancelled"]
+LAST = "last"
+
+FACES.show(Facet, "* -filters -passages")
+FACES.show_whole(Limits, ResearchPlan, ProgressEvent, ReadDocument)
+FACES.show(ReportSection, "facet title start=span.start end=span.end found")
+FACES.show(
+    Report,
+    "* answer",
+    answer=(AskResponse, lambda report: answer_body(report.answer)),
+)
+
+
+class RunBody(
+    Shape,
+    line="""id=run.id state question=run.request.question.text created_at=run.created_at
+    finished_at=run.finished_at seconds=run.seconds reason=run.reason answer_id=run.answer_id
+    limits=run.request.limits plan=run.plan ?report""",
+):
+    """A run with its report, if it has one; ``reason``: why it failed."""
+
+    run: ResearchRun
+    state: State
+    report: Report | None = None
+
+
+def state_of(kb: KnowledgeBase, run: ResearchRun) -> State:
+    """Return the state of a run; ``interrupted`` when its process has ended."""
+    if run.state != "running" or not run.pid or is_running(kb, run.id, run.host):
+        return run.state
+    # It may have ended in the meantime.
+    current = kb.catalogue.research.get(run.id, run.owner)
+    return "interrupted" if current is None or current.state == "running" else current.state
+
+
+def run_named(kb: KnowledgeBase, name: str) -> ResearchRun:
+    """Return the run with this id or unique prefix of an id, or the ``last`` one."""
+    runs = kb.catalogue.research.newest(kb.asker.owner, MAX_RUNS)
+    matches = runs[:1] if name == LAST else [run for run in runs if run.id.startswith(name)]
+    if len(matches) != 1:
+        raise UnknownNameError(
+            f"{name!r} is ambiguous" if matches else f"there is no research {name!r}",
+            hint="see 'wellread research --list'",
+        )
+    return matches[0]
+
+
+def needs_confirmation(kb: KnowledgeBase, plan: ResearchPlan) -> bool:
+    """Whether a plan needs confirmation: its estimate is too high or its price unknown."""
+    settings = kb.settings.research
+    is_expensive = plan.cost > settings.auto_dollars or not plan.priced
+    return plan.seconds > settings.auto_seconds or (bool(plan.model) and is_expensive)
+
+
+def describe_plan(plan: ResearchPlan) -> str:
+    """Describe the searches, seconds and cost that a plan takes at most."""
+    text = f"At most {plan.searches} searches, about {plan.seconds:.0f} s"
+    if plan.model:
+        money = dollar_words(plan.cost) if plan.priced else "an unknown price"
+        text += f"; {plan.model}: up to {plan.tokens:,} tokens, {money}"
+    documents = f"a first look found {plan.documents} documents"
+    return f"{text}; {documents}" if plan.documents else text
+
+
+def describe_result(report: Report) -> str:
+    """Describe the work of a run, why it ended, and its id."""
+    cited = sum(one.cited for one in report.documents)
+    took = f"{report.searches} searches in {_number_of(report.rounds, 'round')}"
+    read = f"{_number_of(len(report.documents), 'document')} read, {cited} cited"
+    calls = f", {_number_of(report.calls, 'model call')}" if report.calls else ""
+    return f"{took}, {read}{calls}; ended: {report.stopped.replace('_', ' ')} ({report.id})"
+
+
+def _number_of(number: int, word: str) -> str:
+    return f"{number} {word}{'' if number == 1 else 's'}"
 
 
 @app.command(name="research")
@@ -81,30 +156,26 @@ def research_command(  # noqa: PLR0913 - Typer reads the options from the signat
     resume: Resume = "",
     listing: Listing = False,
     show: Show = "",
-    cancel: Cancel = "",
 ) -> None:
     """Research a question in rounds of searches and report with a verdict for every sentence.
 
     The plan with its estimate is shown first; a plan of more than 20 seconds or 0.10 dollars needs
-    confirmation. Ctrl-C interrupts a run, and --resume continues it; --cancel ends a run with a
-    report on what it has found.
+    confirmation. Ctrl-C interrupts a run, and --resume continues it.
 
     Exit status: 0 a report, 1 an error (also: a plan to confirm without a terminal), 2 wrong
     options, 3 the plan was refused, 130 interrupted.
     """
     terminal = terminal_of(context)
-    if sum(map(bool, (question.strip(), resume, listing, show, cancel))) != 1:
-        raise typer.BadParameter("give a question, or one of --resume, --list, --show, --cancel")
+    if sum(map(bool, (question.strip(), resume, listing, show))) != 1:
+        raise typer.BadParameter("give a question, or one of --resume, --list, --show")
     with terminal.open_to_ask() as kb:
         face = ResearchFace(terminal=terminal, kb=kb, events=events)
         if listing:
             newest = kb.catalogue.research.newest(kb.asker.owner, MAX_LISTED)
-            runs = [run_facts(kb, run) for run in newest]
+            runs = [RunBody(run=run, state=state_of(kb, run)) for run in newest]
             terminal.show_rows(runs, RUNS, none="There are no research runs yet.")
         elif show:
             face.show(run_named(kb, show))
-        elif cancel:
-            face.cancel(run_named(kb, cancel))
         elif resume:
             run = run_named(kb, resume)
             face.follow(run.id, run.request)
@@ -158,18 +229,10 @@ class ResearchFace:
         """Show a run's report, or its state."""
         report = self.kb.catalogue.research.report(run.id)
         if self.terminal.json or report is None:
-            self.terminal.show_facts(run_body(self.kb, run), RUN)
+            body = RunBody(run=run, state=state_of(self.kb, run), report=report)
+            self.terminal.show_facts(body, RUN)
         else:
             self._print(report)
-
-    def cancel(self, run: ResearchRun) -> None:
-        """Ask a run to stop."""
-        state = cancel_run(self.kb, run)
-        if state is None:
-            raise RequestError(f"research {run.id} has ended", hint=f"--show {run.id}")
-        stopping = f"{run.id} will stop soon and report on what it has found."
-        message = stopping if state == "running" else f"{run.id} is cancelled."
-        self.terminal.say({"id": run.id, "state": state}, message)
 
     def follow(self, run_id: str, request: ResearchRequest) -> None:
         """Work on a run and print its report; no model is asked the same twice."""
@@ -189,12 +252,16 @@ class ResearchFace:
         number = 0
         async for event in research(self.kb, request, run_id=run_id):
             number += 1
-            name, body = research_event_body(event)
-            self._tell(name, json_of(body), number)
-            if isinstance(event, ProgressEvent) and not self.silent:
-                print_line(self.terminal.err, f"  {event.round}  {event.text}", "dim")
-            if isinstance(event, ReportEvent):
-                return event.report
+            match event:
+                case PlanEvent(plan=plan):
+                    self._tell("plan", json_of(plan), number)
+                case ProgressEvent():
+                    self._tell("progress", json_of(event), number)
+                    if not self.silent:
+                        print_line(self.terminal.err, f"  {event.round}  {event.text}", "dim")
+                case ReportEvent(report=report):
+                    self._tell("report", json_of(report), number)
+                    return report
         raise RequestError(f"research {run_id} ended without a report", hint="ask again")
 
     def _print(self, report: Report) -> None:

@@ -21,7 +21,7 @@ from wellread.serve.features.people import (
     new_key,
     user_bodies,
 )
-from wellread.serve.server.app import serve as listening
+from wellread.serve.http.app import serve as listening
 from wellread.serve.terminal import Terminal, print_facts, print_line, terminal_of
 from wellread.store.catalogue.accounts.sign_in_records import CHANGED, Accounts, NewEntry
 from wellread.store.schema.stored_values import Role, User

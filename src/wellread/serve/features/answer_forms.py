@@ -9,9 +9,8 @@ that looks like one is changed.
 from __future__ import annotations
 
 import re
-from dataclasses import fields, replace
-from datetime import datetime
-from typing import Any, Literal
+from dataclasses import replace
+from typing import Literal
 
 from wellread.ask.aggregate.read.result import AggregateResult
 from wellread.ask.deliver.cite import flatten_label, styled_marker
@@ -21,7 +20,7 @@ from wellread.kb import KnowledgeBase
 from wellread.serve.features.answering import AskResponse
 from wellread.serve.views import FACES, PlainShape, Shape
 from wellread.store.catalogue.documents.relation_network import Path
-from wellread.types import Filters, Hit
+from wellread.types import Hit
 from wellread.values.answer_text import markers_after, with_markers
 from wellread.values.answers import Answer, Citation
 from wellread.values.locators import format_time
@@ -65,27 +64,17 @@ FACES.show(
 
 
 class Explanation(
-    Shape, line="analysis strategy=found.strategy method used=found.hits paths notes"
+    Shape,
+    line="analysis strategy=found.strategy method used=found.hits paths notes",
+    # How a catalogue result was computed; empty for other answers.
+    method=(str, lambda one: one.found.method if isinstance(one.found, AggregateResult) else ""),
+    paths=(tuple[str, ...], lambda one: list(map(describe_path, one.found.paths))),
+    notes=(tuple[str, ...], lambda one: notes_of(one.analysis, one.found)),
 ):
     """How the material of an answer was found."""
 
     analysis: Analysis
     found: Found
-
-    @property
-    def method(self) -> str:
-        """How a catalogue result was computed; empty for other answers."""
-        return self.found.method if isinstance(self.found, AggregateResult) else ""
-
-    @property
-    def paths(self) -> tuple[str, ...]:
-        """The graph paths as text."""
-        return tuple(map(describe_path, self.found.paths))
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """The notes for the reader."""
-        return notes_of(self.analysis, self.found)
 
 
 class ExplainedResponse(Shape, line="*reply explanation"):
@@ -101,20 +90,6 @@ def describe_path(path: Path) -> str:
     for step in path.steps:
         line += f" —{step.relation}→ {step.name}"
     return line
-
-
-def describe_filters(filters: Filters) -> dict[str, str]:
-    """Return the filters that are set, by name."""
-    texts: dict[str, str] = {}
-    for field in fields(Filters):
-        value: Any = getattr(filters, field.name)
-        if isinstance(value, datetime):
-            texts[field.name] = value.date().isoformat()
-        elif field.name == "taxonomy" and value:
-            texts[field.name] = ", ".join(f"{dimension}={each}" for dimension, each in value)
-        elif value:
-            texts[field.name] = ", ".join(value)
-    return texts
 
 
 # --- the format of a video archive -----------------------------------------------------------

@@ -36,7 +36,7 @@ from wellread.store.catalogue.documents.listings import ListedDocument
 from wellread.text.periods import seconds_of
 from wellread.types import DocumentFacts
 
-router = FeatureRouter()
+router = FeatureRouter("read")
 
 # --- documents and recordings ----------------------------------------------------------------
 

@@ -27,7 +27,7 @@ from wellread.text.names import key_of
 from wellread.types import Filters, Span
 from wellread.values.locators import Marks
 
-router = FeatureRouter()
+router = FeatureRouter("read")
 CONTEXT = 300  # characters read on both sides of a mention to find its sentence
 TOPICS = "GET /api/topics lists the entities that are named most"
 EntityOrder = Literal["mentions", "relations", "title"]

@@ -2,7 +2,7 @@
 
 ::
 
-    router = FeatureRouter()
+    router = FeatureRouter("read")
 
     @router.get("/api/stories")
     def stories(kb: Kb, scope: Scope, query: str = "") -> StoryList:
@@ -10,17 +10,19 @@
 
 Return values are serialised by ``views`` (pydantic models and ``Response`` objects unchanged), and
 their schema goes into the OpenAPI description. Other callers may call the same function directly.
-Unknown parameters are refused, so that a misspelt limit is not silently ignored.
+Unknown parameters are refused, so that a misspelt limit is not silently ignored. Each route has the
+access that its router requires (``route_rules``).
 """
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Coroutine, Iterator
+from copy import copy
 from datetime import datetime
 from functools import wraps
 from types import UnionType
-from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Union, cast, get_args, get_origin, get_type_hints
 
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.dependencies.models import Dependant
@@ -32,8 +34,8 @@ from pydantic.alias_generators import to_camel
 
 from wellread.ask.retrieve.search import SearchMode
 from wellread.library.named_things import pair_of
-from wellread.serve.error_shapes import QA_SWITCHED_OFF, ProblemError
-from wellread.serve.guards.route_rules import Kb
+from wellread.serve.error_shapes import OPENAI_PATH, QA_SWITCHED_OFF, ProblemError
+from wellread.serve.guards.route_rules import Access, Kb
 from wellread.serve.views import json_of, view_of
 from wellread.store.catalogue.documents.listings import Order
 from wellread.text.periods import window_of
@@ -73,13 +75,19 @@ FAILED = "A model or a store failed"
 
 
 class FeatureRoute(APIRoute):
-    """A route that refuses query parameters unknown to its function."""
+    """A route that refuses query parameters unknown to its function.
+
+    Attributes:
+        access: what the asker has to be allowed to do.
+    """
+
+    access: Access
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Return the handler, preceded by the check of parameter names."""
         handle = super().get_route_handler()
         parameters = set(_parameters(self.dependant))
-        lenient = self.path in LENIENT
+        lenient = self.path in LENIENT or self.path.startswith(OPENAI_PATH)
 
         async def strict(request: Request) -> Response:
             unknown = [name for name in request.query_params if name not in parameters]
@@ -104,10 +112,18 @@ def _parameters(dependant: Dependant) -> Iterator[str]:
 
 
 class FeatureRouter(APIRouter):
-    """A router whose routes are of the class ``FeatureRoute``."""
+    """A router whose routes are of the class ``FeatureRoute`` and require ``access``."""
 
-    def __init__(self, *, responses: Refusals = REFUSED, **options: Any) -> None:
+    def __init__(self, access: Access, *, responses: Refusals = REFUSED, **options: Any) -> None:
         super().__init__(responses=responses, route_class=FeatureRoute, **options)
+        self.access = access
+
+    def requiring(self, *accesses: Access) -> list[FeatureRouter]:
+        """Return a router for each access, which adds its routes to those of this one."""
+        routers = [copy(self) for _ in accesses]
+        for router, access in zip(routers, accesses, strict=True):
+            router.access = access
+        return routers
 
     def add_api_route(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
         """Add the route of ``endpoint``, with its return type as schema."""
@@ -118,6 +134,7 @@ class FeatureRouter(APIRouter):
             options["responses"] = {status: reply, **(options.get("responses") or {})}
             endpoint = _with_json_response(endpoint, status)
         super().add_api_route(path, endpoint, **{**options, "response_model": None})
+        cast(FeatureRoute, self.routes[-1]).access = self.access
 
 
 def _union_members(type_hint: Any) -> tuple[Any, ...]:

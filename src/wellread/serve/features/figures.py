@@ -47,7 +47,8 @@ from wellread.store.schema.tables import TOTAL
 from wellread.text.periods import window_of
 from wellread.values.answers import BEFORE, CATALOGUE, EXTRACTIVE, NOBODY, VerdictName
 
-router = FeatureRouter()
+router = FeatureRouter("open")
+anybody, admin = router.requiring("open", "admin")
 
 
 def rate(count: int, sums: AnswerTotals) -> float:
@@ -115,7 +116,7 @@ class MetricsBody(
     report: MetricReport
 
 
-@router.get("/api/metrics")
+@admin.get("/api/metrics")
 def figures(kb: Kb, period: PeriodName = "month", since: str = "", until: str = "") -> MetricsBody:
     """Return questions, answers, verdicts, ratings, topics, gaps, latencies and cost.
 
@@ -145,7 +146,7 @@ class HealthBody(Shape):
     version: str
 
 
-@router.get("/healthz")
+@anybody.get("/healthz")
 async def healthz(kb: Kb, request: Request) -> HealthBody:
     """Check that the server is not stopping and that its stores are readable and complete.
     Counts are 0 for clients that are not signed in."""
@@ -206,7 +207,7 @@ Key = tuple[str, ...]
 _GAP = ("kind", "status")
 
 
-@router.get("/metrics", response_class=Response)
+@admin.get("/metrics", response_class=Response)
 def prometheus(kb: WholeKb, request: Request) -> Response:
     """Counters, histograms and gauges for Prometheus, as text or OpenMetrics."""
     content, media_type = prometheus_text(kb, request.headers.get("accept", ""))

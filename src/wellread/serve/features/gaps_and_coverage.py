@@ -47,7 +47,8 @@ from wellread.text.words import harmless
 
 BAD = refusals(s400="A bad parameter", s5XX=FAILED)
 UNKNOWN = refusals(s404="Unknown cluster or gap")
-router, coverage_router = FeatureRouter(responses=BAD), FeatureRouter()
+router, coverage_router = FeatureRouter("read", responses=BAD), FeatureRouter("read")
+reads, edits = router.requiring("read", "edit")
 MAX_ID_DIGITS = 18  # most digits of a row id
 
 FACES.show(
@@ -110,7 +111,7 @@ class StatusRequest(StrictModel):
     status: GapStatus
 
 
-@router.get("/api/gaps")
+@reads.get("/api/gaps")
 def gaps(
     kb: Kb,
     status: GapStatus | None = None,
@@ -137,19 +138,19 @@ def gaps(
     )
 
 
-@router.post("/api/gaps/ask", dependencies=ASKING)
+@edits.post("/api/gaps/ask", dependencies=ASKING)
 def reask(kb: WholeKb) -> RetryReport:
     """Ask open questions again that new documents could answer, and report the results."""
     return ask_again(kb)
 
 
-@router.get("/api/gaps/{cluster_id}", responses=UNKNOWN)
+@reads.get("/api/gaps/{cluster_id}", responses=UNKNOWN)
 def cluster_detail(kb: Kb, cluster_id: str) -> GapClusterDetailBody:
     """Return a cluster (``c12``) with its questions; ``12`` names it by one of its questions."""
     return GapClusterDetailBody(cluster=find_cluster(kb, cluster_id))
 
 
-@router.get("/api/gaps/{cluster_id}/suggestion", responses=UNKNOWN)
+@reads.get("/api/gaps/{cluster_id}/suggestion", responses=UNKNOWN)
 def suggestion(
     kb: Kb, cluster_id: str, format: Literal["json", "markdown"] = "json"
 ) -> SuggestionBody | Response:
@@ -164,7 +165,7 @@ def suggestion(
     )
 
 
-@router.patch("/api/gaps/{gap_id}", responses=UNKNOWN)
+@edits.patch("/api/gaps/{gap_id}", responses=UNKNOWN)
 def change_gap(kb: Kb, gap_id: str, asked: StatusRequest) -> StatusBody:
     """Open, plan or close all gaps of a cluster (``c12``), or one question (``12``)."""
     return set_status(kb, gap_id, asked.status)
@@ -193,7 +194,7 @@ def set_status(kb: KnowledgeBase, name: str, status: GapStatus) -> StatusBody:
 FACES.show_whole(Count, OftenAsked, QuestionPatterns)
 
 
-@router.get("/api/questions/patterns")
+@reads.get("/api/questions/patterns")
 def patterns(kb: Kb, window: Window) -> QuestionPatterns:
     """Return the most frequent questions, types, topics and words of a period."""
     return question_patterns(kb, kb.asker.owner, *window)
@@ -212,44 +213,22 @@ FACES.show(
 )
 
 
-class CoverageBody(
-    Shape,
-    line="""by=grid.by dimensions=grid.dimensions rows=grid.rows columns=grid.columns
-    cells=grid.cells gaps covered wanted share documents=grid.documents placed=grid.placed""",
-):
-    """The coverage of two dimensions, cell by cell.
+FACES.show(
+    Grid,
+    "by dimensions rows columns cells gaps covered wanted share documents placed",
+    gaps=(tuple[Cell, ...], lambda grid: grid.gaps),
+    covered=(int, lambda grid: _count_covered(grid)),
+    wanted=(int, lambda grid: len(grid.wanted)),
+    share=(float | None, lambda grid: _covered_share(grid)),
+)
 
-    Attributes:
-        dimensions: the possible values of ``by``.
-        cells: row by row; cells with a ``target`` of 0 are ignored; ``questions`` counts those
-            whose answers cite a document of the cell.
-        gaps: cells below their target, the worst first.
-        wanted: number of cells with a target.
-        share: covered divided by wanted; null when no cell has a target.
-        placed: number of documents in any cell.
-    """
 
-    grid: Grid
+def _count_covered(grid: Grid) -> int:
+    return sum(cell.covered for cell in grid.wanted)
 
-    @property
-    def gaps(self) -> tuple[Cell, ...]:
-        """The cells below their target."""
-        return tuple(self.grid.gaps)
 
-    @property
-    def covered(self) -> int:
-        """The number of cells that reach their target."""
-        return sum(cell.covered for cell in self.grid.wanted)
-
-    @property
-    def wanted(self) -> int:
-        """The number of cells with a target."""
-        return len(self.grid.wanted)
-
-    @property
-    def share(self) -> float | None:
-        """The covered share of the cells with a target."""
-        return self.covered / self.wanted if self.wanted else None
+def _covered_share(grid: Grid) -> float | None:
+    return _count_covered(grid) / len(grid.wanted) if grid.wanted else None
 
 
 class CoverageQuery(DatedQuery):
@@ -267,26 +246,26 @@ class CoverageQuery(DatedQuery):
 
 
 @coverage_router.get("/api/coverage")
-def coverage(kb: Kb, asked: Annotated[CoverageQuery, Query()]) -> CoverageBody | Response:
+def coverage(kb: Kb, asked: Annotated[CoverageQuery, Query()]) -> Grid | Response:
     """Return the cells of two dimensions, the covered share and the gaps."""
     grid = coverage_grid(kb, asked.filters(), asked.dimensions, owner=kb.asker.owner)
-    body = CoverageBody(grid=grid)
     if asked.format == "markdown":
-        return Response(coverage_markdown(body), media_type="text/markdown; charset=utf-8")
-    return body
+        return Response(coverage_markdown(grid), media_type="text/markdown; charset=utf-8")
+    return grid
 
 
-def coverage_sentence(body: CoverageBody) -> str:
+def coverage_sentence(grid: Grid) -> str:
     """``13 of 25 cells of sectors × scales are covered (52 %).``"""
-    by = " × ".join(body.grid.by)
-    if not body.wanted:
+    by = " × ".join(grid.by)
+    if not grid.wanted:
         return f"No cell of {by} has a target, so there is nothing to cover."
-    share = f"{body.share:.0%}".replace("%", " %") if body.share is not None else ""
+    covered, wanted = _count_covered(grid), len(grid.wanted)
+    share = f"{covered / wanted:.0%}".replace("%", " %")
     return (
-        f"{body.covered:,} of {amount(body.wanted, 'cell', 'cells')} of {by} "
-        f"{'is' if body.covered == 1 else 'are'} covered ({share}); "
-        f"{body.grid.placed:,} of {amount(body.grid.documents, 'document', 'documents')} "
-        f"{'is' if body.grid.placed == 1 else 'are'} in a cell."
+        f"{covered:,} of {amount(wanted, 'cell', 'cells')} of {by} "
+        f"{'is' if covered == 1 else 'are'} covered ({share}); "
+        f"{grid.placed:,} of {amount(grid.documents, 'document', 'documents')} "
+        f"{'is' if grid.placed == 1 else 'are'} in a cell."
     )
 
 
@@ -297,11 +276,11 @@ def gap_words(cell: Cell) -> str:
     return f"{cell.row} × {cell.column}: {documents}, {cell.target:,} wanted"
 
 
-def table_axes(body: CoverageBody) -> tuple[list[str], list[str]]:
+def table_axes(grid: Grid) -> tuple[list[str], list[str]]:
     """Return the rows and columns of a table; of too many, those with most documents."""
-    rows: dict[str, int] = dict.fromkeys(body.grid.rows, 0)
-    columns: dict[str, int] = dict.fromkeys(body.grid.columns, 0)
-    for cell in body.grid.cells:
+    rows: dict[str, int] = dict.fromkeys(grid.rows, 0)
+    columns: dict[str, int] = dict.fromkeys(grid.columns, 0)
+    for cell in grid.cells:
         rows[cell.row] += len(cell.document_ids)
         columns[cell.column] += len(cell.document_ids)
     return _largest(rows), _largest(columns)
@@ -312,13 +291,13 @@ def _largest(sizes: dict[str, int]) -> list[str]:
     return [value for value in sizes if value in largest]
 
 
-def omission_note(body: CoverageBody, rows: Sequence[str], columns: Sequence[str]) -> str:
+def omission_note(grid: Grid, rows: Sequence[str], columns: Sequence[str]) -> str:
     """The note on omitted rows and columns; empty when the table shows all."""
-    if len(rows) == len(body.grid.rows) and len(columns) == len(body.grid.columns):
+    if len(rows) == len(grid.rows) and len(columns) == len(grid.columns):
         return ""
     return (
-        f"The table shows the {len(rows):,} of {len(body.grid.rows):,} rows and the "
-        f"{len(columns):,} of {len(body.grid.columns):,} columns with most documents; JSON has all."
+        f"The table shows the {len(rows):,} of {len(grid.rows):,} rows and the "
+        f"{len(columns):,} of {len(grid.columns):,} columns with most documents; JSON has all."
     )
 
 
@@ -330,23 +309,23 @@ def cell_words(cell: Cell) -> str:
     return f"{count:,}" if cell.covered else f"{count:,}/{cell.target:,}"
 
 
-def coverage_markdown(body: CoverageBody) -> str:
+def coverage_markdown(grid: Grid) -> str:
     """Format the coverage as a Markdown report."""
-    rows, columns = table_axes(body)
-    cells = {(cell.row, cell.column): cell for cell in body.grid.cells}
+    rows, columns = table_axes(grid)
+    cells = {(cell.row, cell.column): cell for cell in grid.cells}
     lines = [
-        f"# Coverage: {_escaped(' × '.join(body.grid.by))}",
+        f"# Coverage: {_escaped(' × '.join(grid.by))}",
         "",
-        _escaped(coverage_sentence(body)),
+        _escaped(coverage_sentence(grid)),
         "",
     ]
     if rows and columns:
-        lines += [_row([f"{body.grid.by[0]} × {body.grid.by[1]}", *columns])]
+        lines += [_row([f"{grid.by[0]} × {grid.by[1]}", *columns])]
         lines += ["|---|" + "---:|" * len(columns)]
         lines += [_row([row, *(cell_words(cells[row, cell]) for cell in columns)]) for row in rows]
-        lines += ["", *([f"{note}", ""] if (note := omission_note(body, rows, columns)) else [])]
+        lines += ["", *([f"{note}", ""] if (note := omission_note(grid, rows, columns)) else [])]
     lines += ["## Gaps", ""]
-    lines += [f"- {_escaped(gap_words(cell))}" for cell in body.gaps] or ["None."]
+    lines += [f"- {_escaped(gap_words(cell))}" for cell in grid.gaps] or ["None."]
     return "\n".join(lines) + "\n"
 
 

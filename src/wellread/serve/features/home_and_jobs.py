@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
+from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Annotated
 
@@ -30,7 +31,8 @@ from wellread.store.recovery.copies import CatalogueCopy
 from wellread.store.schema.stored_values import KindCount
 from wellread.values.calls import EMBED_PASSAGE
 
-router = FeatureRouter()
+router = FeatureRouter("edit")
+edits, admin = router.requiring("edit", "admin")
 MAX_DAYS = 400  # older model calls are deleted
 show_plain(JobItem)
 show_plain(Job, "* -host -pid -cancel")
@@ -42,6 +44,16 @@ show_plain(
 )
 show_plain(BackupReport, "file=path bytes=size files documents passages")
 show_plain(CatalogueCopy, "name made_at bytes=size sound", sound=(bool, lambda copy: copy.sound()))
+
+SAMPLE = "halden-sound"  # the collection of the sample material
+SAMPLE_FOLDERS = ("commons", "news", "pages", "papers", "questions", "transcripts")
+
+
+def sample_inputs() -> list[str]:
+    """Return the folders of the sample material that comes with the program."""
+    with as_file(files("wellread.sample")) as folder:
+        return [str(folder / name) for name in SAMPLE_FOLDERS]
+
 
 # --- contents of a home ----------------------------------------------------------------------
 
@@ -124,7 +136,7 @@ def report_body(report: Report, collection: str) -> ReportBody:
     return ReportBody(collection=collection, report=report)
 
 
-@router.get("/api/jobs")
+@edits.get("/api/jobs")
 def jobs(kb: Kb, limit: Limit = 20) -> JobsBody:
     """List the newest jobs."""
     end_dead_jobs(base_of(kb))
@@ -132,7 +144,7 @@ def jobs(kb: Kb, limit: Limit = 20) -> JobsBody:
     return JobsBody(jobs=tuple(kb.catalogue.jobs.newest(limit)), waiting=waiting)
 
 
-@router.get("/api/jobs/{job_id}")
+@edits.get("/api/jobs/{job_id}")
 def job(
     kb: Kb,
     job_id: str,
@@ -147,7 +159,7 @@ def job(
     return JobDetailBody(job=record, counts=kb.catalogue.jobs.counts(record.id), sources=items)
 
 
-@router.post("/api/jobs/{job_id}/cancel")
+@edits.post("/api/jobs/{job_id}/cancel")
 def cancel_job(kb: Kb, request: Request, job_id: str) -> Job:
     """Ask a running job to stop; what it has written remains. 404 when it is not running."""
     job = _job(kb, job_id)
@@ -198,7 +210,7 @@ class UsageReport(PlainShape):
     lines: tuple[CallsLine, ...]
 
 
-@router.get("/api/usage")
+@admin.get("/api/usage")
 def usage(kb: Kb, days: Annotated[int, Query(ge=1, le=MAX_DAYS)] = 30) -> UsageReport:
     """Return model calls by day, purpose and model, and the state of the budgets.
 

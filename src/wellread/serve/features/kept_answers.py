@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Annotated
 
 from fastapi import Query, Response
-from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr, StringConstraints
+from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr
 
 from wellread.errors import RequestError, UnknownNameError
 from wellread.ingest.remove import remove_conversation
@@ -27,7 +27,7 @@ from wellread.library.recheck import (
     stored_answer,
     verify_again,
 )
-from wellread.serve.features.answering import AskResponse, answer_body
+from wellread.serve.features.answering import AskResponse, answer_body, quote_contexts
 from wellread.serve.features.feature import FeatureRouter, Offset, StrictModel
 from wellread.serve.guards.route_rules import Kb
 from wellread.serve.views import FACES, PlainShape, Shape, view_url
@@ -40,10 +40,9 @@ from wellread.store.schema.stored_values import (
 )
 from wellread.values.answers import Answer
 
-router = FeatureRouter()
+router = FeatureRouter("read")
+reads, asks = router.requiring("read", "ask")
 MAX_LISTED = 1_000
-MAX_TITLE_CHARS = 200  # characters of a conversation's title
-CONTEXT = 500  # characters shown on either side of a citation
 Listed = Annotated[int, Query(ge=1, le=MAX_LISTED)]
 
 FACES.show_whole(SessionFacts, SentenceRating)
@@ -93,7 +92,7 @@ class WholeAnswerBody(Shape, line="*answer created_at=stored.created_at stale=st
 
 
 class OpenedBody(PlainShape):
-    """A citation with the current text around it in the source."""
+    """A citation with the sentences around it in its source."""
 
     number: int
     title: str
@@ -119,55 +118,44 @@ def whole_body(stored: StoredAnswer, answer: Answer) -> WholeAnswerBody:
 
 
 def opened_body(kb: KnowledgeBase, answer: Answer, number: int) -> OpenedBody:
-    """Return citation ``number`` of ``answer`` with its context, read from the catalogue."""
+    """Return citation ``number`` of ``answer`` with the sentences around it."""
     citation = next((each for each in answer.citations if each.id == number), None)
     if citation is None:
         raise RequestError(
             f"the answer has no citation {number}", hint=f"it has {len(answer.citations)} citations"
         )
-    document = kb.catalogue.document(citation.document_id)
-    live = kb.catalogue.live_versions([citation.document_id]).get(citation.document_id)
-    if document is None or live != citation.version:
+    contexts = {one.number: one for one in quote_contexts(kb, answer)}
+    if number not in contexts:
         raise RequestError(
             f"the source of citation {number} was changed or removed after the answer was given",
             hint="ask again",
         )
-    span, text = citation.source_span, document.text
-    before, after = text[max(0, span.start - CONTEXT) : span.start], text[span.end :][:CONTEXT]
-    return OpenedBody.of(
-        citation,
-        number=number,
-        locator=citation.locator.label,
-        quote=span.of(text),
-        # Cut at a word boundary; scripts without spaces are not cut.
-        before=(before.partition(" ")[2] or before) if len(before) >= CONTEXT else before,
-        after=(after.rpartition(" ")[0] or after) if len(after) >= CONTEXT else after,
-    )
+    return OpenedBody.of(citation, contexts[number], locator=citation.locator.label)
 
 
 # --- routes for answers and conversations ----------------------------------------------------
 
 
-@router.get("/api/answers")
+@reads.get("/api/answers")
 def answers(kb: Kb, limit: Listed = 50, offset: Offset = 0) -> StoredAnswersBody:
     """List stored answers, newest first."""
     stored = kb.catalogue.sessions.answers(kb.asker.owner, limit, offset)
     return StoredAnswersBody(answers=tuple(stored))
 
 
-@router.get("/api/answers/{answer_id}")
+@reads.get("/api/answers/{answer_id}")
 def answer(kb: Kb, answer_id: str) -> WholeAnswerBody:
     """Return a stored answer; ``last`` is the newest."""
     return whole_body(*_answer_named(kb, answer_id))
 
 
-@router.post("/api/answers/{answer_id}/verify")
+@asks.post("/api/answers/{answer_id}/verify")
 def verify(kb: Kb, answer_id: str) -> Rechecked:
     """Check an answer against the current text of its sources, and store the result."""
     return verify_again(kb, answer_id, kb.asker.owner)
 
 
-@router.get("/api/answers/{answer_id}/export", response_class=Response)
+@reads.get("/api/answers/{answer_id}/export", response_class=Response)
 def export(kb: Kb, answer_id: str, format: Format = "markdown") -> Response:
     """Export an answer as Markdown, or its sources as BibTeX or CSL-JSON."""
     stored, answer = _answer_named(kb, answer_id)
@@ -179,7 +167,7 @@ def export(kb: Kb, answer_id: str, format: Format = "markdown") -> Response:
     )
 
 
-@router.get("/api/sessions")
+@reads.get("/api/sessions")
 def sessions(
     kb: Kb,
     query: Annotated[
@@ -193,7 +181,7 @@ def sessions(
     return SessionsBody(sessions=tuple(matches))
 
 
-@router.get("/api/sessions/{session_id}")
+@reads.get("/api/sessions/{session_id}")
 def session(kb: Kb, session_id: str) -> SessionDetailBody:
     """A conversation with its answers, oldest first."""
     facts = session_named(kb, session_id)
@@ -201,24 +189,7 @@ def session(kb: Kb, session_id: str) -> SessionDetailBody:
     return session_detail_body(facts, turns)
 
 
-class RenameRequest(StrictModel):
-    """The new title of a conversation: 1 to 200 characters."""
-
-    title: Annotated[
-        str,
-        StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_TITLE_CHARS),
-    ]
-
-
-@router.patch("/api/sessions/{session_id}")
-def rename(kb: Kb, session_id: str, request: RenameRequest) -> SessionFacts:
-    """Rename a conversation; later questions do not change the title."""
-    known_id = session_named(kb, session_id).id
-    kb.catalogue.sessions.rename(known_id, kb.asker.owner, request.title)
-    return session_named(kb, known_id)
-
-
-@router.delete("/api/sessions/{session_id}")
+@asks.delete("/api/sessions/{session_id}")
 def remove(kb: Kb, session_id: str) -> RemovedBody:
     """Remove a conversation with all its answers."""
     facts = session_named(kb, session_id)
@@ -243,7 +214,8 @@ def session_named(kb: KnowledgeBase, session_id: str) -> SessionFacts:
 
 # --- expert feedback -------------------------------------------------------------------------
 
-feedback_router = FeatureRouter()
+feedback_router = FeatureRouter("read")
+feedback_reads, feedback_edits = feedback_router.requiring("read", "edit")
 
 Rated = StrictInt | StrictFloat | None
 
@@ -296,27 +268,27 @@ class RemovedFeedbackBody(Shape):
 FACES.show_whole(ImportResult, RefusedRow)
 
 
-@feedback_router.put("/api/answers/{answer_id}/feedback")
+@feedback_edits.put("/api/answers/{answer_id}/feedback")
 def put_feedback(kb: Kb, answer_id: str, request: FeedbackRequest) -> Feedback:
     """Rate an answer and its sentences; replaces earlier feedback."""
     values = request.model_dump(exclude_unset=True)
     return give_feedback(kb, answer_id, values, author=kb.asker.owner, replace_all=True)
 
 
-@feedback_router.patch("/api/answers/{answer_id}/feedback")
+@feedback_edits.patch("/api/answers/{answer_id}/feedback")
 def patch_feedback(kb: Kb, answer_id: str, request: FeedbackRequest) -> Feedback:
     """Change the given fields only; null removes a value."""
     values = request.model_dump(exclude_unset=True)
     return give_feedback(kb, answer_id, values, author=kb.asker.owner)
 
 
-@feedback_router.get("/api/answers/{answer_id}/feedback")
+@feedback_reads.get("/api/answers/{answer_id}/feedback")
 def get_feedback(kb: Kb, answer_id: str) -> Feedback:
     """Return the feedback on an answer."""
     return require_feedback(kb, answer_id, kb.asker.owner)
 
 
-@feedback_router.delete("/api/answers/{answer_id}/feedback")
+@feedback_edits.delete("/api/answers/{answer_id}/feedback")
 def delete_feedback(kb: Kb, answer_id: str) -> RemovedFeedbackBody:
     """Remove the feedback on an answer."""
     feedback = require_feedback(kb, answer_id, kb.asker.owner)
@@ -324,7 +296,7 @@ def delete_feedback(kb: Kb, answer_id: str) -> RemovedFeedbackBody:
     return RemovedFeedbackBody(id=feedback.id, answer_id=feedback.answer_id)
 
 
-@feedback_router.get("/api/feedback")
+@feedback_edits.get("/api/feedback")
 def list_feedback(kb: Kb, limit: Listed = 50, offset: Offset = 0) -> FeedbackListBody:
     """List all feedback, oldest first."""
     page = kb.catalogue.feedback.list_all(limit=limit, offset=offset)

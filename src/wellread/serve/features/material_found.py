@@ -40,7 +40,7 @@ from wellread.serve.views import (
 from wellread.store.schema.stored_values import Rights
 from wellread.types import Filters, SentenceFeedback
 
-router = FeatureRouter()
+router = FeatureRouter("read")
 MAX_SIMILAR = 50
 # --- passages --------------------------------------------------------------------------------
 

@@ -51,8 +51,8 @@ from wellread.values.question import (
     SourceRule,
 )
 
-router = FeatureRouter()
-
+router = FeatureRouter("read")
+reads, asks = router.requiring("read", "ask")
 # --- accounts and keys -----------------------------------------------------------------------
 
 show_plain(User, "* -subject")
@@ -248,13 +248,13 @@ class PreferencesChange(StrictModel, frozen=True):
     restore: Rules = ()
 
 
-@router.get("/api/preferences")
+@reads.get("/api/preferences")
 def preferences(kb: Kb) -> PreferencesBody:
     """The chosen and learned preferences with reasons, and the available personas."""
     return preferences_body(kb, kb.asker.owner)
 
 
-@router.patch("/api/preferences")
+@asks.patch("/api/preferences")
 def change(kb: Kb, request: PreferencesChange) -> PreferencesBody:
     """Change preferences, give or withdraw consent, revoke or restore learned ones."""
     change_preferences(kb, kb.asker.owner, request)
@@ -348,19 +348,11 @@ def rule_words(rule: NamedRule) -> str:
 FACES.show(Notice)
 
 
-class NoticesBody(Shape):
-    """Notices, the newest first."""
-
-    notices: tuple[Notice, ...]
-
-
-def notices_body(kb: KnowledgeBase, *, every: bool = False, limit: int = 100) -> NoticesBody:
-    """Return the unread notices, or all of them with ``every``.
+def notices(kb: KnowledgeBase, *, every: bool = False, limit: int = 100) -> list[Notice]:
+    """Return the unread notices, newest first, or all of them with ``every``.
 
     Without accounts there is one user, who also gets the notices for experts whose feedback was
     imported.
     """
-    records, asker = kb.catalogue.notices, kb.asker
-    owner = None if asker == LOCAL else asker.owner
-    notices = records.of(owner, unseen=not every, limit=limit)
-    return NoticesBody(notices=tuple(notices))
+    owner = None if kb.asker == LOCAL else kb.asker.owner
+    return kb.catalogue.notices.of(owner, unseen=not every, limit=limit)

@@ -23,7 +23,7 @@ from wellread.store.catalogue.documents.story_records import Story, StoryItem, S
 from wellread.text.periods import first_moment, last_moment
 from wellread.types import Filters
 
-router, stories_router = FeatureRouter(), FeatureRouter()
+router, stories_router = FeatureRouter("read"), FeatureRouter("read")
 Unit = Literal["day", "week", "month", "year"]
 # The longest time span that is shown in each unit, in days.
 MAX_DAYS_BY_UNIT: tuple[tuple[Unit, int], ...] = (("day", 31), ("week", 26 * 7), ("month", 3 * 366))

@@ -24,11 +24,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from wellread.serve.error_shapes import Problem, problem_of_status
-from wellread.serve.guards.refusals import SECURITY_HEADERS, ErrorResponses
-from wellread.serve.guards.route_rules import route_of
+from wellread.serve.guards.refusals import SECURITY_HEADERS, ErrorResponses, Guard
+from wellread.serve.guards.route_rules import READING, route_of
 
 
-class AllowedHosts:
+class AllowedHosts(Guard):
     """Refuses requests whose ``Host`` header is not one of these names.
 
     A hostile page could otherwise point its own host name at 127.0.0.1 and read the answers (DNS
@@ -42,13 +42,12 @@ class AllowedHosts:
 
         Under another host name, the browser does not send the session cookie.
         """
-        self.app = app
+        super().__init__(app, responses)
         self.names = None if names is None else frozenset(map(str.lower, names))
-        self.responses = responses
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on when its host is allowed."""
-        if scope["type"] != "http" or self.names is None or _host(scope) in self.names:
+        if self.names is None or _host(scope) in self.names:
             await self.app(scope, receive, send)
             return
         problem = problem_of_status(
@@ -67,7 +66,6 @@ def _host(scope: Scope) -> str:
     return host.partition(":")[0]
 
 
-READING = ("GET", "HEAD")
 OWN_SITES = ("same-origin", "none")  # none: a typed address or a bookmark
 INTERFACES = ("/api/", "/v1/", "/mcp")  # for programs only
 SEARCH_PARAMETER = "query"  # the query parameter of pages that search
@@ -83,23 +81,16 @@ FOREIGN_SEARCH = problem_of_status(
 )
 
 
-class ForeignRequests:
+class ForeignRequests(Guard):
     """Refuses requests made by other sites, except a link that a person follows to a page."""
 
-    def __init__(self, app: ASGIApp, responses: ErrorResponses) -> None:
-        self.app = app
-        self.responses = responses
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on unless another site made it."""
-        if scope["type"] != "http" or not is_foreign(scope):
+        if not is_foreign(scope) or (_is_visit(scope) and not _searches(scope)):
             await self.app(scope, receive, send)
-        elif not _is_visit(scope):
-            await self.responses.send(FOREIGN, scope, receive, send)
-        elif _searches(scope):
-            await self.responses.send(FOREIGN_SEARCH, scope, receive, send)
         else:
-            await self.app(scope, receive, send)
+            problem = FOREIGN_SEARCH if _is_visit(scope) else FOREIGN
+            await self.responses.send(problem, scope, receive, send)
 
 
 def is_foreign(scope: Scope) -> bool:
@@ -162,19 +153,15 @@ class RefusedBodyError(Exception):
         self.problem = problem
 
 
-class RequestBodies:
+class RequestBodies(Guard):
     """Reads each body within its limits and passes it on in one message."""
 
     def __init__(self, app: ASGIApp, limits: BodyLimits, responses: ErrorResponses) -> None:
-        self.app = app
+        super().__init__(app, responses)
         self.limits = limits
-        self.responses = responses
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on with its whole body, or refuse it."""
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
         limit = self.limits.of(scope)
         announced = Headers(scope=scope).get("content-length", "")
         if announced.isdecimal() and (len(announced) > 18 or int(announced) > limit):

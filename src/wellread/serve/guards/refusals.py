@@ -61,6 +61,23 @@ class ErrorResponses:
         await response(scope, receive, send)
 
 
+class Guard:
+    """Middleware that handles HTTP requests; other messages pass."""
+
+    def __init__(self, app: ASGIApp, responses: ErrorResponses) -> None:
+        self.app = app
+        self.responses = responses
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle an HTTP request."""
+        handle = self.handle if scope["type"] == "http" else self.app
+        await handle(scope, receive, send)
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on to ``self.app``, or answer it."""
+        raise NotImplementedError
+
+
 def retry_seconds(problem: Problem) -> int:
     """Seconds until a retry may succeed; a spent budget is renewed at midnight UTC."""
     if problem.error != "budget":
@@ -87,18 +104,11 @@ SECURITY_HEADERS = {
 }
 
 
-class SecurityHeaders:
+class SecurityHeaders(Guard):
     """Adds the strict content-security policy and its companions to every response."""
 
-    def __init__(self, app: ASGIApp, responses: ErrorResponses) -> None:
-        self.app = app
-        self.responses = responses
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on; add the headers when the response starts."""
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
         started = False
 
         async def with_headers(message: Message) -> None:
@@ -128,17 +138,11 @@ logger = logging.getLogger(__name__)
 REQUEST_ID = "x-request-id"  # on every response, to find it in the log
 
 
-class RequestLog:
+class RequestLog(Guard):
     """Logs one line per response when it has ended."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on and log its status and duration."""
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
         started, request_id, status = time.perf_counter(), secrets.token_hex(8), 500
 
         async def counted(message: Message) -> None:

@@ -1,156 +1,52 @@
-"""The rights that each route requires, and the knowledge base as the asker may see it.
+"""What the route of a request requires: access, the material of its asker, a turn in the queue.
 
 The rule is chosen by the route that the router will run, never by the spelling of the path:
-``/mcp%0A`` runs the route ``/mcp``. A test fails when a route has no rule. ``sign_in`` sets the
-asker of a request; material that the asker may not read is reported as missing (404).
+``/mcp%0A`` runs the route ``/mcp``. ``sign_in`` sets the asker of a request; material that the
+asker may not read is reported as missing (404).
+
+Questions wait in a bounded queue, so that a flood of them leaves room for other requests. A full
+queue answers 429. When a client disconnects, its work is cancelled, whether queued or running,
+because nobody would read the result.
 """
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncIterator, Collection, Iterable
+from contextlib import asynccontextmanager
 from typing import Annotated, Literal, cast
 
+import anyio
 from fastapi import Depends
 from starlette.requests import HTTPConnection, Request
 from starlette.routing import Match
-from starlette.types import Scope
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from wellread.errors import UnknownCollectionError, UnknownNameError
 from wellread.identity import NOBODY, Asker
 from wellread.kb import KnowledgeBase
 from wellread.kb.seen_by import base_of, sees_all, view_for
+from wellread.serve.error_shapes import STOPPING, ProblemError, problem_of_status
+from wellread.serve.guards.refusals import ErrorResponses, Guard
 
 # ``open``: anybody; ``own``: users signed in with a browser, about their own account; otherwise the
 # scope that the user's role or key must have.
 Access = Literal["open", "own", "read", "ask", "edit", "admin"]
 
 MCP_PATH = "/mcp"
-_RULES = """
-read   GET     /openapi.json
-ask    POST    /api/ask
-ask    POST    /api/query
-ask    POST    /api/query/deep
-ask    POST    /api/research
-read   GET     /api/research
-read   GET     /api/research/{run_id}
-ask    POST    /api/research/{run_id}/start
-read   GET     /api/research/{run_id}/events
-ask    POST    /api/research/{run_id}/cancel
-ask    DELETE  /api/research/{run_id}
-read   GET     /api/answers
-read   GET     /api/answers/{answer_id}
-ask    POST    /api/answers/{answer_id}/verify
-read   GET     /api/answers/{answer_id}/export
-read   GET     /api/sessions
-read   GET     /api/sessions/{session_id}
-ask    PATCH   /api/sessions/{session_id}
-ask    DELETE  /api/sessions/{session_id}
-edit   GET     /api/jobs
-edit   GET     /api/jobs/{job_id}
-edit   POST    /api/jobs/{job_id}/cancel
-admin  GET     /api/usage
-read   GET     /api/entities/{name:path}
-read   GET     /api/entities
-read   GET     /api/stories
-read   GET     /api/search
-read   GET     /api/search/speaker/{name:path}
-read   GET     /api/search/date-range
-read   GET     /api/segments/{passage_id}/context
-read   GET     /api/similar
-read   GET     /api/documents
-read   GET     /api/documents/{name:path}
-read   GET     /api/videos
-read   GET     /api/videos/{name:path}/transcript
-read   GET     /api/topics
-read   GET     /api/topics/{name:path}/timeline
-edit   PUT     /api/answers/{answer_id}/feedback
-edit   PATCH   /api/answers/{answer_id}/feedback
-read   GET     /api/answers/{answer_id}/feedback
-edit   DELETE  /api/answers/{answer_id}/feedback
-edit   GET     /api/feedback
-read   GET     /api/gaps
-edit   POST    /api/gaps/ask
-read   GET     /api/gaps/{cluster_id}
-read   GET     /api/gaps/{cluster_id}/suggestion
-edit   PATCH   /api/gaps/{gap_id}
-read   GET     /api/questions/patterns
-read   GET     /api/coverage
-admin  GET     /api/metrics
-open   GET     /healthz
-admin  GET     /metrics
-read   GET     /api/preferences
-ask    PATCH   /api/preferences
-read   GET     /v1/models
-read   GET     /v1/models/{name:path}
-ask    POST    /v1/chat/completions
-ask    GET     /
-read   GET     /ask/{run_id}
-read   GET     /ask/{run_id}/wait
-ask    POST    /ask/{run_id}/cancel
-read   GET     /ask/{run_id}/events
-read   GET     /answers/{answer_id}
-ask    POST    /answers/{answer_id}/verify
-edit   POST    /answers/{answer_id}/feedback
-edit   POST    /answers/{answer_id}/feedback/remove
-read   GET     /conversations
-read   GET     /conversations/{session_id}
-ask    POST    /conversations/{session_id}/remove
-read   GET     /view/{document_id}
-read   GET     /documents/{document_id}/pages/{number}.png
-read   GET     /documents/{document_id}/media
-read   GET     /library
-edit   GET     /library/add
-edit   POST    /library/upload
-edit   POST    /library/address
-edit   POST    /library/text
-edit   POST    /library/sample
-edit   POST    /library/remove
-edit   GET     /library/jobs
-edit   GET     /library/jobs/{job_id}
-edit   POST    /library/jobs/{job_id}/cancel
-edit   POST    /library/jobs/{job_id}/retry
-read   GET     /search
-read   GET     /stories
-read   GET     /stories/{story_id}
-read   GET     /entities
-read   GET     /entities/{name:path}
-read   GET     /coverage
-read   GET     /gaps
-read   GET     /gaps/{cluster_id}
-edit   POST    /gaps/{gap_id}/status
-admin  GET     /figures
-read   GET     /preferences
-ask    POST    /preferences
-ask    POST    /preferences/learned
-ask    POST    /notices/seen
-admin  GET     /usage
-read   GET     /docs
-open   GET     /sign-in
-open   POST    /sign-in
-open   GET     /sign-in/oidc
-open   GET     /sign-in/oidc/callback
-open   POST    /sign-out
-own    GET     /account
-own    POST    /account/password
-own    POST    /account/keys
-own    POST    /account/keys/{key_id}/revoke
-own    POST    /account/sessions/end
-own    POST    /account/forget
-ask    *       /mcp
-open   GET     /static
-"""
-
-
-def rules() -> list[tuple[str, str, Access]]:
-    """Every rule as method, path and required access, in the order of the routes."""
-    lines = (line.split() for line in _RULES.strip().splitlines())
-    return [(method, path, _checked_access(access)) for access, method, path in lines]
+READING = ("GET", "HEAD")
+Rule = tuple[str, str, Access]  # method, declared path and required access
 
 
 class RouteRules:
     """Finds the rule of a request."""
 
-    def __init__(self) -> None:
-        self._rules = {(method, path): access for method, path, access in rules()}
+    def __init__(self, rules: Iterable[Rule]) -> None:
+        self._rules = {(method, path): access for method, path, access in rules}
+
+    def allows(self, scopes: Collection[str], page: str) -> bool:
+        """Whether a user with these scopes may open the page at this path."""
+        return self._rules["GET", page] in scopes
 
     def of(self, scope: Scope) -> tuple[str, Access]:
         """The declared path and the required access; an empty path and ``own`` without a route."""
@@ -171,13 +67,6 @@ def route_of(scope: Scope) -> str:
         matches = (route for route in routes if route.matches(scope)[0] is Match.FULL)
         state["route"] = getattr(next(matches, None), "path", "")
     return str(state["route"])
-
-
-def _checked_access(access: str) -> Access:
-    match access:
-        case "open" | "own" | "read" | "ask" | "edit" | "admin":
-            return access
-    raise ValueError(f"{access!r} is not a kind of access")
 
 
 def asker_of(request: HTTPConnection) -> Asker:
@@ -233,3 +122,127 @@ def kb_to_change(kb: KnowledgeBase, collection: str) -> KnowledgeBase:
 def _may_read(kb: KnowledgeBase, collection: str) -> bool:
     reads = kb.asker.reads
     return isinstance(reads, frozenset) and collection in reads
+
+
+MAX_WAITING = 32  # requests in a queue, besides the running ones
+_QUEUED = (
+    "/api/ask",
+    "/api/query",
+    "/api/query/deep",
+    "/api/gaps/ask",
+    "/v1/chat/completions",
+    "/api/answers/{answer_id}/verify",
+    "/answers/{answer_id}/verify",
+)
+
+
+class WorkQueue:
+    """Runs ``most`` pieces of work at once; up to ``MAX_WAITING`` more wait in order of arrival."""
+
+    def __init__(self, max_running: int, work_name: str) -> None:
+        self._max_running = max_running
+        self._work_name = work_name
+        self._places = asyncio.Semaphore(max_running)
+        self._count = 0
+        self._stopping = False
+
+    def stop(self) -> None:
+        """Refuse waiting and new requests; running work continues."""
+        self._stopping = True
+        for _ in range(self._count):
+            self._places.release()
+
+    @asynccontextmanager
+    async def turn(self) -> AsyncIterator[None]:
+        """Wait for a free place and occupy it inside the ``async with``.
+
+        Raises:
+            ProblemError: the queue is full or the server is stopping.
+        """
+        if self._count >= self._max_running + MAX_WAITING:
+            limits = f"{self._max_running} {self._work_name} at once"
+            detail = f"{limits}, and {MAX_WAITING} are already waiting."
+            raise ProblemError(problem_of_status(429, detail, "Try again in a moment."))
+        self._count += 1
+        try:
+            async with self._places:
+                if self._stopping:
+                    raise ProblemError(STOPPING)
+                yield
+        finally:
+            self._count -= 1
+
+
+class WorkLimits(Guard):
+    """Queues the requests that ask for answers; cancels a request whose client disconnects."""
+
+    def __init__(self, app: ASGIApp, queue: WorkQueue, responses: ErrorResponses) -> None:
+        super().__init__(app, responses)
+        self.queue = queue
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, after its turn in the queue if it needs one."""
+        if route_of(scope) == MCP_PATH:
+            # The MCP SDK itself stops calls whose client cancels or (newer protocol) hangs up.
+            await self.app(scope, receive, send)
+            return
+        queued = is_queued(scope)
+        if not queued and scope["method"] not in READING:
+            await self.app(scope, receive, send)  # changes are completed even without a client
+            return
+        watched = _WatchedRequest(receive, send)
+        with anyio.CancelScope() as work:
+            watching = asyncio.create_task(watched.end(work))
+            try:
+                await self._in_turn(queued, scope, watched)
+            finally:
+                watching.cancel()
+
+    async def _in_turn(self, queued: bool, scope: Scope, watched: _WatchedRequest) -> None:
+        if not queued:
+            await self.app(scope, watched.receive, watched.send)
+            return
+        try:
+            async with self.queue.turn():
+                await self.app(scope, watched.receive, watched.send)
+        except ProblemError as error:
+            await self.responses.send(error.problem, scope, watched.receive, watched.send)
+
+
+def is_queued(scope: Scope) -> bool:
+    """Whether the request has to wait in the queue."""
+    return scope["method"] == "POST" and route_of(scope) in _QUEUED
+
+
+class _WatchedRequest:
+    """Watches for a disconnect: the first message after the body says that the client has gone."""
+
+    def __init__(self, receive: Receive, send: Send) -> None:
+        self._receive = receive
+        self._send = send
+        self._body: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
+        self._body_returned = False
+        self._gone = asyncio.Event()
+        self._ended = False
+
+    async def end(self, work: anyio.CancelScope) -> None:
+        """Cancel ``work`` when the client disconnects before the response has ended."""
+        self._body.set_result(await self._receive())
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+        self._gone.set()
+        if not self._ended:
+            work.cancel()
+
+    async def receive(self) -> Message:
+        """Return the whole body, then wait for the disconnect message."""
+        if not self._body_returned:
+            self._body_returned = True
+            return await self._body
+        await self._gone.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.body" and not message.get("more_body", False):
+            self._ended = True
+        await self._send(message)

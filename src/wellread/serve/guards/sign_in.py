@@ -30,10 +30,16 @@ from wellread.config import Settings, UsersSettings
 from wellread.errors import SettingsError
 from wellread.identity import LOCAL, NOBODY
 from wellread.serve.error_shapes import Problem, ProblemError, problem_of_status
-from wellread.serve.guards.incoming import READING
-from wellread.serve.guards.refusals import ErrorResponses
-from wellread.serve.guards.route_rules import MCP_PATH, Access, RouteRules, opened_ids, route_of
-from wellread.serve.guards.work_limits import QueueFullError, WorkQueue
+from wellread.serve.guards.refusals import ErrorResponses, Guard
+from wellread.serve.guards.route_rules import (
+    MCP_PATH,
+    READING,
+    Access,
+    RouteRules,
+    WorkQueue,
+    opened_ids,
+    route_of,
+)
 from wellread.store.catalogue.accounts.sign_in_records import CHANGED, OPENED, Accounts, NewEntry
 from wellread.store.catalogue.accounts.user_records import local_rights, plain_name
 from wellread.store.schema.stored_values import REMOVED, Rights, User
@@ -160,11 +166,8 @@ class Authenticator:
 
     async def run_hashing(self, work: Callable[[], T]) -> T:
         """Run ``work``, which hashes a password, when the queue allows it."""
-        try:
-            async with self.hashes.turn():
-                return await to_thread.run_sync(work, limiter=self.lookups)
-        except QueueFullError as error:
-            raise ProblemError(error.problem) from error
+        async with self.hashes.turn():
+            return await to_thread.run_sync(work, limiter=self.lookups)
 
     async def opened_by(self, name: str, password: str, address: str) -> User | None:
         """Return the user with this name and password if they may sign in, else None.
@@ -206,19 +209,15 @@ class Authenticator:
         return max((seconds for seconds in pauses if seconds is not None), default=None)
 
 
-class SignIn:
+class SignIn(Guard):
     """Authenticates each request and attaches its rights; refuses what they do not allow."""
 
     def __init__(self, app: ASGIApp, auth: Authenticator, responses: ErrorResponses) -> None:
-        self.app = app
+        super().__init__(app, responses)
         self.auth = auth
-        self.responses = responses
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on with its rights, or refuse it; write the audit log."""
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
         request = Request(scope)
         path, access = self.auth.rules.of(scope)
         state = scope.setdefault("state", {})

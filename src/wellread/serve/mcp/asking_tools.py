@@ -6,21 +6,17 @@ its table.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import Sequence
 from contextlib import aclosing
-from dataclasses import replace
-from typing import Annotated, cast
+from typing import Annotated
 
 from anyio import to_thread
 from mcp.types import CallToolResult
 from pydantic import Field
 
-from wellread.ask.answer import answer
 from wellread.ask.deliver.cite import relevances
-from wellread.ask.plan import reading
 from wellread.ask.retrieve.search import check_collections
-from wellread.errors import WellreadError
-from wellread.research.research import default_limits, research
+from wellread.asking import answer_in_mode, with_mode_read
 from wellread.serve.features.answering import Cited, answer_body
 from wellread.serve.mcp.reading_tools import source_of
 from wellread.serve.mcp.tool_calls import (
@@ -45,20 +41,12 @@ from wellread.values.answer_text import markers_after
 from wellread.values.answers import (
     Answer,
     Citation,
-    Event,
     FinalEvent,
     Question,
     StepEvent,
     VerdictName,
 )
-from wellread.values.reports import (
-    PlanEvent,
-    ProgressEvent,
-    Report,
-    ReportEvent,
-    ResearchEvent,
-    ResearchRequest,
-)
+from wellread.values.reports import Report
 
 ANSWER_FIELDS = (
     *("id", "question", "standalone", "confidence", "answeredBy", "fallback", "mode", "sessionId"),
@@ -73,7 +61,7 @@ CITATION_FIELDS = (
 REPORT_FIELDS = ("stopped", "warning", "rounds", "searches", "seconds")
 
 
-@library_tool("Ask the library", queued=True)
+@library_tool("Ask the library")
 async def ask(  # noqa: PLR0913 - the SDK reads the arguments from the signature
     context: ServedContext,
     question: Annotated[Words, Field(description="the question in plain words")],
@@ -104,47 +92,26 @@ async def ask(  # noqa: PLR0913 - the SDK reads the arguments from the signature
     await to_thread.run_sync(check_collections, call.kb, filters)
     owner = call.kb.asker.owner
     query = Question(text=question, filters=filters, session_id=session_id, owner=owner, mode=mode)
-    if mode == "auto":
-        query = replace(query, mode=(await to_thread.run_sync(reading, call.kb, query)).mode)
-    reply = await (_research(call, query) if query.mode == "deep" else _answer(call, query))
-    if reply is None:
-        raise WellreadError("the answer ended without a result", hint="report this as a defect")
-    return await to_thread.run_sync(_result_of, call, reply)
-
-
-async def _answer(call: Call, question: Question) -> Answer | None:
-    async with aclosing(cast(AsyncGenerator[Event], answer(call.kb, question))) as events:
+    query, reports = await with_mode_read(call.kb, query), list[Report]()
+    events = answer_in_mode(call.kb, query, on_report=reports.append)
+    async with aclosing(events):
         async for event in events:
             if isinstance(event, StepEvent):
                 await call.tell(f"{event.step.name}: {event.step.found:,} found")
             elif isinstance(event, FinalEvent):
-                return event.answer
-    return None
+                reply = event.answer
+    return await to_thread.run_sync(_result_of, call, reply, reports)
 
 
-async def _research(call: Call, question: Question) -> Report | None:
-    request = ResearchRequest(question=question, limits=default_limits(call.kb))
-    async with aclosing(cast(AsyncGenerator[ResearchEvent], research(call.kb, request))) as events:
-        async for event in events:
-            match event:
-                case PlanEvent(plan=plan):
-                    await call.tell(f"plan: {'; '.join(facet.title for facet in plan.facets)}")
-                case ProgressEvent():
-                    await call.tell(event.text)
-                case ReportEvent(report=report):
-                    return report
-    return None
-
-
-def _result_of(call: Call, result: Answer | Report) -> CallToolResult:
+def _result_of(call: Call, reply: Answer, reports: Sequence[Report]) -> CallToolResult:
     """Return the answer, with the facts of the research report if there is one."""
-    if isinstance(result, Answer):
-        return fit_result(lambda tokens: as_result(_facts(call, result, tokens)))
-    sections = [pick_fields(section, ("title", "found")) for section in result.sections]
-    # ``run`` is the id for ``wellread research --show``.
-    report = pick_fields(result, REPORT_FIELDS) | {"run": result.id, "sections": sections}
-    reply = result.answer
-    return fit_result(lambda tokens: as_result(_facts(call, reply, tokens) | {"report": report}))
+    more: Facts = {}
+    for report in reports:
+        sections = [pick_fields(section, ("title", "found")) for section in report.sections]
+        # ``run`` is the id for ``wellread research --show``.
+        facts = pick_fields(report, REPORT_FIELDS) | {"run": report.id, "sections": sections}
+        more = {"report": facts}
+    return fit_result(lambda tokens: as_result(_facts(call, reply, tokens) | more))
 
 
 def _facts(call: Call, reply: Answer, tokens: int) -> Facts:

@@ -27,13 +27,12 @@ from starlette.routing import Route
 from starlette.types import Message, Receive, Scope, Send
 
 from wellread.errors import WellreadError
-from wellread.serve.error_shapes import INTERNAL, problem_of, problem_of_status
+from wellread.serve.error_shapes import INTERNAL, ProblemError, problem_of, problem_of_status
 from wellread.serve.guards.route_rules import asker_of
-from wellread.serve.guards.work_limits import QueueFullError
 
 # Importing these modules registers their tools.
 from wellread.serve.mcp import asking_tools, reading_tools  # noqa: F401
-from wellread.serve.mcp.tool_calls import TOOLS, Call, ServedLibrary, error_result
+from wellread.serve.mcp.tool_calls import QUEUED, TOOLS, Call, ServedLibrary, error_result
 
 logger = logging.getLogger(__name__)
 
@@ -62,20 +61,19 @@ class LibraryServer(MCPServer[ServedLibrary]):
         if name not in TOOLS or context is None:
             known = ", ".join(TOOLS)
             raise MCPError(INVALID_PARAMS, f"there is no tool {name!r}; known: {known}")
-        tool = TOOLS[name].tool
+        tool = TOOLS[name]
         try:
             tool.fn_metadata.validate_arguments(arguments)
-            if not TOOLS[name].works_when_empty:
-                await to_thread.run_sync(Call(context).check_not_empty)
+            await to_thread.run_sync(Call(context).check_not_empty)
             queue = context.request_context.lifespan_context.queue
-            async with queue.turn() if queue and TOOLS[name].queued else nullcontext():
+            async with queue.turn() if queue and name in QUEUED else nullcontext():
                 return await super().call_tool(name, arguments, context)
         except ValidationError as error:
             # Name the wrong arguments without their values, which may be long.
             errors = (f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
             hint = f"{name} takes {', '.join(tool.parameters['properties'])}"
             return error_result(problem_of_status(400, "; ".join(errors), hint))
-        except QueueFullError as error:
+        except ProblemError as error:
             return error_result(error.problem)
         except WellreadError as error:
             return error_result(problem_of(error))
@@ -104,7 +102,7 @@ def mcp_server(served: ServedLibrary) -> LibraryServer:
             description="Answers from your own documents, every sentence proved by what it cites.",
             instructions=INSTRUCTIONS,
             lifespan=lifespan,
-            tools=[library_tool.tool for library_tool in TOOLS.values()],
+            tools=list(TOOLS.values()),
             subscriptions=False,
         )
     finally:

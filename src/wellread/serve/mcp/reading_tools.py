@@ -1,4 +1,4 @@
-"""The MCP tools ``search``, ``fetch`` and ``list_documents``, which read the material.
+"""The MCP tools ``search`` and ``fetch``, which read the material.
 
 A citation's ``source`` names a place: ``doc_…:120-180:3f09c2d1`` is a range of characters and the
 prefix of the version. Without the version, a changed document would show another sentence.
@@ -16,20 +16,13 @@ from mcp.types import CallToolResult
 from pydantic import Field
 
 from wellread.errors import RequestError, UnknownNameError
-from wellread.library.named_things import list_documents as list_page
 from wellread.library.named_things import load_document
 from wellread.library.searches import Result, around, find
 from wellread.serve.mcp.tool_calls import (
     BUDGETS,
-    EMPTY_HINT,
     Call,
-    Collection,
     Facts,
-    Kinds,
     ServedContext,
-    Since,
-    Speakers,
-    Until,
     Words,
     as_result,
     fit_result,
@@ -137,51 +130,6 @@ def _fetched(call: Call, name: str, place: Place, tokens: int) -> CallToolResult
             "metadata": metadata,
         }
     )
-
-
-@library_tool("List documents", works_when_empty=True)
-def list_documents(  # noqa: PLR0913 - the SDK reads the arguments from the signature
-    context: ServedContext,
-    collection: Collection = None,
-    kinds: Kinds = (),
-    speakers: Speakers = (),
-    since: Since = "",
-    until: Until = "",
-    limit: Annotated[int, Field(ge=1, le=200, description="most of them")] = 50,
-) -> CallToolResult:
-    """Lists the documents of the library, newest first, and its collections. To count documents,
-    ask."""
-    call = Call(context)
-    page = list_page(call.kb, call.filters(collection, kinds, speakers, since, until), limit=limit)
-    counts: dict[str, int] = {}
-    for row in call.kb.catalogue.stats():
-        if not call.served.collections or row.collection in call.served.collections:
-            counts[row.collection] = counts.get(row.collection, 0) + row.documents
-
-    def build(tokens: int) -> CallToolResult:
-        documents = page.documents[: max(1, tokens * limit // BUDGETS[0])]
-        facts = {
-            "total": page.total,
-            "documents": [_listed_facts(document) for document in documents],
-            "collections": [{"name": name, "documents": count} for name, count in counts.items()],
-        }
-        return as_result(facts if counts else facts | {"hint": EMPTY_HINT})
-
-    return fit_result(build)
-
-
-def _listed_facts(document: ListedDocument) -> Facts:
-    facts = document.facts
-    return {
-        "id": facts.id,
-        "title": facts.title,
-        "kind": facts.kind,
-        "collection": facts.collection,
-        "url": facts.url or facts.uri,
-        "publishedAt": facts.published_at,
-        "authors": facts.authors,
-        "characters": facts.characters,
-    }
 
 
 # --- places in documents and pages of text ---------------------------------------------------

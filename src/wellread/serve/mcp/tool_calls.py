@@ -18,8 +18,7 @@ from wellread.errors import RequestError, UnknownCollectionError
 from wellread.kb import KnowledgeBase
 from wellread.models.word_pieces import count_tokens
 from wellread.serve.error_shapes import Problem
-from wellread.serve.guards.route_rules import kb_for, note_opened
-from wellread.serve.guards.work_limits import WorkQueue
+from wellread.serve.guards.route_rules import WorkQueue, kb_for, note_opened
 from wellread.text.periods import window_of
 from wellread.text.words import harmless
 from wellread.types import Filters, Kind
@@ -33,9 +32,7 @@ BUDGETS = (7_500, 4_500, 2_500, 1_200, 500, 150)
 """Token budgets of the variable part of a result, tried in order until the result fits."""
 
 Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
-Collection = Annotated[
-    str | None, Field(min_length=1, description="only this collection; list_documents names them")
-]
+Collection = Annotated[str | None, Field(min_length=1, description="only this collection")]
 Kinds = Annotated[tuple[Kind, ...], Field(description="only these kinds of document")]
 Speakers = Annotated[tuple[str, ...], Field(description="only what these people said")]
 Since = Annotated[str, Field(description="published on or after: 2025, 2025-10, 2025-10-14")]
@@ -142,26 +139,11 @@ class Call:
 # --- the list of tools -----------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LibraryTool:
-    """A tool of the SDK with options of its calls.
-
-    Attributes:
-        queued: whether calls wait in the queue.
-        works_when_empty: whether it also works on an empty library.
-    """
-
-    tool: Tool
-    queued: bool
-    works_when_empty: bool
+TOOLS: dict[str, Tool] = {}
+QUEUED = ("ask",)  # tools whose calls wait in the queue
 
 
-TOOLS: dict[str, LibraryTool] = {}
-
-
-def library_tool(
-    title: str, *, queued: bool = False, works_when_empty: bool = False
-) -> Callable[[Callable[..., T]], Callable[..., T]]:
+def library_tool(title: str) -> Callable[[Callable[..., T]], Callable[..., T]]:
     """Register a typed function as a tool; its docstring is the description for models."""
 
     def register(function: Callable[..., T]) -> Callable[..., T]:
@@ -180,7 +162,7 @@ def library_tool(
         arguments.model_config["extra"] = "forbid"  # so that a misspelt limit is reported
         arguments.model_rebuild(force=True)
         tool.parameters = arguments.model_json_schema()
-        TOOLS[tool.name] = LibraryTool(tool=tool, queued=queued, works_when_empty=works_when_empty)
+        TOOLS[tool.name] = tool
         return function
 
     return register

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from itertools import groupby, pairwise
 from pathlib import Path
 from typing import TypeVar
-from urllib.parse import urlsplit
 
 import pypdfium2 as pdfium
 from PIL import Image
@@ -24,6 +23,7 @@ from PIL import Image
 from wellread.errors import SourceError
 from wellread.ingest.sources.discover import local_path
 from wellread.kb import KnowledgeBase
+from wellread.serve.web.rendering import web_link
 from wellread.store.schema.stored_values import SourceRecord
 from wellread.types import (
     Box,
@@ -90,7 +90,6 @@ class Page:
         link: opens the source, at the cited place if any; empty unless it is a web page.
     """
 
-    title: str
     blocks: tuple[Block, ...]
     locator: Locator | None
     link: str
@@ -125,7 +124,7 @@ def page_of(
         span.of(document.text) if span else "",
         media_url=document.media_url,
     )
-    return Page(title=document.title, blocks=blocks, locator=locator, link=web_only(link))
+    return Page(blocks=blocks, locator=locator, link=web_link(link))
 
 
 def _pieces(
@@ -204,7 +203,7 @@ def _speech_landmark(document: Document, speaker: str, time: TimeMark | None) ->
     link = ""
     if time and document.media_url:
         place = Locator(label="", begin=time.begin)
-        link = web_only(link_to(document.url, place, "", media_url=document.media_url))
+        link = web_link(link_to(document.url, place, "", media_url=document.media_url))
     return Landmark(
         kind="speech",
         label=" · ".join(part for part in parts if part),
@@ -213,34 +212,16 @@ def _speech_landmark(document: Document, speaker: str, time: TimeMark | None) ->
     )
 
 
-def web_only(link: str) -> str:
-    """``link`` if it is an http(s) address that a page may link to; otherwise empty."""
-    return link if urlsplit(link).scheme in ("http", "https") else ""
-
-
 DOTS_PER_INCH = 108
 POINTS_PER_INCH = 72
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PageSize:
-    """Width and height of a page in points."""
-
-    width: float
-    height: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TextBox:
-    """A line of text on a page with its position."""
-
-    text: str
-    box: Box
+Size = tuple[float, float]  # width and height in points
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownPage:
-    """A page as shown: an image, highlight boxes over it, and its text lines.
+    """A page as shown: an image, highlight boxes over it, and its text lines with their boxes.
 
     Attributes:
         cited: the boxes of the opened citation.
@@ -248,8 +229,8 @@ class ShownPage:
     """
 
     number: int
-    size: PageSize
-    lines: tuple[TextBox, ...]
+    size: Size
+    lines: tuple[tuple[str, Box], ...]
     cited: tuple[Box, ...] = ()
     others: tuple[tuple[int, Box], ...] = ()
 
@@ -260,11 +241,10 @@ class PageImages:
     def __init__(self) -> None:
         self._lock = threading.Lock()
 
-    def sizes(self, path: Path) -> list[PageSize]:
+    def sizes(self, path: Path) -> list[Size]:
         """The sizes of all pages."""
         with self._lock, _open_pdf(path) as document:
-            sizes_ = [document.get_page_size(number) for number in range(len(document))]
-        return [PageSize(width=width, height=height) for width, height in sizes_]
+            return [document.get_page_size(number) for number in range(len(document))]
 
     def png(self, path: Path, number: int) -> bytes:
         """Page ``number`` (from 1) as a PNG."""
@@ -287,15 +267,15 @@ def _open_pdf(path: Path) -> closing[pdfium.PdfDocument]:
 
 
 def shown_pages(
-    document: Document, sizes: list[PageSize], span: Span | None, others: dict[int, Span]
+    document: Document, sizes: list[Size], span: Span | None, others: dict[int, Span]
 ) -> tuple[ShownPage, ...]:
     """All pages with their lines, the boxes of ``span`` and the boxes of ``others``."""
     marks = [mark for mark in document.marks if isinstance(mark, PageMark) and mark.box]
-    lines: dict[int, list[TextBox]] = {}
+    lines: dict[int, list[tuple[str, Box]]] = {}
     for mark in marks:
         words = document.text[mark.start : mark.end].strip()
         if mark.box and words:
-            lines.setdefault(mark.page, []).append(TextBox(text=words, box=mark.box))
+            lines.setdefault(mark.page, []).append((words, mark.box))
     cited = boxes_of(document, span) if span else {}
     by_page: dict[int, list[tuple[int, Box]]] = {}
     for number, other in others.items():

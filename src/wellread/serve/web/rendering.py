@@ -1,23 +1,22 @@
-"""Renders page templates, or returns the same data as JSON when the client asks for it."""
+"""Renders the templates of the pages."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
-from urllib.parse import parse_qsl, quote, urlencode, urlsplit
+from urllib.parse import quote, urlencode, urlsplit
 
-from fastapi import APIRouter, Request
-from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse, Response
+from fastapi import Request
+from fastapi.responses import Response
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.datastructures import QueryParams
 from starlette.templating import Jinja2Templates
 
 from wellread.serve.error_shapes import OPENAI_PATH, Problem
-from wellread.serve.features.feature import FeatureRoute
-from wellread.serve.guards.route_rules import rules
-from wellread.serve.views import json_of, look_at
+from wellread.serve.features.feature import FeatureRouter
+from wellread.serve.guards.route_rules import Access
+from wellread.serve.views import look_at
 from wellread.store.schema.stored_values import Rights
 from wellread.text.words import harmless
 from wellread.values.answer_blocks import draft_html
@@ -40,47 +39,14 @@ NAVIGATION = (
 NOT_KEPT = {"cache-control": "no-store"}  # removed material must not stay in browser caches
 
 
-class PageRoute(FeatureRoute):
-    """A page route; every page also accepts ``format=json`` without declaring it."""
-
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """The route's handler, wrapped to read and remove the ``format`` parameter."""
-        handle = super().get_route_handler()
-
-        async def formed(request: Request) -> Response:
-            parameters = parse_qsl(request.scope["query_string"].decode("latin-1"), True)
-            formats = [value for name, value in parameters if name == "format"]
-            if formats:
-                if formats[-1] not in ("html", "json"):
-                    problem = {
-                        "loc": ("query", "format"),
-                        "msg": "Input should be 'html' or 'json'",
-                    }
-                    raise RequestValidationError([problem])
-                request.state.format = formats[-1]
-                remaining = [(name, value) for name, value in parameters if name != "format"]
-                request.scope["query_string"] = urlencode(remaining).encode()
-            return await handle(Request(request.scope, request.receive))
-
-        return formed
-
-
-def page_router() -> APIRouter:
+def page_router(access: Access) -> FeatureRouter:
     """A router for pages, which are not listed in the OpenAPI schema."""
-    return APIRouter(include_in_schema=False, route_class=PageRoute)
+    return FeatureRouter(access, include_in_schema=False)
 
 
-def page_response(
-    request: Request, template: str, body: object, *, status: int = 200, **extra_values: Any
-) -> Response:
-    """Render the page for ``body``, or return ``body`` as JSON if requested.
-
-    Args:
-        extra_values: further template values, which are not part of the JSON.
-    """
-    if wants_json(request):
-        return JSONResponse(json_of(body), status_code=status, headers=NOT_KEPT)
-    return render_page(request, template, {"body": look_at(body), **extra_values}, status=status)
+def page_response(request: Request, template: str, body: object, **values: Any) -> Response:
+    """Render the page of ``body``, whose exposed fields the template sees, with more values."""
+    return render_page(request, template, {"body": look_at(body), **values})
 
 
 def render_page(
@@ -89,7 +55,11 @@ def render_page(
     """Render a template with ``values`` and the navigation."""
     rights = _rights(request)
     context = {
-        "navigation": _navigation(rights),
+        "navigation": [
+            (path, name)
+            for path, name in NAVIGATION
+            if rights is None or request.app.state.authenticator.rules.allows(rights.scopes, path)
+        ],
         "here": request.url.path,
         "signed_in": rights.user.name if rights is not None and rights.user else "",
         **values,
@@ -104,13 +74,6 @@ def _rights(request: Request) -> Rights | None:
     return rights if isinstance(rights, Rights) else None
 
 
-def _navigation(rights: Rights | None) -> tuple[tuple[str, str], ...]:
-    if rights is None:
-        return NAVIGATION
-    rule = {path: access for method, path, access in rules() if method == "GET"}
-    return tuple(one for one in NAVIGATION if rule[one[0]] in rights.scopes)
-
-
 def fragment(template: str, **values: Any) -> str:
     """The HTML of a partial template."""
     return templates.env.get_template(template).render(values)
@@ -119,15 +82,6 @@ def fragment(template: str, **values: Any) -> str:
 def error_page(request: Request, problem: Problem) -> Response:
     """The error page for a problem."""
     return render_page(request, "error.html", {"problem": problem}, status=problem.status)
-
-
-def wants_json(request: Request) -> bool:
-    """Whether the client asks for JSON, by ``?format=json`` or ``Accept``."""
-    requested: str = getattr(request.state, "format", "")
-    if requested:
-        return requested == "json"
-    accepted = request.headers.get("accept", "")
-    return "application/json" in accepted and "text/html" not in accepted
 
 
 def wants_page(request: Request) -> bool:
@@ -179,6 +133,7 @@ def _environment() -> Environment:
         "iso": lambda moment: f"{moment:%Y-%m-%d %H:%M}",
         "segment": lambda name: quote(name, safe=""),
         "drawn": draft_html,
+        "first_paragraph": lambda text: " ".join(text.partition("\n\n")[0].split()),
     }
     environment.globals["verdicts"] = {one.value: one for one in VerdictName}
     return environment

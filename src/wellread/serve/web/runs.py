@@ -26,7 +26,7 @@ from typing import Annotated, Literal, cast
 from anyio import to_thread
 from fastapi import Depends, Request
 
-from wellread.ask.answer import answer
+from wellread.asking import answer_in_mode
 from wellread.errors import UnknownNameError, WellreadError
 from wellread.identity import EVERYTHING, Everything
 from wellread.ingest.pipeline.commit import sync_index
@@ -152,7 +152,7 @@ class AskRuns:
     async def _answer(self, run: AskRun) -> None:
         try:
             run.material = await to_thread.run_sync(_document_stamps, run.kb, run.question)
-            async for event in answer(run.kb, run.question):
+            async for event in answer_in_mode(run.kb, run.question):
                 run.add(event)
             run.end("done")
         except asyncio.CancelledError:

@@ -19,9 +19,8 @@ from wellread.serve.features.feature import StrictModel
 from wellread.serve.features.people import NewKeyBody, new_key
 from wellread.serve.guards.refusals import TOO_MANY_REQUESTS, retry_seconds
 from wellread.serve.guards.sign_in import COOKIE, SIGN_IN, Authenticator, address_of_client
-from wellread.serve.views import PlainShape, look_at
 from wellread.serve.web.identity_provider import IdentityProvider, ProviderError, ProviderGoneError
-from wellread.serve.web.rendering import page_response, page_router, render_page
+from wellread.serve.web.rendering import page_router, render_page
 from wellread.store.catalogue.accounts.sign_in_records import (
     REFUSED_SIGN_IN,
     SIGNED_IN,
@@ -32,13 +31,12 @@ from wellread.store.catalogue.accounts.user_records import plain_name
 from wellread.store.schema.stored_values import (
     SCOPES,
     SCOPES_OF,
-    ApiKey,
     Rights,
     User,
 )
 
-router = page_router()
-
+router = page_router("open")
+anybody, own = router.requiring("open", "own")
 ATTEMPT_COOKIE = "wellread_attempt"
 CALLBACK = f"{SIGN_IN}/oidc/callback"
 ATTEMPT_SECONDS = 600
@@ -63,7 +61,7 @@ Auth = Annotated[Authenticator, Depends(_authenticator)]
 CurrentRights = Annotated[Rights, Depends(_rights)]
 
 
-@router.get(SIGN_IN)
+@anybody.get(SIGN_IN)
 def sign_in_page(request: Request, rights: CurrentRights, next: str = "") -> Response:
     """The sign-in form."""
     if rights.user is not None:
@@ -71,7 +69,7 @@ def sign_in_page(request: Request, rights: CurrentRights, next: str = "") -> Res
     return _form(request, next)
 
 
-@router.post(SIGN_IN)
+@anybody.post(SIGN_IN)
 async def sign_in(
     request: Request,
     auth: Auth,
@@ -91,7 +89,7 @@ async def sign_in(
     return await _signed_in(request, auth, user, next)
 
 
-@router.get(f"{SIGN_IN}/oidc")
+@anybody.get(f"{SIGN_IN}/oidc")
 async def to_provider(request: Request, auth: Auth, next: str = "") -> Response:
     """Redirect the browser to the identity provider."""
     try:
@@ -101,19 +99,11 @@ async def to_provider(request: Request, auth: Auth, next: str = "") -> Response:
         return _form(request, next, _provider_problem(error))
     secret = await to_thread.run_sync(auth.accounts.attempts.begin, attempt)
     response = RedirectResponse(address, status_code=303)
-    response.set_cookie(
-        ATTEMPT_COOKIE,
-        secret,
-        max_age=ATTEMPT_SECONDS,
-        path=CALLBACK,
-        secure=request.url.scheme == "https",
-        httponly=True,
-        samesite="lax",
-    )
+    _set_cookie(request, response, ATTEMPT_COOKIE, secret, CALLBACK, ATTEMPT_SECONDS)
     return response
 
 
-@router.get(CALLBACK)
+@anybody.get(CALLBACK)
 async def from_provider(
     request: Request,
     auth: Auth,
@@ -141,12 +131,16 @@ async def from_provider(
     return response
 
 
-@router.post("/sign-out")
+@anybody.post("/sign-out")
 async def sign_out(request: Request, auth: Auth, rights: CurrentRights) -> Response:
     """Sign this browser out."""
     if rights.user is not None and rights.session_id:
         await to_thread.run_sync(auth.accounts.sessions.end, rights.session_id, rights.user.id)
         await to_thread.run_sync(_note, auth, request, SIGNED_OUT, rights.user)
+    return _signed_out()
+
+
+def _signed_out() -> Response:
     response = RedirectResponse(SIGN_IN, status_code=303)
     response.delete_cookie(COOKIE, path="/")
     return response
@@ -166,16 +160,17 @@ async def _signed_in(request: Request, auth: Authenticator, user: User, target: 
     secret = await to_thread.run_sync(auth.accounts.sessions.begin, user.id, lifetime, agent)
     await to_thread.run_sync(_note, auth, request, SIGNED_IN, user)
     response = RedirectResponse(own_path(target), status_code=303)
-    response.set_cookie(
-        COOKIE,
-        secret,
-        max_age=int(lifetime.total_seconds()),
-        path="/",
-        secure=request.url.scheme == "https",
-        httponly=True,
-        samesite="lax",
-    )
+    _set_cookie(request, response, COOKIE, secret, "/", int(lifetime.total_seconds()))
     return response
+
+
+def _set_cookie(
+    request: Request, response: Response, name: str, secret: str, path: str, seconds: int
+) -> None:
+    https = request.url.scheme == "https"
+    response.set_cookie(
+        name, secret, max_age=seconds, path=path, secure=https, httponly=True, samesite="lax"
+    )
 
 
 def _form(request: Request, target: str, problem: Problem | None = None) -> Response:
@@ -225,18 +220,6 @@ def _note(auth: Authenticator, request: Request, action: str, user: User) -> Non
     auth.accounts.audit.write(NewEntry(action=action, user_id=user.id, address=address))
 
 
-class AccountBody(
-    PlainShape,
-    line="name=user.name role=user.role local=user.local groups collections keys",
-):
-    """The signed-in user's account."""
-
-    user: User
-    groups: tuple[str, ...]
-    collections: tuple[str, ...] | None
-    keys: tuple[ApiKey, ...]
-
-
 class KeyForm(StrictModel):
     """The form for a new API key; ``days``: until it expires, 0: never."""
 
@@ -246,13 +229,13 @@ class KeyForm(StrictModel):
     collections: str = Field(default="", max_length=2_000)
 
 
-@router.get("/account")
+@own.get("/account")
 def account(request: Request, auth: Auth, rights: CurrentRights) -> Response:
     """The user's own account page."""
     return _page(request, auth, rights)
 
 
-@router.post("/account/password")
+@own.post("/account/password")
 async def password(
     request: Request,
     auth: Auth,
@@ -268,12 +251,10 @@ async def password(
     if await auth.opened_by(user.name, current, address_of_client(request.scope)) is None:
         raise RequestError("the current password is wrong")
     await auth.run_hashing(partial(auth.accounts.users.set_password, user.id, user.name, new))
-    response = RedirectResponse(SIGN_IN, status_code=303)
-    response.delete_cookie(COOKIE, path="/")
-    return response
+    return _signed_out()
 
 
-@router.post("/account/keys")
+@own.post("/account/keys")
 def add_key(
     request: Request, auth: Auth, rights: CurrentRights, asked: Annotated[KeyForm, Form()]
 ) -> Response:
@@ -285,21 +266,21 @@ def add_key(
     return _page(request, auth, rights, new_key_)
 
 
-@router.post("/account/keys/{key_id}/revoke")
+@own.post("/account/keys/{key_id}/revoke")
 def revoke_key(auth: Auth, rights: CurrentRights, key_id: str) -> Response:
     """Revoke one of the user's keys."""
     auth.accounts.keys.revoke(key_id, own_user(rights).id)
     return RedirectResponse("/account", status_code=303)
 
 
-@router.post("/account/sessions/end")
+@own.post("/account/sessions/end")
 def end_sessions(auth: Auth, rights: CurrentRights) -> Response:
     """Sign out all of the user's browsers."""
     auth.accounts.sessions.end_all(own_user(rights).id)
     return RedirectResponse("/account", status_code=303)
 
 
-@router.post("/account/forget")
+@own.post("/account/forget")
 def forget(
     request: Request, rights: CurrentRights, confirmed: Annotated[str, Form(max_length=100)] = ""
 ) -> Response:
@@ -308,9 +289,7 @@ def forget(
     if confirmed.strip().casefold() != user.name:
         raise RequestError("nothing was removed: the name is wrong", hint="type your name")
     forget_user(request.app.state.kb, user.id)
-    response = RedirectResponse(SIGN_IN, status_code=303)
-    response.delete_cookie(COOKIE, path="/")
-    return response
+    return _signed_out()
 
 
 def own_user(rights: Rights) -> User:
@@ -327,11 +306,12 @@ def _page(
 ) -> Response:
     user = own_user(rights)
     reads = rights.asker.reads
-    body = AccountBody(
-        user=user,
-        groups=tuple(one.name for one in auth.accounts.groups.of(user.id)),
-        collections=tuple(sorted(reads)) if isinstance(reads, frozenset) else None,
-        keys=tuple(auth.accounts.keys.of(user.id)),
-    )
-    scopes = [one for one in SCOPES if one in SCOPES_OF[user.role]]
-    return page_response(request, "accounts/account.html", body, made=look_at(new), scopes=scopes)
+    values = {
+        "user": user,
+        "groups": [one.name for one in auth.accounts.groups.of(user.id)],
+        "collections": sorted(reads) if isinstance(reads, frozenset) else None,
+        "keys": auth.accounts.keys.of(user.id),
+        "new": new,
+        "scopes": [one for one in SCOPES if one in SCOPES_OF[user.role]],
+    }
+    return render_page(request, "accounts/account.html", values)

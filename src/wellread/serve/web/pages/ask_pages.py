@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any, cast
 from urllib.parse import urlencode
 
 from anyio import to_thread
 from fastapi import Depends, Header, Query, Request
-from fastapi.responses import JSONResponse, RedirectResponse, Response
+from fastapi.responses import RedirectResponse, Response
 from pydantic import Field
 from sse_starlette import EventSourceResponse, ServerSentEvent
 
@@ -24,7 +23,6 @@ from wellread.kb.seen_by import check_rights
 from wellread.learning.feedback_giving import feedback_of, give_feedback, require_feedback
 from wellread.library.recheck import Rechecked, stored_answer, verify_again
 from wellread.serve.error_shapes import INTERNAL, ProblemError, problem_of
-from wellread.serve.features.answering import event_body
 from wellread.serve.features.feature import (
     MAX_OFFSET,
     DatedQuery,
@@ -35,15 +33,12 @@ from wellread.serve.features.feature import (
 )
 from wellread.serve.features.home_and_jobs import holdings_body
 from wellread.serve.features.kept_answers import (
-    SessionsBody,
-    session_detail_body,
     session_named,
-    whole_body,
 )
-from wellread.serve.features.people import notices_body
+from wellread.serve.features.people import notices
 from wellread.serve.guards.incoming import is_foreign
 from wellread.serve.guards.route_rules import Kb
-from wellread.serve.views import Shape, json_of, look_at
+from wellread.serve.views import look_at
 from wellread.serve.web.answer_parts import (
     MAX_TURNS,
     answer_page_values,
@@ -56,15 +51,11 @@ from wellread.serve.web.rendering import (
     page_response,
     page_router,
     render_page,
-    wants_json,
 )
 from wellread.serve.web.runs import TOO_MANY, AskRun, AskRuns
-from wellread.store.catalogue.asking.answer_records import SessionFacts
-from wellread.store.catalogue.preference_records import Notice
 from wellread.store.schema.stored_values import (
     BetterCitation,
     Feedback,
-    KindCount,
     Score,
     SentenceRating,
 )
@@ -75,13 +66,14 @@ from wellread.values.answers import (
     Event,
     FinalEvent,
     Question,
-    Sentence,
+    SentenceEvent,
     StepEvent,
     TokenEvent,
 )
 
 logger = logging.getLogger(__name__)
-router = page_router()
+router = page_router("read")
+reads, asks, edits = router.requiring("read", "ask", "edit")
 
 MAX_QUESTION_CHARS = 4_000
 MAX_SESSIONS = 5  # recent conversations on the home page
@@ -119,27 +111,6 @@ class AskQuery(DatedQuery):
         return urlencode(values, doseq=True)
 
 
-class HomeBody(Shape):
-    """The home page: collection counts, recent conversations and unread notices."""
-
-    documents: int
-    passages: int
-    waiting: int
-    collections: tuple[KindCount, ...]
-    sessions: tuple[SessionFacts, ...]
-    notices: tuple[Notice, ...]
-
-
-class RunBody(Shape):
-    """A running question. ``interrupted``: the server that was answering it has stopped."""
-
-    id: str
-    question: str
-    state: str
-    events: int
-    answer_id: str | None
-
-
 def _runs(request: Request) -> AskRuns:
     return cast(AskRuns, request.app.state.runs)
 
@@ -147,7 +118,7 @@ def _runs(request: Request) -> AskRuns:
 Runs = Annotated[AskRuns, Depends(_runs)]
 
 
-@router.get("/")
+@asks.get("/")
 async def home(
     kb: Kb,
     runs: Runs,
@@ -163,55 +134,47 @@ async def home(
     run = runs.start(kb, question)
     if run is None:
         raise ProblemError(TOO_MANY)
-    form = {"format": "json"} if wants_json(request) else {}
-    query = "&".join(part for part in (asked.address(), urlencode(form)) if part)
-    return RedirectResponse(f"/ask/{run.id}?{query}", status_code=303)
+    return RedirectResponse(f"/ask/{run.id}?{asked.address()}", status_code=303)
 
 
 def _home(kb: KnowledgeBase, request: Request, asked: AskQuery) -> Response:
-    counts = holdings_body(kb)
-    sessions = kb.catalogue.sessions.of(kb.asker.owner, MAX_SESSIONS)
-    body = HomeBody(
-        documents=counts.documents,
-        passages=counts.passages,
-        waiting=counts.waiting,
-        collections=counts.collections,
-        sessions=tuple(sessions),
-        notices=notices_body(kb, limit=MAX_SESSIONS).notices,
+    holdings = holdings_body(kb)
+    return page_response(
+        request,
+        "home.html" if holdings.documents else "first_run.html",
+        holdings,
+        asked=asked,
+        choices=limit_choices(kb),
+        turns=earlier_turns(kb, asked.session),
+        sessions=kb.catalogue.sessions.of(kb.asker.owner, MAX_SESSIONS),
+        notices=notices(kb, limit=MAX_SESSIONS),
     )
-    template = "home.html" if counts.documents else "first_run.html"
-    turns = earlier_turns(kb, asked.session)
-    choices = limit_choices(kb)
-    return page_response(request, template, body, asked=asked, choices=choices, turns=turns)
 
 
-@router.get("/ask/{run_id}")
+@reads.get("/ask/{run_id}")
 async def run_page(
     kb: Kb, runs: Runs, request: Request, run_id: str, asked: Annotated[AskQuery, Query()]
 ) -> Response:
     """A running question: the events so far, with more to follow."""
     run = runs.get(kb, run_id)
     answer = run.answer if run else None  # an answer without an id is not stored
-    if answer is not None and answer.id and not wants_json(request):
+    if answer is not None and answer.id:
         return RedirectResponse(f"/answers/{answer.id}", status_code=303)
-    body = RunBody(
-        id=run_id,
-        question=run.question.text if run else asked.q,
-        state=run.state if run else "interrupted",
-        events=len(run.events) if run else 0,
-        answer_id=answer.id if answer else None,
-    )
-    if wants_json(request):
-        return JSONResponse(json_of(body))
-    turns = await to_thread.run_sync(earlier_turns, kb, asked.session)
-    choices = await to_thread.run_sync(limit_choices, kb)
-    values = {"body": body, "asked": asked, "turns": turns, "choices": choices}
-    values |= {"said": answer.text if answer else ""}
-    values |= {"problem": run.problem if run else None, "follow": AskQuery(session=asked.session)}
+    values = {
+        "run_id": run_id,
+        "question": run.question.text if run else asked.q,
+        "state": run.state if run else "interrupted",
+        "asked": asked,
+        "turns": await to_thread.run_sync(earlier_turns, kb, asked.session),
+        "choices": await to_thread.run_sync(limit_choices, kb),
+        "said": answer.text if answer else "",
+        "problem": run.problem if run else None,
+        "follow": AskQuery(session=asked.session),
+    }
     return render_page(request, "run.html", values)
 
 
-@router.get("/ask/{run_id}/wait")
+@reads.get("/ask/{run_id}/wait")
 async def wait(kb: Kb, runs: Runs, run_id: str, asked: Annotated[AskQuery, Query()]) -> Response:
     """Wait for the answer, for browsers without scripts."""
     run = runs.get(kb, run_id)
@@ -221,24 +184,19 @@ async def wait(kb: Kb, runs: Runs, run_id: str, asked: Annotated[AskQuery, Query
     return RedirectResponse(f"/ask/{run_id}?{asked.address()}", status_code=303)
 
 
-@router.post("/ask/{run_id}/cancel")
-async def cancel(
-    kb: Kb, runs: Runs, request: Request, run_id: str, asked: Annotated[AskQuery, Query()]
-) -> Response:
+@asks.post("/ask/{run_id}/cancel")
+async def cancel(kb: Kb, runs: Runs, run_id: str, asked: Annotated[AskQuery, Query()]) -> Response:
     """Stop answering a question."""
     run = runs.get(kb, run_id)
     if run is not None:
         await runs.cancel(run)
-    if wants_json(request):
-        return JSONResponse({"id": run_id, "state": run.state if run else "interrupted"})
     return RedirectResponse(f"/ask/{run_id}?{asked.address()}", status_code=303)
 
 
-@router.get("/ask/{run_id}/events")
+@reads.get("/ask/{run_id}/events")
 async def events(
     kb: Kb,
     runs: Runs,
-    request: Request,
     run_id: str,
     after: Annotated[int, Query(ge=0, le=MAX_OFFSET)] = 0,
     last_event_id: Annotated[str, Header()] = "",
@@ -252,30 +210,22 @@ async def events(
         raise UnknownNameError(f"this server has no running question {run_id!r}", hint="ask again")
     last = event_after(last_event_id)
     start = after if last is None else last + 1
-    return EventSourceResponse(_stream(kb, run, start, raw=wants_json(request)))
+    return EventSourceResponse(_stream(kb, run, start))
 
 
-async def _stream(
-    kb: KnowledgeBase, run: AskRun, after: int, *, raw: bool
-) -> AsyncIterator[ServerSentEvent]:
+async def _stream(kb: KnowledgeBase, run: AskRun, after: int) -> AsyncIterator[ServerSentEvent]:
     ended = True
     try:
         async for number, event in run.follow(after):
             more = run.events[number + 1 : number + 2]
-            if not raw and more and all(isinstance(one, TokenEvent) for one in (event, *more)):
+            if more and all(isinstance(one, TokenEvent) for one in (event, *more)):
                 continue  # the next token event renders the whole draft
             await to_thread.run_sync(check_rights, kb)
             event_now = await to_thread.run_sync(run.as_now, kb, event)
-            if event_now is None:
-                continue
-            name, body = event_body(event_now)
-            html = (
-                None
-                if raw
-                else await to_thread.run_sync(_event_html, kb, event_now, run.events[:number])
-            )
-            data = json.dumps(json_of(body) if html is None else html)
-            yield ServerSentEvent(event=name, data=data, id=str(number))
+            if event_now is None or isinstance(event_now, SentenceEvent):
+                continue  # the rendered answer follows at once
+            name, data = await to_thread.run_sync(_event_html, kb, event_now, run.events[:number])
+            yield ServerSentEvent(event=name, data=json.dumps(data), id=str(number))
         ended = run.state != "done"
         state, problem = run.state, run.problem
     except WellreadError as error:
@@ -289,27 +239,29 @@ async def _stream(
         yield ServerSentEvent(event="ended", data=json.dumps(ending))
 
 
-def _event_html(kb: KnowledgeBase, event: Event, before: Sequence[Event]) -> dict[str, object]:
-    """The escaped HTML that a page inserts for an event."""
+def _event_html(
+    kb: KnowledgeBase, event: StepEvent | TokenEvent | FinalEvent, before: Sequence[Event]
+) -> tuple[str, dict[str, object]]:
+    """The name of an event, and the escaped HTML that a page inserts for it."""
     match event:
         case StepEvent(step=step):
-            return {"html": fragment("parts/step.html", step=step), "name": step.name}
+            html = fragment("parts/step.html", step=step)
+            return "step", {"html": html, "name": step.name}
         case TokenEvent():
             drafts = (one.text for one in [*before, event] if isinstance(one, TokenEvent))
-            return {"html": draft_html("".join(drafts))}
-        case FinalEvent(answer=answer):
-            html = fragment("parts/answer.html", **answer_page_values(kb, answer, stale=False))
-            return {"html": html, "id": answer.id, "session": answer.session_id}
-    return {}  # a sentence event: the rendered answer follows at once
+            return "token", {"html": draft_html("".join(drafts))}
+    answer = event.answer
+    html = fragment("parts/answer.html", **answer_page_values(kb, answer, stale=False))
+    return "final", {"html": html, "id": answer.id, "session": answer.session_id}
 
 
-@router.get("/answers/{answer_id}")
+@reads.get("/answers/{answer_id}")
 def answer_page(kb: Kb, request: Request, answer_id: str) -> Response:
     """An answer with its citations and verdicts."""
     return _page(kb, request, answer_id)
 
 
-@router.post("/answers/{answer_id}/verify")
+@asks.post("/answers/{answer_id}/verify")
 async def verify(kb: Kb, request: Request, answer_id: str) -> Response:
     """Check an answer against the current sources and show the result."""
     found = await to_thread.run_sync(verify_again, kb, answer_id, kb.asker.owner)
@@ -320,59 +272,39 @@ def _page(
     kb: KnowledgeBase, request: Request, answer_id: str, recheck: Rechecked | None = None
 ) -> Response:
     stored, answer = stored_answer(kb, answer_id, kb.asker.owner)
-    values = answer_page_values(kb, answer, stale=stored.stale)
-    return page_response(
-        request,
-        "answer_page.html",
-        whole_body(stored, answer),
-        **values,
+    values = {
+        **answer_page_values(kb, answer, stale=stored.stale),
         **feedback_values(kb, answer),
-        recheck=look_at(recheck),
-        stored=stored,
-        turns=earlier_turns(kb, answer.session_id, before=answer.id),
-        asked=AskQuery(session=answer.session_id),
-        choices=limit_choices(kb),
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RatedSentence:
-    """A sentence with its feedback; ``words``: the quotation of the better citation."""
-
-    number: int
-    sentence: Sentence
-    rating: SentenceRating
-    words: str
+        "recheck": look_at(recheck),
+        "turns": earlier_turns(kb, answer.session_id, before=answer.id),
+        "asked": AskQuery(session=answer.session_id),
+        "choices": limit_choices(kb),
+    }
+    return render_page(request, "answer_page.html", values)
 
 
 def feedback_values(kb: KnowledgeBase, answer: Answer) -> dict[str, Any]:
     """The values for ``parts/feedback.html``."""
     feedback = feedback_of(kb, answer.id, kb.asker.owner)
     ratings = {one.sentence: one for one in feedback.sentences} if feedback else {}
-    sentences = []
-    for index, sentence in enumerate(answer.sentences):
-        rating = ratings.get(index) or SentenceRating(
-            sentence=index, content=sentence_hash(sentence.text)
+    rated = []
+    for place, sentence in enumerate(answer.sentences):
+        rating = ratings.get(place) or SentenceRating(
+            sentence=place, content=sentence_hash(sentence.text)
         )
         words = _cited_words(kb, rating.citation)
-        sentences.append(
-            RatedSentence(number=index + 1, sentence=sentence, rating=rating, words=words)
-        )
-    cited = feedback.citations[0] if feedback and feedback.citations else None
-    better = [one.citation for one in ratings.values() if one.citation]
-    ids = dict.fromkeys(
-        [one.document_id for one in answer.citations]
-        + [one.document_id for one in ([cited] if cited else []) + better]
-    )
-    titles = {document_id: facts.title for document_id, facts in kb.catalogue.facts(ids).items()}
+        rated.append({"number": place + 1, "sentence": sentence, "rating": rating, "words": words})
+    whole = list(feedback.citations) if feedback else []
+    better = whole + [one.citation for one in ratings.values() if one.citation]
+    ids = [cited.document_id for cited in answer.citations]
+    ids += [cited.document_id for cited in better]
+    facts = kb.catalogue.facts(dict.fromkeys(ids))
     return {
         "given": feedback,
-        "rated": sentences,
-        "documents": {
-            document_id: titles[document_id] for document_id in ids if document_id in titles
-        },
-        "whole_citation": cited,
-        "whole_words": _cited_words(kb, cited),
+        "rated": rated,
+        "documents": {name: facts[name].title for name in ids if name in facts},
+        "whole_citation": whole[0] if whole else None,
+        "whole_words": _cited_words(kb, whole[0] if whole else None),
     }
 
 
@@ -451,7 +383,7 @@ def _cited_words(kb: KnowledgeBase, cited: BetterCitation | None) -> str:
     return words if words_hash(words) == cited.content else ""
 
 
-@router.post("/answers/{answer_id}/feedback")
+@edits.post("/answers/{answer_id}/feedback")
 async def give(kb: Kb, request: Request, answer_id: str) -> Response:
     """Store the feedback from the form and return to the answer."""
     form = dict(await request.form())
@@ -459,7 +391,7 @@ async def give(kb: Kb, request: Request, answer_id: str) -> Response:
     return RedirectResponse(f"/answers/{stored_id}#feedback", status_code=303)
 
 
-@router.post("/answers/{answer_id}/feedback/remove")
+@edits.post("/answers/{answer_id}/feedback/remove")
 def remove_feedback(kb: Kb, answer_id: str) -> Response:
     """Remove all feedback on the answer."""
     feedback = require_feedback(kb, answer_id, kb.asker.owner)
@@ -473,35 +405,35 @@ def _give(kb: KnowledgeBase, answer_id: str, form: Mapping[str, object]) -> str:
     return give_feedback(kb, answer.id, change, author=kb.asker.owner).answer_id
 
 
-@router.get("/conversations")
+@reads.get("/conversations")
 def conversations(
     kb: Kb, request: Request, query: str = "", limit: Limit = 50, offset: Offset = 0
 ) -> Response:
     """Conversations, most recently used first; with ``query``, those that contain all its words."""
     sessions = kb.catalogue.sessions.of(kb.asker.owner, limit + 1, offset, query)
-    body = SessionsBody(sessions=tuple(sessions[:limit]))
-    asked = {"query": query, "limit": limit, "offset": offset}
-    more = len(sessions) > limit
-    return page_response(request, "conversations.html", body, asked=asked, more=more)
+    values = {
+        "sessions": sessions[:limit],
+        "asked": {"query": query, "limit": limit, "offset": offset},
+        "more": len(sessions) > limit,
+    }
+    return render_page(request, "conversations.html", values)
 
 
-@router.get("/conversations/{session_id}")
+@reads.get("/conversations/{session_id}")
 def conversation(kb: Kb, request: Request, session_id: str) -> Response:
     """A conversation with its answers, oldest first, and a form to continue it."""
     facts = session_named(kb, session_id)
     turns = kb.catalogue.sessions.turns(facts.id, kb.asker.owner, MAX_TURNS)
-    return page_response(
-        request,
-        "conversation.html",
-        session_detail_body(facts, turns),
-        facts=facts,
-        shown_turns=[answer_values(kb, one, stale=False) for one in turns],
-        asked=AskQuery(session=facts.id),
-        choices=limit_choices(kb),
-    )
+    values = {
+        "facts": facts,
+        "shown_turns": [answer_values(kb, one, stale=False) for one in turns],
+        "asked": AskQuery(session=facts.id),
+        "choices": limit_choices(kb),
+    }
+    return render_page(request, "conversation.html", values)
 
 
-@router.post("/conversations/{session_id}/remove")
+@asks.post("/conversations/{session_id}/remove")
 def remove(kb: Kb, session_id: str) -> Response:
     """Remove a conversation with all its answers."""
     facts = session_named(kb, session_id)

@@ -16,22 +16,20 @@ from wellread.ingest.sources.discover import local_path
 from wellread.kb import KnowledgeBase
 from wellread.serve.features.feature import MAX_OFFSET, StrictModel
 from wellread.serve.guards.route_rules import Kb, note_opened
-from wellread.serve.views import Shape
 from wellread.serve.web.answer_parts import citation_address
 from wellread.serve.web.document_layout import (
-    Page,
     PageImages,
     ShownPage,
     original_pdf,
     page_of,
     shown_pages,
 )
-from wellread.serve.web.rendering import NOT_KEPT, page_response, page_router, render_page
-from wellread.types import Document, DocumentFacts, Kind, Locator, PageMark, Span, TimeMark
+from wellread.serve.web.rendering import NOT_KEPT, page_router, render_page
+from wellread.types import Document, DocumentFacts, PageMark, Span, TimeMark
 from wellread.values.answers import Answer, Citation
 from wellread.values.locators import RECORDINGS
 
-router = page_router()
+router = page_router("read")
 
 
 class ViewQuery(StrictModel):
@@ -49,24 +47,6 @@ class ViewQuery(StrictModel):
     citation: int = 0
     pane: bool = False
     text: bool = False
-
-
-class DocumentViewBody(Shape):
-    """A document and the place shown."""
-
-    document_id: str
-    title: str
-    kind: Kind
-    version: str
-    changed: bool
-    outside: bool
-    locator: str
-    place: Locator | None
-    span: Span | None
-    quote: str
-    link: str
-    media: str
-    citations: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,28 +87,20 @@ def view(
         return render_page(request, missing_template, {"cited": missing_citation}, status=404)
     note_opened(request, facts.id)
     cited = _cited(document, facts, asked, answer[1] if answer else None)
-    page = page_of(document, cited.span, cited.others)
-    pages = () if asked.text else _pages(kb, images, document, facts, cited)
-    media = media_address(document, facts)
-    body = _body(document, facts, page, cited, media)
-    citation = cited.by_number.get(asked.citation)
-    return page_response(
-        request,
-        template,
-        body,
-        document=document,
-        facts=facts,
-        page=page,
-        pages=pages,
-        media=media,
-        cited=cited,
-        citation=citation,
-        places={
+    values = {
+        "document": document,
+        "facts": facts,
+        "page": page_of(document, cited.span, cited.others),
+        "pages": () if asked.text else _pages(kb, images, document, facts, cited),
+        "media": media_address(document, facts),
+        "cited": cited,
+        "places": {
             number: citation_address(cited.answer, one) for number, one in cited.by_number.items()
         }
         if cited.answer
         else {},
-    )
+    }
+    return render_page(request, template, values)
 
 
 def _citation(answer: Answer | None, number: int) -> Citation | None:
@@ -189,24 +161,6 @@ def _pages(
         return shown_pages(document, images.sizes(path), cited.span, cited.others)
     except SourceError:
         return ()  # the text is shown instead, and the page says that the file cannot be shown
-
-
-def _body(
-    document: Document, facts: DocumentFacts, page: Page, cited: _CitedPlaces, media: str
-) -> DocumentViewBody:
-    return DocumentViewBody.of(
-        facts,
-        document_id=facts.id,
-        changed=cited.changed,
-        outside=cited.outside,
-        locator=page.locator.label if page.locator else "",
-        place=page.locator,
-        span=cited.span,
-        quote=cited.span.of(document.text) if cited.span else "",
-        link=page.link,
-        media=media,
-        citations=tuple(cited.by_number),
-    )
 
 
 @router.get("/documents/{document_id}/pages/{number}.png")

@@ -1,7 +1,10 @@
-"""Routes of the learning pages: coverage, gaps, metrics, preferences, notices."""
+"""Routes of the pages on coverage, gaps, metrics, model usage, preferences and the API."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import timedelta
+from itertools import groupby
 from typing import Annotated, Any, Literal, get_args
 
 from fastapi import Form, Query, Request
@@ -12,12 +15,11 @@ from wellread.errors import RequestError
 from wellread.kb.language_models import dollars
 from wellread.learning.coverage_grid import Cell, coverage_grid
 from wellread.learning.metric_report import PeriodName
-from wellread.serve.features import gaps_and_coverage
+from wellread.serve.features import gaps_and_coverage, home_and_jobs
 from wellread.serve.features.feature import Limit, Offset, RowNumber
 from wellread.serve.features.figures import MetricsBody, report_of
 from wellread.serve.features.gaps_and_coverage import (
     MAX_LISTED_GAPS,
-    CoverageBody,
     CoverageQuery,
     cell_words,
     cluster_detail,
@@ -28,37 +30,38 @@ from wellread.serve.features.gaps_and_coverage import (
     suggestion_body,
     table_axes,
 )
+from wellread.serve.features.home_and_jobs import MAX_DAYS, CallsLine
 from wellread.serve.features.people import PreferencesChange, change_preferences, preferences_body
 from wellread.serve.guards.route_rules import Kb
 from wellread.serve.views import look_at
 from wellread.serve.web.answer_parts import limit_choices
-from wellread.serve.web.charts import part_label, trend_chart
-from wellread.serve.web.rendering import page_response, page_router
+from wellread.serve.web.charts import part_label, stack_chart, trend_chart
+from wellread.serve.web.rendering import page_response, page_router, render_page
 from wellread.store.schema.stored_values import GapStatus
 
-router = page_router()
+router = page_router("read")
+reads, asks, edits, admin = router.requiring("read", "ask", "edit", "admin")
 LEVELS = (1, 2, 4, 8, 16)  # minimum number of documents for each shade
 
 
-@router.get("/coverage")
+@reads.get("/coverage")
 def coverage_page(kb: Kb, request: Request, asked: Annotated[CoverageQuery, Query()]) -> Response:
     """The coverage heat map and the gaps."""
     grid = coverage_grid(kb, asked.filters(), asked.dimensions, owner=kb.asker.owner)
-    body = CoverageBody(grid=grid)
-    rows, columns = table_axes(body)
+    rows, columns = table_axes(grid)
     cells = {(one.row, one.column): one for one in grid.cells}
     return page_response(
         request,
         "coverage.html",
-        body,
+        grid,
         asked=asked,
         given=asked.model_dump(by_alias=True, exclude_defaults=True) | {"by": list(grid.by)},
         choices=limit_choices(kb),
-        sentence=coverage_sentence(body),
+        sentence=coverage_sentence(grid),
         columns=columns,
         lines=[(row, [_heat_cell(cells[row, column]) for column in columns]) for row in rows],
-        left_out=omission_note(body, rows, columns),
-        gaps=[gap_words(one) for one in body.gaps[:MAX_LISTED_GAPS]],
+        left_out=omission_note(grid, rows, columns),
+        gaps=[gap_words(one) for one in grid.gaps[:MAX_LISTED_GAPS]],
     )
 
 
@@ -67,7 +70,7 @@ def _heat_cell(cell: Cell) -> tuple[Any, str, int]:
     return look_at(cell), cell_words(cell), shade
 
 
-@router.get("/gaps")
+@reads.get("/gaps")
 def gaps(
     kb: Kb,
     request: Request,
@@ -85,7 +88,7 @@ def gaps(
     )
 
 
-@router.get("/gaps/{cluster_id}")
+@reads.get("/gaps/{cluster_id}")
 def cluster(kb: Kb, request: Request, cluster_id: str) -> Response:
     """A cluster with its questions, their status, and the entry to write."""
     body = cluster_detail(kb, cluster_id)
@@ -94,7 +97,7 @@ def cluster(kb: Kb, request: Request, cluster_id: str) -> Response:
     return page_response(request, "learning/gap.html", body, suggestion=look_at(suggestion))
 
 
-@router.post("/gaps/{gap_id}/status")
+@edits.post("/gaps/{gap_id}/status")
 def change(
     kb: Kb, gap_id: str, status: Annotated[GapStatus, Form()], cluster: Annotated[str, Form()]
 ) -> Response:
@@ -107,7 +110,7 @@ def change(
 PATH = "/figures"  # /metrics is the endpoint for Prometheus
 
 
-@router.get(PATH)
+@admin.get(PATH)
 def figures(
     kb: Kb, request: Request, period: PeriodName = "month", since: str = "", until: str = ""
 ) -> Response:
@@ -126,6 +129,46 @@ def figures(
     )
 
 
+@admin.get("/usage")
+def usage(
+    kb: Kb, request: Request, days: Annotated[int, Query(ge=1, le=MAX_DAYS)] = 30
+) -> Response:
+    """Model calls, tokens and cost by day, purpose and model, and the budget."""
+    report = home_and_jobs.usage(kb, days)
+    by_day = _sums_by_day(report.lines)
+    measure = "cost" if report.cost else "calls"
+    counts = {one["day"]: one[measure] for one in by_day}
+    dates = [report.since.date() + timedelta(days=place) for place in range(days)]
+    return page_response(
+        request,
+        "usage.html",
+        report,
+        by_day=by_day,
+        measure=measure,
+        chart=stack_chart([(str(one), {"bar": counts.get(one, 0)}) for one in dates]),
+        dollars=dollars,
+        most_days=MAX_DAYS,
+    )
+
+
+def _sums_by_day(lines: Sequence[CallsLine]) -> list[dict[str, Any]]:
+    """The sums of each day (UTC) with calls; ``price_known``: whether every price is known."""
+    sums = []
+    for day, group in groupby(lines, key=lambda line: line.total.day):
+        calls = list(group)
+        names = ("calls", "failed", "input_tokens", "output_tokens", "cost")
+        totals = {name: sum(getattr(one.total, name) for one in calls) for name in names}
+        price_known = all(one.price_known for one in calls)
+        sums.append({"day": day, "price_known": price_known, **totals})
+    return sums
+
+
+@reads.get("/docs")
+def interface(request: Request) -> Response:
+    """The reference of the HTTP interface."""
+    return render_page(request, "reference.html", {"api": request.app.openapi()})
+
+
 def _split(value: object) -> object:
     text = value[0] if isinstance(value, list) and len(value) == 1 else value
     if not isinstance(text, str):
@@ -136,14 +179,14 @@ def _split(value: object) -> object:
 Lines = Annotated[tuple[str, ...], BeforeValidator(_split), Form()]
 
 
-@router.get("/preferences")
+@reads.get("/preferences")
 def preferences_page(kb: Kb, request: Request) -> Response:
     """The preferences form with the current values."""
     body = preferences_body(kb, kb.asker.owner)
     return page_response(request, "preferences.html", body, choices=limit_choices(kb))
 
 
-@router.post("/preferences")
+@asks.post("/preferences")
 def keep(
     kb: Kb,
     preferred: Lines = (),
@@ -158,7 +201,7 @@ def keep(
     return _save_changes(kb, {"preferred": preferred, "lowered": lowered, "muted": muted, **chosen})
 
 
-@router.post("/preferences/learned")
+@asks.post("/preferences/learned")
 def learned(
     kb: Kb,
     consent: Annotated[str, Form()] = "",
@@ -182,7 +225,7 @@ def _save_changes(kb: Kb, changes: dict[str, Any]) -> Response:
     return RedirectResponse("/preferences", status_code=303)
 
 
-@router.post("/notices/seen")
+@asks.post("/notices/seen")
 def seen(kb: Kb, notice: Annotated[list[RowNumber], Form()]) -> Response:
     """Mark these notices as read."""
     kb.catalogue.notices.mark_seen(notice)

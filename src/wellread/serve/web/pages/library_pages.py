@@ -5,9 +5,8 @@ from __future__ import annotations
 import dataclasses
 import io
 from collections.abc import Sequence
-from importlib.resources import as_file, files
 from pathlib import Path
-from typing import Annotated, BinaryIO, Literal
+from typing import Annotated, BinaryIO
 
 from anyio import to_thread
 from fastapi import Form, Query, Request
@@ -21,27 +20,23 @@ from wellread.ingest.sources.addresses import is_web
 from wellread.ingest.sources.discover import local_path
 from wellread.kb import KnowledgeBase
 from wellread.kb.seen_by import sees_all
-from wellread.library.named_things import Topic, list_documents, topics
+from wellread.library.named_things import list_documents
 from wellread.library.uploads import keep_upload, uploaded_file, uploads_below
 from wellread.serve.features.feature import Limit, ListQuery, Offset
+from wellread.serve.features.home_and_jobs import SAMPLE, sample_inputs
 from wellread.serve.features.home_and_jobs import job as one_job
 from wellread.serve.features.home_and_jobs import jobs as newest_jobs
 from wellread.serve.features.people import check_may_edit, check_may_read
 from wellread.serve.guards.route_rules import Kb, WholeKb, kb_to_change
-from wellread.serve.views import FACES, Shape
 from wellread.serve.web.answer_parts import limit_choices
-from wellread.serve.web.rendering import page_response, page_router, render_page, wants_json
+from wellread.serve.web.rendering import page_response, page_router, render_page
 from wellread.serve.web.runs import Ingest
-from wellread.store.catalogue.documents.listings import ListedDocument
 from wellread.store.catalogue.run_logs import ItemStatus, Job
-from wellread.store.schema.stored_values import SourceRecord
 
-router = page_router()
-
+router = page_router("read")
+reads, edits = router.requiring("read", "edit")
 UPLOAD_PATH = "/library/upload"
 MAX_COLLECTION_CHARS = 80
-SAMPLE = "halden-sound"
-SAMPLE_FOLDERS = ("commons", "news", "pages", "papers", "questions", "transcripts")
 CollectionName = Annotated[str, Form(max_length=MAX_COLLECTION_CHARS)]
 
 
@@ -51,43 +46,10 @@ class LibraryQuery(ListQuery):
     limit: int = Field(default=50, ge=1, le=200)
 
 
-DocumentState = Literal["ready", "words ready"]
 MAX_TROUBLED = 200
 
-FACES.show(SourceRecord, "collection uri status reason")
 
-
-class LibraryDocument(Shape, line="*document state source uploaded"):
-    """A document with its state; ``words ready`` means keyword search works, semantic search not
-    yet.
-
-    ``source`` names it for removal; ``uploaded``: its file is stored in the knowledge base folder.
-    """
-
-    document: ListedDocument
-    state: DocumentState
-    source: str
-    uploaded: bool
-
-
-class LibraryBody(Shape):
-    """Collections, a page of documents, and sources that could not be read."""
-
-    collections: tuple[Topic, ...]
-    total: int
-    offset: int
-    documents: tuple[LibraryDocument, ...]
-    troubled: tuple[SourceRecord, ...]
-
-
-class TakenBody(Shape):
-    """The accepted upload: its collection and the inputs now queued for ingest."""
-
-    collection: str
-    inputs: tuple[str, ...]
-
-
-@router.get("/library")
+@reads.get("/library")
 def library(kb: Kb, request: Request, asked: Annotated[LibraryQuery, Query()]) -> Response:
     """A page of documents with kind, date and state."""
     limits, part = asked.filters(), {"limit": asked.limit, "offset": asked.offset}
@@ -95,26 +57,29 @@ def library(kb: Kb, request: Request, asked: Annotated[LibraryQuery, Query()]) -
     owing = kb.catalogue.vectors.pending_among(one.facts.id for one in page.documents)
     sources = kb.catalogue.known_sources(one.facts.uri for one in page.documents)
 
-    def line(one: ListedDocument) -> LibraryDocument:
-        facts = one.facts
-        return LibraryDocument(
-            document=one,
-            state="words ready" if facts.id in owing else "ready",
-            source=facts.uri if (facts.collection, facts.uri) in sources else facts.id,
-            uploaded=uploaded_file(kb, facts.uri) is not None,
-        )
+    documents = [
+        {
+            "listed": one,
+            # "words ready": found by its words already, but not yet by meaning.
+            "state": "words ready" if one.facts.id in owing else "ready",
+            "source": one.facts.uri
+            if (one.facts.collection, one.facts.uri) in sources
+            else one.facts.id,
+            "uploaded": uploaded_file(kb, one.facts.uri) is not None,
+        }
+        for one in page.documents
+    ]
+    values = {
+        "total": page.total,
+        "documents": documents,
+        "troubled": kb.catalogue.troubled_sources(asked.collections, MAX_TROUBLED),
+        "asked": asked,
+        "choices": limit_choices(kb),
+    }
+    return render_page(request, "library.html", values)
 
-    body = LibraryBody(
-        collections=tuple(topics(kb, asked.collections, entities=0)),
-        total=page.total,
-        offset=asked.offset,
-        documents=tuple(map(line, page.documents)),
-        troubled=tuple(kb.catalogue.troubled_sources(asked.collections, MAX_TROUBLED)),
-    )
-    return page_response(request, "library.html", body, asked=asked, choices=limit_choices(kb))
 
-
-@router.get("/library/add")
+@edits.get("/library/add")
 def add_page(kb: Kb, request: Request) -> Response:
     """The forms for adding material."""
     served = kb.settings.serve
@@ -122,7 +87,7 @@ def add_page(kb: Kb, request: Request) -> Response:
     return render_page(request, "add.html", values)
 
 
-@router.post(UPLOAD_PATH)
+@edits.post(UPLOAD_PATH)
 async def upload(kb: Kb, ingest: Ingest, request: Request) -> Response:
     """Store the uploaded files and queue them for ingest."""
     max_files = kb.settings.serve.max_upload_files
@@ -147,7 +112,7 @@ def _store_uploads(
     ]
 
 
-@router.post("/library/address")
+@edits.post("/library/address")
 def address(
     kb: Kb,
     request: Request,
@@ -168,7 +133,7 @@ def address(
     return _accepted(request, ingest, [location], name)
 
 
-@router.post("/library/text")
+@edits.post("/library/text")
 def text(
     kb: Kb,
     request: Request,
@@ -188,16 +153,14 @@ def text(
     return _accepted(request, ingest, [str(stored)], name)
 
 
-@router.post("/library/sample")
+@edits.post("/library/sample")
 def sample(_kb: WholeKb, request: Request, ingest: Ingest) -> Response:
     """Queue the sample material that comes with the program."""
     check_may_edit(request, SAMPLE)
-    with as_file(files("wellread.sample")) as folder:
-        inputs = [str(folder / name) for name in SAMPLE_FOLDERS]
-    return _accepted(request, ingest, inputs, SAMPLE)
+    return _accepted(request, ingest, sample_inputs(), SAMPLE)
 
 
-@router.post("/library/remove")
+@edits.post("/library/remove")
 async def remove(
     kb: Kb,
     request: Request,
@@ -257,16 +220,13 @@ def _collection(name: str) -> str:
 def _accepted(request: Request, ingest: Ingest, inputs: Sequence[str], collection: str) -> Response:
     request.state.changed = f"{collection}, {len(inputs)} sources"  # for the audit log
     ingest.start("add", inputs, collection)
-    if wants_json(request):
-        body = TakenBody(collection=collection, inputs=tuple(inputs))
-        return page_response(request, "", body, status=202)
     return RedirectResponse("/library/jobs", status_code=303)
 
 
 REPEATABLE = ("add", "sync")  # actions that can be repeated with the job's inputs
 
 
-@router.get("/library/jobs")
+@edits.get("/library/jobs")
 def jobs(
     kb: Kb, ingest: Ingest, request: Request, limit: Limit = 20, pane: bool = False
 ) -> Response:
@@ -277,7 +237,7 @@ def jobs(
     return page_response(request, template, body, asked_for=ingest.open_ones(kb), running=running)
 
 
-@router.get("/library/jobs/{job_id}")
+@edits.get("/library/jobs/{job_id}")
 def job(
     kb: Kb,
     request: Request,
@@ -293,7 +253,7 @@ def job(
     return page_response(request, template, body, again=body.job.action in REPEATABLE)
 
 
-@router.post("/library/jobs/{job_id}/cancel")
+@edits.post("/library/jobs/{job_id}/cancel")
 def cancel(kb: Kb, request: Request, job_id: str) -> Response:
     """Ask a job to stop; documents already written stay."""
     job_ = _require_job(kb, job_id)
@@ -302,7 +262,7 @@ def cancel(kb: Kb, request: Request, job_id: str) -> Response:
     return RedirectResponse(f"/library/jobs/{job_id}", status_code=303)
 
 
-@router.post("/library/jobs/{job_id}/retry")
+@edits.post("/library/jobs/{job_id}/retry")
 def retry(kb: Kb, ingest: Ingest, request: Request, job_id: str) -> Response:
     """Run a job again; finished and unchanged sources are skipped."""
     job_ = _require_job(kb, job_id)

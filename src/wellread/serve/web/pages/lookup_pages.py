@@ -13,7 +13,6 @@ from wellread.ask.retrieve.search import check_collections
 from wellread.serve.error_shapes import ProblemError
 from wellread.serve.features import material_found, timelines_shown
 from wellread.serve.features.entities_shown import (
-    EntityBody,
     entities_body,
     entity_body,
     unknown_entity,
@@ -26,15 +25,14 @@ from wellread.serve.features.feature import (
 )
 from wellread.serve.features.timelines_shown import story_detail
 from wellread.serve.guards.route_rules import Kb
-from wellread.serve.views import Shape, document_view, look_at, view_url
+from wellread.serve.views import document_view, look_at, view_url
 from wellread.serve.web.answer_parts import limit_choices
-from wellread.serve.web.charts import bar_chart
-from wellread.serve.web.neighbourhoods import Neighbourhood, drawing_of, neighbourhood
+from wellread.serve.web.charts import relations_drawing, stack_chart
 from wellread.serve.web.rendering import page_response, page_router
 from wellread.text.periods import window_of
 from wellread.types import Filters
 
-router = page_router()
+router = page_router("read")
 
 # --- passages --------------------------------------------------------------------------------
 
@@ -123,7 +121,7 @@ def story(
         place = view_url(document.id, document.version, sentence_.span) if document else ""
         title = document.title if document else ""
         summary.append((sentence_.text, title, place or document_view(sentence_.document_id)))
-    chart = bar_chart([(sentence_.label, sentence_.count) for sentence_ in body.periods])
+    chart = stack_chart([(period.label, {"bar": period.count}) for period in body.periods])
     return page_response(request, "story.html", body, chart=chart, said=summary)
 
 
@@ -131,13 +129,6 @@ def story(
 
 LIST_HINT = "/entities lists all entities"
 MAX_RELATIONS = 500  # relations shown in a table; the JSON has all
-
-
-class EntityPageBody(Shape, line="*entity around"):
-    """An entity with its neighbourhood for the drawing."""
-
-    entity: EntityBody
-    around: Neighbourhood
 
 
 @router.get("/entities")
@@ -179,15 +170,14 @@ def entity(
     body = entity_body(kb, scope, name, limit)
     if body is None:
         raise ProblemError(unknown_entity(kb, scope, name, lists=LIST_HINT))
-    around = neighbourhood(kb, body.node.collection, body.node.id)
     out = [one for one in body.relations if one.direction == "out"]
     into = [one for one in body.relations if one.direction == "in"]
     return page_response(
         request,
         "entity.html",
-        EntityPageBody(entity=body, around=around),
+        body,
         limit=limit,
-        drawing=drawing_of(around),
+        drawing=relations_drawing(body.node, body.relations),
         most=MAX_RELATIONS,
         directions=[("From it", "out", look_at(out)), ("To it", "in", look_at(into))],
     )

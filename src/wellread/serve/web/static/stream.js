@@ -71,7 +71,7 @@ export function follow(run, say, ready) {
   byId("cancel")?.addEventListener("submit", async (event) => {
     event.preventDefault();
     now.textContent = "Stopping";
-    await fetch(event.target.action, { method: "POST", headers: { Accept: "application/json" } });
+    await fetch(event.target.action, { method: "POST", redirect: "manual" });
   });
 }
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -19,13 +19,12 @@ from fastapi import Response
 from pydantic import AfterValidator, Field, StringConstraints
 from sse_starlette import EventSourceResponse, ServerSentEvent
 
-from wellread.ask.answer import answer, final
-from wellread.ask.plan import reading
+from wellread.ask.answer import final
 from wellread.ask.retrieve.ranking import Found
 from wellread.ask.retrieve.search import check_collections
+from wellread.asking import answer_in_mode, with_mode_read
 from wellread.errors import RequestError, WellreadError
 from wellread.kb import KnowledgeBase
-from wellread.research.research import default_limits, research
 from wellread.serve.error_shapes import INTERNAL, Problem, ProblemError, problem_of
 from wellread.serve.features.answer_forms import (
     ExplainedResponse,
@@ -54,18 +53,16 @@ from wellread.text.periods import first_moment, last_moment, window_of
 from wellread.types import Filters, Kind, Mode
 from wellread.values.answers import Answer, Event, FinalEvent, Question
 from wellread.values.question import Analysis
-from wellread.values.reports import Report, ReportEvent, ResearchRequest
+from wellread.values.reports import Report
 
 logger = logging.getLogger(__name__)
 
-ExplainFunction = Callable[[], Awaitable[Explanation]]
 QuestionText = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 TopicId = Annotated[str | None, Field(min_length=1, description="name of a collection")]
 MAX_ID_CHARS = 200
-EXTRA_SECONDS = 15.0  # extra seconds until research that overruns its limit is cancelled
 
 router = FeatureRouter(
-    responses=refusals(s404="Unknown topic", s413="The body is too large", s5XX=FAILED)
+    "ask", responses=refusals(s404="Unknown topic", s413="The body is too large", s5XX=FAILED)
 )
 
 
@@ -136,21 +133,21 @@ async def ask(kb: Kb, request: AskRequest) -> ExplainedResponse | AskResponse | 
     question = question_of(request)
     # Checked now, because retrieval would raise in the middle of a stream.
     await to_thread.run_sync(check_collections, kb, question.filters)
-    analyses: list[tuple[Analysis, Found]] = []
+    explanations: list[Explanation] = []
+
+    def explain(analysis: Analysis, found: Found) -> None:
+        explanations.append(Explanation(analysis=analysis, found=found))
+
     # Asking for an explanation bypasses stored answers, which cannot be explained.
-    explain = (lambda *both: analyses.append(both)) if request.options.explain else None
-    events = answer(kb, question, explain=explain)
+    events = answer_in_mode(kb, question, explain=explain if request.options.explain else None)
     if not request.stream:
         result = await final(events)
         body = answer_body(result, await to_thread.run_sync(similar_past_questions, kb, result))
-        if not analyses:
-            return body
-        return ExplainedResponse(reply=body, explanation=await _explainer(analyses)())
+        return ExplainedResponse(reply=body, explanation=explanations[0]) if explanations else body
     # Awaited before the response starts, so that errors in the question itself still set the
     # HTTP status.
     first = await anext(events)
-    explanation = _explainer(analyses) if request.options.explain else None
-    return EventSourceResponse(_stream(kb, first, events, explanation))
+    return EventSourceResponse(_stream(kb, first, events, explanations))
 
 
 def question_of(request: AskRequest) -> Question:
@@ -191,22 +188,18 @@ def sse(name: str, value: object, number: int | None = None) -> ServerSentEvent:
     return ServerSentEvent(event=name, data=data, id=None if number is None else str(number))
 
 
-def _explainer(analyses: list[tuple[Analysis, Found]]) -> ExplainFunction:
-    async def explain() -> Explanation:
-        return Explanation(analysis=analyses[0][0], found=analyses[0][1])
-
-    return explain
-
-
 async def _stream(
-    kb: KnowledgeBase, first: Event, events: AsyncIterator[Event], explain: ExplainFunction | None
+    kb: KnowledgeBase,
+    first: Event,
+    events: AsyncIterator[Event],
+    explanations: Sequence[Explanation],
 ) -> AsyncIterator[ServerSentEvent]:
     """Yield the events as server-sent events; an error becomes the last one."""
     try:
         yield await _event_of(kb, first)
         async for event in events:
-            if explain is not None and isinstance(event, FinalEvent):
-                yield sse("explanation", await explain())
+            if explanations and isinstance(event, FinalEvent):
+                yield sse("explanation", explanations[0])
             yield await _event_of(kb, event)
     except WellreadError as error:
         yield sse("error", problem_of(error).body())
@@ -226,6 +219,7 @@ async def _event_of(kb: KnowledgeBase, event: Event) -> ServerSentEvent:
 # --- routes for video archives ---------------------------------------------------------------
 
 query_router = FeatureRouter(
+    "ask",
     responses=refusals(
         s400="Missing or empty question, or an invalid field",
         s403="Answering is switched off",
@@ -257,50 +251,30 @@ class DeepQueryRequest(QueryRequest):
 @query_router.post("/api/query")
 async def query(kb: Kb, request: QueryRequest) -> QueryResponse:
     """Answer a question of a conversation; an unknown ``session_id`` begins one."""
-    question = _question_in_mode(request, request.mode)
-    if question.mode == "auto" and (await to_thread.run_sync(reading, kb, question)).mode == "deep":
-        question = _question_in_mode(request, "deep")
-    return await (_deep(kb, question) if question.mode == "deep" else _quick(kb, question))
+    return await _replied(kb, await with_mode_read(kb, _question_of(request)))
 
 
 @query_router.post("/api/query/deep")
 async def query_deep(kb: Kb, request: DeepQueryRequest) -> QueryResponse:
     """Research a question in several rounds of searches and return a report."""
-    return await _deep(kb, _question_in_mode(request, "deep"))
+    return await _replied(kb, replace(_question_of(request), mode="deep"))
 
 
-def _question_in_mode(request: QueryRequest, mode: Mode) -> Question:
-    return Question(text=request.question, mode=mode, session_id=request.session_id or "")
+def _question_of(request: QueryRequest) -> Question:
+    return Question(text=request.question, mode=request.mode, session_id=request.session_id or "")
 
 
-async def _quick(kb: KnowledgeBase, question: Question) -> QueryResponse:
-    seconds = kb.settings.serve.query_seconds
+async def _replied(kb: KnowledgeBase, question: Question) -> QueryResponse:
+    """Return the answer, or the report of a deep question, in the format of a video archive."""
+    served, reports = kb.settings.serve, list[Report]()
+    seconds = served.research_seconds if question.mode == "deep" else served.query_seconds
     result: Answer | None = None
     with move_on_after(seconds):
-        result = await final(answer(kb, question))
+        result = await final(answer_in_mode(kb, question, on_report=reports.append))
     if result is None:
-        raise _timeout_error(seconds)
-    return await to_thread.run_sync(partial(query_body, kb, result, asked_in=question.session_id))
-
-
-async def _deep(kb: KnowledgeBase, question: Question) -> QueryResponse:
-    seconds = kb.settings.serve.research_seconds
-    request = ResearchRequest(
-        question=question, limits=replace(default_limits(kb), seconds=seconds)
-    )
-    report: Report | None = None
-    with move_on_after(seconds + EXTRA_SECONDS):
-        async for event in research(kb, request):
-            if isinstance(event, ReportEvent):
-                report = event.report
-    if report is None:
-        raise _timeout_error(seconds)
-    build = partial(query_body, kb, report.answer, report=report, asked_in=question.session_id)
+        detail = f"The answer took longer than {seconds:g} seconds."
+        hint = "Ask a narrower question."
+        raise ProblemError(Problem(error="timeout", detail=detail, hint=hint, status=504))
+    report = reports[0] if reports else None
+    build = partial(query_body, kb, result, report=report, asked_in=question.session_id)
     return await to_thread.run_sync(build)
-
-
-def _timeout_error(seconds: float) -> ProblemError:
-    detail = f"The answer took longer than {seconds:g} seconds."
-    return ProblemError(
-        Problem(error="timeout", detail=detail, hint="Ask a narrower question.", status=504)
-    )

@@ -16,29 +16,29 @@ from http import HTTPStatus
 from typing import Any, Literal
 
 from anyio import to_thread
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import Depends, Request, Response
 from pydantic import BaseModel, Field
 from sse_starlette import EventSourceResponse, ServerSentEvent
 
-from wellread.ask.answer import answer
 from wellread.ask.deliver.related import small_talk_reply
+from wellread.asking import answer_in_mode
 from wellread.errors import WellreadError
 from wellread.identity import random_id, tagged_hash
 from wellread.kb import KnowledgeBase
-from wellread.research.research import default_limits, research
 from wellread.serve.error_shapes import INTERNAL, Problem, ProblemError, openai_error, problem_of
 from wellread.serve.features.answering import answer_body
-from wellread.serve.features.feature import may_ask
+from wellread.serve.features.feature import FeatureRouter, may_ask
 from wellread.serve.guards.route_rules import Kb
-from wellread.serve.openai.answer_markdown import AnswerMarkdown, Marker, citation_url, earlier_turn
+from wellread.serve.http.answer_markdown import AnswerMarkdown, Marker, citation_url, earlier_turn
 from wellread.serve.views import PLAIN
 from wellread.text.words import harmless
 from wellread.types import EarlierTurn, Filters
 from wellread.values.answers import Answer, FinalEvent, Question, StepEvent
-from wellread.values.reports import ProgressEvent, ReportEvent, ResearchRequest
+from wellread.values.reports import Report
 
 logger = logging.getLogger(__name__)
-router = APIRouter()
+router = FeatureRouter("read")
+reads, asks = router.requiring("read", "ask")
 ASK, RESEARCH = "wellread", "wellread-deep"
 MAX_NAMED = 10  # models listed in an error message
 TEXT_TYPES = ("text", "refusal")  # types of text parts
@@ -79,13 +79,13 @@ def _model(name: str) -> dict[str, Any]:
     return {"id": harmless(name), "object": "model", "created": 0, "owned_by": "wellread"}
 
 
-@router.get("/v1/models")
+@reads.get("/v1/models")
 def models(kb: Kb) -> dict[str, Any]:
     """List the models: all material or one collection, for an answer or a report."""
     return {"object": "list", "data": list(map(_model, model_names(kb)))}
 
 
-@router.get("/v1/models/{name:path}")
+@reads.get("/v1/models/{name:path}")
 def model(kb: Kb, name: str) -> dict[str, Any]:
     """Return one model."""
     check_model(kb, name)
@@ -218,23 +218,13 @@ async def deliver(
     if small_talk is not None:  # without sources and confidence
         yield RenderedAnswer(answer=replace(small_talk, id=random_id("ans")), text=small_talk.text)
         return
-    result, report = None, None
-    if question.mode == "deep":
-        request = ResearchRequest(question=question, limits=default_limits(kb))
-        async for progress in research(kb, request):
-            if isinstance(progress, ReportEvent):
-                result, report = progress.report.answer, progress.report
-            elif isinstance(progress, ProgressEvent):
-                yield progress.text
-    else:
-        async for event in answer(kb, question):
-            if isinstance(event, FinalEvent):
-                result = event.answer
-            elif isinstance(event, StepEvent):
-                yield f"{event.step.name}: {event.step.found:,} found"
-    if result is None:
-        raise WellreadError("the answer ended without a result", hint="report this as a defect")
-    markdown = AnswerMarkdown(result, base, report)
+    reports: list[Report] = []
+    async for event in answer_in_mode(kb, question, on_report=reports.append):
+        if isinstance(event, FinalEvent):
+            result = event.answer
+        elif isinstance(event, StepEvent):
+            yield f"{event.step.name}: {event.step.found:,} found"
+    markdown = AnswerMarkdown(result, base, reports[0] if reports else None)
     yield RenderedAnswer(answer=result, text=markdown.text, markers=markdown.markers)
 
 
@@ -271,7 +261,7 @@ def _annotations(reply: RenderedAnswer) -> list[dict[str, Any]]:
     ]
 
 
-@router.post("/v1/chat/completions", response_model=None, dependencies=[Depends(may_ask)])
+@asks.post("/v1/chat/completions", response_model=None, dependencies=[Depends(may_ask)])
 async def chat_completions(
     kb: Kb, http: Request, request: CompletionRequest
 ) -> Response | dict[str, Any]:

@@ -25,7 +25,6 @@ from starlette.routing import BaseRoute, Route
 from wellread.config import ServeSettings
 from wellread.errors import RequestError, StoreError, WellreadError
 from wellread.kb import KnowledgeBase
-from wellread.serve.api import ask_api, research_api
 from wellread.serve.error_shapes import (
     INTERNAL,
     OPENAI_PATH,
@@ -45,7 +44,7 @@ from wellread.serve.features import (
     people,
     timelines_shown,
 )
-from wellread.serve.features.researching import ResearchTasks
+from wellread.serve.features.feature import FeatureRoute
 from wellread.serve.guards.incoming import (
     MAX_HEADER_BYTES,
     AllowedHosts,
@@ -55,14 +54,19 @@ from wellread.serve.guards.incoming import (
     timed_connection,
 )
 from wellread.serve.guards.refusals import ErrorResponses, RequestLog, SecurityHeaders
-from wellread.serve.guards.route_rules import MCP_PATH, RouteRules
+from wellread.serve.guards.route_rules import MCP_PATH, RouteRules, Rule, WorkLimits, WorkQueue
 from wellread.serve.guards.sign_in import Authenticator, RateLimits, SignIn
-from wellread.serve.guards.work_limits import WorkLimits, WorkQueue
-from wellread.serve.openai import chat_completions
+from wellread.serve.http import ask_api, chat_completions
 from wellread.serve.web.document_layout import PageImages
 from wellread.serve.web.identity_provider import provider_of
-from wellread.serve.web.pages.library_pages import UPLOAD_PATH
-from wellread.serve.web.pages.routers import PAGE_ROUTERS
+from wellread.serve.web.pages import (
+    account_pages,
+    ask_pages,
+    document_pages,
+    learning_pages,
+    library_pages,
+    lookup_pages,
+)
 from wellread.serve.web.rendering import error_page, wants_page
 from wellread.serve.web.runs import AskRuns, IngestRuns
 
@@ -72,7 +76,6 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 API_ROUTERS = (
     ask_api.router,
     ask_api.query_router,
-    research_api.router,
     kept_answers.router,
     home_and_jobs.router,
     entities_shown.router,
@@ -86,11 +89,38 @@ API_ROUTERS = (
     figures.router,
     people.router,
 )
+PAGE_ROUTERS = (
+    ask_pages.router,
+    document_pages.router,
+    library_pages.router,
+    lookup_pages.router,
+    learning_pages.router,
+    account_pages.router,
+)
 ROUTERS = (*API_ROUTERS, chat_completions.router, *PAGE_ROUTERS)
+# The access to routes that no ``FeatureRouter`` declares.
+BESIDE: tuple[Rule, ...] = (
+    ("GET", "/openapi.json", "read"),
+    ("*", MCP_PATH, "ask"),
+    ("GET", "/static", "open"),
+)
 LOCAL_NAMES = ("127.0.0.1", "localhost", "[::1]")
 HEALTH_CHECKS = 2  # health checks at once, in threads of their own
 TRIM_SECONDS = 6 * 3_600
 GRACE_SECONDS = 5  # grace period of running requests when the server stops
+
+
+def rules() -> list[Rule]:
+    """Return the rules of all routes, in the order in which the application tries them."""
+    first, *others = BESIDE
+    routes = [route for router in ROUTERS for route in router.routes]
+    declared: list[Rule] = [
+        (method, route.path, route.access)
+        for route in routes
+        if isinstance(route, FeatureRoute)
+        for method in sorted(route.methods or ())
+    ]
+    return [first, *declared, *others]
 
 
 def create_app(kb: KnowledgeBase, *, demand_users: bool = False) -> FastAPI:
@@ -100,18 +130,15 @@ def create_app(kb: KnowledgeBase, *, demand_users: bool = False) -> FastAPI:
         demand_users: require sign-in even while there are no users.
     """
     runs, ingest, images = AskRuns(), IngestRuns(kb), PageImages()
-    research = ResearchTasks(kb)
     settings = kb.settings.serve
     queue = WorkQueue(settings.asks_at_once, "questions are answered")
     mcp_route, mcp_context = _mcp(kb, queue)
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
-        await research.take_up()
         ingest.take_up()
         async with mcp_context, _trimmed_audit_log(kb):
             yield
-        await research.close()
         await runs.close()
         await to_thread.run_sync(ingest.close)
 
@@ -125,7 +152,6 @@ def create_app(kb: KnowledgeBase, *, demand_users: bool = False) -> FastAPI:
     )
     app.state.kb = kb
     app.state.runs = runs
-    app.state.research = research
     app.state.ingest = ingest
     app.state.page_images = images
     app.state.room_for_health = CapacityLimiter(HEALTH_CHECKS)
@@ -133,7 +159,7 @@ def create_app(kb: KnowledgeBase, *, demand_users: bool = False) -> FastAPI:
         accounts=kb.catalogue.accounts,
         settings=kb.settings,
         rates=RateLimits(kb.settings.users),
-        rules=RouteRules(),
+        rules=RouteRules(rules()),
         sign_in_required=demand_users,
     )
     app.state.identity_provider = provider_of(kb.settings.oidc)
@@ -176,7 +202,7 @@ def _add_middleware(app: FastAPI, settings: ServeSettings, queue: WorkQueue) -> 
     bodies = BodyLimits(
         most_bytes=settings.max_request_bytes,
         seconds=settings.body_seconds,
-        larger={UPLOAD_PATH: settings.max_upload_bytes},
+        larger={library_pages.UPLOAD_PATH: settings.max_upload_bytes},
     )
     app.add_middleware(WorkLimits, queue=queue, responses=responses)
     app.add_middleware(RequestBodies, limits=bodies, responses=responses)
@@ -186,7 +212,7 @@ def _add_middleware(app: FastAPI, settings: ServeSettings, queue: WorkQueue) -> 
     names = None if any_host else (*LOCAL_NAMES, *settings.names)
     app.add_middleware(AllowedHosts, names=names, responses=responses)
     app.add_middleware(SecurityHeaders, responses=responses)
-    app.add_middleware(RequestLog)
+    app.add_middleware(RequestLog, responses=responses)
 
 
 def _mcp(

@@ -1,1 +1,0 @@
-"""The web application and the server that runs it."""
