@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cache
 
-from wellread.text.english_questions import BACK_MATTER, PRESENTING, RESULTING
+from wellread.text.english import BACK_MATTER
+from wellread.text.english_patterns import PRESENTING, RESULTING
 from wellread.text.sentences import sentence_spans, short_title, shorten
 from wellread.text.tokens import tokens_of
 from wellread.types import Document, HeadingMark, Span

@@ -24,7 +24,7 @@ from wellread.ask.understand.time_windows import TimeContext, windows_of
 from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.errors import RequestError
 from wellread.models.base import Embedder
-from wellread.text.english_common import CAUSES, EVERYTHING
+from wellread.text.english_patterns import CAUSES, EVERYTHING
 from wellread.text.parsed import parse
 from wellread.types import Mode, Span
 from wellread.values.answers import Question

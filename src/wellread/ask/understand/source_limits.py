@@ -15,18 +15,23 @@ from functools import lru_cache
 
 from wellread.ask.understand.question_parts import Limit, limit
 from wellread.ask.understand.vocabulary import Vocabulary, is_everyday
-from wellread.text.english_followups import ABOUT, BEFORE_VALUE, LISTING, LISTING_ASKED
-from wellread.text.english_questions import (
-    ANY_SOURCE,
+from wellread.text.english import (
     BEFORE_SOURCES,
+    BEFORE_VALUE,
     ENTRIES,
     FILED,
-    IN_LANGUAGE,
     LABELLED,
     LANGUAGES,
     MASSES,
-    NAMED,
     SOURCE_NOUNS,
+)
+from wellread.text.english_patterns import (
+    ABOUT,
+    ANY_SOURCE,
+    IN_LANGUAGE,
+    LISTING,
+    LISTING_ASKED,
+    NAMED,
 )
 from wellread.text.names import plural, singular
 from wellread.text.parsed import parse

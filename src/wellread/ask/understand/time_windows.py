@@ -18,7 +18,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from wellread.ask.understand.question_parts import Limit, asking_sentences, limit
 from wellread.ask.understand.source_limits import source_noun
 from wellread.ask.understand.vocabulary import Vocabulary
-from wellread.text.english_followups import AFTER_TIME, AMOUNT, BEFORE_TIME, PUBLISHED, TOLD
+from wellread.text.english_patterns import AFTER_TIME, AMOUNT, BEFORE_TIME, PUBLISHED, TOLD
 from wellread.text.periods import (
     RELATIVE,
     Expression,

@@ -44,8 +44,7 @@ from wellread.store.catalogue.documents.name_records import (
     slug_words,
     title_parts,
 )
-from wellread.text.english import STOP_WORDS
-from wellread.text.english_questions import EVERYDAY
+from wellread.text.english import EVERYDAY, STOP_WORDS
 from wellread.text.names import bracketed_forms, is_acronym, plural, singular
 from wellread.text.parsed import parse
 from wellread.text.tokens import ARTICLES, Token, key_of, key_of_words, tokens_of

@@ -14,7 +14,7 @@ from typing import Literal, get_args
 from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.errors import RequestError
 from wellread.store.catalogue.documents.relation_network import Direction
-from wellread.text.english_questions import CLAUSES
+from wellread.text.english import CLAUSES
 from wellread.text.names import plural, singular
 from wellread.text.tokens import tokens_of
 from wellread.types import Filters, Kind

@@ -34,8 +34,13 @@ from wellread.store.catalogue.documents.name_records import (
     cut_key,
     singular_form,
 )
-from wellread.text.english import PREPOSITIONS, STOP_WORDS
-from wellread.text.english_common import DETERMINERS, DOCUMENT_NOUNS, SPOKEN_NOUNS
+from wellread.text.english import (
+    DOCUMENT_NOUNS,
+    LEADING_WORDS,
+    PREPOSITIONS,
+    SPOKEN_NOUNS,
+    STOP_WORDS,
+)
 from wellread.text.names import is_acronym, singular
 from wellread.text.tokens import ARTICLES, Token, key_of, key_of_words, tokens_of
 from wellread.types import KINDS, Filters, Kind
@@ -164,7 +169,7 @@ class _Reading:
     def frames(self) -> Iterator[_Frame]:
         """The frames that surely ask for a fact, whatever their names mean."""
         model, count = learned(FACTS), len(self._words)
-        known = {"", *model.words, *DETERMINERS}
+        known = {"", *model.words, *LEADING_WORDS}
         strange = [at for at, word in enumerate(self._words) if word not in known]
         begin, end = (strange[0], strange[-1] + 1) if strange else (count - 1, 0)
         for first in range(begin + 1):
@@ -177,13 +182,13 @@ class _Reading:
 
     def _around(self, first: int, last: int, slot: str) -> list[str]:
         before = [word for word in self._words[:first] if word]
-        while before and before[-1] in DETERMINERS:
+        while before and before[-1] in LEADING_WORDS:
             before.pop()
         return [*before, slot, *filter(None, self._words[last:])]
 
     def _slots(self, first: int, last: int) -> tuple[str, ...]:
         """As what the words can be a name."""
-        pointing = last - first > 1 and self._tokens[first].plain in DETERMINERS
+        pointing = last - first > 1 and self._tokens[first].plain in LEADING_WORDS
         if pointing or first + len(self._words) - last > MOST_AROUND:
             return ()
         if not self.name(first, last).words:
