@@ -113,19 +113,6 @@ def document_rows(
     )
 
 
-def entity_rows(nodes: Sequence[EntityNode]) -> tuple[Row, ...]:
-    """A row for each entity, in their order."""
-    return tuple(Row(cells=(node.title, node.type), document_ids=node.documents) for node in nodes)
-
-
-def value_rows(values: Mapping[str, Sequence[str]]) -> tuple[Row, ...]:
-    """A row for each value with its number of documents, in their order."""
-    return tuple(
-        Row(cells=(value, amount(len(ids), "document", "documents")), document_ids=tuple(ids))
-        for value, ids in values.items()
-    )
-
-
 def times(count: int) -> str:
     """``3 times``, or "linked" for a document that does not name the topic."""
     if count == 0:
@@ -184,10 +171,19 @@ class Scope:
         """At most ``most`` documents of the scope."""
         return self.kb.catalogue.counts.sample(self.limits, most) if self.collections else []
 
+    def entities(self) -> list[EntityNode]:
+        """The entities of its collections, whatever its other limits."""
+        return self.kb.catalogue.graph.entities(self.collections) if self.collections else []
+
     def dated(self, most: int, *, last: bool = True) -> list[Entry]:
         """The last (or first) dated documents of the scope, in date order."""
         censuses = self.kb.catalogue.counts
         return censuses.by_date(self.collections, self.limits, most, last=last)
+
+    @property
+    def suffix(self) -> str:
+        """The limits in words, each after a comma."""
+        return "".join(f", {part}" for part in self.said)
 
     @property
     def where(self) -> str:
