@@ -1,14 +1,14 @@
-"""Answers whether material on a topic exists, what comes close, and which parts are missing."""
+"""Tells whether there is material on a topic, what comes close, and which parts are missing."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 
 from rapidfuzz import fuzz, process, utils
 
 from wellread.ask.aggregate.counts import coverage, empty_cells
 from wellread.ask.aggregate.read.holding import documents_about, documents_containing, places_naming
-from wellread.ask.aggregate.read.query import CatalogueQuery, Noun, Topic
+from wellread.ask.aggregate.read.query import CatalogueQuery, Topic
 from wellread.ask.aggregate.read.result import (
     DOCUMENTS,
     NAMED,
@@ -19,7 +19,6 @@ from wellread.ask.aggregate.read.result import (
     document_rows,
 )
 from wellread.ask.understand.vocabulary import vocabulary_of
-from wellread.store.catalogue.documents.listings import Entry
 from wellread.store.catalogue.documents.name_records import ALIAS_WORD, WORD
 from wellread.text.parsed import parse
 from wellread.text.tokens import key_of
@@ -33,21 +32,45 @@ SAME_START = 2  # letters that a misspelt word begins with all the same
 
 
 def existence_result(scope: Scope, query: CatalogueQuery) -> AggregateResult:
-    """Answer an existence question: matching documents or the nearest alternatives."""
-    return (
-        _topic_existence(scope, query.about, query.of)
-        if query.about
-        else _existence_within_limits(scope)
+    """Whether there is anything on the topic or within the limits; if not, what is near."""
+    topic, noun = query.about, query.of
+    if topic is None:
+        return _within_limits(scope)
+    matches = documents_about(scope, topic)
+    counts = {**dict.fromkeys(_documents_by_people(scope, topic), 0), **matches.counts}
+    entries = scope.only(sorted(counts)).entries()
+    method = f"{matches.method}, or that a person of this name wrote or speaks in; in {scope.where}"
+    if entries:
+        number = amount(len(entries), f"{noun.one} is", f"{noun.many} are")
+        places = places_naming(scope, topic, [entry.id for entry in entries])
+        return AggregateResult(
+            strategy=STRATEGY,
+            kind="gap",
+            sentence=f"Yes: {number} about {topic.quoted}{scope.suffix}.",
+            number=len(entries),
+            columns=NAMED,
+            rows=document_rows(entries, counts, places),
+            method=method,
+        )
+    near = [*_outside(scope, topic), *_nearby(scope, topic, matches.apart)]
+    beside = "What is near to it:" if near else "Nothing near to it was found either."
+    missing_words = f"names {topic.quoted}{scope.suffix}"
+    return AggregateResult(
+        strategy=STRATEGY,
+        kind="gap",
+        sentence=f"Not found: in {scope.where} no {noun.one} {missing_words}. {beside}",
+        number=0,
+        absent=True,
+        gap=f"nothing found about {topic.quoted}{scope.suffix}",
+        columns=("Near", "Why"),
+        rows=tuple(near),
+        method=f"{method}; near are names and words that look like it, and its words one by one",
     )
 
 
-# --- is there anything -----------------------------------------------------------------------
-
-
-def _existence_within_limits(scope: Scope) -> AggregateResult:
-    """Answer an existence question that has limits but no topic."""
-    entries = scope.entries()
-    limits = ", ".join(scope.said)
+def _within_limits(scope: Scope) -> AggregateResult:
+    """Whether there is any document within limits that come without a topic."""
+    entries, limits = scope.entries(), ", ".join(scope.said)
     number = amount(len(entries), "document", "documents")
     return AggregateResult(
         strategy=STRATEGY,
@@ -62,131 +85,60 @@ def _existence_within_limits(scope: Scope) -> AggregateResult:
     )
 
 
-def _topic_existence(scope: Scope, topic: Topic, noun: Noun) -> AggregateResult:
-    matches = documents_about(scope, topic)
-    counts = {**dict.fromkeys(_documents_by_people(scope, topic), 0), **matches.counts}
-    entries = scope.only(sorted(counts)).entries()
-    names = topic.quoted
-    limits = "".join(f", {part}" for part in scope.said)
-    method = f"{matches.method}, or that a person of this name wrote or speaks in; in {scope.where}"
-    if entries:
-        number = amount(len(entries), f"{noun.one} is", f"{noun.many} are")
-        return AggregateResult(
-            strategy=STRATEGY,
-            kind="gap",
-            sentence=f"Yes: {number} about {names}{limits}.",
-            number=len(entries),
-            columns=NAMED,
-            rows=document_rows(
-                entries, counts, places_naming(scope, topic, [one.id for one in entries])
-            ),
-            method=method,
-        )
-    near = _outside(scope, topic)
-    near += [row for name in topic.names for row in _nearby(scope, name.phrase, matches.apart)]
-    nearby_note = " What is near to it:" if near else " Nothing near to it was found either."
-    return AggregateResult(
-        strategy=STRATEGY,
-        kind="gap",
-        sentence=f"Not found: in {scope.where} no {noun.one} names {names}{limits}.{nearby_note}",
-        number=0,
-        absent=True,
-        gap=f"nothing found about {names}{limits}",
-        columns=("Near", "Why"),
-        rows=tuple(near),
-        method=f"{method}; near are names and words that look like it, and its words one by one",
-    )
-
-
-def _outside(scope: Scope, topic: Topic) -> list[Row]:
-    """A row for documents on the topic outside the question's limits, in the same collections."""
-    if not scope.limited:
-        return []
-    wide = scope.unlimited()
-    matches = documents_about(wide, topic)
-    if not matches.counts:
-        return []
-    where = f"beyond these limits, in {amount(len(matches.counts), 'document', 'documents')}"
-    names = topic.quoted
-    return [Row(cells=(names, where), document_ids=tuple(matches.counts))]
-
-
 def _documents_by_people(scope: Scope, topic: Topic) -> list[str]:
-    """Documents in which a person with the topic's name is an author or speaker."""
+    """Documents in which a person with the topic's full name is an author or speaker."""
     vocabulary = vocabulary_of(scope.kb, scope.collections)
-    document_ids: list[str] = []
-    for name in topic.names:
-        key = key_of(name.phrase)
-        authors = _with_full_name(vocabulary.authors.get(key, ()), name.phrase)
-        speakers = _with_full_name(vocabulary.speakers.get(key, ()), name.phrase)
-        limits = [Filters(authors=authors)] if authors else []
-        limits += [Filters(speakers=speakers)] if speakers else []
-        document_ids += [entry.id for limit in limits for entry in scope.within(limit).entries()]
-    return document_ids
-
-
-def _with_full_name(people: Sequence[str], phrase: str) -> tuple[str, ...]:
-    """The people whose full name equals ``phrase``, ignoring case."""
-    return tuple(sorted(name for name in people if name.casefold() == phrase.casefold()))
-
-
-# --- what is near ----------------------------------------------------------------------
-
-
-def _nearby(scope: Scope, phrase: str, apart: tuple[str, ...] = ()) -> list[Row]:
-    """Rows for names and single words similar to ``phrase``."""
-    rows = _similar_names(scope, phrase)
-    if apart:
-        rows.append(
-            Row(
-                cells=(f"the words of “{phrase}”", f"apart, in {_documents(len(apart))}"),
-                document_ids=apart,
+    limits: list[Filters] = []
+    for phrase in (name.phrase for name in topic.names):
+        authors, speakers = (
+            tuple(name for name in known if name.casefold() == phrase.casefold())
+            for known in (
+                vocabulary.authors.get(key_of(phrase), ()),
+                vocabulary.speakers.get(key_of(phrase), ()),
             )
         )
-    terms = [term for term in parse(phrase).terms if len(term) >= SHORTEST_WORD]
-    counts_by_term = (
-        {term: documents_containing(scope, term).counts for term in terms} if len(terms) > 1 else {}
-    )
-    rows += [
-        Row(
-            cells=(term, f"a word of it, in {_documents(len(counts))}"),
-            document_ids=tuple(counts),
+        limits += [Filters(authors=authors), Filters(speakers=speakers)]
+    kept = [limit for limit in limits if limit != Filters()]
+    return [entry.id for limit in kept for entry in scope.within(limit).entries()]
+
+
+# --- what is near -----------------------------------------------------------------------------
+
+
+def _outside(scope: Scope, topic: Topic) -> Iterator[Row]:
+    """A row for documents on the topic outside the question's limits, in the same collections."""
+    ids = tuple(documents_about(scope.unlimited(), topic).counts) if scope.limited else ()
+    if ids:
+        yield Row(
+            cells=(topic.quoted, f"beyond these limits, in {_documents(len(ids))}"),
+            document_ids=ids,
         )
-        for term, counts in counts_by_term.items()
-        if counts
-    ]
-    return list({row.cells[0].casefold(): row for row in reversed(rows)}.values())[::-1]
+
+
+def _nearby(scope: Scope, topic: Topic, apart: tuple[str, ...]) -> list[Row]:
+    """Rows for names like those of the topic, and for its words one by one."""
+    rows: list[Row] = []
+    for phrase in (name.phrase for name in topic.names):
+        near = _similar_names(scope, phrase)
+        if apart:
+            cells = (f"the words of “{phrase}”", f"apart, in {_documents(len(apart))}")
+            near.append(Row(cells=cells, document_ids=apart))
+        terms = [term for term in parse(phrase).terms if len(term) >= SHORTEST_WORD]
+        for term in terms if len(terms) > 1 else ():
+            if ids := tuple(documents_containing(scope, term).counts):
+                cells = (term, f"a word of it, in {_documents(len(ids))}")
+                near.append(Row(cells=cells, document_ids=ids))
+        rows += [*{row.cells[0].casefold(): row for row in reversed(near)}.values()][::-1]
+    return rows
 
 
 def _similar_names(scope: Scope, phrase: str) -> list[Row]:
     """Rows for entities within the limits whose name resembles ``phrase``."""
-    entries = _documents_named_like(scope, (WORD, ALIAS_WORD), parse(phrase).terms)
-    nodes = scope.kb.catalogue.graph.described_by([entry.id for entry in entries])
-    likeness = [
-        max(
-            fuzz.token_sort_ratio(phrase, name, processor=utils.default_process)
-            for name in (node.title, *node.aliases)
-        )
-        for node in nodes
-    ]
-    alike = [pair for pair in zip(likeness, nodes, strict=True) if pair[0] >= LEAST_ALIKE_NAME]
-    alike.sort(key=lambda pair: (-pair[0], pair[1].title))
-    return [
-        Row(
-            cells=(node.title, f"{node.type or 'entity'} with a similar name"),
-            document_ids=node.documents,
-        )
-        for _, node in alike[:MOST_ALIKE]
-    ]
-
-
-def _documents_named_like(scope: Scope, sorts: Sequence[str], terms: Sequence[str]) -> list[Entry]:
-    """Documents with a key of these types that resembles one of ``terms``."""
-    names = scope.kb.catalogue.names
+    names, sorts = scope.kb.catalogue.names, (WORD, ALIAS_WORD)
     keys = [
         key
         for sort in sorts
-        for term in terms
+        for term in parse(phrase).terms
         for key, _, _ in process.extract(
             term,
             names.with_prefix(scope.collections, sort, term[:SAME_START]),
@@ -195,61 +147,69 @@ def _documents_named_like(scope: Scope, sorts: Sequence[str], terms: Sequence[st
             score_cutoff=LEAST_ALIKE_NAME,
         )
     ]
-    ids = names.documents(scope.collections, sorts, keys) if keys else []
-    return scope.only(ids).entries()
+    entries = scope.only(names.documents(scope.collections, sorts, keys) if keys else []).entries()
+    likeness = {
+        node: max(
+            fuzz.token_sort_ratio(phrase, name, processor=utils.default_process)
+            for name in (node.title, *node.aliases)
+        )
+        for node in scope.kb.catalogue.graph.described_by([entry.id for entry in entries])
+    }
+    alike = [node for node, score in likeness.items() if score >= LEAST_ALIKE_NAME]
+    return [
+        Row(
+            cells=(node.title, f"{node.type or 'entity'} with a similar name"),
+            document_ids=node.documents,
+        )
+        for node in sorted(alike, key=lambda node: (-likeness[node], node.title))[:MOST_ALIKE]
+    ]
 
 
 def _documents(number: int) -> str:
     return amount(number, "document", "documents")
 
 
-# --- what is missing -------------------------------------------------------------------------
+# --- what is missing --------------------------------------------------------------------------
 
 
 def missing(scope: Scope, query: CatalogueQuery) -> AggregateResult | None:
-    """List empty taxonomy cells and relation targets that have no entry.
+    """Empty cells of the taxonomy, and names in relations without an entry.
 
-    With a topic, return its coverage instead.
+    Of a topic, how it is covered instead.
     """
     if query.about:
         return coverage(scope, query)
-    graph = scope.kb.catalogue.graph
+    wanted = {} if scope.limited else _without_entry(scope)
     rows = [
         Row(cells=(" · ".join(values), f"no document has both ({' × '.join(names)})"))
         for names, values in empty_cells(scope)
     ]
-    unrestricted = bool(scope.collections) and not scope.limited
-    nodes = {
-        (node.collection, node.id): node
-        for node in (graph.entities(scope.collections) if unrestricted else ())
-    }
-    wanted: dict[str, list[str]] = {}
-    for edge in graph.edges(scope.collections) if unrestricted else ():
-        for mine, other in ((edge.source, edge.target), (edge.target, edge.source)):
-            node = nodes.get((edge.collection, mine))
-            if not edge.known and node:
-                wanted.setdefault(other, []).extend(node.documents)
-    rows += [
-        Row(
-            cells=(
-                name,
-                f"named in relations of {amount(len(set(ids)), 'entry', 'entries')}, has none",
-            ),
-            document_ids=tuple(dict.fromkeys(ids)),
-        )
-        for name, ids in sorted(wanted.items(), key=lambda pair: (-len(pair[1]), pair[0]))
-    ]
+    empty = len(rows)
+    for name, ids in sorted(wanted.items(), key=lambda pair: (-len(pair[1]), pair[0])):
+        entries = amount(len(set(ids)), "entry", "entries")
+        cells = (name, f"named in relations of {entries}, has none")
+        rows.append(Row(cells=cells, document_ids=tuple(dict.fromkeys(ids))))
     return AggregateResult(
         strategy=STRATEGY,
         kind="gap",
-        sentence=(
-            f"{amount(len(rows), 'gap was', 'gaps were')} found: "
-            f"{len(rows) - len(wanted):,} empty cells of the taxonomy, and "
-            f"{amount(len(wanted), 'name', 'names')} in relations without an entry."
-        ),
+        sentence=f"{amount(len(rows), 'gap was', 'gaps were')} found: "
+        f"{empty:,} empty cells of the taxonomy, and "
+        f"{amount(len(wanted), 'name', 'names')} in relations without an entry.",
         number=len(rows),
         columns=("Missing", "Why"),
         rows=tuple(rows),
         method=f"pairs of taxonomy values that no document has, and targets of relations without "
         f"an entry; in {scope.where}",
     )
+
+
+def _without_entry(scope: Scope) -> dict[str, list[str]]:
+    """Each name that relations lead to without an entry, to the documents of those that do."""
+    nodes = {(node.collection, node.id): node for node in scope.entities()}
+    wanted: dict[str, list[str]] = {}
+    for edge in scope.kb.catalogue.graph.edges(scope.collections) if scope.collections else ():
+        for mine, other in ((edge.source, edge.target), (edge.target, edge.source)):
+            node = nodes.get((edge.collection, mine))
+            if not edge.known and node:
+                wanted.setdefault(other, []).extend(node.documents)
+    return wanted
