@@ -368,7 +368,7 @@ def _query(
     limits, unknown = limits_in(request.where, vocabulary)
     if unknown:
         raise RequestError(f"nothing is called {', '.join(f'“{one}”' for one in unknown)}")
-    query = query_of(kb, request, Filters())
+    query = query_of(kb, request)
     most = request.limit if "limit" in request.model_fields_set else None
     within = (analysis.filters, *(one.filters for one in (*analysis.constraints, *limits)))
     return replace(query, where=tuple(dict.fromkeys(within)), limit=most)

@@ -13,7 +13,7 @@ from wellread.ask.aggregate.read.holding import (
     places_naming,
     places_signed,
 )
-from wellread.ask.aggregate.read.query import CatalogueQuery, QueryError, What, said
+from wellread.ask.aggregate.read.query import CatalogueQuery, What, said
 from wellread.ask.aggregate.read.result import (
     DOCUMENTS,
     ENTITIES,
@@ -223,8 +223,8 @@ def _of_kinds(kinds: Mapping[str, int]) -> str:
 # --- counts and lists -------------------------------------------------------------------------
 
 
-def count_result(scope: Scope, query: CatalogueQuery) -> AggregateResult:
-    """The exact count or the complete list."""
+def count_result(scope: Scope, query: CatalogueQuery) -> AggregateResult | None:
+    """The exact count or the complete list; None for mentions of nothing."""
     count = _COUNTERS.get(query.of.what, _count_values)
     return count(Request(query=query, scope=scope))
 
@@ -339,10 +339,10 @@ def _value_rows(values: Groups, one: str, many: str) -> tuple[Row, ...]:
     )
 
 
-def _count_mentions(count: Request) -> AggregateResult:
+def _count_mentions(count: Request) -> AggregateResult | None:
     """The passages that name the topic."""
     if count.query.about is None:
-        raise QueryError("about: mentions of what?")
+        return None
     topic = replace(count.query.about, naming=True)
     held = documents_about(count.scope, topic)
     entries = count.scope.only(sorted(held.counts)).entries()
@@ -361,7 +361,7 @@ def _count_mentions(count: Request) -> AggregateResult:
     )
 
 
-_COUNTERS: Mapping[What, Callable[[Request], AggregateResult]] = {
+_COUNTERS: Mapping[What, Callable[[Request], AggregateResult | None]] = {
     "documents": _count_documents,
     "entities": _count_entities,
     "mentions": _count_mentions,

@@ -248,9 +248,6 @@ class CatalogueQuery:
         order: of the rows; empty for the one that is natural.
         limit: most rows; None for all.
         notes: how the question was understood, where that is not plain.
-
-    Raises:
-        QueryError: fields that do not go together.
     """
 
     form: Form
@@ -265,54 +262,23 @@ class CatalogueQuery:
     limit: int | None = None
     notes: tuple[str, ...] = ()
 
-    def __post_init__(self) -> None:
-        problem = _problem(self)
-        if problem:
-            raise QueryError(problem)
-
-
-def _problem(query: CatalogueQuery) -> str:
-    """A message about fields that conflict, beginning with the field's name; empty when valid."""
-    what, form = query.of.what, query.form
-    counting = form in ("count", "list")
-    hops = len(query.related.hops) if query.related else 0
-    checks = (
-        (query.limit is not None and query.limit < 1, "limit: at least 1"),
-        (form == "trend" and not query.about, "about: a trend is of something; name it"),
-        (what == "mentions" and counting and not query.about, "about: mentions of what?"),
-        (form == "walk" and not hops, "related: a walk needs where it begins and its hops"),
-        (
-            form == "path" and (not query.related or len(query.related.starts) < 2),
-            "related: a path needs the two names that it connects",
-        ),
-        (
-            bool(query.related) and form not in ("walk", "path"),
-            'related: only the forms "walk" and "path" go through the graph',
-        ),
-        (
-            query.order == "newest" and (form != "list" or what not in ("documents", "stories")),
-            "order: the newest are listed of documents and stories",
-        ),
-        (
-            what == "stories" and query.order != "newest",
-            "of: of stories only the newest are listed",
-        ),
-        (
-            query.order == "relevance" and (form != "list" or what != "entities"),
-            "order: only a list of entities is ordered by relevance",
-        ),
-        (len(query.by) > (2 if form == "coverage" else 1), "by: too many to divide by"),
-        (
-            bool(query.by) and form == "trend" and query.by[0] not in PERIODS,
-            f"by: a trend is by {', '.join(PERIODS)}",
-        ),
-        (
-            bool(query.by) and form not in ("count", "list", "coverage", "trend"),
-            f'by: the form "{form}" is not divided',
-        ),
-        (
-            bool(query.by) and counting and what != "documents",
-            f"by: only documents are divided, not {query.of.many}",
-        ),
-    )
-    return next((said for wrong, said in checks if wrong), "")
+    @property
+    def fits(self) -> bool:
+        """Whether its fields go together, so that it can be executed."""
+        what, listing = self.of.what, self.form == "list"
+        if self.form in ("walk", "path"):
+            ends = len(self.related.starts) if self.related else 0
+            hops = len(self.related.hops) if self.related else 0
+            return not self.by and (bool(hops) if self.form == "walk" else ends > 1)
+        if (what == "stories" or self.order == "newest") and not (
+            listing and self.order == "newest" and what in ("documents", "stories")
+        ):
+            return False
+        if self.order == "relevance" and not (listing and what == "entities"):
+            return False
+        if self.form == "trend":
+            return self.about is not None and not {*self.by} - {*PERIODS}
+        if self.form in ("count", "list"):
+            divided = len(self.by) == 1 and what == "documents"
+            return (not self.by or divided) and (what != "mentions" or self.about is not None)
+        return not self.by or self.form == "coverage"

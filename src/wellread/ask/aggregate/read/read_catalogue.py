@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Literal
@@ -36,7 +35,6 @@ from wellread.ask.aggregate.read.query import (
     Name,
     Noun,
     Order,
-    QueryError,
     Topic,
     said,
 )
@@ -72,8 +70,7 @@ def read_catalogue(kb: KnowledgeBase, analysis: Analysis) -> Iterator[CatalogueQ
     if reading is None:
         logger.info("no question to the catalogue: %r", analysis.question)
         return
-    with suppress(QueryError):  # of what the catalogue cannot tell, the passages may
-        yield from _queries(kb, words, reading)
+    yield from (query for query in _queries(kb, words, reading) if query.fits)
 
 
 def _queries(kb: KnowledgeBase, words: QuestionWords, reading: Reading) -> Iterator[CatalogueQuery]:
@@ -90,8 +87,15 @@ def _queries(kb: KnowledgeBase, words: QuestionWords, reading: Reading) -> Itera
         yield _entities(words.analysis, plain)
     elif name in ("list", "exists", "most", "fewest"):
         yield _listed(name, plain)
-    elif name in ("values", "mentions") or name in PEOPLE:
-        yield _other_things(name, plain)
+    elif name == "mentions":
+        of = Noun(what="mentions", one="mention", filters=plain.of.filters)
+        yield replace(plain, form="count", of=of)
+    elif name == "values" and what == "documents":
+        of = Noun(what="values", one=said(plain.by[0]), names=plain.by)
+        yield replace(plain, form="count", of=of, by=(), where=(*plain.where, plain.of.filters))
+    elif name in PEOPLE:
+        person, order = PEOPLE[name]
+        yield replace(plain, of=Noun(what=person, one=person), order=order)
     elif name == "trend":
         yield replace(plain, form="trend", by=tuple(one for one in plain.by if one in PERIODS))
     elif name in ("missing", "coverage"):
@@ -124,20 +128,6 @@ def _listed(name: str, plain: CatalogueQuery) -> CatalogueQuery:
         order: Order = "most" if name == "most" else "fewest"
         return replace(plain, order=order)
     return replace(plain, form="exists" if name == "exists" else "list", by=())
-
-
-def _other_things(name: str, plain: CatalogueQuery) -> CatalogueQuery:
-    """A query for values, places or people in documents instead of the documents."""
-    if name == "mentions":
-        of = Noun(what="mentions", one="mention", filters=plain.of.filters)
-        return replace(plain, form="count", of=of)
-    if name == "values":
-        if plain.of.what != "documents":
-            raise QueryError("of: only the values of documents are counted")
-        of = Noun(what="values", one=said(plain.by[0]), names=plain.by)
-        return replace(plain, form="count", of=of, by=(), where=(*plain.where, plain.of.filters))
-    what, order = PEOPLE[name]
-    return replace(plain, of=Noun(what=what, one=what), order=order)
 
 
 def _entities(analysis: Analysis, plain: CatalogueQuery) -> CatalogueQuery:
