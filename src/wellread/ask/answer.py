@@ -16,7 +16,7 @@ from functools import partial
 
 from anyio import to_thread
 
-from wellread.ask.aggregate.read.result import AggregateResult
+from wellread.ask.aggregate.query import AggregateResult
 from wellread.ask.deliver import answer_reuse
 from wellread.ask.deliver.cite import add_conflicting_passages, cite
 from wellread.ask.deliver.prune_draft import Deliverable, drop_flagged, prune

@@ -33,7 +33,7 @@ from pydantic import (
 
 from wellread.ask.aggregate.counts import OTHER_PARTS
 from wellread.ask.aggregate.execute import CatalogueRequest, RequestPart, WhereBody, query_of
-from wellread.ask.aggregate.read.query import CatalogueQuery, Form, nouns
+from wellread.ask.aggregate.query import CatalogueQuery, Form, nouns
 from wellread.ask.plan import Planned, read_as, read_query
 from wellread.ask.understand.conversation import SessionQuestion
 from wellread.ask.understand.mentions import people_in

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from wellread.ask.aggregate.read.query import CatalogueQuery, EntityKey
-from wellread.ask.aggregate.read.result import (
+from wellread.ask.aggregate.query import (
     CATALOGUE_SURE,
     AggregateResult,
+    CatalogueQuery,
+    EntityKey,
     Row,
     Scope,
 )

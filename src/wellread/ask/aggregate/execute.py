@@ -14,11 +14,18 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from pydantic.alias_generators import to_camel
 
-from wellread.ask.aggregate.counts import DATES, OTHER_PARTS, count_result, coverage
+from wellread.ask.aggregate.counts import (
+    DATES,
+    OTHER_PARTS,
+    count_result,
+    coverage,
+    existence_result,
+    missing,
+)
 from wellread.ask.aggregate.entity_lists import entity_list
-from wellread.ask.aggregate.gaps import existence_result, missing
-from wellread.ask.aggregate.read.query import (
+from wellread.ask.aggregate.query import (
     PERIODS,
+    AggregateResult,
     CatalogueQuery,
     Form,
     Hop,
@@ -30,9 +37,9 @@ from wellread.ask.aggregate.read.query import (
     Topic,
     Walk,
     nouns,
+    scope_of,
     spelling,
 )
-from wellread.ask.aggregate.read.result import AggregateResult, scope_of
 from wellread.ask.aggregate.trends import newest, trends
 from wellread.ask.aggregate.walk_result import traverse
 from wellread.ask.understand.vocabulary import vocabulary_of

@@ -13,13 +13,16 @@ from datetime import date, datetime
 from itertools import islice, zip_longest
 from urllib.parse import urlsplit
 
-from wellread.ask.aggregate.read.holding import documents_about, nodes_of, places_naming
-from wellread.ask.aggregate.read.query import PERIODS, CatalogueQuery, Period, Topic
-from wellread.ask.aggregate.read.result import (
+from wellread.ask.aggregate.holding import documents_about, nodes_of, places_naming
+from wellread.ask.aggregate.query import (
+    PERIODS,
     AggregateResult,
+    CatalogueQuery,
+    Period,
     Place,
     Row,
     Scope,
+    Topic,
     amount,
     day,
     in_words,

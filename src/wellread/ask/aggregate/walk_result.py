@@ -5,10 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
-from wellread.ask.aggregate.read.holding import nodes_of
-from wellread.ask.aggregate.read.query import CatalogueQuery, EntityKey, Hop, Walk
-from wellread.ask.aggregate.read.read_walks import related_both_ways
-from wellread.ask.aggregate.read.result import AggregateResult, Row, Scope
+from wellread.ask.aggregate.holding import nodes_of
+from wellread.ask.aggregate.query import (
+    AggregateResult,
+    CatalogueQuery,
+    EntityKey,
+    Hop,
+    Row,
+    Scope,
+    Walk,
+)
+from wellread.ask.aggregate.read_queries import related_both_ways
 from wellread.store.catalogue.documents.entity_graph import MAX_HOPS, Graph
 from wellread.store.catalogue.documents.entity_nodes import EntityNode
 from wellread.store.catalogue.documents.relation_network import Direction, Neighbour, Path

@@ -19,8 +19,7 @@ from wellread.ask.understand.mentions import (
 )
 from wellread.ask.understand.question_parts import Limit, asking_sentences, remove_spans, sides_of
 from wellread.ask.understand.question_type import KnownSpans, classify_question, mask_question
-from wellread.ask.understand.source_limits import sources_of, taxonomy_of
-from wellread.ask.understand.time_windows import TimeContext, windows_of
+from wellread.ask.understand.source_limits import TimeContext, sources_of, taxonomy_of, windows_of
 from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.errors import RequestError
 from wellread.models.base import Embedder

@@ -13,7 +13,7 @@ from dataclasses import fields, replace
 from datetime import datetime
 from typing import Any, Literal
 
-from wellread.ask.aggregate.read.result import AggregateResult
+from wellread.ask.aggregate.query import AggregateResult
 from wellread.ask.deliver.cite import flatten_label, styled_marker
 from wellread.ask.deliver.reply import notes_of
 from wellread.ask.retrieve.ranking import Found

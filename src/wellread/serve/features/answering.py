@@ -13,8 +13,7 @@ from itertools import combinations
 from typing import Any
 
 from wellread.ask.aggregate.execute import execute
-from wellread.ask.aggregate.read.query import CatalogueQuery
-from wellread.ask.aggregate.read.result import AggregateResult, Row
+from wellread.ask.aggregate.query import AggregateResult, CatalogueQuery, Row
 from wellread.ask.deliver.cite import relevances
 from wellread.ask.retrieve.past_questions import (
     SimilarQuestion,

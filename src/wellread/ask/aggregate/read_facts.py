@@ -11,10 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from wellread.ask.aggregate.read.catalogue_reading import FACTS, NOUN, PERSON, judged, learned
-from wellread.ask.aggregate.read.holding import naming_most
-from wellread.ask.aggregate.read.query import nouns, spelling
-from wellread.ask.aggregate.read.result import Scope, limits_of, scope_of
+from wellread.ask.aggregate.catalogue_reading import FACTS, NOUN, PERSON, judged, learned
+from wellread.ask.aggregate.holding import naming_most
+from wellread.ask.aggregate.query import Scope, limits_of, nouns, scope_of, spelling
 from wellread.ask.understand.mentions import (
     LIKELY,
     SURE,

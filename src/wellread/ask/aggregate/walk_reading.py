@@ -16,14 +16,9 @@ from itertools import islice, pairwise
 
 import numpy as np
 
-from wellread.ask.aggregate.read.catalogue_reading import (
-    LEAST,
-    SURE,
-    TEXTS,
-    Floats,
-)
-from wellread.ask.aggregate.read.catalogue_reading import features as plain_features
-from wellread.ask.aggregate.read.query import Sense
+from wellread.ask.aggregate.catalogue_reading import LEAST, SURE, TEXTS, Floats
+from wellread.ask.aggregate.catalogue_reading import features as plain_features
+from wellread.ask.aggregate.query import Sense
 from wellread.ask.understand.question_type import FIRST, LAST
 from wellread.text.english import PREPOSITIONS
 from wellread.text.names import singular
@@ -122,7 +117,7 @@ class Clause:
 @lru_cache(maxsize=20_000)
 def judged(masked: tuple[str, ...]) -> Clause | None:
     """The interpretation of a clause; None when it is not clearly about the graph."""
-    model = learned()
+    model = walk_model()
     pairs = list(pairwise((FIRST, *masked, LAST)))
     unseen = sum(pair not in model.pairs for pair in pairs)
     if unseen > MOST_UNSEEN or len(set(pairs)) < len(pairs):
@@ -175,7 +170,7 @@ class WalkModel:
 
 
 @cache
-def learned() -> WalkModel:
+def walk_model() -> WalkModel:
     """Load the shipped model."""
     with (resources.files(__package__) / FILE).open("rb") as file, np.load(file) as kept:
         lines = {
@@ -215,7 +210,7 @@ class WalkWords:
         self, tokens: Sequence[Token], groups: Sequence[tuple[NamedEntity, ...]], lexicon: Lexicon
     ) -> None:
         self.tokens, self._lexicon = tokens, lexicon
-        self._model = learned()
+        self._model = walk_model()
         self._begins = {0}  # where a question may begin
         self._named: set[int] = set()  # words of names behind the first
         self.plain = [token.plain for token in tokens]
@@ -329,7 +324,7 @@ def _numbered(pieces: Sequence[Piece]) -> list[Piece]:
 # --- clauses ---
 
 
-def best_reading(words: WalkWords) -> list[Clause]:
+def best_clauses(words: WalkWords) -> list[Clause]:
     """The clauses of the question from the name outwards; none if it is about texts."""
     if not words.readable():
         return []
@@ -385,7 +380,7 @@ def _read(pieces: Sequence[Piece]) -> Clause | None:
 
 def _is_verb(word: str) -> bool:
     """Whether a plain word names a relation in other clauses."""
-    return any(one.slot in ("{V}", "{Vs}") for one in learned().called.get((word,), ()))
+    return any(one.slot in ("{V}", "{Vs}") for one in walk_model().called.get((word,), ()))
 
 
 def _whole(verb: Piece, slots: Sequence[str]) -> bool:
@@ -418,4 +413,4 @@ def _of_a_verb(clause: Clause, verb: Piece, pieces: Sequence[Piece]) -> Clause:
 
 def reading_of(family: str, role: str) -> str:
     """The reading of a family for the name's role; some are the same for both roles."""
-    return family if family in learned().readings else f"{family}.{role}"
+    return family if family in walk_model().readings else f"{family}.{role}"

@@ -16,8 +16,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 
-from wellread.ask.aggregate.read.query import CatalogueQuery, Name, Topic
-from wellread.ask.aggregate.read.result import Place, Scope
+from wellread.ask.aggregate.query import CatalogueQuery, Name, Place, Scope, Topic
 from wellread.store.catalogue.documents.entity_nodes import EntityNode
 from wellread.store.catalogue.documents.listings import Entry
 from wellread.text.english import STOP_WORDS
