@@ -88,7 +88,7 @@ def _candidates(
     """Runs of words that spell an entity's name, longest first."""
     plain = [token.plain for token in tokens]
     runs = []
-    for start, end in word_runs(tokens, vocabulary.longest):
+    for start, end in word_runs(tokens):
         if plain[start] in ARTICLES:
             continue
         forms = vocabulary.names.get(key_of_words(plain[start:end]), ())

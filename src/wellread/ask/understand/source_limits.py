@@ -346,25 +346,29 @@ class _Window:
     exact: bool = False  # a day or month with its year
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TimeContext:
-    """The context for reading times: today, days of publication, whether sources are named."""
-
-    today: date
-    days: Collection[date] = ()
-    of_sources: bool = False
-
-
 def windows_of(
-    text: str, entities: Sequence[NamedEntity], vocabulary: Vocabulary, times: TimeContext
+    text: str,
+    entities: Sequence[NamedEntity],
+    vocabulary: Vocabulary,
+    today: date,
+    days: Collection[date],
+    *,
+    of_sources: bool,
 ) -> Iterator[Limit]:
-    """Yield the time window of the question; nothing if there are two, which are compared."""
+    """Yield the time window of the question; nothing if there are two, which are compared.
+
+    Args:
+        days: those on which something was published.
+        of_sources: whether the question names sources.
+    """
     noun = source_noun(vocabulary)
     amount = AMOUNT.search(text) and not (noun.search(text) or TOLD.search(text))
     asking = asking_sentences(text)
     windows = [
         window
-        for window in _windows(text, noun, _times(text, vocabulary, times.today), times)
+        for window in _windows(
+            text, noun, _times(text, vocabulary, today), days, of_sources=of_sources
+        )
         if (window.exact or not amount)
         and not any(window.span.overlaps(entity.span) for entity in entities)
         and any(window.span.overlaps(sentence) for sentence in asking)
@@ -372,13 +376,12 @@ def windows_of(
     if len(windows) != 1:
         return
     (window,) = windows
-    if not (window.sure or times.of_sources or _overlaps_publication(window, vocabulary.published)):
+    if not (window.sure or of_sources or _overlaps_publication(window, vocabulary.published)):
         return
-    days = [day.isoformat() for day in (window.first, window.last) if day]
-    if len(days) == 2:
-        description = " to ".join(dict.fromkeys(days))
-    else:
-        description = f"{'from' if window.first else 'until'} {days[0]}"
+    ends = [day.isoformat() for day in (window.first, window.last) if day]
+    description = " to ".join(dict.fromkeys(ends))
+    if len(ends) == 1:
+        description = f"{'from' if window.first else 'until'} {ends[0]}"
     yield limit(
         "time", window.span, description, date_filters(window.first, window.last), window.cut
     )
@@ -412,13 +415,18 @@ def _times(text: str, vocabulary: Vocabulary, today: date) -> list[Expression]:
 
 
 def _windows(
-    text: str, noun: re.Pattern[str], expressions: list[Expression], times: TimeContext
+    text: str,
+    noun: re.Pattern[str],
+    expressions: list[Expression],
+    days: Collection[date],
+    *,
+    of_sources: bool,
 ) -> Iterator[_Window]:
     while expressions:
         expression, *expressions = expressions
         window = _range_window(text, expression, expressions[0]) if expressions else None
         expressions = expressions[1:] if window else expressions
-        window = window or _single_window(text, expression, noun, times)
+        window = window or _single_window(text, expression, noun, days, of_sources=of_sources)
         if window is not None:
             yield window
 
@@ -449,7 +457,12 @@ def _with_year(first: Period, last: Period) -> Period:
 
 
 def _single_window(
-    text: str, expression: Expression, noun: re.Pattern[str], times: TimeContext
+    text: str,
+    expression: Expression,
+    noun: re.Pattern[str],
+    days: Collection[date],
+    *,
+    of_sources: bool,
 ) -> _Window | None:
     lead = BEFORE_TIME.search(text, max(0, expression.start - LOOK_BACK), expression.start)
     word = " ".join((lead["word"] or "").lower().split()) if lead else ""
@@ -463,10 +476,8 @@ def _single_window(
         return _open_window(text, expression, word, start)
     if word == "from" and _ONWARDS.match(after):
         return _open_window(text, expression, "since", start)
-    dated = sourced or (
-        times.of_sources and word == "from"
-    )  # "is there any news on ... from May 2023"
-    if not (dated or _asks_for(text, expression, word, noun, times)):
+    dated = sourced or (of_sources and word == "from")  # "is there any news on ... from May 2023"
+    if not (dated or _asks_for(text, expression, word, noun, days)):
         return None
     return _Window(
         span=Span(start=expression.start, end=expression.end),
@@ -479,11 +490,11 @@ def _single_window(
 
 
 def _asks_for(
-    text: str, expression: Expression, word: str, noun: re.Pattern[str], times: TimeContext
+    text: str, expression: Expression, word: str, noun: re.Pattern[str], days: Collection[date]
 ) -> bool:
     before = text[max(0, expression.start - LOOK_BACK) : expression.start]
     single = expression.period.grain == "day"
-    if single and word in ("on", "of", "from") and expression.period.first in times.days:
+    if single and word in ("on", "of", "from") and expression.period.first in days:
         return True
     if expression.form in RELATIVE or expression.form == "days":
         several = {"of", "for"} if expression.form in RELATIVE else set()

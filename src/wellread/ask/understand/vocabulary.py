@@ -110,7 +110,6 @@ class Vocabulary:
 
     Attributes:
         names: key of a spelling (``tokens.key_of``) to the entities with that spelling.
-        longest: the largest number of words in a spelling.
         speakers, authors: key of a full name, or of a part that only one person has, to the names
             in the documents.
         source_types: the source types of the documents.
@@ -124,7 +123,6 @@ class Vocabulary:
     """
 
     names: KeyLookup[tuple[NameForm, ...]] = field(default_factory=dict)
-    longest: int = 0
     collections: tuple[str, ...] = ()
     kinds: frozenset[str] = frozenset()
     source_types: frozenset[str] = frozenset()
@@ -194,7 +192,6 @@ def build_vocabulary(catalogue: Catalogue, scope: Sequence[str]) -> Vocabulary:
     types = frozenset(catalogue.names.distinct_keys(scope, ENTITY_TYPE))
     return Vocabulary(
         names=LookupCache(words.forms),
-        longest=MOST_WORDS,
         collections=tuple(scope),
         kinds=frozenset(kind for kind, _ in pairs),
         source_types=frozenset(name for _, name in pairs if name),
