@@ -53,13 +53,7 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionModel:
-    """A linear model of what a question asks, trained on examples.
-
-    Attributes:
-        readings: the columns of the weights.
-        weights: a row for each feature.
-        words: those of the examples, slots among them, to their readings.
-    """
+    """A linear model of what a question asks; ``words`` are those of its examples."""
 
     readings: tuple[str, ...]
     weights: Mapping[str, Floats]

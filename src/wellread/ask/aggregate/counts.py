@@ -1,4 +1,4 @@
-"""Counts and lists documents, entities and values exactly, and tells how the material divides."""
+"""Counts and lists documents, entities and values exactly; tells how they divide, what is missing."""
 
 from __future__ import annotations
 

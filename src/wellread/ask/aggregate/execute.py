@@ -1,8 +1,7 @@
 """Executes a catalogue query, also one described by names in plain words.
 
-Forms, programs and language models describe a query with ``CatalogueRequest``. Its names of things,
-relations and fields are looked up in the collections; an unknown name raises an error that lists
-the known ones.
+A language model describes a query with ``CatalogueRequest``. Its names of things, relations and
+fields are looked up in the collections; an unknown name raises an error that lists the known ones.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """Finds every document about a topic: entities through the graph, other words in the texts.
 
-The search is exhaustive and unranked.
-
-The index lists candidate documents to the end of its ranking, and their texts are checked. For
+The search is exhaustive and unranked. The index lists candidate documents to the end of its ranking, and their texts are checked. For
 words so common that this list would be too long, the texts of all documents within the limits are
 read instead. The result is exact either way; only the time differs.
 """
@@ -44,7 +42,6 @@ class TopicDocuments:
 
     Attributes:
         counts: document id to how often it names the topic; zero where it only links to it.
-        method: how they were found, for a reader.
         apart: those that hold the words of a phrase, but not as one.
     """
 

@@ -1,7 +1,7 @@
-"""Data types of a catalogue query: what to count, list or look up, and within which limits.
+"""The query that a question puts to the catalogue, what limits it, and the result.
 
-Built by the question parsers in ``read/``, the interfaces and language models; executed by
-``execute.py``.
+Questions are read into a query (``read_queries.py``), or a language model gives its fields; it is
+executed by ``execute.py``. A result is a table and a sentence, whatever the form of its query.
 """
 
 from __future__ import annotations
@@ -70,13 +70,7 @@ _PLAIN: dict[What, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Noun:
-    """Something that can be counted.
-
-    Attributes:
-        one: what one of them is called.
-        filters: the documents that are meant, where only some are.
-        names: the entity types, or the dimension whose values are meant; empty for all.
-    """
+    """Something that can be counted; ``names`` are entity types, or the dimension of values."""
 
     what: What
     one: str
@@ -244,15 +238,10 @@ class CatalogueQuery:
         form: how many there are ("count"), which ("list"), whether there is any ("exists"), what
             is lacking ("missing"), how all of it divides ("coverage"), how often over time
             ("trend"), what relations lead to ("walk"), how two things are connected ("path").
-        of: what is counted, listed or looked for.
-        about: what documents have to be about.
         related: where a walk or a path begins, and over what it goes.
-        where: limits that must be met, all of them.
         soft: limits that are let go of where nothing would be left.
         relaxed: limits of the question that were let go of before.
         by: into what the result is divided: a field, "year", "month" or a dimension.
-        order: of the rows; empty for the one that is natural.
-        limit: most rows; None for all.
         notes: how the question was understood, where that is not plain.
     """
 
@@ -330,8 +319,6 @@ class AggregateResult(Found):
     Attributes:
         sentence: the result in one sentence ("7 entities are of the type workshop.").
         gap: what is missing, in a few words, where that is not the sentence.
-        number: what was counted, for a counting question.
-        columns: what the cells of each row are called.
         rows: all of them; of the kind "text", sentences that are read one after the other.
         absent: nothing of what was asked for is there, which is a gap of the material.
         method: how it was worked out, so that it can be checked ("entities of type 'workshop' in
@@ -414,7 +401,6 @@ class Scope:
 
     Attributes:
         collections: those that are looked at, by name; never more than the asker may see.
-        limits: what the catalogue is asked with; collections are among them.
         said: the limits in words, as they follow a noun ("published from 2025-10-01").
         limited: whether there is any limit beside the collections.
     """

@@ -64,12 +64,7 @@ NONE = Filters(document_ids=("",))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactAsked:
-    """One fact of some documents.
-
-    Attributes:
-        name: what the question calls them.
-        several: all of a kind are meant, and not one by name.
-    """
+    """A fact of the documents that ``name`` means; of ``several`` all of a kind are meant."""
 
     fact: Fact
     meant: DocumentMatch

@@ -1,7 +1,7 @@
-"""Turns the reading of a question (``catalogue_reading.py``) into catalogue queries.
+"""Reads questions as queries to the catalogue: counts and lists, and walks over relations.
 
-Returns no query when the question is about the texts, lacks a required slot or asks for something
-the catalogue does not hold; passages answer it then.
+There is no query when the question is about the texts, lacks a required slot or asks for something
+that the catalogue does not hold; passages answer it then.
 """
 
 from __future__ import annotations

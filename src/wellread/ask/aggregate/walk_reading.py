@@ -103,7 +103,6 @@ class Clause:
     Attributes:
         readings: those that may be meant, the best first.
         flags: what else is asked ("both", "whether").
-        pieces: its words and slots.
         sense: of a relation that is like no family, read from the name.
     """
 

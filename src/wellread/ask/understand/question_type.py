@@ -55,14 +55,7 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TypeModel:
-    """The trained weights.
-
-    Attributes:
-        words: the words that occur in several examples.
-        weights: a row per feature, a column per type.
-        embedder: the name of the embedding model used in training.
-        turning: a row of type weights per vector dimension, and a bias row.
-    """
+    """The trained weights; ``turning`` are those of a vector of ``embedder``, and a bias row."""
 
     types: tuple[QuestionType, ...]
     words: frozenset[str]

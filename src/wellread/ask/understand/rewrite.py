@@ -59,14 +59,7 @@ _OWNING = frozenset({"his", "its", "their"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """A question and its answer.
-
-    Attributes:
-        question: the question, rewritten if it was a follow-up.
-        answer: the delivered text without citation markers.
-        names: entities and titles that the answer cites, most important first.
-        items: the entries of a shown list, in order.
-    """
+    """A question, its answer, the ``names`` that this cites and the ``items`` of a list in it."""
 
     question: str
     answer: str = ""
@@ -76,12 +69,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rewritten:
-    """A question rewritten with earlier turns.
-
-    Attributes:
-        reasons: descriptions of the replacements; empty when nothing was replaced.
-        context: the previous question, for retrieval only, if the topic may be the same.
-    """
+    """A question rewritten with earlier turns; ``context`` is the last one, for retrieval only."""
 
     text: str
     reasons: tuple[str, ...] = ()

@@ -1,9 +1,14 @@
-"""Finds a question's limits on sources: kinds, source types, languages, taxonomy values.
+"""Finds a question's limits on sources: kinds, types, languages, taxonomy values and dates.
 
 A noun for sources is a limit when it means sources in general ("in the papers", "which newsletters
 mention", "a podcast about"), unlike "the paper" or "paper wallets". A taxonomy value alone is a
 topic like any other ("energy"); it is a limit next to its dimension's name ("at municipal scale")
 or before a word for entries ("municipal projects").
+
+A date often tells when something happened, not when the sources were published, and a wrong window
+hides the answer. So a window needs explicit words: a period after "in", "since" or "before"; a day
+on which something was published, or next to a verb of publishing. In questions about an amount only
+an exact day or month counts, unless sources are counted; dates inside names do not count.
 """
 
 from __future__ import annotations

@@ -112,10 +112,8 @@ class Vocabulary:
         names: key of a spelling (``tokens.key_of``) to the entities with that spelling.
         speakers, authors: key of a full name, or of a part that only one person has, to the names
             in the documents.
-        source_types: the source types of the documents.
         sorts: the pairs of kind and source type of the documents.
         taxonomy: key of a value to the pairs of dimension and value that it may mean.
-        dimensions: the taxonomy dimensions of the documents.
         entity_types: the types in the graph; ``untyped``: some entities have no type.
         publishers: keys of site names ("herald" for www.herald.example).
         published_by: maps a site key to the ids of the documents published there.
@@ -305,7 +303,6 @@ class NameForm:
         strict: singular or plural must match ("the turbines" are not a turbine).
         everyday: an everyday word, which must be used as a name.
         rank: the source of the spelling; smaller is more reliable.
-        words: the number of words.
     """
 
     node: EntityNode
