@@ -42,7 +42,6 @@ NODES = [
 NAMES = forms_of(NODES)
 VOCABULARY = Vocabulary(
     names=NAMES,
-    longest=2,
     kinds=frozenset({"article", "entity"}),
     entity_types=frozenset({"craft"}),
     taxonomy={key_of("rural"): (("scales", "rural"),)},

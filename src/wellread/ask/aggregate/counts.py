@@ -1,4 +1,4 @@
-"""Counts and lists documents, entities and values exactly; tells how they divide, what is missing."""
+"""Counts and lists documents, entities and values; tells how they divide and what is missing."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Finds every document about a topic: entities through the graph, other words in the texts.
 
-The search is exhaustive and unranked. The index lists candidate documents to the end of its ranking, and their texts are checked. For
-words so common that this list would be too long, the texts of all documents within the limits are
-read instead. The result is exact either way; only the time differs.
+The search is exhaustive and unranked. The index lists candidate documents to the end of its
+ranking, and their texts are checked. For words so common that this list would be too long, the
+texts of all documents within the limits are read instead. The result is exact either way.
 """
 
 from __future__ import annotations
