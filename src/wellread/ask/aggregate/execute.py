@@ -232,7 +232,7 @@ def query_of(kb: KnowledgeBase, asked: CatalogueRequest) -> CatalogueQuery:
     """The query that the fields describe, over everything that may be seen.
 
     Raises:
-        QueryError: a field names what is not there.
+        QueryError: a field names what is not there, or some do not go together.
     """
     collections = scope_of(kb, ()).collections
     vocabulary = vocabulary_of(kb, collections)
@@ -240,7 +240,7 @@ def query_of(kb: KnowledgeBase, asked: CatalogueRequest) -> CatalogueQuery:
     divisions = [*usual, *vocabulary.dimensions]
     _check("by", asked.by, PERIODS if asked.form == "trend" else divisions)
     about, related = asked.about, asked.related
-    return CatalogueQuery(
+    query = CatalogueQuery(
         form=asked.form,
         of=_noun(asked.of, nouns(vocabulary)),
         about=Topic(
@@ -255,6 +255,9 @@ def query_of(kb: KnowledgeBase, asked: CatalogueRequest) -> CatalogueQuery:
         order=asked.order,
         limit=asked.limit,
     )
+    if not query.fits:
+        raise QueryError(f"form: “{asked.form}” does not go with the other fields")
+    return query
 
 
 def _walk(kb: KnowledgeBase, related: RelatedBody, collections: Sequence[str]) -> Walk:
