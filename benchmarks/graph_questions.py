@@ -31,7 +31,7 @@ from typing import Any
 from benchmarks.homes import refresh
 from benchmarks.paths import CACHE, ROOT, SAMPLE, eval_data
 from benchmarks.record import save
-from wellread.ask.aggregate.read.result import AggregateResult
+from wellread.ask.aggregate.query import AggregateResult
 from wellread.ask.plan import find
 from wellread.ask.retrieve.ranking import Found
 from wellread.ask.understand.analyse import analyse

@@ -26,7 +26,7 @@ from benchmarks.analysis import embedder
 from benchmarks.counting import filled
 from benchmarks.paths import ROOT
 from benchmarks.record import save
-from wellread.ask.aggregate.read.query import PERIODS, CatalogueQuery, nouns, spelling
+from wellread.ask.aggregate.query import PERIODS, CatalogueQuery, nouns, spelling
 from wellread.ask.plan import read_query
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import Vocabulary, vocabulary_of

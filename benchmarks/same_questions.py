@@ -39,8 +39,7 @@ from wellread.ask.retrieve.past_questions import LEAST, is_same_question
 from wellread.config import load_settings
 from wellread.evaluation.scores import bootstrap
 from wellread.models.embedders.open_embedder import open_embedder
-from wellread.text.english import STOP_WORDS
-from wellread.text.english_common import AROUND_A_QUESTION
+from wellread.text.english import AROUND_A_QUESTION, STOP_WORDS
 
 JUDGED = Path(__file__).parent / "sets" / "same_questions.json"
 Embed = Callable[[Sequence[str]], Any]

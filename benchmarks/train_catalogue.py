@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.paths import ROOT
-from wellread.ask.aggregate.read.catalogue_reading import (
+from wellread.ask.aggregate.catalogue_reading import (
     FACTS,
     FILE,
     LEAST,
@@ -36,7 +36,7 @@ from wellread.ask.understand.question_type import FIRST, LAST
 from wellread.text.english import PREPOSITIONS, STOP_WORDS
 from wellread.text.tokens import tokens_of
 
-MODELS = ROOT / "src" / "wellread" / "ask" / "aggregate" / "read"
+MODELS = ROOT / "src" / "wellread" / "ask" / "aggregate"
 # The file of each model to the examples that it is learned from.
 EXAMPLES = {FILE: "catalogue-examples.txt", FACTS: "fact-examples.txt"}
 STEPS = {FILE: 127, FACTS: 4095}  # in which the largest weight is kept

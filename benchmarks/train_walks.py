@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 from benchmarks.paths import ROOT
 from benchmarks.train_question_type import CHOICE, ridge, worded
-from wellread.ask.aggregate.read.catalogue_reading import LEAST, SURE, TEXTS, TOPIC
-from wellread.ask.aggregate.read.walk_reading import (
+from wellread.ask.aggregate.catalogue_reading import LEAST, SURE, TEXTS, TOPIC
+from wellread.ask.aggregate.walk_reading import (
     FILE,
     FLAGS,
     OPENINGS,
@@ -35,7 +35,7 @@ from wellread.text.english import PREPOSITIONS, STOP_WORDS
 from wellread.text.tokens import ARTICLES, tokens_of
 
 EXAMPLES = ROOT / "benchmarks" / "questions" / "walk-examples.txt"
-MODEL = ROOT / "src" / "wellread" / "ask" / "aggregate" / "read" / FILE
+MODEL = ROOT / "src" / "wellread" / "ask" / "aggregate" / FILE
 PENALTY, STEPS = 0.05, 31
 LEAST_WEIGHT = 0.32  # of a feature for some reading; the smaller ones change nothing
 LEAST_EXAMPLES = 3  # that have a feature

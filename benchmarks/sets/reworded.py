@@ -3,7 +3,7 @@
 Two grades. ``framed``: the same words in another frame ("Could you tell me what X is?"), an
 opening condition moved to the end, contractions written out. ``reworded``: the same, and everyday
 synonyms put in, as many as fit. The synonyms were written down from a dictionary of common English
-pairs and not from the list that the gate has (``text/english_common.py``), so that a question may
+pairs and not from the list that the gate has (``text/data/en/words.toml``), so that a question may
 well become one that the gate does not take for the same.
 """
 

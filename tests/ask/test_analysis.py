@@ -48,7 +48,6 @@ NODES = (
 NAMES = forms_of(NODES)
 VOCABULARY = Vocabulary(
     names=NAMES,
-    longest=max(form.words for forms in NAMES.values() for form in forms),
     collections=("main", "archive"),
     kinds=frozenset({"article", "paper", "transcript", "entity"}),
     source_types=frozenset({"bulletin", "public_notice", "pdf"}),

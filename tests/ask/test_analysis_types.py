@@ -14,7 +14,7 @@ from benchmarks.train_question_type import examples, words_of
 from numpy.typing import NDArray
 
 from wellread.ask.understand.analyse import analyse
-from wellread.ask.understand.question_type import KnownSpans, load_model, mask_question
+from wellread.ask.understand.question_type import ENTITY, load_model, mask_question
 from wellread.ask.understand.vocabulary import Vocabulary, forms_of, vocabulary_of
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.models.base import Purpose
@@ -42,7 +42,6 @@ NODES = [
 NAMES = forms_of(NODES)
 VOCABULARY = Vocabulary(
     names=NAMES,
-    longest=2,
     kinds=frozenset({"article", "entity"}),
     entity_types=frozenset({"craft"}),
     taxonomy={key_of("rural"): (("scales", "rural"),)},
@@ -226,7 +225,7 @@ def test_the_model_was_learned_from_these_examples() -> None:
 )
 def test_what_is_known_becomes_a_slot(question: str, masked: str) -> None:
     read_ = analyse(Question(text=question), VOCABULARY, date(2026, 1, 15))
-    named = KnownSpans(entities=read_.entities)
+    named = {ENTITY: [entity.span for entity in read_.entities]}
     found = mask_question(question, VOCABULARY, named, date(2026, 1, 15))
     assert " ".join(found) == masked
 

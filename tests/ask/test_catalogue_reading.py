@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from benchmarks.train_catalogue import EXAMPLES, examples, known_words, masked_words
 
-from wellread.ask.aggregate.read.catalogue_reading import (
+from wellread.ask.aggregate.catalogue_reading import (
     FACTS,
     FILE,
     LOOKING,

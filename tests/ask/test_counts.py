@@ -9,8 +9,7 @@ import pytest
 from tests.ask.conftest import MakeHome, jsonl
 
 from wellread.ask.aggregate.execute import execute
-from wellread.ask.aggregate.read.query import CatalogueQuery, Noun
-from wellread.ask.aggregate.read.result import AggregateResult
+from wellread.ask.aggregate.query import AggregateResult, CatalogueQuery, Noun
 from wellread.ask.plan import answer_from_catalogue, find
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import vocabulary_of

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.ask.conftest import MakeHome, jsonl
 
-from wellread.ask.aggregate.read.result import AggregateResult
+from wellread.ask.aggregate.query import AggregateResult
 from wellread.ask.plan import answer_from_catalogue
 from wellread.ask.retrieve.ranking import Found
 from wellread.ask.understand.analyse import analyse

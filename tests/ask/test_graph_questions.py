@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from wellread.ask.aggregate.read.result import AggregateResult
+from wellread.ask.aggregate.query import AggregateResult
 from wellread.ask.plan import answer_from_graph, clearly_related
 from wellread.ask.retrieve.ranking import Found
 from wellread.ask.understand.analyse import analyse
@@ -62,7 +62,8 @@ ENTRIES = (
     ("fog-box", "sort: device\npaid_by: [lamp-club]\nsee_also: [wind-machine]",
      "The fog box makes fog from water."),
     ("big-motor", "sort: device", "A motor that turns anything."),
-    ("lamp-club", "sort: group\nowns: [barn-stage]", "A club of friends who give money."),
+    ("lamp-club", "sort: group\nowns: [barn-stage]\naliases: [friends of lamp light]",
+     "A club of friends who give money."),
     ("round-hall", "sort: stage", "A round hall with old seats."),
     ("barn-stage", "sort: stage", "A stage in a barn."),
     ("moth", "sort: play", "A play about a moth."),
@@ -166,6 +167,13 @@ def test_two_hops_are_read_from_the_name_outwards(kb: KnowledgeBase, text: str) 
     assert names(found) == TWO_HOPS[text]
     ends = {path.steps[-1].name for path in found.paths}
     assert ends == set(names(found))
+
+
+def test_a_part_of_a_name_counts_where_one_entity_has_it(kb: KnowledgeBase) -> None:
+    found = ask(kb, "What does the lamp light own?")
+    assert names(found) == ["Barn stage"]
+    assert found.notes == ("“lamp light” was read as “Lamp club”",)
+    assert clearly_related(kb, read(kb, "What does the lamp moth own?")) is None
 
 
 def test_rows_tell_the_way_and_rest_on_the_documents_of_the_answers(kb: KnowledgeBase) -> None:

@@ -195,7 +195,7 @@ async def test_a_question_to_the_catalogue_in_free_words_is_worked_out(
     [
         ({"form": "count", "of": "dragons"}, "of: “dragons” is not known"),
         ({"form": "count", "where": {"authors": ["Nobody"]}}, "nothing is called “Nobody”"),
-        ({"form": "trend"}, "about: a trend is of something"),
+        ({"form": "trend"}, "form: “trend” does not go with"),
         ({"form": "guess"}, "cannot be read"),
         ({"form": "count", "of": "ships", "about": {"names": ["submarines"]}}, ""),
         (None, ""),

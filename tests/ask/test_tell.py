@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from wellread.ask.aggregate.read.result import AggregateResult, Row
+from wellread.ask.aggregate.query import AggregateResult, Row
 from wellread.ask.answer import answer, final
 from wellread.ask.deliver.tell import SHOWN_ROWS, aggregate_reply
 from wellread.ask.verify.judge import NO_QUESTION

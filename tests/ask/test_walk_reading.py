@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 from benchmarks.train_walks import examples, known_words, masked_words
 
-from wellread.ask.aggregate.read.catalogue_reading import TEXTS
-from wellread.ask.aggregate.read.query import Sense
-from wellread.ask.aggregate.read.read_walks import Relations, family_of, plain_words
-from wellread.ask.aggregate.read.walk_reading import (
+from wellread.ask.aggregate.catalogue_reading import TEXTS
+from wellread.ask.aggregate.query import Sense
+from wellread.ask.aggregate.read_queries import Relations, family_of, plain_words
+from wellread.ask.aggregate.walk_reading import (
     FLAGS,
     Lexicon,
     WalkWords,
-    best_reading,
+    best_clauses,
     judged,
-    learned,
+    walk_model,
 )
 from wellread.store.catalogue.documents.relation_network import RelationKind
 from wellread.text.tokens import tokens_of
@@ -42,8 +42,8 @@ def test_examples_about_the_texts_are_left_to_them() -> None:
 
 
 def test_the_model_was_learned_from_these_examples() -> None:
-    assert learned().words == {word: frozenset(names) for word, names in KNOWN.items()}
-    assert set(FLAGS) <= set(learned().readings)
+    assert walk_model().words == {word: frozenset(names) for word, names in KNOWN.items()}
+    assert set(FLAGS) <= set(walk_model().readings)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def senses(text: str, name: str, kind: RelationKind) -> tuple[Sense, ...]:
     words = WalkWords(tokens_of(text), [(entity,)], lexicon)
     return tuple(
         sense
-        for clause in best_reading(words)
+        for clause in best_clauses(words)
         for sense in relations.senses(clause, words.between(clause))
     )
 

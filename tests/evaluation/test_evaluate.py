@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from wellread.ask.aggregate.read.result import AggregateResult
+from wellread.ask.aggregate.query import AggregateResult
 from wellread.ask.retrieve.ranking import Found
 from wellread.evaluation import report as running
 from wellread.evaluation.cases import Case, Expected, WantedDocument, WantedSpan

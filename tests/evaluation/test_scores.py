@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellread.ask.aggregate.read.result import AggregateResult, Row
+from wellread.ask.aggregate.query import AggregateResult, Row
 from wellread.evaluation.cases import Case, Expected, Targets, WantedDocument
 from wellread.evaluation.scores import (
     Run,

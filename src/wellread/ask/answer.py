@@ -16,7 +16,7 @@ from functools import partial
 
 from anyio import to_thread
 
-from wellread.ask.aggregate.read.result import AggregateResult
+from wellread.ask.aggregate.query import AggregateResult
 from wellread.ask.deliver import answer_reuse
 from wellread.ask.deliver.cite import CitedText, add_conflicting_passages, add_draft
 from wellread.ask.deliver.prune_draft import Deliverable, drop_flagged, prune

@@ -15,10 +15,8 @@ from typing import Literal
 
 from wellread.ask.aggregate.execute import execute
 from wellread.ask.aggregate.facts import facts, said_by
-from wellread.ask.aggregate.read.query import CatalogueQuery, Noun, Topic
-from wellread.ask.aggregate.read.read_catalogue import read_catalogue
-from wellread.ask.aggregate.read.read_walks import read_walk
-from wellread.ask.aggregate.read.result import AggregateResult, amount
+from wellread.ask.aggregate.query import AggregateResult, CatalogueQuery, Noun, Topic, amount
+from wellread.ask.aggregate.read_queries import read_catalogue, read_walk
 from wellread.ask.retrieve.direct import compare, direct, persona, synthesis
 from wellread.ask.retrieve.ranking import Found
 from wellread.ask.retrieve.relax import narrowed
@@ -26,7 +24,7 @@ from wellread.ask.retrieve.search import BEST, muted, muted_words, search
 from wellread.ask.retrieve.story_search import news
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.question_parts import asks_amount
-from wellread.ask.understand.time_windows import date_filters, days_in
+from wellread.ask.understand.source_limits import date_filters, days_in
 from wellread.ask.understand.vocabulary import Vocabulary, correct_spelling, vocabulary_of
 from wellread.kb import KnowledgeBase
 from wellread.store.catalogue.documents.entity_nodes import EntityNode

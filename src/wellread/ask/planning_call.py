@@ -33,7 +33,7 @@ from pydantic import (
 
 from wellread.ask.aggregate.counts import OTHER_PARTS
 from wellread.ask.aggregate.execute import CatalogueRequest, RequestPart, WhereBody, query_of
-from wellread.ask.aggregate.read.query import CatalogueQuery, Form, nouns
+from wellread.ask.aggregate.query import CatalogueQuery, Form, nouns
 from wellread.ask.plan import Planned, read_as, read_query
 from wellread.ask.understand.conversation import SessionQuestion
 from wellread.ask.understand.mentions import people_in
@@ -368,7 +368,7 @@ def _query(
     limits, unknown = limits_in(request.where, vocabulary)
     if unknown:
         raise RequestError(f"nothing is called {', '.join(f'“{one}”' for one in unknown)}")
-    query = query_of(kb, request, Filters())
+    query = query_of(kb, request)
     most = request.limit if "limit" in request.model_fields_set else None
     within = (analysis.filters, *(one.filters for one in (*analysis.constraints, *limits)))
     return replace(query, where=tuple(dict.fromkeys(within)), limit=most)

@@ -17,7 +17,7 @@ import anyio
 import yaml
 from anyio import to_thread
 
-from wellread.ask.aggregate.read.result import AggregateResult
+from wellread.ask.aggregate.query import AggregateResult
 from wellread.ask.answer import answer, final
 from wellread.ask.plan import find
 from wellread.ask.retrieve.ranking import Found

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from wellread.ask.aggregate.read.result import AggregateResult
+from wellread.ask.aggregate.query import AggregateResult
 from wellread.ask.retrieve.ranking import Found
 from wellread.evaluation.cases import Case, Targets
 from wellread.values.answers import CATALOGUE, NOBODY, Answer

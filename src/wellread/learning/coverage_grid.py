@@ -11,8 +11,7 @@ from dataclasses import dataclass
 
 from wellread.ask.aggregate.counts import DATES, OTHER_PARTS, UNDATED, cross_tabulate, group_by
 from wellread.ask.aggregate.execute import MOST_NAMED
-from wellread.ask.aggregate.read.query import QueryError
-from wellread.ask.aggregate.read.result import Scope, scope_of
+from wellread.ask.aggregate.query import QueryError, Scope, scope_of
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.ingest.settings.collection import CoverageTargets
 from wellread.ingest.settings.folder_settings import folder_settings, own_settings

@@ -1,108 +1,103 @@
-"""Exact counts and complete lists of documents, entities and field values."""
+"""Counts and lists documents, entities and values; tells how they divide and what is missing."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import combinations, product
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain, combinations, product
 
-from wellread.ask.aggregate.read.holding import (
+from rapidfuzz import fuzz, process, utils
+
+from wellread.ask.aggregate.holding import (
     Request,
     documents_about,
+    documents_containing,
     places_naming,
     places_signed,
 )
-from wellread.ask.aggregate.read.query import CatalogueQuery, QueryError, Topic, What, said
-from wellread.ask.aggregate.read.result import (
+from wellread.ask.aggregate.query import (
     DOCUMENTS,
     ENTITIES,
     NAMED,
     AggregateResult,
-    Place,
+    CatalogueQuery,
     Row,
     Scope,
+    Topic,
+    What,
     amount,
     day,
     document_rows,
-    entity_rows,
+    said,
     there_are,
-    value_rows,
 )
-from wellread.store.catalogue.documents.listings import FIELDS, Entry, Part
+from wellread.ask.understand.vocabulary import vocabulary_of
+from wellread.store.catalogue.documents.listings import FIELDS, Part
+from wellread.store.catalogue.documents.name_records import ALIAS_WORD, WORD
+from wellread.text.parsed import parse
+from wellread.text.tokens import key_of
+from wellread.types import Filters
 
-COVERED = "coverage of the catalogue"
-COVERAGE_COLUMNS = ("Part", "Value", "Documents", "Share")
-MOST_LISTED = 1_000  # documents; of more, the rows have numbers only
+COVERED, STRATEGY = "coverage of the catalogue", "counted in the catalogue"
+MOST_LISTED = 1_000  # documents; of more, the rows of an overview have numbers only
+MOST_ROWS = 20_000  # of a count; a list has all
 MOST_CELLS = 2_000  # of one pair of dimensions that are looked through for empty ones
+MOST_NAMED = 5  # empty cells in the sentence; the rows have all
 UNDATED = "without a date"
 DATES = ("year", "month")
 OTHER_PARTS = (*DATES, *FIELDS, "entity_types")  # documents divide by these and the taxonomy
-MOST_NAMED = 5  # empty cells in the sentence; the rows have all
 
-Taxonomy = dict[tuple[str, str], list[str]]
 Groups = Mapping[str, Sequence[str]]  # each value of a dimension to the documents that have it
-
-
-def coverage(scope: Scope, query: CatalogueQuery) -> AggregateResult | None:
-    """The documents by collection, kind, year and taxonomy value; None without any."""
-    if query.by:
-        return _of_dimensions(scope, query.by)
-    if query.about is None:
-        return _overview(scope, "", "")
-    held = documents_about(scope, query.about)
-    if not held.counts:
-        return None
-    return _overview(scope.only(list(held.counts)), f" {query.about.said}", f": {held.method}")
 
 
 def group_by(scope: Scope, by: str) -> dict[str, list[str]]:
     """Map each value of ``by`` to the documents of the scope that have it."""
-    found: dict[str, list[str]] = {}
+    groups: dict[str, list[str]] = {}
+    if by in FIELDS:
+        return scope.kb.catalogue.counts.values(FIELDS[FIELDS.index(by)], scope.limits)
     if by in DATES:
         for entry in scope.entries():
             at = entry.published_at
             period = f"{at:%Y}" if at and by == "year" else f"{at:%Y-%m}" if at else UNDATED
-            found.setdefault(period, []).append(entry.id)
-    elif by in FIELDS:
-        found = scope.kb.catalogue.counts.values(FIELDS[FIELDS.index(by)], scope.limits)
+            groups.setdefault(period, []).append(entry.id)
     elif by == "entity_types":
-        nodes = scope.kb.catalogue.graph.entities(scope.collections) if scope.collections else []
-        inside = {entry.id for entry in scope.entries()} if nodes else set()
-        of_types: dict[str, dict[str, None]] = {}
-        for node in nodes:
-            if node.type and (ids := [known for known in node.documents if known in inside]):
-                of_types.setdefault(node.type, {}).update(dict.fromkeys(ids))
-        found = {name: list(ids) for name, ids in of_types.items()}
+        inside = {entry.id for entry in scope.entries()}
+        for node in scope.entities():
+            ids = groups.get(node.type, [])
+            new = [known for known in node.documents if known in inside and known not in ids]
+            if node.type and (ids or new):
+                groups[node.type] = [*ids, *new]
     else:
-        found = dict(_of(_taxonomy(scope), by))
-    return found
+        groups = _by_dimension(scope).get(by, {})
+    return groups
+
+
+def _by_dimension(scope: Scope) -> dict[str, dict[str, list[str]]]:
+    """Each dimension of the taxonomy to its values and their documents."""
+    dimensions: dict[str, dict[str, list[str]]] = {}
+    for (name, value), ids in scope.kb.catalogue.counts.taxonomy(scope.limits).items():
+        dimensions.setdefault(name, {})[value] = ids
+    return dimensions
 
 
 def empty_cells(scope: Scope) -> list[tuple[tuple[str, str], tuple[str, str]]]:
     """Pairs of values from two dimensions that no document has, with the dimension names."""
-    taxonomy = _taxonomy(scope)
-    found = []
-    for pair in combinations(sorted({name for name, _ in taxonomy}), 2):
-        cells = cross_tabulate(*(_of(taxonomy, name) for name in pair))
+    dimensions = _by_dimension(scope)
+    empty: list[tuple[tuple[str, str], tuple[str, str]]] = []
+    for pair in combinations(sorted(dimensions), 2):
+        cells = cross_tabulate(*(dimensions[name] for name in pair))
         if len(cells) <= MOST_CELLS:
-            found += [(pair, values) for values, ids in cells.items() if not ids]
-    return found
-
-
-def _taxonomy(scope: Scope) -> Taxonomy:
-    return scope.kb.catalogue.counts.taxonomy(scope.limits)
-
-
-def _of(taxonomy: Taxonomy, dimension: str) -> dict[str, list[str]]:
-    return {value: ids for (name, value), ids in taxonomy.items() if name == dimension}
+            empty += [(pair, values) for values, ids in cells.items() if not ids]
+    return empty
 
 
 def cross_tabulate(rows: Groups, columns: Groups) -> dict[tuple[str, str], list[str]]:
     """Map each pair of ``rows`` and ``columns`` values to the documents that have both."""
     of_document: dict[str, list[str]] = {}
-    for value, ids in columns.items():
+    for column, ids in columns.items():
         for known in ids:
-            of_document.setdefault(known, []).append(value)
+            of_document.setdefault(known, []).append(column)
     cells: dict[tuple[str, str], list[str]] = {pair: [] for pair in product(rows, columns)}
     for row, ids in rows.items():
         for known in ids:
@@ -111,46 +106,52 @@ def cross_tabulate(rows: Groups, columns: Groups) -> dict[tuple[str, str], list[
     return cells
 
 
-def _of_dimensions(scope: Scope, asked: Sequence[str]) -> AggregateResult:
-    limits = "".join(f", {part}" for part in scope.said)
-    groups = [group_by(scope, name) for name in asked]
-    placed = {known for group in groups for ids in group.values() for known in ids}
-    where = f"in {scope.where}{limits}"
-    if len(asked) == 1:
-        values = groups[0]
-        return AggregateResult(
-            strategy=COVERED,
-            kind="coverage",
-            sentence=(
-                f"{amount(len(placed), 'document has', 'documents have')} a value of "
-                f"“{asked[0]}”, {amount(len(values), 'value', 'values')} in all."
-            ),
-            number=len(values),
-            columns=(said(asked[0]).capitalize(), "Documents", "Share"),
-            rows=tuple(
-                Row(
-                    cells=(value, f"{len(ids):,}", _share(len(ids), len(placed))),
-                    document_ids=tuple(ids),
-                    line=_line(value, len(ids), len(placed)),
-                )
-                for value, ids in values.items()
-            ),
-            method=f"documents by their values of the dimension '{asked[0]}', {where}; a document "
-            "with several values counts for each",
-        )
-    cells = cross_tabulate(groups[0], groups[1])
-    empty = [" · ".join(values) for values, ids in cells.items() if not ids]
-    filled = len(cells) - len(empty)
-    missing = f"; empty are {_some(empty)}" if empty else ""
+# --- coverage ---------------------------------------------------------------------------------
+
+
+def coverage(scope: Scope, query: CatalogueQuery) -> AggregateResult | None:
+    """The documents by collection, kind, year and taxonomy value; None without any."""
+    if len(query.by) == 1:
+        return _of_dimension(scope, query.by[0])
+    if query.by:
+        return _of_pair(scope, query.by)
+    if query.about is None:
+        return _overview(scope, "", "")
+    held = documents_about(scope, query.about)
+    if not held.counts:
+        return None
+    return _overview(scope.only(list(held.counts)), f" {query.about.said}", f": {held.method}")
+
+
+def _of_dimension(scope: Scope, name: str) -> AggregateResult:
+    values = group_by(scope, name)
+    whole = len({known for ids in values.values() for known in ids})
     return AggregateResult(
         strategy=COVERED,
         kind="coverage",
-        sentence=(
-            f"{filled} of {len(cells)} cells of {asked[0]} × {asked[1]} are covered "
-            f"({_share(filled, len(cells))}){missing}."
-        ),
+        sentence=f"{amount(whole, 'document has', 'documents have')} a value of "
+        f"“{name}”, {amount(len(values), 'value', 'values')} in all.",
+        number=len(values),
+        columns=(said(name).capitalize(), "Documents", "Share"),
+        rows=tuple(_part_row((value,), len(ids), ids, whole) for value, ids in values.items()),
+        method=f"documents by their values of the dimension '{name}', in {scope.where}"
+        f"{scope.suffix}; a document with several values counts for each",
+    )
+
+
+def _of_pair(scope: Scope, names: Sequence[str]) -> AggregateResult:
+    cells = cross_tabulate(*(group_by(scope, name) for name in names))
+    empty = [" · ".join(values) for values, ids in cells.items() if not ids]
+    filled, (one, other) = len(cells) - len(empty), names
+    more = f" and {len(empty) - MOST_NAMED:,} more" if len(empty) > MOST_NAMED else ""
+    missing = f"; empty are {', '.join(empty[:MOST_NAMED])}{more}" if empty else ""
+    return AggregateResult(
+        strategy=COVERED,
+        kind="coverage",
+        sentence=f"{filled} of {len(cells)} cells of {one} × {other} are covered "
+        f"({_share(filled, len(cells))}){missing}.",
         number=filled,
-        columns=(said(asked[0]).capitalize(), said(asked[1]).capitalize(), "Documents"),
+        columns=(said(one).capitalize(), said(other).capitalize(), "Documents"),
         rows=tuple(
             Row(
                 cells=(*values, f"{len(ids):,}" if ids else "empty"),
@@ -160,67 +161,58 @@ def _of_dimensions(scope: Scope, asked: Sequence[str]) -> AggregateResult:
             for values, ids in cells.items()
         ),
         method=f"documents that have both values, for every pair of values that the dimensions "
-        f"'{asked[0]}' and '{asked[1]}' have, {where}",
+        f"'{one}' and '{other}' have, in {scope.where}{scope.suffix}",
     )
 
 
 def _overview(scope: Scope, about: str, method: str) -> AggregateResult:
     totals = scope.kb.catalogue.counts.totals(scope.limits)
-    parts = _parts(scope, with_documents=totals.documents <= MOST_LISTED)
-    rows = tuple(
-        Row(
-            cells=(part, value, f"{size:,}", _share(size, totals.documents)),
-            document_ids=ids,
-            line=_line(f"{part} – {value}", size, totals.documents),
-        )
-        for part, values in parts.items()
-        for value, (size, ids) in values.items()
-    )
-    kinds = sorted(parts["kind"].items(), key=lambda pair: (-pair[1][0], pair[0]))
-    told = ", ".join(f"{size:,} of the kind {kind}" for kind, (size, _) in kinds)
-    limits = "".join(f", {part}" for part in scope.said)
+    parts = list(_parts(scope, with_documents=totals.documents <= MOST_LISTED))
+    kinds = {value: size for part, value, size, _ in parts if part == "kind"}
     dates = f", published from {day(totals.first)} to {day(totals.last)}" if totals.first else ""
     undated = totals.documents - totals.dated
     dates += f" ({undated:,} without a date)" if dates and undated else ""
     return AggregateResult(
         strategy=COVERED,
         kind="coverage",
-        sentence=(
-            f"There are {amount(totals.documents, 'document', 'documents')}{about}{limits} in "
-            f"{scope.where}{f': {told}' if told else ''}{dates}."
-        ),
+        sentence=f"There are {amount(totals.documents, 'document', 'documents')}{about}"
+        f"{scope.suffix} in {scope.where}{': ' if kinds else ''}{_of_kinds(kinds)}{dates}.",
         number=totals.documents,
-        columns=COVERAGE_COLUMNS,
-        rows=rows,
-        method=(
-            f"all documents{about}{method}, divided by collection, kind, source type, language, "
-            "year, type of entity and each dimension of the taxonomy; the share is of all of them"
+        columns=("Part", "Value", "Documents", "Share"),
+        rows=tuple(
+            _part_row((part, value), size, ids, totals.documents)
+            for part, value, size, ids in parts
         ),
+        method=f"all documents{about}{method}, divided by collection, kind, source type, language, "
+        "year, type of entity and each dimension of the taxonomy; the share is of all of them",
     )
 
 
-Sizes = dict[str, tuple[int, tuple[str, ...]]]  # value to its number of documents, and their ids
-
-
-def _parts(scope: Scope, *, with_documents: bool) -> dict[str, Sizes]:
-    """The groups of each division, with document ids unless there are too many."""
-    censuses = scope.kb.catalogue.counts
-    found: dict[str, Sizes] = {}
+def _parts(scope: Scope, *, with_documents: bool) -> list[tuple[str, str, int, Sequence[str]]]:
+    """Each part of the documents: by what, its value, its size and, of few, its documents."""
+    counts = scope.kb.catalogue.counts
+    parts: list[tuple[str, str, int, Sequence[str]]] = []
     fields: tuple[Part, ...] = ("collection", "kind", "source_type", "language", "year")
     for field in fields:
         held = group_by(scope, field) if with_documents else {}
-        found[field.replace("_", " ")] = {
-            value or UNDATED: (size, tuple(held.get(value or UNDATED, ())))
-            for (value,), size in censuses.sizes((field,), scope.limits).items()
-            if value or field == "year"
-        }
+        for (value,), size in counts.sizes((field,), scope.limits).items():
+            if value or field == "year":
+                named = value or UNDATED
+                parts.append((field.replace("_", " "), named, size, held.get(named, ())))
     of_types = group_by(scope, "entity_types")
-    found["entity type"] = {name: (len(ids), tuple(ids)) for name, ids in of_types.items()}
-    taxonomy = censuses.taxonomy(scope.limits) if with_documents else {}
-    for (name, value), size in censuses.taxonomy_sizes(scope.limits).items():
-        ids = tuple(taxonomy.get((name, value), ()))
-        found.setdefault(name, {})[value] = (size, ids)
-    return found
+    parts += [("entity type", name, len(ids), ids) for name, ids in of_types.items()]
+    taxonomy = counts.taxonomy(scope.limits) if with_documents else {}
+    of_values = sorted(counts.taxonomy_sizes(scope.limits).items(), key=lambda pair: pair[0][0])
+    parts += [(*pair, size, taxonomy.get(pair, ())) for pair, size in of_values]
+    return parts
+
+
+def _part_row(names: tuple[str, ...], size: int, ids: Sequence[str], whole: int) -> Row:
+    return Row(
+        cells=(*names, f"{size:,}", _share(size, whole)),
+        document_ids=tuple(ids),
+        line=_line(" – ".join(names), size, whole),
+    )
 
 
 def _line(name: str, size: int, whole: int = 0) -> str:
@@ -233,209 +225,346 @@ def _share(part: int, whole: int) -> str:
     return f"{part / whole:.0%}".replace("%", " %") if whole else ""
 
 
-def _some(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:MOST_NAMED])
-    return f"{shown} and {len(names) - MOST_NAMED:,} more" if len(names) > MOST_NAMED else shown
+def _of_kinds(kinds: Mapping[str, int]) -> str:
+    """``19 of the kind article, 3 of the kind paper``."""
+    ordered = sorted(kinds.items(), key=lambda pair: (-pair[1], pair[0]))
+    return ", ".join(f"{size:,} of the kind {kind}" for kind, size in ordered)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
-    """The rows of a count; ``number`` is set when it differs from the number of rows."""
-
-    columns: tuple[str, ...]
-    rows: tuple[Row, ...]
-    method: str
-    number: int | None = None
-    sentence: str = ""
+# --- counts and lists -------------------------------------------------------------------------
 
 
-def count_entities(count: Request) -> Result:
+def count_result(scope: Scope, query: CatalogueQuery) -> AggregateResult | None:
+    """The exact count or the complete list; None for mentions of nothing."""
+    count = _COUNTERS.get(query.of.what, _count_values)
+    return count(Request(query=query, scope=scope))
+
+
+def _counted(
+    count: Request,
+    columns: tuple[str, ...],
+    rows: tuple[Row, ...],
+    method: str,
+    *,
+    number: int | None = None,
+    sentence: str = "",
+) -> AggregateResult:
+    """The result with these rows; ``number`` where it is not how many rows there are."""
+    noun, many = count.query.of, len(rows) if number is None else number
+    return AggregateResult(
+        strategy=STRATEGY,
+        kind="list" if count.query.form == "list" else "count",
+        sentence=sentence or there_are(many, noun.one, noun.many, count.conditions),
+        number=many,
+        columns=columns,
+        rows=rows,
+        method=f"{method}; in {count.scope.where}",
+    )
+
+
+def _count_documents(count: Request) -> AggregateResult:
+    """Documents that meet the limits, topic and relations."""
+    query, scope = count.query, count.scope
+    noun, topic = query.of, query.about
+    method = f"all {noun.many} of the catalogue{count.after_noun}"
+    if topic is None and not query.by and query.form == "count":
+        number = scope.kb.catalogue.counts.totals(scope.limits).documents
+        if number > MOST_ROWS:
+            method += f"; more than {MOST_ROWS:,}, so there are no rows (ask for a list)"
+            return _counted(count, DOCUMENTS, (), method, number=number)
+    entries, held = count.entries()
+    if query.by:
+        return _divided(count, [entry.id for entry in entries])
+    ids = [entry.id for entry in entries]
+    rows = document_rows(entries)
+    if held and topic:
+        method += f": {held.method}"
+        rows = document_rows(entries, held.counts, places_naming(scope, topic, ids))
+    elif authors := [name for limit in query.where for name in limit.authors]:
+        rows = document_rows(entries, places=places_signed(scope, authors, ids))
+    kinds, sentence = Counter[str](entry.kind for entry in entries), ""
+    if len(kinds) > 1:
+        whole = there_are(len(entries), noun.one, noun.many, count.conditions)
+        sentence = f"{whole[:-1]}: {_of_kinds(kinds)}."
+    return _counted(count, NAMED if held else DOCUMENTS, rows, method, sentence=sentence)
+
+
+def _divided(count: Request, ids: Sequence[str]) -> AggregateResult:
+    """The count for each group."""
+    noun, by = count.query.of, said(count.query.by[0])
+    groups = group_by(count.scope.only(ids), count.query.by[0])
+    sentence = there_are(len(ids), noun.one, noun.many, count.conditions)
+    return _counted(
+        count,
+        (by.capitalize(), noun.many.capitalize()),
+        _value_rows(groups, noun.one, noun.many),
+        f"all {noun.many} of the catalogue{count.suffix}, divided by {by}",
+        number=len(ids),
+        sentence=f"{sentence[:-1]}; divided by {by} they are in "
+        f"{amount(len(groups), 'group', 'groups')}.",
+    )
+
+
+def _count_entities(count: Request) -> AggregateResult:
     """Entities of a type, or all, that meet the limits, topic and relations."""
-    graph = count.scope.kb.catalogue.graph
-    nodes = graph.entities(count.scope.collections) if count.scope.collections else []
-    names = count.query.of.names
+    names, nodes, method = count.query.of.names, count.scope.entities(), "all entities"
     if names:
         nodes = [node for node in nodes if node.type in names]
-    held = None
+        types = " or ".join(f"'{name}'" for name in names)
+        method = f"entities of the type {types}"
+    method += count.after_noun
     if count.scope.limited or count.query.about:
         entries, held = count.entries()
         inside = {entry.id for entry in entries}
         nodes = [node for node in nodes if inside.intersection(node.documents)]
-    types = " or ".join(f"'{name}'" for name in names)
-    kind = f"entities of the type {types}" if names else "all entities"
-    return Result(
-        columns=ENTITIES,
-        rows=entity_rows(nodes),
-        method=kind + count.after_noun + (f": {held.method}" if held else ""),
-    )
+        method += f": {held.method}" if held else ""
+    rows = (Row(cells=(node.title, node.type), document_ids=node.documents) for node in nodes)
+    return _counted(count, ENTITIES, tuple(rows), method)
 
 
-def count_values(count: Request) -> Result:
+def _count_values(count: Request) -> AggregateResult:
     """The values of a field or taxonomy dimension in the matching documents."""
     scope, of = count.narrowed(), count.query.of
+    method = f"every {of.one} that a document of the catalogue has"
     if of.what == "dimensions":
-        values: dict[str, list[str]] = {}
-        for (name, _), ids in scope.kb.catalogue.counts.taxonomy(scope.limits).items():
-            values.setdefault(name, []).extend(known for known in ids if known not in values[name])
+        values = {
+            name: list(dict.fromkeys(chain(*groups.values())))
+            for name, groups in _by_dimension(scope).items()
+        }
         method = "dimensions of the taxonomy"
     elif of.what == "values":
         values = group_by(scope, of.names[0])
         method = f"values of the dimension '{of.names[0]}'"
     else:
         values = group_by(scope, of.what)
-        types = of.what == "entity_types"
-        method = f"every {of.one} that a document of the catalogue has"
-        method = "types of the entities in the graph" if types else method
-    return Result(
-        columns=(count.query.of.one.capitalize(), "Documents"),
-        rows=value_rows(values),
-        method=f"{method}{count.suffix}",
+        method = "types of the entities in the graph" if of.what == "entity_types" else method
+    rows = _value_rows(values, "document", "documents")
+    return _counted(count, (of.one.capitalize(), "Documents"), rows, f"{method}{count.suffix}")
+
+
+def _value_rows(values: Groups, one: str, many: str) -> tuple[Row, ...]:
+    """A row for each value with its number of documents, in their order."""
+    return tuple(
+        Row(cells=(value, amount(len(ids), one, many)), document_ids=tuple(ids))
+        for value, ids in values.items()
     )
 
 
-STRATEGY = "counted in the catalogue"
-MOST_ROWS = 20_000  # of a count; a list has all
-
-
-def count_result(scope: Scope, query: CatalogueQuery) -> AggregateResult:
-    """The exact count or the complete list."""
-    count = Request(query=query, scope=scope)
-    result = _COUNTERS[query.of.what](count)
-    number = len(result.rows) if result.number is None else result.number
-    noun = query.of
-    return AggregateResult(
-        strategy=STRATEGY,
-        kind="list" if query.form == "list" else "count",
-        sentence=result.sentence or there_are(number, noun.one, noun.many, count.conditions),
-        number=number,
-        columns=result.columns,
-        rows=result.rows,
-        method=f"{result.method}; in {scope.where}",
-    )
-
-
-def _count_documents(count: Request) -> Result:
-    """Documents that meet the limits, topic and relations."""
-    if count.query.about is None and not count.query.by and count.query.form == "count":
-        totals = count.scope.kb.catalogue.counts.totals(count.scope.limits)
-        if totals.documents > MOST_ROWS:
-            return _very_many(count, totals.documents)
-    entries, held = count.entries()
-    if count.query.by:
-        return _divided(count, entries)
-    method = f"all {count.query.of.many} of the catalogue{count.after_noun}"
-    rows = document_rows(entries)
-    if held and count.query.about:
-        method += f": {held.method}"
-        rows = document_rows(entries, held.counts, _shown(count, count.query.about, entries))
-    elif authors := [name for limit in count.query.where for name in limit.authors]:
-        signed = places_signed(count.scope, authors, [entry.id for entry in entries])
-        rows = document_rows(entries, places=signed)
-    return Result(
-        columns=NAMED if held else DOCUMENTS,
-        rows=rows,
-        method=method,
-        sentence=_by_kind(count, _kinds(entries)),
-    )
-
-
-def _shown(count: Request, topic: Topic, entries: Sequence[Entry]) -> Mapping[str, Place]:
-    return places_naming(count.scope, topic, [entry.id for entry in entries])
-
-
-def _very_many(count: Request, number: int) -> Result:
-    """Rows by kind, source type and year, for results too long to list by document."""
-    censuses = count.scope.kb.catalogue.counts
-    sizes = censuses.sizes(("kind", "source_type", "year"), count.scope.limits)
-    kinds: dict[str, int] = {}
-    for (kind, _, _), size in sizes.items():
-        kinds[kind] = kinds.get(kind, 0) + size
-    return Result(
-        columns=("Kind", "Source type", "Year", "Documents"),
-        rows=tuple(
-            Row(
-                cells=(*key, f"{size:,}"),
-                line=f"{', '.join(filter(None, key))}: {amount(size, 'document', 'documents')}",
-            )
-            for key, size in sizes.items()
-        ),
-        method=f"all {count.query.of.many} of the catalogue{count.suffix}; more than "
-        f"{MOST_ROWS:,}, so the rows are groups (ask for a list to have each)",
-        number=number,
-        sentence=_by_kind(count, kinds),
-    )
-
-
-def _kinds(entries: Sequence[Entry]) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for entry in entries:
-        found[entry.kind] = found.get(entry.kind, 0) + 1
-    return found
-
-
-def _by_kind(count: Request, kinds: Mapping[str, int]) -> str:
-    """A sentence with the count of each kind; empty unless there are several."""
-    if len(kinds) < 2:
-        return ""
-    number = sum(kinds.values())
-    whole = there_are(number, count.query.of.one, count.query.of.many, count.conditions)
-    parts = sorted(kinds.items(), key=lambda pair: (-pair[1], pair[0]))
-    return f"{whole[:-1]}: {', '.join(f'{number:,} of the kind {kind}' for kind, number in parts)}."
-
-
-def _divided(count: Request, entries: Sequence[Entry]) -> Result:
-    """The count for each group."""
-    by = count.query.by[0]
-    groups = group_by(count.scope.only([entry.id for entry in entries]), by)
-    noun = count.query.of
-    rows = tuple(
-        Row(cells=(value, amount(len(ids), noun.one, noun.many)), document_ids=tuple(ids))
-        for value, ids in groups.items()
-    )
-    sentence = there_are(len(entries), noun.one, noun.many, count.conditions)
-    return Result(
-        columns=(said(by).capitalize(), noun.many.capitalize()),
-        rows=rows,
-        method=f"all {noun.many} of the catalogue{count.suffix}, divided by {said(by)}",
-        number=len(entries),
-        sentence=f"{sentence[:-1]}; divided by {said(by)} they are in "
-        f"{amount(len(rows), 'group', 'groups')}.",
-    )
-
-
-def _count_mentions(count: Request) -> Result:
+def _count_mentions(count: Request) -> AggregateResult | None:
     """The passages that name the topic."""
-    topic = count.query.about
-    if topic is None:
-        raise QueryError("about: mentions of what?")
-    topic = replace(topic, naming=True)
+    if count.query.about is None:
+        return None
+    topic = replace(count.query.about, naming=True)
     held = documents_about(count.scope, topic)
     entries = count.scope.only(sorted(held.counts)).entries()
+    places = places_naming(count.scope, topic, [entry.id for entry in entries])
     number = sum(held.counts.values())
-    names = topic.quoted
     limits = "".join(f", {part}" for part in count.conditions[1:])
-    often = amount(number, "time", "times")
     where = amount(len(entries), "document", "documents")
-    return Result(
-        columns=NAMED,
-        rows=document_rows(entries, held.counts, _shown(count, topic, entries)),
-        method=f"places in {held.method}{limits}",
+    return _counted(
+        count,
+        NAMED,
+        document_rows(entries, held.counts, places),
+        f"places in {held.method}{limits}",
         number=number,
-        sentence=f"{names} is mentioned {often} in {where}{limits}.",
+        sentence=f"{topic.quoted} is mentioned {amount(number, 'time', 'times')} in "
+        f"{where}{limits}.",
     )
 
 
-_COUNTERS: Mapping[What, Callable[[Request], Result]] = {
+_COUNTERS: Mapping[What, Callable[[Request], AggregateResult | None]] = {
     "documents": _count_documents,
-    "entities": count_entities,
-    "values": count_values,
-    "author": count_values,
-    "speaker": count_values,
-    "language": count_values,
-    "collection": count_values,
-    "kind": count_values,
-    "source_type": count_values,
-    "entity_types": count_values,
-    "dimensions": count_values,
+    "entities": _count_entities,
     "mentions": _count_mentions,
 }
+
+
+LOOKED_THROUGH = "looked through everything"
+MOST_ALIKE = 5
+LEAST_ALIKE_NAME = 65.0
+SHORTEST_WORD = 4
+SAME_START = 2  # letters that a misspelt word begins with all the same
+
+
+def existence_result(scope: Scope, query: CatalogueQuery) -> AggregateResult:
+    """Whether there is anything on the topic or within the limits; if not, what is near."""
+    topic, noun = query.about, query.of
+    if topic is None:
+        return _within_limits(scope)
+    matches = documents_about(scope, topic)
+    counts = {**dict.fromkeys(_documents_by_people(scope, topic), 0), **matches.counts}
+    entries = scope.only(sorted(counts)).entries()
+    method = f"{matches.method}, or that a person of this name wrote or speaks in; in {scope.where}"
+    if entries:
+        number = amount(len(entries), f"{noun.one} is", f"{noun.many} are")
+        places = places_naming(scope, topic, [entry.id for entry in entries])
+        return AggregateResult(
+            strategy=LOOKED_THROUGH,
+            kind="gap",
+            sentence=f"Yes: {number} about {topic.quoted}{scope.suffix}.",
+            number=len(entries),
+            columns=NAMED,
+            rows=document_rows(entries, counts, places),
+            method=method,
+        )
+    near = [*_outside(scope, topic), *_nearby(scope, topic, matches.apart)]
+    beside = "What is near to it:" if near else "Nothing near to it was found either."
+    missing_words = f"names {topic.quoted}{scope.suffix}"
+    return AggregateResult(
+        strategy=LOOKED_THROUGH,
+        kind="gap",
+        sentence=f"Not found: in {scope.where} no {noun.one} {missing_words}. {beside}",
+        number=0,
+        absent=True,
+        gap=f"nothing found about {topic.quoted}{scope.suffix}",
+        columns=("Near", "Why"),
+        rows=tuple(near),
+        method=f"{method}; near are names and words that look like it, and its words one by one",
+    )
+
+
+def _within_limits(scope: Scope) -> AggregateResult:
+    """Whether there is any document within limits that come without a topic."""
+    entries, limits = scope.entries(), ", ".join(scope.said)
+    number = amount(len(entries), "document", "documents")
+    return AggregateResult(
+        strategy=LOOKED_THROUGH,
+        kind="gap",
+        sentence=f"Yes: {number} {limits}." if entries else f"Not found: no document {limits}.",
+        number=len(entries),
+        absent=not entries,
+        gap=f"no document {limits}",
+        columns=DOCUMENTS,
+        rows=document_rows(entries),
+        method=f"all documents {limits}; in {scope.where}",
+    )
+
+
+def _documents_by_people(scope: Scope, topic: Topic) -> list[str]:
+    """Documents in which a person with the topic's full name is an author or speaker."""
+    vocabulary = vocabulary_of(scope.kb, scope.collections)
+    limits: list[Filters] = []
+    for phrase in (name.phrase for name in topic.names):
+        authors, speakers = (
+            tuple(name for name in known if name.casefold() == phrase.casefold())
+            for known in (
+                vocabulary.authors.get(key_of(phrase), ()),
+                vocabulary.speakers.get(key_of(phrase), ()),
+            )
+        )
+        limits += [Filters(authors=authors), Filters(speakers=speakers)]
+    kept = [limit for limit in limits if limit != Filters()]
+    return [entry.id for limit in kept for entry in scope.within(limit).entries()]
+
+
+# --- what is near -----------------------------------------------------------------------------
+
+
+def _outside(scope: Scope, topic: Topic) -> Iterator[Row]:
+    """A row for documents on the topic outside the question's limits, in the same collections."""
+    ids = tuple(documents_about(scope.unlimited(), topic).counts) if scope.limited else ()
+    if ids:
+        yield Row(
+            cells=(topic.quoted, f"beyond these limits, in {_documents(len(ids))}"),
+            document_ids=ids,
+        )
+
+
+def _nearby(scope: Scope, topic: Topic, apart: tuple[str, ...]) -> list[Row]:
+    """Rows for names like those of the topic, and for its words one by one."""
+    rows: list[Row] = []
+    for phrase in (name.phrase for name in topic.names):
+        near = _similar_names(scope, phrase)
+        if apart:
+            cells = (f"the words of “{phrase}”", f"apart, in {_documents(len(apart))}")
+            near.append(Row(cells=cells, document_ids=apart))
+        terms = [term for term in parse(phrase).terms if len(term) >= SHORTEST_WORD]
+        for term in terms if len(terms) > 1 else ():
+            if ids := tuple(documents_containing(scope, term).counts):
+                cells = (term, f"a word of it, in {_documents(len(ids))}")
+                near.append(Row(cells=cells, document_ids=ids))
+        rows += [*{row.cells[0].casefold(): row for row in reversed(near)}.values()][::-1]
+    return rows
+
+
+def _similar_names(scope: Scope, phrase: str) -> list[Row]:
+    """Rows for entities within the limits whose name resembles ``phrase``."""
+    names, sorts = scope.kb.catalogue.names, (WORD, ALIAS_WORD)
+    keys = [
+        key
+        for sort in sorts
+        for term in parse(phrase).terms
+        for key, _, _ in process.extract(
+            term,
+            names.with_prefix(scope.collections, sort, term[:SAME_START]),
+            scorer=fuzz.ratio,
+            limit=MOST_ALIKE,
+            score_cutoff=LEAST_ALIKE_NAME,
+        )
+    ]
+    entries = scope.only(names.documents(scope.collections, sorts, keys) if keys else []).entries()
+    likeness = {
+        node: max(
+            fuzz.token_sort_ratio(phrase, name, processor=utils.default_process)
+            for name in (node.title, *node.aliases)
+        )
+        for node in scope.kb.catalogue.graph.described_by([entry.id for entry in entries])
+    }
+    alike = [node for node, score in likeness.items() if score >= LEAST_ALIKE_NAME]
+    return [
+        Row(
+            cells=(node.title, f"{node.type or 'entity'} with a similar name"),
+            document_ids=node.documents,
+        )
+        for node in sorted(alike, key=lambda node: (-likeness[node], node.title))[:MOST_ALIKE]
+    ]
+
+
+def _documents(number: int) -> str:
+    return amount(number, "document", "documents")
+
+
+# --- what is missing --------------------------------------------------------------------------
+
+
+def missing(scope: Scope, query: CatalogueQuery) -> AggregateResult | None:
+    """Empty cells of the taxonomy, and names in relations without an entry.
+
+    Of a topic, how it is covered instead.
+    """
+    if query.about:
+        return coverage(scope, query)
+    wanted = {} if scope.limited else _without_entry(scope)
+    rows = [
+        Row(cells=(" · ".join(values), f"no document has both ({' × '.join(names)})"))
+        for names, values in empty_cells(scope)
+    ]
+    empty = len(rows)
+    for name, ids in sorted(wanted.items(), key=lambda pair: (-len(pair[1]), pair[0])):
+        entries = amount(len(set(ids)), "entry", "entries")
+        cells = (name, f"named in relations of {entries}, has none")
+        rows.append(Row(cells=cells, document_ids=tuple(dict.fromkeys(ids))))
+    return AggregateResult(
+        strategy=LOOKED_THROUGH,
+        kind="gap",
+        sentence=f"{amount(len(rows), 'gap was', 'gaps were')} found: "
+        f"{empty:,} empty cells of the taxonomy, and "
+        f"{amount(len(wanted), 'name', 'names')} in relations without an entry.",
+        number=len(rows),
+        columns=("Missing", "Why"),
+        rows=tuple(rows),
+        method=f"pairs of taxonomy values that no document has, and targets of relations without "
+        f"an entry; in {scope.where}",
+    )
+
+
+def _without_entry(scope: Scope) -> dict[str, list[str]]:
+    """Each name that relations lead to without an entry, to the documents of those that do."""
+    nodes = {(node.collection, node.id): node for node in scope.entities()}
+    wanted: dict[str, list[str]] = {}
+    for edge in scope.kb.catalogue.graph.edges(scope.collections) if scope.collections else ():
+        for mine, other in ((edge.source, edge.target), (edge.target, edge.source)):
+            node = nodes.get((edge.collection, mine))
+            if not edge.known and node:
+                wanted.setdefault(other, []).extend(node.documents)
+    return wanted

@@ -7,13 +7,14 @@ has them is listed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from wellread.ask.aggregate.read.query import CatalogueQuery, EntityKey
-from wellread.ask.aggregate.read.result import (
+from wellread.ask.aggregate.query import (
     CATALOGUE_SURE,
     AggregateResult,
+    CatalogueQuery,
+    EntityKey,
     Row,
     Scope,
 )
@@ -56,7 +57,7 @@ def entity_list(scope: Scope, query: CatalogueQuery, asked: Analysis) -> Aggrega
     if not nodes:
         return None
     assigned = _assigned(kb, nodes)
-    values = _values(query)
+    values = [pair for filters in query.where for pair in filters.taxonomy]
     exhaustive = bool(values or query.of.names) and not query.about
     text = asked.subject or asked.question
     if query.about:
@@ -82,18 +83,13 @@ def entity_list(scope: Scope, query: CatalogueQuery, asked: Analysis) -> Aggrega
     )
 
 
-def _values(query: CatalogueQuery) -> list[Pair]:
-    return [pair for filters in query.where for pair in filters.taxonomy]
-
-
 def _allowed(scope: Scope, query: CatalogueQuery) -> list[EntityNode]:
     """The entities of the types within the limits.
 
     Soft limits that leave no entity are left out here; the search for passages tells about them.
     """
     types = query.of.names
-    nodes = scope.kb.catalogue.graph.entities(scope.collections) if scope.collections else []
-    nodes = [node for node in nodes if not types or node.type in types]
+    nodes = [node for node in scope.entities() if not types or node.type in types]
     soft = [constraint.filters for constraint in query.soft]
     for limits in ([*scope.limits, *soft], scope.limits):
         wanted = [*limits, Filters(kinds=("entity",))]
@@ -183,76 +179,68 @@ def _grouped(
     listed: Sequence[_Candidate], assigned: Mapping[EntityKey, list[Pair]], asked: set[str]
 ) -> dict[str, list[_Candidate]]:
     """By type when there are several; else by the dimension that divides them best."""
+    groups: dict[str, list[_Candidate]] = {}
     types = {one.node.type for one in listed}
     if len(types) > 1:
-        return _group_by_value(listed, lambda one: one.node.type or "without a type")
-    counts: dict[str, set[str]] = {}
+        for one in listed:
+            groups.setdefault(one.node.type or "without a type", []).append(one)
+        return groups
+    of_dimension: dict[str, set[str]] = {}
     for one in listed:
         for dimension, value in assigned.get(_key(one.node), ()):
-            counts.setdefault(dimension, set()).add(value)
+            of_dimension.setdefault(dimension, set()).add(value)
     useful = [
         (abs(len(values) - len(listed) ** 0.5), dimension)
-        for dimension, values in counts.items()
+        for dimension, values in of_dimension.items()
         if dimension not in asked and 1 < len(values) < max(3, len(listed))
     ]
     if not useful:
         return {next(iter(types)) or "entities": list(listed)}
     chosen = min(useful)[1]
-
-    def value_of(one: _Candidate) -> str:
-        pairs = assigned.get(_key(one.node), ())
-        return next((value for dimension, value in pairs if dimension == chosen), "other")
-
-    return _group_by_value(listed, value_of)
-
-
-def _group_by_value(
-    listed: Sequence[_Candidate], group_of: Callable[[_Candidate], str]
-) -> dict[str, list[_Candidate]]:
-    """Map each group to its entities, the best entity's group first; groups are disjoint."""
-    found: dict[str, list[_Candidate]] = {}
     for one in listed:
-        found.setdefault(group_of(one), []).append(one)
-    return found
+        values = (value for name, value in assigned.get(_key(one.node), ()) if name == chosen)
+        groups.setdefault(next(values, "other"), []).append(one)
+    return groups
 
 
 def _result(
     kb: KnowledgeBase, grouped: Mapping[str, Sequence[_Candidate]], method: str
 ) -> AggregateResult:
     """The list with a line about each entity, and how it was made."""
-    nodes = [one.node for those in grouped.values() for one in those]
+    listed = [(group, one.node) for group, those in grouped.items() for one in those]
+    nodes = [node for _, node in listed]
     about = _about(kb, nodes)
-    scope = tuple(dict.fromkeys(node.collection for node in nodes))
-    totals = kb.catalogue.graph.mention_totals(scope)
-    rows = tuple(
+    totals = kb.catalogue.graph.mention_totals(
+        tuple(dict.fromkeys(one.collection for one in nodes))
+    )
+    rows = [
         Row(
             cells=(
                 group,
-                one.node.title,
-                about.get(one.node.document_id, ""),
-                str(total.documents) if (total := totals.get(_key(one.node))) else "0",
+                node.title,
+                about.get(node.document_id, ""),
+                str(total.documents) if (total := totals.get(_key(node))) else "0",
             ),
-            document_ids=one.node.documents,
+            document_ids=node.documents,
         )
-        for group, those in grouped.items()
-        for one in those
-    )
-    parts = [
-        f"{group}: {listing([one.node.title for one in those])}" for group, those in grouped.items()
+        for group, node in listed
     ]
-    if len(grouped) == 1:
-        parts = [listing([node.title for node in nodes])]
-    dash = " – " if len(grouped) > 1 else ": "
+    parts = listing([node.title for node in nodes])
+    if len(grouped) > 1:
+        parts = "; ".join(
+            f"{group}: {listing([one.node.title for one in those])}"
+            for group, those in grouped.items()
+        )
     types = {node.type for node in nodes}
     noun = (types.pop() if len(types) == 1 else "") or "entity"
     noun = f"{noun} is" if len(nodes) == 1 else f"{plural(noun)} are"
     return AggregateResult(
         strategy=STRATEGY,
         kind="list",
-        sentence=f"{len(nodes):,} {noun} relevant{dash}{'; '.join(parts)}.",
+        sentence=f"{len(nodes):,} {noun} relevant{' – ' if len(grouped) > 1 else ': '}{parts}.",
         number=len(nodes),
         columns=("group", "name", "about", "named in documents"),
-        rows=rows,
+        rows=tuple(rows),
         method=method,
     )
 

@@ -1,8 +1,7 @@
 """Executes a catalogue query, also one described by names in plain words.
 
-Forms, programs and language models describe a query with ``CatalogueRequest``. Its names of things,
-relations and fields are looked up in the collections; an unknown name raises an error that lists
-the known ones.
+A language model describes a query with ``CatalogueRequest``. Its names of things, relations and
+fields are looked up in the collections; an unknown name raises an error that lists the known ones.
 """
 
 from __future__ import annotations
@@ -14,11 +13,18 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from pydantic.alias_generators import to_camel
 
-from wellread.ask.aggregate.counts import DATES, OTHER_PARTS, count_result, coverage
+from wellread.ask.aggregate.counts import (
+    DATES,
+    OTHER_PARTS,
+    count_result,
+    coverage,
+    existence_result,
+    missing,
+)
 from wellread.ask.aggregate.entity_lists import entity_list
-from wellread.ask.aggregate.gaps import existence_result, missing
-from wellread.ask.aggregate.read.query import (
+from wellread.ask.aggregate.query import (
     PERIODS,
+    AggregateResult,
     CatalogueQuery,
     Form,
     Hop,
@@ -30,9 +36,9 @@ from wellread.ask.aggregate.read.query import (
     Topic,
     Walk,
     nouns,
+    scope_of,
     spelling,
 )
-from wellread.ask.aggregate.read.result import AggregateResult, Scope, scope_of
 from wellread.ask.aggregate.trends import newest, trends
 from wellread.ask.aggregate.walk_result import traverse
 from wellread.ask.understand.vocabulary import vocabulary_of
@@ -137,9 +143,7 @@ class CatalogueRequest(RequestPart):
     limit: int = Field(default=100, ge=1, le=MOST_ROWS, description="most rows")
 
 
-DATE = "Date"  # the column of documents that has it
 BY_THE_WORD = 0.75  # that the first text with a word is the first that is about the thing
-
 _FORMS = {
     "count": count_result,
     "exists": existence_result,
@@ -157,12 +161,22 @@ def execute(
     """The result of ``query``; None when the catalogue cannot answer it."""
     if query.order == "newest" and query.about:
         query = replace(query, order="latest")  # of those, and not of all there are
-    dated = query.order == "newest"
-    where = [replace(one, published_from=None, published_to=None) for one in query.where]
-    scope = scope_of(kb, where if dated else query.where)
+    if not query.fits:
+        return None
+    where = query.where
+    if query.order == "newest":
+        where = tuple(replace(one, published_from=None, published_to=None) for one in where)
+    scope = scope_of(kb, where)
     if query.of.filters != Filters():
         scope = scope.within(query.of.filters)
-    result = _worked_out(scope, query, asked)
+    if query.form != "list":
+        result = _FORMS[query.form](scope, query)
+    elif query.order == "newest":
+        result = newest(scope, query)
+    elif query.order == "relevance" and asked:
+        result = entity_list(scope, query, asked)
+    else:
+        result = count_result(scope, query)
     if result is None:
         return None
     result = replace(
@@ -170,41 +184,7 @@ def execute(
         relaxed=(*query.relaxed, *result.relaxed),
         notes=(*query.notes, *result.notes),
     )
-    if query.order == "newest":
-        return result
-    return _limit_rows(_cut(_ordered(result, query.order), query.limit), query)
-
-
-def _limit_rows(result: AggregateResult, query: CatalogueQuery) -> AggregateResult | None:
-    """The result with the word for the rows that are left of those in the order of dates.
-
-    None where these have no date: nobody knows which are the first.
-    """
-    told = {"oldest": "first", "latest": "last"}.get(query.order, "")
-    many = len(result.rows)
-    if not told or query.limit is None:
-        return result
-    if DATE in result.columns and (many > 1 or (result.number or 0) > many):
-        place = result.columns.index(DATE)
-        if not all(row.cells[place] for row in result.rows):
-            return None
-    if (result.number or 0) <= many:
-        return result
-    these = f"the {told} is" if many == 1 else f"the {told} {many} are"
-    sure = min(result.certainty, BY_THE_WORD)
-    return replace(result, sentence=f"{result.sentence[:-1]}; {these}:", certainty=sure)
-
-
-def _worked_out(
-    scope: Scope, query: CatalogueQuery, asked: Analysis | None
-) -> AggregateResult | None:
-    if query.form != "list":
-        return _FORMS[query.form](scope, query)
-    if query.order == "newest":
-        return newest(scope, query)
-    if query.order == "relevance" and asked:
-        return entity_list(scope, query, asked)
-    return count_result(scope, query)
+    return result if query.order == "newest" else _cut(_ordered(result, query.order), query)
 
 
 def _ordered(result: AggregateResult, order: Order) -> AggregateResult:
@@ -219,35 +199,48 @@ def _ordered(result: AggregateResult, order: Order) -> AggregateResult:
     return replace(result, rows=tuple(rows))
 
 
-def _cut(result: AggregateResult, limit: int | None) -> AggregateResult:
-    if limit is None or len(result.rows) <= limit:
+def _cut(result: AggregateResult, query: CatalogueQuery) -> AggregateResult | None:
+    """The first rows, up to the query's limit; said in words where they go by date.
+
+    None where a row that may be among the first has no date: nobody knows which they are.
+    """
+    limit, many = query.limit, len(result.rows)
+    if limit is None:
         return result
-    method = f"{result.method}; the first {limit:,} of {len(result.rows):,} rows"
-    return replace(result, rows=result.rows[:limit], method=method)
+    rows, whole = result.rows[:limit], result.number or 0
+    if many > limit:
+        method = f"{result.method}; the first {limit:,} of {many:,} rows"
+        result = replace(result, rows=rows, method=method)
+    edge = {"oldest": "first", "latest": "last"}.get(query.order)
+    if not edge:
+        return result
+    if "Date" in result.columns and (len(rows) > 1 or whole > len(rows)):
+        place = result.columns.index("Date")
+        if not all(row.cells[place] for row in rows):
+            return None
+    if whole <= len(rows):
+        return result
+    these = f"the {edge} is" if len(rows) == 1 else f"the {edge} {len(rows)} are"
+    sure = min(result.certainty, BY_THE_WORD)
+    return replace(result, sentence=f"{result.sentence[:-1]}; {these}:", certainty=sure)
 
 
 MOST_NAMED = 30  # of what is allowed, in an error
 
 
-def query_of(
-    kb: KnowledgeBase, asked: CatalogueRequest, where: Filters | None = None
-) -> CatalogueQuery:
-    """The query that the fields describe.
+def query_of(kb: KnowledgeBase, asked: CatalogueRequest) -> CatalogueQuery:
+    """The query that the fields describe, over everything that may be seen.
 
     Raises:
         QueryError: a field names what is not there, or some do not go together.
-        UnknownCollectionError: a limit names a collection that does not exist.
     """
-    limits = asked.where.filters() if where is None else where
-    collections = scope_of(kb, (limits,)).collections
+    collections = scope_of(kb, ()).collections
     vocabulary = vocabulary_of(kb, collections)
-    dimensions = vocabulary.dimensions
     usual = OTHER_PARTS if asked.form == "coverage" else (*DATES, *FIELDS)
-    divisions = [*usual, *dimensions]
+    divisions = [*usual, *vocabulary.dimensions]
     _check("by", asked.by, PERIODS if asked.form == "trend" else divisions)
-    _check("where", (name for name, _ in limits.taxonomy), dimensions)
     about, related = asked.about, asked.related
-    return CatalogueQuery(
+    query = CatalogueQuery(
         form=asked.form,
         of=_noun(asked.of, nouns(vocabulary)),
         about=Topic(
@@ -258,25 +251,13 @@ def query_of(
         if about
         else None,
         related=_walk(kb, related, collections) if related else None,
-        where=(limits,),
         by=asked.by,
         order=asked.order,
         limit=asked.limit,
     )
-
-
-def execute_request(
-    kb: KnowledgeBase, asked: CatalogueRequest, where: Filters | None = None
-) -> AggregateResult:
-    """The result of the query that the fields describe.
-
-    Raises:
-        QueryError, UnknownCollectionError: as ``query_of``.
-        StoreError, FingerprintError, ModelError: a part of the home cannot be used.
-    """
-    result = execute(kb, query_of(kb, asked, where))
-    nothing = "The catalogue has nothing to tell of this."
-    return result or AggregateResult(kind="list", sentence=nothing, number=0, absent=True)
+    if not query.fits:
+        raise QueryError(f"form: “{asked.form}” does not go with the other fields")
+    return query
 
 
 def _walk(kb: KnowledgeBase, related: RelatedBody, collections: Sequence[str]) -> Walk:

@@ -1,7 +1,7 @@
-"""Reports trends: how many documents name a topic per period, and how their share changed.
+"""Tells how often a topic is named over time, and what is newest where no topic is asked for.
 
-Shares are compared, not counts, because a growing archive names everything more often. Sentiment is
-not reported: the small sentiment libraries are unmaintained English word lists.
+Shares of all documents are compared, not counts, since a growing archive names everything more
+often. Moods are not measured: the small libraries for it are unmaintained English word lists.
 """
 
 from __future__ import annotations
@@ -9,17 +9,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from itertools import islice, zip_longest
 from urllib.parse import urlsplit
 
-from wellread.ask.aggregate.read.holding import documents_about, nodes_of, places_naming
-from wellread.ask.aggregate.read.query import PERIODS, CatalogueQuery, Period, Topic
-from wellread.ask.aggregate.read.result import (
+from wellread.ask.aggregate.holding import documents_about, nodes_of, places_naming
+from wellread.ask.aggregate.query import (
+    PERIODS,
     AggregateResult,
+    CatalogueQuery,
+    Period,
     Place,
     Row,
     Scope,
+    Topic,
     amount,
     day,
     in_words,
@@ -35,9 +38,9 @@ from wellread.text.words import visible
 from wellread.types import Filters, Span
 
 STRATEGY = "counted by period in the catalogue"
-COLUMNS = ("Period", "Documents", "Of", "Share", "Named")
 LEAST_DOCUMENTS = 3  # with a date; fewer show no trend
 LONGEST_BY_MONTH, LONGEST_BY_QUARTER = 550, 5 * 366  # days
+MONTHS = {"month": 1, "quarter": 3, "year": 12}
 CLEAR = 1.25  # how many times the share of the first third the last one has to be
 RELATED = 5
 MOST_STORIES = 3
@@ -47,7 +50,7 @@ MOST_STORIES = 3
 class _Count:
     """One period: all dated documents of it, and those that name the topic."""
 
-    start: date
+    name: str
     all: int
     ids: tuple[str, ...]
     named: int
@@ -56,6 +59,15 @@ class _Count:
     def share(self) -> float:
         return len(self.ids) / self.all if self.all else 0.0
 
+    @property
+    def line(self) -> str:
+        """``2025-03: 1 of 2 documents (50 %), named 3 times``."""
+        if not self.all:
+            return f"{self.name}: no documents"
+        documents = amount(self.all, "document", "documents")
+        often = f", named {times(self.named)}" if self.named else ""
+        return f"{self.name}: {len(self.ids):,} of {documents} ({_percent(self.share)}){often}"
+
 
 def trends(scope: Scope, query: CatalogueQuery) -> AggregateResult | None:
     """Documents on the topic by period; None with too few dated documents."""
@@ -63,123 +75,91 @@ def trends(scope: Scope, query: CatalogueQuery) -> AggregateResult | None:
         return None
     topic = replace(query.about, naming=True)
     held = documents_about(scope, topic)
-    dated = [entry for entry in scope.entries() if entry.published_at]
-    on_topic = [entry for entry in dated if held.counts.get(entry.id)]
+    dated = [(entry, entry.published_at) for entry in scope.entries() if entry.published_at]
+    on_topic = [entry for entry, _ in dated if held.counts.get(entry.id)]
     if len(on_topic) < LEAST_DOCUMENTS:
         return None
-    period = next((one for one in PERIODS if one in query.by), _period_for(dated))
+    days = (dated[-1][1] - dated[0][1]).days
+    short: Period = "month" if days <= LONGEST_BY_MONTH else "quarter"
+    usual: Period = short if days <= LONGEST_BY_QUARTER else "year"
+    period = next((one for one in PERIODS if one in query.by), usual)
     counted = _by_period(dated, held.counts, period)
-    limits = "".join(f", {part}" for part in scope.said)
-    method = (
-        f"{held.method}, by {period} of publication, as a share of all {len(dated):,} dated "
-        f"documents{limits} in {scope.where}; the last {period} may not be over"
-    )
     places = places_naming(scope, topic, [entry.id for entry in on_topic])
-    sentence = _sentence(topic, on_topic, dated, counted, period)
     return AggregateResult(
         strategy=STRATEGY,
         kind="trend",
-        sentence=f"{sentence}{_beside(scope, topic, on_topic)}",
+        sentence=_sentence(topic, on_topic, len(dated), counted) + _beside(scope, topic, on_topic),
         number=len(on_topic),
-        columns=COLUMNS,
+        columns=("Period", "Documents", "Of", "Share", "Named"),
         rows=tuple(
             Row(
                 cells=(
-                    _named(one.start, period),
+                    one.name,
                     f"{len(one.ids):,}",
                     f"{one.all:,}",
                     _percent(one.share),
                     f"{one.named:,}",
                 ),
                 document_ids=one.ids,
-                line=_line(one, period),
+                line=one.line,
                 places=tuple(places[known] for known in one.ids if known in places),
             )
             for one in counted
         ),
-        method=method,
+        method=f"{held.method}, by {period} of publication, as a share of all {len(dated):,} dated "
+        f"documents{scope.suffix} in {scope.where}; the last {period} may not be over",
     )
 
 
-def _period_for(dated: Sequence[Entry]) -> Period:
-    moments = [entry.published_at for entry in dated if entry.published_at]
-    days = (max(moments) - min(moments)).days
-    if days <= LONGEST_BY_MONTH:
-        return "month"
-    return "quarter" if days <= LONGEST_BY_QUARTER else "year"
-
-
-def _by_period(dated: Sequence[Entry], counts: dict[str, int], period: Period) -> list[_Count]:
+def _by_period(
+    dated: Sequence[tuple[Entry, datetime]], counts: dict[str, int], period: Period
+) -> list[_Count]:
     """Every period from the first dated document to the last, also the empty ones."""
-    groups: dict[date, list[Entry]] = {}
-    for entry in dated:
-        if entry.published_at:
-            groups.setdefault(_start(entry.published_at, period), []).append(entry)
-    found = []
-    start = min(groups)
-    while start <= max(groups):
-        inside = groups.get(start, [])
-        ids = tuple(entry.id for entry in inside if counts.get(entry.id))
+    months = MONTHS[period]
+    groups: dict[int, list[str]] = {}
+    for entry, at in dated:
+        groups.setdefault((12 * at.year + at.month - 1) // months, []).append(entry.id)
+    counted = []
+    for number in range(min(groups), max(groups) + 1):
+        year, month = divmod(number * months, 12)
+        marks = {"month": f"-{month + 1:02}", "quarter": f" Q{month // 3 + 1}", "year": ""}
+        inside = groups.get(number, [])
+        ids = tuple(known for known in inside if counts.get(known))
         named = sum(counts[known] for known in ids)
-        found.append(_Count(start=start, all=len(inside), ids=ids, named=named))
-        start = _next(start, period)
-    return found
-
-
-def _start(moment: datetime, period: Period) -> date:
-    months = {"month": 1, "quarter": 3, "year": 12}[period]
-    return date(moment.year, months * ((moment.month - 1) // months) + 1, 1)
-
-
-def _next(start: date, period: Period) -> date:
-    months = start.month - 1 + {"month": 1, "quarter": 3, "year": 12}[period]
-    return date(start.year + months // 12, months % 12 + 1, 1)
-
-
-def _named(start: date, period: Period) -> str:
-    if period == "month":
-        return f"{start:%Y-%m}"
-    return f"{start:%Y}" + (f" Q{start.month // 3 + 1}" if period == "quarter" else "")
-
-
-def _line(one: _Count, period: Period) -> str:
-    """``2025-03: 1 of 2 documents (50 %), named 3 times``."""
-    name = _named(one.start, period)
-    if not one.all:
-        return f"{name}: no documents"
-    documents = amount(one.all, "document", "documents")
-    often = f", named {times(one.named)}" if one.named else ""
-    return f"{name}: {len(one.ids):,} of {documents} ({_percent(one.share)}){often}"
+        name = f"{year:04}{marks[period]}"
+        counted.append(_Count(name=name, all=len(inside), ids=ids, named=named))
+    return counted
 
 
 def _sentence(
-    topic: Topic,
-    on_topic: Sequence[Entry],
-    dated: Sequence[Entry],
-    counted: Sequence[_Count],
-    period: Period,
+    topic: Topic, on_topic: Sequence[Entry], dated: int, counted: Sequence[_Count]
 ) -> str:
     third = max(1, len(counted) // 3)
     before, after = _share_of(counted[:third]), _share_of(counted[-third:])
-    if after >= CLEAR * before and after > before:
-        change = "more than before"
-    elif before >= CLEAR * after and before > after:
-        change = "less than before"
-    else:
-        change = "about as much as before"
+    change = "about as much as before"
+    if after != before and max(before, after) >= CLEAR * min(before, after):
+        change = "more than before" if after > before else "less than before"
     peak = max(counted, key=lambda one: (one.share, len(one.ids)))
-    names = topic.quoted
     return (
-        f"{names} is named in {len(on_topic):,} of {len(dated):,} dated documents, "
+        f"{topic.quoted} is named in {len(on_topic):,} of {dated:,} dated documents, "
         f"{change}: in {_percent(before)} of those in the first third of the time and "
         f"{_percent(after)} in the last; first on {day(on_topic[0].published_at)}, last on "
-        f"{day(on_topic[-1].published_at)}, the largest share in {_named(peak.start, period)} "
+        f"{day(on_topic[-1].published_at)}, the largest share in {peak.name} "
         f"({len(peak.ids):,} of {peak.all:,})."
     )
 
 
+def _share_of(counted: Sequence[_Count]) -> float:
+    whole = sum(one.all for one in counted)
+    return sum(len(one.ids) for one in counted) / whole if whole else 0.0
+
+
+def _percent(share: float) -> str:
+    return f"{share:.0%}".replace("%", " %")
+
+
 def _beside(scope: Scope, topic: Topic, on_topic: Sequence[Entry]) -> str:
-    """Describe the entities named together with the topic, and the stories about it."""
+    """The entities named together with the topic, and the stories about it, in words."""
     nodes = [node for name in topic.names for node in nodes_of(scope, name)]
     names = {known for node in nodes for known in (node.title, *node.aliases)}
     together = _together(scope, {(node.collection, node.id) for node in nodes}, on_topic)
@@ -192,15 +172,13 @@ def _together(scope: Scope, own: set[tuple[str, str]], on_topic: Sequence[Entry]
     """Entities that the same documents name, those first that are seldom named elsewhere."""
     catalogue = scope.kb.catalogue
     totals = catalogue.graph.mention_totals(scope.collections)
-    ids: dict[str, list[str]] = {}
-    for entry in on_topic:
-        ids.setdefault(entry.collection, []).append(entry.id)
     weights: dict[str, float] = {}
-    for collection, known in ids.items():
-        for entity, number in catalogue.counts.named_in(collection, known).items():
-            node = catalogue.graph.entity(collection, entity)
-            total = totals.get((collection, entity))
-            if node and total and (collection, entity) not in own and number >= LEAST_DOCUMENTS:
+    for collection in dict.fromkeys(entry.collection for entry in on_topic):
+        ids = [entry.id for entry in on_topic if entry.collection == collection]
+        for entity, number in catalogue.counts.named_in(collection, ids).items():
+            key = (collection, entity)
+            node, total = catalogue.graph.entity(*key), totals.get(key)
+            if node and total and key not in own and number >= LEAST_DOCUMENTS:
                 weights[node.title] = number * number / total.documents
     return sorted(weights, key=lambda name: (-weights[name], name))[:RELATED]
 
@@ -210,25 +188,16 @@ def _stories(scope: Scope, names: set[str], on_topic: Sequence[Entry]) -> list[s
     stories = scope.kb.catalogue.stories
     places = stories.places([entry.id for entry in on_topic])
     counts = Counter(story for held in places.values() for story in {one.story_id for one in held})
-    wanted = [set(parse(name).stems) for name in names if parse(name).stems]
+    wanted = [stems for name in names if (stems := parse(name).stem_set)]
     told = [
         one
         for one in stories.with_text(list(counts))
-        if any(stems <= set(parse(one.title).stems) for stems in wanted)
+        if any(stems <= parse(one.title).stem_set for stems in wanted)
     ]
     told.sort(key=lambda one: (-counts[one.id], one.title))
     return [
         f"“{one.title}” ({day(one.first_at)} to {day(one.last_at)})" for one in told[:MOST_STORIES]
     ]
-
-
-def _share_of(counted: Sequence[_Count]) -> float:
-    whole = sum(one.all for one in counted)
-    return sum(len(one.ids) for one in counted) / whole if whole else 0.0
-
-
-def _percent(share: float) -> str:
-    return f"{share:.0%}".replace("%", " %")
 
 
 # --- what is new, with no subject asked for: told by its first sentence --------------------------
@@ -237,57 +206,79 @@ NEWEST = "the newest of the catalogue"
 MOST = 10
 OPENING = 1_000  # characters of a text within which all stands equally far in front
 LONGEST_SENTENCE = 300  # characters of what is told of each
-STORIES = ("Title", "Date", "Sources", "Told")
-DOCUMENTS = ("Title", "Date", "Kind", "Told")
-_LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
-_Dated = tuple[list[datetime], list[Row]]
-_Told = tuple[datetime, Story, frozenset[str] | None]
+_Told = tuple[datetime, Story, frozenset[str] | None]  # None: it may tell of all its documents
 
 
 def newest(scope: Scope, query: CatalogueQuery) -> AggregateResult | None:
     """The newest stories or documents within the limits; None without any."""
-    time = _time_of(query.where)
-    most = query.limit or MOST
+    since = [one.published_from for one in query.where if one.published_from]
+    until = [one.published_to for one in query.where if one.published_to]
+    time = Filters(published_from=max(since, default=None), published_to=min(until, default=None))
     stories = query.of.what == "stories"
-    dates, rows = (_newest_stories if stories else _documents)(scope, time, most)
+    tell = _newest_stories if stories else _newest_documents
+    rows = tell(scope, time, query.limit or MOST)
     if not rows:
         return None
     one, many = ("story", "stories") if stories else ("document", "documents")
-    first, last = day(min(dates)), day(max(dates))
-    when = f"from {first} to {last}" if first != last else f"of {last}"
+    days = [row.cells[1] for row in rows]
+    when = f"from {min(days)} to {max(days)}" if min(days) != max(days) else f"of {days[0]}"
     limits = "".join(f", {part}" for part in (*scope.said, *in_words(time)))
     return AggregateResult(
         strategy=NEWEST,
         kind="list",
         sentence=f"The newest {f'{len(rows):,} {many}' if len(rows) > 1 else one}, {when}:",
         number=len(rows),
-        columns=STORIES if stories else DOCUMENTS,
+        columns=("Title", "Date", "Sources" if stories else "Kind", "Told"),
         rows=tuple(rows),
         method=f"{many} by the date of what is newest in them{limits}; in {scope.where}",
         clusters=len(rows) if stories else 0,
     )
 
 
-def _time_of(where: Sequence[Filters]) -> Filters:
-    """The period that all limits leave."""
-    since = [one.published_from for one in where if one.published_from]
-    until = [one.published_to for one in where if one.published_to]
-    return Filters(published_from=max(since, default=None), published_to=min(until, default=None))
+def _newest_documents(scope: Scope, time: Filters, most: int) -> list[Row]:
+    """The most recently published documents of the scope in ``time``, from all sources."""
+    inside = scope.within(time) if time != Filters() else scope
+    if not any(limit.kinds for limit in scope.limits):
+        inside = inside.within(Filters(kinds=SOURCE_KINDS))
+    entries = inside.dated(most)[::-1]
+    facts = scope.kb.catalogue.facts([entry.id for entry in entries])
+    entries = [entry for entry in entries if entry.id in facts and facts[entry.id].characters]
+    places = [
+        _opening(entry.id, facts[entry.id].version, Span(start=0, end=facts[entry.id].characters))
+        for entry in entries
+    ]
+    told = _first_sentences(scope, places)
+    return [
+        _row((entry.title, day(entry.published_at), kind_of(entry), said), (entry.id,), place)
+        for entry, said, place in zip(entries, told, places, strict=True)
+    ]
 
 
-def _newest_stories(scope: Scope, time: Filters, most: int) -> _Dated:
+def _newest_stories(scope: Scope, time: Filters, most: int) -> list[Row]:
     """The stories with the newest items in ``time`` and within the scope.
 
-    A story is as new as its newest item there, and tells only of items there.
+    A story is as new as its newest item there, and tells only of items there. Of stories of one day
+    what more sources report comes first, then what a text opens with. Of a time with two ends all
+    days are told, not its last day alone.
     """
-    dated = [one for one in _told(scope, time, most) if one[0] != _LONG_AGO]
-    dated.sort(key=lambda one: (-one[0].timestamp(), *_weight(one[1]), one[1].title))
+
+    def rank(told: _Told) -> tuple[float, int, int, int, str]:
+        newest_at, story, _ = told
+        first = min((one.span.start for one in story.summary), default=0)
+        weight = (-story.sources, first // OPENING, -story.items)
+        return (-newest_at.timestamp(), *weight, story.title)
+
+    dated = sorted(_stories_of(scope, time, most), key=rank)
     if time.published_from and time.published_to:
-        dated = _spread(dated, most)
+        days: dict[date, list[_Told]] = {}
+        for one in dated:
+            days.setdefault(one[0].date(), []).append(one)
+        turns = (one for turn in zip_longest(*days.values()) for one in turn if one)
+        chosen = list(islice(turns, most))
+        dated = [one for one in dated if one in chosen]
     rows: list[Row] = []
-    shown: list[datetime] = []
-    for published, story, kept in dated[:most]:
+    for _, story, kept in dated[:most]:
         items = [
             item
             for item in scope.kb.catalogue.stories.items(story.id)
@@ -297,70 +288,22 @@ def _newest_stories(scope: Scope, time: Filters, most: int) -> _Dated:
         ]
         if items:  # else it went in the meantime
             rows.append(_story_row(scope, story, items))
-            shown.append(published)
-    return shown, rows
+    return rows
 
 
-def _weight(story: Story) -> tuple[int, int, int]:
-    """Of stories of one day what more sources report comes first, then what a text opens with."""
-    first = min((one.span.start for one in story.summary), default=0)
-    return -story.sources, first // OPENING, -story.items
-
-
-def _spread(dated: Sequence[_Told], most: int) -> list[_Told]:
-    """``most`` stories of all days of a time, not of its last day alone: each day's first first."""
-    days: dict[date, list[_Told]] = {}
-    for one in dated:
-        days.setdefault(one[0].date(), []).append(one)
-    turns = (one for turn in zip_longest(*days.values()) for one in turn if one is not None)
-    chosen = list(islice(turns, most))
-    return [one for one in dated if one in chosen]
-
-
-def _documents(scope: Scope, time: Filters, most: int) -> _Dated:
-    """The most recently published documents of the scope in ``time``, from all sources."""
-    inside = scope.within(time) if time != Filters() else scope
-    if not any(limit.kinds for limit in scope.limits):
-        inside = inside.within(Filters(kinds=SOURCE_KINDS))
-    entries = inside.dated(most)[::-1]
-    facts = scope.kb.catalogue.facts([entry.id for entry in entries])
-    entries = [entry for entry in entries if entry.id in facts and facts[entry.id].characters]
-    places = [
-        Place(
-            document_id=entry.id,
-            version=facts[entry.id].version,
-            span=Span(start=0, end=min(QUOTED, facts[entry.id].characters)),
-        )
-        for entry in entries
-    ]
-    told = _openings(scope, places)
-    rows = [
-        _row((entry.title, day(entry.published_at), kind_of(entry), said), (entry.id,), place)
-        for entry, said, place in zip(entries, told, places, strict=True)
-    ]
-    return [entry.published_at or _LONG_AGO for entry in entries], rows
-
-
-def _told(scope: Scope, time: Filters, most: int) -> list[_Told]:
-    """Stories of the time, each with its newest date there.
-
-    With them stands of which documents they may tell (None: of all).
-    """
+def _stories_of(scope: Scope, time: Filters, most: int) -> list[_Told]:
+    """The dated stories of the time, each with its newest date there and what it may tell of."""
     stories = scope.kb.catalogue.stories
-    if not scope.collections:
-        return []
-    if not scope.limited:
+    if not scope.limited and scope.collections:
         # Within an end the newest item of all says nothing of the newest inside.
         limit = None if time.published_to else most
         since, until = time.published_from, time.published_to
-        found = stories.latest(scope.collections, since, until, limit)
-        dates = stories.dates([story.id for story in found])
-        return [
-            (max((at for at in dates[one.id] if _inside(at, time)), default=_LONG_AGO), one, None)
-            for one in found
-        ]
-    inside = scope.within(time) if time != Filters() else scope
-    published = {entry.id: entry.published_at or _LONG_AGO for entry in inside.entries()}
+        latest = stories.latest(scope.collections, since, until, limit)
+        dates = stories.dates([story.id for story in latest])
+        inside = [(one, [at for at in dates[one.id] if _inside(at, time)]) for one in latest]
+        return [(max(moments), one, None) for one, moments in inside if moments]
+    within = scope.within(time) if time != Filters() else scope
+    published = {one.id: one.published_at for one in within.entries() if one.published_at}
     kept: dict[str, set[str]] = {}
     for known, places in stories.places(list(published)).items():
         for place in places:
@@ -378,19 +321,20 @@ def _story_row(scope: Scope, story: Story, items: Sequence[StoryItem]) -> Row:
     summary = next((one for one in story.summary if one.document_id in by_id), None)
     newest = items[-1]
     lead = by_id[summary.document_id] if summary else newest
-    span = summary.span if summary else _beginning(newest.span)
-    place = Place(document_id=lead.document.id, version=lead.document.version, span=span)
-    told = summary.text if summary else _openings(scope, [place])[0]
-    ids = dict.fromkeys([lead.document.id, *(item.document.id for item in reversed(items))])
+    document = lead.document
+    if summary:
+        place = Place(document_id=document.id, version=document.version, span=summary.span)
+        told = summary.text
+    else:
+        place = _opening(document.id, document.version, newest.span)
+        told = _first_sentences(scope, [place])[0]
+    ids = dict.fromkeys([document.id, *(item.document.id for item in reversed(items))])
     # A story that is told in part is not called after what is left out.
     inside = any(item.title == story.title for item in items)
     title = story.title if inside else lead.title
     told_by = {urlsplit(item.document.url).netloc or item.document.id for item in items}
-    return _row(
-        (title, day(newest.published_at), amount(len(told_by), "source", "sources"), told),
-        tuple(ids),
-        place,
-    )
+    sources = amount(len(told_by), "source", "sources")
+    return _row((title, day(newest.published_at), sources, told), tuple(ids), place)
 
 
 def _row(cells: tuple[str, str, str, str], ids: tuple[str, ...], place: Place) -> Row:
@@ -405,18 +349,21 @@ def _row(cells: tuple[str, str, str, str], ids: tuple[str, ...], place: Place) -
     )
 
 
-def _openings(scope: Scope, places: Sequence[Place]) -> list[str]:
+def _first_sentences(scope: Scope, places: Sequence[Place]) -> list[str]:
     """The first whole sentence of each place."""
     texts = scope.kb.catalogue.texts([(place.document_id, place.span) for place in places])
-    said = []
-    for place, text in zip(places, texts, strict=True):
-        first = first_sentence(text, place.span)
-        said.append(text[first.start - place.span.start : first.end - place.span.start])
-    return said
+    pairs = list(zip(texts, (place.span for place in places), strict=True))
+    firsts = [first_sentence(text, span) for text, span in pairs]
+    return [
+        text[first.start - span.start : first.end - span.start]
+        for (text, span), first in zip(pairs, firsts, strict=True)
+    ]
 
 
-def _beginning(span: Span) -> Span:
-    return Span(start=span.start, end=min(span.end, span.start + QUOTED))
+def _opening(document_id: str, version: str, span: Span) -> Place:
+    """The first part of a span, of which the first sentence is told."""
+    short = Span(start=span.start, end=min(span.end, span.start + QUOTED))
+    return Place(document_id=document_id, version=version, span=short)
 
 
 def _inside(moment: datetime, time: Filters) -> bool:

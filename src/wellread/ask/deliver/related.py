@@ -21,14 +21,7 @@ from wellread.identity import random_id
 from wellread.kb import KnowledgeBase
 from wellread.store.catalogue.documents.entity_nodes import EntityNode
 from wellread.store.catalogue.documents.relation_network import Neighbour
-from wellread.text.english import POINTING
-from wellread.text.english_followups import (
-    BESIDE_A_COURTESY,
-    GREETINGS,
-    PARTINGS,
-    PLEASED,
-    THANKS,
-)
+from wellread.text.english import BESIDE_A_COURTESY, GREETINGS, PARTINGS, PLEASED, POINTING, THANKS
 from wellread.text.parsed import parse
 from wellread.text.tokens import tokens_of
 from wellread.text.words import visible

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from wellread.ask.aggregate.read.result import AggregateKind, AggregateResult, Place, Row
+from wellread.ask.aggregate.query import AggregateKind, AggregateResult, Place, Row
 from wellread.ask.deliver.cite import CitedText, Source
 from wellread.ask.deliver.reply import flagged_note, notes_of
 from wellread.ask.retrieve.rated_questions import flagged_of_documents

@@ -31,8 +31,17 @@ from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.kb import KnowledgeBase
 from wellread.store.catalogue.documents.collection_records import StoredPastQuestion
 from wellread.store.catalogue.feedback_records import corrects
-from wellread.text.english import AUXILIARIES, BE, DETERMINERS, PREPOSITIONS, STOP_WORDS
-from wellread.text.english_common import AROUND_A_QUESTION, BETWEEN_SIDES, OF_THE_MOMENT, SYNONYMS
+from wellread.text.english import (
+    AROUND_A_QUESTION,
+    AUXILIARIES,
+    BE,
+    BETWEEN_SIDES,
+    DETERMINERS,
+    OF_THE_MOMENT,
+    PREPOSITIONS,
+    STOP_WORDS,
+    SYNONYMS,
+)
 from wellread.text.parsed import parse
 from wellread.text.periods import RELATIVE, expressions_of
 from wellread.text.words import stem

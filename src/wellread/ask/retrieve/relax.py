@@ -18,7 +18,7 @@ from wellread.ask.retrieve.search import by_preference, search
 from wellread.ask.understand.question_parts import WRITTEN
 from wellread.kb import KnowledgeBase
 from wellread.text.english import SAYING
-from wellread.text.english_questions import TOLD_THEN
+from wellread.text.english_patterns import TOLD_THEN
 from wellread.text.sentences import sentence_spans
 from wellread.types import KINDS, Filters, Hit, Span
 from wellread.values.answers import Evidence
@@ -26,7 +26,7 @@ from wellread.values.question import Analysis, Constraint, ConstraintKind
 
 LONGEST = 24  # months that are named one by one
 # Words by which a question asks for what was said or published then, not for what happened.
-_TOLD_THEN = re.compile(rf"\b(?:{'|'.join(TOLD_THEN)})\b", re.IGNORECASE)
+_TOLD_THEN = re.compile(rf"\b(?:{TOLD_THEN})\b", re.IGNORECASE)
 
 
 def period_named(question: str, filters: Filters) -> re.Pattern[str] | None:

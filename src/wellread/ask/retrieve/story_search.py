@@ -18,7 +18,7 @@ from wellread.ask.retrieve.relax import search_within
 from wellread.ask.retrieve.search import search
 from wellread.kb import KnowledgeBase
 from wellread.store.catalogue.documents.story_records import ItemKey, ItemPlace, Story
-from wellread.text.english_questions import NEWS_ASKED
+from wellread.text.english_patterns import NEWS_ASKED
 from wellread.types import DocumentFacts, Filters, Hit, Span
 from wellread.values.question import Analysis
 
@@ -175,7 +175,7 @@ def _best_items(places: Sequence[_Place]) -> list[tuple[DocumentFacts, Span]]:
 
 DEPTH = 100
 OF_A_STORY = 1.1  # times its score, for a passage that tells a story of the time
-_NEWS = re.compile(rf"\b(?:{'|'.join(NEWS_ASKED)})\b", re.IGNORECASE)
+_NEWS = re.compile(rf"\b(?:{NEWS_ASKED})\b", re.IGNORECASE)
 _NOT_RECENT = "no story of the last 30 days is about this, so all dates were searched"
 
 

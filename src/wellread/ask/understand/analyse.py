@@ -7,28 +7,31 @@ vocabulary on the same day always gives the same analysis.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from datetime import date
 
 from wellread.ask.understand.mentions import (
-    Mention,
     entities_of,
     people_in,
     people_limits,
     publisher_limits,
 )
 from wellread.ask.understand.question_parts import Limit, asking_sentences, remove_spans, sides_of
-from wellread.ask.understand.question_type import KnownSpans, classify_question, mask_question
-from wellread.ask.understand.source_limits import sources_of, taxonomy_of
-from wellread.ask.understand.time_windows import TimeContext, windows_of
+from wellread.ask.understand.question_type import (
+    ENTITY,
+    PERSON,
+    VALUE,
+    classify_question,
+    mask_question,
+)
+from wellread.ask.understand.source_limits import sources_of, taxonomy_of, windows_of
 from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.errors import RequestError
 from wellread.models.base import Embedder
-from wellread.text.english_common import CAUSES, EVERYTHING
+from wellread.text.english_patterns import CAUSES, EVERYTHING
 from wellread.text.parsed import parse
 from wellread.types import Mode, Span
 from wellread.values.answers import Question
-from wellread.values.question import Analysis, NamedEntity, QuestionType
+from wellread.values.question import Analysis, QuestionType
 
 MAX_QUESTION_CHARS = 4_000
 MAX_TYPE_CHARS = 1_000  # characters of the question that its type is predicted from
@@ -56,20 +59,23 @@ def analyse(
         days: the days named in the question on which something was published.
     """
     text = _in_one_line(question.text)
-    names = find_names(text, vocabulary, today, days)
-    asking, entities = asking_sentences(text), names.entities
-    limits = _asked_limits(names.limits, asking)
-    spans = KnownSpans(
-        entities=entities,
-        people=[person.span for person in names.people],
-        constraints=[limit.constraint for limit in limits],
-    )
-    words = mask_question(text[:MAX_TYPE_CHARS], vocabulary, spans, today)
+    asking, mentions = asking_sentences(text), people_in(text, vocabulary)
+    people = [person.span for person in mentions]
+    entities = entities_of(text, vocabulary, people)
+    sources = list(sources_of(text, vocabulary))
+    windows = windows_of(text, entities, vocabulary, today, days, of_sources=bool(sources))
+    published = publisher_limits(text, vocabulary, people)
+    limits = _within([*windows, *sources, *taxonomy_of(text, vocabulary), *published], asking)
+    spans = [limit.constraint.span for limit in limits if limit.constraint.kind == "taxonomy"]
+    named = {VALUE: spans, PERSON: people, ENTITY: [entity.span for entity in entities]}
+    words = mask_question(text[:MAX_TYPE_CHARS], vocabulary, named, today)
     sort, cue = classify_question(words, _subject(text, [limit.cut for limit in limits]), embedder)
-    people = _asked_limits(people_limits(text, names.people), asking)
-    persona = _first_speaker(names.people) if sort == "persona" else None
-    cuts = [person.cut for person in people] or [persona.span] if persona else []
-    limits += people if sort != "persona" else ()  # others may report a person's views
+    persona = None
+    if sort == "persona":  # others may report a person's views, so that these are no limit
+        persona = next((person for person in mentions if person.speakers), None)
+    of_people = _within(people_limits(text, mentions), asking)
+    cuts = [person.cut for person in of_people] or [persona.span] if persona else []
+    limits += of_people if sort != "persona" else ()
     limits.sort(key=lambda limit: limit.constraint.span.start)
     subject = _subject(text, [*cuts, *(limit.cut for limit in limits)])
     mode, why = _mode_of(text, sort, question.mode)
@@ -102,37 +108,11 @@ def _in_one_line(question: str) -> str:
     return text
 
 
-@dataclass(frozen=True, slots=True)
-class FoundNames:
-    """The people and entities that a text names, and its limits except those on people."""
-
-    people: list[Mention]
-    entities: tuple[NamedEntity, ...]
-    limits: list[Limit]
-
-
-def find_names(
-    text: str, vocabulary: Vocabulary, today: date, days: Collection[date] = ()
-) -> FoundNames:
-    """Find the people, entities and limits in ``text``."""
-    people = people_in(text, vocabulary)
-    entities = entities_of(text, vocabulary, [person.span for person in people])
-    sources = list(sources_of(text, vocabulary))
-    times = TimeContext(today=today, days=days, of_sources=bool(sources))
-    windows = windows_of(text, entities, vocabulary, times)
-    published = publisher_limits(text, vocabulary, [person.span for person in people])
-    limits = [*windows, *sources, *taxonomy_of(text, vocabulary), *published]
-    return FoundNames(people, entities, limits)
-
-
-def _asked_limits(limits: Iterable[Limit], asking: Sequence[Span]) -> list[Limit]:
+def _within(limits: Iterable[Limit], asking: Sequence[Span]) -> list[Limit]:
+    """The limits that stand in the sentences that ask."""
     return [
         limit for limit in limits if any(limit.constraint.span.overlaps(span) for span in asking)
     ]
-
-
-def _first_speaker(people: Sequence[Mention]) -> Mention | None:
-    return next((person for person in people if person.speakers), None)
 
 
 def _subject(text: str, cuts: Sequence[Span | None]) -> str:

@@ -42,14 +42,10 @@ class SessionQuestion:
     """A question within its session, rewritten so that it stands alone.
 
     Attributes:
-        question: the rewritten question, with the session's id.
         asked: the original wording.
         reasons: descriptions of the replacements; empty when nothing was replaced.
-        failures: descriptions of failed model calls.
         context: an earlier question that is added to the search only.
         earlier: the turns that it may refer to, oldest first.
-        usage: the cost of having a model read the question.
-        liking: the preferences of its owner.
     """
 
     question: Question

@@ -20,16 +20,12 @@ from wellread.store.catalogue.documents.name_records import (
     singular_form,
     title_keys,
 )
-from wellread.text.english import STOP_WORDS
-from wellread.text.english_common import FORMS_OF_ADDRESS
-from wellread.text.english_questions import (
+from wellread.text.english import AFTER_NAME, ASKED_OF, BEFORE_NAME, FORMS_OF_ADDRESS, STOP_WORDS
+from wellread.text.english_patterns import (
     ACCORDING_TO,
-    AFTER_NAME,
-    ASKED_OF,
-    BEFORE_NAME,
     HEARD,
     OPINIONS,
-    SAYING,
+    SAYING_FORMS,
     WORKS,
     WRITING,
 )
@@ -92,7 +88,7 @@ def _candidates(
     """Runs of words that spell an entity's name, longest first."""
     plain = [token.plain for token in tokens]
     runs = []
-    for start, end in word_runs(tokens, vocabulary.longest):
+    for start, end in word_runs(tokens):
         if plain[start] in ARTICLES:
             continue
         forms = vocabulary.names.get(key_of_words(plain[start:end]), ())
@@ -155,7 +151,7 @@ _BY = re.compile(
     re.I,
 )
 _BY_NAME = re.compile(r"\b(?:by|from)\s+(?:the\s+)?$", re.I)
-_SAYING = re.compile(rf"^\s+(?:\w+ly\s+|also\s+|ever\s+)?{SAYING}\b", re.I)
+_SAYING = re.compile(rf"^\s+(?:\w+ly\s+|also\s+|ever\s+)?{SAYING_FORMS}\b", re.I)
 _WRITING = re.compile(rf"^\s+(?:\w+ly\s+|also\s+|ever\s+)?{WRITING}\b", re.I)
 _THEIR_WORK = re.compile(rf"^['’]s?\s+(?:\w+\s+)?{WORKS}\b|^\s+et\s+al\b", re.I)
 _THEIR_OPINION = re.compile(rf"^['’]s?\s+(?:\w+\s+)?{OPINIONS}\b", re.I)
@@ -382,7 +378,7 @@ def _score_kinds(name: Name, entry: Entry, of: IsKind) -> float:
 _CALLED = r"(?P<name>[^\W_][\w’'-]*(?:\s+[^\W_][\w’'-]*){0,3}?)"
 _PUBLISHED = (
     re.compile(
-        rf"\b(?:did|do|does|has|have|had)\s+(?:the\s+)?{_CALLED}(?P<verb>\s+(?:{WRITING}|{SAYING}))\b",
+        rf"\b(?:did|do|does|has|have|had)\s+(?:the\s+)?{_CALLED}(?P<verb>\s+(?:{WRITING}|{SAYING_FORMS}))\b",
         re.IGNORECASE,
     ),
     re.compile(rf"{_CALLED}(?:['’]s)?(?=\s+{WORKS}\b)", re.IGNORECASE),

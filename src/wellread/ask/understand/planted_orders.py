@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
-from wellread.text.english_followups import (
+from wellread.text.english_patterns import (
     ANNOUNCING,
     BEING_ASKED,
     FORGETTING,

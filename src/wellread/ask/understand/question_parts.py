@@ -7,29 +7,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from wellread.text.english import POINTED_AT
-from wellread.text.english_common import (
+from wellread.text.english import ASKING_ON, INSIDE_A_NAME, PRONOUNS
+from wellread.text.english_patterns import (
+    ANOTHER_QUESTION,
     ASKS_FOR,
     ASKS_WHAT,
     ASPECT,
     COMPARING,
     GIVEN_NAME,
     HOW_MANY,
-    INSIDE_A_NAME,
     OPENING_A_SENTENCE,
+    OPENS_A_QUESTION,
+    POINTED_AT,
+    PRESENTED,
     SAYS_WHAT,
     SIDE_LEADING,
     SIDE_TRAILING,
     SIDES,
-    UNITS_ASKED,
-)
-from wellread.text.english_questions import (
-    ANOTHER_QUESTION,
-    ASKING_ON,
-    OPENS_A_QUESTION,
-    PRESENTED,
-    PRONOUNS,
     STANDS_FOR,
+    UNITS_ASKED,
 )
 from wellread.text.names import is_acronym
 from wellread.text.parsed import parse

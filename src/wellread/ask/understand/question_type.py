@@ -30,7 +30,7 @@ from wellread.text.periods import expressions_of
 from wellread.text.tokens import ARTICLES, Token, key_of, key_of_words, normalise, tokens_of
 from wellread.text.words import stem
 from wellread.types import Span
-from wellread.values.question import Constraint, NamedEntity, QuestionType
+from wellread.values.question import QuestionType
 
 FILE = "question_types.npz"
 TOPIC, TOPICS, NUMBER, UNIT = "{topic}", "{topics}", "{number}", "{unit}"
@@ -54,24 +54,8 @@ Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KnownSpans:
-    """The names and limits found in a question before its type is known."""
-
-    entities: Sequence[NamedEntity] = ()
-    people: Sequence[Span] = ()
-    constraints: Sequence[Constraint] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class TypeModel:
-    """The trained weights.
-
-    Attributes:
-        words: the words that occur in several examples.
-        weights: a row per feature, a column per type.
-        embedder: the name of the embedding model used in training.
-        turning: a row of type weights per vector dimension, and a bias row.
-    """
+    """The trained weights; ``turning`` are those of a vector of ``embedder``, and a bias row."""
 
     types: tuple[QuestionType, ...]
     words: frozenset[str]
@@ -119,16 +103,17 @@ def with_bias(vectors: Floats) -> Floats:
     return np.hstack([vectors, np.ones((len(vectors), 1), np.float32)])
 
 
-def mask_question(text: str, vocabulary: Vocabulary, spans: KnownSpans, today: date) -> list[str]:
-    """The model's input: the question's words and slots, then its punctuation marks."""
-    return mask(fill_slots(text, vocabulary, spans, today), marks_of(text), load_model().words)
+def mask_question(
+    text: str, vocabulary: Vocabulary, named: Mapping[str, Sequence[Span]], today: date
+) -> list[str]:
+    """The model's input: the question's words and slots, then its punctuation marks.
 
-
-def fill_slots(text: str, vocabulary: Vocabulary, spans: KnownSpans, today: date) -> list[str]:
-    """The words of a question, with slots in place of known names, times and kinds."""
+    Args:
+        named: the slots of names to the places at which they stand, most certain first.
+    """
     tokens = tokens_of(text)
     slots: dict[int, str] = {}  # "" for the later words of a slot
-    for span, slot in _places(text, tokens, vocabulary, spans, today):
+    for span, slot in _places(text, tokens, vocabulary, named, today):
         inside = [
             at
             for at, token in enumerate(tokens)
@@ -137,7 +122,7 @@ def fill_slots(text: str, vocabulary: Vocabulary, spans: KnownSpans, today: date
         if inside and slots.keys().isdisjoint(inside):
             slots |= dict.fromkeys(inside, "") | {inside[0]: slot}
     words = (slots.get(at, token.plain) for at, token in enumerate(tokens))
-    return [word for word in words if word]
+    return mask([word for word in words if word], marks_of(text), load_model().words)
 
 
 def mask(slotted: Iterable[str], marks: Iterable[str], words: Collection[str]) -> list[str]:
@@ -156,16 +141,14 @@ def mask(slotted: Iterable[str], marks: Iterable[str], words: Collection[str]) -
 
 
 def _places(
-    text: str, tokens: Sequence[Token], vocabulary: Vocabulary, spans: KnownSpans, today: date
+    text: str,
+    tokens: Sequence[Token],
+    vocabulary: Vocabulary,
+    named: Mapping[str, Sequence[Span]],
+    today: date,
 ) -> Iterator[tuple[Span, str]]:
     """The spans that become slots, most certain first."""
-    for limit in spans.constraints:
-        if limit.kind == "taxonomy":
-            yield limit.span, VALUE
-    for person in spans.people:
-        yield person, PERSON
-    for entity in spans.entities:
-        yield entity.span, ENTITY
+    yield from ((span, slot) for slot, spans in named.items() for span in spans)
     for time in expressions_of(text, today):
         before = "".join(text[: time.start].split()[-1:])
         # a bare "may" is a month only after "in", "since" and the like

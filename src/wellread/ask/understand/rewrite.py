@@ -17,20 +17,28 @@ from typing import NamedTuple
 
 from wellread.ask.understand.mentions import entities_of, people_in
 from wellread.ask.understand.vocabulary import Vocabulary
-from wellread.text.english import AUXILIARIES, BE, PREPOSITIONS, QUESTION_WORDS, STOP_WORDS
-from wellread.text.english_followups import (
-    ALSO,
+from wellread.text.english import (
     ASPECTS,
+    AUXILIARIES,
+    BE,
+    GROUPS,
+    NO_PERSONS,
+    PREPOSITIONS,
+    PRONOUNS,
+    QUESTION_WORDS,
+    STOP_WORDS,
+)
+from wellread.text.english_patterns import (
+    ALSO,
     EMPTY_IT,
     EXISTS,
-    HOW_MANY,
+    HOW_MANY_REST,
     ONLY_QUESTION_WORD,
     POLAR,
     TIME_LED,
     WHAT_ABOUT,
     WHICH_ONES,
 )
-from wellread.text.english_questions import GROUPS, NO_PERSONS, PRONOUNS
 from wellread.text.parsed import parse
 from wellread.text.periods import expressions_of, lacks_year
 from wellread.text.tokens import Token, key_of_words, plain_at
@@ -51,14 +59,7 @@ _OWNING = frozenset({"his", "its", "their"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """A question and its answer.
-
-    Attributes:
-        question: the question, rewritten if it was a follow-up.
-        answer: the delivered text without citation markers.
-        names: entities and titles that the answer cites, most important first.
-        items: the entries of a shown list, in order.
-    """
+    """A question, its answer, the ``names`` that this cites and the ``items`` of a list in it."""
 
     question: str
     answer: str = ""
@@ -68,12 +69,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rewritten:
-    """A question rewritten with earlier turns.
-
-    Attributes:
-        reasons: descriptions of the replacements; empty when nothing was replaced.
-        context: the previous question, for retrieval only, if the topic may be the same.
-    """
+    """A question rewritten with earlier turns; ``context`` is the last one, for retrieval only."""
 
     text: str
     reasons: tuple[str, ...] = ()
@@ -301,7 +297,7 @@ def _is_plural(text: str, *, is_name: bool = False) -> bool:
 
 def _which_ones(text: str, last: str) -> str:
     """The question "Which ...?" for "which ones?" after a count or an existence question."""
-    count, exists = HOW_MANY.match(last), EXISTS.match(last)
+    count, exists = HOW_MANY_REST.match(last), EXISTS.match(last)
     if WHICH_ONES.match(text) is None:
         return ""
     return f"Which {count['rest']}" if count else _which_are(exists["noun"]) if exists else ""

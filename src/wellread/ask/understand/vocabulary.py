@@ -44,8 +44,7 @@ from wellread.store.catalogue.documents.name_records import (
     slug_words,
     title_parts,
 )
-from wellread.text.english import STOP_WORDS
-from wellread.text.english_questions import EVERYDAY
+from wellread.text.english import EVERYDAY, STOP_WORDS
 from wellread.text.names import bracketed_forms, is_acronym, plural, singular
 from wellread.text.parsed import parse
 from wellread.text.tokens import ARTICLES, Token, key_of, key_of_words, tokens_of
@@ -111,13 +110,10 @@ class Vocabulary:
 
     Attributes:
         names: key of a spelling (``tokens.key_of``) to the entities with that spelling.
-        longest: the largest number of words in a spelling.
         speakers, authors: key of a full name, or of a part that only one person has, to the names
             in the documents.
-        source_types: the source types of the documents.
         sorts: the pairs of kind and source type of the documents.
         taxonomy: key of a value to the pairs of dimension and value that it may mean.
-        dimensions: the taxonomy dimensions of the documents.
         entity_types: the types in the graph; ``untyped``: some entities have no type.
         publishers: keys of site names ("herald" for www.herald.example).
         published_by: maps a site key to the ids of the documents published there.
@@ -125,7 +121,6 @@ class Vocabulary:
     """
 
     names: KeyLookup[tuple[NameForm, ...]] = field(default_factory=dict)
-    longest: int = 0
     collections: tuple[str, ...] = ()
     kinds: frozenset[str] = frozenset()
     source_types: frozenset[str] = frozenset()
@@ -195,7 +190,6 @@ def build_vocabulary(catalogue: Catalogue, scope: Sequence[str]) -> Vocabulary:
     types = frozenset(catalogue.names.distinct_keys(scope, ENTITY_TYPE))
     return Vocabulary(
         names=LookupCache(words.forms),
-        longest=MOST_WORDS,
         collections=tuple(scope),
         kinds=frozenset(kind for kind, _ in pairs),
         source_types=frozenset(name for _, name in pairs if name),
@@ -309,7 +303,6 @@ class NameForm:
         strict: singular or plural must match ("the turbines" are not a turbine).
         everyday: an everyday word, which must be used as a name.
         rank: the source of the spelling; smaller is more reliable.
-        words: the number of words.
     """
 
     node: EntityNode

@@ -15,7 +15,8 @@ from math import isclose
 
 from wellread.ask.retrieve.relax import sentences_of
 from wellread.ask.understand.planted_orders import blank_prompt_injection
-from wellread.text.english import LOOSE_NUMBERS, NUMBER_WORDS, ROUGHLY
+from wellread.text.english import LOOSE_NUMBERS, NUMBER_WORDS
+from wellread.text.english_patterns import ROUGHLY
 from wellread.text.parsed import parse
 from wellread.text.sentences import sentence_spans
 from wellread.text.words import Quantity
@@ -33,7 +34,7 @@ SMALL = 12  # a number word without a unit up to this may just count items of th
 _LOOSE = str.maketrans({"“": '"', "”": '"', "„": '"', "’": "'", "‘": "'", "–": "-", "—": "-"})
 _LINK = re.compile(r"!?\[([^\[\]\n]+)\]\([^()\s]*\)")
 _EMPHASIS = re.compile(r"(?<![\w*_`~])([*_`~]{1,3})(?=\S)(.+?)(?<=\S)\1(?![\w*_`~])")
-_ROUGHLY = re.compile(rf"(?:{'|'.join(ROUGHLY)})\s*$", re.IGNORECASE)
+_ROUGHLY = re.compile(rf"(?:{ROUGHLY})\s*$", re.IGNORECASE)
 _YEARS = re.compile(r"\b((?:1[6-9]|20)\d\d)[–/-]\d\d\b")  # "2018–19"
 _SHORT = re.compile(r"(?<![\w.,-])(\d[\d.,]*)([MBT])(?!\w)")  # "4M tokens"; "LLaMA-13B" is a name
 _SHORT_FOR = {"M": "million", "B": "billion", "T": "trillion"}

@@ -13,7 +13,7 @@ from typing import Literal
 
 from anyio import to_thread
 
-from wellread.ask.aggregate.read.result import CATALOGUE_SURE
+from wellread.ask.aggregate.query import CATALOGUE_SURE
 from wellread.ask.retrieve.ranking import Found
 from wellread.ask.verify.check_claims import VERBATIM
 from wellread.ask.verify.check_claims import check_claims as check_claims

@@ -24,12 +24,12 @@ from wellread.text.english import (
     AUXILIARIES,
     BE,
     MONTHS,
+    ORDINALS,
     PREPOSITIONS,
     STOP_WORDS,
+    TIMES,
     WEEKDAYS,
 )
-from wellread.text.english_common import TIMES
-from wellread.text.english_questions import ORDINALS
 from wellread.text.parsed import parse
 from wellread.text.words import stem
 from wellread.types import DocumentFacts, Span

@@ -33,7 +33,7 @@ from wellread.store.catalogue.documents.entity_nodes import (
     MentionScans,
     UnscannedDocument,
 )
-from wellread.text.english_common import COMMON_WORDS, STOP_WORDS
+from wellread.text.english import COMMON_WORDS, NEVER_NAMES
 from wellread.text.names import bracketed_forms, is_acronym, plural, singular
 from wellread.types import Span
 
@@ -165,14 +165,14 @@ def _is_name(written: str) -> bool:
         return False
     if is_acronym(written) or UNSPACED.search(written):
         return len(written) > 1
-    return len(written) >= MIN_CHARACTERS and written.lower() not in STOP_WORDS
+    return len(written) >= MIN_CHARACTERS and written.lower() not in NEVER_NAMES
 
 
 def _case(written: str) -> Case:
     words = written.lower().replace("-", " ").split()
     if is_acronym(written):
         return "exact"
-    content = [word for word in words if word not in STOP_WORDS]
+    content = [word for word in words if word not in NEVER_NAMES]
     if len(content) < 2 and all(
         word in COMMON_WORDS or singular(word) in COMMON_WORDS for word in content
     ):

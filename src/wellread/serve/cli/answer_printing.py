@@ -14,7 +14,7 @@ from rich.padding import Padding
 from rich.text import Text
 from rich.theme import Theme
 
-from wellread.ask.aggregate.read.result import AggregateResult
+from wellread.ask.aggregate.query import AggregateResult
 from wellread.kb.language_models import dollars
 from wellread.library.searches import Result, Results, Surroundings
 from wellread.serve.features.answering import PastBeside, QuoteContext, past_question_status

@@ -12,7 +12,7 @@ import re
 from dataclasses import replace
 from typing import Literal
 
-from wellread.ask.aggregate.read.result import AggregateResult
+from wellread.ask.aggregate.query import AggregateResult
 from wellread.ask.deliver.cite import flatten_label, styled_marker
 from wellread.ask.deliver.reply import notes_of
 from wellread.ask.retrieve.ranking import Found

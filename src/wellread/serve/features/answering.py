@@ -12,8 +12,8 @@ from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
-from wellread.ask.aggregate.execute import CatalogueRequest, execute_request
-from wellread.ask.aggregate.read.result import AggregateResult, Row
+from wellread.ask.aggregate.execute import execute
+from wellread.ask.aggregate.query import AggregateResult, CatalogueQuery, Row
 from wellread.ask.deliver.cite import relevances
 from wellread.ask.retrieve.past_questions import (
     SimilarQuestion,
@@ -253,8 +253,11 @@ def scope_coverage(kb: KnowledgeBase, filters: Filters) -> tuple[AggregateResult
     dimensions = sorted(taxonomy)[:MAX_DIMENSIONS]
     groupings: list[tuple[str, ...]] = [(one,) for one in dimensions]
     groupings += list(combinations(dimensions, 2))[:MAX_PAIRS]
-    fields = [CatalogueRequest(form="coverage", by=by, limit=MAX_ROWS) for by in groupings or [()]]
-    return tuple(execute_request(kb, one, filters) for one in fields)
+    queries = [
+        CatalogueQuery(form="coverage", by=by, where=(filters,), limit=MAX_ROWS)
+        for by in groupings or [()]
+    ]
+    return tuple(result for query in queries if (result := execute(kb, query)))
 
 
 # --- results of catalogue queries ------------------------------------------------------------

@@ -10,7 +10,7 @@ from fastapi import Query, Response
 from fastapi.responses import PlainTextResponse
 from pydantic import Field
 
-from wellread.ask.aggregate.read.result import amount
+from wellread.ask.aggregate.query import amount
 from wellread.errors import UnknownNameError
 from wellread.kb import KnowledgeBase
 from wellread.learning.asking_again import RetriedQuestion, RetryReport, ask_again

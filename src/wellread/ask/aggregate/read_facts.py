@@ -11,10 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from wellread.ask.aggregate.read.catalogue_reading import FACTS, NOUN, PERSON, judged, learned
-from wellread.ask.aggregate.read.holding import naming_most
-from wellread.ask.aggregate.read.query import nouns, spelling
-from wellread.ask.aggregate.read.result import Scope, limits_of, scope_of
+from wellread.ask.aggregate.catalogue_reading import FACTS, NOUN, PERSON, judged, learned
+from wellread.ask.aggregate.holding import naming_most
+from wellread.ask.aggregate.query import Scope, limits_of, nouns, scope_of, spelling
 from wellread.ask.understand.mentions import (
     LIKELY,
     SURE,
@@ -34,8 +33,13 @@ from wellread.store.catalogue.documents.name_records import (
     cut_key,
     singular_form,
 )
-from wellread.text.english import PREPOSITIONS, STOP_WORDS
-from wellread.text.english_common import DETERMINERS, DOCUMENT_NOUNS, SPOKEN_NOUNS
+from wellread.text.english import (
+    DOCUMENT_NOUNS,
+    LEADING_WORDS,
+    PREPOSITIONS,
+    SPOKEN_NOUNS,
+    STOP_WORDS,
+)
 from wellread.text.names import is_acronym, singular
 from wellread.text.tokens import ARTICLES, Token, key_of, key_of_words, tokens_of
 from wellread.types import KINDS, Filters, Kind
@@ -60,12 +64,7 @@ NONE = Filters(document_ids=("",))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactAsked:
-    """One fact of some documents.
-
-    Attributes:
-        name: what the question calls them.
-        several: all of a kind are meant, and not one by name.
-    """
+    """A fact of the documents that ``name`` means; of ``several`` all of a kind are meant."""
 
     fact: Fact
     meant: DocumentMatch
@@ -164,7 +163,7 @@ class _Reading:
     def frames(self) -> Iterator[_Frame]:
         """The frames that surely ask for a fact, whatever their names mean."""
         model, count = learned(FACTS), len(self._words)
-        known = {"", *model.words, *DETERMINERS}
+        known = {"", *model.words, *LEADING_WORDS}
         strange = [at for at, word in enumerate(self._words) if word not in known]
         begin, end = (strange[0], strange[-1] + 1) if strange else (count - 1, 0)
         for first in range(begin + 1):
@@ -177,13 +176,13 @@ class _Reading:
 
     def _around(self, first: int, last: int, slot: str) -> list[str]:
         before = [word for word in self._words[:first] if word]
-        while before and before[-1] in DETERMINERS:
+        while before and before[-1] in LEADING_WORDS:
             before.pop()
         return [*before, slot, *filter(None, self._words[last:])]
 
     def _slots(self, first: int, last: int) -> tuple[str, ...]:
         """As what the words can be a name."""
-        pointing = last - first > 1 and self._tokens[first].plain in DETERMINERS
+        pointing = last - first > 1 and self._tokens[first].plain in LEADING_WORDS
         if pointing or first + len(self._words) - last > MOST_AROUND:
             return ()
         if not self.name(first, last).words:

@@ -16,21 +16,15 @@ from datetime import date
 from functools import cache
 from importlib import resources
 from itertools import islice, pairwise
+from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wellread.ask.aggregate.read.query import (
-    MOST_WORDS,
-    PERIODS,
-    Noun,
-    nouns,
-    said,
-    spelling,
-)
+from wellread.ask.aggregate.query import MOST_WORDS, PERIODS, Noun, nouns, said, spelling
 from wellread.ask.understand.mentions import people_in
 from wellread.ask.understand.question_type import FIRST, LAST, pairs_and_triples
-from wellread.ask.understand.time_windows import date_filters
+from wellread.ask.understand.source_limits import date_filters
 from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.store.catalogue.documents.listings import FIELDS
 from wellread.text.english import NUMBER_WORDS, PREPOSITIONS, STOP_WORDS
@@ -58,32 +52,32 @@ Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CatalogueModel:
-    """The trained parameters of a question classifier.
+class QuestionModel:
+    """A linear model of what a question asks; ``words`` are those of its examples."""
+
+    readings: tuple[str, ...]
+    weights: Mapping[str, Floats]
+    words: Mapping[str, frozenset[str]]
+
+    def scored(self, names: Sequence[str]) -> dict[str, float]:
+        """How well each reading fits a question with these features."""
+        rows = [self.weights[name] for name in names if name in self.weights]
+        total = np.sum(rows, axis=0) if rows else np.zeros(len(self.readings), np.float32)
+        return dict(zip(self.readings, map(float, total / np.sqrt(len(names))), strict=True))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CatalogueModel(QuestionModel):
+    """The model of questions to the catalogue; ``NAMING`` is among its readings.
 
     Attributes:
-        readings: the columns of the weights, ``NAMING`` among them.
-        weights: a row for each feature.
-        words: those that examples of questions to the catalogue consist of, slots among them, to
-            their readings.
         around: pairs of words between which a topic stood, by reading; what begins a question is
             ``FIRST``.
         leading: words before a topic that ends a question.
     """
 
-    readings: tuple[str, ...]
-    weights: Mapping[str, Floats]
-    words: Mapping[str, frozenset[str]]
     around: Mapping[str, frozenset[tuple[str, str]]]
     leading: frozenset[str]
-
-    def scores(self, masked: Sequence[str]) -> dict[str, float]:
-        """How well each reading fits a question."""
-        names = features(masked)
-        rows = [self.weights[name] for name in names if name in self.weights]
-        total = np.sum(rows, axis=0) if rows else np.zeros(len(self.readings), np.float32)
-        scaled = total / np.sqrt(len(names))
-        return dict(zip(self.readings, map(float, scaled), strict=True))
 
     def explains(self, reading: str, word: str) -> bool:
         """Whether a word or slot may occur in a question with this reading."""
@@ -409,7 +403,7 @@ def best_reading(words: QuestionWords, model: CatalogueModel) -> Reading | None:
     highest = -np.inf
     if len(words.tokens) > MOST_TOKENS:
         return None
-    for taken in islice(_paths(words.choices(model)), MOST_READINGS):
+    for taken in islice(ways_to_split(words.choices(model)), MOST_READINGS):
         pieces = [piece for piece in taken if piece.slot]
         slots = [piece.slot for piece in pieces]
         runs = _runs(slots)
@@ -428,7 +422,7 @@ def judged(masked: Sequence[str], model: CatalogueModel) -> Reading | None:
     """The best reading of these words and slots; None when none is possible."""
     if not _possible(masked):
         return None
-    scores = model.scores(masked)
+    scores = model.scored(features(masked))
     naming = scores.pop(NAMING)
     name = max(scores, key=lambda one: scores[one])
     if not _framed(name, masked, model):
@@ -436,13 +430,25 @@ def judged(masked: Sequence[str], model: CatalogueModel) -> Reading | None:
     return Reading(name=name, naming=naming > 0.5, score=scores[name], texts=scores[TEXTS])
 
 
-def _paths(choices: Sequence[Sequence[Piece]], start: int = 0) -> Iterator[list[Piece]]:
-    """Every way to split the question into pieces."""
+class Placed(Protocol):
+    """What stands on some words of a question."""
+
+    @property
+    def last(self) -> int:
+        """The number of the first word after it."""
+        ...
+
+
+P = TypeVar("P", bound=Placed)
+
+
+def ways_to_split(choices: Sequence[Sequence[P]], start: int = 0) -> Iterator[list[P]]:
+    """Every way to split the words of a question into pieces, of which some may begin at each."""
     if start >= len(choices):
         yield []
         return
     for piece in choices[start]:
-        for others in _paths(choices, piece.last):
+        for others in ways_to_split(choices, piece.last):
             yield [piece, *others]
 
 

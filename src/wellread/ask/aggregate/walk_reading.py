@@ -16,17 +16,17 @@ from itertools import islice, pairwise
 
 import numpy as np
 
-from wellread.ask.aggregate.read.catalogue_reading import (
+from wellread.ask.aggregate.catalogue_reading import (
     LEAST,
     SURE,
     TEXTS,
-    Floats,
+    QuestionModel,
+    ways_to_split,
 )
-from wellread.ask.aggregate.read.catalogue_reading import features as plain_features
-from wellread.ask.aggregate.read.query import Sense
+from wellread.ask.aggregate.catalogue_reading import features as plain_features
+from wellread.ask.aggregate.query import Sense
 from wellread.ask.understand.question_type import FIRST, LAST
 from wellread.text.english import PREPOSITIONS
-from wellread.text.names import singular
 from wellread.text.tokens import ARTICLES, Token
 from wellread.text.words import stem
 from wellread.types import Span
@@ -90,7 +90,6 @@ class Piece:
     last: int
     entities: Groups = ()
     types: frozenset[str] = frozenset()
-    many: bool = False
     families: tuple[str, ...] = ()
     turned: bool = False
     particle: str = ""
@@ -104,7 +103,6 @@ class Clause:
     Attributes:
         readings: those that may be meant, the best first.
         flags: what else is asked ("both", "whether").
-        pieces: its words and slots.
         sense: of a relation that is like no family, read from the name.
     """
 
@@ -122,12 +120,12 @@ class Clause:
 @lru_cache(maxsize=20_000)
 def judged(masked: tuple[str, ...]) -> Clause | None:
     """The interpretation of a clause; None when it is not clearly about the graph."""
-    model = learned()
+    model = walk_model()
     pairs = list(pairwise((FIRST, *masked, LAST)))
     unseen = sum(pair not in model.pairs for pair in pairs)
     if unseen > MOST_UNSEEN or len(set(pairs)) < len(pairs):
         return None
-    scores = model.scores(masked)
+    scores = model.scored(features(masked))
     flags = {name: scores.pop(name) for name in FLAGS}
     texts = scores.pop(TEXTS)
     best = max(scores.values())
@@ -144,29 +142,16 @@ def judged(masked: tuple[str, ...]) -> Clause | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WalkModel:
-    """The trained parameters of the relation classifier.
+class WalkModel(QuestionModel):
+    """The model of relation questions; ``FLAGS`` and the roles of a name are among its readings.
 
     Attributes:
-        readings: the columns of the weights, with ``FLAGS`` and the roles of a name beside a verb.
-        weights: a row for each feature.
-        words: those that examples of questions about the graph have, to their readings.
-        pairs: of words that stand side by side there; an end of the question is a word.
+        pairs: of words that stand side by side in examples; an end of the question is a word.
         called: words to what they may call, as pieces without their places.
     """
 
-    readings: tuple[str, ...]
-    weights: Mapping[str, Floats]
-    words: Mapping[str, frozenset[str]]
     pairs: frozenset[tuple[str, str]]
     called: Mapping[tuple[str, ...], tuple[Piece, ...]]
-
-    def scores(self, masked: Sequence[str]) -> dict[str, float]:
-        """How well each reading fits a clause."""
-        names = features(masked)
-        rows = [self.weights[name] for name in names if name in self.weights]
-        total = np.sum(rows, axis=0) if rows else np.zeros(len(self.readings), np.float32)
-        return dict(zip(self.readings, map(float, total / np.sqrt(len(names))), strict=True))
 
     def explains(self, reading: str, word: str) -> bool:
         """Whether a word may stand in a clause that is read so."""
@@ -175,7 +160,7 @@ class WalkModel:
 
 
 @cache
-def learned() -> WalkModel:
+def walk_model() -> WalkModel:
     """Load the shipped model."""
     with (resources.files(__package__) / FILE).open("rb") as file, np.load(file) as kept:
         lines = {
@@ -215,7 +200,7 @@ class WalkWords:
         self, tokens: Sequence[Token], groups: Sequence[tuple[NamedEntity, ...]], lexicon: Lexicon
     ) -> None:
         self.tokens, self._lexicon = tokens, lexicon
-        self._model = learned()
+        self._model = walk_model()
         self._begins = {0}  # where a question may begin
         self._named: set[int] = set()  # words of names behind the first
         self.plain = [token.plain for token in tokens]
@@ -231,8 +216,7 @@ class WalkWords:
             return
         types = self._lexicon.types.get(stem(word), frozenset())
         if types or (at and self.plain[at - 1] == SAME):
-            many = bool(singular(word))
-            yield Piece(slot=TYPE, first=at, last=at + 1, types=types, many=many)
+            yield Piece(slot=TYPE, first=at, last=at + 1, types=types)
         for words, slot, sense in self._lexicon.relations:
             if tuple(map(stem, self.plain[at : at + len(words)])) == words:
                 yield Piece(slot=slot, first=at, last=at + len(words), sense=sense)
@@ -273,7 +257,7 @@ class WalkWords:
 
     def ways(self) -> Iterator[list[Piece]]:
         """Every way to split the question into pieces."""
-        for taken in islice(self._paths(0), MOST_READINGS):
+        for taken in islice(ways_to_split(self.options), MOST_READINGS):
             whole = [piece for piece in taken if piece.slot]
             yield _numbered(_coordinated(whole))
 
@@ -288,14 +272,6 @@ class WalkWords:
             return self.plain[verb.first : verb.last]
         kept = [one for one in clause.pieces if one.slot not in (NAME, NAMES, OTHER, TYPE)]
         return [self.plain[at] for one in kept for at in range(one.first, one.last)]
-
-    def _paths(self, start: int) -> Iterator[list[Piece]]:
-        if start >= len(self.options):
-            yield []
-            return
-        for piece in self.options[start]:
-            for others in self._paths(piece.last):
-                yield [piece, *others]
 
 
 def _coordinated(pieces: Sequence[Piece]) -> list[Piece]:
@@ -329,7 +305,7 @@ def _numbered(pieces: Sequence[Piece]) -> list[Piece]:
 # --- clauses ---
 
 
-def best_reading(words: WalkWords) -> list[Clause]:
+def best_clauses(words: WalkWords) -> list[Clause]:
     """The clauses of the question from the name outwards; none if it is about texts."""
     if not words.readable():
         return []
@@ -385,7 +361,7 @@ def _read(pieces: Sequence[Piece]) -> Clause | None:
 
 def _is_verb(word: str) -> bool:
     """Whether a plain word names a relation in other clauses."""
-    return any(one.slot in ("{V}", "{Vs}") for one in learned().called.get((word,), ()))
+    return any(one.slot in ("{V}", "{Vs}") for one in walk_model().called.get((word,), ()))
 
 
 def _whole(verb: Piece, slots: Sequence[str]) -> bool:
@@ -418,4 +394,4 @@ def _of_a_verb(clause: Clause, verb: Piece, pieces: Sequence[Piece]) -> Clause:
 
 def reading_of(family: str, role: str) -> str:
     """The reading of a family for the name's role; some are the same for both roles."""
-    return family if family in learned().readings else f"{family}.{role}"
+    return family if family in walk_model().readings else f"{family}.{role}"

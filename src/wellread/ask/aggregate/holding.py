@@ -1,22 +1,20 @@
 """Finds every document about a topic: entities through the graph, other words in the texts.
 
-The search is exhaustive and unranked.
-
-The index lists candidate documents to the end of its ranking, and their texts are checked. For
-words so common that this list would be too long, the texts of all documents within the limits are
-read instead. The result is exact either way; only the time differs.
+The search is exhaustive and unranked. The index lists candidate documents to the end of its
+ranking, and their texts are checked. For words so common that this list would be too long, the
+texts of all documents within the limits are read instead. The result is exact either way.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
 
-from wellread.ask.aggregate.read.query import CatalogueQuery, Name, Topic
-from wellread.ask.aggregate.read.result import Place, Scope
+from wellread.ask.aggregate.query import CatalogueQuery, Name, Place, Scope, Topic
 from wellread.store.catalogue.documents.entity_nodes import EntityNode
 from wellread.store.catalogue.documents.listings import Entry
 from wellread.text.english import STOP_WORDS
@@ -26,44 +24,16 @@ from wellread.text.tokens import key_of
 from wellread.text.words import stem
 from wellread.types import Filters, Span
 
-Form = Callable[[str], str]
-
 LONGEST_LIST = 20_000  # passages; beyond, reading texts is about as quick as unpacking the list
 SHORTEST_START = 2
 MOST_READ = 20_000  # documents of a scope whose texts are searched for a name that is known
 LONGEST_WORD = 40  # the index leaves out longer ones
-_WORD = r"[^\W_]+"
 _GAP = r"(?:['’]s)?[\W_]+"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PhraseMatches:
-    """How often each document contains a phrase.
-
-    Attributes:
-        counts: document id to how often its title and text hold the phrase; never zero.
-        apart: documents that hold all of its words, but not as a phrase.
-        read: how many texts were read to find out.
-    """
-
-    phrase: str
-    counts: dict[str, int]
-    apart: tuple[str, ...]
-    read: int
-    literal: bool
-
-    @property
-    def forms(self) -> str:
-        """Which forms of the words count."""
-        return "in singular or plural" if self.literal else "in any form of its words"
-
-    @property
-    def method(self) -> str:
-        """How the documents were found, for readers who check the result."""
-        return (
-            f"documents whose title or text holds “{self.phrase}” {self.forms} "
-            f"(by words, not by meaning; {self.read:,} texts read)"
-        )
+MOST_SHOWN = 40  # documents of a result whose texts are looked through again
+FRONT = 8_000  # characters of a document in which its authors are named
+MOST_LOOKED_AT = 12  # places of one name in one document
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +42,6 @@ class TopicDocuments:
 
     Attributes:
         counts: document id to how often it names the topic; zero where it only links to it.
-        method: how they were found, for a reader.
         apart: those that hold the words of a phrase, but not as one.
     """
 
@@ -111,56 +80,42 @@ def nodes_of(scope: Scope, name: Name) -> list[EntityNode]:
 def _of_name(scope: Scope, name: Name, *, naming: bool) -> TopicDocuments:
     nodes = nodes_of(scope, name)
     if not nodes:
-        held = documents_containing(scope, name.phrase, literal=naming)
-        return TopicDocuments(counts=held.counts, method=held.method, apart=held.apart)
+        return documents_containing(scope, name.phrase, literal=naming)
     catalogue = scope.kb.catalogue
-    names = " and ".join(dict.fromkeys(f"“{node.title}”" for node in nodes))
-    method = f"documents that name the entity {names}, under any of its names"
+    titles = " and ".join(dict.fromkeys(f"“{node.title}”" for node in nodes))
+    method = f"documents that name the entity {titles}, under any of its names"
     counts: dict[str, int] = {}
-    wanted = tokens(name.phrase, literal=naming)
-    if _worth_reading(scope, name, nodes):
+    wanted: tuple[str, ...] = ()
+    full_names = {key_of(one) for node in nodes for one in (node.title, *node.aliases)}
+    few = catalogue.counts.totals(scope.limits).documents <= MOST_READ
+    if few or key_of(name.phrase) not in full_names:
         # The graph leaves out names that are ordinary words, and parts of names ("Kittiwake").
         held = documents_containing(scope, name.phrase, literal=naming)
-        counts = dict(held.counts)
-        method += f", or hold the words “{name.phrase}” {held.forms} ({held.read:,} texts read)"
-    else:
-        wanted = ()
+        counts, wanted = dict(held.counts), tokens(name.phrase, literal=naming)
+        method += f", or {held.method.partition('title or text ')[2]}"
     for node in nodes:
         key = (node.collection, node.id)
         for known, names_of in catalogue.counts.mentioning(key, scope.limits).items():
             # Names that hold the words were counted with them.
             more = sum(
-                n
-                for spelled, n in names_of.items()
-                if not wanted or not _within(wanted, tokens(spelled, literal=naming))
+                often
+                for spelled, often in names_of.items()
+                if not (wanted and _within(wanted, tokens(spelled, literal=naming)))
             )
             if more:
                 counts[known] = counts.get(known, 0) + more
     if not naming:
         aware = scope.kb.settings.features.graph_aware
-        linked = {known for node in nodes for known in node.documents}
-        linked |= {
-            known
+        near = [
+            step.node
             for node in (nodes if aware else ())
-            for near in catalogue.graph.neighbours([node.collection], node.id)
-            if near.node
-            for known in near.node.documents
-        }
-        if linked - counts.keys():
-            counts |= {
-                entry.id: 0
-                for entry in scope.only(sorted(linked)).entries()
-                if entry.id not in counts
-            }
+            for step in catalogue.graph.neighbours([node.collection], node.id)
+            if step.node
+        ]
+        linked = {known for node in (*nodes, *near) for known in node.documents} - counts.keys()
+        counts |= dict.fromkeys((one.id for one in scope.only(sorted(linked)).entries()), 0)
         method += ", have a relation to it, or describe it" if aware else ", or describe it"
     return TopicDocuments(counts=counts, method=method)
-
-
-def _worth_reading(scope: Scope, name: Name, nodes: Sequence[EntityNode]) -> bool:
-    """Whether to read texts too; skipped for full entity names in a very large scope."""
-    totals = scope.kb.catalogue.counts.totals(scope.limits)
-    known = {key_of(one) for node in nodes for one in (node.title, *node.aliases)}
-    return totals.documents <= MOST_READ or key_of(name.phrase) not in known
 
 
 def _within(wanted: Sequence[str], held: Sequence[str]) -> bool:
@@ -170,32 +125,36 @@ def _within(wanted: Sequence[str], held: Sequence[str]) -> bool:
     )
 
 
-def documents_containing(scope: Scope, phrase: str, *, literal: bool = False) -> PhraseMatches:
+def documents_containing(scope: Scope, phrase: str, *, literal: bool = False) -> TopicDocuments:
     """The documents of the scope that contain ``phrase``.
 
     Args:
         literal: singular and plural are the same, other forms ("facilitator", "facilitate") not.
     """
-    form = _FORMS[literal]
     wanted = tokens(phrase, literal=literal)
     entries = scope.first_entries(2) if wanted else []
     if len(entries) > 1:
-        found = _candidates(scope, phrase)
-        entries = scope.entries() if found is None else scope.only(sorted(found)).entries()
-    ids = [entry.id for entry in entries]
-    counts: dict[str, int] = {}
+        candidates = _candidates(scope, phrase)
+        narrow = scope if candidates is None else scope.only(sorted(candidates))
+        entries = narrow.entries()
+    counts = {entry.id: 0 for entry in entries}
     apart: list[str] = []
-    start = _starts(wanted)
-    for known, whole in scope.kb.catalogue.counts.texts(ids):
+    telling = set(wanted) - STOP_WORDS if len(wanted) > 1 else ()
+    for known, whole in scope.kb.catalogue.counts.texts(list(counts)):
         text = _plain(whole)
-        count = _count(start, wanted, text, form)
-        if count:
-            counts[known] = count
-        elif len(wanted) > 1 and _all_there(wanted, text, form):
+        counts[known] = sum(1 for _ in matches(text, wanted, literal=literal))
+        if (
+            telling
+            and not counts[known]
+            and all(next(matches(text, (word,), literal=literal), -1) >= 0 for word in telling)
+        ):
             apart.append(known)
-    kept = {known: counts[known] for known in ids if known in counts}
-    return PhraseMatches(
-        phrase=phrase, counts=kept, apart=tuple(apart), read=len(ids), literal=literal
+    forms = "in singular or plural" if literal else "in any form of its words"
+    return TopicDocuments(
+        counts={known: count for known, count in counts.items() if count},
+        apart=tuple(apart),
+        method=f"documents whose title or text holds “{phrase}” {forms} "
+        f"(by words, not by meaning; {len(counts):,} texts read)",
     )
 
 
@@ -210,16 +169,15 @@ def naming_most(scope: Scope, phrase: str) -> list[Entry]:
 
 def tokens(phrase: str, *, literal: bool = False) -> tuple[str, ...]:
     """The words of ``phrase`` in comparable form: stems, or singulars with ``literal``."""
-    return tuple(map(_FORMS[literal], _plain_words(phrase)))
+    return tuple(_form(word, literal=literal) for word in _plain_words(phrase))
 
 
-def _singular(word: str) -> str:
-    plain = word.lower()
-    return singular(plain) or plain
+def _form(word: str, *, literal: bool) -> str:
+    return (singular(word.lower()) or word.lower()) if literal else stem(word)
 
 
 def _plain_words(phrase: str) -> list[str]:
-    return re.findall(_WORD, re.sub(r"['’]s\b", "", _plain(phrase)))
+    return re.findall(r"[^\W_]+", re.sub(r"['’]s\b", "", _plain(phrase)))
 
 
 def _plain(text: str) -> str:
@@ -245,7 +203,8 @@ def _candidates(scope: Scope, phrase: str) -> set[str] | None:
     return found
 
 
-def _starts(wanted: Sequence[str]) -> re.Pattern[str]:
+@lru_cache(maxsize=64)
+def _starts(wanted: tuple[str, ...]) -> re.Pattern[str]:
     """Where the phrase may stand: by the first letters of each word, which is quick.
 
     A stem is not always how its words begin (city, cities: citi), so its last letter is left out.
@@ -254,29 +213,16 @@ def _starts(wanted: Sequence[str]) -> re.Pattern[str]:
     return re.compile(_GAP.join(rf"({start}[^\W_]*)" for start in starts), re.IGNORECASE)
 
 
-def matches(text: str, wanted: Sequence[str], *, literal: bool) -> Iterator[int]:
-    """The spans of ``text`` that contain the phrase made of ``tokens``."""
-    return _matches(_starts(wanted), wanted, text, _FORMS[literal])
-
-
-def _matches(start: re.Pattern[str], wanted: Sequence[str], text: str, form: Form) -> Iterator[int]:
-    place = 0
-    while found := start.search(text, place):
-        begins = found.start() == 0 or not text[found.start() - 1].isalnum()
-        right = begins and all(
-            form(token) == one for token, one in zip(found.groups(), wanted, strict=True)
-        )
+def matches(text: str, wanted: tuple[str, ...], *, literal: bool) -> Iterator[int]:
+    """Where the phrase made of ``tokens`` stands in ``text``."""
+    pattern, place = _starts(wanted), 0
+    while match := pattern.search(text, place):
+        begins = match.start() == 0 or not text[match.start() - 1].isalnum()
+        pairs = zip(match.groups(), wanted, strict=True)
+        right = begins and all(_form(word, literal=literal) == one for word, one in pairs)
         if right:
-            yield found.start()
-        place = found.end() if right else found.start() + 1
-
-
-def _count(start: re.Pattern[str], wanted: Sequence[str], text: str, form: Form) -> int:
-    return sum(1 for _ in _matches(start, wanted, text, form))
-
-
-def _all_there(wanted: Iterable[str], text: str, form: Form) -> bool:
-    return all(_count(_starts([one]), [one], text, form) for one in set(wanted) - STOP_WORDS)
+            yield match.start()
+        place = match.end() if right else match.start() + 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -319,77 +265,68 @@ class Request:
         return self.scope.only([entry.id for entry in self.entries()[0]])
 
 
-_FORMS: dict[bool, Form] = {False: stem, True: _singular}
-
-
 # --- the sentence that shows that a document names a topic ---------------------------------------
-
-MOST_SHOWN = 40  # documents of a result whose texts are looked through again
-FRONT = 8_000  # characters of a document in which its authors are named
-MOST_LOOKED_AT = 12  # places of one name in one document
 
 
 def places_naming(scope: Scope, topic: Topic, document_ids: Sequence[str]) -> Mapping[str, Place]:
     """The first whole sentence of each document that names the topic."""
-    catalogue = scope.kb.catalogue
-    wanted = [
-        list(
-            dict.fromkeys(
-                tokens(said, literal=topic.naming)
-                for node in (None, *nodes_of(scope, name))
-                for said in ((node.title, *node.aliases) if node else (name.phrase,))
-            )
-        )
+    spelled = [
+        [
+            name.phrase,
+            *(one for node in nodes_of(scope, name) for one in (node.title, *node.aliases)),
+        ]
         for name in topic.names
     ]
-    ids = list(document_ids)[:MOST_SHOWN]
-    facts = catalogue.facts(set(ids))
-    whole = [(known, Span(start=0, end=facts[known].characters)) for known in ids if known in facts]
-    found: dict[str, Place] = {}
-    for (known, _), text in zip(whole, catalogue.texts(whole), strict=True):
-        span = _best(text, wanted, literal=topic.naming)
-        if span is not None:
-            found[known] = Place(document_id=known, version=facts[known].version, span=span)
-    return found
+    return _places(scope, document_ids, spelled, literal=topic.naming)
 
 
 def places_signed(
     scope: Scope, authors: Sequence[str], document_ids: Sequence[str]
 ) -> Mapping[str, Place]:
     """The place in each document's front matter that names one of the authors."""
-    catalogue = scope.kb.catalogue
-    facts = catalogue.facts(set(document_ids[:MOST_SHOWN]))
-    fronts = [
-        (known, Span(start=0, end=min(FRONT, facts[known].characters)))
-        for known in document_ids[:MOST_SHOWN]
-        if known in facts
+    return _places(scope, document_ids, [list(authors)], literal=True, front=FRONT)
+
+
+def _places(
+    scope: Scope,
+    document_ids: Sequence[str],
+    spelled: Sequence[Sequence[str]],
+    *,
+    literal: bool,
+    front: int = 0,
+) -> Mapping[str, Place]:
+    """The sentence of each document, or of its front, that holds most of the names."""
+    catalogue, ids = scope.kb.catalogue, list(document_ids)[:MOST_SHOWN]
+    wanted = [{tokens(one, literal=literal): None for one in names} for names in spelled]
+    facts = catalogue.facts(set(ids))
+    parts = [
+        (known, Span(start=0, end=min(front or fact.characters, fact.characters)))
+        for known in ids
+        if (fact := facts.get(known))
     ]
-    spellings = [tokens(author, literal=True) for author in authors]
-    found: dict[str, Place] = {}
-    for (known, _), text in zip(fronts, catalogue.texts(fronts), strict=True):
-        place = min(_places(_in_place(text), spellings, literal=True), default=-1)
-        if place >= 0:
-            span = _sentence_at(text, place)
-            found[known] = Place(document_id=known, version=facts[known].version, span=span)
-    return found
+    places: dict[str, Place] = {}
+    for (known, _), text in zip(parts, catalogue.texts(parts), strict=True):
+        span = _best(text, wanted, literal=literal, sentences=not front)
+        if span is not None:
+            places[known] = Place(document_id=known, version=facts[known].version, span=span)
+    return places
 
 
-def _best(text: str, wanted: Sequence[Sequence[tuple[str, ...]]], *, literal: bool) -> Span | None:
+def _best(
+    text: str, wanted: Sequence[Iterable[tuple[str, ...]]], *, literal: bool, sentences: bool
+) -> Span | None:
     """The sentence that contains most of the names; whole sentences before headings."""
     plain = _in_place(text)
     held: dict[Span, set[int]] = {}
-    for place, spellings in enumerate(wanted):
-        for at in _places(plain, spellings, literal=literal):
-            held.setdefault(_sentence_at(text, at), set()).add(place)
-    ranked = sorted(
-        held, key=lambda span: (-len(held[span]), not is_sentence(span.of(text)), span.start)
-    )
-    return ranked[0] if ranked else None
+    for number, spellings in enumerate(wanted):
+        for spelling in filter(None, spellings):
+            for at in islice(matches(plain, spelling, literal=literal), MOST_LOOKED_AT):
+                held.setdefault(_sentence_at(text, at), set()).add(number)
 
+    def rank(span: Span) -> tuple[int, bool, int]:
+        return -len(held[span]), sentences and not is_sentence(span.of(text)), span.start
 
-def _places(plain: str, spellings: Sequence[tuple[str, ...]], *, literal: bool) -> Iterator[int]:
-    for spelling in filter(None, spellings):
-        yield from islice(matches(plain, spelling, literal=literal), MOST_LOOKED_AT)
+    return min(held, key=rank, default=None)
 
 
 def _sentence_at(text: str, place: int) -> Span:
