@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import subprocess
-import sys
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
 import pytest
-from tests.doubles import anthropic_server, google_server, openai_server
+from tests.doubles import anthropic_server, forked, google_server, openai_server
 from tests.doubles.anthropic_server import AnthropicServer
 from tests.doubles.google_server import GoogleServer
 from tests.doubles.openai_server import OpenAIServer
@@ -28,6 +26,7 @@ from tests.doubles.replies import (
     Request,
     Text,
 )
+from tests.doubles.wire_server import WireServer
 
 from wellread.config import GenerationSettings
 from wellread.errors import ModelError, ModelTimeoutError
@@ -41,34 +40,13 @@ KEY = "sk-secret-123"
 ENVIRON = {"OPENAI_API_KEY": KEY, "ANTHROPIC_API_KEY": KEY, "GEMINI_API_KEY": KEY}
 
 
-class Server(Protocol):
-    @property
-    def url(self) -> str: ...
-
-    @property
-    def chats(self) -> list[Request]: ...
-
-    def __enter__(self) -> Self: ...
-
-    def __exit__(self, *failure: Any) -> None: ...
-
-
-class Opens(Protocol):
-    def __call__(self, replies: list[Reply]) -> Server: ...
-
-
 @dataclass(frozen=True, kw_only=True)
 class Provider:
     """One provider and how its servers fail."""
 
     model: str
-    server: Opens
-    unauthorized: Failure
-    not_found: Failure
-    rate_limited: Failure
-    server_error: Failure
-    overloaded: Failure
-    no_temperature: Failure
+    server: Callable[[list[Reply]], WireServer]
+    fails: Any  # the module of its double, which has its failures
     variable: str
     # An event that is no JSON, under the name that makes the client read it.
     broken: Malformed
@@ -85,12 +63,7 @@ PROVIDERS = (
     Provider(
         model="openai:gpt-4o-mini",
         server=OpenAIServer,
-        unauthorized=openai_server.UNAUTHORIZED,
-        not_found=openai_server.MODEL_NOT_FOUND,
-        rate_limited=openai_server.RATE_LIMITED,
-        server_error=openai_server.SERVER_ERROR,
-        overloaded=openai_server.OVERLOADED,
-        no_temperature=openai_server.NO_TEMPERATURE,
+        fails=openai_server,
         variable="OPENAI_API_KEY",
         broken=Malformed(text="The sky"),
         strange=(
@@ -103,12 +76,7 @@ PROVIDERS = (
     Provider(
         model="anthropic:claude-haiku-4-5",
         server=AnthropicServer,
-        unauthorized=anthropic_server.UNAUTHORIZED,
-        not_found=anthropic_server.MODEL_NOT_FOUND,
-        rate_limited=anthropic_server.RATE_LIMITED,
-        server_error=anthropic_server.SERVER_ERROR,
-        overloaded=anthropic_server.OVERLOADED,
-        no_temperature=anthropic_server.NO_TEMPERATURE,
+        fails=anthropic_server,
         variable="ANTHROPIC_API_KEY",
         broken=Malformed(text="The sky", name=DELTA),
         strange=(
@@ -124,12 +92,7 @@ PROVIDERS = (
     Provider(
         model="google:gemini-2.5-flash",
         server=GoogleServer,
-        unauthorized=google_server.UNAUTHORIZED,
-        not_found=google_server.MODEL_NOT_FOUND,
-        rate_limited=google_server.RATE_LIMITED,
-        server_error=google_server.SERVER_ERROR,
-        overloaded=google_server.OVERLOADED,
-        no_temperature=google_server.NO_TEMPERATURE,
+        fails=google_server,
         variable="GEMINI_API_KEY",
         broken=Malformed(text="The sky"),
         strange=(
@@ -150,7 +113,7 @@ def provider(request: pytest.FixtureRequest) -> Provider:
 
 
 def model_at(
-    provider: Provider, server: Server, environ: Mapping[str, str] = ENVIRON, **settings: Any
+    provider: Provider, server: WireServer, environ: Mapping[str, str] = ENVIRON, **settings: Any
 ) -> LanguageModel:
     given = {"model": provider.model, "base_url": server.url, "timeout": 10.0, "retries": 0}
     model = open_model(GenerationSettings.model_validate(given | settings), environ)
@@ -185,7 +148,7 @@ class TestContract(LanguageModelContract):
 
     @pytest.fixture
     def failing_model(self, provider: Provider) -> Iterator[LanguageModel]:
-        with provider.server([provider.unauthorized]) as server:
+        with provider.server([provider.fails.UNAUTHORIZED]) as server:
             yield model_at(provider, server)
 
 
@@ -241,16 +204,20 @@ def test_the_models_own_failures(provider: Provider) -> None:
 
 
 def test_http_failures(provider: Provider) -> None:
-    unauthorized = failure_of(provider, provider.unauthorized)
+    unauthorized = failure_of(provider, provider.fails.UNAUTHORIZED)
     assert f"check the key in the environment variable {provider.variable}" in str(unauthorized)
     assert not unauthorized.retryable
-    not_found = failure_of(provider, provider.not_found)
+    not_found = failure_of(provider, provider.fails.MODEL_NOT_FOUND)
     assert f"has a model {provider.name!r}" in str(not_found)
     assert not not_found.retryable
-    limited = failure_of(provider, provider.rate_limited)
+    limited = failure_of(provider, provider.fails.RATE_LIMITED)
     assert "429" in str(limited)
     assert limited.retry_after == 2
-    for reply in (provider.server_error, provider.overloaded, provider.rate_limited):
+    for reply in (
+        provider.fails.SERVER_ERROR,
+        provider.fails.OVERLOADED,
+        provider.fails.RATE_LIMITED,
+    ):
         error = failure_of(provider, reply)
         assert f"answered {reply.status}: {reply.message}" in str(error)
         assert error.retryable
@@ -278,9 +245,9 @@ def test_what_is_not_the_wire_format(provider: Provider) -> None:
 
 def test_a_hanging_server_is_given_up(provider: Provider) -> None:
     for reply in (Hang(), Hang(text="The sky")):
-        error = failure_of(provider, reply, timeout=0.6)
+        error = failure_of(provider, reply, timeout=0.3)
         assert isinstance(error, ModelTimeoutError)
-        assert "0.6 s" in str(error)
+        assert "0.3 s" in str(error)
 
 
 def test_a_server_that_is_not_there(provider: Provider) -> None:
@@ -292,13 +259,8 @@ def test_a_server_that_is_not_there(provider: Provider) -> None:
 
 
 def test_a_wait_that_the_server_asks_for_is_kept_and_the_call_repeated(provider: Provider) -> None:
-    busy = Failure(
-        status=provider.rate_limited.status,
-        message="busy",
-        code=provider.rate_limited.code,
-        retry_after="0",
-    )
-    with provider.server([busy, provider.overloaded, Text(text="Blue.")]) as server:
+    busy = replace(provider.fails.RATE_LIMITED, retry_after="0")
+    with provider.server([busy, busy, Text(text="Blue.")]) as server:
         text, _ = asyncio.run(collect(model_at(provider, server, retries=2), PROMPT))
     assert text == "Blue."
     assert len(server.chats) == 3
@@ -307,7 +269,7 @@ def test_a_wait_that_the_server_asks_for_is_kept_and_the_call_repeated(provider:
 def test_a_refused_temperature_is_left_out_from_then_on(provider: Provider) -> None:
     def answers(request: Request) -> Text | Failure:
         refused = "'temperature'" in str(request.body)
-        return provider.no_temperature if refused else Text(text="Blue.")
+        return provider.fails.NO_TEMPERATURE if refused else Text(text="Blue.")
 
     with provider.server([answers]) as server:
         model = model_at(provider, server)
@@ -325,5 +287,4 @@ def test_only_the_chosen_library_is_loaded() -> None:
         "libraries = 'openai', 'anthropic', 'google.genai'\n"
         "print(*[name for name in libraries if name in sys.modules])\n"
     )
-    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert shown.stdout.split() == ["anthropic"]
+    assert forked.run(code).stdout.split() == ["anthropic"]
