@@ -9,7 +9,7 @@ import socket
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import quote_plus, urlsplit
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
@@ -26,6 +26,7 @@ ARGUMENTS = (
     "--disable-component-update",
     "--disable-sync",
 )
+MANAGER = "Who manages the tool library?"
 SECONDS = 120_000  # milliseconds until something that should happen is given up
 expect.set_options(timeout=SECONDS)
 
@@ -142,3 +143,9 @@ def watched(context: BrowserContext, site: str) -> Iterator[Watched]:
     yield seen
     assert seen.errors == []
     assert seen.elsewhere == []
+
+
+def ask(page: Page, site: str, question: str) -> None:
+    """Put a question by its address, and wait for the answer."""
+    page.goto(f"{site}/?q={quote_plus(question)}")
+    expect(page.locator("article.answer")).to_be_visible()

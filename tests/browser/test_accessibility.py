@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import Page, expect
-from tests.browser.conftest import Watched
+from tests.browser.conftest import MANAGER, Watched, ask
 
 ALL: dict[str, Any] = {
     "runOnly": {
@@ -104,10 +104,9 @@ def test_what_is_wrong_is_seen(watched: Watched, site: str) -> None:
 
 def test_an_open_source_has_none(watched: Watched, site: str) -> None:
     page = watched.page
-    for question in ("Who+manages+the+tool+library%3F", "When+did+volunteers+sow+seeds+in+bags%3F"):
+    for question in (MANAGER, "When did volunteers sow seeds in bags?"):
         page.set_viewport_size({"width": 1280, "height": 800})
-        page.goto(f"{site}/?q={question}")
-        expect(page.locator("article.answer")).to_be_visible()
+        ask(page, site, question)
         page.keyboard.press("j")
         expect(page.locator("#source #cited").first).to_be_visible()
         assert check(page) == {}
@@ -123,8 +122,7 @@ def test_a_source_by_itself_has_none(watched: Watched, site: str, kind: str) -> 
 
 def test_a_long_word_and_large_text_fit(watched: Watched, site: str) -> None:
     page = watched.page
-    page.goto(f"{site}/?q={'Seagrass' * 30}+in+the+bay%3F")
-    expect(page.locator("article.answer")).to_be_visible()
+    ask(page, site, f"{'Seagrass' * 30} in the bay?")
     page.set_viewport_size({"width": 640, "height": 800})
     # Text at 200 %: what the browser's own setting does to the root.
     page.evaluate("document.documentElement.setAttribute('class', 'twice')")

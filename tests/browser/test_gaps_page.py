@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from playwright.sync_api import Page, expect
-from tests.browser.conftest import Watched
+from playwright.sync_api import expect
+from tests.browser.conftest import Watched, ask
 from tests.browser.test_accessibility import check
 
 KEEPER = "Who is the lighthouse keeper?"
@@ -13,11 +13,6 @@ NOTE = """# The lighthouse
 
 The lighthouse keeper is Ilse Marrane. She has lived in the lighthouse since 1998.
 """
-
-
-def ask(page: Page, site: str, question: str) -> None:
-    page.goto(f"{site}/?q={question.replace(' ', '+').replace('?', '%3F')}")
-    expect(page.locator("article.answer")).to_be_visible(timeout=60_000)
 
 
 def test_a_gap_is_planned_suggested_and_closes_by_itself(

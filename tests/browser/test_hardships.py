@@ -12,14 +12,13 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
-from tests.browser.conftest import SECONDS, Watched, free_port, serve, stop
+from tests.browser.conftest import MANAGER, SECONDS, Watched, ask, free_port, serve, stop
 from tests.browser.test_tour import FEED, TALK
 from tests.doubles.openai_server import OpenAIServer
 from tests.doubles.replies import Held
 from tests.doubles.web_server import Reply as Sent
 from tests.doubles.web_server import WebServer
 
-MANAGER = "Who manages the tool library?"
 TOLD = "Callum Voss manages the Netloft Tool Library [e1]. He does so with the help of "
 MORE = "nine volunteers [e1]."
 
@@ -182,8 +181,7 @@ def test_a_feed_is_added_by_its_address(watched: Watched, site: str) -> None:
 
 def test_the_question_as_it_was_understood_is_corrected(watched: Watched, site: str) -> None:
     page = watched.page
-    page.goto(f"{site}/?q={MANAGER.replace(' ', '+')}")
-    expect(page.locator("article.answer")).to_be_visible()
+    ask(page, site, MANAGER)
     page.keyboard.press("/")
     page.keyboard.type("How many tools does it keep?")
     page.keyboard.press("Enter")

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.doubles import anthropic_server, forked, google_server, openai_server
-from tests.doubles.anthropic_server import AnthropicServer
-from tests.doubles.google_server import GoogleServer
-from tests.doubles.openai_server import OpenAIServer
+from tests.doubles import forked
 from tests.doubles.replies import (
     EMPTY,
     Calls,
@@ -19,106 +16,20 @@ from tests.doubles.replies import (
     ErrorEvent,
     Failure,
     Hang,
-    Malformed,
     Page,
     Refusal,
     Reply,
     Request,
     Text,
 )
-from tests.doubles.wire_server import WireServer
+from tests.models.conftest import ENVIRON, KEY, Provider, model_at
 
-from wellread.config import GenerationSettings
 from wellread.errors import ModelError, ModelTimeoutError
 from wellread.models.base import LanguageModel, ModelUsage, Prompt
-from wellread.models.open_language_model import open_model
 from wellread.testing.llm import LanguageModelContract, collect
 
 PROMPT = Prompt(system="Be brief.", user="Which colour has the sky?", session="s1")
 ANSWER = "The sky is blue [e1]. It turns red at dusk [e2].\n---\n"
-KEY = "sk-secret-123"
-ENVIRON = {"OPENAI_API_KEY": KEY, "ANTHROPIC_API_KEY": KEY, "GEMINI_API_KEY": KEY}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Provider:
-    """One provider and how its servers fail."""
-
-    model: str
-    server: Callable[[list[Reply]], WireServer]
-    fails: Any  # the module of its double, which has its failures
-    variable: str
-    # An event that is no JSON, under the name that makes the client read it.
-    broken: Malformed
-    # JSON that is not what the wire format says.
-    strange: tuple[Malformed, ...]
-
-    @property
-    def name(self) -> str:
-        return self.model.partition(":")[2]
-
-
-DELTA = "content_block_delta"
-PROVIDERS = (
-    Provider(
-        model="openai:gpt-4o-mini",
-        server=OpenAIServer,
-        fails=openai_server,
-        variable="OPENAI_API_KEY",
-        broken=Malformed(text="The sky"),
-        strange=(
-            Malformed(data="[]"),
-            Malformed(data="3"),
-            Malformed(text="The", data='{"choices": 7}'),
-            Malformed(text="The", data='{"choices": [7]}'),
-        ),
-    ),
-    Provider(
-        model="anthropic:claude-haiku-4-5",
-        server=AnthropicServer,
-        fails=anthropic_server,
-        variable="ANTHROPIC_API_KEY",
-        broken=Malformed(text="The sky", name=DELTA),
-        strange=(
-            Malformed(data="[]", name=DELTA),
-            Malformed(data="{}", name=DELTA),
-            Malformed(data='{"index": 0, "delta": 7}', name=DELTA),
-            Malformed(
-                data='{"type": "content_block_delta", "index": 4, "delta": {"type":"text_delta"}}',
-                name=DELTA,
-            ),
-        ),
-    ),
-    Provider(
-        model="google:gemini-2.5-flash",
-        server=GoogleServer,
-        fails=google_server,
-        variable="GEMINI_API_KEY",
-        broken=Malformed(text="The sky"),
-        strange=(
-            Malformed(data="[]"),
-            Malformed(data="3"),
-            Malformed(text="The", data='{"candidates": 7}'),
-            Malformed(text="The", data='{"candidates": [{"content": {"parts": [{"odd": 1}]}}]}'),
-        ),
-    ),
-)
-
-
-@pytest.fixture(params=PROVIDERS, ids=lambda provider: provider.model.partition(":")[0])
-def provider(request: pytest.FixtureRequest) -> Provider:
-    chosen = request.param
-    assert isinstance(chosen, Provider)
-    return chosen
-
-
-def model_at(
-    provider: Provider, server: WireServer, environ: Mapping[str, str] = ENVIRON, **settings: Any
-) -> LanguageModel:
-    given = {"model": provider.model, "base_url": server.url, "timeout": 10.0, "retries": 0}
-    model = open_model(GenerationSettings.model_validate(given | settings), environ)
-    assert model is not None
-    return model
 
 
 def reply_of(provider: Provider, reply: Reply) -> tuple[str, ModelUsage]:

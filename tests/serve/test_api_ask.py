@@ -1,13 +1,12 @@
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import httpx
 import pytest
-from tests.serve.conftest import schema_of
+from tests.serve.conftest import events_in, schema_of
 
 from wellread.errors import ModelTimeoutError
 from wellread.kb import KnowledgeBase
@@ -18,16 +17,6 @@ from wellread.types import Filters
 from wellread.values.answers import Event, Question, Step, StepEvent
 
 FERRY_QUESTION = "How much was the ferry Osprey bought for?"
-
-
-def events_of(text: str) -> list[tuple[str, dict[str, Any]]]:
-    """Server-sent events by the rules of the standard: fields, blank line between events."""
-    found = []
-    for block in text.replace("\r\n", "\n").split("\n\n"):
-        fields = dict(line.split(": ", 1) for line in block.split("\n") if ": " in line)
-        if "event" in fields:
-            found.append((fields["event"], json.loads(fields["data"])))
-    return found
 
 
 async def ask(client: httpx.AsyncClient, **body: object) -> httpx.Response:
@@ -141,7 +130,7 @@ async def test_a_stream_tells_steps_and_sentences_and_ends_with_the_answer(
     response = await ask(client, question=FERRY_QUESTION, stream=True)
     assert response.status_code == 200
     assert response.headers["content-type"].startswith("text/event-stream")
-    events = events_of(response.text)
+    events = [(name, data) for _, name, data in events_in(response.text)]
     names = [name for name, _ in events]
     assert names[0] == "step"
     assert "sentence" in names
@@ -224,7 +213,7 @@ async def test_a_failure_is_a_status_or_the_last_event(
     assert response.json()["error"] == name
     response = await ask(client, question="x", stream=True)
     assert response.status_code == 200
-    events = events_of(response.text)
+    events = [(name, data) for _, name, data in events_in(response.text)]
     assert [event for event, _ in events] == ["step", "error"]
     assert set(events[-1][1]) == {"error", "detail", "hint"}
     assert events[-1][1]["error"] == name

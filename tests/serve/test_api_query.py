@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -24,7 +23,7 @@ from wellread.serve.api import ask_api
 from wellread.serve.server.app import create_app
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.llm import ScriptedModel
-from wellread.values.answers import Event, Question, Step, StepEvent
+from wellread.values.answers import Question
 from wellread.values.reports import (
     WARNINGS,
     PlanEvent,
@@ -356,17 +355,3 @@ async def test_research_that_does_not_stop_is_stopped(
         body = await asked(client, "/api/query/deep", 504, question=ROOF)
     assert body["error"] == "timeout"
     assert body["hint"]
-
-
-async def test_a_failure_of_the_program_is_an_error_like_any_other(
-    client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def broken(_kb: KnowledgeBase, question: Question) -> AsyncIterator[Event]:
-        if question.text:
-            raise ModelError("the embedder failed", hint="start it")
-        yield StepEvent(step=Step(name="analysis", seconds=0.0))
-
-    monkeypatch.setattr(ask_api, "answer", broken)
-    response = await client.post("/api/query", json={"question": ROOF})
-    assert response.status_code == 502
-    assert json.loads(response.text)["error"] == "model"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import platform
 import shutil
@@ -17,7 +16,7 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from tests.doubles.gated_search import PATIENCE, SearchGate
-from tests.serve.conftest import client_of
+from tests.serve.conftest import client_of, events_in
 
 from wellread.ingest.remove import remove_named
 from wellread.kb import KnowledgeBase, open_kb
@@ -94,13 +93,7 @@ async def events(
     headers = {} if last is None else {"last-event-id": last}
     reply = await client.get(f"/api/research/{run_id}/events", params=params, headers=headers)
     assert reply.status_code == 200
-    found = []
-    for block in reply.text.replace("\r\n", "\n").split("\n\n"):
-        lines = dict(line.split(": ", 1) for line in block.splitlines() if ": " in line)
-        if "event" in lines:
-            number = int(lines["id"]) if "id" in lines else None
-            found.append((number, lines["event"], json.loads(lines["data"])))
-    return found
+    return events_in(reply.text)
 
 
 async def test_a_run_is_planned_worked_on_and_reported(client: httpx.AsyncClient) -> None:

@@ -15,16 +15,24 @@ from tests.serve.conftest import schema_of
 from wellread.config import settings_table
 from wellread.ingest.run import add
 from wellread.kb import open_kb
+from wellread.library.recordings import Transcript
+from wellread.library.searches import Surroundings
 from wellread.serve.api.ask_api import AskRequest
 from wellread.serve.api.doc_pages import settings_page
 from wellread.serve.api.research_api import ResearchAsked
 from wellread.serve.features.answer_forms import QueryResponse
 from wellread.serve.features.answering import AskResponse
-from wellread.serve.features.entities_shown import EntitiesBody
+from wellread.serve.features.documents_found import (
+    DocumentsBody,
+    RecordingsBody,
+    WholeDocumentBody,
+)
+from wellread.serve.features.entities_shown import EntitiesBody, EntityBody
 from wellread.serve.features.feature import ErrorBody
 from wellread.serve.features.figures import HealthBody
 from wellread.serve.features.home_and_jobs import JobDetailBody, JobsBody
-from wellread.serve.features.timelines_shown import StoryListBody
+from wellread.serve.features.material_found import ResultsBody
+from wellread.serve.features.timelines_shown import StoryListBody, TimelineBody, TopicsBody
 from wellread.serve.server.app import create_app
 from wellread.testing.embedding import ReadableEmbedder
 
@@ -89,7 +97,23 @@ def test_every_error_name_and_status_is_documented() -> None:
 # --- the archive -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("model", [QueryResponse, EntitiesBody, StoryListBody])
+@pytest.mark.parametrize(
+    "model",
+    [
+        QueryResponse,
+        EntitiesBody,
+        EntityBody,
+        StoryListBody,
+        ResultsBody,
+        Surroundings,
+        DocumentsBody,
+        WholeDocumentBody,
+        RecordingsBody,
+        Transcript,
+        TopicsBody,
+        TimelineBody,
+    ],
+)
 def test_the_examples_of_the_archive_fit_their_schemas(model: type) -> None:
     (example,) = examples(model.__name__)
     body = json.loads(example)

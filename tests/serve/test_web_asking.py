@@ -15,6 +15,7 @@ import httpx
 import pytest
 from anyio import to_thread
 from fastapi import FastAPI
+from tests.serve.conftest import events_in
 
 from wellread.ingest.remove import remove_conversation, remove_documents
 from wellread.kb import KnowledgeBase, open_kb
@@ -94,17 +95,6 @@ def run_of(app: FastAPI, page: str) -> AskRun:
     run = runs.get(app.state.kb, urlsplit(page).path.rpartition("/")[2])
     assert run is not None
     return run
-
-
-def events_in(text: str) -> list[tuple[int | None, str, Any]]:
-    """Number, name and data of each event of a stream."""
-    found = []
-    for block in text.replace("\r\n", "\n").split("\n\n"):
-        lines = dict(line.split(": ", 1) for line in block.splitlines() if ": " in line)
-        if "event" in lines:
-            number = int(lines["id"]) if "id" in lines else None
-            found.append((number, lines["event"], json.loads(lines["data"])))
-    return found
 
 
 async def test_a_reader_that_comes_back_misses_no_letter(
@@ -258,24 +248,6 @@ async def test_without_scripts_the_answer_is_waited_for(
     reply = await client.get(f"{urlsplit(page).path}/wait", follow_redirects=True)
     assert reply.url.path.startswith("/answers/")
     assert "2.6 million euros" in reply.text
-
-
-async def test_another_site_cannot_ask_or_change_anything(client: httpx.AsyncClient) -> None:
-    asked = {"q": ASKED}
-    reply = await client.get("/", params=asked, headers={"sec-fetch-site": "cross-site"})
-    assert reply.status_code == 200  # the box is filled, and nothing is asked
-    assert ASKED in reply.text
-    for headers in (
-        {"sec-fetch-site": "cross-site"},
-        {"sec-fetch-site": "same-site"},
-        {"origin": "https://evil.example"},
-        {"origin": "null"},
-    ):
-        reply = await client.post("/library/sample", headers=headers)
-        assert reply.status_code == 403
-    own = {"origin": "http://127.0.0.1", "sec-fetch-site": "same-origin"}
-    reply = await client.post("/conversations/none/remove", headers=own)
-    assert reply.status_code == 404
 
 
 async def test_too_many_questions_at_once_are_refused(client: httpx.AsyncClient) -> None:

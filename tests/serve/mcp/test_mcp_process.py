@@ -127,34 +127,14 @@ def test_nothing_but_the_protocol_is_written_and_it_ends_with_its_input(real_hom
     assert replies[0]["result"]["protocolVersion"] == "2025-06-18"
 
 
-@pytest.mark.parametrize("mode", PROTOCOLS)
-async def test_over_http(address: str, mode: str) -> None:
+async def test_over_http(address: str) -> None:
     with anyio.fail_after(120):
-        citation = await tried(Client(f"{address}/mcp", mode=mode), mode)
+        citation = await tried(Client(f"{address}/mcp", mode="auto"), "auto")
     assert citation["viewUrl"].startswith(f"{address}/view/doc_")
     async with httpx.AsyncClient() as browser:
         shown = await browser.get(citation["viewUrl"])
     assert shown.status_code == 200
     assert "2.6 million euros" in shown.text
-
-
-@pytest.mark.parametrize(
-    ("headers", "status", "name"),
-    [
-        ({"host": "evil.example"}, 421, "misdirected_request"),
-        ({"origin": "https://evil.example"}, 403, "forbidden"),
-        ({"sec-fetch-site": "cross-site"}, 403, "forbidden"),
-    ],
-)
-async def test_another_host_or_page_is_refused_as_everywhere(
-    address: str, headers: dict[str, str], status: int, name: str
-) -> None:
-    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
-    accepted = {"accept": "application/json, text/event-stream"}
-    async with httpx.AsyncClient() as sender:
-        done = await sender.post(f"{address}/mcp", json=call, headers={**accepted, **headers})
-    assert done.status_code == status
-    assert done.json()["error"] == name
 
 
 # --- without the extra -----------------------------------------------------------------------
