@@ -7,14 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from wellread.types import Locator, Span
-from wellread.values.answers import (
-    Answer,
-    Citation,
-    Confidence,
-    Sentence,
-    Verdict,
-    VerdictName,
-)
+from wellread.values.answers import Answer, Citation, Confidence, Sentence, Verdict, VerdictName
 
 
 def citation_of(number: int = 1, **changes: Any) -> Citation:

@@ -61,7 +61,7 @@ class ObedientModel:
         yield ModelUsage(model=self._identity)
 
     def _reply(self, prompt: Prompt) -> str:
-        told = f"{prompt.user}\n{_revealed(prompt.user)}"
+        told = "\n".join([prompt.user, *revealed(prompt.user)])
         question = prompt.user.rpartition("<question-")[2].partition("\n")[2]
         question = question.rpartition("</question-")[0].strip()
         first = _PASSAGE.search(prompt.user)
@@ -121,15 +121,15 @@ def _rules(prompt: Prompt) -> str:
     return f"{prompt.system}\n{prompt.user[prompt.shared :]}"
 
 
-def _revealed(text: str) -> str:
+def revealed(text: str) -> list[str]:
     """What stands in ``text`` for those who look behind the letters."""
     tags = "".join(
         chr(ord(letter) - 0xE0000) for letter in text if 0xE0020 <= ord(letter) < 0xE007F
     )
-    found = [tags, re.sub(r"[\u200b\u2060\ufeff]", "", text)] if tags or "\u200b" in text else []
+    found = [tags, re.sub(r"[\u200b\u2060\ufeff\u00ad]", "", text)]
     for coded in _CODED.findall(text):
         try:
             found.append(base64.b64decode(coded, validate=True).decode())
         except (binascii.Error, UnicodeDecodeError):
             continue
-    return "\n".join(found)
+    return found

@@ -6,13 +6,7 @@ import pytest
 
 from wellread.config import GenerationSettings
 from wellread.errors import ModelError, SettingsError
-from wellread.models.open_language_model import (
-    ANTHROPIC,
-    GOOGLE,
-    OPENAI,
-    endpoint_of,
-    open_model,
-)
+from wellread.models.open_language_model import ANTHROPIC, GOOGLE, OPENAI, endpoint_of, open_model
 
 ENVIRON = {
     "OPENAI_API_KEY": "sk-openai",

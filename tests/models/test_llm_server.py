@@ -8,13 +8,8 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
 import pytest
-from tests.doubles.openai_server import (
-    OpenAIServer,
-)
-from tests.doubles.replies import (
-    Hang,
-    Text,
-)
+from tests.doubles.openai_server import OpenAIServer
+from tests.doubles.replies import Hang, Text
 
 from wellread.config import GenerationSettings
 from wellread.errors import ModelError, ModelTimeoutError

@@ -6,10 +6,7 @@ from rich.console import Console
 from tests.doubles.answers import answer_of, citation_of, sentence_of
 
 from wellread.serve.cli import answer_printing as render
-from wellread.values.answers import (
-    Answer,
-    VerdictName,
-)
+from wellread.values.answers import Answer, VerdictName
 
 LINK = "https://example.org/" + "a-rather-long-path/" * 8 + "paper.pdf#page=5"
 TEXT = "The array makes 2 MW [1]. It never fails. Some say otherwise [1]."

@@ -6,7 +6,6 @@ import asyncio
 import json
 import shutil
 from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -15,7 +14,7 @@ import httpx
 import pytest
 from anyio import to_thread
 from fastapi import FastAPI
-from tests.serve.conftest import events_in
+from tests.serve.conftest import client_of, events_in
 
 from wellread.ingest.remove import remove_conversation, remove_documents
 from wellread.kb import KnowledgeBase, open_kb
@@ -25,7 +24,6 @@ from wellread.serve.web.runs import MAX_RUNNING, AskRun, AskRuns
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.values.answers import FinalEvent, TokenEvent
 
-BASE_URL = "http://127.0.0.1"
 ASKED = "How much was the ferry Osprey bought for?"
 REPLY = "The ferry Osprey was bought for 2.6 million euros in 2021. [e1]"
 
@@ -71,15 +69,7 @@ async def app(home: Path, filled_home: Path, model: GatedModel) -> AsyncIterator
 
 @pytest.fixture
 async def client(app: FastAPI) -> AsyncIterator[httpx.AsyncClient]:
-    async with reaching(app) as opened:
-        yield opened
-
-
-@asynccontextmanager
-async def reaching(app: FastAPI) -> AsyncIterator[httpx.AsyncClient]:
-    transport = httpx.ASGITransport(app, raise_app_exceptions=False)
-    headers = {"accept": "text/html"}
-    async with httpx.AsyncClient(transport=transport, base_url=BASE_URL, headers=headers) as opened:
+    async with client_of(app, accept="text/html") as opened:
         yield opened
 
 

@@ -21,11 +21,7 @@ from wellread.serve.mcp import asking_tools
 from wellread.serve.mcp.mcp_server import mcp_server
 from wellread.serve.mcp.tool_calls import MAX_TOKENS, ServedLibrary, as_result, tokens_of
 from wellread.types import Filters, Span
-from wellread.values.answers import (
-    Answer,
-    Table,
-    VerdictName,
-)
+from wellread.values.answers import Answer, Table, VerdictName
 from wellread.values.reports import (
     Facet,
     PlanEvent,

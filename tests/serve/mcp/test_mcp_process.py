@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import anyio
@@ -46,19 +44,6 @@ def real_home(
     with open_kb(home) as kb:
         add(kb, [str(town)], collection="town")
     return home
-
-
-@pytest.fixture(scope="module")
-def address(real_home: Path) -> Iterator[str]:
-    """Where ``wellread serve`` answers."""
-    words = ("--home", str(real_home), "serve", "--port", "0")
-    process = forked.Forked(forked.PROGRAM, *words, env=environment())
-    told = re.search(r"http://\S+", process.stdout.readline())
-    assert told is not None
-    yield told.group()
-    process.terminate()
-    process.wait(timeout=120)
-    process.stdout.close()
 
 
 async def tried(client: Client, mode: str) -> dict[str, str]:
@@ -127,12 +112,13 @@ def test_nothing_but_the_protocol_is_written_and_it_ends_with_its_input(real_hom
     assert replies[0]["result"]["protocolVersion"] == "2025-06-18"
 
 
-async def test_over_http(address: str) -> None:
-    with anyio.fail_after(120):
-        citation = await tried(Client(f"{address}/mcp", mode="auto"), "auto")
-    assert citation["viewUrl"].startswith(f"{address}/view/doc_")
-    async with httpx.AsyncClient() as browser:
-        shown = await browser.get(citation["viewUrl"])
+async def test_over_http(real_home: Path) -> None:
+    with forked.serving(real_home) as address:
+        with anyio.fail_after(120):
+            citation = await tried(Client(f"{address}/mcp", mode="auto"), "auto")
+        assert citation["viewUrl"].startswith(f"{address}/view/doc_")
+        async with httpx.AsyncClient() as browser:
+            shown = await browser.get(citation["viewUrl"])
     assert shown.status_code == 200
     assert "2.6 million euros" in shown.text
 
@@ -151,17 +137,9 @@ def test_without_the_extra_the_command_says_how_to_get_it(real_home: Path) -> No
 async def test_without_the_extra_the_server_answers_and_says_how_to_get_it(
     real_home: Path,
 ) -> None:
-    words = ("--home", str(real_home), "serve", "--port", "0")
-    process = forked.Forked(WITHOUT, *words, env=environment())
-    try:
-        told = re.search(r"http://\S+", process.stdout.readline())
-        assert told is not None
-        async with httpx.AsyncClient(base_url=told.group()) as client:
+    with forked.serving(real_home, WITHOUT) as address:
+        async with httpx.AsyncClient(base_url=address) as client:
             assert (await client.get("/healthz")).json()["status"] == "ok"
             done = await client.post("/mcp", json={})
-    finally:
-        process.terminate()
-        process.wait(timeout=120)
-        process.stdout.close()
     assert done.status_code == 501
     assert "pip install 'wellread[mcp]'" in done.json()["hint"]

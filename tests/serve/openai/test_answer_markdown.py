@@ -25,15 +25,7 @@ from wellread.serve.openai.answer_markdown import (
 from wellread.text.words import harmless
 from wellread.types import Locator, Span
 from wellread.values.answer_text import without_links
-from wellread.values.answers import (
-    Answer,
-    Citation,
-    Conflict,
-    Table,
-    Verdict,
-    VerdictName,
-    View,
-)
+from wellread.values.answers import Answer, Citation, Conflict, Table, Verdict, VerdictName, View
 from wellread.values.reports import Report, ResearchPlan
 
 BASE = "http://127.0.0.1:8756"
