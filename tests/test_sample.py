@@ -33,9 +33,9 @@ from wellread.values.locators import Marks, format_time
 
 QUESTIONS = Path(__file__).with_name("sample_questions.jsonl").read_text(encoding="utf-8")
 LINES = [line for line in map(json.loads, QUESTIONS.splitlines()) if line["kind"] != "near_miss"]
-# Measured: 33 of 40 answered; the questions are put in other words than the sources on purpose.
-LEAST_ANSWERED = 32
-LEAST_WITH_GOLD, LEAST_AT_GOLD = 15, 8
+# Measured: 18 of 20 answered, and 9 with their gold quote; the questions are put in other words
+# than the sources on purpose.
+LEAST_ANSWERED, LEAST_WITH_GOLD = 17, 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

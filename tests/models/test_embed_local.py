@@ -18,7 +18,7 @@ from wellread.models.embedders.static_embedder import StaticEmbedder
 from wellread.models.model_files import SHA256
 from wellread.testing.embedding import EmbedderContract
 
-SMALL_VOCABULARY = 2_000
+SMALL_VOCABULARY = 8_000
 
 
 @pytest.fixture(scope="module")

@@ -156,9 +156,9 @@ def test_what_is_not_the_wire_format(provider: Provider) -> None:
 
 def test_a_hanging_server_is_given_up(provider: Provider) -> None:
     for reply in (Hang(), Hang(text="The sky")):
-        error = failure_of(provider, reply, timeout=0.3)
+        error = failure_of(provider, reply, timeout=0.6)
         assert isinstance(error, ModelTimeoutError)
-        assert "0.3 s" in str(error)
+        assert "0.6 s" in str(error)
 
 
 def test_a_server_that_is_not_there(provider: Provider) -> None:

@@ -29,6 +29,7 @@ from wellread.values.reports import ResearchRequest
 
 BASE_URL = "http://127.0.0.1"
 ASKED = "Compare ropes and anchors"
+QUICK = {"limits": {"rounds": 1, "searches": 8}}
 
 
 @pytest.fixture
@@ -72,7 +73,7 @@ async def until(true: Callable[[], bool | Awaitable[bool]]) -> None:
 
 
 async def begun(client: httpx.AsyncClient, **more: Any) -> dict[str, Any]:
-    reply = await client.post("/api/research", json={"question": ASKED, **more})
+    reply = await client.post("/api/research", json={"question": ASKED, **QUICK, **more})
     assert reply.status_code == (201 if more.get("planOnly") else 202), reply.text
     body: dict[str, Any] = reply.json()
     return body
@@ -97,7 +98,7 @@ async def events(
 
 
 async def test_a_run_is_planned_worked_on_and_reported(client: httpx.AsyncClient) -> None:
-    run = await begun(client)
+    run = await begun(client, limits={})
     assert (run["question"], run["report"]) == (ASKED, None)
     assert [one["title"] for one in run["plan"]["facets"]] == ["In general", "ropes", "anchors"]
     assert run["plan"]["seconds"] > 0
