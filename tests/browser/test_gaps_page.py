@@ -22,7 +22,6 @@ def test_a_gap_is_planned_suggested_and_closes_by_itself(
     ask(page, site, KEEPER)
     page.get_by_role("link", name="Gaps").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Gaps")
-    assert check(page) == {}
     page.get_by_role("link", name="lighthouse").click()
     expect(page.get_by_text(KEEPER).first).to_be_visible()
     expect(page.locator("pre")).to_contain_text("To be written.")
@@ -43,6 +42,5 @@ def test_a_gap_is_planned_suggested_and_closes_by_itself(
     page.goto(f"{site}/gaps?status=closed")
     page.get_by_role("link", name="lighthouse").click()
     expect(page.get_by_text("answered since")).to_be_visible()
-    assert check(page) == {}
     page.get_by_role("link", name="The new answer").click()
     expect(page.locator("article.answer")).to_contain_text("Ilse Marrane")

@@ -6,7 +6,6 @@ import re
 
 from playwright.sync_api import expect
 from tests.browser.conftest import MANAGER, Watched, ask
-from tests.browser.test_accessibility import check
 
 
 def test_what_was_asked_is_counted(watched: Watched, site: str) -> None:
@@ -25,4 +24,3 @@ def test_what_was_asked_is_counted(watched: Watched, site: str) -> None:
     expect(page.get_by_role("img", name=re.compile("Questions by hour"))).to_be_visible()
     page.get_by_text("The numbers of the chart").click()
     expect(page.get_by_role("region", name="Numbers of the chart")).to_be_visible()
-    assert check(page) == {}
