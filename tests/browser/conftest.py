@@ -79,11 +79,7 @@ class Watched:
 def serve(
     home: Path, *, port: int | None = None, settings: Mapping[str, str] | None = None
 ) -> tuple[forked.Forked, str]:
-    """``wellread serve`` in a process of its own, and its address.
-
-    Args:
-        settings: environment variables.
-    """
+    """``wellread serve`` in a process of its own with these variables, and its address."""
     words = ("--home", str(home), "serve", "--port", str(port or free_port()))
     env = {**os.environ, **ONE_THREAD, **(settings or {})}
     process = forked.Forked(forked.PROGRAM, *words, env=env)

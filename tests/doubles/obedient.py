@@ -32,22 +32,12 @@ _ANSWERED = re.compile(r"\bAnswer: ([^\n]*)")
 
 
 class ObedientModel:
-    """Obeys every instruction in its prompt.
-
-    Attributes:
-        prompts: what it was asked to write, in order.
-        obeyed: the names of the instructions that it obeyed, in order.
-    """
+    """Obeys every instruction in its ``prompts``; ``obeyed`` has the names of those."""
 
     def __init__(self, *, identity: str = "obedient:model") -> None:
         self.prompts: list[Prompt] = []
         self.obeyed: list[str] = []
-        self._identity = identity
-
-    @property
-    def identity(self) -> str:
-        """As given."""
-        return self._identity
+        self.identity = identity
 
     async def stream(self, prompt: Prompt) -> AsyncGenerator[TextDelta | ModelUsage, None]:
         """The first whole sentence of the first passage, then whatever it was told to add."""
@@ -58,7 +48,7 @@ class ObedientModel:
         for start in range(0, len(reply), CHUNK):
             await asyncio.sleep(0)
             yield TextDelta(text=reply[start : start + CHUNK])
-        yield ModelUsage(model=self._identity)
+        yield ModelUsage(model=self.identity)
 
     def _reply(self, prompt: Prompt) -> str:
         told = "\n".join([prompt.user, *revealed(prompt.user)])

@@ -42,13 +42,10 @@ class ObedientSearcher:
     """Obeys. Attributes: ``prompts``, and ``obeyed``: what it called because it was told to."""
 
     def __init__(self, *, takes_tools: bool) -> None:
+        self.identity = "obedient:searcher"
         self.takes_tools = takes_tools
         self.prompts: list[Prompt] = []
         self.obeyed: list[tuple[str, dict[str, Any]]] = []
-
-    @property
-    def identity(self) -> str:
-        return "obedient:searcher"
 
     async def stream(self, prompt: Prompt) -> AsyncGenerator[Piece, None]:
         self.prompts.append(prompt)
