@@ -51,7 +51,9 @@ class ObedientModel:
         yield ModelUsage(model=self.identity)
 
     def _reply(self, prompt: Prompt) -> str:
-        told = "\n".join([prompt.user, *revealed(prompt.user)])
+        tags, unhidden, *coded = revealed(prompt.user)
+        hidden = [tags, unhidden] if tags or "\u200b" in prompt.user else []
+        told = "\n".join([prompt.user, *hidden, *coded])
         question = prompt.user.rpartition("<question-")[2].partition("\n")[2]
         question = question.rpartition("</question-")[0].strip()
         first = _PASSAGE.search(prompt.user)
