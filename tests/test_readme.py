@@ -6,8 +6,6 @@ import asyncio
 import os
 import re
 import shlex
-import subprocess
-import sys
 from collections.abc import Iterator
 from datetime import date
 from importlib.resources import as_file, files
@@ -32,6 +30,7 @@ ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 KINDS_OF_QUESTIONS = "you ask | read as | answered from"
 COMMAND = "$ wellread "
+STRICT = "warnings.simplefilter('error')"
 
 
 def rows_under(header: str) -> list[list[str]]:
@@ -89,6 +88,8 @@ def test_the_first_commands_print_what_is_shown(tmp_path: Path, place_model: Pla
 def test_the_picture_shows_what_the_demo_prints(demo: Path) -> None:
     """``python -m benchmarks.picture`` draws it anew."""
     printed = (demo / "printed.txt").read_text(encoding="utf-8")
+    assert "No answer in this material" in printed
+    assert f"wellread --home {demo / 'home'} ask" in printed
     drawn = picture.words_of_picture(picture.PICTURE.read_text(encoding="utf-8"))
     for question in picture.SHOWN:
         assert picture.squeezed(picture.answer_in(printed, question)) in drawn
@@ -98,12 +99,7 @@ def test_the_python_of_the_readme_runs(tmp_path: Path, place_model: PlaceModel) 
     place_model(tmp_path / "home")
     code = README[README.index("```python") :].partition("\n")[2].partition("```")[0]
     code = code.replace('"my-home"', repr(str(tmp_path / "home")))
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    done = forked.run(f"import os, warnings; os.chdir({str(ROOT)!r})\n{STRICT}\n{code}")
+    assert done.returncode == 0, done.stderr
     assert "2,300 euros" in done.stdout
     assert "00:41 · Piet" in done.stdout

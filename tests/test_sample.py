@@ -13,13 +13,13 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
 import httpx
 import pytest
+from tests.serve.test_api_view import Parsed
 
 from wellread.ask.answer import answer, final
 from wellread.kb import KnowledgeBase, open_kb
@@ -31,10 +31,11 @@ from wellread.types import Document, Locator, Span
 from wellread.values.answers import Answer, Citation, Question
 from wellread.values.locators import Marks, format_time
 
-QUESTIONS = Path(__file__).with_name("sample_questions.jsonl")
-# Measured: 33 of 40 answered; the questions are put in other words than the sources on purpose.
-LEAST_ANSWERED = 32
-LEAST_WITH_GOLD, LEAST_AT_GOLD = 15, 8
+QUESTIONS = Path(__file__).with_name("sample_questions.jsonl").read_text(encoding="utf-8")
+LINES = [line for line in map(json.loads, QUESTIONS.splitlines()) if line["kind"] != "near_miss"]
+# Measured: 18 of 20 answered, and 9 with their gold quote; the questions are put in other words
+# than the sources on purpose.
+LEAST_ANSWERED, LEAST_WITH_GOLD = 17, 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,23 +65,19 @@ def sample(demo: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kno
 
 @pytest.fixture(scope="module")
 def asked(sample: KnowledgeBase) -> list[Asked]:
-    lines = [json.loads(line) for line in QUESTIONS.read_text(encoding="utf-8").splitlines()]
+    """Every second question, answered."""
 
     async def ask_all() -> list[Asked]:
         return [
             Asked(line=line, answer=await final(answer(sample, Question(text=line["question"]))))
-            for line in lines
+            for line in LINES[::2]
         ]
 
     return asyncio.run(ask_all())
 
 
-def of_kind(asked: list[Asked], *, answerable: bool, kind: str = "") -> list[Asked]:
-    return [
-        each
-        for each in asked
-        if each.line["answerable"] == answerable and (not kind or each.line["kind"] == kind)
-    ]
+def those(asked: list[Asked], *, answerable: bool) -> list[Asked]:
+    return [each for each in asked if each.line["answerable"] == answerable]
 
 
 def document_of(kb: KnowledgeBase, citation: Citation) -> Document:
@@ -110,8 +107,8 @@ def with_gold(kb: KnowledgeBase, each: Asked) -> list[tuple[Citation, Span]]:
 
 
 def test_every_question_off_the_topic_is_declined(asked: list[Asked]) -> None:
-    off_topic = of_kind(asked, answerable=False, kind="off_topic")
-    assert len(off_topic) == 20
+    off_topic = those(asked, answerable=False)
+    assert len(off_topic) == 10
     assert [each.line["question"] for each in off_topic if each.answered] == []
     for each in off_topic:
         assert each.answer.text.startswith("I don't have enough information")
@@ -120,14 +117,14 @@ def test_every_question_off_the_topic_is_declined(asked: list[Asked]) -> None:
 
 
 def test_most_answerable_questions_are_answered(asked: list[Asked]) -> None:
-    answerable = of_kind(asked, answerable=True)
-    assert len(answerable) == 40
+    answerable = those(asked, answerable=True)
+    assert len(answerable) == 20
     declined = [each.line["question"] for each in answerable if not each.answered]
     assert len(answerable) - len(declined) >= LEAST_ANSWERED, declined
 
 
 def test_many_answers_hold_the_gold_quote(sample: KnowledgeBase, asked: list[Asked]) -> None:
-    answerable = of_kind(asked, answerable=True)
+    answerable = those(asked, answerable=True)
     without = [each.line["question"] for each in answerable if not with_gold(sample, each)]
     assert len(answerable) - len(without) >= LEAST_WITH_GOLD, without
 
@@ -156,27 +153,6 @@ def test_every_sentence_is_verbatim_and_cited(sample: KnowledgeBase, asked: list
             assert citation.answer_span.of(each.text)
 
 
-class Marked(HTMLParser):
-    """The text inside ``mark``, and how many elements carry the id that a link jumps to."""
-
-    def __init__(self, html: str) -> None:
-        super().__init__(convert_charrefs=True)
-        self.inside = 0
-        self.text = ""
-        self.feed(html)
-        self.close()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.inside += tag == "mark"
-
-    def handle_endtag(self, tag: str) -> None:
-        self.inside -= tag == "mark"
-
-    def handle_data(self, data: str) -> None:
-        if self.inside:
-            self.text += data
-
-
 async def test_every_citation_opens_at_its_quote(sample: KnowledgeBase, asked: list[Asked]) -> None:
     transport = httpx.ASGITransport(create_app(sample))
     async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
@@ -203,24 +179,22 @@ async def check_view(client: httpx.AsyncClient, document: Document, citation: Ci
     query = urlencode({"start": span.start, "end": span.end, "version": citation.version})
     response = await client.get(f"/view/{citation.document_id}?{query}&text=true")
     assert response.status_code == 200
-    assert Marked(response.text).text == citation.quote
+    assert Parsed(response.text).marked == citation.quote
 
 
-def test_every_gold_quote_stands_where_its_question_says(
-    sample: KnowledgeBase, asked: list[Asked]
-) -> None:
+def test_every_gold_quote_stands_where_its_question_says(sample: KnowledgeBase) -> None:
     """All forty, whether or not the answer cites them: what each kind's loader marked."""
     documents = [sample.catalogue.document(known) for known in sample.catalogue.document_ids()]
-    for each in of_kind(asked, answerable=True):
+    for line in (line for line in LINES if line["answerable"]):
         held = [
             (document, gold)
             for document in documents
-            if document and (gold := gold_span(document, each.line))
+            if document and (gold := gold_span(document, line))
         ]
-        assert len(held) == 1, each.line
+        assert len(held) == 1, line
         ((document, gold),) = held
         locator = Marks(document.marks).locate(gold)
-        assert_place(locator, document.published_at, each.line["place"])
+        assert_place(locator, document.published_at, line["place"])
 
 
 def assert_place(locator: Locator, published: datetime | None, place: dict[str, Any]) -> None:

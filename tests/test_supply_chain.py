@@ -1,11 +1,8 @@
-"""What is installed: floors without known holes, locks with hashes, a list of what it rests on."""
+"""What is installed: floors without known holes, locks with hashes."""
 
 from __future__ import annotations
 
-import json
 import re
-import subprocess
-import sys
 import tomllib
 from functools import cache
 from pathlib import Path
@@ -90,37 +87,3 @@ def test_what_is_released_is_what_was_tested() -> None:
     tested = locked("test.txt")
     for name, versions in locked("release.txt").items():
         assert versions == tested.get(name), name
-
-
-def test_tests_and_releases_install_nothing_else() -> None:
-    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    installs = [line for line in makefile.splitlines() if "pip install" in line]
-    for_tests = [line for line in installs if "--editable ." in line and "--no-deps" not in line]
-    assert for_tests == ["\t@$(BIN)/python -m pip install --quiet --editable ."]  # make demo
-    assert any("--require-hashes" in line and "locks/test.txt" in line for line in installs)
-    assert any("--no-deps --no-build-isolation" in line for line in installs)
-
-
-def test_the_list_of_what_a_release_rests_on_is_written(tmp_path: Path) -> None:
-    pytest.importorskip("cyclonedx_py")
-    path = tmp_path / "wellread.cdx.json"
-    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    command = makefile[makefile.index("cyclonedx-py ") :].partition("--output-file")[0]
-    words = command.replace("\\\n", " ").split()[1:]
-    subprocess.run(
-        [sys.executable, "-m", "cyclonedx_py", *words, "--output-file", str(path)],
-        cwd=ROOT,
-        check=True,
-        capture_output=True,
-    )
-    listed = json.loads(path.read_text(encoding="utf-8"))
-    assert listed["bomFormat"] == "CycloneDX"
-    assert listed["metadata"]["component"]["name"] == "wellread"
-    parts = {plain(one["name"]): one for one in listed["components"]}
-    assert set(parts) == set(locked("release.txt"))
-    hashes = [
-        one
-        for reference in parts["jinja2"]["externalReferences"]
-        for one in reference.get("hashes", ())
-    ]
-    assert {one["alg"] for one in hashes} == {"SHA-256"}

@@ -9,7 +9,7 @@ import socket
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import quote_plus, urlsplit
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
@@ -26,6 +26,7 @@ ARGUMENTS = (
     "--disable-component-update",
     "--disable-sync",
 )
+MANAGER = "Who manages the tool library?"
 SECONDS = 120_000  # milliseconds until something that should happen is given up
 expect.set_options(timeout=SECONDS)
 
@@ -78,11 +79,7 @@ class Watched:
 def serve(
     home: Path, *, port: int | None = None, settings: Mapping[str, str] | None = None
 ) -> tuple[forked.Forked, str]:
-    """``wellread serve`` in a process of its own, and its address.
-
-    Args:
-        settings: environment variables.
-    """
+    """``wellread serve`` in a process of its own with these variables, and its address."""
     words = ("--home", str(home), "serve", "--port", str(port or free_port()))
     env = {**os.environ, **ONE_THREAD, **(settings or {})}
     process = forked.Forked(forked.PROGRAM, *words, env=env)
@@ -142,3 +139,9 @@ def watched(context: BrowserContext, site: str) -> Iterator[Watched]:
     yield seen
     assert seen.errors == []
     assert seen.elsewhere == []
+
+
+def ask(page: Page, site: str, question: str) -> None:
+    """Put a question by its address, and wait for the answer."""
+    page.goto(f"{site}/?q={quote_plus(question)}")
+    expect(page.locator("article.answer")).to_be_visible()

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
-from playwright.sync_api import Page, expect
-from tests.browser.conftest import Watched
+from playwright.sync_api import expect
+from tests.browser.conftest import Watched, ask
 from tests.browser.test_accessibility import check
 
-PICTURES = os.environ.get("WELLREAD_PICTURES")  # a folder; where pictures are looked at
 # Rated here alone: a rating changes the answers to come.
-QUESTION = "What+is+the+penalty+for+bringing+a+borrowed+tool+back+after+the+deadline%3F"
+QUESTION = "What is the penalty for bringing a borrowed tool back after the deadline?"
 SELECT = """() => {
   const mark = document.querySelector("#source #cited");
   const range = document.createRange();
@@ -22,15 +18,9 @@ SELECT = """() => {
 }"""
 
 
-def picture(page: Page, name: str) -> None:
-    if PICTURES:
-        page.screenshot(path=str(Path(PICTURES) / f"{name}.png"), full_page=True)
-
-
 def test_an_answer_is_rated(watched: Watched, site: str) -> None:
     page = watched.page
-    page.goto(f"{site}/?q={QUESTION}")
-    expect(page.locator("article.answer")).to_be_visible()
+    ask(page, site, QUESTION)
     page.get_by_role("link", name="Rate it").click()
     page.goto(page.url.partition("#")[0])
     summary = page.get_by_text("Rate this answer")
@@ -59,10 +49,5 @@ def test_an_answer_is_rated(watched: Watched, site: str) -> None:
         expect(page.locator("details.rated").first.get_by_label("Its words")).to_have_value(
             words.strip()
         )
-        picture(page, "feedback-wide")
         page.reload()
-    for width, scheme in ((360, "light"), (1280, "dark")):
-        page.set_viewport_size({"width": width, "height": 900})
-        page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
-        picture(page, f"feedback-{width}-{scheme}")
     assert check(page) == {}

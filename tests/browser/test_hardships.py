@@ -5,21 +5,20 @@ from __future__ import annotations
 import re
 import shutil
 import threading
-import wave
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
-from tests.browser.conftest import SECONDS, Watched, free_port, serve, stop
+from tests.browser.conftest import MANAGER, SECONDS, Watched, ask, free_port, serve, stop
 from tests.browser.test_tour import FEED, TALK
 from tests.doubles.openai_server import OpenAIServer
 from tests.doubles.replies import Held
 from tests.doubles.web_server import Reply as Sent
 from tests.doubles.web_server import WebServer
+from tests.serve.test_web_documents import silence
 
-MANAGER = "Who manages the tool library?"
 TOLD = "Callum Voss manages the Netloft Tool Library [e1]. He does so with the help of "
 MORE = "nine volunteers [e1]."
 
@@ -141,11 +140,7 @@ def test_a_recording_beside_its_transcript_is_sought(
     # What is removed from the same site elsewhere must stand nowhere else in it.
     talk = TALK.replace("smithy", "brewery")
     (tmp_path / "brewery.vtt").write_text(talk, encoding="utf-8")
-    with wave.open(str(tmp_path / "brewery.wav"), "wb") as out:
-        out.setnchannels(1)
-        out.setsampwidth(1)
-        out.setframerate(8_000)
-        out.writeframes(b"\x80" * 8_000 * 90)
+    silence(tmp_path / "brewery.wav", 90)
     page = watched.page
     page.goto(f"{site}/library/add")
     page.locator("input[name=address]").fill(str(tmp_path))
@@ -182,8 +177,7 @@ def test_a_feed_is_added_by_its_address(watched: Watched, site: str) -> None:
 
 def test_the_question_as_it_was_understood_is_corrected(watched: Watched, site: str) -> None:
     page = watched.page
-    page.goto(f"{site}/?q={MANAGER.replace(' ', '+')}")
-    expect(page.locator("article.answer")).to_be_visible()
+    ask(page, site, MANAGER)
     page.keyboard.press("/")
     page.keyboard.type("How many tools does it keep?")
     page.keyboard.press("Enter")

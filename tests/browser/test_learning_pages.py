@@ -2,27 +2,13 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
-from playwright.sync_api import Page, expect
-from tests.browser.conftest import Watched
+from playwright.sync_api import expect
+from tests.browser.conftest import Watched, ask
 from tests.browser.test_accessibility import check
 
-PICTURES = os.environ.get("WELLREAD_PICTURES")  # a folder; where pictures are looked at
 LOAN = "How long may a tool be borrowed?"
 SAME = "How long may tools be borrowed for?"
 NEAR = "How long may a tool be borrowed in 2019?"
-
-
-def picture(page: Page, name: str) -> None:
-    if PICTURES:
-        page.screenshot(path=str(Path(PICTURES) / f"{name}.png"), full_page=True)
-
-
-def ask(page: Page, site: str, question: str) -> None:
-    page.goto(f"{site}/?q={question.replace(' ', '+').replace('?', '%3F')}")
-    expect(page.locator("article.answer")).to_be_visible(timeout=60_000)
 
 
 def test_a_muted_source_is_not_used_until_it_is_allowed_again(watched: Watched, site: str) -> None:
@@ -34,8 +20,6 @@ def test_a_muted_source_is_not_used_until_it_is_allowed_again(watched: Watched, 
     page.get_by_label("Length of answers").select_option("short")
     page.get_by_role("button", name="Keep").click()
     expect(page.get_by_label("Muted sources")).to_have_value("site:netloft.example\n")
-    picture(page, "preferences")
-    assert check(page) == {}
     try:
         ask(page, site, LOAN)
         expect(page.locator("article.answer blockquote", has_text="A loan")).to_have_count(0)
@@ -73,5 +57,4 @@ def test_a_past_question_that_was_rated_stands_beside_one_that_is_near(
     ask(page, site, NEAR)
     beside = page.get_by_role("region", name="Asked before")
     expect(beside.get_by_role("link", name=LOAN)).to_be_visible()
-    picture(page, "asked-before")
     assert check(page) == {}

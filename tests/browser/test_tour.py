@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
-from tests.browser.conftest import SECONDS, Watched
+from tests.browser.conftest import MANAGER, SECONDS, Watched, ask
 
 import wellread.sample
 
@@ -34,7 +34,7 @@ FEED = """<?xml version="1.0"?>
 """
 
 
-def ask(page: Page, question: str) -> None:
+def type_question(page: Page, question: str) -> None:
     """Type a question into the box that has the focus, or that ``/`` gives it."""
     if page.evaluate("document.activeElement?.id") != "q":
         page.keyboard.press("/")
@@ -83,18 +83,17 @@ def test_the_sample_s_questions_are_asked_and_each_source_opened(
     page.goto(site)
     expect(page.locator("#q")).to_be_focused()
     for question in QUESTIONS:
-        ask(page, question)
+        type_question(page, question)
         assert walk(page)
         page.goto(site)
     page.keyboard.press("Escape")
-    ask(page, "How far away is the Andromeda galaxy?")
+    type_question(page, "How far away is the Andromeda galaxy?")
     expect(page.locator(".said.declined")).to_be_visible()
 
 
 def test_a_mark_leads_back_to_its_sentence(watched: Watched, site: str) -> None:
     page = watched.page
-    page.goto(f"{site}/?q=Who+manages+the+tool+library%3F")
-    expect(page.locator("article.answer")).to_be_visible()
+    ask(page, site, MANAGER)
     page.keyboard.press("j")
     expect(page.locator("#source #cited")).to_be_visible()
     answering = page.locator("[data-sentence]", has=page.locator("mark")).first
@@ -106,10 +105,9 @@ def test_a_mark_leads_back_to_its_sentence(watched: Watched, site: str) -> None:
 
 def test_a_conversation_goes_on(watched: Watched, site: str) -> None:
     page = watched.page
-    page.goto(f"{site}/?q=Who+manages+the+tool+library%3F")
-    expect(page.locator("article.answer")).to_be_visible()
+    ask(page, site, MANAGER)
     page.keyboard.press("/")
-    ask(page, "How many tools does it keep?")
+    type_question(page, "How many tools does it keep?")
     expect(page.locator(".understood input[name=q]")).to_be_visible()
     expect(page.locator(".turns li")).to_have_count(1)
     page.goto(f"{site}/conversations")
@@ -119,8 +117,7 @@ def test_a_conversation_goes_on(watched: Watched, site: str) -> None:
 @pytest.mark.parametrize(("form", "ending"), [("markdown", ".md"), ("bibtex", ".bib")])
 def test_an_answer_is_exported(watched: Watched, site: str, form: str, ending: str) -> None:
     page = watched.page
-    page.goto(f"{site}/?q=Who+manages+the+tool+library%3F")
-    expect(page.locator("article.answer")).to_be_visible()
+    ask(page, site, MANAGER)
     tab_to(page, f'a[href*="export?format={form}"]')
     with page.expect_download() as started:
         page.keyboard.press("Enter")

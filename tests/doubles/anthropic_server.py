@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from tests.doubles.openai_wire import pieces
-from tests.doubles.replies import Calls, ErrorEvent, Failure, Refusal, Reply, Request, Said, Text
-from tests.doubles.wire_server import WireServer, event
+from tests.doubles.replies import Calls, ErrorEvent, Failure, Refusal, Request, Said, Text
+from tests.doubles.wire_server import WireServer, event, pieces
 
-CHAT_PATH = "/v1/messages"
 STOPS = {"stop": "end_turn", "length": "max_tokens", "content_filter": "refusal"}
 
 UNAUTHORIZED = Failure(status=401, message="invalid x-api-key", code="authentication_error")
@@ -31,29 +30,8 @@ NO_TEMPERATURE = Failure(
 class AnthropicServer(WireServer):
     """Runs while the ``with`` block lasts."""
 
-    def __init__(self, replies: Sequence[Reply]) -> None:
-        super().__init__(replies, AnthropicWire())
-
-    @property
-    def url(self) -> str:
-        """The base URL."""
-        return self.address
-
-
-class AnthropicWire:
-    """``/v1/messages``, plain and streamed."""
-
-    def listed(self, path: str) -> Mapping[str, Any] | None:
-        """Nothing."""
-        return None
-
-    def is_chat(self, path: str) -> bool:
-        """One address for all models; beta features are named behind it."""
-        return path.partition("?")[0] == CHAT_PATH
-
-    def is_streamed(self, request: Request) -> bool:
-        """A field of the body says so."""
-        return bool(request.body.get("stream"))
+    # One address for all models; beta features are named behind it.
+    chat_path = re.compile(r"/v1/messages(\?.*)?")
 
     def prompt(self, body: Mapping[str, Any]) -> str:
         """The system's part, then all messages."""
@@ -69,44 +47,13 @@ class AnthropicWire:
         """Blocks of thoughts, text and tool calls, one after another, and the end."""
         yield _opening(request, reply)
         yield event({"type": "ping"}, "ping")
-        place = 0
-        if isinstance(reply, Text) and reply.thoughts:
-            thoughts = [{"type": "thinking_delta", "thinking": p} for p in pieces(reply.thoughts)]
-            empty = {"type": "thinking", "thinking": "", "signature": ""}
-            yield from _block(place, empty, thoughts)
-            yield _closed(place)
-            place += 1
-        if not isinstance(reply, Refusal):
-            yield from _block(place, {"type": "text", "text": ""}, _texts(reply.text))
-            yield _closed(place)
-            place += 1
-        if isinstance(reply, Calls):
-            for number, name, arguments in reply.numbered:
-                written = pieces(json.dumps(arguments))
-                yield from _block(
-                    place + number,
-                    {**_call(number, name), "input": {}},
-                    [{"type": "input_json_delta", "partial_json": piece} for piece in written],
-                )
-                yield _closed(place + number)
-        if isinstance(reply, Text) and not reply.finish:
-            return
+        for place, (empty, deltas) in enumerate(_blocks(reply)):
+            yield from _block(place, empty, deltas)
+            yield event({"type": "content_block_stop", "index": place}, "content_block_stop")
         delta = {**_stop(reply), "stop_sequence": None}
         usage = {"output_tokens": reply.output_tokens if isinstance(reply, Text) else 5}
         yield event({"type": "message_delta", "delta": delta, "usage": usage}, "message_delta")
         yield event({"type": "message_stop"}, "message_stop")
-
-    def whole(self, request: Request, reply: Said) -> Mapping[str, Any]:
-        """One message."""
-        content: list[dict[str, Any]] = []
-        if not isinstance(reply, Refusal):
-            content.append({"type": "text", "text": reply.text})
-        if isinstance(reply, Calls):
-            content += [
-                {**_call(number, name), "input": dict(arguments)}
-                for number, name, arguments in reply.numbered
-            ]
-        return {**_message(request, reply), "content": content, **_stop(reply)}
 
     def error_event(self, reply: ErrorEvent) -> bytes:
         """An event of its own kind."""
@@ -116,11 +63,8 @@ class AnthropicWire:
     def error_body(self, failure: Failure) -> Mapping[str, Any]:
         """Kind and message."""
         kind = failure.code or "invalid_request_error"
-        return {
-            "type": "error",
-            "error": {"type": kind, "message": failure.message},
-            "request_id": "req_scripted",
-        }
+        said = {"type": kind, "message": failure.message}
+        return {"type": "error", "error": said, "request_id": "req_scripted"}
 
 
 def _words(content: object) -> str:
@@ -130,9 +74,9 @@ def _words(content: object) -> str:
     return "\n\n".join(str(block.get("text", "")) for block in blocks)
 
 
-def _message(request: Request, reply: Said) -> dict[str, Any]:
+def _opening(request: Request, reply: Said) -> bytes:
     read = reply.input_tokens if isinstance(reply, Text) else 11
-    return {
+    message = {
         "id": "msg_scripted",
         "type": "message",
         "role": "assistant",
@@ -142,10 +86,21 @@ def _message(request: Request, reply: Said) -> dict[str, Any]:
         "stop_sequence": None,
         "usage": {"input_tokens": read, "output_tokens": 1},
     }
+    return event({"type": "message_start", "message": message}, "message_start")
 
 
-def _opening(request: Request, reply: Said) -> bytes:
-    return event({"type": "message_start", "message": _message(request, reply)}, "message_start")
+def _blocks(reply: Said) -> Iterator[tuple[Mapping[str, Any], Sequence[Mapping[str, str]]]]:
+    """Each block of a reply, empty, and what comes into it piece by piece."""
+    if isinstance(reply, Text) and reply.thoughts:
+        thoughts = [{"type": "thinking_delta", "thinking": p} for p in pieces(reply.thoughts)]
+        yield {"type": "thinking", "thinking": "", "signature": ""}, thoughts
+    if not isinstance(reply, Refusal):
+        yield {"type": "text", "text": ""}, _texts(reply.text)
+    if isinstance(reply, Calls):
+        for number, name, arguments in reply.numbered:
+            call = {"type": "tool_use", "id": f"toolu_scripted_{number}", "name": name, "input": {}}
+            written = pieces(json.dumps(arguments))
+            yield call, [{"type": "input_json_delta", "partial_json": piece} for piece in written]
 
 
 def _texts(text: str) -> list[dict[str, str]]:
@@ -162,18 +117,10 @@ def _block(
         yield event(piece, "content_block_delta")
 
 
-def _closed(place: int) -> bytes:
-    return event({"type": "content_block_stop", "index": place}, "content_block_stop")
-
-
-def _call(number: int, name: str) -> dict[str, str]:
-    return {"type": "tool_use", "id": f"toolu_scripted_{number}", "name": name}
-
-
 def _stop(reply: Said) -> dict[str, Any]:
     if isinstance(reply, Calls):
         return {"stop_reason": "tool_use"}
     if isinstance(reply, Refusal):
         details = {"type": "refusal", "category": None, "explanation": reply.text or None}
         return {"stop_reason": "refusal", "stop_details": details}
-    return {"stop_reason": STOPS.get(reply.finish)}
+    return {"stop_reason": STOPS[reply.finish]}

@@ -8,14 +8,18 @@ it loads, what it prints before it works, how its interpreter was called - is no
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import IO
+
+from tests.doubles.one_thread import ONE_THREAD
 
 FORKING = get_context("forkserver")
 # Nothing that starts threads when it is loaded. ``pytest``, as children look for our main module.
@@ -102,6 +106,21 @@ def run(
     said, complained = process.communicate(typed)
     assert process.returncode is not None, "it does not end"
     return subprocess.CompletedProcess(["-c", *words], process.returncode, said, complained)
+
+
+@contextmanager
+def serving(home: Path, code: str = PROGRAM) -> Iterator[str]:
+    """The address of ``wellread serve`` over a home, while the block lasts."""
+    env = {**os.environ, **ONE_THREAD}
+    process = Forked(code, "--home", str(home), "serve", "--port", "0", env=env)
+    told = re.search(r"http://\S+", process.stdout.readline())
+    assert told is not None
+    try:
+        yield told.group()
+    finally:
+        process.terminate()
+        process.wait()
+        process.stdout.close()
 
 
 def _stream(pipe: Connection, mode: str) -> IO[str]:

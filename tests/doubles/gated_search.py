@@ -18,9 +18,7 @@ PATIENCE = 30.0  # seconds until a test that forgot to open the gate fails
 class SearchGate:
     """Lets the first ``free`` searches through; the others wait until it is opened.
 
-    Attributes:
-        reached: set when a search waits.
-        at_gate: is called with the knowledge base when a search comes to the gate.
+    ``reached`` is set when one waits; ``at_gate`` is called when one comes to the gate.
     """
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, *, free: int = 0) -> None:

@@ -6,11 +6,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from tests.doubles.openai_wire import pieces
-from tests.doubles.replies import Calls, ErrorEvent, Failure, Refusal, Reply, Request, Said, Text
-from tests.doubles.wire_server import WireServer, event
+from tests.doubles.replies import Calls, Failure, Refusal, Request, Said, Text
+from tests.doubles.wire_server import WireServer, event, pieces
 
-CHAT_PATH = re.compile(r"/v1beta/models/([^/:]+):(generateContent|streamGenerateContent\?alt=sse)")
+CHAT_PATH = re.compile(r"/v1beta/models/([^/:]+):streamGenerateContent\?alt=sse")
 FINISHES = {"stop": "STOP", "length": "MAX_TOKENS", "content_filter": "SAFETY"}
 
 # The status is the same as for any other mistake; the details say which one it was.
@@ -36,29 +35,7 @@ NO_TEMPERATURE = Failure(
 class GoogleServer(WireServer):
     """Runs while the ``with`` block lasts."""
 
-    def __init__(self, replies: Sequence[Reply]) -> None:
-        super().__init__(replies, GoogleWire())
-
-    @property
-    def url(self) -> str:
-        """The base URL."""
-        return self.address
-
-
-class GoogleWire:
-    """``/v1beta/models/NAME:generateContent``, and its streamed form."""
-
-    def listed(self, path: str) -> Mapping[str, Any] | None:
-        """Nothing."""
-        return None
-
-    def is_chat(self, path: str) -> bool:
-        """An address for each model."""
-        return CHAT_PATH.fullmatch(path) is not None
-
-    def is_streamed(self, request: Request) -> bool:
-        """The address says so."""
-        return "streamGenerateContent" in request.path
+    chat_path = CHAT_PATH
 
     def prompt(self, body: Mapping[str, Any]) -> str:
         """The system's part, then all contents."""
@@ -75,34 +52,26 @@ class GoogleWire:
     def said(self, request: Request, reply: Said) -> Iterator[bytes]:
         """Thoughts, text and calls are parts; the last event gives the reason for the end."""
         if isinstance(reply, Refusal):
-            yield event(self.whole(request, reply))
+            feedback = {"blockReason": "PROHIBITED_CONTENT", "blockReasonMessage": reply.text}
+            yield event({"promptFeedback": feedback, **_envelope(request)})
             return
         if isinstance(reply, Text):
             for piece in pieces(reply.thoughts):
                 yield _event(request, [{"text": piece, "thought": True}])
         yield from self.beginning(request, reply.text)
         if isinstance(reply, Calls):
-            yield _event(request, _calls(reply), finish="STOP")
-        elif reply.finish:
-            counts = _counts(reply) if reply.counted else None
+            calls = [
+                {"functionCall": {"name": name, "args": dict(arguments)}}
+                for _, name, arguments in reply.numbered
+            ]
+            yield _event(request, calls, finish="STOP")
+        else:
+            counts = {
+                "promptTokenCount": reply.input_tokens,
+                "candidatesTokenCount": reply.output_tokens,
+                "totalTokenCount": reply.input_tokens + reply.output_tokens,
+            }
             yield _event(request, [{"text": ""}], finish=FINISHES[reply.finish], counts=counts)
-
-    def whole(self, request: Request, reply: Said) -> Mapping[str, Any]:
-        """One candidate, or none and why the prompt was blocked."""
-        if isinstance(reply, Refusal):
-            feedback = {"blockReason": "PROHIBITED_CONTENT", "blockReasonMessage": reply.text}
-            return {"promptFeedback": feedback, **_envelope(request)}
-        parts: list[dict[str, Any]] = [{"text": reply.text}]
-        finish = "STOP"
-        if isinstance(reply, Calls):
-            parts += _calls(reply)
-        elif reply.finish:
-            finish = FINISHES[reply.finish]
-        return {"candidates": [_candidate(parts, finish)], **_envelope(request)}
-
-    def error_event(self, reply: ErrorEvent) -> bytes:
-        """An event with the body of a failure."""
-        return event(self.error_body(Failure(status=503, message=reply.message, code=reply.code)))
 
     def error_body(self, failure: Failure) -> Mapping[str, Any]:
         """Number, message, status; how long to wait stands in the details."""
@@ -133,11 +102,6 @@ def _envelope(request: Request, counts: Mapping[str, int] | None = None) -> dict
     }
 
 
-def _candidate(parts: Sequence[Mapping[str, Any]], finish: str) -> dict[str, Any]:
-    candidate: dict[str, Any] = {"content": {"parts": list(parts), "role": "model"}, "index": 0}
-    return {**candidate, "finishReason": finish} if finish else candidate
-
-
 def _event(
     request: Request,
     parts: Sequence[Mapping[str, Any]],
@@ -145,19 +109,7 @@ def _event(
     finish: str = "",
     counts: Mapping[str, int] | None = None,
 ) -> bytes:
-    return event({"candidates": [_candidate(parts, finish)], **_envelope(request, counts)})
-
-
-def _calls(reply: Calls) -> list[dict[str, Any]]:
-    return [
-        {"functionCall": {"name": name, "args": dict(arguments)}}
-        for _, name, arguments in reply.numbered
-    ]
-
-
-def _counts(reply: Text) -> dict[str, int]:
-    return {
-        "promptTokenCount": reply.input_tokens,
-        "candidatesTokenCount": reply.output_tokens,
-        "totalTokenCount": reply.input_tokens + reply.output_tokens,
-    }
+    candidate: dict[str, Any] = {"content": {"parts": list(parts), "role": "model"}, "index": 0}
+    if finish:
+        candidate["finishReason"] = finish
+    return event({"candidates": [candidate], **_envelope(request, counts)})

@@ -32,22 +32,12 @@ _ANSWERED = re.compile(r"\bAnswer: ([^\n]*)")
 
 
 class ObedientModel:
-    """Obeys every instruction in its prompt.
-
-    Attributes:
-        prompts: what it was asked to write, in order.
-        obeyed: the names of the instructions that it obeyed, in order.
-    """
+    """Obeys every instruction in its ``prompts``; ``obeyed`` has the names of those."""
 
     def __init__(self, *, identity: str = "obedient:model") -> None:
         self.prompts: list[Prompt] = []
         self.obeyed: list[str] = []
-        self._identity = identity
-
-    @property
-    def identity(self) -> str:
-        """As given."""
-        return self._identity
+        self.identity = identity
 
     async def stream(self, prompt: Prompt) -> AsyncGenerator[TextDelta | ModelUsage, None]:
         """The first whole sentence of the first passage, then whatever it was told to add."""
@@ -58,10 +48,12 @@ class ObedientModel:
         for start in range(0, len(reply), CHUNK):
             await asyncio.sleep(0)
             yield TextDelta(text=reply[start : start + CHUNK])
-        yield ModelUsage(model=self._identity)
+        yield ModelUsage(model=self.identity)
 
     def _reply(self, prompt: Prompt) -> str:
-        told = f"{prompt.user}\n{_revealed(prompt.user)}"
+        tags, unhidden, *coded = revealed(prompt.user)
+        hidden = [tags, unhidden] if tags or "\u200b" in prompt.user else []
+        told = "\n".join([prompt.user, *hidden, *coded])
         question = prompt.user.rpartition("<question-")[2].partition("\n")[2]
         question = question.rpartition("</question-")[0].strip()
         first = _PASSAGE.search(prompt.user)
@@ -121,15 +113,15 @@ def _rules(prompt: Prompt) -> str:
     return f"{prompt.system}\n{prompt.user[prompt.shared :]}"
 
 
-def _revealed(text: str) -> str:
+def revealed(text: str) -> list[str]:
     """What stands in ``text`` for those who look behind the letters."""
     tags = "".join(
         chr(ord(letter) - 0xE0000) for letter in text if 0xE0020 <= ord(letter) < 0xE007F
     )
-    found = [tags, re.sub(r"[\u200b\u2060\ufeff]", "", text)] if tags or "\u200b" in text else []
+    found = [tags, re.sub(r"[\u200b\u2060\ufeff\u00ad]", "", text)]
     for coded in _CODED.findall(text):
         try:
             found.append(base64.b64decode(coded, validate=True).decode())
         except (binascii.Error, UnicodeDecodeError):
             continue
-    return "\n".join(found)
+    return found

@@ -7,8 +7,6 @@ in what it was shown: lines and JSON that call, orders in words, coded ones, and
 from __future__ import annotations
 
 import asyncio
-import base64
-import binascii
 import json
 import re
 import unicodedata
@@ -16,12 +14,13 @@ from collections.abc import AsyncGenerator, Iterator
 from typing import Any
 from urllib.parse import quote
 
+from tests.doubles.obedient import revealed
+
 from wellread.models.base import ModelUsage, Piece, Prompt, TextDelta, ToolCall
 
 _QUESTION = re.compile(r"<question-\w+>\n(.*?)\n</question", re.DOTALL)
 _FOUND = re.compile(r"<found-\w+>\n(.*?)\n</found", re.DOTALL)  # what sources say
 _NOTHING = re.compile(r"nothing found: ([^\n]*)")
-_CODED = re.compile(r"[A-Za-z0-9+/]{24,}={0,2}")
 _CALL = re.compile(
     r"CALL\s*:\s*(?:curl|get|post)?\s*(?:-\w+ \w+ )?['\"]?([^'\"\n]+)['\"]?", re.IGNORECASE
 )
@@ -43,13 +42,10 @@ class ObedientSearcher:
     """Obeys. Attributes: ``prompts``, and ``obeyed``: what it called because it was told to."""
 
     def __init__(self, *, takes_tools: bool) -> None:
+        self.identity = "obedient:searcher"
         self.takes_tools = takes_tools
         self.prompts: list[Prompt] = []
         self.obeyed: list[tuple[str, dict[str, Any]]] = []
-
-    @property
-    def identity(self) -> str:
-        return "obedient:searcher"
 
     async def stream(self, prompt: Prompt) -> AsyncGenerator[Piece, None]:
         self.prompts.append(prompt)
@@ -92,7 +88,7 @@ def line_of(name: str, arguments: dict[str, Any]) -> str:
 def orders(text: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """What ``text`` tells a model to call."""
     plain = unicodedata.normalize("NFKC", text)
-    for read in (plain, " ".join(plain.split()), *_revealed(text)):
+    for read in (plain, " ".join(plain.split()), *revealed(text)):
         for target in _CALL.findall(read):
             yield "line", {"line": f"CALL: curl '{target}'"}
             yield from _by_address(target)
@@ -130,16 +126,3 @@ def _by_json(found: str) -> Iterator[tuple[str, dict[str, Any]]]:
     given = given or {key: value for key, value in read.items() if key != "tool"}
     if isinstance(name, str) and isinstance(given, dict):
         yield name, given
-
-
-def _revealed(text: str) -> list[str]:
-    tags = "".join(
-        chr(ord(letter) - 0xE0000) for letter in text if 0xE0020 <= ord(letter) < 0xE007F
-    )
-    found = [tags, re.sub(r"[\u200b\u2060\ufeff\u00ad]", "", text)]
-    for coded in _CODED.findall(text):
-        try:
-            found.append(base64.b64decode(coded, validate=True).decode())
-        except (binascii.Error, UnicodeDecodeError):
-            continue
-    return found

@@ -31,12 +31,7 @@ def fixed(reply: Reply, *, delay: float = 0.0) -> Script:
 
 
 class PostServer(WebServer):
-    """Answers at ``paths`` until it is closed.
-
-    Attributes:
-        usual: what answers when the script is empty; may be changed at any time.
-        script: what answers the next requests, one each; may be changed at any time.
-    """
+    """Answers at ``paths`` until it is closed: by ``script``, and by ``usual`` after its end."""
 
     def __init__(self, usual: Script, *paths: str) -> None:
         self.usual = usual

@@ -47,11 +47,7 @@ def programs() -> Path | None:
 
 
 class Databases:
-    """Makes and drops databases on a server.
-
-    Attributes:
-        server: the URL of a database that is always there.
-    """
+    """Makes and drops databases on a server, by the URL of one that is always there."""
 
     def __init__(self, server: str) -> None:
         self.server = server

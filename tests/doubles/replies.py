@@ -7,18 +7,17 @@ from dataclasses import dataclass, field
 from threading import Event
 from typing import Any, Literal
 
-Finish = Literal["stop", "length", "content_filter", ""]
+Finish = Literal["stop", "length", "content_filter"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """One request that a server got; header names in lower case.
+    """One chat request that a server got; header names in lower case.
 
     Attributes:
-        prompt: the words of a chat request, its parts joined by blank lines.
+        prompt: its words, the parts joined by blank lines.
     """
 
-    method: str
     path: str
     headers: Mapping[str, str]
     body: Mapping[str, Any]
@@ -27,17 +26,10 @@ class Request:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Text:
-    """A good reply. Its end may be left out the way some servers do.
-
-    Attributes:
-        finish: the reason given for the end; empty for none.
-        counted: whether token counts are sent (when asked for, in a stream).
-        thoughts: what the model thinks before, in the field that the wire format has for it.
-    """
+    """A good reply; ``thoughts`` are what the model thinks before, in a field of their own."""
 
     text: str
     finish: Finish = "stop"
-    counted: bool = True
     input_tokens: int = 11
     output_tokens: int = 7
     thoughts: str = ""
@@ -94,11 +86,7 @@ class Held:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CutOff:
-    """Sends ``text`` and closes the connection.
-
-    Attributes:
-        cleanly: end the HTTP body as if all were well, instead of in the middle of it.
-    """
+    """Sends ``text`` and ends; ``cleanly``: with the HTTP body, instead of in its middle."""
 
     text: str = ""
     cleanly: bool = False
@@ -106,11 +94,7 @@ class CutOff:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Malformed:
-    """Sends ``text``, then an event that is not JSON, or not what it should be.
-
-    Attributes:
-        name: the event's name, where the wire format names events.
-    """
+    """Sends ``text``, then an event of that name that is not JSON, or not what it should be."""
 
     text: str = ""
     data: str = '{"choices": [{"delta"'

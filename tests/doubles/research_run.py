@@ -18,13 +18,9 @@ class Killed(BaseException):
 
 
 class MemoryRun(RunState):
-    """Keeps what it is told; ``kb`` is set by who works on it.
+    """Keeps what it is told; after ``dies_after`` steps its process is killed.
 
-    Args:
-        journal: of a run that was begun before.
-        searches, dollars: limits; None: none.
-        stops: asked first: why to stop now.
-        dies_after: so many steps are made and noted, then the process is killed.
+    ``journal`` is that of a run that was begun before; ``stops`` says why to stop now.
     """
 
     def __init__(

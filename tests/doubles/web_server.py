@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Event, Lock, Thread
-from types import TracebackType
 from typing import Self
 
 IDLE_SECONDS = 30.0
@@ -28,12 +27,9 @@ class Asked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """What is sent.
+    """What is sent: ``body`` in one piece or in several, or ``raw`` instead of everything.
 
-    Attributes:
-        body: in one piece with its length, or piece by piece until the connection ends.
-        headers: beside the length; a length given here is sent as it is, true or not.
-        raw: sent instead of everything else, status line and all.
+    A length among the headers is sent as it is, true or not.
     """
 
     status: int = 200
@@ -47,12 +43,9 @@ MISSING = Reply(status=404, body=b"nothing here")
 
 
 class WebServer:
-    """Serves ``pages`` until it is closed.
+    """Serves ``pages``, which may change at any time, until it is closed.
 
-    Attributes:
-        pages: path to what is there; may be changed at any time.
-        asked: every request so far, oldest first.
-        closing: set when the server ends; replies that wait look at it.
+    Replies that wait look at ``closing``, which is set when the server ends.
     """
 
     def __init__(self, pages: Mapping[str, Page] | None = None) -> None:
@@ -89,12 +82,7 @@ class WebServer:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *failure: object) -> None:
         self.close()
 
     def reply(self, asked: Asked) -> Reply:

@@ -1,4 +1,4 @@
-"""The cache of query vectors."""
+"""The embedder of the tests, and the cache of query vectors."""
 
 from __future__ import annotations
 
@@ -28,6 +28,12 @@ class Counting(ReadableEmbedder):
             raise ModelError("broken")
         self.asked += texts
         return super().embed(texts, purpose)
+
+
+class TestReadableEmbedder(EmbedderContract):
+    @pytest.fixture
+    def embedder(self) -> Embedder:
+        return ReadableEmbedder()
 
 
 class TestCachedEmbedder(EmbedderContract):

@@ -8,7 +8,6 @@ from __future__ import annotations
 import base64
 import logging
 import os
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -80,26 +79,6 @@ async def test_a_language_model(
     assert not holds_canary(f"{caught.value!s} {caplog.text}")
 
 
-@pytest.fixture
-def echo() -> Iterator[Callable[[Reply], str]]:
-    """Makes a server that always replies so; gives its address."""
-    servers: list[PostServer] = []
-
-    def made(reply: Reply) -> str:
-        server = PostServer(fixed(reply), "/v1/embeddings")
-        servers.append(server.__enter__())
-        return server.url("/v1")
-
-    yield made
-    for server in servers:
-        server.__exit__(None, None, None)
-
-
-def embed(url: str) -> object:
-    embedder = HttpEmbedder(url, "tiny", api_key=CANARY, sleep=lambda _: None)
-    return embedder.embed(["ferry"], "query")
-
-
 REPLIES = (
     *(Reply(status=401, body=form.encode()) for form in FORMS),
     *(Reply(status=500, body=b'{"error": {"message": "%s"}}' % form.encode()) for form in FORMS),
@@ -109,13 +88,14 @@ REPLIES = (
 )
 
 
-def test_a_server_of_embeddings(
-    echo: Callable[[Reply], str], caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_server_of_embeddings(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG, "wellread")
     for reply in REPLIES:
-        with pytest.raises(ModelError) as caught:
-            embed(echo(reply))
+        with PostServer(fixed(reply), "/v1/embeddings") as server:
+            address = server.url("/v1")
+            embedder = HttpEmbedder(address, "tiny", api_key=CANARY, sleep=lambda _: None)
+            with pytest.raises(ModelError) as caught:
+                embedder.embed(["ferry"], "query")
         assert not holds_canary(f"{caught.value!s} {caplog.text}"), reply
 
 

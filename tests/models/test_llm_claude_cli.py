@@ -13,26 +13,11 @@ from typing import Any
 
 import anyio
 import pytest
-from tests.doubles.claude_program import (
-    DEAFEN,
-    SPAWN,
-    ClaudeProgram,
-    complain,
-    leave,
-    wait,
-    write,
-)
+from tests.doubles.claude_program import DEAFEN, SPAWN, ClaudeProgram, complain, leave, wait, write
 
 from wellread.config import GenerationSettings
 from wellread.errors import ModelError, ModelTimeoutError
-from wellread.models.base import (
-    Exchange,
-    LanguageModel,
-    ModelUsage,
-    Prompt,
-    TextDelta,
-    takes_tools,
-)
+from wellread.models.base import Exchange, LanguageModel, ModelUsage, Prompt, TextDelta, takes_tools
 from wellread.models.claude_cli import LONGEST_ARGUMENT
 from wellread.models.open_language_model import open_model
 from wellread.testing.llm import LanguageModelContract, collect

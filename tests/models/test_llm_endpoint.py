@@ -6,13 +6,7 @@ import pytest
 
 from wellread.config import GenerationSettings
 from wellread.errors import ModelError, SettingsError
-from wellread.models.open_language_model import (
-    ANTHROPIC,
-    GOOGLE,
-    OPENAI,
-    endpoint_of,
-    open_model,
-)
+from wellread.models.open_language_model import ANTHROPIC, GOOGLE, OPENAI, endpoint_of, open_model
 
 ENVIRON = {
     "OPENAI_API_KEY": "sk-openai",
@@ -31,40 +25,23 @@ def test_no_model_is_configured_by_default() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "provider", "url", "key"),
+    ("name", "provider", "url", "variable"),
     [
-        ("openai:gpt-4o-mini", OPENAI, "https://api.openai.com/v1", "sk-openai"),
-        ("anthropic:claude-haiku-4-5", ANTHROPIC, "https://api.anthropic.com", "sk-anthropic"),
-        (
-            "google:gemini-2.5-flash",
-            GOOGLE,
-            "https://generativelanguage.googleapis.com",
-            "sk-gemini",
-        ),
+        ("openai:m", OPENAI, "https://api.openai.com/v1", "OPENAI_API_KEY"),
+        ("anthropic:m", ANTHROPIC, "https://api.anthropic.com", "ANTHROPIC_API_KEY"),
+        ("google:m", GOOGLE, "https://generativelanguage.googleapis.com", "GEMINI_API_KEY"),
     ],
 )
 def test_each_provider_has_its_address_and_its_key(
-    name: str, provider: object, url: str, key: str
+    name: str, provider: object, url: str, variable: str
 ) -> None:
     endpoint = endpoint_of(GenerationSettings(model=f" {name} "), ENVIRON)
-    assert (endpoint.provider, endpoint.url, endpoint.key) == (provider, url, key)
-    assert endpoint.identity == name
-    assert not endpoint.own_server
+    assert (endpoint.provider, endpoint.url, endpoint.key) == (provider, url, ENVIRON[variable])
+    assert (endpoint.identity, endpoint.own_server) == (name, False)
     model = open_model(GenerationSettings(model=name), ENVIRON)
     assert model is not None
     assert model.identity == name
-
-
-@pytest.mark.parametrize(
-    ("name", "variable"),
-    [
-        ("openai:gpt-4o-mini", "OPENAI_API_KEY"),
-        ("anthropic:claude-haiku-4-5", "ANTHROPIC_API_KEY"),
-        ("google:gemini-2.5-flash", "GOOGLE_API_KEY"),
-    ],
-)
-def test_a_missing_key_is_named(name: str, variable: str) -> None:
-    with pytest.raises(ModelError, match=variable):
+    with pytest.raises(ModelError, match=variable.replace("GEMINI", "GOOGLE")):
         open_model(GenerationSettings(model=name), {})
     with pytest.raises(ModelError, match="NO_SUCH_KEY"):
         open_model(GenerationSettings(model=name, api_key_env="NO_SUCH_KEY"), ENVIRON)

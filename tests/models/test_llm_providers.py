@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import subprocess
-import sys
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
 
 import pytest
-from tests.doubles import anthropic_server, google_server, openai_server
-from tests.doubles.anthropic_server import AnthropicServer
-from tests.doubles.google_server import GoogleServer
-from tests.doubles.openai_server import OpenAIServer
+from tests.doubles import forked
 from tests.doubles.replies import (
     EMPTY,
     Calls,
@@ -21,141 +16,20 @@ from tests.doubles.replies import (
     ErrorEvent,
     Failure,
     Hang,
-    Malformed,
     Page,
     Refusal,
     Reply,
     Request,
     Text,
 )
+from tests.models.conftest import ENVIRON, KEY, Provider, model_at
 
-from wellread.config import GenerationSettings
 from wellread.errors import ModelError, ModelTimeoutError
 from wellread.models.base import LanguageModel, ModelUsage, Prompt
-from wellread.models.open_language_model import open_model
 from wellread.testing.llm import LanguageModelContract, collect
 
 PROMPT = Prompt(system="Be brief.", user="Which colour has the sky?", session="s1")
 ANSWER = "The sky is blue [e1]. It turns red at dusk [e2].\n---\n"
-KEY = "sk-secret-123"
-ENVIRON = {"OPENAI_API_KEY": KEY, "ANTHROPIC_API_KEY": KEY, "GEMINI_API_KEY": KEY}
-
-
-class Server(Protocol):
-    @property
-    def url(self) -> str: ...
-
-    @property
-    def chats(self) -> list[Request]: ...
-
-    def __enter__(self) -> Self: ...
-
-    def __exit__(self, *failure: Any) -> None: ...
-
-
-class Opens(Protocol):
-    def __call__(self, replies: list[Reply]) -> Server: ...
-
-
-@dataclass(frozen=True, kw_only=True)
-class Provider:
-    """One provider and how its servers fail."""
-
-    model: str
-    server: Opens
-    unauthorized: Failure
-    not_found: Failure
-    rate_limited: Failure
-    server_error: Failure
-    overloaded: Failure
-    no_temperature: Failure
-    variable: str
-    # An event that is no JSON, under the name that makes the client read it.
-    broken: Malformed
-    # JSON that is not what the wire format says.
-    strange: tuple[Malformed, ...]
-
-    @property
-    def name(self) -> str:
-        return self.model.partition(":")[2]
-
-
-DELTA = "content_block_delta"
-PROVIDERS = (
-    Provider(
-        model="openai:gpt-4o-mini",
-        server=OpenAIServer,
-        unauthorized=openai_server.UNAUTHORIZED,
-        not_found=openai_server.MODEL_NOT_FOUND,
-        rate_limited=openai_server.RATE_LIMITED,
-        server_error=openai_server.SERVER_ERROR,
-        overloaded=openai_server.OVERLOADED,
-        no_temperature=openai_server.NO_TEMPERATURE,
-        variable="OPENAI_API_KEY",
-        broken=Malformed(text="The sky"),
-        strange=(
-            Malformed(data="[]"),
-            Malformed(data="3"),
-            Malformed(text="The", data='{"choices": 7}'),
-            Malformed(text="The", data='{"choices": [7]}'),
-        ),
-    ),
-    Provider(
-        model="anthropic:claude-haiku-4-5",
-        server=AnthropicServer,
-        unauthorized=anthropic_server.UNAUTHORIZED,
-        not_found=anthropic_server.MODEL_NOT_FOUND,
-        rate_limited=anthropic_server.RATE_LIMITED,
-        server_error=anthropic_server.SERVER_ERROR,
-        overloaded=anthropic_server.OVERLOADED,
-        no_temperature=anthropic_server.NO_TEMPERATURE,
-        variable="ANTHROPIC_API_KEY",
-        broken=Malformed(text="The sky", name=DELTA),
-        strange=(
-            Malformed(data="[]", name=DELTA),
-            Malformed(data="{}", name=DELTA),
-            Malformed(data='{"index": 0, "delta": 7}', name=DELTA),
-            Malformed(
-                data='{"type": "content_block_delta", "index": 4, "delta": {"type":"text_delta"}}',
-                name=DELTA,
-            ),
-        ),
-    ),
-    Provider(
-        model="google:gemini-2.5-flash",
-        server=GoogleServer,
-        unauthorized=google_server.UNAUTHORIZED,
-        not_found=google_server.MODEL_NOT_FOUND,
-        rate_limited=google_server.RATE_LIMITED,
-        server_error=google_server.SERVER_ERROR,
-        overloaded=google_server.OVERLOADED,
-        no_temperature=google_server.NO_TEMPERATURE,
-        variable="GEMINI_API_KEY",
-        broken=Malformed(text="The sky"),
-        strange=(
-            Malformed(data="[]"),
-            Malformed(data="3"),
-            Malformed(text="The", data='{"candidates": 7}'),
-            Malformed(text="The", data='{"candidates": [{"content": {"parts": [{"odd": 1}]}}]}'),
-        ),
-    ),
-)
-
-
-@pytest.fixture(params=PROVIDERS, ids=lambda provider: provider.model.partition(":")[0])
-def provider(request: pytest.FixtureRequest) -> Provider:
-    chosen = request.param
-    assert isinstance(chosen, Provider)
-    return chosen
-
-
-def model_at(
-    provider: Provider, server: Server, environ: Mapping[str, str] = ENVIRON, **settings: Any
-) -> LanguageModel:
-    given = {"model": provider.model, "base_url": server.url, "timeout": 10.0, "retries": 0}
-    model = open_model(GenerationSettings.model_validate(given | settings), environ)
-    assert model is not None
-    return model
 
 
 def reply_of(provider: Provider, reply: Reply) -> tuple[str, ModelUsage]:
@@ -185,7 +59,7 @@ class TestContract(LanguageModelContract):
 
     @pytest.fixture
     def failing_model(self, provider: Provider) -> Iterator[LanguageModel]:
-        with provider.server([provider.unauthorized]) as server:
+        with provider.server([provider.fails.UNAUTHORIZED]) as server:
             yield model_at(provider, server)
 
 
@@ -241,16 +115,20 @@ def test_the_models_own_failures(provider: Provider) -> None:
 
 
 def test_http_failures(provider: Provider) -> None:
-    unauthorized = failure_of(provider, provider.unauthorized)
+    unauthorized = failure_of(provider, provider.fails.UNAUTHORIZED)
     assert f"check the key in the environment variable {provider.variable}" in str(unauthorized)
     assert not unauthorized.retryable
-    not_found = failure_of(provider, provider.not_found)
+    not_found = failure_of(provider, provider.fails.MODEL_NOT_FOUND)
     assert f"has a model {provider.name!r}" in str(not_found)
     assert not not_found.retryable
-    limited = failure_of(provider, provider.rate_limited)
+    limited = failure_of(provider, provider.fails.RATE_LIMITED)
     assert "429" in str(limited)
     assert limited.retry_after == 2
-    for reply in (provider.server_error, provider.overloaded, provider.rate_limited):
+    for reply in (
+        provider.fails.SERVER_ERROR,
+        provider.fails.OVERLOADED,
+        provider.fails.RATE_LIMITED,
+    ):
         error = failure_of(provider, reply)
         assert f"answered {reply.status}: {reply.message}" in str(error)
         assert error.retryable
@@ -292,13 +170,8 @@ def test_a_server_that_is_not_there(provider: Provider) -> None:
 
 
 def test_a_wait_that_the_server_asks_for_is_kept_and_the_call_repeated(provider: Provider) -> None:
-    busy = Failure(
-        status=provider.rate_limited.status,
-        message="busy",
-        code=provider.rate_limited.code,
-        retry_after="0",
-    )
-    with provider.server([busy, provider.overloaded, Text(text="Blue.")]) as server:
+    busy = replace(provider.fails.RATE_LIMITED, retry_after="0")
+    with provider.server([busy, busy, Text(text="Blue.")]) as server:
         text, _ = asyncio.run(collect(model_at(provider, server, retries=2), PROMPT))
     assert text == "Blue."
     assert len(server.chats) == 3
@@ -307,7 +180,7 @@ def test_a_wait_that_the_server_asks_for_is_kept_and_the_call_repeated(provider:
 def test_a_refused_temperature_is_left_out_from_then_on(provider: Provider) -> None:
     def answers(request: Request) -> Text | Failure:
         refused = "'temperature'" in str(request.body)
-        return provider.no_temperature if refused else Text(text="Blue.")
+        return provider.fails.NO_TEMPERATURE if refused else Text(text="Blue.")
 
     with provider.server([answers]) as server:
         model = model_at(provider, server)
@@ -325,5 +198,4 @@ def test_only_the_chosen_library_is_loaded() -> None:
         "libraries = 'openai', 'anthropic', 'google.genai'\n"
         "print(*[name for name in libraries if name in sys.modules])\n"
     )
-    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert shown.stdout.split() == ["anthropic"]
+    assert forked.run(code).stdout.split() == ["anthropic"]

@@ -5,20 +5,16 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.doubles.anthropic_server import AnthropicServer
-from tests.doubles.google_server import GoogleServer
-from tests.doubles.openai_server import OpenAIServer
 from tests.doubles.replies import Calls, Failure, Request, Text
+from tests.models.conftest import Provider, model_at
 
-from wellread.config import GenerationSettings
 from wellread.errors import ModelError
 from wellread.models.base import (
     Exchange,
-    LanguageModel,
     ModelUsage,
     Prompt,
     TextDelta,
@@ -26,10 +22,8 @@ from wellread.models.base import (
     ToolCall,
     takes_tools,
 )
-from wellread.models.open_language_model import open_model
 from wellread.testing.llm import collect
 
-ENVIRON = dict.fromkeys(("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY"), "sk-1")
 QUERY = {"type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"]}
 SEARCH = Tool(name="search", description="Searches the notes.", parameters=QUERY)
 PROMPT = Prompt(system="Look it up.", user="Which colour has the sky?", tools=(SEARCH,))
@@ -38,16 +32,6 @@ BOTH = Calls(
     arguments={"query": "colour of the sky"},
     more=(("search", {"query": "sky at dusk"}), ("open", {"url": "http://evil.example"})),
 )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Provider:
-    """One provider: its model, its server, and where its requests hold what."""
-
-    model: str
-    server: Any
-    offered: Callable[[Mapping[str, Any]], tuple[str, str, Any]]
-    sent: Callable[[Mapping[str, Any]], list[tuple[str, Any]]]
 
 
 def _openai_offered(body: Mapping[str, Any]) -> tuple[str, str, Any]:
@@ -107,48 +91,26 @@ def _google_sent(body: Mapping[str, Any]) -> list[tuple[str, Any]]:
     return found
 
 
-PROVIDERS = (
-    Provider(
-        model="openai:gpt-4o-mini",
-        server=OpenAIServer,
-        offered=_openai_offered,
-        sent=_openai_sent,
-    ),
-    Provider(
-        model="anthropic:claude-haiku-4-5",
-        server=AnthropicServer,
-        offered=_anthropic_offered,
-        sent=_anthropic_sent,
-    ),
-    Provider(
-        model="google:gemini-2.5-flash",
-        server=GoogleServer,
-        offered=_google_offered,
-        sent=_google_sent,
-    ),
-)
-
-
-@pytest.fixture(params=PROVIDERS, ids=lambda provider: provider.model.partition(":")[0])
-def provider(request: pytest.FixtureRequest) -> Provider:
-    chosen = request.param
-    assert isinstance(chosen, Provider)
-    return chosen
-
-
-def model_at(provider: Provider, url: str) -> LanguageModel:
-    settings = GenerationSettings(model=provider.model, base_url=url, timeout=10, retries=0)
-    model = open_model(settings, ENVIRON)
-    assert model is not None
-    return model
+Body = Mapping[str, Any]
+# Where the requests of a provider hold the tool that is offered, and calls with what they gave.
+OFFERED: dict[str, Callable[[Body], tuple[str, str, Any]]] = {
+    "openai": _openai_offered,
+    "anthropic": _anthropic_offered,
+    "google": _google_offered,
+}
+SENT: dict[str, Callable[[Body], list[tuple[str, Any]]]] = {
+    "openai": _openai_sent,
+    "anthropic": _anthropic_sent,
+    "google": _google_sent,
+}
 
 
 def test_tools_are_offered_and_several_calls_come_back(provider: Provider) -> None:
     with provider.server([BOTH]) as server:
-        model = model_at(provider, server.url)
+        model = model_at(provider, server)
         assert takes_tools(model)
         text, pieces = asyncio.run(collect(model, PROMPT))
-    name, description, schema = provider.offered(server.chats[0].body)
+    name, description, schema = OFFERED[provider.wire](server.chats[0].body)
     assert (name, description) == ("search", "Searches the notes.")
     assert schema["properties"]["query"]["type"].lower() == "string"
     assert text == "I look."
@@ -167,7 +129,7 @@ def test_tools_are_offered_and_several_calls_come_back(provider: Provider) -> No
 
 def test_what_calls_gave_is_sent_back(provider: Provider) -> None:
     with provider.server([BOTH, Text(text="Blue.")]) as server:
-        model = model_at(provider, server.url)
+        model = model_at(provider, server)
         _, pieces = asyncio.run(collect(model, PROMPT))
         calls = tuple(piece for piece in pieces if isinstance(piece, ToolCall))
         looked = Exchange(
@@ -175,7 +137,7 @@ def test_what_calls_gave_is_sent_back(provider: Provider) -> None:
         )
         text, _ = asyncio.run(collect(model, replace(PROMPT, history=(looked,))))
     assert text == "Blue."
-    sent = provider.sent(server.chats[1].body)
+    sent = SENT[provider.wire](server.chats[1].body)
     assert [value for _, value in sent] == [
         {"query": "colour of the sky"},
         {"query": "sky at dusk"},
@@ -191,12 +153,12 @@ def test_what_calls_gave_is_sent_back(provider: Provider) -> None:
 
 def test_broken_arguments_are_told_as_they_are_and_sent_back_as_none(provider: Provider) -> None:
     with provider.server([Text(text="Blue.")]) as server:
-        model = model_at(provider, server.url)
+        model = model_at(provider, server)
         call = ToolCall(id="c1", name="search", arguments='{"query": "sk')
         looked = Exchange(text="", calls=(call,), results=("not JSON",))
         text, _ = asyncio.run(collect(model, replace(PROMPT, history=(looked,))))
     assert text == "Blue."
-    assert [value for _, value in provider.sent(server.chats[0].body)] == [{}, "not JSON"]
+    assert [value for _, value in SENT[provider.wire](server.chats[0].body)] == [{}, "not JSON"]
 
 
 def test_a_server_that_refuses_tools_is_not_offered_them_again(provider: Provider) -> None:
@@ -208,7 +170,7 @@ def test_a_server_that_refuses_tools_is_not_offered_them_again(provider: Provide
         return refused if request.body.get("tools") else Text(text="Blue.")
 
     with provider.server([answers]) as server:
-        model = model_at(provider, server.url)
+        model = model_at(provider, server)
         with pytest.raises(ModelError, match="does not support tools") as caught:
             asyncio.run(collect(model, PROMPT))
         assert not caught.value.retryable

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from rapidfuzz.distance import Levenshtein
 
 from wellread.errors import StoreError
 from wellread.store.base import Fingerprint, HeldRow, IndexKey, IndexRow
@@ -181,10 +182,4 @@ ACCENTS = range(0x300, 0x370)
 
 def near(word: str, other: str, most: int) -> bool:
     """Whether so few letters differ, and not the first."""
-    row = list(range(len(other) + 1))
-    for place, letter in enumerate(word, 1):
-        above, row[0] = row[0], place
-        for column, wanted in enumerate(other, 1):
-            replaced = above + (letter != wanted)
-            above, row[column] = row[column], min(row[column] + 1, row[column - 1] + 1, replaced)
-    return word[:1] == other[:1] and row[-1] <= most
+    return word[:1] == other[:1] and Levenshtein.distance(word, other) <= most

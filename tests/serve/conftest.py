@@ -11,6 +11,7 @@ from typing import Any
 
 import anyio
 import httpx
+import lxml.html
 import pytest
 from fastapi import FastAPI
 from pydantic import BaseModel
@@ -282,3 +283,27 @@ async def got(client: httpx.AsyncClient, path: str, **params: Any) -> Any:
     response = await client.get(path, params=params)
     assert response.status_code == 200, response.text
     return response.json()
+
+
+def events_in(text: str) -> list[tuple[int | None, str, Any]]:
+    """Number, name and data of each server-sent event, by the rules of the standard."""
+    found = []
+    for block in text.replace("\r\n", "\n").split("\n\n"):
+        fields = dict(line.split(": ", 1) for line in block.split("\n") if ": " in line)
+        if "event" in fields:
+            number = int(fields["id"]) if "id" in fields else None
+            found.append((number, fields["event"], json.loads(fields["data"])))
+    return found
+
+
+async def page(client: httpx.AsyncClient, path: str, status: int = 200, **params: Any) -> Any:
+    """A page as a browser reads it."""
+    response = await client.get(path, params=params or None, headers={"accept": "text/html"})
+    assert response.status_code == status, response.text
+    assert response.headers["content-type"].startswith("text/html")
+    return lxml.html.fromstring(response.text)
+
+
+def words(element: Any) -> str:
+    """The text of an element on one line."""
+    return " ".join(element.text_content().split())

@@ -7,13 +7,12 @@ from collections.abc import Sequence
 
 import pytest
 from rich.console import Console
+from tests.doubles.answers import answer_of, sentence_of
 
 from wellread.serve.cli.answer_printing import print_answer
-from wellread.types import Span
 from wellread.values.answer_blocks import SentencePart, draft_html, html_parts
-from wellread.values.answers import Answer, Confidence, Sentence, Verdict, VerdictName
+from wellread.values.answers import Answer, VerdictName
 
-QUOTED = Verdict(name=VerdictName.QUOTED, method="verbatim", score=1.0)
 MODEL, EXTRACTIVE = "a model", "extractive"
 PLANTED = "See [x](javascript:alert(1)) ![i](https://evil.example/i.png) <b onclick=x()>y</b>."
 INERT = PLANTED.replace("<b onclick=x()>y</b>", "&lt;b onclick=x()&gt;y&lt;/b&gt;")
@@ -65,23 +64,13 @@ CASES: list[tuple[str, str, Sequence[str], str, Sequence[str]]] = [
 ]
 
 
-def answer_of(by: str, text: str, said: Sequence[str]) -> Answer:
+def drawn(by: str, text: str, said: Sequence[str]) -> Answer:
     sentences, place = [], 0
     for one in said:
         start = text.index(one, place)
         place = start + len(one)
-        span = Span(start=start, end=place)
-        sentences.append(Sentence(text=one, span=span, verdict=QUOTED, citations=()))
-    sure = Confidence(score=0.9, band="high", reasoning="")
-    return Answer(
-        id="ans_1",
-        question="?",
-        text=text,
-        citations=(),
-        sentences=tuple(sentences),
-        confidence=sure,
-        answered_by=by,
-    )
+        sentences.append(sentence_of(one, start, VerdictName.QUOTED))
+    return answer_of(text, sentences, answered_by=by)
 
 
 def page_of(given: Answer) -> str:
@@ -101,7 +90,7 @@ def page_of(given: Answer) -> str:
 def test_an_answer_is_drawn(
     by: str, text: str, said: Sequence[str], page: str, lines: Sequence[str]
 ) -> None:
-    given = answer_of(by, text, said)
+    given = drawn(by, text, said)
     if page:
         assert page_of(given) == page
     out = io.StringIO()
@@ -113,14 +102,14 @@ def test_an_answer_is_drawn(
 
 def test_a_reply_without_an_answer_means_nothing_but_itself() -> None:
     _, text, _, _, _ = CASES[-1]
-    assert page_of(answer_of("none", text, [])) == (
+    assert page_of(answer_of(text, answered_by="none")) == (
         "<p>Is **it** a_b_c?</p><ul><li>&lt;i&gt;x&lt;/i&gt;</li></ul>"
     )
 
 
 def test_signs_of_our_own_in_a_text_are_taken_out() -> None:
     planted = "\U0001da8b7\U0001da8bIt is so.\U0001da88"
-    assert page_of(answer_of(MODEL, planted, [planted])) == "<p>{\ufffd7\ufffdIt is so.\ufffd}</p>"
+    assert page_of(drawn(MODEL, planted, [planted])) == "<p>{\ufffd7\ufffdIt is so.\ufffd}</p>"
 
 
 def test_a_draft_is_drawn_and_inert() -> None:

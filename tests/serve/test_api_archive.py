@@ -184,8 +184,3 @@ async def test_a_paper_has_authors_and_abstract(tmp_path: Path) -> None:
             body = await got(client, "/api/documents/Hessian Bags")
     assert body["authors"] == ["Elin Marrack", "Owen Tarrant"]
     assert body["abstract"].startswith("Eelgrass meadows are often restored from seed")
-
-
-async def test_what_is_no_paper_has_no_abstract(harbour: httpx.AsyncClient) -> None:
-    body = await got(harbour, "/api/documents/Handbook")
-    assert body["abstract"] is None

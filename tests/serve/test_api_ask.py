@@ -1,13 +1,12 @@
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import httpx
 import pytest
-from tests.serve.conftest import schema_of
+from tests.serve.conftest import events_in, schema_of
 
 from wellread.asking import answer_in_mode
 from wellread.errors import ModelTimeoutError
@@ -21,59 +20,30 @@ from wellread.values.answers import Event, Question, Step, StepEvent
 FERRY_QUESTION = "How much was the ferry Osprey bought for?"
 
 
-def events_of(text: str) -> list[tuple[str, dict[str, Any]]]:
-    """Server-sent events by the rules of the standard: fields, blank line between events."""
-    found = []
-    for block in text.replace("\r\n", "\n").split("\n\n"):
-        fields = dict(line.split(": ", 1) for line in block.split("\n") if ": " in line)
-        if "event" in fields:
-            found.append((fields["event"], json.loads(fields["data"])))
-    return found
-
-
 async def ask(client: httpx.AsyncClient, **body: object) -> httpx.Response:
     return await client.post("/api/ask", json=body)
+
+
+ANSWER = (
+    "answer citations confidence dataGaps conflicts related sessionId mode answeredBy sentences"
+    " usage steps"
+)
+CITATION = (
+    "id number score title url sourceType publishedAt relevance locator quote answerSpan sourceSpan"
+    " verdict link viewUrl"
+)
 
 
 async def test_the_answer_has_the_contract_s_fields(client: httpx.AsyncClient) -> None:
     response = await ask(client, question=FERRY_QUESTION)
     assert response.status_code == 200
     body = response.json()
-    assert {
-        "answer",
-        "citations",
-        "confidence",
-        "dataGaps",
-        "conflicts",
-        "related",
-        "sessionId",
-        "mode",
-        "answeredBy",
-        "sentences",
-        "usage",
-        "steps",
-    } <= set(body)
+    assert set(ANSWER.split()) <= set(body)
     assert {"score", "reasoning"} <= set(body["confidence"])
     assert {"clustersRetrieved", "tokensUsed", "cost"} == set(body["usage"])
     assert {"input", "output"} == set(body["usage"]["tokensUsed"])
     assert {"name", "seconds", "found"} == set(body["steps"][0])
-    assert {
-        "id",
-        "number",
-        "score",
-        "title",
-        "url",
-        "sourceType",
-        "publishedAt",
-        "relevance",
-        "locator",
-        "quote",
-        "answerSpan",
-        "sourceSpan",
-        "verdict",
-        "link",
-        "viewUrl",
-    } <= set(body["citations"][0])
+    assert set(CITATION.split()) <= set(body["citations"][0])
     assert schema_of(AskResponse).model_validate(body).model_dump(mode="json") == body
 
 
@@ -142,7 +112,7 @@ async def test_a_stream_tells_steps_and_sentences_and_ends_with_the_answer(
     response = await ask(client, question=FERRY_QUESTION, stream=True)
     assert response.status_code == 200
     assert response.headers["content-type"].startswith("text/event-stream")
-    events = events_of(response.text)
+    events = [(name, data) for _, name, data in events_in(response.text)]
     names = [name for name, _ in events]
     assert names[0] == "step"
     assert "sentence" in names
@@ -225,7 +195,7 @@ async def test_a_failure_is_a_status_or_the_last_event(
     assert response.json()["error"] == name
     response = await ask(client, question="x", stream=True)
     assert response.status_code == 200
-    events = events_of(response.text)
+    events = [(name, data) for _, name, data in events_in(response.text)]
     assert [event for event, _ in events] == ["step", "error"]
     assert set(events[-1][1]) == {"error", "detail", "hint"}
     assert events[-1][1]["error"] == name
@@ -238,9 +208,9 @@ async def test_a_deep_question_is_a_research_run(
     client: httpx.AsyncClient, kb: KnowledgeBase
 ) -> None:
     asked = {"question": "Everything about the ferry Osprey", "mode": "deep", "stream": True}
-    events = events_of((await ask(client, **asked)).text)
-    assert {name for name, _ in events} == {"step", "sentence", "final"}
-    assert (events[-1][0], events[-1][1]["mode"]) == ("final", "deep")
+    events = events_in((await ask(client, **asked)).text)
+    assert {name for _, name, _ in events} == {"step", "sentence", "final"}
+    assert (events[-1][1], events[-1][2]["mode"]) == ("final", "deep")
     (run,) = kb.catalogue.research.newest(None, 9)
     assert (run.state, run.answer_id) == ("done", events[-1][1]["id"])
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from tests.serve.conftest import client_of
 
 from wellread import errors
 from wellread.config import ServeSettings
@@ -24,11 +25,6 @@ def assert_problem(response: httpx.Response, status: int, error: str) -> dict[st
     assert body["error"] == error
     assert body["detail"]
     return body
-
-
-def app_client(kb: KnowledgeBase, base_url: str = "http://127.0.0.1") -> httpx.AsyncClient:
-    transport = httpx.ASGITransport(create_app(kb), raise_app_exceptions=False)
-    return httpx.AsyncClient(transport=transport, base_url=base_url)
 
 
 def every_error() -> list[type[errors.WellreadError]]:
@@ -85,7 +81,7 @@ async def test_a_store_that_fails_is_unavailable(
 async def test_switched_off_is_403_and_says_how_to_switch_on(home: Path) -> None:
     overrides = {"qa": {"enabled": False}}
     with open_kb(home, overrides=overrides, embedder=ReadableEmbedder()) as kb:
-        async with app_client(kb) as client:
+        async with client_of(create_app(kb)) as client:
             response = await client.post("/api/ask", json={"question": "Why?"})
             body = assert_problem(response, 403, "qa_disabled")
             assert "qa.enabled" in body["hint"]
@@ -103,7 +99,7 @@ async def test_a_body_over_the_limit_is_413_announced_or_not(
             yield b'{"question"'
 
     with open_kb(home, embedder=ReadableEmbedder()) as kb:
-        async with app_client(kb) as client:
+        async with client_of(create_app(kb)) as client:
             announced = await client.post("/api/ask", json={"question": "x" * 100})
             body = assert_problem(announced, 413, "too_large")
             assert "Shorten" in body["hint"]

@@ -2,27 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
-from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
-from pydantic import BaseModel
-from tests.serve.conftest import got, schema_of
+from tests.serve.conftest import got
 
-from wellread.library.recordings import Transcript
-from wellread.library.searches import Surroundings
-from wellread.serve.features.documents_found import (
-    DocumentsBody,
-    RecordingsBody,
-    WholeDocumentBody,
-)
-from wellread.serve.features.material_found import ResultsBody
-from wellread.serve.features.timelines_shown import TimelineBody, TopicsBody
-
-DOCS = Path(__file__).parents[2] / "docs" / "api-guide.md"
 MEETING = "Harbour meeting"
 
 
@@ -322,28 +308,6 @@ async def test_the_timeline_of_an_entity_is_who_names_it(
 
 
 # --- documentation ---------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "model",
-    [
-        ResultsBody,
-        Surroundings,
-        DocumentsBody,
-        WholeDocumentBody,
-        RecordingsBody,
-        Transcript,
-        TopicsBody,
-        TimelineBody,
-    ],
-)
-def test_the_documented_look_ups_fit_their_schemas(model: type[BaseModel]) -> None:
-    text = DOCS.read_text(encoding="utf-8")
-    (example,) = re.findall(rf"<!-- {model.__name__} -->\n+```json\n(.*?)```", text, re.DOTALL)
-    body = json.loads(example)
-    schema = schema_of(model)
-    assert schema.model_validate(body)
-    assert set(body) == set(schema.model_fields)
 
 
 async def test_every_route_and_body_is_on_the_page_of_the_interface(

@@ -1,12 +1,10 @@
 from __future__ import annotations
 
 from html.parser import HTMLParser
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import httpx
 
-from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase
 from wellread.serve.views import view_url
 from wellread.types import Span
@@ -121,23 +119,6 @@ async def test_every_citation_s_view_url_opens_its_quote(client: httpx.AsyncClie
             assert page.marked == citation["quote"]
             kinds.add(citation["kind"])
     assert kinds >= {"page", "transcript"}
-
-
-async def test_a_source_that_changed_since_says_so_and_marks_nothing(
-    client: httpx.AsyncClient, kb: KnowledgeBase, material: Path
-) -> None:
-    add(kb, [str(material / "ferry.md")], collection="ferries")
-    known = found(kb, "ferries", "/ferry.md")
-    version = kb.catalogue.live_versions([known])[known]
-    address = f"/view/{known}?start=0&end=9&version={version}"
-    before = Parsed((await client.get(address)).text)
-    assert len(before.marked) == 9
-    (material / "ferry.md").write_text("# The ferry\n\nIt was sold.\n", encoding="utf-8")
-    add(kb, [str(material / "ferry.md")], collection="ferries")
-    response = await client.get(address)
-    assert Parsed(response.text).marked == ""
-    assert "has changed since it was cited" in response.text
-    assert "It was sold." in response.text
 
 
 def test_ids_are_escaped_in_addresses() -> None:

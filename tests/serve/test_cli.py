@@ -15,7 +15,6 @@ from wellread.errors import WellreadError
 from wellread.kb import KnowledgeBase
 from wellread.serve import cli
 from wellread.serve.cli import COMMANDS, global_first, material_cli
-from wellread.serve.cli.ask_cli import QUESTIONS
 
 FERRY_QUESTION = "How much was the ferry Osprey bought for?"
 
@@ -186,18 +185,6 @@ def test_ask_sources_only_lists_evidence_and_writes_no_answer(filled: CliRunner)
     assert all({"link", "viewUrl", "quote", "locator"} <= set(source) for source in sources)
 
 
-def test_search_stays_inside_its_filters(filled: CliRunner) -> None:
-    def titles(*words: str) -> set[str]:
-        code, out, _ = run(filled, "search", "seagrass ferry boathouse", "--json", *words)
-        assert code == 0
-        return {result["kind"] for result in json.loads(out)["results"]}
-
-    assert titles("--kind", "transcript") == {"transcript"}
-    assert titles("--speaker", "Ben") == {"transcript"}
-    assert titles("--topic", "nature") == {"page"}
-    assert titles("--from", "2025") == set()
-
-
 # --- errors ----------------------------------------------------------------------------------
 
 
@@ -328,19 +315,3 @@ def test_serve_refuses_addresses_that_others_can_reach(runner: CliRunner, host: 
     assert code == 1
     assert out == ""
     assert "is refused" in err
-
-
-def test_the_demo_answers_declines_and_works_again(runner: CliRunner, tmp_path: Path) -> None:
-    home = tmp_path / "demo home"
-    code, out, err = run(runner, "demo", "--home", home)
-    assert code == 0, out + err
-    assert "No answer in this material" in out
-    assert f"wellread --home '{home}' ask" in out
-    code, out, _ = run(runner, "demo", "--home", home, "--json")
-    body = json.loads(out)
-    counts = body["added"]["counts"]
-    assert code == 0
-    assert counts["unchanged"] > 20
-    assert counts["added"] == counts["failed"] == 0
-    by = [answer["answeredBy"] for answer in body["answers"]]
-    assert by == ["extractive"] * (len(QUESTIONS) - 1) + ["none"]

@@ -8,9 +8,8 @@ from typing import Any
 
 import httpx
 import pytest
+from tests.serve.conftest import printed
 from typer.testing import CliRunner
-
-from wellread.serve.cli import app
 
 PAGE = """---
 title: The ferry
@@ -26,31 +25,28 @@ ASKED = "How much was the ferry Osprey bought for?"
 QUOTE = "The ferry Osprey was bought for 2.6 million euros in 2021. It carries ninety passengers."
 
 
-def run(runner: CliRunner, *words: str) -> str:
-    result = runner.invoke(app, list(words))
-    assert result.exit_code == 0, result.output
-    return " ".join(result.stdout.split())
-
-
 @pytest.fixture
 def added(runner: CliRunner, tmp_path: Path) -> CliRunner:
     """Two pages with values of two dimensions, in two collections."""
     for name, text in (("ferry", PAGE), ("bread", BREAD)):
         path = tmp_path / f"{name}.md"
         path.write_text(text, encoding="utf-8")
-        run(runner, "add", str(path), "-c", "town" if name == "ferry" else "bakery")
+        shown(runner, "add", str(path), "-c", "town" if name == "ferry" else "bakery")
     return runner
 
 
+def shown(runner: CliRunner, *words: str) -> str:
+    return " ".join(printed(runner, *words).split())
+
+
 def asked(runner: CliRunner, *options: str) -> Any:
-    result = runner.invoke(app, ["ask", ASKED, "--json", *options])
-    return json.loads(result.stdout)
+    return json.loads(printed(runner, "ask", ASKED, "--json", *options))
 
 
 def test_detailed_shows_the_sentences_around_a_quotation(added: CliRunner) -> None:
     around = f"The harbour is deep. Boats come and go. “{QUOTE}” It leaves at six."
-    assert around not in run(added, "ask", ASKED)
-    told = run(added, "ask", ASKED, "--detailed")
+    assert around not in shown(added, "ask", ASKED)
+    told = shown(added, "ask", ASKED, "--detailed")
     assert around in told
     assert "cache" in told
     (context,) = asked(added, "--detailed")["contexts"]
@@ -63,9 +59,9 @@ def test_detailed_shows_the_sentences_around_a_quotation(added: CliRunner) -> No
 def test_links_are_shown_unless_the_settings_say_otherwise(
     added: CliRunner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert "file://" in run(added, "ask", ASKED)
+    assert "file://" in shown(added, "ask", ASKED)
     monkeypatch.setenv("WELLREAD_CITATIONS_INCLUDE_LINKS", "false")
-    assert "file://" not in run(added, "ask", ASKED)
+    assert "file://" not in shown(added, "ask", ASKED)
     assert asked(added)["citations"][0]["link"].startswith("file://")
 
 

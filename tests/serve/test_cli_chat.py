@@ -80,9 +80,7 @@ def test_ctrl_c_cancels_the_answer_and_not_the_talk(
 def test_sessions_are_listed_shown_and_removed(runner: CliRunner) -> None:
     first, _ = talk(runner, FERRY, AGAIN)
     known = first["sessionId"]
-    code, out, _ = run(runner, "answers", "--sessions")
-    assert code == 0
-    assert known in out
+    assert known in run(runner, "answers", "--sessions")[1]
     _, out, _ = run(runner, "answers", "--sessions", "--json")
     (one,) = json.loads(out)["items"]
     assert (one["id"], one["turns"], one["title"]) == (known, 2, FERRY)
@@ -90,9 +88,6 @@ def test_sessions_are_listed_shown_and_removed(runner: CliRunner) -> None:
     assert out.index(FERRY) < out.index(AGAIN)
     _, out, _ = run(runner, "answers", "show", known, "--json")
     assert [each["question"] for each in json.loads(out)["answers"]] == [FERRY, AGAIN]
-    _, out, _ = run(runner, "answers", "--sessions", "--query", "lighthouse")
-    assert "There are no sessions yet." in out
-    assert known in run(runner, "answers", "--sessions", "--query", "MILLION osprey")[1]
     code, out, _ = run(runner, "answers", "remove", known)
     assert (code, out) == (0, "Removed the session and its 2 answers.\n")
     assert "There are no answers yet." in run(runner, "answers")[1]

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
-
 import httpx
-from tests.serve.conftest import schema_of
+from tests.serve.conftest import events_in, schema_of
 
 from wellread.kb import KnowledgeBase
 from wellread.serve.features.answer_forms import ExplainedResponse, Explanation
@@ -17,14 +15,6 @@ QUESTION = "How much was the ferry Osprey bought for?"
 async def ask(client: httpx.AsyncClient, text: str, **fields: object) -> httpx.Response:
     body = {"question": text, "options": {"explain": True}, **fields}
     return await client.post("/api/ask", json=body)
-
-
-def events_of(text: str) -> list[tuple[str, str]]:
-    blocks = text.replace("\r\n", "\n").split("\n\n")
-    found = [
-        dict(line.split(": ", 1) for line in block.split("\n") if ": " in line) for block in blocks
-    ]
-    return [(fields["event"], fields["data"]) for fields in found if "event" in fields]
 
 
 async def test_the_explanation_says_how_each_passage_was_found(
@@ -48,9 +38,9 @@ async def test_the_explanation_says_how_each_passage_was_found(
 
 async def test_in_a_stream_it_comes_just_before_the_answer(client: httpx.AsyncClient) -> None:
     response = await ask(client, QUESTION, topicId="town", stream=True)
-    events = events_of(response.text)
+    events = [(name, data) for _, name, data in events_in(response.text)]
     assert [name for name, _ in events[-2:]] == ["explanation", "final"]
     assert [name for name, _ in events].count("explanation") == 1
-    assert schema_of(Explanation).model_validate_json(events[-2][1])
-    assert json.loads(events[-2][1])["used"][0]["title"] == "The ferry"
-    assert schema_of(AskResponse).model_validate_json(events[-1][1])
+    assert schema_of(Explanation).model_validate(events[-2][1])
+    assert events[-2][1]["used"][0]["title"] == "The ferry"
+    assert schema_of(AskResponse).model_validate(events[-1][1])

@@ -191,9 +191,7 @@ FLAGS = st.none() | st.booleans()
     rated=SCORES,
     flags=st.tuples(FLAGS, FLAGS),
 )
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_files_lose_nothing(
     kb: KnowledgeBase,
     asked: Answer,

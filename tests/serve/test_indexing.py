@@ -8,15 +8,13 @@ import re
 from pathlib import Path
 
 import pytest
+from tests.serve import conftest
 from typer.testing import CliRunner
 
 from wellread import kb as kb_module
 from wellread.config import EmbeddingSettings
-from wellread.ingest import reindex as reindexing
-from wellread.ingest.reindex import OnReindexProgress, ReindexReport
-from wellread.kb import KnowledgeBase, open_kb
+from wellread.kb import open_kb
 from wellread.models.base import Embedder
-from wellread.serve.cli import app
 from wellread.testing.embedding import ReadableEmbedder
 
 NOTICE = "the settings ask for"
@@ -49,10 +47,7 @@ def own_home(home: Path, material: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
 
 
 def run(*words: str | Path) -> tuple[int, str, str]:
-    result = CliRunner().invoke(app, [str(word) for word in words])
-    if result.exception and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result.exit_code, result.stdout, result.stderr
+    return conftest.run(CliRunner(), *words)
 
 
 def settings_say(home: Path, text: str) -> None:
@@ -97,30 +92,3 @@ def test_reindex_follows_the_settings(home: Path, niceness: list[int]) -> None:
     code, out, _ = run("reindex")
     assert code == 0
     assert "Nothing to do" in out
-
-
-def test_cancelled_and_interrupted_say_how_to_go_on(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with open_kb(home) as opened:
-        shape = opened.live().fingerprint
-
-    def cancelled(
-        kb: KnowledgeBase, *, on_progress: OnReindexProgress | None = None
-    ) -> ReindexReport:
-        return ReindexReport(before=shape, now=shape, cancelled=True, documents=2, embedded=9)
-
-    def interrupted(
-        kb: KnowledgeBase, *, on_progress: OnReindexProgress | None = None
-    ) -> ReindexReport:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(reindexing, "reindex", cancelled)
-    code, out, _ = run("reindex")
-    assert code == 1
-    assert "Cancelled after 2 documents" in out
-    assert "continues from there" in out
-    monkeypatch.setattr(reindexing, "reindex", interrupted)
-    code, _, err = run("reindex")
-    assert code == 130
-    assert "continues from there" in err

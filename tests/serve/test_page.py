@@ -4,15 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wellread.serve.web.document_layout import Page, page_of
-from wellread.types import (
-    Document,
-    HeadingMark,
-    Mark,
-    PageMark,
-    Span,
-    SpeakerMark,
-    TimeMark,
-)
+from wellread.types import Document, HeadingMark, Mark, PageMark, Span, SpeakerMark, TimeMark
 
 
 def document(text: str, *marks: Mark, uri: str = "file:///a.md", media_url: str = "") -> Document:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import stat
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.doubles import forked
 
 from wellread.ingest.backup import export_home, import_home
 from wellread.ingest.run import add
@@ -53,9 +53,8 @@ def test_a_home_that_was_opened_to_others_stays_so(tmp_path: Path) -> None:
 @pytest.mark.sqlite_only
 def test_every_file_that_the_program_makes_is_for_its_user_alone(tmp_path: Path) -> None:
     home = tmp_path / "home"
-    code = "import sys; from wellread.serve import cli; sys.argv[0] = 'wellread'; cli.main()"
-    command = [sys.executable, "-c", code, "--home", str(home), "jobs"]
-    subprocess.run(command, check=True, capture_output=True)
+    code = f"import os; os.umask(0o022); {forked.PROGRAM}"
+    assert forked.run(code, "--home", str(home), "jobs").returncode == 0
     made = [home, *home.rglob("*")]
     assert home / "catalogue.db" in made
     assert {path: oct(rights(path)) for path in made if rights(path) & 0o077} == {}

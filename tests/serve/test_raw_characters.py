@@ -19,7 +19,7 @@ from wellread.serve.cli import app
 from wellread.serve.error_shapes import Problem, openai_error
 from wellread.serve.http.app import create_app, rules
 from wellread.testing.embedding import ReadableEmbedder
-from wellread.text.words import escape_json
+from wellread.text.words import escape_json, harmless
 
 BAD = "\x1b[31m\x9b2J\x7f\u202e\u2066\u200b\x07"
 RAW = re.compile(
@@ -141,3 +141,9 @@ def test_errors_and_json_hold_them_as_escapes_at_most() -> None:
 def test_an_upload_is_kept_under_a_name_without_them() -> None:
     assert RAW.search(safe_name(f"no{BAD}\u2028tes.md")) is None
     assert safe_name("übersicht 1.md") == "übersicht 1.md"
+
+
+def test_line_breaks_tabs_and_joiners_stay() -> None:
+    """A joiner holds a picture of two together."""
+    text = "One\n\ttwo \U0001f469\u200d\U0001f4bb"
+    assert harmless(text) == text

@@ -6,7 +6,6 @@ import asyncio
 import json
 import shutil
 from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -15,6 +14,7 @@ import httpx
 import pytest
 from anyio import to_thread
 from fastapi import FastAPI
+from tests.serve.conftest import client_of, events_in
 
 from wellread.ingest.remove import remove_conversation, remove_documents
 from wellread.kb import KnowledgeBase, open_kb
@@ -24,7 +24,6 @@ from wellread.serve.web.runs import MAX_RUNNING, AskRun, AskRuns
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.values.answers import FinalEvent, TokenEvent
 
-BASE_URL = "http://127.0.0.1"
 ASKED = "How much was the ferry Osprey bought for?"
 REPLY = "The ferry Osprey was bought for 2.6 million euros in 2021. [e1]"
 
@@ -70,15 +69,7 @@ async def app(home: Path, filled_home: Path, model: GatedModel) -> AsyncIterator
 
 @pytest.fixture
 async def client(app: FastAPI) -> AsyncIterator[httpx.AsyncClient]:
-    async with reaching(app) as opened:
-        yield opened
-
-
-@asynccontextmanager
-async def reaching(app: FastAPI) -> AsyncIterator[httpx.AsyncClient]:
-    transport = httpx.ASGITransport(app, raise_app_exceptions=False)
-    headers = {"accept": "text/html"}
-    async with httpx.AsyncClient(transport=transport, base_url=BASE_URL, headers=headers) as opened:
+    async with client_of(app, accept="text/html") as opened:
         yield opened
 
 
@@ -94,17 +85,6 @@ def run_of(app: FastAPI, page: str) -> AskRun:
     run = runs.get(app.state.kb, urlsplit(page).path.rpartition("/")[2])
     assert run is not None
     return run
-
-
-def events_in(text: str) -> list[tuple[int | None, str, Any]]:
-    """Number, name and data of each event of a stream."""
-    found = []
-    for block in text.replace("\r\n", "\n").split("\n\n"):
-        lines = dict(line.split(": ", 1) for line in block.splitlines() if ": " in line)
-        if "event" in lines:
-            number = int(lines["id"]) if "id" in lines else None
-            found.append((number, lines["event"], json.loads(lines["data"])))
-    return found
 
 
 async def test_a_reader_that_comes_back_misses_no_letter(
@@ -252,24 +232,6 @@ async def test_without_scripts_the_answer_is_waited_for(
     reply = await client.get(f"{urlsplit(page).path}/wait", follow_redirects=True)
     assert reply.url.path.startswith("/answers/")
     assert "2.6 million euros" in reply.text
-
-
-async def test_another_site_cannot_ask_or_change_anything(client: httpx.AsyncClient) -> None:
-    asked = {"q": ASKED}
-    reply = await client.get("/", params=asked, headers={"sec-fetch-site": "cross-site"})
-    assert reply.status_code == 200  # the box is filled, and nothing is asked
-    assert ASKED in reply.text
-    for headers in (
-        {"sec-fetch-site": "cross-site"},
-        {"sec-fetch-site": "same-site"},
-        {"origin": "https://evil.example"},
-        {"origin": "null"},
-    ):
-        reply = await client.post("/library/sample", headers=headers)
-        assert reply.status_code == 403
-    own = {"origin": "http://127.0.0.1", "sec-fetch-site": "same-origin"}
-    reply = await client.post("/conversations/none/remove", headers=own)
-    assert reply.status_code == 404
 
 
 async def test_too_many_questions_at_once_are_refused(client: httpx.AsyncClient) -> None:

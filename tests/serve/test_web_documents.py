@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-import lxml.html
 import pytest
 from PIL import Image
+from tests.serve.conftest import page, words
 
 import wellread.sample
 from wellread.ask.answer import answer, final
@@ -30,7 +30,6 @@ TALK = """WEBVTT
 00:00:41.500 --> 00:00:45.000
 <v Per Lind>The keys of the smithy hang behind the bellows.
 """
-HTML = {"accept": "text/html"}
 
 
 async def asked(kb: KnowledgeBase, question: str, collection: str) -> Answer:
@@ -39,16 +38,6 @@ async def asked(kb: KnowledgeBase, question: str, collection: str) -> Answer:
     )
     assert given.citations
     return given
-
-
-async def page(client: httpx.AsyncClient, address: str, status: int = 200) -> Any:
-    reply = await client.get(address, headers=HTML)
-    assert reply.status_code == status, reply.text
-    return lxml.html.fromstring(reply.text)
-
-
-def words(element: Any) -> str:
-    return " ".join(element.text_content().split())
 
 
 def marked(found: Any) -> str:
@@ -179,13 +168,11 @@ async def test_a_cited_page_is_a_picture_with_boxes_over_the_quote(
     assert marked(text) == cited.quote
 
 
-@pytest.mark.parametrize("number", ["0", "999", "-1", "one"])
-async def test_a_page_that_is_not_there_is_an_error(
-    client: httpx.AsyncClient, paper: Path, number: str
-) -> None:
+async def test_a_page_that_is_not_there_is_an_error(client: httpx.AsyncClient, paper: Path) -> None:
     known = document_id("papers", paper.as_uri())
-    reply = await client.get(f"/documents/{known}/pages/{number}.png")
-    assert reply.status_code in (400, 404, 422)
+    for number in ("0", "999", "-1", "one"):
+        reply = await client.get(f"/documents/{known}/pages/{number}.png")
+        assert reply.status_code in (400, 404, 422)
 
 
 async def test_a_file_that_has_changed_on_the_disk_is_shown_as_text(

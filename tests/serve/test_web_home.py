@@ -6,19 +6,11 @@ import re
 from datetime import UTC, datetime
 
 import httpx
+from tests.serve.test_usage import CALLS
 
 from wellread.kb import KnowledgeBase
-from wellread.values.calls import EMBED_PASSAGE, Call
 
 PAGE = {"accept": "text/html"}
-CALLS = (
-    Call(purpose="answer", provider="openai", model="gpt-4o-mini", input_tokens=4000,
-         output_tokens=200, cost=0.75, seconds=2.0),
-    Call(purpose="answer", provider="openai", model="gpt-4o-mini", error="answered 503"),
-    Call(purpose="judge", provider="localhost:1", model="small", input_tokens=90, output_tokens=9),
-    Call(purpose=EMBED_PASSAGE, provider="api.openai.com", model="text-embedding-3-small",
-         input_tokens=9000, cost=0.5),
-)  # fmt: skip
 
 
 async def page(client: httpx.AsyncClient, address: str) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import lxml.html
 import pytest
-from tests.serve.conftest import client_of
+from tests.serve.conftest import client_of, got, page, words
 
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
@@ -28,35 +28,12 @@ EMPTY_PAGES = ("/search", "/stories", "/entities")
 HOSTILE = '<img src=x onerror="alert(1)">'
 
 
-def over(kb: KnowledgeBase) -> httpx.AsyncClient:
-    return client_of(create_app(kb))
-
-
 @pytest.fixture
 async def nothing(home: Path) -> AsyncIterator[httpx.AsyncClient]:
     """A client of an application in which there is nothing."""
     with open_kb(home, embedder=ReadableEmbedder()) as kb:
-        async with over(kb) as opened:
+        async with client_of(create_app(kb)) as opened:
             yield opened
-
-
-async def got(client: httpx.AsyncClient, path: str, **params: Any) -> Any:
-    response = await client.get(path, params=params or None)
-    assert response.status_code == 200, response.text
-    return response.json()
-
-
-async def page(
-    client: httpx.AsyncClient, path: str, *, status: int = 200, **params: Any
-) -> lxml.html.HtmlElement:
-    response = await client.get(path, params=params or None, headers={"accept": "text/html"})
-    assert response.status_code == status, response.text
-    assert response.headers["content-type"].startswith("text/html")
-    return lxml.html.fromstring(response.text)
-
-
-def words(element: lxml.html.HtmlElement) -> str:
-    return " ".join(element.text_content().split())
 
 
 def texts(element: lxml.html.HtmlElement, path: str) -> list[str]:
@@ -115,15 +92,6 @@ async def test_an_unknown_name_gives_a_page_that_says_so(
     assert said in words(found.xpath("//main")[0])
 
 
-async def test_a_parameter_that_is_none_is_refused(harbour: httpx.AsyncClient) -> None:
-    for path in EMPTY_PAGES:
-        found = await page(harbour, path, status=400, speakr="x")
-        assert "speakr" in words(found)
-        assert "format" in words(await page(harbour, path, status=400, format="json"))
-    # The lookup of an entity is frozen, and takes what it took.
-    assert (await harbour.get("/api/entities/fleet/osprey?speakr=x")).status_code == 200
-
-
 # --- what the pages show -----------------------------------------------------------------------
 
 
@@ -165,7 +133,7 @@ async def test_what_the_material_says_is_shown_and_not_run(
     (folder / "x.md").write_text(f"---\n{json.dumps(entity)}\n---\n{said}", encoding="utf-8")
     add(kb, [str(folder)], collection="town")
     stories = kb.catalogue.stories.latest()
-    async with over(kb) as client:
+    async with client_of(create_app(kb)) as client:
         for path in (
             f"/search?query=ferry {HOSTILE}",
             "/stories",
@@ -206,7 +174,7 @@ def fleet(kb: KnowledgeBase, tmp_path: Path) -> KnowledgeBase:
 async def test_a_drawing_has_the_neighbours_and_the_edges_to_them(
     fleet: KnowledgeBase,
 ) -> None:
-    async with over(fleet) as client:
+    async with client_of(create_app(fleet)) as client:
         found = await page(client, "/entities/pier")
     assert set(found.xpath("//svg//line/title/text()")) == {
         "Ship-00 – moors_at – Pier",

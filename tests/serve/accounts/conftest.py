@@ -11,6 +11,7 @@ import pytest
 from argon2 import PasswordHasher
 from argon2.profiles import CHEAPEST
 from fastapi import FastAPI
+from tests.serve.conftest import client_of
 
 from wellread.kb import KnowledgeBase
 from wellread.serve.http.app import create_app
@@ -74,6 +75,4 @@ async def signed_in(
 
 def program(server: FastAPI, key: str) -> httpx.AsyncClient:
     """A client that shows a key, as programs do."""
-    transport = httpx.ASGITransport(server, raise_app_exceptions=False)
-    headers = {"authorization": f"Bearer {key}"}
-    return httpx.AsyncClient(transport=transport, base_url=BASE_URL, headers=headers)
+    return client_of(server, authorization=f"Bearer {key}")

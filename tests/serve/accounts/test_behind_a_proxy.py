@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
 from typing import Any, cast
 
 import httpx
@@ -65,30 +64,13 @@ async def test_without_the_setting_no_proxy_is_believed(
     assert accounts.audit.newest()[0].address == "127.0.0.1"
 
 
-@pytest.fixture
-def lines() -> Iterator[list[str]]:
-    """What is logged of requests."""
-    written: list[str] = []
-
-    class Kept(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            written.append(self.format(record))
-
-    handler = Kept()
-    logger = logging.getLogger("wellread.serve.guards.refusals")
-    before = logger.level
-    logger.addHandler(handler)
-    logger.setLevel(logging.INFO)
-    yield written
-    logger.removeHandler(handler)
-    logger.setLevel(before)
-
-
 async def test_a_request_is_one_line_without_words_of_anybody(
-    visitor: Visitor, accounts: Accounts, lines: list[str]
+    visitor: Visitor, accounts: Accounts, caplog: pytest.LogCaptureFixture
 ) -> None:
+    caplog.set_level(logging.INFO, "wellread.serve.guards.refusals")
     async with visitor("rea") as client:
         given = await client.get("/api/documents/The%20ferry", params={"topic": "town"})
+    lines = [one.getMessage() for one in caplog.records if one.name.endswith("refusals")]
     assert lines[-1].startswith(f"GET /api/documents/{{name:path}} {given.status_code} in ")
     known, user = given.headers["x-request-id"], accounts.users.named("rea").id
     assert lines[-1].endswith(f"request {known} of {user}")

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
-import threading
 import time
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
-from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import httpx
 import pytest
 from fastapi import FastAPI
+from tests.doubles.post_server import ok
+from tests.doubles.web_server import Asked, Reply, WebServer
 from tests.serve.accounts.conftest import SECRET, Visitor
 
 from wellread.config import OidcSettings
@@ -29,100 +28,64 @@ from joserfc import jwt
 from joserfc.jwk import KeySet, RSAKey
 
 CLIENT, CLIENT_SECRET = "wellread", "shared with the provider"
+KEY, OTHER_KEY = (RSAKey.generate_key(2048, {"kid": "one"}, private=True) for _ in range(2))
 
 
-class Provider:
+class Provider(WebServer):
     """What an identity provider does, and how a test makes it lie."""
 
     def __init__(self) -> None:
-        self.key = RSAKey.generate_key(2048, {"kid": "one"}, private=True)
-        self.signed_with = self.key
+        self.signed_with = KEY
         self.claims: dict[str, Any] = {}
         self.codes: dict[str, dict[str, str]] = {}
         self.said = {"sub": "ann-1", "preferred_username": "Ann", "groups": ["crew", "deck hands"]}
-        self.asked: list[str] = []
-        self.fails: dict[str, tuple[int, bytes] | None] = {}  # by path; None: hangs up
-        provider = self
+        self.fails: dict[str, Reply] = {}  # by path
+        super().__init__()
+        self.issuer = self.url("")
 
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                if not provider.failed(self):
-                    provider.get(self)
-
-            def do_POST(self) -> None:
-                if not provider.failed(self):
-                    provider.post(self)
-
-            def log_message(self, *_: object) -> None:
-                pass
-
-        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.issuer = f"http://127.0.0.1:{self.http.server_port}"
-
-    def failed(self, request: BaseHTTPRequestHandler) -> bool:
-        path = urlsplit(request.path).path
-        said = self.fails.get(path)
-        if said is not None:
-            answered(request, said[1], said[0])
-        return path in self.fails
-
-    def get(self, request: BaseHTTPRequestHandler) -> None:
-        parts = urlsplit(request.path)
-        self.asked.append(parts.path)
+    def reply(self, asked: Asked) -> Reply:
+        super().reply(asked)
+        parts = urlsplit(asked.path)
+        if parts.path in self.fails:
+            return self.fails[parts.path]
         match parts.path:
             case "/.well-known/openid-configuration":
                 names = ("authorization_endpoint", "token_endpoint", "jwks_uri")
                 known = {name: f"{self.issuer}/{name}" for name in names}
-                answered(request, {"issuer": self.issuer, **known})
+                return ok({"issuer": self.issuer, **known})
             case "/jwks_uri":
-                answered(request, KeySet([self.key]).as_dict(private=False))
+                return ok(KeySet([KEY]).as_dict(private=False))
             case "/authorization_endpoint":
                 given = dict(parse_qsl(parts.query))
                 code = f"code-{len(self.codes)}"
                 self.codes[code] = given
                 back = urlencode({"code": code, "state": given["state"]})
-                request.send_response(302)
-                request.send_header("location", f"{given['redirect_uri']}?{back}")
-                request.end_headers()
+                there = f"{given['redirect_uri']}?{back}"
+                return Reply(status=302, headers={"location": there})
+        return self.token(asked)
 
-    def post(self, request: BaseHTTPRequestHandler) -> None:
-        length = int(request.headers["content-length"])
-        form = {name: one[0] for name, one in parse_qs(request.rfile.read(length).decode()).items()}
-        asked = self.codes.pop(form["code"], None)
+    def token(self, asked: Asked) -> Reply:
+        form = dict(parse_qsl(asked.body.decode()))
+        visit = self.codes.pop(form["code"], None)
         basic = base64.b64encode(f"{CLIENT}:{CLIENT_SECRET.replace(' ', '%20')}".encode()).decode()
         plain = base64.b64encode(f"{CLIENT}:{CLIENT_SECRET}".encode()).decode()
-        right = request.headers["authorization"] in (f"Basic {basic}", f"Basic {plain}")
+        right = asked.headers["authorization"] in (f"Basic {basic}", f"Basic {plain}")
         verifier = hashlib.sha256(form.get("code_verifier", "").encode()).digest()
         challenge = base64.urlsafe_b64encode(verifier).rstrip(b"=").decode()
-        if asked is None or not right or asked["code_challenge"] != challenge:
-            answered(request, {"error": "invalid_grant"}, 400)
-            return
-        assert asked["code_challenge_method"] == "S256"
+        if visit is None or not right or visit["code_challenge"] != challenge:
+            return Reply(status=400, body=b'{"error": "invalid_grant"}')
+        assert visit["code_challenge_method"] == "S256"
         now = int(time.time())
         claims = {"iss": self.issuer, "aud": CLIENT, "iat": now, "exp": now + 300, **self.said}
-        claims = {**claims, "nonce": asked["nonce"], **self.claims}
+        claims = {**claims, "nonce": visit["nonce"], **self.claims}
         token = jwt.encode({"alg": "RS256", "kid": "one"}, claims, self.signed_with)
-        answered(request, {"access_token": "x", "token_type": "Bearer", "id_token": token})
-
-
-def answered(request: BaseHTTPRequestHandler, body: object, status: int = 200) -> None:
-    data = body if isinstance(body, bytes) else json.dumps(body).encode()
-    request.send_response(status)
-    request.send_header("content-type", "application/json")
-    request.send_header("content-length", str(len(data)))
-    request.end_headers()
-    request.wfile.write(data)
+        return ok({"access_token": "x", "token_type": "Bearer", "id_token": token})
 
 
 @pytest.fixture
 def provider() -> Iterator[Provider]:
-    made = Provider()
-    thread = threading.Thread(target=made.http.serve_forever, kwargs={"poll_interval": 0.02})
-    thread.start()
-    yield made
-    made.http.shutdown()
-    made.http.server_close()
-    thread.join()
+    with Provider() as made:
+        yield made
 
 
 @pytest.fixture
@@ -173,7 +136,7 @@ async def test_who_comes_from_the_provider_has_an_account_and_its_groups(
         await through(client)
     assert accounts.users.named("ann").id == ann.id  # known by the subject, not by the name
     assert {one.name for one in accounts.groups.of(ann.id)} == {"crew", "own"}
-    assert provider.asked.count("/jwks_uri") == 1
+    assert provider.paths().count("/jwks_uri") == 1
     assert accounts.users.authenticate("ann", "") is None
 
 
@@ -216,7 +179,7 @@ async def test_what_is_not_to_be_believed_signs_nobody_in(
 async def test_a_signature_of_somebody_else_signs_nobody_in(
     visitor: Visitor, provider: Provider
 ) -> None:
-    provider.signed_with = RSAKey.generate_key(2048, {"kid": "one"}, private=True)
+    provider.signed_with = OTHER_KEY
     async with visitor() as client:
         assert (await through(client)).status_code >= 400
 
@@ -243,25 +206,26 @@ FACTS, KEYS, TOKEN = "/.well-known/openid-configuration", "/jwks_uri", "/token_e
 
 
 @pytest.mark.parametrize(
-    ("path", "said", "status"),
+    ("path", "fails", "said", "status"),
     [
-        (FACTS, None, 502),
-        (FACTS, (503, b"{}"), 502),
-        (FACTS, (200, b"<html>"), 502),
-        (KEYS, None, 502),
-        (KEYS, (200, b'{"keys": [{"kty": "none"}]}'), 502),
-        (TOKEN, None, 502),
-        (TOKEN, (500, b'{"error": "server_error"}'), 502),
-        (TOKEN, (200, b"<html>"), 502),
-        (TOKEN, (200, b"[]"), 502),
-        (TOKEN, (400, b'{"error": "invalid_grant"}'), 401),
-        (TOKEN, (200, b"{}"), 401),
+        (FACTS, 0, None, 502),
+        (FACTS, 503, b"{}", 502),
+        (FACTS, 200, b"<html>", 502),
+        (KEYS, 0, None, 502),
+        (KEYS, 200, b'{"keys": [{"kty": "none"}]}', 502),
+        (TOKEN, 0, None, 502),
+        (TOKEN, 500, b'{"error": "server_error"}', 502),
+        (TOKEN, 200, b"<html>", 502),
+        (TOKEN, 200, b"[]", 502),
+        (TOKEN, 400, b'{"error": "invalid_grant"}', 401),
+        (TOKEN, 200, b"{}", 401),
     ],
 )
 async def test_a_provider_that_fails_or_refuses_is_told_at_the_door(
-    visitor: Visitor, provider: Provider, path: str, said: tuple[int, bytes] | None, status: int
+    visitor: Visitor, provider: Provider, path: str, fails: int, said: bytes | None, status: int
 ) -> None:
-    provider.fails[path] = said
+    hung_up = Reply(raw=[b""])
+    provider.fails[path] = hung_up if said is None else Reply(status=fails, body=said)
     async with visitor() as client:
         page = await through(client)
         assert (page.status_code, "identity provider" in page.text) == (status, True)

@@ -49,9 +49,7 @@ async def test_a_role_is_held_to_the_table_of_rules(visitor: Visitor, name: str,
             assert "Your role" in response.text
 
 
-async def test_an_editor_changes_what_is_open_to_them_and_reads_no_files(
-    visitor: Visitor, kb: KnowledgeBase
-) -> None:
+async def test_an_editor_changes_what_is_open_to_them(visitor: Visitor, kb: KnowledgeBase) -> None:
     text = {"title": "Note", "text": "The pier is open."}
     async with visitor("ed") as client:
         other = await client.post("/library/text", data={**text, "collection": "nature"})
@@ -65,12 +63,6 @@ async def test_an_editor_changes_what_is_open_to_them_and_reads_no_files(
         assert removed.status_code == 403
         sample = await client.post("/library/sample")
         assert sample.status_code == 404
-        secrets = [str(kb.home / "catalogue.db"), "/nowhere/at/all", "file:///etc/passwd"]
-        for path in secrets:
-            file = {"address": path, "collection": "town"}
-            refused = await client.post("/library/address", data=file)
-            assert refused.status_code == 422
-            assert "ask an admin" in refused.text
     assert kb.catalogue.jobs.newest()[0].collection == "nature"  # nothing ran since the fixture
 
 
@@ -85,7 +77,7 @@ async def test_no_way_makes_the_server_read_its_own_files_for_an_editor(
     ways: dict[str, list[tuple[str, dict[str, str]]]] = {
         "/library/address": [
             ("/library/address", here | {"address": given})
-            for given in (f"{kb.home}/*.db", f"file://{kb.home}/catalogue.db", "~", "-")
+            for given in (f"{kb.home}/*.db", f"file://{kb.home}/catalogue.db", "/none", "~", "-")
         ],
         "/library/jobs/{job_id}/retry": [
             (f"/library/jobs/{job.id}/retry", {}) for job in (town, synced)

@@ -8,10 +8,12 @@ from pathlib import Path
 import anyio
 import httpx
 import pytest
-from tests.serve.test_api_errors import app_client, assert_problem
+from tests.serve.conftest import client_of
+from tests.serve.test_api_errors import assert_problem
 
 from wellread.config import ServeSettings
 from wellread.kb import open_kb
+from wellread.serve.http.app import create_app
 from wellread.testing.embedding import ReadableEmbedder
 
 JSON = {"content-type": "application/json"}
@@ -89,7 +91,7 @@ async def test_a_body_that_never_ends_is_not_waited_for(
 
     monkeypatch.setattr(ServeSettings, "body_seconds", 0.05)
     with open_kb(home, embedder=ReadableEmbedder()) as kb:
-        async with app_client(kb) as client:
+        async with client_of(create_app(kb)) as client:
             headers = {"content-type": "multipart/form-data; boundary=x"}
             response = await client.post(path, content=dripping(), headers=headers)
             assert response.status_code == 408

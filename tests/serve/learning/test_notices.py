@@ -8,12 +8,11 @@ from pathlib import Path
 
 import httpx
 import pytest
-from tests.serve.conftest import client_of
+from tests.serve.conftest import client_of, printed
 from typer.testing import CliRunner
 
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.serve.cli import app
 from wellread.serve.http.app import create_app
 from wellread.testing.embedding import ReadableEmbedder
 
@@ -37,9 +36,7 @@ async def client(told: Path) -> AsyncIterator[tuple[httpx.AsyncClient, Knowledge
 
 
 def run(home: Path, *words: str) -> str:
-    done = CliRunner().invoke(app, ["--home", str(home), *words])
-    assert done.exit_code == 0, done.output
-    return done.output
+    return printed(CliRunner(), "--home", home, *words)
 
 
 def test_the_command_shows_them_once(told: Path) -> None:

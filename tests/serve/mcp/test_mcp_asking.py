@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from mcp import Client
+from tests.doubles.answers import answer_of, citation_of, sentence_of
 from tests.serve.mcp.conftest import MODES, text_of
 
 from wellread.kb import KnowledgeBase
@@ -20,16 +21,8 @@ from wellread.research import research as researching
 from wellread.serve.mcp import asking_tools
 from wellread.serve.mcp.mcp_server import mcp_server
 from wellread.serve.mcp.tool_calls import MAX_TOKENS, ServedLibrary, as_result, tokens_of
-from wellread.types import Filters, Locator, Span
-from wellread.values.answers import (
-    Answer,
-    Citation,
-    Confidence,
-    Sentence,
-    Table,
-    Verdict,
-    VerdictName,
-)
+from wellread.types import Filters, Span
+from wellread.values.answers import Answer, Table, VerdictName
 from wellread.values.reports import (
     Facet,
     PlanEvent,
@@ -205,51 +198,19 @@ MILL = {"question": "Everything about the mill", "mode": "deep"}
 
 
 def long_answer(count: int, rows: int = 0) -> Answer:
-    sentences, citations, pieces = [], [], ["## Report\n\n"]
-    at = len(pieces[0])
+    sentences, citations, text = [], [], "## Report"
     for number in range(1, count + 1):
         said = f"In the year {1000 + number} the mill ground {number} sacks of barley for Harlow."
-        span = Span(start=at, end=at + len(said))
-        verdict = Verdict(name=VerdictName.SUPPORTED, method="verbatim", score=1.0)
-        sentences.append(Sentence(text=said, span=span, verdict=verdict, citations=(number,)))
-        citations.append(citation_of(number, said, span))
-        pieces.append(f"{said} [{number}]\n\n")
-        at += len(pieces[-1])
+        text += "\n\n"
+        sentences.append(sentence_of(said, len(text), VerdictName.SUPPORTED, number))
+        citations.append(citation_of(number, quote=said, answer_span=sentences[-1].span))
+        text += f"{said} [{number}]"
     table = Table(
         columns=("Year", "Sacks"),
         rows=tuple((str(1000 + n), f"{n} sacks of barley") for n in range(rows)),
         method="counted",
     )
-    return Answer(
-        id="ans_1",
-        question="What did the mill grind?",
-        text="".join(pieces).strip(),
-        citations=tuple(citations),
-        sentences=tuple(sentences),
-        confidence=Confidence(score=0.8, band="high", reasoning="counted"),
-        answered_by="catalogue",
-        table=table if rows else None,
-    )
-
-
-def citation_of(number: int, quote: str, span: Span) -> Citation:
-    return Citation(
-        id=number,
-        document_id="doc_1",
-        version="ver_12345678",
-        title="Chronicle",
-        url="https://mill.example/",
-        link=f"https://mill.example/#y{number}",
-        kind="page",
-        source_type="markdown",
-        published_at=None,
-        relevance=1.0,
-        locator=Locator(label=f"line {number}"),
-        quote=quote,
-        answer_span=span,
-        source_span=Span(start=number, end=number + len(quote)),
-        verdict=VerdictName.SUPPORTED,
-    )
+    return answer_of(text, sentences, citations, table=table if rows else None)
 
 
 @pytest.mark.parametrize(("count", "rows"), [(200, 0), (3, 2_000), (120, 1_500)])

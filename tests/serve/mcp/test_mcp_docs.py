@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 from tests.conftest import PlaceModel
+from tests.doubles import forked
 from tests.doubles.one_thread import ONE_THREAD
 
 from wellread.config import Settings
@@ -51,12 +51,7 @@ def test_the_settings_of_clients_start_what_there_is() -> None:
 def test_the_program_on_the_page_runs(tmp_path: Path, town: Path, place_model: PlaceModel) -> None:
     (program,) = blocks("python")
     place_model(tmp_path / "home")
-    environment = {
-        **os.environ,
-        **ONE_THREAD,
-        "WELLREAD_HOME": str(tmp_path / "home"),
-        "PYTHONUTF8": "1",
-    }
+    environment = {**os.environ, **ONE_THREAD, "WELLREAD_HOME": str(tmp_path / "home")}
     with open_kb(tmp_path / "home") as kb:
         add(kb, [str(town)])
     here = f'command={sys.executable!r}, args=["-m", "wellread.serve.cli", "mcp"], env=os.environ'
@@ -64,14 +59,7 @@ def test_the_program_on_the_page_runs(tmp_path: Path, town: Path, place_model: P
     asked = "What does the mason ask for the chimney?"  # of the sample, which is another home
     assert asked in program
     program = program.replace(asked, "What did the ferry Osprey cost?")
-    done = subprocess.run(
-        [sys.executable, "-c", f"import os\n{program}"],
-        env=environment,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        check=False,
-    )
+    done = forked.run(f"import os\n{program}", env=environment)
     assert done.returncode == 0, done.stderr
     assert "bought for 2.6 million euros in 2021." in done.stdout
     assert "The ferry § The ferry quoted" in done.stdout

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import anyio
@@ -46,19 +44,6 @@ def real_home(
     with open_kb(home) as kb:
         add(kb, [str(town)], collection="town")
     return home
-
-
-@pytest.fixture(scope="module")
-def address(real_home: Path) -> Iterator[str]:
-    """Where ``wellread serve`` answers."""
-    words = ("--home", str(real_home), "serve", "--port", "0")
-    process = forked.Forked(forked.PROGRAM, *words, env=environment())
-    told = re.search(r"http://\S+", process.stdout.readline())
-    assert told is not None
-    yield told.group()
-    process.terminate()
-    process.wait(timeout=120)
-    process.stdout.close()
 
 
 async def tried(client: Client, mode: str) -> dict[str, str]:
@@ -127,34 +112,15 @@ def test_nothing_but_the_protocol_is_written_and_it_ends_with_its_input(real_hom
     assert replies[0]["result"]["protocolVersion"] == "2025-06-18"
 
 
-@pytest.mark.parametrize("mode", PROTOCOLS)
-async def test_over_http(address: str, mode: str) -> None:
-    with anyio.fail_after(120):
-        citation = await tried(Client(f"{address}/mcp", mode=mode), mode)
-    assert citation["viewUrl"].startswith(f"{address}/view/doc_")
-    async with httpx.AsyncClient() as browser:
-        shown = await browser.get(citation["viewUrl"])
+async def test_over_http(real_home: Path) -> None:
+    with forked.serving(real_home) as address:
+        with anyio.fail_after(120):
+            citation = await tried(Client(f"{address}/mcp", mode="auto"), "auto")
+        assert citation["viewUrl"].startswith(f"{address}/view/doc_")
+        async with httpx.AsyncClient() as browser:
+            shown = await browser.get(citation["viewUrl"])
     assert shown.status_code == 200
     assert "2.6 million euros" in shown.text
-
-
-@pytest.mark.parametrize(
-    ("headers", "status", "name"),
-    [
-        ({"host": "evil.example"}, 421, "misdirected_request"),
-        ({"origin": "https://evil.example"}, 403, "forbidden"),
-        ({"sec-fetch-site": "cross-site"}, 403, "forbidden"),
-    ],
-)
-async def test_another_host_or_page_is_refused_as_everywhere(
-    address: str, headers: dict[str, str], status: int, name: str
-) -> None:
-    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
-    accepted = {"accept": "application/json, text/event-stream"}
-    async with httpx.AsyncClient() as sender:
-        done = await sender.post(f"{address}/mcp", json=call, headers={**accepted, **headers})
-    assert done.status_code == status
-    assert done.json()["error"] == name
 
 
 # --- without the extra -----------------------------------------------------------------------
@@ -171,17 +137,9 @@ def test_without_the_extra_the_command_says_how_to_get_it(real_home: Path) -> No
 async def test_without_the_extra_the_server_answers_and_says_how_to_get_it(
     real_home: Path,
 ) -> None:
-    words = ("--home", str(real_home), "serve", "--port", "0")
-    process = forked.Forked(WITHOUT, *words, env=environment())
-    try:
-        told = re.search(r"http://\S+", process.stdout.readline())
-        assert told is not None
-        async with httpx.AsyncClient(base_url=told.group()) as client:
+    with forked.serving(real_home, WITHOUT) as address:
+        async with httpx.AsyncClient(base_url=address) as client:
             assert (await client.get("/healthz")).json()["status"] == "ok"
             done = await client.post("/mcp", json={})
-    finally:
-        process.terminate()
-        process.wait(timeout=120)
-        process.stdout.close()
     assert done.status_code == 501
     assert "pip install 'wellread[mcp]'" in done.json()["hint"]

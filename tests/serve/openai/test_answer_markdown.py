@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 from hypothesis import given as examples
+from hypothesis import settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
+from tests.doubles.answers import answer_of, citation_of, sentence_of
 
 from wellread.ask.deliver.cite import marker
 from wellread.config import Style
@@ -23,17 +25,7 @@ from wellread.serve.http.answer_markdown import (
 from wellread.text.words import harmless
 from wellread.types import Locator, Span
 from wellread.values.answer_text import without_links
-from wellread.values.answers import (
-    Answer,
-    Citation,
-    Confidence,
-    Conflict,
-    Sentence,
-    Table,
-    Verdict,
-    VerdictName,
-    View,
-)
+from wellread.values.answers import Answer, Citation, Conflict, Table, Verdict, VerdictName, View
 from wellread.values.reports import Report, ResearchPlan
 
 BASE = "http://127.0.0.1:8756"
@@ -56,22 +48,14 @@ LINKS = st.sampled_from(
 def citations(draw: st.DrawFn, number: int) -> Citation:
     page, begin = draw(st.sampled_from([(None, None), (3, None), (None, 75.0)]))
     start = draw(st.integers(0, 9))
-    return Citation(
-        id=number,
-        document_id=f"doc_{number}",
-        version="ver_1",
+    return citation_of(
+        number,
         title=draw(NASTY),
-        url="file:///x.md",
         link=draw(LINKS),
         kind=draw(st.sampled_from(["page", "paper", "transcript", "entity"])),
-        source_type="",
-        published_at=None,
-        relevance=1.0,
         locator=Locator(label=draw(NASTY), page=page, begin=begin),
         quote=draw(NASTY),
-        answer_span=Span(start=0, end=0),
         source_span=Span(start=start, end=start + 5),
-        verdict=VerdictName.SUPPORTED,
     )
 
 
@@ -85,19 +69,14 @@ def answers(draw: st.DrawFn, by: str = "extractive") -> Answer:
     for place in range(draw(st.integers(1, 4))):
         text += draw(st.sampled_from([" ", "\n\n", "\n- "])) if place else ""
         said = draw(WORDS)
-        span = Span(start=len(text), end=len(text) + len(said))
         cited = draw(st.lists(st.sampled_from(sources), max_size=3))
+        name = draw(st.sampled_from(VerdictName))
+        sentences.append(sentence_of(said, len(text), name, *(one.id for one in cited)))
         text += said + "".join(f" {marker(one, style, 'a/b')}" for one in cited)
-        verdict = Verdict(name=draw(st.sampled_from(VerdictName)), method="support", score=0.5)
-        numbers = tuple(one.id for one in cited)
-        sentences.append(Sentence(text=said, span=span, verdict=verdict, citations=numbers))
-    return Answer(
-        id="ans_1",
-        question="Why?",
-        text=text,
-        citations=tuple(sources),
-        sentences=tuple(sentences),
-        confidence=Confidence(score=0.5, band="low", reasoning=""),
+    return answer_of(
+        text,
+        sentences,
+        sources,
         answered_by=by,
         data_gaps=tuple(draw(st.lists(WORDS, max_size=2))),
         conflicts=(Conflict(about=draw(WORDS), views=(View(text=draw(WORDS), citations=(1,)),)),),
@@ -131,6 +110,7 @@ def markers_of(answer: Answer) -> Iterator[int]:
         yield from sentence.citations
 
 
+@settings(max_examples=60)
 @examples(answers())
 def test_every_annotation_cuts_exactly_its_marker(answer: Answer) -> None:
     made = AnswerMarkdown(answer, BASE)
@@ -150,6 +130,7 @@ def same(links: Any) -> set[str]:
     return {MarkdownIt().normalizeLink(one) for one in links}
 
 
+@settings(max_examples=60)
 @examples(answers())
 def test_a_quoting_answer_holds_all_its_links_and_no_other(answer: Answer) -> None:
     made = AnswerMarkdown(answer, BASE)
@@ -158,6 +139,7 @@ def test_a_quoting_answer_holds_all_its_links_and_no_other(answer: Answer) -> No
     assert same(found) == same(ours(answer))
 
 
+@settings(max_examples=60)
 @examples(answers(by="gpt-9"), st.booleans())
 def test_what_a_model_writes_opens_and_loads_nothing(answer: Answer, report: bool) -> None:
     made = AnswerMarkdown(answer, BASE, report_of(answer) if report else None)
@@ -166,6 +148,7 @@ def test_what_a_model_writes_opens_and_loads_nothing(answer: Answer, report: boo
     assert same(found) <= same(ours(answer))
 
 
+@settings(max_examples=60)
 @examples(answers())
 def test_what_comes_back_is_the_answer_alone(answer: Answer) -> None:
     made = AnswerMarkdown(answer, BASE)
@@ -178,41 +161,11 @@ def test_what_comes_back_is_the_answer_alone(answer: Answer) -> None:
         assert unescaped(unescaped(text)).split()[0] in unescaped(turn.answer)
 
 
-def simple(**changes: Any) -> Answer:
-    text = "It sank. [1]"
-    sentence = Sentence(
-        text="It sank.",
-        span=Span(start=0, end=8),
-        verdict=Verdict(name=VerdictName.PARTIAL, method="support", score=0.5),
-        citations=(1,),
-    )
-    source = Citation(
-        id=1,
-        document_id="doc_1",
-        version="ver_1",
-        title="Log",
-        url="https://a.example/",
-        link="https://a.example/#page=2",
-        kind="paper",
-        source_type="",
-        published_at=None,
-        relevance=1.0,
-        locator=Locator(label="p. 2", page=2),
-        quote="It may have sunk.",
-        answer_span=sentence.span,
-        source_span=Span(start=0, end=17),
-        verdict=VerdictName.PARTIAL,
-    )
-    made = Answer(
-        id="ans_1",
-        question="Did it sink?",
-        text=text,
-        citations=(source,),
-        sentences=(sentence,),
-        confidence=Confidence(score=0.41, band="low", reasoning=""),
-        answered_by="extractive",
-    )
-    return replace(made, **changes)
+SIMPLE = answer_of(
+    "It sank. [1]",
+    [sentence_of("It sank.", 0, VerdictName.PARTIAL, 1)],
+    [citation_of(verdict=VerdictName.PARTIAL)],
+)
 
 
 def report_of(answer: Answer, warning: str = "") -> Report:
@@ -225,7 +178,7 @@ def report_of(answer: Answer, warning: str = "") -> Report:
 
 
 def test_a_whole_text() -> None:
-    answer = simple(data_gaps=("the date",))
+    answer = replace(SIMPLE, data_gaps=("the date",))
     made = AnswerMarkdown(answer, BASE, report_of(answer, "out of time"))
     assert made.text == (
         "It sank. *(partly supported)* [\\[1\\]](https://a.example/#page=2)\n\n---\n\n"
@@ -243,12 +196,11 @@ def test_what_was_counted_is_not_flagged_but_a_table_that_is_longer_is_shown() -
     rows = tuple((str(number), "x|y") for number in range(MAX_ROWS + 2))
     table = Table(columns=("no", "of"), rows=rows, documents=((),) * len(rows), method="counted")
     unread = Verdict(name=VerdictName.NOT_CHECKED, method="catalogue", score=1.0)
-    base = simple()
     counted = replace(
-        base,
+        SIMPLE,
         answered_by="catalogue",
         table=table,
-        sentences=(replace(base.sentences[0], verdict=unread),),
+        sentences=(replace(SIMPLE.sentences[0], verdict=unread),),
     )
     text = AnswerMarkdown(counted, BASE).text
     assert "*(not checked)*" not in text

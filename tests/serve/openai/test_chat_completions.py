@@ -8,15 +8,7 @@ import httpx
 import pytest
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
 from tests.serve.conftest import client_of
-from tests.serve.openai.conftest import (
-    COST,
-    LENIENT,
-    ROOF,
-    assistant,
-    chunks_of,
-    complete,
-    user,
-)
+from tests.serve.openai.conftest import COST, LENIENT, ROOF, assistant, chunks_of, complete, user
 
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.serve.http.app import create_app

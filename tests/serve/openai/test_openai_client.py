@@ -18,28 +18,6 @@ from wellread.models.base import ModelUsage, Prompt, TextDelta
 from wellread.testing.embedding import ReadableEmbedder
 
 
-def test_completions_whole_and_streamed(official: openai.OpenAI) -> None:
-    asked: Any = {"model": "wellread/town", "messages": [user(COST)]}
-    whole = official.chat.completions.create(**asked)
-    message = whole.choices[0].message
-    assert message.content is not None
-    assert "2.6 million euros" in message.content
-    assert message.annotations
-    extra: Any = whole.model_extra
-    for one in message.annotations:
-        cut = message.content[one.url_citation.start_index : one.url_citation.end_index]
-        assert cut == f"[\\[1\\]]({one.url_citation.url})"
-        assert one.url_citation.url in extra["citations"]
-    assert {one["verdict"] for one in extra["wellread"]["sentences"]} == {"quoted"}
-    chunks = list(official.chat.completions.create(**asked, stream=True))
-    content = "".join(one.choices[0].delta.content or "" for one in chunks)
-    assert content.partition("· [proof]")[0] == message.content.partition("· [proof]")[0]
-    last: Any = chunks[-1]
-    assert last.choices[0].finish_reason == "stop"
-    assert last.choices[0].delta.annotations[0]["url_citation"]["title"] == "The ferry"
-    assert last.wellread["sentences"] == extra["wellread"]["sentences"]
-
-
 def test_models_and_errors(official: openai.OpenAI) -> None:
     assert [one.id for one in official.models.list()][:2] == ["wellread", "wellread-deep"]
     assert official.models.retrieve("wellread/town").id == "wellread/town"

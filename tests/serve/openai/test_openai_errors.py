@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +10,13 @@ import httpx
 import pytest
 from tests.serve.conftest import client_of
 from tests.serve.openai.conftest import COST, complete, user
+from tests.serve.test_api_ask import failing
 
 from wellread.errors import BudgetError, ModelTimeoutError
-from wellread.kb import KnowledgeBase, open_kb
+from wellread.kb import open_kb
 from wellread.serve.http import chat_completions
 from wellread.serve.http.app import create_app
 from wellread.testing.embedding import ReadableEmbedder
-from wellread.values.answers import Event, Question, Step, StepEvent
 
 IMAGE = {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:x"}}]}
 
@@ -127,15 +126,6 @@ async def test_any_key_is_taken(client: httpx.AsyncClient) -> None:
     for value in ("Bearer sk-anything", "Basic eA==", ""):
         reply = await client.get("/v1/models", headers={"authorization": value})
         assert reply.status_code == 200
-
-
-def failing(error: Exception, *, late: bool) -> Any:
-    async def answer(_kb: KnowledgeBase, _question: Question, **_: object) -> AsyncIterator[Event]:
-        if late:
-            yield StepEvent(step=Step(name="analysis", seconds=0.0))
-        raise error
-
-    return answer
 
 
 OUT = BudgetError("the budget of today is used up", hint="raise budget.daily")

@@ -259,11 +259,7 @@ class As:
 
 @dataclass
 class Place:
-    """One of the two homes, served.
-
-    Attributes:
-        client: of the stranger.
-    """
+    """One of the two homes, served; the client is the stranger's."""
 
     kb: KnowledgeBase
     app: FastAPI

@@ -13,15 +13,7 @@ from pathlib import Path
 import httpx
 from fastapi import APIRouter
 from fastapi.routing import APIRoute
-from tests.serve.rights.conftest import (
-    CANARIES,
-    RIVAL,
-    As,
-    Place,
-    both,
-    client_of,
-    foreign_names,
-)
+from tests.serve.rights.conftest import CANARIES, RIVAL, As, Place, both, client_of, foreign_names
 from tests.serve.rights.requests_of_a_stranger import EXAMPLES, Example, filled
 
 from wellread.serve.http.app import ROUTERS

@@ -59,7 +59,6 @@ async def asked(kb: KnowledgeBase, question: str, **more: Any) -> Answer:
 
 
 def test_every_table_has_a_rule() -> None:
-    assert tables.metadata is tables.metadata is tables.metadata
     assert set(tables.metadata.tables) <= set(RULES)
 
 
@@ -107,9 +106,7 @@ def test_the_material_is_not_changed_in_the_name_of_a_reader(kb: KnowledgeBase) 
     with pytest.raises(RequestError):
         mine.catalogue.remove_documents(["doc_1"])
     with pytest.raises(RequestError):
-        mine.catalogue.vectors.owe([]) if hasattr(mine.catalogue.vectors, "owe") else (
-            mine.catalogue.collection_settings.set_settings(OWN, {})
-        )
+        mine.catalogue.collection_settings.set_settings(OWN, {})
     with pytest.raises(StoreError):
         mine.index.purge()
 
