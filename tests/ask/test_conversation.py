@@ -13,7 +13,7 @@ from wellread.ask.understand.rewrite import Turn
 from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.testing.embedding import ReadableEmbedder
-from wellread.types import EarlierTurn, Filters, Kind, Locator, Span
+from wellread.types import EarlierTurn, Kind, Locator, Span
 from wellread.values.answers import (
     Answer,
     Citation,
@@ -104,14 +104,6 @@ async def test_somebody_elses_session_is_like_an_unknown_one(kb: KnowledgeBase) 
         assert (one.notes, one.context) == ((), "")
 
 
-async def test_the_limits_of_the_request_count_and_no_earlier_ones(kb: KnowledgeBase) -> None:
-    kb.catalogue.record_answer(given(ROSA, "Rosa Vale is the pilot of the harbour."))
-    limits = Filters(kinds=("page",))
-    asked = Question(text="Where does she live?", session_id="ses_1", owner="ann", filters=limits)
-    assert (await resolve_follow_up(kb, asked, NOTHING_KNOWN)).question.filters == limits
-    assert (await ask(kb, "Where does she live?")).question.filters == Filters()
-
-
 async def test_a_question_that_names_little_is_searched_with_the_one_before(
     kb: KnowledgeBase,
 ) -> None:
@@ -159,11 +151,6 @@ async def test_somebody_elses_answer_is_not_read_by_its_id(kb: KnowledgeBase) ->
     turn = EarlierTurn(question="Who is Ada Holm?", answer="A baker.", answer_id="ans_rosa")
     one = await with_turns(kb, "Where does she live?", turn)
     assert one.question.text == "Where does Ada Holm live?"
-
-
-async def test_what_cannot_be_stored_is_taken_out_of_them(kb: KnowledgeBase) -> None:
-    one = await with_turns(kb, "Where does she live?", EarlierTurn(question=f"{ROSA}\0\ud800"))
-    one.question.history[0].question.encode()
 
 
 # --- turns -----------------------------------------------------------------------------------

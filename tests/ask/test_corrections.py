@@ -214,28 +214,6 @@ async def test_the_limits_of_the_question_are_a_border(home: Home) -> None:
         assert not similar_questions(kb, ASKED, SimilarityCriteria(collections=("else",)))
 
 
-async def test_the_last_word_counts_and_a_removed_one_does_not(home: Home) -> None:
-    given = await home.correct()
-    with home.opened() as kb:
-        told = kb.catalogue.answer(given.answer_id)
-    assert told is not None
-    later = replace(given, correction="A kayak is 15 crowns.").correction
-    home.give(
-        told,
-        author="ida",
-        correction=later,
-        citations=given.citations,
-        updated_at=datetime(2026, 4, 1, tzinfo=UTC),
-    )
-    assert (await home.ask()).sentences[0].text == later
-    with home.opened() as kb:
-        kb.catalogue.feedback.remove(tagged_hash("fbk", told.id, "ida"))
-    assert (await home.ask()).sentences[0].text == RIGHT
-
-
-# --- own answers that were rated are past questions ------------------------------------------
-
-
 # --- what is flagged never comes back --------------------------------------------------------
 
 
@@ -278,18 +256,6 @@ async def test_nor_in_a_report_nor_in_a_prompt(home: Home) -> None:
     assert said not in report.answer.text
     assert said not in shown
     assert "flagged it as harmful" in shown
-
-
-async def test_nor_as_an_experts_correction(home: Home) -> None:
-    given = await home.correct()
-    with home.opened() as kb:
-        told = kb.catalogue.answer(given.answer_id)
-        assert told is not None
-    again = await home.ask()
-    with home.opened() as kb:
-        kb.catalogue.record_answer(again)
-    home.give(again, harmful(RIGHT), author="ida")
-    assert RIGHT not in (await home.ask()).text
 
 
 # --- it expires with the words that it rests on ----------------------------------------------

@@ -8,14 +8,12 @@ from pathlib import Path
 import pytest
 from tests.ask.conftest import MakeHome, jsonl
 
-from wellread.ask.aggregate.execute import execute
-from wellread.ask.aggregate.read.query import CatalogueQuery, Noun
 from wellread.ask.aggregate.read.result import AggregateResult
 from wellread.ask.plan import answer_from_catalogue, find
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.kb import KnowledgeBase
-from wellread.types import Filters, Kind
+from wellread.types import Filters
 from wellread.values.answers import Question
 from wellread.values.question import Analysis
 
@@ -192,18 +190,3 @@ def test_one_query_has_one_set_of_rows_in_every_wording(kb: KnowledgeBase, quest
     quoted = [place for row in tally.rows for place in row.places]
     texts = kb.catalogue.texts([(place.document_id, place.span) for place in quoted])
     assert texts == ["The ferry Osprey sails.", "The big boat rests."]
-
-
-@pytest.mark.parametrize(("kind", "first"), [("article", "Osprey sails"), ("entity", None)])
-def test_what_has_no_date_is_not_called_the_first(
-    kb: KnowledgeBase, kind: Kind, first: str | None
-) -> None:
-    query = CatalogueQuery(
-        form="list",
-        of=Noun(what="documents", one="document"),
-        where=(Filters(collections=("town",), kinds=(kind,)),),
-        order="oldest",
-        limit=1,
-    )
-    result = execute(kb, query)
-    assert (result.rows[0].cells[0] if result else None) == first

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from wellread.ask.aggregate.read.result import AggregateResult
-from wellread.ask.plan import answer_from_graph, clearly_related
+from wellread.ask.plan import answer_from_graph
 from wellread.ask.retrieve.ranking import Found
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import vocabulary_of
@@ -227,29 +227,9 @@ def test_a_walk_ends_at_the_border_of_its_collection(kb: KnowledgeBase) -> None:
     assert names(both) == ["Kite song", "Secret play", "Tempest night"]
 
 
-def test_an_entity_of_another_collection_is_never_walked_from(kb: KnowledgeBase) -> None:
-    """Even if the analysis named one."""
-    outside = read(kb, "What does Secret play need?", "secret")
-    assert outside.entities
-    assert answer_from_graph(kb, replace(outside, filters=Filters(collections=("open",)))) is None
-
-
 def test_the_askers_filters_hold_for_the_answers(kb: KnowledgeBase) -> None:
     analysis = read(kb, "Which plays need the wind machine?")
     filters = Filters(collections=("open",), taxonomy=(("season", "summer"),))
     found = answer_from_graph(kb, replace(analysis, filters=filters))
     assert found is not None
     assert names(found) == ["Kite song"]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "What gets money from the lamp club, and how much each?",
-        "How much does the lamp club pay for the fog box?",
-    ],
-)
-def test_no_relation_holds_an_amount(kb: KnowledgeBase, text: str) -> None:
-    analysis = read(kb, text)
-    assert answer_from_graph(kb, analysis) is None
-    assert clearly_related(kb, analysis) is None

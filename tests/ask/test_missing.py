@@ -77,20 +77,3 @@ async def test_a_draft_of_which_nothing_is_borne_out_is_shown_as_that(tmp_path: 
         given = await ask(opened, "When was the heron boathouse rebuilt after the flood?")
     assert [one.verdict.name for one in given.sentences] == ["unsupported"]
     assert given.confidence.band == "low"
-
-
-@pytest.mark.parametrize(
-    ("question", "gap"),
-    [
-        ("What do people say about purple submarines?", "purple submarines"),
-        ("How many people have a purple submarine today?", "purple submarine"),
-        ("Why do kettles whistle in the morning?", "kettles"),
-        ("Who is Admiral Zyx?", "Admiral Zyx"),
-    ],
-)
-async def test_a_gap_is_the_subject_of_the_question_and_no_filler(
-    kb: KnowledgeBase, question: str, gap: str
-) -> None:
-    given = await ask(kb, question)
-    assert given.data_gaps[0] == f"nothing found about “{gap}”"
-    assert "people" not in " ".join(given.data_gaps)

@@ -69,13 +69,6 @@ def test_their_own_words_come_first_then_what_names_them(kb: KnowledgeBase) -> N
     assert [look.purpose for look in found.traces] == ["what Ana Holm said", "what names Ana Holm"]
 
 
-def test_a_part_of_the_name_finds_the_speaker(kb: KnowledgeBase) -> None:
-    found = persona(kb, asking("Ana"))
-    assert found is not None
-    assert found.traces[0].filters.speakers == ("Ana Holm",)
-    assert "too loud" in found.hits[0].passage.text
-
-
 def test_other_collections_are_not_asked(kb: KnowledgeBase) -> None:
     found = persona(kb, asking("Ana Holm"))
     assert found is not None

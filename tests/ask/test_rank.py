@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from hypothesis import given
@@ -44,12 +43,6 @@ def test_weighted_adds_scaled_scores() -> None:
     assert order(fused) == ["b", "a", "d", "c"]
     assert [round(item.score, 3) for item in fused] == [0.75, 0.5, 0.25, 0.0]
     assert [(place.name, place.rank) for place in fused[0].ranks] == [("text", 2), ("vector", 1)]
-
-
-def test_weight_zero_leaves_the_other_order() -> None:
-    lists = {"text": listed(("a", 3.0), ("b", 2.0)), "vector": listed(("b", 1.0), ("a", 0.5))}
-    assert order(ranking.weighted(lists, {"text": 1.0, "vector": 0.0})) == ["a", "b"]
-    assert order(ranking.weighted(lists, {"text": 0.0, "vector": 1.0})) == ["b", "a"]
 
 
 def test_reciprocal_rank_uses_places_only() -> None:
@@ -113,21 +106,6 @@ def test_a_near_duplicate_goes() -> None:
     assert texts_of(varied(hits_of(TEXTS[0], COPY, TEXTS[1]), 5, 1.0)) == [TEXTS[0], TEXTS[1]]
 
 
-@given(
-    st.lists(st.sampled_from([*TEXTS, COPY]), max_size=8),
-    st.integers(1, 5),
-    st.sampled_from([0.0, 0.5, 1.0]),
-)
-def test_hits_are_kept_once_and_no_more_than_the_limit(
-    texts: list[str], limit: int, relevance: float
-) -> None:
-    hits = hits_of(*texts)
-    kept = [hit.passage.id for hit in varied(hits, limit, relevance)]
-    assert len(kept) <= limit
-    assert len(set(kept)) == len(kept)
-    assert set(kept) <= {hit.passage.id for hit in hits}
-
-
 LONG = "The heat pump of the harbour bath runs day and night. " * 12
 OTHER = "The boiler of the town hall burns wood chips all winter. " * 12
 SMALL: dict[str, dict[str, object]] = {"context": {"max_characters": 600, "max_tokens": 400}}
@@ -168,11 +146,3 @@ def test_what_stands_around_the_best_pieces_follows_where_there_is_room(tmp_path
         near = {piece.locator.heading[-1] for piece in shown[1:]}
         assert near <= {"Part 3", "Part 5"}
         assert len(near) == more
-
-
-def test_what_was_found_far_below_the_best_is_not_shown_to_a_model(tmp_path: Path) -> None:
-    *pieces, last = evidence_of("The pump runs.", "It is old.", "It hums.", "The boiler burns.")
-    weak = replace(last, hit=replace(last.hit, score=0.01))
-    with open_kb(tmp_path / "home", embedder=ReadableEmbedder()) as kb:
-        assert with_neighbours(kb, [*pieces, weak]) == pieces
-        assert with_neighbours(kb, [*pieces, last]) == [*pieces, last]

@@ -14,7 +14,6 @@ from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.llm import ScriptedModel
 from wellread.types import Filters
 from wellread.values.answers import LIMITED_PREFIX, Answer, Question, VerdictName
-from wellread.values.calls import ANSWER
 
 FERRY = "# The ferry\n\nThe ferry Osprey was bought for 2.6 million euros in 2021.\n"
 ENTITIES = {
@@ -65,19 +64,6 @@ def opened(home: Path) -> Opened:
 async def ask(kb: KnowledgeBase, text: str = ASKED, collection: str = "news") -> Answer:
     filters = Filters(collections=(collection,))
     return await final(answer(kb, Question(text=text, filters=filters)))
-
-
-# --- what a model is shown -------------------------------------------------------------------
-
-
-async def shown(opened: Opened, **context: object) -> str:
-    with opened("The Osprey is a ferry [e1].", context=context) as kb:
-        await ask(kb, "Is the Osprey white, with ninety seats?", "fleet")
-        model = kb.models.recorded("model", ANSWER)
-        assert model is not None
-        scripted = model._model
-        assert isinstance(scripted, ScriptedModel)
-        return scripted.prompts[-1].user
 
 
 # --- required --------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from wellread.ask.answer import answer, final
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.testing.embedding import ReadableEmbedder
-from wellread.testing.llm import ScriptedModel, judging
+from wellread.testing.llm import ScriptedModel
 from wellread.types import Filters
 from wellread.values.answers import Answer, Question
 
@@ -83,11 +83,6 @@ async def test_no_word_of_another_is_given(
     assert speakers_in(given) == {who}
 
 
-async def test_the_asker_s_own_limit_holds_for_sentences_too(kb: KnowledgeBase) -> None:
-    given = await ask(kb, "Is the ferry too expensive?", "ana holm")
-    assert speakers_in(given) == {"Ana Holm"}
-
-
 async def test_who_says_nothing_on_it_is_given_no_words_of_others(kb: KnowledgeBase) -> None:
     given = await ask(kb, "What did Cleo Dunn say about the ferry?")
     assert speakers_in(given) <= {"Cleo Dunn"}
@@ -111,22 +106,6 @@ async def test_a_model_reads_each_turn_under_its_speaker_s_name(tmp_path: Path) 
     assert "speakers: Ana Holm, Ben Reed, Cleo Dunn" in lines
     assert any(line.startswith("Ben Reed: The ferry should run on batteries") for line in lines)
     assert any(line.startswith("Ana Holm: I think the ferry is too expensive") for line in lines)
-
-
-async def test_a_model_that_mixes_people_up_is_not_followed(tmp_path: Path) -> None:
-    reply = (
-        "I think the ferry is too expensive for a town of our size [e1]. "
-        "The ferry should run on batteries, and the ferry needs a second pier [e1]."
-    )
-    judge = judging(
-        {"number": 1, "verdict": "supported", "quote": "too expensive for a town of our size"},
-        {"number": 2, "verdict": "unsupported", "quote": "The ferry should run on batteries"},
-    )
-    with town(tmp_path, ScriptedModel([reply], judge=judge)) as kb:
-        given = await ask(kb, "What did Ana Holm say about the ferry?")
-    assert "too expensive" in given.text
-    assert "batteries" not in given.text
-    assert speakers_in(given) == {"Ana Holm"}
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 from tests.ask.conftest import MakeHome
-from tests.doubles.openai_server import OVERLOADED, OpenAIServer
-from tests.doubles.replies import Failure, Reply, Text
 
 from wellread.ask.answer import answer, final
 from wellread.errors import BudgetError, ModelError, ModelTimeoutError
@@ -186,33 +184,3 @@ async def test_other_calls_keep_the_budget_too(opened: Opened) -> None:
     assert ("judge", "one") in purposes
     assert ("judge", "cheap") in purposes
     assert (len(one.prompts), len(cheap.prompts)) == (1, 1)
-
-
-# --- over HTTP -------------------------------------------------------------------------------
-
-
-async def test_a_server_s_counts_and_failures_are_in_the_books(opened: Opened) -> None:
-    secret = Failure(status=400, message=f"cannot answer {ASKED}", code="bad")
-    replies: list[Reply] = [
-        Text(text=GOOD, input_tokens=1000, output_tokens=50),
-        secret,
-        OVERLOADED,
-    ]
-    with OpenAIServer(replies) as server:
-        generation = {
-            "model": "small", "base_url": server.url, "retries": 0,
-            "input_price": 1.0, "output_price": 10.0,
-        }  # fmt: skip
-        with opened(generation=generation) as kb:
-            first = await ask(kb)
-            await ask(kb)
-            last = await ask(kb)
-            calls = kb.catalogue.calls.newest(9)[::-1]
-            cells = [text for table, _, text in kb.catalogue.integrity.cells()
-                     if table == "provider_calls"]  # fmt: skip
-    assert first.usage.cost == pytest.approx(0.001 + 0.0005)
-    assert [call.error for call in calls] == ["", "answered 400", "answered 503"]
-    assert [call.cost for call in calls] == pytest.approx([0.0015, 0.0, 0.0])
-    assert calls[0].seconds > 0
-    assert not any("Osprey" in str(text) for text in cells)
-    assert "503" in last.fallback
