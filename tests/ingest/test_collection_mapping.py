@@ -111,28 +111,6 @@ written: 2024-05-06
 ## The old [pier](x)
 """
 
-TALK = """---
-about: /notes/1/
----
-player https://media.example/1.mp3
-
-_Hello_
-
-**Ida Lund**: Good evening everybody.
-
-_A new rope_
-
-**Tor Vik**: The rope is blue.
-
-_Paint, and no brushes_
-
-**Ida Lund**: We have no paint.
-
-_The old pier_
-
-**Tor Vik**: It leans.
-"""
-
 
 def settings() -> CollectionSettings:
     return CollectionSettings.parse(SETTINGS, "museum.yaml")
@@ -232,13 +210,6 @@ def test_a_kind_decides_how_markdown_is_read() -> None:
     (spoken,) = loaded("talks/9.md", "Just words without a speaker.\n")
     assert "Ann Lee" in note.text
     assert spoken.kind == "transcript"
-
-
-def test_a_talk_has_its_player_and_the_note_it_is_about() -> None:
-    (talk,) = loaded("talks/1.md", TALK)
-    assert talk.media_url == "https://media.example/1.mp3"
-    assert talk.entity is not None
-    assert talk.entity.relations == (Relation(type="talk_on", target="/notes/1/"),)
 
 
 def test_a_folded_tree_of_lists_is_not_unfolded() -> None:

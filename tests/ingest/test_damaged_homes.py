@@ -273,14 +273,6 @@ def test_a_run_makes_a_backup_once_a_day(prepared: Path, kb: KnowledgeBase) -> N
     assert len(copies_in(backups_of(kb))) == 2
 
 
-def test_no_backup_is_made_where_they_are_turned_off(prepared: Path, tmp_path: Path) -> None:
-    off = {"backups": {"keep": 0}}
-    with open_kb(tmp_path / "other", embedder=ReadableEmbedder(), overrides=off) as kb:
-        add(kb, [str(prepared / "papers" / "ferry.md")])
-        remove_named(kb, "default", [str(prepared / "papers" / "ferry.md")])
-        assert not backups_of(kb).exists() or not copies_in(backups_of(kb))
-
-
 def test_what_is_removed_leaves_the_backups(prepared: Path, kb: KnowledgeBase) -> None:
     (old,) = copies_in(backups_of(kb))
     shutil.copy(old.path, backups_of(kb) / "damaged-20260101T000000Z.db")
@@ -339,13 +331,6 @@ def test_a_backup_that_fails_fails_no_run(
     assert "could not back up" in caplog.text
     with pytest.raises(StoreError), writing(kb):
         back_up(kb)
-
-
-def test_remedies_are_in_one_order_for_every_kind() -> None:
-    listed = [kind for kinds, _ in verifying.REMEDIES for kind in kinds]
-    assert len(listed) == len(set(listed))
-    named = {value for name, value in vars(damage).items() if name.isupper()}
-    assert named - set(listed) == {damage.CATALOGUE}
 
 
 @pytest.mark.parametrize("made", [False, True], ids=["no byte", "no table"])

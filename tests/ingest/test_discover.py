@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import socket
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +16,6 @@ from wellread.ingest.sources.discover import (
     FoundFile,
     FoundPage,
     find_files,
-    is_feed_list,
     standard_input,
 )
 
@@ -154,12 +152,6 @@ def test_globs(root: Path) -> None:
     assert reasons(f"{root}/*.pdf") == {"*.pdf": "nothing matches this pattern"}
 
 
-def test_a_name_with_glob_characters_is_first_a_name(root: Path) -> None:
-    make(root, "[a].md", "a.md", "what?.md")
-    assert names(root, root / "[a].md") == ["[a].md"]
-    assert names(root, root / "what?.md") == ["what?.md"]
-
-
 def test_a_file_found_in_several_ways_is_found_once(root: Path) -> None:
     make(root, "a.md", "b.md")
     assert names(root, root, root / "a.md", f"{root}/*.md", root) == ["a.md", "b.md"]
@@ -243,27 +235,6 @@ def test_every_source_knows_the_input_it_was_found_under(root: Path) -> None:
     }
 
 
-def test_deep_folders_end_in_a_reason(root: Path) -> None:
-    here = os.open(root, os.O_RDONLY)
-    for _ in range(30):  # a path longer than the system takes in one piece
-        os.mkdir("x" * 200, dir_fd=here)
-        deeper = os.open("x" * 200, os.O_RDONLY, dir_fd=here)
-        os.close(here)
-        here = deeper
-    os.close(here)
-    make(root, "x.md")
-    found = find_files([str(root)], USUAL)
-    assert [type(item) for item in found] == [FoundFile, SourceError]
-    assert str(found[1]).endswith("cannot be opened: File name too long")
-
-
-def test_a_socket_is_refused(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(root)  # the system wants short names for sockets
-    with socket.socket(socket.AF_UNIX) as listening:
-        listening.bind("talk.txt")
-        assert reasons(root) == {"talk.txt": "not a regular file"}
-
-
 def test_addresses_of_the_web_are_pages_to_fetch() -> None:
     found = find_files(["HTTPS://X.example/a.md#part", "http://x.example", "ftp://x/y"], USUAL)
     pages = [item for item in found if isinstance(item, FoundPage)]
@@ -300,13 +271,6 @@ def test_a_list_without_feeds_is_an_error(root: Path) -> None:
     (root / "not.opml").write_text("<html></html>")
     assert reasons(root / "none.opml") == {"none.opml": "the list contains no feeds"}
     assert reasons(root / "not.opml")["not.opml"].startswith("not OPML")
-
-
-def test_what_begins_as_a_list_of_feeds() -> None:
-    assert is_feed_list(OPML)
-    assert is_feed_list(b"\xef\xbb\xbf\n<OPML>")
-    for other in (b"", b"<rss>", b"<html><body>about <opml>", b"opml"):
-        assert not is_feed_list(other)
 
 
 def test_standard_input_is_a_source_with_its_bytes() -> None:

@@ -225,11 +225,6 @@ def test_a_name_that_is_left_somewhere_is_told(town: Town) -> None:
     assert [(one.store, one.place) for one in report.traces] == [("files", "left.txt")]
 
 
-def test_an_entity_that_was_removed_is_named_nowhere(town: Town) -> None:
-    remove_named(town.kb, "default", [str(town.folder / "boat.md")])
-    assert "Gribbleship" not in town.everything()
-
-
 def test_a_collection_takes_the_names_of_its_files_along(town: Town) -> None:
     report = remove_collection(town.kb, "default")
     assert report.traces == ()

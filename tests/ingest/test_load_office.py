@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import struct
-import zipfile
 from datetime import UTC, datetime
 
 import openpyxl
@@ -121,19 +119,6 @@ def test_the_properties_become_facts() -> None:
     members = load("members.xlsx", BOOK)
     assert (members.title, members.authors) == ("Members", ())
     assert members.published_at == datetime(2024, 1, 2, tzinfo=UTC)
-
-
-def test_without_properties_the_titles_come_from_what_is_seen() -> None:
-    bare = with_parts(WORD, {}, drop="docProps/core.xml")
-    assert load("bare.docx", bare).title == "Tides"
-    document = WordDocument()
-    document.add_heading("The harbour", 0)
-    document.add_paragraph("Words.")
-    shown = load("a.docx", saved(document))
-    assert shown.title == "The harbour"
-    assert load(
-        "old-book.xlsx", changed(BOOK, "docProps/core.xml", b"Members", b"Book1")
-    ).title == ("Old book")
 
 
 def test_word_says_what_is_a_heading_in_many_ways() -> None:
@@ -356,10 +341,3 @@ def test_a_relation_to_a_part_that_is_gone_does_no_harm() -> None:
     ):
         gone = changed(data, inside, b"</Relationships>", relation)
         assert load(name, gone).text == load(name, data).text
-
-
-def test_other_zip_files_have_no_loader() -> None:
-    stream = io.BytesIO()
-    with zipfile.ZipFile(stream, "w") as archive:
-        archive.writestr("inner.docx", WORD)
-    assert kinds.loader_name(source_of("a.zip", stream.getvalue())) == ""

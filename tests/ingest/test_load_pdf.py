@@ -116,11 +116,6 @@ def test_title_and_authors_come_from_the_file() -> None:
     assert document.authors == ("Ida Lund", "Tor Vik")
 
 
-def test_running_feet_are_left_out() -> None:
-    (document,) = kinds.load(source_of("mussels.pdf", paper()), LoaderLimits())
-    assert "Mussel report" not in document.text
-
-
 def test_boxes_stand_where_the_lines_were_drawn() -> None:
     (document,) = kinds.load(source_of("mussels.pdf", paper()), LoaderLimits())
     place = document.text.index(RIGHT[0])

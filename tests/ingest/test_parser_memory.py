@@ -84,11 +84,6 @@ def test_an_allowance_fits_the_kind_and_the_size(
     assert least <= allowance(loader, size, MOST) <= most
 
 
-def test_the_setting_is_the_most_and_enlarges_every_allowance() -> None:
-    assert allowance("pdf", 2_000, 300) == 300
-    assert allowance("pdf", 2_000, 2 * MOST) == 2 * allowance("pdf", 2_000, MOST)
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits memory")
 def test_a_process_grows_by_no_more_than_it_may() -> None:
     program = (

@@ -96,13 +96,6 @@ def test_a_row_of_a_table(header: str) -> None:
     assert document.language == "en"
 
 
-def test_turns_in_a_cell_may_be_a_json_list() -> None:
-    row = 'question,answer,flow\nWhy?,So.,"[""Is it?"", ""Really?""]"\n'
-    past = load("a.csv", row).past_question
-    assert past is not None
-    assert past.flow == ("Is it?", "Really?")
-
-
 @pytest.mark.parametrize("score", ["101", "-1", "high", "[80]"])
 def test_a_score_out_of_range_names_the_line(score: str) -> None:
     with pytest.raises(SourceError, match="malformed line 2: score"):

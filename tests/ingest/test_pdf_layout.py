@@ -133,23 +133,6 @@ def test_turned_pages_are_read_in_order_with_boxes_where_they_are_seen(
     assert sum((b.right - b.left) * (b.bottom - b.top) for b in boxes(document)) < 0.03
 
 
-def test_a_table_set_sideways_is_not_lost() -> None:
-    def sideways(canvas: Canvas) -> None:
-        canvas.translate(WIDTH, 0)
-        canvas.rotate(90)
-        write(
-            canvas,
-            100,
-            300,
-            [f"Bank {number} had {number + 11} beds of mussels" for number in range(9)],
-        )
-
-    document = load(drawn(columns, sideways))
-    assert "Bank 3 had 14 beds of mussels" in document.text
-    start = document.text.index("Bank 3")
-    assert Marks(document.marks).locate(Span(start=start, end=start + 6)).page == 2
-
-
 def test_words_turned_against_the_page_come_after_its_text() -> None:
     def labelled(canvas: Canvas) -> None:
         canvas.saveState()
@@ -226,15 +209,6 @@ def test_a_sentence_goes_on_in_the_next_column_before_the_footnotes() -> None:
     text = load(drawn(noted)).text
     assert "the same lamps and the same divers. The right column" in text
     assert text.endswith("1 The slates were lent by the school of the harbour for the summer.")
-
-
-def test_numbers_of_pages_are_left_out() -> None:
-    def numbered(canvas: Canvas) -> None:
-        columns(canvas)
-        write(canvas, 290, 30, [str(canvas.getPageNumber() + 41)], 9)
-
-    text = load(drawn(numbered)).text
-    assert "42" not in text
 
 
 def test_a_line_stretched_over_its_column_is_no_table() -> None:
@@ -356,19 +330,6 @@ def test_title_authors_and_abstract_of_the_first_page() -> None:
     assert document.authors == ("Ida B. Lund", "Tor van Vik", "Åse Øy-Dahl")
     assert document.summary.startswith("The left column tells")
     assert document.summary.endswith("the same lamps and the same")
-
-
-def test_a_list_of_authors_goes_on_in_lighter_letters() -> None:
-    def first(canvas: Canvas) -> None:
-        bold(canvas, 90, 780, "Mussels after the trawlers", 18)
-        bold(canvas, 90, 750, "Ida Lund, Tor Vik,", 10)
-        write(canvas, 90, 736, ["Åse Dahl, Per Moen, and", "Liv Strand"])
-        write(canvas, 90, 700, ["Harbour Institute", "Sound Fund"])
-        bold(canvas, 60, 670, "Abstract", 12)
-        write(canvas, 60, 650, LEFT)
-
-    authors = ("Ida Lund", "Tor Vik", "Åse Dahl", "Per Moen", "Liv Strand")
-    assert load(drawn(first)).authors == authors
 
 
 def test_every_author_counts_however_many_lines_they_take() -> None:

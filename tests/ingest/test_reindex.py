@@ -261,14 +261,6 @@ def test_there_and_back_again(home: Path) -> None:
         check_settled(other, OLD, range(FILES + 1))
 
 
-def test_vectors_that_were_still_to_come_are_there_after_it(home: Path) -> None:
-    with shaped(home, NEW) as kb:
-        put_words(kb, paper(60))
-        assert kb.catalogue.vectors.passages_pending() > 0
-        assert reindex(kb).switched
-        check_settled(kb, NEW, [*range(FILES), 60])
-
-
 @pytest.mark.sqlite_only
 def test_documents_without_passages_and_damaged_ones_do_not_stop_it(home: Path) -> None:
     with shaped(home, NEW) as kb:
@@ -360,17 +352,6 @@ def test_a_document_that_goes_and_comes_back_while_it_is_written(
         assert reindex(kb).switched
         check_settled(kb, NEW, range(FILES))
         assert all(row.context == "Paper 3" for row in kb.catalogue.passages_of([known(3)]))
-
-
-def test_the_settings_change_again(home: Path, small_windows: None) -> None:
-    with shaped(home, NEW) as kb:
-        half_made(kb)
-        assert len(tables(kb)) == 2
-    with shaped(home, THIRD) as kb:
-        report = reindex(kb)
-        assert report.switched
-        assert report.embedded == report.passages
-        check_settled(kb, THIRD, range(FILES))
 
 
 def test_rows_that_got_lost_are_written_again(home: Path, small_windows: None) -> None:

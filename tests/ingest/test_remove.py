@@ -23,8 +23,6 @@ from wellread.ingest.remove import (
     remove_collection,
     remove_documents,
     remove_named,
-    remove_sources,
-    resolve,
 )
 from wellread.ingest.run import add, sync
 from wellread.kb import KnowledgeBase, open_kb
@@ -145,15 +143,6 @@ def test_things_can_be_named_in_many_ways(
     assert verify(kb).problems == ()
 
 
-def test_a_relative_path_is_taken_from_here(
-    kb: KnowledgeBase, papers: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(papers)
-    found = resolve(kb, "default", ["boats", "mill.txt", "boats/ferry.txt"])
-    uris = [(papers / name).as_uri() for name in ("boats/ferry.txt", "mill.txt")]
-    assert found == (uris, [])
-
-
 @pytest.mark.parametrize(
     ("given", "reason"),
     [
@@ -206,12 +195,6 @@ def test_a_removed_document_stays_away_until_its_source_changes(
     assert (report.sources, report.documents) == ((), 1)
     assert sync(kb, [str(papers)]).counts()["unchanged"] == 3
     assert uris(kb) == ["crane", "ferry.txt", "mill.txt"]
-
-
-def test_nothing_to_remove_costs_and_changes_nothing(kb: KnowledgeBase) -> None:
-    assert remove_sources(kb, "default", []) == RemoveReport()
-    assert remove_documents(kb, [], prove=True) == RemoveReport()
-    assert remove_documents(kb, ["doc_unknown"]).documents == 0
 
 
 @pytest.mark.sqlite_only

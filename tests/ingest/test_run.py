@@ -231,21 +231,6 @@ def test_a_changed_text_replaces_the_old_one_everywhere(kb: KnowledgeBase, folde
     assert_in_step(kb)
 
 
-def test_a_change_of_the_title_alone_keeps_the_passages(kb: KnowledgeBase, folder: Path) -> None:
-    path = folder / "ferry.md"
-    path.write_text(f"---\ntitle: Crossing\n---\n{FERRY}")
-    add(kb, [str(folder)])
-    before = passage_ids(kb)
-    path.write_text(f"---\ntitle: Gangway\n---\n{FERRY}")
-    report = add(kb, [str(folder)])
-    assert statuses(report) == {"ferry.md": "updated"}
-    assert passage_ids(kb) == before
-    assert [facts.title for facts in kb.catalogue.documents("default")] == ["Gangway"]
-    assert found(kb, "gangway") == [FERRY.strip()]  # the title is searched with the text
-    assert found(kb, "crossing") == []
-    assert_in_step(kb)
-
-
 def test_an_entry_that_leaves_its_feed_goes(kb: KnowledgeBase, folder: Path) -> None:
     path = folder / "feed.rss"
     path.write_text(FEED.format(ITEM.format("ferry") + ITEM.format("mill")))
@@ -261,16 +246,6 @@ def test_an_entry_that_leaves_its_feed_goes(kb: KnowledgeBase, folder: Path) -> 
     path.write_text(FEED.format(""))
     add(kb, [str(folder)])
     assert texts(kb) == {}
-    assert_in_step(kb)
-
-
-def test_two_feeds_may_carry_the_same_entry(kb: KnowledgeBase, folder: Path) -> None:
-    (folder / "a.rss").write_text(FEED.format(ITEM.format("ferry") + ITEM.format("mill")))
-    (folder / "b.rss").write_text(FEED.format(ITEM.format("ferry")))
-    (folder / "c.rss").write_text(FEED.format(ITEM.format("ferry").replace("News", "Tidings")))
-    report = add(kb, [str(folder)])
-    assert report.counts()["added"] == 3
-    assert sorted(texts(kb)) == ["ferry", "mill"]
     assert_in_step(kb)
 
 

@@ -12,7 +12,6 @@ from wellread.ask.retrieve.search import search
 from wellread.ingest.integrity.verify import verify
 from wellread.ingest.pipeline.job_log import Report
 from wellread.ingest.run import add, sync
-from wellread.ingest.sources.discover import standard_input
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import Filters
@@ -180,13 +179,3 @@ def test_an_address_of_this_machine_is_refused_unless_allowed(
         report = add(kb, [server.url("/mill")])
     assert statuses(report) == {"mill": "failed"}
     assert server.paths() == []
-
-
-def test_standard_input_is_a_source(kb: KnowledgeBase, tmp_path: Path) -> None:
-    path = tmp_path / "note.md"
-    path.write_text("# Quay\n\nThe quay was swept.\n")
-    with path.open("rb") as stream:
-        given = standard_input(stream, "note.md", 1_000)
-    assert add(kb, [given]).counts()["added"] == 1
-    assert add(kb, [given]).counts()["unchanged"] == 1
-    assert [each.title for each in kb.catalogue.documents("default")] == ["Quay"]

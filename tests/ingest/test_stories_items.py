@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from itertools import pairwise
 
 from hypothesis import given
@@ -102,11 +101,6 @@ def test_an_article_with_headings_and_a_list_is_one_item() -> None:
     assert span.of(document.text) == document.text.strip()
 
 
-def test_a_list_of_news_is_a_digest_by_whatever_name() -> None:
-    lines = [f"- Boat number {n} came in with a cargo of timber from the north." for n in range(4)]
-    assert len(parts("\n".join(lines))) == 4
-
-
 def test_a_long_section_is_cut_at_paragraphs() -> None:
     paragraph = "The harbour was built in stone by people who came from the hills. " * 14
     blocks = ["# Weekly letter", "## History", paragraph, paragraph, paragraph, "## B", paragraph]
@@ -134,16 +128,3 @@ def test_items_are_in_order_apart_and_without_white_space_around(chosen: list[st
         assert span.of(document.text) == span.of(document.text).strip() != ""
     for one, other in pairwise(spans):
         assert one.end <= other.start
-
-
-def test_a_document_without_marks_can_be_cut() -> None:
-    document = Document(
-        collection="news",
-        uri="https://news.example/1",
-        kind="article",
-        title="Ferry sold",
-        text="  The ferry was sold.\n",
-        published_at=datetime(2026, 1, 2, tzinfo=UTC),
-    )
-    (span,) = news_items(document)
-    assert span.of(document.text) == "The ferry was sold."

@@ -34,16 +34,6 @@ def length(vector: dict[int, float]) -> float:
     return math.sqrt(sum(weight * weight for weight in vector.values()))
 
 
-def test_words_count_by_stem_and_in_pairs_without_those_that_say_nothing() -> None:
-    found = feature_counts("", "The ferries and the ferry of the harbour in 1912")
-    assert found == {
-        "ferri": 2,
-        "harbour": 1,
-        "ferri ferri": 1,
-        "ferri harbour": 1,
-    }
-
-
 @given(vectors)
 def test_a_vector_is_the_same_after_storing(vector: dict[int, float]) -> None:
     assert unpack_vector(pack_vector(vector)) == vector

@@ -98,20 +98,6 @@ def test_only_what_lies_under_the_inputs_goes(
     assert len(held(kb, "second")) == 3
 
 
-def test_a_file_that_is_excluded_now_goes(kb: KnowledgeBase, folder: Path) -> None:
-    add(kb, [str(folder)])
-    (folder / ".wellreadignore").write_text("mill.*\n")
-    assert statuses(sync(kb, [str(folder)]))["mill.txt"] == "removed"
-
-
-def test_a_single_file_that_is_gone_fails_and_stays(kb: KnowledgeBase, folder: Path) -> None:
-    add(kb, [str(folder)])
-    (folder / "mill.txt").unlink()
-    report = sync(kb, [str(folder / "mill.txt")])
-    assert statuses(report) == {"mill.txt": "failed"}
-    assert "mill.txt" in held(kb)
-
-
 def test_a_folder_that_is_not_there_or_empty_removes_nothing(
     kb: KnowledgeBase, folder: Path
 ) -> None:

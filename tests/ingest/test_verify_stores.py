@@ -13,7 +13,6 @@ from string import Template
 import pytest
 
 from wellread.ask.retrieve.search import search
-from wellread.codec import marks_to_blob
 from wellread.errors import StoreError
 from wellread.identity import document_id
 from wellread.ingest.integrity import damage
@@ -28,7 +27,7 @@ from wellread.store.base import Fingerprint, IndexKey
 from wellread.store.index import lance_tables
 from wellread.store.index.lance_tables import table_name
 from wellread.testing.embedding import ReadableEmbedder
-from wellread.types import Document, Filters, LineMark, Locator, Passage, Span
+from wellread.types import Document, Filters, Locator, Passage, Span
 from wellread.values.answers import Answer, Citation, Confidence, VerdictName
 
 FERRY = "The ferry Osprey carries ninety passengers."
@@ -309,12 +308,6 @@ def test_a_note_of_an_interrupted_run_is_cleared(kb: KnowledgeBase, ferry: tuple
     assert kb.catalogue.pending() == []
 
 
-def test_notes_of_a_writer_at_work_are_no_problem(kb: KnowledgeBase) -> None:
-    kb.catalogue.intend([("doc_half", "ver_half")])
-    with writing(kb):
-        assert verify(kb).problems == ()
-
-
 def test_rows_of_a_writer_at_work_are_no_problem(kb: KnowledgeBase) -> None:
     with writing(kb):
         kb.catalogue.intend([(document_id("default", stray_document().uri), "ver_stray")])
@@ -382,21 +375,6 @@ def test_a_cut_text_leaves_its_passages_outside(kb: KnowledgeBase, ferry: tuple[
         (damage.MARKS, ferry[0], False),
         (damage.OUTSIDE, ferry[0], False),
     ]
-
-
-@pytest.mark.sqlite_only
-def test_marks_outside_the_text_are_told(
-    kb: KnowledgeBase, papers: str, ferry: tuple[str, str]
-) -> None:
-    marks = marks_to_blob((LineMark(start=0, end=9_999, line=1),))
-    by_sql(kb, "UPDATE marks SET blob = ? WHERE document_id = ?", marks, ferry[0])
-    for repair in (False, True):
-        assert kinds(verify(kb, repair=repair)) == [
-            (damage.DAMAGED, ferry[0], False),
-            (damage.MARKS, ferry[0], False),
-        ]
-    add(kb, [papers])
-    assert_whole(kb)
 
 
 # --- the rest of the catalogue ---
@@ -681,23 +659,6 @@ def test_a_damaged_search_tree_of_the_catalogue_is_made_anew(
 
 
 # --- all together ---
-
-
-@pytest.mark.sqlite_only
-def test_several_sorts_of_damage_at_once(
-    kb: KnowledgeBase, ferry: tuple[str, str], mill: tuple[str, str]
-) -> None:
-    kb.index.remove([ferry])
-    kb.catalogue.intend([("doc_half", "ver_half")])
-    subject = plant_rows(kb, stray_document(), "ver_stray")
-    by_sql(kb, "UPDATE texts SET text = text || '!' WHERE document_id = ?", mill[0])
-    assert set(kinds(verify(kb, repair=True))) == {
-        (damage.MISSING, ferry[0], True),
-        (damage.ORPHAN, subject, True),
-        (damage.UNFINISHED, "doc_half", True),
-        (damage.DAMAGED, mill[0], False),
-    }
-    assert kinds(verify(kb)) == [(damage.DAMAGED, mill[0], False)]
 
 
 def test_what_is_not_purged_is_told_and_purged(kb: KnowledgeBase, ferry: tuple[str, str]) -> None:

@@ -211,16 +211,6 @@ def test_what_is_left_out_starts_no_run(root: Path, sync: Sync, begin: Begin) ->
     sync.until(lambda found: "b.md" not in found)
 
 
-def test_a_glob_is_followed_from_its_fixed_part(root: Path, sync: Sync, begin: Begin) -> None:
-    (root / "deep").mkdir()
-    (root / "deep/a.md").write_text("a")
-    begin(f"{root}/**/*.md")
-    assert sync.next() == ["a.md"]
-    (root / "deep/b.txt").write_text("b")
-    (root / "deep/b.md").write_text("b")
-    assert sync.next() == ["a.md", "b.md"]
-
-
 def test_a_folder_that_goes_away_is_followed_when_it_is_back(
     root: Path, tmp_path: Path, sync: Sync, begin: Begin
 ) -> None:
@@ -234,17 +224,6 @@ def test_a_folder_that_goes_away_is_followed_when_it_is_back(
     sync.until(lambda found: "b.md" in found)
     (root / "c.md").write_text("c")
     sync.until(lambda found: "c.md" in found)
-
-
-def test_a_folder_that_is_not_there_yet(root: Path, sync: Sync, begin: Begin) -> None:
-    later = root / "later"
-    watching = begin(later)
-    assert sync.next() == ["later"]
-    later.mkdir()
-    (later / "a.md").write_text("a")
-    sync.until(lambda found: found == ["a.md"])
-    watching.end()
-    assert watching.reports[0].rows[0].status == "failed"
 
 
 def test_a_run_that_fails_is_tried_again(

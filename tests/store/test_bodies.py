@@ -101,19 +101,3 @@ def test_what_cannot_be_read_is_said(
     (body,) = catalogue.integrity.bodies()
     assert body.broken.startswith(reason)
     assert body.computed == ""
-
-
-def test_documents_come_in_the_order_of_their_ids_and_all_of_them(
-    catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("wellread.store.catalogue.documents.integrity.DOCUMENTS_AT_ONCE", 3)
-    for number in range(8):
-        document = Document(
-            collection="more", uri=f"file:///{number}", kind="page", title="", text="kelp"
-        )
-        change = DocumentChange(document=document, passages=[])
-        record = SourceRecord(collection="more", uri=f"{number}")
-        catalogue.commit([SourceChange(record=record, documents=[change])])
-    ids = [body.document_id for body in catalogue.integrity.bodies()]
-    assert ids == sorted(catalogue.document_ids())
-    assert len(ids) >= 8

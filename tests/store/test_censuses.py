@@ -64,16 +64,6 @@ def test_entries_are_in_order_of_date_and_the_undated_last(catalogue: Catalogue)
     assert titles(catalogue) == ["early", "a", "b", "none"]
 
 
-def test_a_window_takes_both_its_ends_and_no_document_without_a_date(catalogue: Catalogue) -> None:
-    put(catalogue, *(article(day, day) for day in ("2025-01-31", "2025-02-01", "2025-02-28")))
-    put(catalogue, article("2025-03-01", "2025-03-01"), article("none"))
-    window = Filters(
-        published_from=datetime(2025, 2, 1, tzinfo=UTC),
-        published_to=datetime(2025, 2, 28, tzinfo=UTC),
-    )
-    assert titles(catalogue, window) == ["2025-02-01", "2025-02-28"]
-
-
 def test_limits_add_up_also_where_they_are_of_one_field(catalogue: Catalogue) -> None:
     put(
         catalogue,
@@ -88,13 +78,6 @@ def test_limits_add_up_also_where_they_are_of_one_field(catalogue: Catalogue) ->
     energy, food = (Filters(taxonomy=(("sectors", value),)) for value in ("energy", "food"))
     assert titles(catalogue, energy, food) == ["both"]
     assert titles(catalogue, Filters(taxonomy=(("scales", "energy"),))) == []
-
-
-def test_speakers_are_found_whatever_the_case_beyond_ascii(catalogue: Catalogue) -> None:
-    put(catalogue, article("talk", kind="transcript"), speakers=["Ömer Dağ"])
-    put(catalogue, article("other", kind="transcript"), speakers=["Ada Moss"])
-    assert titles(catalogue, Filters(speakers=("ömer DAĞ",))) == ["talk"]
-    assert titles(catalogue, Filters(speakers=("Omer",))) == []
 
 
 def test_more_ids_than_a_query_takes_values(catalogue: Catalogue) -> None:
@@ -166,12 +149,6 @@ def test_mentions_are_told_by_name_and_only_of_live_versions(
         connection.execute(update(mention_scans).values(version="of another text"))
     assert catalogue.counts.mentioning(("news", "ferry")) == {}
     assert catalogue.counts.named_in("news", [known]) == {}
-
-
-def test_whole_texts_come_with_their_titles(catalogue: Catalogue) -> None:
-    long = "word " * 4_000
-    ids = put(catalogue, article("short"), article("long", text=long))
-    assert dict(catalogue.counts.texts(ids)) == {ids[0]: "short\nWords.", ids[1]: f"long\n{long}"}
 
 
 @pytest.fixture(scope="module")

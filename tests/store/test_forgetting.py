@@ -85,14 +85,6 @@ def test_after_a_rewrite_the_files_hold_what_is_live_and_nothing_else(
     assert named_in(tmp_path) == live
 
 
-def test_replacing_alone_asks_for_a_rewrite_and_adding_does_not(catalogue: Catalogue) -> None:
-    dice = random.Random(1)
-    catalogue.commit([change(1, 0, dice)])
-    assert catalogue.forgetting.rewritten()
-    catalogue.commit([change(1, 1, dice)])
-    assert not catalogue.forgetting.rewritten()
-
-
 @pytest.mark.sqlite_only
 def test_a_rewrite_that_a_reader_holds_up_is_to_be_done_again(
     catalogue: Catalogue, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -129,15 +129,6 @@ def test_a_loose_spelling_that_fits_two_entities_finds_neither(catalogue: Catalo
     assert ids(catalogue, "tool-box") == ["a"]
 
 
-def test_what_stands_in_brackets_is_a_name_only_when_it_is_short_for_the_rest(
-    catalogue: Catalogue,
-) -> None:
-    put(catalogue, entity("p2p", title="Gossip (LN)"), entity("f", title="Fee bump rule (FBR)"))
-    assert ids(catalogue, "LN") == []
-    assert ids(catalogue, "gossip") == ["p2p"]
-    assert ids(catalogue, "FBR") == ["f"]
-
-
 def test_several_documents_describe_one_entity_with_all_their_names(catalogue: Catalogue) -> None:
     put(
         catalogue,
@@ -148,13 +139,6 @@ def test_several_documents_describe_one_entity_with_all_their_names(catalogue: C
     assert (node.title, node.aliases, len(node.documents)) == ("Ferry", ("Fähre", "Boot"), 2)
     assert node.documents[0] == node.document_id == document_id("main", "file:///main/1")
     assert ids(catalogue, "fähre") == ["ferry"]
-
-
-def test_similar_names_are_offered(catalogue: Catalogue) -> None:
-    put(catalogue, entity("m", title="Skerrick microgrid"), entity("f", title="Kittiwake ferry"))
-    near = catalogue.graph.similar_to(["main"], "Skerick micro-grid", limit=1)
-    assert [node.id for node in near] == ["m"]
-    assert catalogue.graph.similar_to(["main"], "qqqq") == []
 
 
 @given(st.text(min_size=1, max_size=20))
@@ -274,32 +258,6 @@ def test_an_edge_may_point_to_an_address(catalogue: Catalogue, target: str) -> N
     assert [one.edge.target for one in catalogue.graph.neighbours(["main"], "t")] == ["letter-8"]
 
 
-def test_the_same_entry_file_holds_several_entities(catalogue: Catalogue) -> None:
-    put(
-        catalogue,
-        entity("term/a", uri="file:///main/terms.yaml#a"),
-        entity("term/b", ("near", "terms.yaml#a"), uri="file:///main/terms.yaml#b"),
-    )
-    assert [one.edge.target for one in catalogue.graph.neighbours(["main"], "term/b")] == ["term/a"]
-
-
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {},
-        {"relations": None},
-        {"relations": ["uses"]},
-        {"relations": {"uses": "used_by"}},
-        {"relations": {"uses": {"inverse": ""}}},
-        {"relations": {"uses": {"inverse": 3}}},
-    ],
-)
-def test_odd_settings_are_as_none(catalogue: Catalogue, settings: dict[str, Any]) -> None:
-    catalogue.collection_settings.set_settings("main", settings)
-    put(catalogue, entity("a", ("uses", "b")), entity("b"))
-    assert read(catalogue.graph.neighbours(["main"], "b")) == [("← uses", "a", True)]
-
-
 def test_a_graph_ends_at_the_border_of_its_collection(catalogue: Catalogue) -> None:
     put(
         catalogue,
@@ -365,16 +323,6 @@ def test_ways_are_bounded_simple_and_pass_through_known_entities_only(catalogue:
     ]
     assert shown(catalogue, "a", "a") == []
     assert shown(catalogue, "a", "nobody") == []
-
-
-def test_longer_ways_follow_shorter_ones(catalogue: Catalogue) -> None:
-    put(
-        catalogue,
-        entity("a", ("to", "b"), ("to", "c")),
-        entity("b", ("to", "c")),
-        entity("c"),
-    )
-    assert shown(catalogue, "a", "c") == [[("to", "c")], [("to", "b"), ("to", "c")]]
 
 
 @given(

@@ -61,20 +61,6 @@ def test_fingerprints_live_side_by_side(tmp_path: Path) -> None:
     assert ids(LanceIndex.open(tmp_path, other).search_text("ferry", ANY, 5)) == ["b"]
 
 
-@pytest.mark.parametrize(
-    "other",
-    [
-        Fingerprint(embedder="other", dimensions=DIMENSIONS, chunking="c1"),
-        Fingerprint(embedder="words", dimensions=DIMENSIONS + 1, chunking="c1"),
-        Fingerprint(embedder="words", dimensions=DIMENSIONS, chunking="c2"),
-        Fingerprint(embedder="words", dimensions=DIMENSIONS, chunking="c1", schema=2),
-    ],
-)
-def test_every_part_of_the_fingerprint_names_another_table(other: Fingerprint) -> None:
-    assert table_name(other) != table_name(PRINT)
-    assert table_name(PRINT) == table_name(PRINT)
-
-
 def test_old_fingerprints_can_be_dropped(tmp_path: Path) -> None:
     other = Fingerprint(embedder="words", dimensions=DIMENSIONS, chunking="c2")
     write(LanceIndex.open(tmp_path, PRINT), [make_row("a", "ferry")])
@@ -312,21 +298,6 @@ def test_searches_go_on_during_a_purge(tmp_path: Path) -> None:
     assert set(seen) == {299}
 
 
-def test_a_folder_that_cannot_be_used_is_a_store_error(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("not a folder")
-    with pytest.raises(StoreError, match="could not open the index"):
-        LanceIndex.open(tmp_path / "file", PRINT)
-
-
-def test_damaged_files_are_a_store_error(tmp_path: Path) -> None:
-    index = LanceIndex.open(tmp_path, PRINT)
-    write(index, [make_row("a", "ferry")])
-    for path in tmp_path.rglob("data/*.lance"):
-        path.write_bytes(b"garbage")
-    with pytest.raises(StoreError, match="could not search"):
-        LanceIndex.open(tmp_path, PRINT).search_text("ferry", ANY, 5)
-
-
 def _holds(folder: Path, word: bytes) -> bool:
     return any(word in path.read_bytes() for path in folder.rglob("*") if path.is_file())
 
@@ -381,15 +352,3 @@ def test_a_small_table_is_searched_without_reading_it_again(
     monkeypatch.setattr(LanceTable, "search", refuse)
     monkeypatch.setattr(lance, "LanceVectorQueryBuilder", refuse)
     assert index.search_vector(axes(0)[0], ANY, 5) == first
-
-
-def test_a_table_too_large_to_be_held_is_searched_all_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    index = LanceIndex.open(tmp_path, PRINT)
-    write(index, [make_row("a", "ferry"), make_row("b", "gannet", collection="side")])
-    for most in (64 << 20, 1):
-        monkeypatch.setattr(lance, "MOST_BYTES", most)
-        assert ids(index.search_vector(axes(0)[0], ANY, 5)) == ["a", "b"]
-        side = Filters(collections=("side",))
-        assert ids(index.search_vector(axes(0)[0], side, 5)) == ["b"]

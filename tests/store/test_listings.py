@@ -121,21 +121,6 @@ def test_media_are_transcripts_and_what_has_a_recording(catalogue: Catalogue) ->
     assert len(catalogue.listings.titles([])) == 5
 
 
-def test_one_document_as_lists_show_it(catalogue: Catalogue) -> None:
-    gamma = catalogue.listings.listed(known("c"))
-    assert gamma is not None
-    assert (gamma.facts.title, gamma.passages) == ("Gamma", 3)
-    assert gamma.taxonomy == {"scale": ("city", "town")}
-    assert catalogue.listings.listed("doc_0") is None
-
-
-def test_dates_are_of_dated_documents_within_the_limits(catalogue: Catalogue) -> None:
-    assert catalogue.listings.dates(Filters()) == [day(1), day(2), day(2), day(3)]
-    assert catalogue.listings.dates(Filters(collections=("north",), published_from=day(3))) == [
-        day(3)
-    ]
-
-
 def test_what_somebody_said_newest_first(catalogue: Catalogue) -> None:
     limits = Filters(speakers=("Ida",))
     page = catalogue.listings.spoken_passages(limits, 9)

@@ -151,15 +151,6 @@ def test_a_copy_that_broke_off_is_given_up_by_the_next_writer(
     assert held(index) == ["b"]
 
 
-def test_reading_back_may_end_early(base: str) -> None:
-    index = OpenSearchIndex.open(place_of(base), PRINT)
-    write(index, [make_row("a", "ferry"), make_row("b", "ferry")])
-    rows = iter(index.held())
-    assert next(rows).passage_id == "a"
-    del rows
-    assert index.rows() == 2
-
-
 def test_the_graph_agrees_with_the_exact_search(base: str, monkeypatch: pytest.MonkeyPatch) -> None:
     index = OpenSearchIndex.open(place_of(base), PRINT)
     vectors = random_vectors(1_500)
@@ -230,20 +221,6 @@ def test_no_byte_of_what_was_removed_is_left_on_the_nodes(base: str, tmp_path: P
         assert (report.traces, report.purged) == ((), True)
         assert not nodes_hold(word)
         assert kb.index.rows() == 29
-
-
-def test_two_homes_with_one_address_have_an_index_each(base: str, tmp_path: Path) -> None:
-    url = place_of(base).url
-    for name in ("ferry", "gannet"):
-        (tmp_path / f"{name}.md").write_text(f"The {name} is white.", encoding="utf-8")
-        with kept_in(tmp_path / name, url=url) as kb:
-            add(kb, [str(tmp_path / f"{name}.md")])
-            assert kb.drop_other_indexes() == []
-    for name in ("ferry", "gannet"):
-        with kept_in(tmp_path / name, url=url) as kb:
-            assert kb.index.rows() == 1
-            (hit,) = search(kb, "What is white?", ANY)
-            assert hit.passage.text == f"The {name} is white."
 
 
 def kept_in(home: Path, **settings: str) -> KnowledgeBase:

@@ -154,16 +154,6 @@ def test_a_search_without_all_its_shards_is_asked_again(
     assert len(waited) == 2
 
 
-def test_what_fails_for_another_reason_is_not_asked_for_ever(
-    double: ClusterDouble, waited: list[float]
-) -> None:
-    broken = (500, {"error": {"type": "null_pointer_exception", "reason": "null"}})
-    double.will_say("_search", *[broken] * 9)
-    with pytest.raises(StoreError, match=r"refused \(500\)"):
-        opened(double.port).search_text("ferry", ANY, 5)
-    assert len(waited) == 2
-
-
 def test_another_node_is_asked_where_one_is_gone(double: ClusterDouble) -> None:
     index = opened(closed_port(), double.port)
     double.will_say("_search", *[(200, hits_answer([KEY]))] * 4)
@@ -239,11 +229,6 @@ def test_a_wrong_address_is_named(url: str, said: str) -> None:
     with pytest.raises(SettingsError, match=said) as caught:
         read_address(ServiceAddress(url=url, base="b1"))
     assert "hush" not in str(caught.value)
-
-
-def test_a_password_is_never_shown() -> None:
-    service = ServiceAddress(url="opensearch+http://ann@one", base="b1", password="hush")
-    assert "hush" not in repr(service) + repr(read_address(service)) + str(read_address(service))
 
 
 def test_a_password_in_the_setting_is_refused(tmp_path: Path) -> None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
-from dataclasses import replace
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
 
@@ -38,7 +37,6 @@ words = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=
 tuples = st.lists(words, max_size=3).map(tuple)
 shares = st.floats(0, 1)
 seconds = st.floats(0, 1e6)
-zones = st.sampled_from((None, UTC, timezone(timedelta(hours=5, minutes=45))))
 moments = st.datetimes(datetime(1500, 1, 1), datetime(2500, 1, 1), timezones=st.just(UTC))
 numbers = st.integers(0, 10**6)
 
@@ -129,19 +127,6 @@ def put(catalogue: Catalogue, document: Document) -> Document | None:
 @given(document=documents)
 def test_documents_round_trip(catalogue: Catalogue, document: Document) -> None:
     assert put(catalogue, document) == document
-
-
-@settings(deadline=None, max_examples=40, derandomize=True)
-@given(moment=st.datetimes(datetime(1500, 1, 1), datetime(2500, 1, 1)), zone=zones, text=words)
-def test_moments_round_trip(
-    catalogue: Catalogue, moment: datetime, zone: timezone | None, text: str
-) -> None:
-    given_moment = moment.replace(tzinfo=zone)
-    document = Document(
-        collection="m", uri="m", kind="page", title="", text=text, published_at=given_moment
-    )
-    found = put(catalogue, document)
-    assert found == replace(document, published_at=moment.replace(tzinfo=zone or UTC))
 
 
 @settings(deadline=None, max_examples=60, derandomize=True)
