@@ -110,12 +110,6 @@ async def test_a_muted_source_is_used_when_it_is_asked_for(kb: KnowledgeBase) ->
     assert not any("muted" in note for note in done.notes)
 
 
-async def test_what_would_not_have_mattered_is_not_noted(kb: KnowledgeBase) -> None:
-    set_preferences(kb, "", Preferences(muted=(rule("collection:c2"),)))
-    done = await ask(kb, filters=Filters(collections=("c0", "c1")))
-    assert not any("muted" in note for note in done.notes)
-
-
 @pytest.mark.parametrize("collection", ["c0", "c1"])
 async def test_a_preferred_source_comes_first_and_says_why(
     kb: KnowledgeBase, collection: str
@@ -169,11 +163,6 @@ async def test_length_and_persona_go_into_the_prompt(home: Path) -> None:
     assert "sentences at most" not in other
 
 
-@pytest.mark.parametrize(("length", "most"), [("short", 3), ("normal", 6), ("long", 12)])
-def test_length_sets_the_most_sentences(length: Any, most: int) -> None:
-    assert Preferences(length=length).sentences(6) == most
-
-
 async def rated(
     kb: KnowledgeBase, scores: list[float], author: str = "", within: tuple[str, ...] = ("c0",)
 ) -> str:
@@ -222,17 +211,6 @@ async def test_too_few_or_mixed_ratings_suggest_nothing(
 ) -> None:
     await rated(kb, scores)
     assert set_consent(kb, "", True).learned == ()
-
-
-async def test_ratings_of_others_suggest_nothing(kb: KnowledgeBase) -> None:
-    await rated(kb, [10, 10, 10], author="ben")
-    assert set_consent(kb, "", True).learned == ()
-    assert len(set_consent(kb, "ben", True).learned) == 1
-
-
-async def test_what_was_read_and_is_not_cited_is_not_liked_for_it(kb: KnowledgeBase) -> None:
-    document = await rated(kb, [90, 80, 100], within=("c0", "c1"))
-    assert document in [one.rule.value for one in set_consent(kb, "", True).learned]
 
 
 async def test_what_was_learned_is_shown_revoked_and_restored_on_the_page(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +16,7 @@ from tests.research.conftest import plan_of
 
 from wellread.errors import BudgetError, ModelError
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.models.base import LanguageModel, Prompt
+from wellread.models.base import LanguageModel
 from wellread.research import model_rounds
 from wellread.research.model_rounds import MAX_CALLS, investigate
 from wellread.research.tools import Toolbox
@@ -28,7 +28,6 @@ from wellread.values.reports import ProgressEvent, StopReason
 TOWN = Filters(collections=("town",))
 QUESTION = "Who is the captain of the Osprey, and what did the ferry Osprey cost?"
 PLAN = plan_of(QUESTION, "Price", "Captain")
-Opens = Callable[..., Any]
 
 
 def search(query: str, **more: Any) -> tuple[str, str]:
@@ -128,25 +127,6 @@ async def test_a_model_without_tools_writes_lines(home: Path) -> None:
     assert "a search was refused" in words(events)
 
 
-async def test_a_server_that_refuses_tools_is_asked_by_lines(home: Path) -> None:
-    class Refusing(ScriptedModel):
-        async def stream(self, prompt: Prompt) -> Any:
-            async for piece in super().stream(prompt):
-                yield piece
-                if prompt.tools:
-                    self.takes_tools = False
-                    raise ModelError("does not support tools")
-
-    lines = "CALL: curl '/api/search?query=captain'"
-    model = Refusing(["no", lines, "DONE"], takes_tools=True)
-    run = MemoryRun()
-    with opened(home, model) as kb:
-        await looked(kb, run)
-    assert run.ended == ("complete", "")
-    assert run.texts
-    assert [bool(prompt.tools) for prompt in model.prompts] == [True, False, False]
-
-
 async def test_bad_calls_are_told_and_the_round_goes_on(home: Path) -> None:
     model = tooled(
         calling(
@@ -204,15 +184,6 @@ async def test_a_new_facet_is_opened_in_words_of_the_material_alone(home: Path) 
     assert "f4 Shipyard Calder: " in model.prompts[2].history[1].told
 
 
-async def test_old_results_are_left_out_of_the_conversation(home: Path) -> None:
-    queries = ["captain", "timetable", "shipyard", "boathouse roof", "rowing club river"]
-    model = tooled(*(calling(search(query, limit=1)) for query in queries), "DONE")
-    with opened(home, model) as kb:
-        await looked(kb, MemoryRun(), rounds=10)
-    last = model.prompts[-1].history
-    assert [one.results == ("(shown before)",) for one in last] == [True] * 3 + [False] * 2
-
-
 async def test_the_limits_of_the_question_hold(home: Path) -> None:
     model = tooled(
         calling(search("secret ledger bribes"), ("search_document", json.dumps(
@@ -261,25 +232,6 @@ def endless(**more: Any) -> ScriptedModel:
     return tooled(*calls, "DONE")
 
 
-async def test_the_last_round(home: Path) -> None:
-    model, run = endless(), MemoryRun()
-    with opened(home, model) as kb:
-        events = await looked(kb, run, rounds=3)
-    assert run.ended == ("round_limit", "")
-    assert len(model.prompts) == 3
-    assert events[-1].round == 3
-
-
-async def test_never_more_than_ten_rounds(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(model_rounds, "MAX_ROUNDS_WITHOUT_RESULT", 99)
-    model = tooled(*(calling(search(f"ferry {number}")) for number in range(20)))
-    run = MemoryRun()
-    with opened(home, model) as kb:
-        await looked(kb, run, rounds=20)
-    assert run.ended == ("round_limit", "")
-    assert len(model.prompts) == 10
-
-
 async def test_nothing_new(home: Path) -> None:
     model = tooled(
         calling(search("captain")),
@@ -326,18 +278,6 @@ async def test_no_search_begins_beyond_the_limit(home: Path, limit: int) -> None
         await looked(kb, run)
     assert run.ended[0] == "budget"
     assert run.searches == limit
-
-
-@pytest.mark.parametrize("limit", [0.0001, 0.0005, 0.001, 0.002])
-async def test_no_budget_is_passed_by_more_than_one_call(home: Path, limit: float) -> None:
-    prices = {"generation": {"input_price": 1.0, "output_price": 1.0}}
-    run = MemoryRun(dollars=limit)
-    with opened(home, endless(), overrides=prices) as kb:
-        await looked(kb, run, rounds=10)
-    if run.ended[0] != "complete":  # the script was at its end before
-        assert run.ended[0] == "budget"
-        assert run.dollars >= limit
-    assert run.dollars - run.usages[-1].cost < limit
 
 
 async def test_the_budget_of_the_home(home: Path) -> None:

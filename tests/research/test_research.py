@@ -123,13 +123,6 @@ def test_one_bibliography_is_numbered_in_the_order_of_the_text(report: Report) -
     assert markers == {one.id for one in answer.citations}
 
 
-def test_sections_and_summary_are_parts_of_the_text(report: Report) -> None:
-    text = report.answer.text
-    assert report.summary.of(text).startswith("## Summary")
-    for section in report.sections:
-        assert section.span.of(text).startswith("## ")
-
-
 def test_what_was_read_and_is_not_cited_is_named(report: Report) -> None:
     cited = {one.document_id for one in report.answer.citations}
     unused = [one for one in report.documents if not one.cited]
@@ -218,22 +211,6 @@ def test_a_plan_is_made_without_writing_anything(kb: KnowledgeBase) -> None:
     assert kb.catalogue.answers() == []
 
 
-def test_an_edited_plan_is_followed_inside_the_border_of_the_question(kb: KnowledgeBase) -> None:
-    wide = Facet(
-        id="a",
-        kind="term",
-        title="Ledger",
-        query="secret ledger bribes",
-        filters=Filters(collections=("secret",)),
-    )
-    roof = Facet(id="b", kind="term", title="Roof", query="boathouse roof")
-    report = report_of(run(kb, replace(request(), facets=(wide, roof))))
-    planned = [one.title for one in report.plan.facets if one.kind == "term"]
-    assert planned == ["Ledger", "Roof"]
-    assert "bribes" not in report.answer.text
-    assert any(one.title == "Roof" and one.found for one in report.sections)
-
-
 def test_an_edited_plan_reads_nothing_beyond_the_documents_of_the_question(
     kb: KnowledgeBase,
 ) -> None:
@@ -300,25 +277,6 @@ def test_it_stops_after_the_last_round(kb: KnowledgeBase, monkeypatch: Any) -> N
     assert report.stopped == "round_limit"
     assert "last round" in report.warning
     assert report.warning in report.answer.notes
-
-
-def test_no_more_searches_are_made_than_allowed(kb: KnowledgeBase, monkeypatch: Any) -> None:
-    made: list[str] = []
-    looked = searching.search_with_trace
-
-    def counted(*given: Any, **more: Any) -> Any:
-        made.append(more["purpose"])
-        return looked(*given, **more)
-
-    monkeypatch.setattr(round_module, "search_with_trace", counted)
-    several = tuple(
-        Facet(id=f"f{n}", kind="term", title=f"t{n}", query=f"ferry {n}") for n in range(6)
-    )
-    report = report_of(run(kb, replace(request(searches=2), facets=several)))
-    assert report.stopped == "budget"
-    assert len(made) == report.searches == 2
-    assert report.answer.sentences, "it answers from what it has"
-    assert "budget" in report.warning
 
 
 @pytest.mark.parametrize("searches", [3, 5, 60])
@@ -541,32 +499,6 @@ def test_sections_are_written_by_the_model_and_keep_what_is_borne_out(home: Path
     assert not sections["Captain"].found, "the model found nothing, and nothing takes its place"
     assert all(one.verdict.name.whole for one in report.answer.sentences)
     assert report.calls == 6, "two of them judge"
-
-
-def test_a_model_may_tell_of_a_speaker_only_what_that_speaker_says(home: Path) -> None:
-    cited = " ".join(f"[e{number}]" for number in range(1, 9))
-    repaired = f"The boathouse roof will be repaired in March. {cited}"
-    ana = Facet(
-        id="f1",
-        kind="speaker",
-        title="Ana",
-        query="boathouse roof",
-        filters=Filters(collections=("town",), speakers=("Ana",)),
-    )
-    model = ScriptedModel(["DONE", repaired, "NOT FOUND", *["NOT FOUND"] * 3])
-    with open_kb(home, embedder=ReadableEmbedder(), model=model) as kb:
-        asked = replace(request("What is said about the boathouse roof?"), facets=(ana,))
-        report = asyncio.run(last_report(research(kb, asked)))
-    (section,) = (one.span.of(report.answer.text) for one in report.sections)
-    assert "Nothing was found" in section, "it is said by somebody else"
-
-
-def test_made_up_keys_are_taken_out_and_counted(home: Path) -> None:
-    bought = "The ferry Osprey was bought for 2.6 million euros in 2021. [e99]"
-    report = with_model(home, "DONE", bought, "NOT FOUND", bought)
-    assert report.answer.hallucinated_citations >= 1
-    known = {one.id for one in report.answer.citations}
-    assert all(set(one.citations) <= known for one in report.answer.sentences)
 
 
 def test_a_model_that_looks_further_opens_a_facet(home: Path) -> None:
