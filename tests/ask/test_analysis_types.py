@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from benchmarks.train_question_type import examples, words_of
 from numpy.typing import NDArray
+from tests.store.made import kept
 
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.question_type import load_model
@@ -19,7 +20,6 @@ from wellread.ask.understand.vocabulary import Vocabulary, forms_of, vocabulary_
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.models.base import Purpose
 from wellread.store.catalogue.documents.entity_nodes import EntityNode
-from wellread.store.schema.stored_values import DocumentChange, SourceChange, SourceRecord
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.text.tokens import key_of
 from wellread.types import Document, EntityFacts, Relation
@@ -223,10 +223,7 @@ def kb(tmp_path: Path) -> Iterator[KnowledgeBase]:
 
 def put(kb: KnowledgeBase, name: str, **fields: Any) -> None:
     whole = {"collection": "main", "kind": "article", "title": name, "text": f"About {name}."}
-    document = Document(uri=f"file:///{name}", **(whole | fields))
-    record = SourceRecord(collection=document.collection, uri=document.uri)
-    change = DocumentChange(document=document, passages=())
-    kb.catalogue.commit([SourceChange(record=record, documents=[change])])
+    kb.catalogue.commit([kept(Document(uri=f"file:///{name}", **(whole | fields)))])
 
 
 def test_a_question_is_read_with_what_the_catalogue_holds(kb: KnowledgeBase) -> None:

@@ -7,17 +7,17 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.store.made import answer_of, citation_of
 
 from wellread.ask.understand.conversation import SessionQuestion, resolve_follow_up, turn_of
 from wellread.ask.understand.rewrite import Turn
 from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.testing.embedding import ReadableEmbedder
-from wellread.types import EarlierTurn, Kind, Locator, Span
+from wellread.types import EarlierTurn, Kind, Span
 from wellread.values.answers import (
     Answer,
     Citation,
-    Confidence,
     Question,
     Sentence,
     Table,
@@ -36,37 +36,12 @@ def kb(tmp_path: Path) -> Iterator[KnowledgeBase]:
 
 
 def cited(title: str, kind: Kind = "page") -> Citation:
-    return Citation(
-        id=1,
-        document_id="doc_1",
-        version="ver_1",
-        title=title,
-        url="u",
-        link="u",
-        kind=kind,
-        source_type="",
-        published_at=None,
-        relevance=1.0,
-        locator=Locator(label=""),
-        quote="",
-        answer_span=Span(start=0, end=1),
-        source_span=Span(start=0, end=1),
-        verdict=VerdictName.SUPPORTED,
-    )
+    return citation_of(title=title, kind=kind)
 
 
 def given(question: str, text: str) -> Answer:
-    return Answer(
-        id=f"ans {question}",
-        question=question,
-        text=text,
-        citations=(),
-        sentences=(),
-        confidence=Confidence(score=0.5, band="medium", reasoning=""),
-        answered_by="extractive",
-        session_id="ses_1",
-        owner="ann",
-    )
+    told = {"question": question, "text": text, "session_id": "ses_1", "owner": "ann"}
+    return answer_of(id=f"ans {question}", **told)
 
 
 async def ask(

@@ -8,6 +8,7 @@ from math import log2
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.store.made import answer_of, citation_of
 
 from wellread.ask.aggregate.read.result import AggregateResult, Row
 from wellread.evaluation.cases import Case, Expected, Targets, WantedDocument
@@ -25,7 +26,7 @@ from wellread.evaluation.scores import (
     recall,
     score,
 )
-from wellread.types import Locator, Span
+from wellread.types import Span
 from wellread.values.answers import (
     Answer,
     Citation,
@@ -54,23 +55,7 @@ TALLY = AggregateResult(
 
 def citation(document_id: str) -> Citation:
     place = Span(start=0, end=4)
-    return Citation(
-        id=1,
-        document_id=document_id,
-        version="v",
-        title="",
-        url="",
-        link="",
-        kind="page",
-        source_type="",
-        published_at=None,
-        relevance=1.0,
-        locator=Locator(label=""),
-        quote="",
-        answer_span=place,
-        source_span=place,
-        verdict=VerdictName.SUPPORTED,
-    )
+    return citation_of(document_id=document_id, answer_span=place, source_span=place)
 
 
 def answer(
@@ -82,9 +67,7 @@ def answer(
 ) -> Answer:
     verdict = Verdict(name=VerdictName.SUPPORTED, method="catalogue", score=1.0)
     sentence = Sentence(text=text, span=Span(start=0, end=len(text)), verdict=verdict, citations=())
-    return Answer(
-        id="ans",
-        question="?",
+    return answer_of(
         text=f"{text} [1]",
         citations=tuple(citation(known) for known in cited),
         sentences=(sentence,),

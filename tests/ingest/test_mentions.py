@@ -12,6 +12,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.doubles import forked
+from tests.store.made import put
 
 from wellread.errors import StoreError
 from wellread.identity import document_id
@@ -24,7 +25,6 @@ from wellread.ingest.joining.mention_linking import (
 )
 from wellread.store.catalogue import Catalogue
 from wellread.store.catalogue.documents.entity_nodes import EntityNode, MentionScans
-from wellread.store.schema.stored_values import DocumentChange, SourceChange, SourceRecord
 from wellread.types import Document, EntityFacts
 
 
@@ -228,18 +228,6 @@ def entity(known: str, text: str = "", *aliases: str) -> Document:
         title=known.title(),
         text=text or f"About the {known}.",
         entity=facts,
-    )
-
-
-def put(catalogue: Catalogue, *documents: Document) -> None:
-    catalogue.commit(
-        [
-            SourceChange(
-                record=SourceRecord(collection=one.collection, uri=one.uri),
-                documents=[DocumentChange(document=one, passages=())],
-            )
-            for one in documents
-        ]
     )
 
 

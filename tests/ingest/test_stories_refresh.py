@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.store.made import put
 
 from wellread.errors import StoreError
 from wellread.ingest.joining import story_refresh as making
 from wellread.ingest.joining.story_refresh import StoryReport, refresh_stories
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.store.catalogue.documents.story_records import ItemRecord, Stories, Story
-from wellread.store.schema.stored_values import DocumentChange, SourceChange, SourceRecord
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import Document, Kind
 
@@ -58,15 +58,7 @@ def week() -> list[Document]:
 
 
 def commit(kb: KnowledgeBase, documents: Sequence[Document]) -> None:
-    kb.catalogue.commit(
-        [
-            SourceChange(
-                record=SourceRecord(collection=NEWS, uri=document.uri, digest="-"),
-                documents=(DocumentChange(document=document, passages=()),),
-            )
-            for document in documents
-        ]
-    )
+    put(kb.catalogue, *documents)
 
 
 def gathered(kb: KnowledgeBase) -> dict[str, list[str]]:

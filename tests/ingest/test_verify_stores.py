@@ -11,6 +11,7 @@ from pathlib import Path
 from string import Template
 
 import pytest
+from tests.store.made import answer_of, citation_of
 
 from wellread.ask.retrieve.search import search
 from wellread.errors import StoreError
@@ -27,8 +28,8 @@ from wellread.store.base import Fingerprint, IndexKey
 from wellread.store.index import lance_tables
 from wellread.store.index.lance_tables import table_name
 from wellread.testing.embedding import ReadableEmbedder
-from wellread.types import Document, Filters, Locator, Passage, Span
-from wellread.values.answers import Answer, Citation, Confidence, VerdictName
+from wellread.types import Document, Filters, Passage, Span
+from wellread.values.answers import Answer
 
 FERRY = "The ferry Osprey carries ninety passengers."
 MILL = """# Mill
@@ -565,35 +566,10 @@ def test_documents_that_were_removed_on_purpose_are_no_problem(
     assert found(kb, "osprey") == []
 
 
-def answer_about(key: tuple[str, str], name: str = "ans_1") -> Answer:
-    quote = FERRY
-    return Answer(
-        id=name,
-        question="Who?",
-        text="Ninety people.",
-        citations=(
-            Citation(
-                id=1,
-                document_id=key[0],
-                version=key[1],
-                title="Ferry",
-                url="u",
-                link="u",
-                kind="page",
-                source_type="",
-                published_at=None,
-                relevance=1.0,
-                locator=Locator(label=""),
-                quote=quote,
-                answer_span=Span(start=0, end=6),
-                source_span=Span(start=0, end=len(quote)),
-                verdict=VerdictName.SUPPORTED,
-            ),
-        ),
-        sentences=(),
-        confidence=Confidence(score=0.5, band="medium", reasoning=""),
-        answered_by="extractive",
-    )
+def answer_about(key: tuple[str, str]) -> Answer:
+    whole = Span(start=0, end=len(FERRY))
+    cited = citation_of(document_id=key[0], version=key[1], quote=FERRY, source_span=whole)
+    return answer_of(text="Ninety people.", citations=(cited,))
 
 
 @pytest.mark.sqlite_only

@@ -16,7 +16,7 @@ from tests.research.conftest import plan_of
 
 from wellread.errors import BudgetError, ModelError
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.models.base import LanguageModel
+from wellread.models.base import LanguageModel, Prompt
 from wellread.research import model_rounds
 from wellread.research.model_rounds import MAX_CALLS, investigate
 from wellread.research.tools import Toolbox
@@ -127,6 +127,25 @@ async def test_a_model_without_tools_writes_lines(home: Path) -> None:
     assert "a search was refused" in words(events)
 
 
+async def test_a_server_that_refuses_tools_is_asked_by_lines(home: Path) -> None:
+    class Refusing(ScriptedModel):
+        async def stream(self, prompt: Prompt) -> Any:
+            async for piece in super().stream(prompt):
+                yield piece
+                if prompt.tools:
+                    self.takes_tools = False
+                    raise ModelError("does not support tools")
+
+    lines = "CALL: curl '/api/search?query=captain'"
+    model = Refusing(["no", lines, "DONE"], takes_tools=True)
+    run = MemoryRun()
+    with opened(home, model) as kb:
+        await looked(kb, run)
+    assert run.ended == ("complete", "")
+    assert run.texts
+    assert [bool(prompt.tools) for prompt in model.prompts] == [True, False, False]
+
+
 async def test_bad_calls_are_told_and_the_round_goes_on(home: Path) -> None:
     model = tooled(
         calling(
@@ -230,6 +249,16 @@ QUERIES = ("captain", "timetable", "shipyard", "boathouse roof", "rowing club ri
 def endless(**more: Any) -> ScriptedModel:
     calls = (calling(search(query, **{"limit": 1} | more)) for query in QUERIES)
     return tooled(*calls, "DONE")
+
+
+async def test_never_more_than_ten_rounds(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(model_rounds, "MAX_ROUNDS_WITHOUT_RESULT", 99)
+    model = tooled(*(calling(search(f"ferry {number}")) for number in range(20)))
+    run = MemoryRun()
+    with opened(home, model) as kb:
+        await looked(kb, run, rounds=20)
+    assert run.ended == ("round_limit", "")
+    assert len(model.prompts) == 10
 
 
 async def test_nothing_new(home: Path) -> None:

@@ -211,6 +211,22 @@ def test_a_plan_is_made_without_writing_anything(kb: KnowledgeBase) -> None:
     assert kb.catalogue.answers() == []
 
 
+def test_an_edited_plan_is_followed_inside_the_border_of_the_question(kb: KnowledgeBase) -> None:
+    wide = Facet(
+        id="a",
+        kind="term",
+        title="Ledger",
+        query="secret ledger bribes",
+        filters=Filters(collections=("secret",)),
+    )
+    roof = Facet(id="b", kind="term", title="Roof", query="boathouse roof")
+    report = report_of(run(kb, replace(request(), facets=(wide, roof))))
+    planned = [one.title for one in report.plan.facets if one.kind == "term"]
+    assert planned == ["Ledger", "Roof"]
+    assert "bribes" not in report.answer.text
+    assert any(one.title == "Roof" and one.found for one in report.sections)
+
+
 def test_an_edited_plan_reads_nothing_beyond_the_documents_of_the_question(
     kb: KnowledgeBase,
 ) -> None:

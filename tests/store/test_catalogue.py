@@ -13,9 +13,10 @@ from typing import Any
 
 import pytest
 from tests.doubles import forked
+from tests.store.made import passages_of
 
 from wellread.errors import StoreError
-from wellread.identity import document_id, passage_id, version_of
+from wellread.identity import document_id, version_of
 from wellread.store.base import Fingerprint, IndexKey
 from wellread.store.catalogue import Catalogue
 from wellread.store.catalogue.documents.reindexing import LiveIndex
@@ -31,7 +32,6 @@ from wellread.types import (
     Document,
     EntityFacts,
     LineMark,
-    Passage,
     Span,
 )
 
@@ -42,27 +42,12 @@ def doc(name: str, text: str = "One. Two. Three.", **fields: Any) -> Document:
 
 
 def cut(document: Document, size: int = 5) -> DocumentChange:
-    known = document_id(document.collection, document.uri)
-    version = version_of(document.text, document.marks)
     spans = [
         Span(start=start, end=min(start + size, len(document.text)))
         for start in range(0, len(document.text), size)
     ]
-    return DocumentChange(
-        document=document,
-        passages=[
-            Passage(
-                id=passage_id(known, version, span),
-                document_id=known,
-                version=version,
-                span=span,
-                text=span.of(document.text),
-                context=document.title,
-                speakers=("Ann",),
-            )
-            for span in spans
-        ],
-    )
+    passages = passages_of(document, spans, context=document.title, speakers=("Ann",))
+    return DocumentChange(document=document, passages=passages)
 
 
 def change(source: str, *documents: Document, collection: str = "main") -> SourceChange:

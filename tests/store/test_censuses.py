@@ -13,14 +13,14 @@ from hypothesis import given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 from sqlalchemy import update
+from tests.store.made import kept, passages_of
 
-from wellread.identity import document_id, passage_id, version_of
+from wellread.identity import document_id, version_of
 from wellread.store.catalogue import Catalogue
 from wellread.store.catalogue.documents.entity_nodes import FoundName
 from wellread.store.schema.database import Database
-from wellread.store.schema.stored_values import DocumentChange, SourceChange, SourceRecord
 from wellread.store.schema.tables import mention_scans
-from wellread.types import Document, EntityFacts, Filters, Passage, Span
+from wellread.types import Document, EntityFacts, Filters, Span
 
 SECTORS = ("energy", "food", "repair")
 PEOPLE = ("Ada Moss", "Bo Reed", "Ömer Dağ")
@@ -28,24 +28,12 @@ PEOPLE = ("Ada Moss", "Bo Reed", "Ömer Dağ")
 
 def put(catalogue: Catalogue, *documents: Document, speakers: Sequence[str] = ()) -> list[str]:
     """Keep the documents, each with one passage in which the speakers speak; their ids."""
-    changes, ids = [], []
-    for one in documents:
-        known, version = document_id(one.collection, one.uri), version_of(one.text, one.marks)
-        span = Span(start=0, end=len(one.text))
-        passage = Passage(
-            id=passage_id(known, version, span),
-            document_id=known,
-            version=version,
-            span=span,
-            text=one.text,
-            speakers=tuple(speakers),
-        )
-        change = DocumentChange(document=one, passages=[passage])
-        record = SourceRecord(collection=one.collection, uri=one.uri)
-        changes.append(SourceChange(record=record, documents=[change]))
-        ids.append(known)
+    changes = [
+        kept(one, passages_of(one, [Span(start=0, end=len(one.text))], speakers=tuple(speakers)))
+        for one in documents
+    ]
     catalogue.commit(changes)
-    return ids
+    return [document_id(one.collection, one.uri) for one in documents]
 
 
 def article(name: str, day: str = "", **fields: Any) -> Document:

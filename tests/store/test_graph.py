@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from tests.store.made import put
 
 from wellread.identity import document_id, version_of
 from wellread.store.catalogue import Catalogue
@@ -20,7 +21,6 @@ from wellread.store.catalogue.documents.entity_nodes import (
     forget_entities,
 )
 from wellread.store.catalogue.documents.relation_network import Neighbour
-from wellread.store.schema.stored_values import DocumentChange, SourceChange, SourceRecord
 from wellread.text.names import key_of, loose_key
 from wellread.types import Document, EntityFacts, Relation, Span
 
@@ -56,13 +56,6 @@ def entity(
 def article(name: str, text: str = "Nothing.", **fields: Any) -> Document:
     fields = {"collection": "main", "uri": f"file:///main/{name}"} | fields
     return Document(kind="article", title=name, text=text, **fields)
-
-
-def put(catalogue: Catalogue, *documents: Document) -> None:
-    for one in documents:
-        record = SourceRecord(collection=one.collection, uri=one.uri)
-        change = DocumentChange(document=one, passages=())
-        catalogue.commit([SourceChange(record=record, documents=[change])])
 
 
 def ids(catalogue: Catalogue, name: str, *collections: str) -> list[str]:

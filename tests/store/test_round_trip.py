@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.store.made import kept
 
 from wellread.identity import document_id
 from wellread.store.catalogue import Catalogue
-from wellread.store.schema.stored_values import DocumentChange, SourceChange, SourceRecord
 from wellread.types import (
     KINDS,
     Box,
@@ -117,9 +117,7 @@ sources = count()
 
 
 def put(catalogue: Catalogue, document: Document) -> Document | None:
-    record = SourceRecord(collection=document.collection, uri=f"source {next(sources)}")
-    change = DocumentChange(document=document, passages=[])
-    catalogue.commit([SourceChange(record=record, documents=[change])])
+    catalogue.commit([kept(document, source=f"source {next(sources)}")])
     return catalogue.document(document_id(document.collection, document.uri))
 
 

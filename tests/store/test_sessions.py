@@ -6,22 +6,18 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.store.made import change, known
+from tests.store.made import answer_of, change, known
 
 from wellread.store.catalogue import Catalogue
 from wellread.types import EntityFacts
-from wellread.values.answers import Answer, Confidence, Related
+from wellread.values.answers import Answer, Related
 
 
 def answer(number: int, session: str = "ses_1", owner: str = "ann") -> Answer:
-    return Answer(
+    return answer_of(
         id=f"ans_{session}_{owner}_{number}",
         question=f"Question {number}?",
         text=f"Answer {number}.",
-        citations=(),
-        sentences=(),
-        confidence=Confidence(score=0.5, band="medium", reasoning=""),
-        answered_by="extractive",
         session_id=session,
         owner=owner,
     )

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import select, update
+from tests.store.made import kept
 
 from wellread.identity import document_id, version_of
 from wellread.store.catalogue import Catalogue
@@ -20,7 +21,6 @@ from wellread.store.catalogue.documents.story_records import (
     mark_dirty,
 )
 from wellread.store.schema.database import Database
-from wellread.store.schema.stored_values import DocumentChange, SourceChange, SourceRecord
 from wellread.store.schema.tables import documents, stories, story_items
 from wellread.types import Document, Span
 
@@ -42,9 +42,7 @@ def database(tmp_path: Path) -> Iterator[Database]:
             text=TEXT,
             published_at=FIRST + timedelta(days=number),
         )
-        change = DocumentChange(document=document, passages=())
-        record = SourceRecord(collection=NEWS, uri=document.uri, digest="-")
-        catalogue.commit([SourceChange(record=record, documents=(change,))])
+        catalogue.commit([kept(document)])
     catalogue.close()
     database = Database(tmp_path / "catalogue.db")
     yield database

@@ -6,29 +6,21 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
-from wellread.identity import document_id, passage_id, version_of
+from tests.store.made import kept, passages_of
+
 from wellread.store.catalogue import Catalogue
-from wellread.store.schema.stored_values import DocumentChange, SourceChange, SourceRecord
-from wellread.types import Document, EntityFacts, Passage, Relation, Span
+from wellread.types import Document, EntityFacts, Relation, Span
 
 
 def put(catalogue: Catalogue, document: Document, *speakers: tuple[str, ...]) -> None:
-    known = document_id(document.collection, document.uri)
-    version = version_of(document.text, document.marks)
     passages = [
-        Passage(
-            id=passage_id(known, version, Span(start=place, end=place + 1)),
-            document_id=known,
-            version=version,
-            span=Span(start=place, end=place + 1),
-            text=document.text[place : place + 1],
-            speakers=names,
+        *(
+            passage
+            for place, names in enumerate(speakers)
+            for passage in passages_of(document, [Span(start=place, end=place + 1)], speakers=names)
         )
-        for place, names in enumerate(speakers)
     ]
-    record = SourceRecord(collection=document.collection, uri=document.uri)
-    change = DocumentChange(document=document, passages=passages)
-    catalogue.commit([SourceChange(record=record, documents=[change])])
+    catalogue.commit([kept(document, passages)])
 
 
 def note(name: str, **fields: Any) -> Document:
