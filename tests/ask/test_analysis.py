@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, date, datetime
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from wellread.ask.understand.analyse import analyse
@@ -349,7 +349,6 @@ WORDS = st.sampled_from(
 )
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.one_of(st.lists(WORDS, min_size=1, max_size=25).map(" ".join), st.text(max_size=200)))
 def test_any_text_is_read_with_spans_that_hold_what_they_say(text: str) -> None:
     if not text.split():

@@ -156,17 +156,17 @@ async def test_the_experts_words_come_first_on_the_experts_place(home: Home) -> 
     assert told.confidence.band in ("high", "medium")
 
 
-@pytest.mark.parametrize(
-    "asked",
-    ["What does a kayak not cost?", "What did a kayak cost in 2019?", "What does a canoe cost?"],
-)
-async def test_another_question_is_not_answered_with_it(home: Home, asked: str) -> None:
+async def test_another_question_is_not_answered_with_it(home: Home) -> None:
     await home.correct()
-    assert RIGHT not in (await home.ask(asked)).text
+    for asked in (
+        "What does a kayak not cost?",
+        "What did a kayak cost in 2019?",
+        "What does a canoe cost?",
+    ):
+        assert RIGHT not in (await home.ask(asked)).text
 
 
 async def test_a_sentence_put_right_stands_before_those_that_were_fine(home: Home) -> None:
-    told = await home.asked("What does a kayak cost? Where do paddles hang?")
     told = await home.asked()
     first = told.sentences[0]
     rating = SentenceRating(

@@ -253,16 +253,15 @@ FETCH = '<?xml version="1.0"?><!DOCTYPE x [<!ENTITY e SYSTEM "file:///etc/hostna
 REMOTE = '<?xml version="1.0"?><!DOCTYPE x SYSTEM "http://127.0.0.1:9/evil.dtd">'
 
 
-@pytest.mark.parametrize("head", [BOMB, FETCH, REMOTE])
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
 @pytest.mark.parametrize(
-    ("name", "data", "inside"),
+    ("name", "data", "inside", "encoding", "head"),
     [
-        ("a.docx", WORD, BODY),
-        ("a.docx", WORD, "docProps/core.xml"),
-        ("a.pptx", SLIDES, "ppt/slides/slide1.xml"),
-        ("a.xlsx", BOOK, "xl/workbook.xml"),
-        ("a.xlsx", BOOK, "xl/worksheets/sheet1.xml"),
+        *(("a.docx", WORD, BODY, "utf-8", head) for head in (BOMB, FETCH, REMOTE)),
+        ("a.docx", WORD, BODY, "utf-16", BOMB),
+        ("a.docx", WORD, "docProps/core.xml", "utf-8", FETCH),
+        ("a.pptx", SLIDES, "ppt/slides/slide1.xml", "utf-16", FETCH),
+        ("a.xlsx", BOOK, "xl/workbook.xml", "utf-8", BOMB),
+        ("a.xlsx", BOOK, "xl/worksheets/sheet1.xml", "utf-16", REMOTE),
     ],
 )
 def test_no_part_may_declare_a_document_type(

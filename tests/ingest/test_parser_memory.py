@@ -133,5 +133,5 @@ def test_parsers_side_by_side_share_one_sum() -> None:
 def test_files_that_need_all_of_it_take_turns() -> None:
     with WorkerPool(seconds=60, memory=400, workers=2) as pool:
         words = b"word " * 200_000
-        parsed = [pool.submit(request(f"{n}.txt"), words) for n in range(3)]
-        assert [one.result().status for one in parsed] == ["parsed"] * 3
+        parsed = [pool.submit(request(f"{n}.txt"), words) for n in range(2)]
+        assert [one.result().status for one in parsed] == ["parsed"] * 2

@@ -249,7 +249,7 @@ def test_plain_words_are_shown_as_they_are(text: str) -> None:
         max_size=8,
     ).map("".join)
 )
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_no_call_is_left_in_what_is_shown(text: str) -> None:
     shown = screen(text).text
     assert not re.search(r"(?<![A-Za-z])CALL\s*:|\bcurl\b|/api/|tool_call", shown)
