@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,12 +19,6 @@ rules:
   - {match: "*.md", kind: entity, id: "theirs/{file.stem}"}
 """
 SKIPS = KEEPS.replace("rules:", "rules:\n  - {match: drafts/, skip: true}")
-
-
-@pytest.fixture
-def kb(tmp_path: Path) -> Iterator[KnowledgeBase]:
-    with open_kb(tmp_path / "home", embedder=ReadableEmbedder()) as opened:
-        yield opened
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -29,12 +29,6 @@ def folder(tmp_path: Path) -> Path:
     for number in range(12):
         (made / f"{number:02d}.txt").write_text(f"Lantern number{number} hangs at the quay.\n")
     return made
-
-
-@pytest.fixture
-def kb(tmp_path: Path) -> Iterator[KnowledgeBase]:
-    with open_kb(tmp_path / "home", embedder=ReadableEmbedder()) as opened:
-        yield opened
 
 
 def test_a_run_leaves_a_record_with_a_line_per_source(kb: KnowledgeBase, folder: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 from itertools import pairwise
@@ -15,8 +15,8 @@ from typing import IO
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.ingest.conftest import found, index_ids, statuses
 
-from wellread.ask.retrieve.search import search
 from wellread.errors import ModelError, StoreError
 from wellread.ingest import run
 from wellread.ingest.integrity.verify import verify
@@ -34,7 +34,6 @@ from wellread.store.base import IndexRow
 from wellread.store.catalogue import Catalogue
 from wellread.store.schema.stored_values import SourceChange, VersionKey
 from wellread.testing.embedding import ReadableEmbedder
-from wellread.types import Filters
 
 FERRY = "The ferry Osprey carries ninety passengers across the sound every morning.\n"
 MILL = "The mill grinds barley when the wind blows from the west.\n"
@@ -54,24 +53,8 @@ def folder(tmp_path: Path) -> Path:
     return made
 
 
-@pytest.fixture
-def kb(tmp_path: Path) -> Iterator[KnowledgeBase]:
-    with open_kb(tmp_path / "home", embedder=ReadableEmbedder()) as opened:
-        yield opened
-
-
-def statuses(report: Report) -> dict[str, str]:
-    """The last part of each uri to how that source fared."""
-    return {row.uri.rsplit("/", 1)[-1]: row.status for row in report.rows}
-
-
 def reason(report: Report, name: str) -> str:
     return next(row.reason for row in report.rows if row.uri.endswith(name))
-
-
-def found(kb: KnowledgeBase, words: str) -> list[str]:
-    """The texts of all passages that a full-text search finds."""
-    return [hit.passage.text for hit in search(kb, words, Filters(), mode="text")]
 
 
 def texts(kb: KnowledgeBase) -> dict[str, str]:
@@ -86,12 +69,6 @@ def texts(kb: KnowledgeBase) -> dict[str, str]:
 
 def passage_ids(kb: KnowledgeBase) -> list[str]:
     return sorted(key.passage_id for key in kb.catalogue.passage_keys())
-
-
-def index_ids(kb: KnowledgeBase) -> list[str]:
-    """The passage of every row of the index."""
-    rows = kb.index.keys()
-    return sorted(row.passage_id for row in rows)
 
 
 def assert_in_step(kb: KnowledgeBase) -> None:

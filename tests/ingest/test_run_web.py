@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 from tests.doubles.web_server import Asked, Reply, WebServer
+from tests.ingest.conftest import statuses
 
 from wellread.ask.retrieve.search import search
 from wellread.ingest.integrity.verify import verify
-from wellread.ingest.pipeline.job_log import Report
 from wellread.ingest.run import add, sync
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.testing.embedding import ReadableEmbedder
@@ -65,10 +65,6 @@ def feed(server: WebServer, path: str, names: list[str]) -> None:
 
 def held(kb: KnowledgeBase) -> set[str]:
     return {each.uri.rsplit("/", 1)[-1] for each in kb.catalogue.documents("default")}
-
-
-def statuses(report: Report) -> dict[str, str]:
-    return {row.uri.rsplit("/", 1)[-1]: row.status for row in report.rows}
 
 
 def test_a_page_is_read_and_asked_again_with_its_tag(server: WebServer, kb: KnowledgeBase) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from string import Template
 
 import pytest
+from tests.ingest.conftest import found, index_ids
 from tests.store.made import answer_of, citation_of
 
 from wellread.ask.retrieve.search import search
@@ -125,16 +126,6 @@ def stray_document(uri: str = "file:///never-added.txt") -> Document:
     return Document(
         collection="default", uri=uri, kind="page", title="Stray", text="A stray gannet."
     )
-
-
-def index_ids(kb: KnowledgeBase) -> list[str]:
-    """The passage of every row of the index."""
-    rows = kb.index.keys()
-    return sorted(row.passage_id for row in rows)
-
-
-def found(kb: KnowledgeBase, words: str) -> list[str]:
-    return [hit.passage.text for hit in search(kb, words, Filters(), mode="text")]
 
 
 def assert_whole(kb: KnowledgeBase) -> None:
@@ -392,6 +383,43 @@ MENTION = "INSERT INTO mentions VALUES ('$ferry', 0, 'e', {}, {}, 'E')"
 NEXT = "INSERT INTO next_{} VALUES ({})"
 OF_FERRY = "WHERE document_id = '$ferry'"
 SECOND = "WHERE document_id = '$mill' AND ordinal = 1"
+# Table with its columns, which of them names what is not there, and the values.
+ORPHANS = (
+    ("texts (document_id, piece, text)", "document_id", "'doc_x', 0, 'left over'"),
+    ("marks (document_id, blob)", "document_id", "'doc_x', x'00'"),
+    (
+        "entities (document_id, entity_id, entity_type, aliases)",
+        "document_id",
+        "'doc_x', 'e', '', '[]'",
+    ),
+    (
+        "relations (document_id, ordinal, source, type, target)",
+        "document_id",
+        "'doc_x', 0, 'e', 't', 'f'",
+    ),
+    (
+        "past_questions (document_id, question, body)",
+        "document_id",
+        "'doc_x', 'Why?', '{}'",
+    ),
+    ("vector_debts (document_id, version, passages)", "document_id", "'doc_x', 'v', 1"),
+    ("mention_scans (document_id, version, names)", "document_id", "'doc_x', 'v', ''"),
+    (
+        'mentions (document_id, ordinal, entity_id, start, "end", name)',
+        "document_id",
+        "'doc_x', 0, 'e', 0, 1, 'E'",
+    ),
+    (
+        "job_items (job_id, ordinal, uri, status, reason, seconds, documents, passages)",
+        "job_id",
+        "'job_x', 0, 'u', 'added', '', 0, 0, 0",
+    ),
+    (
+        'answer_sentences (answer_id, ordinal, start, "end", verdict, citations, marked, within)',
+        "answer_id",
+        "'ans_x', 0, 0, 1, '{}', '[]', 0, 0",
+    ),
+)
 Planted = tuple[tuple[str, ...], tuple[tuple[str, str], ...]]
 # What is done behind the back of everything, and what is found then.
 PLANTED: dict[str, Planted] = {
@@ -439,49 +467,10 @@ PLANTED: dict[str, Planted] = {
         (SCAN.format("$version"), MENTION.format(9, 9)),
         ((damage.MENTIONS, "$ferry"),),
     ),
-    **{
-        f"row of {table.partition(' ')[0]}": (
-            (f"INSERT INTO {table} VALUES ({values})",),
-            ((damage.REFERENCE, f"{table.partition(' ')[0]}.{column}"),),
-        )
-        for table, column, values in (
-            ("texts (document_id, piece, text)", "document_id", "'doc_x', 0, 'left over'"),
-            ("marks (document_id, blob)", "document_id", "'doc_x', x'00'"),
-            (
-                "entities (document_id, entity_id, entity_type, aliases)",
-                "document_id",
-                "'doc_x', 'e', '', '[]'",
-            ),
-            (
-                "relations (document_id, ordinal, source, type, target)",
-                "document_id",
-                "'doc_x', 0, 'e', 't', 'f'",
-            ),
-            (
-                "past_questions (document_id, question, body)",
-                "document_id",
-                "'doc_x', 'Why?', '{}'",
-            ),
-            ("vector_debts (document_id, version, passages)", "document_id", "'doc_x', 'v', 1"),
-            ("mention_scans (document_id, version, names)", "document_id", "'doc_x', 'v', ''"),
-            (
-                'mentions (document_id, ordinal, entity_id, start, "end", name)',
-                "document_id",
-                "'doc_x', 0, 'e', 0, 1, 'E'",
-            ),
-            (
-                "job_items (job_id, ordinal, uri, status, reason, seconds, documents, passages)",
-                "job_id",
-                "'job_x', 0, 'u', 'added', '', 0, 0, 0",
-            ),
-            (
-                'answer_sentences (answer_id, ordinal, start, "end", verdict, citations, marked, '
-                "within)",
-                "answer_id",
-                "'ans_x', 0, 0, 1, '{}', '[]', 0, 0",
-            ),
-        )
-    },
+    "rows of what is not there": (
+        tuple(f"INSERT INTO {table} VALUES ({values})" for table, _, values in ORPHANS),
+        tuple((damage.REFERENCE, f"{table.split()[0]}.{column}") for table, column, _ in ORPHANS),
+    ),
 }
 
 
