@@ -50,32 +50,3 @@ def test_case_and_inflection_do_not_count() -> None:
         ("happy", "happiness"),
     ):
         assert close(asked, held)[0] > 0.4, (asked, held)
-
-
-class Counted:
-    """A place that counts how often its beginning is looked at, over all places."""
-
-    looks = 0
-
-    def __init__(self, start: int, end: int, stem: str) -> None:
-        self.at, self.end, self.stem = start, end, stem
-
-    @property
-    def start(self) -> int:
-        Counted.looks += 1
-        return self.at
-
-
-def looks_at(times: int) -> int:
-    """How often places are looked at when two words stand far apart so many times."""
-    Counted.looks = 0
-    gap = "rain " * 12
-    assert close("kelp tide", f"tide {gap}kelp {gap}" * times)[0] > 0
-    return Counted.looks
-
-
-def test_words_that_repeat_cost_no_more_than_their_number(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(close_by, "_WordPosition", Counted)
-    assert looks_at(400) < 2.5 * looks_at(200)

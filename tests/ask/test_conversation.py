@@ -20,7 +20,6 @@ from wellread.values.answers import (
     Citation,
     Question,
     Sentence,
-    Table,
     VerdictName,
 )
 from wellread.values.answers import Verdict as VerdictValue
@@ -150,13 +149,3 @@ def test_a_turn_is_what_was_understood_and_said() -> None:
     assert turn_of(answer) == Turn(
         question="How old is the boat?", answer="The boat is old.", names=("A boat",)
     )
-
-
-def test_a_list_is_what_can_be_pointed_at() -> None:
-    rows = (
-        ("boat", "1", "Ferry", "new"),
-        ("(removed)", "(removed)", "(removed)", "(removed)"),
-        ("boat", "3", "Tug", "old"),
-    )
-    table = Table(columns=("type", "n", "name", "age"), rows=rows)
-    assert turn_of(replace(given("Which?", "Three."), table=table)).items == ("Ferry", "Tug")

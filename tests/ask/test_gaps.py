@@ -93,14 +93,6 @@ def test_what_is_not_there_is_not_found_in_other_collections(kb: KnowledgeBase) 
     assert found.gap == "nothing found about “zeppelins”"
 
 
-def test_a_no_is_said_only_where_no_passage_holds_the_words(kb: KnowledgeBase) -> None:
-    assert look(kb, "Is there anything about heat pumps?") is None  # they stand apart in one
-    others = look(kb, "Are there any papers about otters?")
-    assert isinstance(others, AggregateResult)
-    assert others.sentence.startswith("There are no papers about “otters”, but 2 other documents")
-    assert rows(look(kb, "Are there any papers about zeppelins?")) == []
-
-
 @pytest.mark.parametrize(
     "question",
     [

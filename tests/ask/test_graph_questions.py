@@ -203,17 +203,6 @@ def test_yes_with_the_edge_and_no_with_the_nearest_way(kb: KnowledgeBase) -> Non
     assert backwards.sentence.startswith("Yes")
 
 
-def test_relations_without_a_declared_inverse_are_read_backwards_too(kb: KnowledgeBase) -> None:
-    assert names(ask(kb, "What does the mill trust fund?", "plain")) == ["River mill"]
-    assert names(ask(kb, "Who funds the river mill?", "plain")) == ["Mill trust"]
-    found = ask(kb, "What does the mill trust pay for?", "plain")
-    assert isinstance(found, AggregateResult)
-    assert found.rows[0].cells[1] == "Mill trust ←funded by— River mill"
-    assert names(ask(kb, "What does the river mill require?", "plain")) == ["old-weir"]
-    assert names(ask(kb, "Where is the mill stone used?", "plain")) == ["River mill"]
-    assert names(ask(kb, "Who uses the mill stone?", "plain")) == ["River mill"]
-
-
 def test_a_walk_ends_at_the_border_of_its_collection(kb: KnowledgeBase) -> None:
     inside = ask(kb, "Which plays need the wind machine?", "open")
     assert "Secret play" not in names(inside)

@@ -164,18 +164,6 @@ async def test_a_judge_that_fails_leaves_a_note_and_no_verdict(
     assert given.confidence.band != "none"
 
 
-async def test_who_judges_is_a_setting(home: Path) -> None:
-    model = Writing(PRICE, agreeing)
-    given = await asked(home, model, verification={"by": "off"})
-    assert not model.judged
-    assert [one.verdict.name for one in given.sentences] == ["not_checked"]
-    assert not given.failures
-    another = ScriptedModel([], judge=agreeing, identity="another:model")
-    given = await asked(home, model, judge_model=another)
-    assert (len(another.judged), len(model.judged)) == (1, 0)
-    assert given.sentences[0].verdict.name == "supported"
-
-
 async def test_the_judge_is_dropped_first_when_money_is_short(home: Path) -> None:
     model = Writing(PRICE, agreeing)
     overrides: Any = {

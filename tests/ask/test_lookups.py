@@ -19,7 +19,6 @@ from wellread.library.named_things import (
     known_values,
     list_documents,
     load_document,
-    named_document,
     topics,
 )
 from wellread.library.recordings import recordings, transcript, turn_spans
@@ -136,14 +135,6 @@ def test_a_person_is_found_in_every_spelling(kb: KnowledgeBase, name: str) -> No
     assert {one.casefold() for one in known.speakers} == {"josé lima"}
     titles = {one.hit.document.title for one in newest(kb, known).results}
     assert titles == {"Pier talk", "Crane talk"}
-
-
-def test_of_documents_with_one_title_the_newest_is_meant(kb: KnowledgeBase) -> None:
-    notes = named_document(kb, "weekly NOTES")
-    assert notes.facts.published_at == day(1, 17)
-    assert named_document(kb, notes.facts.id[:10]) == notes
-    assert named_document(kb, "https://north/5") == notes
-    assert load_document(kb, "weekly notes").document.text.startswith("Buoys were counted")
 
 
 def test_a_collection_is_a_hard_border(kb: KnowledgeBase) -> None:

@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 from tests.doubles.evidence import evidence_of
 
 from wellread.ask.retrieve import ranking
-from wellread.ask.retrieve.ranking import pack, varied, with_neighbours
-from wellread.ingest.run import add
+from wellread.ask.retrieve.ranking import pack, varied
 from wellread.kb import open_kb
 from wellread.testing.embedding import ReadableEmbedder
-from wellread.types import Candidate, Filters, Hit, Span
+from wellread.types import Candidate, Hit, Span
 
 
 def listed(*scores: tuple[str, float]) -> list[Candidate]:
@@ -122,27 +121,3 @@ def test_the_best_piece_comes_first_and_is_cut_after_a_whole_sentence(tmp_path: 
     assert LONG.startswith(only)
     assert only.endswith("night.")
     assert len(only) <= 600
-
-
-def test_what_stands_around_the_best_pieces_follows_where_there_is_room(tmp_path: Path) -> None:
-    parts = [
-        f"## Part {number}\n\n{f'The quay has bolt number {number}. ' * 10}" for number in range(9)
-    ]
-    (tmp_path / "quay.md").write_text("# Quay\n\n" + "\n\n".join(parts), encoding="utf-8")
-    for room, more in ((30_000, 2), (700, 1), (500, 0)):
-        context: dict[str, object] = {"max_characters": room}
-        with open_kb(
-            tmp_path / "home", overrides={"context": context}, embedder=ReadableEmbedder()
-        ) as kb:
-            add(kb, [str(tmp_path / "quay.md")], collection="town")
-            (document,) = kb.catalogue.listings.documents(Filters(), 9).documents
-            there = kb.catalogue.passages_of([document.facts.id])
-            (middle,) = [one for one in there if "Part 4" in one.context]
-            best = pack(kb, [Hit(passage=middle, document=document.facts, score=1.0)])
-            shown = with_neighbours(kb, best)
-        assert shown[:1] == best
-        assert [piece.key for piece in shown] == ["e1", "e2", "e3"][: 1 + more]
-        assert all(piece.text == piece.hit.passage.text for piece in shown)
-        near = {piece.locator.heading[-1] for piece in shown[1:]}
-        assert near <= {"Part 3", "Part 5"}
-        assert len(near) == more

@@ -9,11 +9,10 @@ import pytest
 from tests.ask.conftest import MakeHome
 
 from wellread.ask.answer import answer, final
-from wellread.errors import BudgetError, ModelError, ModelTimeoutError
+from wellread.errors import ModelError, ModelTimeoutError
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.models.base import Prompt
 from wellread.testing.embedding import ReadableEmbedder
-from wellread.testing.llm import Broken, ScriptedModel, collect
+from wellread.testing.llm import Broken, ScriptedModel
 from wellread.values.answers import Answer, FinalEvent, Question, TokenEvent
 from wellread.values.calls import ANSWER, Call
 
@@ -165,22 +164,3 @@ async def test_a_call_that_may_cost_more_than_is_left_is_not_made(opened: Opened
     assert given.fallback.startswith(
         "one:model was not called: $1.00 is left of the budget of $1.00 a day, and the call may"
     )
-
-
-async def test_other_calls_keep_the_budget_too(opened: Opened) -> None:
-    prompt = Prompt(system="s", user="u")
-    one, cheap = scripted("one", "yes", "yes"), scripted("cheap", "yes")
-    with opened(one, cheap=cheap, generation=DOLLARS, budget={"daily": 1.0}) as kb:
-        judge = kb.model_for("judge")
-        assert judge is not None
-        assert judge.identity == "one:model"
-        await collect(judge, prompt)
-        spend(kb, 0.9)
-        await collect(judge, prompt)
-        spend(kb, 1.0)
-        with pytest.raises(BudgetError, match=r"the budget of \$1.00 a day is spent"):
-            await collect(judge, prompt)
-        purposes = [(call.purpose, call.provider) for call in kb.catalogue.calls.newest(9)]
-    assert ("judge", "one") in purposes
-    assert ("judge", "cheap") in purposes
-    assert (len(one.prompts), len(cheap.prompts)) == (1, 1)

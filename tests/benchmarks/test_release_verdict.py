@@ -210,15 +210,3 @@ def test_recording_adds_a_row_and_draws_the_picture_anew(
     rows = history.releases(command / "releases.md")
     assert [row.go for row in rows] == [False, True]
     assert (command / "releases.svg").read_text(encoding="utf-8") == drawing.picture(rows)
-
-
-# --- the data --------------------------------------------------------------------------------
-
-
-def test_a_set_is_there_when_its_folder_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("WELLREAD_EVAL_DATA", str(tmp_path))
-    (tmp_path / "xquad_en").mkdir()
-    there = {one.name: one.there for one in SETS}
-    assert there.pop("sample")
-    assert there.pop("xquad")
-    assert not any(there.values())

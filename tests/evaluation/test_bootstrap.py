@@ -6,16 +6,10 @@ from wellread.evaluation import scores as module
 from wellread.evaluation.scores import (
     bootstrap,
     bootstrap_percentile,
-    brier,
     paired_difference,
     percentile,
     reliability,
 )
-
-
-def test_bootstrap_of_equal_values_is_a_point() -> None:
-    interval = bootstrap([0.5] * 20)
-    assert (interval.mean, interval.low, interval.high, interval.n) == (0.5, 0.5, 0.5, 20)
 
 
 def test_bootstrap_is_repeatable_and_holds_the_mean() -> None:
@@ -55,11 +49,6 @@ def test_bootstrap_percentile_holds_the_percentile() -> None:
     # Binomial bounds of the 90th percentile of 101 values: the 85th to the 97th.
     assert 83 <= interval.low <= 88
     assert 94 <= interval.high <= 98
-
-
-def test_brier_by_hand() -> None:
-    assert brier(0.8, True) == pytest.approx(0.04)
-    assert brier(0.8, False) == pytest.approx(0.64)
 
 
 def test_reliability_has_bins_of_equal_size_in_order() -> None:

@@ -156,16 +156,6 @@ def test_the_same_id_twice_names_both_lines(file: Path) -> None:
         read(file, case(), case())
 
 
-def test_files_that_cannot_be_read_or_hold_nothing(file: Path) -> None:
-    with pytest.raises(RequestError, match="cannot be read: No such file"):
-        read_cases(file)
-    file.write_bytes(b'{"question": "\xff"}')
-    with pytest.raises(RequestError, match="not UTF-8"):
-        read_cases(file)
-    with pytest.raises(RequestError, match="contains no cases"):
-        read(file, "", " ")
-
-
 def case_of(expected: Expected, *collections: str) -> Case:
     return Case(
         id="c",

@@ -138,12 +138,6 @@ def test_groups_are_by_type_and_tag(report: Report) -> None:
     assert "recall@5" not in report.groups["tag:off"]
 
 
-def test_the_base_is_described_without_secrets(report: Report) -> None:
-    assert report.base.documents == 6
-    assert report.base.settings["retrieval"]["fusion"]
-    assert "api_key_env" not in report.base.settings["generation"]
-
-
 def test_nothing_is_recorded_and_recording_goes_on_afterwards(
     town: KnowledgeBase, scored: dict[str, Scored]
 ) -> None:

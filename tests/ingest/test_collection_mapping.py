@@ -204,14 +204,6 @@ def test_a_rule_can_leave_files_out_and_empty_the_taxonomy() -> None:
     assert (plain.taxonomy, free.taxonomy) == ({}, {"colours": ("red", "blue")})
 
 
-def test_a_kind_decides_how_markdown_is_read() -> None:
-    talk = "**Ann Lee**: One.\n\n**Bo Ek**: Two.\n\n**Ann Lee**: Three.\n\n**Bo Ek**: Four.\n"
-    (note,) = loaded("notes/9.md", f"---\npath: /notes/9/\n---\n{talk}")
-    (spoken,) = loaded("talks/9.md", "Just words without a speaker.\n")
-    assert "Ann Lee" in note.text
-    assert spoken.kind == "transcript"
-
-
 def test_a_folded_tree_of_lists_is_not_unfolded() -> None:
     layers = ["a0: &a0 []"] + [f"a{n}: &a{n} [{f'*a{n - 1}, ' * 9}]" for n in range(1, 12)]
     matter = "\n".join([*layers, "nick: *a11", "craft: Ida"])

@@ -66,13 +66,6 @@ def test_the_heading_of_a_box_ends_with_the_box() -> None:
     assert heading(found, PROSE[6]) == ("Winter at the harbour",)
 
 
-def test_sentences_in_large_letters_are_no_heading() -> None:
-    standfirst = "The ice came early this year, and the harbour was not ready for any of it."
-    found = page(f"<main>{TITLE}<h2>{standfirst}</h2>{paragraphs(0, 1, 2)}</main>")
-    assert standfirst in found.text
-    assert heading(found, PROSE[1]) == ("Winter at the harbour",)
-
-
 @pytest.mark.parametrize(
     "attributes",
     [
@@ -117,11 +110,3 @@ def test_tables_of_values_are_rows_and_tables_for_layout_are_walked() -> None:
     )
     assert "Day | High\nMonday | six" in found.text
     assert heading(found, PROSE[4]) == ("Winter at the harbour",)
-
-
-def test_a_list_keeps_its_depth() -> None:
-    found = page(
-        f"<main>{TITLE}{paragraphs(0, 1, 2)}<ul><li>Ropes for the outer quay<ul><li>two of hemp "
-        f"and one of steel</li></ul></li><li>Fenders</li></ul>{paragraphs(3, 4)}</main>"
-    )
-    assert "- Ropes for the outer quay\n  - two of hemp and one of steel\n- Fenders" in found.text

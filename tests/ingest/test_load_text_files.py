@@ -50,10 +50,6 @@ def test_malformed_front_matter_names_the_line() -> None:
         only("a.md", "---\ntitle: x\nb: 1\nc: d: e\n---\nText.\n")
 
 
-def test_an_opening_rule_is_no_front_matter() -> None:
-    assert only("a.md", "---\nJust words.\n").text == "Just words."
-
-
 def test_names_in_bold_open_turns_and_emphasised_lines_open_sections() -> None:
     body = (
         "**Ada Moss**: Hello *there*.\n\n**Ben Ray**: Hi.\nAnd hi.\n\n_The nets_\n\n"
@@ -91,10 +87,3 @@ def test_names_in_bold_open_turns_and_emphasised_lines_open_sections() -> None:
 )
 def test_ordinary_markdown_is_no_transcript(body: str) -> None:
     assert loader_name(source_of("a.md", body)) == "markdown"
-
-
-@pytest.mark.parametrize("name", ["a.bin", "a", "a.zip", "a.xml", "a.csv", "a.json"])
-def test_an_unknown_kind_has_no_loader(name: str) -> None:
-    assert loader_name(source_of(name, b"\x00\x01binary")) == ""
-    with pytest.raises(SourceError, match="unsupported file type"):
-        load(source_of(name, b"\x00\x01binary"), LoaderLimits())

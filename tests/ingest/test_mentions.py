@@ -14,9 +14,7 @@ from hypothesis import strategies as st
 from tests.doubles import forked
 from tests.store.made import put
 
-from wellread.errors import StoreError
 from wellread.identity import document_id
-from wellread.ingest.joining import mention_linking as linking
 from wellread.ingest.joining.mention_linking import (
     NameFinder,
     fold,
@@ -282,29 +280,6 @@ def test_with_the_last_entity_all_mentions_go(catalogue: Catalogue) -> None:
     assert link_mentions(catalogue, "main") == 0
     assert mentioned(catalogue, "kittiwake") == []
     assert not catalogue.graph.scans.forget("main")
-
-
-def test_a_pass_goes_batch_by_batch_and_takes_up_where_it_was(
-    catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(linking, "BATCH_DOCUMENTS", 4)
-    monkeypatch.setattr(linking, "BATCH_CHARACTERS", 30)
-    put(catalogue, entity("kittiwake"), *(article(f"{n}", "Kittiwake " * n) for n in range(1, 12)))
-    keep = MentionScans.keep
-    kept: list[int] = []
-
-    def failing(self: MentionScans, names: str, found: Any) -> int:
-        if len(kept) == 2:
-            raise StoreError("the disk is full")
-        kept.append(len(found))
-        return keep(self, names, found)
-
-    with monkeypatch.context() as broken:
-        broken.setattr(MentionScans, "keep", failing)
-        with pytest.raises(StoreError):
-            link_mentions(catalogue, "main")
-    assert link_mentions(catalogue, "main") == 12 - sum(kept)
-    assert mentioned(catalogue, "kittiwake") == sorted((f"{n}", n) for n in range(1, 12))
 
 
 def test_a_document_that_changes_meanwhile_is_left_to_the_next_pass(

@@ -134,18 +134,6 @@ def test_turned_pages_are_read_in_order_with_boxes_where_they_are_seen(
     assert sum((b.right - b.left) * (b.bottom - b.top) for b in boxes(document)) < 0.03
 
 
-def test_words_turned_against_the_page_come_after_its_text() -> None:
-    def labelled(canvas: Canvas) -> None:
-        canvas.saveState()
-        canvas.translate(300, 700)
-        canvas.rotate(90)
-        write(canvas, 0, 0, ["Number of beds"])
-        canvas.restoreState()
-        columns(canvas)
-
-    assert load(drawn(labelled)).text.endswith("\n\nNumber of beds")
-
-
 def test_the_stamp_of_a_preprint_gives_the_date_and_no_text() -> None:
     def stamped(canvas: Canvas) -> None:
         columns(canvas)
@@ -210,54 +198,6 @@ def test_a_sentence_goes_on_in_the_next_column_before_the_footnotes() -> None:
     text = load(drawn(noted)).text
     assert "the same lamps and the same divers. The right column" in text
     assert text.endswith("1 The slates were lent by the school of the harbour for the summer.")
-
-
-def test_a_line_stretched_over_its_column_is_no_table() -> None:
-    lines = [
-        "The banks were all counted by divers who swam along forty lines of rope",
-        "with slates in their hands and",
-        "lamps on all of their heads",
-        "so that nothing was counted twice by any of them in all of the summer.",
-    ]
-
-    def stretched(canvas: Canvas) -> None:
-        canvas.setFont("Helvetica", 10)
-        for number, line in enumerate(lines):
-            words = line.split()
-            room = 340 - sum(canvas.stringWidth(word) for word in words)
-            x = 60.0
-            for word in words:
-                canvas.drawString(x, 700 - 13 * number, word)
-                x += canvas.stringWidth(word) + room / (len(words) - 1)
-
-    assert load(drawn(stretched)).text == " ".join(lines)
-
-
-def test_references_hang_together() -> None:
-    def listed(canvas: Canvas) -> None:
-        write(
-            canvas,
-            60,
-            700,
-            ["Mussels hold the sand of the sound together, and they clean its water."] * 4,
-        )
-        bold(canvas, 60, 620, "References")
-        for number, first in enumerate(
-            ["Ida Lund, Tor Vik and Ole Berg. 2019.", "Ann Holm and Per"]
-        ):
-            write(
-                canvas, 60, 600 - 26 * number, [f"{first} {'and the others of their group ' * 2}"]
-            )
-            write(
-                canvas,
-                72,
-                587 - 26 * number,
-                ["Counting the beds of mussels in the northern sound. Fish 12."],
-            )
-
-    text = load(drawn(listed)).text
-    entries = text.partition("References\n\n")[2].split("\n\n")
-    assert [entry.split()[0] for entry in entries] == ["Ida", "Ann"]
 
 
 def test_words_broken_at_the_end_of_a_line_are_whole_again() -> None:

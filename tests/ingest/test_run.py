@@ -17,7 +17,7 @@ import pytest
 from numpy.typing import NDArray
 from tests.ingest.conftest import found, index_ids, statuses
 
-from wellread.errors import ModelError, StoreError
+from wellread.errors import StoreError
 from wellread.ingest import run
 from wellread.ingest.integrity.verify import verify
 from wellread.ingest.loaders.kind_table import LOADERS
@@ -29,7 +29,6 @@ from wellread.ingest.pipeline.parse import Parsed, ParseRequest, parse
 from wellread.ingest.pipeline.workers import WorkerPool
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.models.base import Purpose
 from wellread.store.base import IndexRow
 from wellread.store.catalogue import Catalogue
 from wellread.store.schema.stored_values import SourceChange, VersionKey
@@ -103,20 +102,6 @@ def refuse_to_read(monkeypatch: pytest.MonkeyPatch, name: str = "") -> None:
         return Path(path).open("rb")
 
     monkeypatch.setattr(parsing, "open", refusing, raising=False)
-
-
-class FailingEmbedder(ReadableEmbedder):
-    """Fails on texts with ``word``, until told to work."""
-
-    def __init__(self, word: str) -> None:
-        super().__init__()
-        self.word = word
-        self.works = False
-
-    def embed(self, texts: Sequence[str], purpose: Purpose) -> NDArray[np.float32]:
-        if not self.works and any(self.word in text for text in texts):
-            raise ModelError("the model ran out of memory")
-        return super().embed(texts, purpose)
 
 
 # --- how sources fare ------------------------------------------------------------------------
@@ -327,25 +312,6 @@ def many(folder: Path) -> list[str]:
         path.write_text(f"Lantern number{number} hangs at the quay.")
         names.append(path.name)
     return names
-
-
-def test_a_failing_embedder_loses_nothing_that_was_committed(
-    tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(run, "WINDOW_PASSAGES", 2)
-    names = many(folder)
-    embedder = FailingEmbedder("number3")
-    with open_kb(tmp_path / "home", embedder=embedder) as kb:
-        with pytest.raises(ModelError, match="out of memory"):
-            add(kb, [str(folder)])
-        assert sorted(texts(kb)) == names  # the texts are in, and found by their words
-        assert kb.catalogue.vectors.passages_pending() > 0
-        embedder.works = True
-        report = add(kb, [str(folder)])
-        assert report.counts()["unchanged"] == 6
-        assert kb.catalogue.vectors.passages_pending() == 0
-        assert sorted(texts(kb)) == names
-        assert_in_step(kb)
 
 
 @pytest.mark.parametrize("written", [False, True], ids=["before the write", "after the write"])

@@ -39,12 +39,6 @@ def test_news_of_one_subject_is_one_story() -> None:
     assert [item.repeats for item in found] == [None, None, None]
 
 
-def test_nothing_joins_below_the_threshold() -> None:
-    clusters = Clusters(0.9, WINDOW)
-    assert put(clusters, 0, FERRY, 0).story == "story0"
-    assert put(clusters, 1, FERRY_AGAIN, 1).story == "story1"
-
-
 def test_a_story_is_over_when_it_had_no_news_for_long() -> None:
     clusters = Clusters(0.12, WINDOW)
     put(clusters, 0, FERRY, 0)

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -166,19 +165,6 @@ def test_nothing_of_a_changed_article_stays(kb: KnowledgeBase) -> None:
     refresh_stories(kb, NEWS)
     assert "tug" not in told_words(kb)
     assert "trawler" in told_words(kb)
-
-
-def test_a_copy_stands_for_an_original_that_goes_elsewhere(kb: KnowledgeBase) -> None:
-    title, text = next(iter(FERRY.items()))
-    original = article(title, text, 0)
-    commit(kb, [original, article(title, text, 1, host="copy.example")])
-    refresh_stories(kb, NEWS)
-    assert (only_story(kb).items, only_story(kb).sources) == (2, 1)
-    other = "Rye bread now in the capital"
-    commit(kb, [replace(article(other, BREAD[other], 0), uri=original.uri)])
-    assert refresh_stories(kb, NEWS).repeats == 0
-    assert sorted(len(items) for items in gathered(kb).values()) == [1, 1]
-    assert refresh_stories(kb, NEWS).items == 0
 
 
 def test_other_kinds_are_no_news(kb: KnowledgeBase) -> None:

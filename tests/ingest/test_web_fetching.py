@@ -6,7 +6,6 @@ import gzip
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import repeat
-from threading import Thread
 
 import pytest
 from tests.doubles.web_server import Asked, Reply, WebServer
@@ -246,29 +245,6 @@ def test_requests_to_a_host_keep_their_distance(server: WebServer) -> None:
     assert 29 < waited[0] <= 30
 
 
-def test_requests_to_a_host_are_sent_one_after_another(server: WebServer) -> None:
-    inside: list[int] = []
-    most: list[int] = []
-
-    def page(asked: Asked) -> Reply:
-        inside.append(1)
-        most.append(len(inside))
-        server.closing.wait(0.02)
-        inside.pop()
-        return Reply(body=b"x")
-
-    server.pages.update({f"/{number}": page for number in range(6)})
-    fetcher = Fetcher(Exchange(NEAR))
-    threads = [
-        Thread(target=fetcher.fetch, args=(server.url(f"/{number}"),)) for number in range(6)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert most == [1] * 6
-
-
 def test_media_are_not_loaded(server: WebServer) -> None:
     film = {"Content-Type": "video/mp4"}
     server.pages["/"] = lambda asked: Reply(body=repeat(b"x"), headers=film)
@@ -311,14 +287,6 @@ def test_robots_are_asked_for_pages_and_not_for_feeds(server: WebServer) -> None
     assert "/private/x" not in server.paths()
     assert get(server, "/private/x", NEAR.model_copy(update={"robots": False})).data == b"x"
     assert Fetcher(Exchange(NEAR)).fetch(server.url("/private/x"), as_feed=True)
-
-
-def test_robots_are_read_once(server: WebServer) -> None:
-    server.pages.update({"/a": Reply(body=b"a"), "/b": Reply(body=b"b")})
-    fetcher = Fetcher(Exchange(NEAR))
-    for path in ("/a", "/b", "/a"):
-        fetcher.fetch(server.url(path))
-    assert server.paths() == ["/robots.txt", "/a", "/b", "/a"]
 
 
 def test_a_site_whose_robots_cannot_be_read_is_left_alone(server: WebServer) -> None:

@@ -13,7 +13,7 @@ from anyio.from_thread import BlockingPortal
 
 from wellread.ask.answer import answer, final
 from wellread.ask.deliver.reply import gap_kind
-from wellread.errors import ModelError, StoreError
+from wellread.errors import StoreError
 from wellread.ingest.remove import remove_named
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.learning import asking_again
@@ -231,25 +231,6 @@ async def test_a_failure_is_told_and_the_material_is_in(
     assert "the disk is on fire" in caplog.text
     monkeypatch.undo()
     assert len(ask_again(kb).closed) == 1
-
-
-async def test_a_question_that_cannot_be_asked_does_not_stop_the_others(
-    kb: KnowledgeBase, material: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    await ask(kb, KEEPER)
-    await ask(kb, BUILT)
-    whole = asking_again._answer
-
-    async def one_fails(kb: KnowledgeBase, gap: Gap) -> Answer:
-        if gap.question == KEEPER:
-            raise ModelError("no answer from the model")
-        return await whole(kb, gap)
-
-    monkeypatch.setattr(asking_again, "_answer", one_fails)
-    more(kb, material)
-    by_question = {gap.question: gap for gap in kb.catalogue.gaps()}
-    assert by_question[BUILT].status == "closed"
-    assert "no answer from the model" in by_question[KEEPER].tried
 
 
 async def test_a_gap_opens_again_when_what_closed_it_goes(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -24,13 +23,12 @@ from wellread.kb import KnowledgeBase, open_kb
 from wellread.learning.preferences_learned import refresh_preferences, set_consent, set_preferences
 from wellread.serve.cli import app as cli
 from wellread.serve.server.app import create_app
-from wellread.store.catalogue.preference_records import StoredPreferences
 from wellread.store.schema.stored_values import Feedback
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.llm import ScriptedModel
 from wellread.types import Filters
 from wellread.values.answers import Answer, Question
-from wellread.values.question import Analysis, LearnedPreference, Preferences, SourceRule
+from wellread.values.question import Analysis, Preferences, SourceRule
 
 BASE_URL = "http://127.0.0.1"
 TEXTS = {
@@ -275,12 +273,3 @@ def test_the_command_shows_and_changes(home: Path, monkeypatch: pytest.MonkeyPat
     assert (body["length"], body["consent"], body["languages"]) == ("short", True, ["en"])
     assert json.loads(run(["--json", "preferences", "muted"]).output)["muted"] == []
     assert run(["preferences", "length", "endless"]).exit_code == 1
-
-
-def test_what_was_set_stands_above_what_was_learned_and_that_needs_consent() -> None:
-    one, other = rule("document:a"), rule("document:b")
-    learned = tuple(LearnedPreference(rule=r, effect="lowered", why="…") for r in (one, other))
-    kept = StoredPreferences(given=Preferences(preferred=(one,)), learned=learned)
-    assert kept.effective == kept.given
-    agreed = replace(kept, consent=True).effective
-    assert (agreed.preferred, agreed.lowered) == ((one,), (other,))

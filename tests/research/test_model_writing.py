@@ -249,14 +249,6 @@ async def test_a_summary_is_written_from_supported_sentences_with_their_keys(hom
     assert draft.fallback == ""
 
 
-async def test_a_summary_has_no_more_than_five_sentences(home: Path) -> None:
-    price, captain = keys(home)
-    many = [f"{text[:-1]} [{price}{'][' + captain}]." for text in SENTENCES]
-    draft, _ = await summary(home, " ".join([*many, *many]))
-    assert 3 <= len(draft.checked) <= 5
-    assert draft.text.count(".") >= 5
-
-
 @pytest.mark.parametrize(
     ("reply", "why"),
     [

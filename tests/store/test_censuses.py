@@ -68,12 +68,6 @@ def test_limits_add_up_also_where_they_are_of_one_field(catalogue: Catalogue) ->
     assert titles(catalogue, Filters(taxonomy=(("scales", "energy"),))) == []
 
 
-def test_more_ids_than_a_query_takes_values(catalogue: Catalogue) -> None:
-    ids = put(catalogue, *(article(f"{number:04d}") for number in range(40)))
-    many = (*ids[:30], *(f"doc_{number}" for number in range(40_000)))
-    assert len(titles(catalogue, Filters(document_ids=many))) == 30
-
-
 def test_values_join_spellings_and_count_each_document_once(catalogue: Catalogue) -> None:
     first, second = put(
         catalogue,

@@ -503,23 +503,6 @@ def test_mentions_of_a_text_that_changed_do_not_count(catalogue: Catalogue) -> N
     assert stored(catalogue) == set()
 
 
-def test_mentions_of_another_version_are_never_shown(catalogue: Catalogue) -> None:
-    from sqlalchemy import update
-
-    from wellread.store.schema.tables import mention_scans
-
-    note = article("note", "Osprey left.")
-    put(catalogue, entity("osprey"), note)
-    name_places(catalogue, note, ("osprey", 0, 6))
-    assert catalogue.graph.mention_total([], "osprey").mentions == 1
-    with catalogue._database.write() as connection:
-        connection.execute(update(mention_scans).values(version="ver_of_before"))
-    assert catalogue.graph.mentions_of(["main"], "osprey") == []
-    assert catalogue.graph.documents_mentioning(["main"], "osprey") == []
-    assert catalogue.graph.mention_total(["main"], "osprey").documents == 0
-    assert catalogue.graph.entities_in(document_id("main", note.uri)) == []
-
-
 def stored(catalogue: Catalogue) -> set[tuple[str, str]]:
     from sqlalchemy import select
 

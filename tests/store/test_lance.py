@@ -5,10 +5,8 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
-import lancedb
 import numpy as np
 import pytest
-from lancedb.table import LanceTable
 from tests.doubles import forked
 
 from wellread.errors import DamageError, StoreError
@@ -166,24 +164,6 @@ def test_the_vector_index_is_built_anew_when_the_table_doubled(
     assert len(index.search_vector(axes(0)[0], ANY, 2_000)) == 1_100
 
 
-def test_a_small_table_has_a_structure_for_words_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    index = LanceIndex.open(tmp_path, PRINT)
-    write(index, [make_row("a", "ferry"), make_row("b", "gannet")])
-    index.optimize()
-    assert _structures(tmp_path) == {"search_text"}
-    monkeypatch.setattr(lance_tables, "FILTER_INDEX_ROWS", 2)
-    index.optimize()
-    assert _structures(tmp_path) == {*lance_tables.INDEXES}
-    monkeypatch.undo()  # what is there is kept true
-    index.remove([("doc-a", "v1")])
-    for upkeep in (index.optimize, index.rebuild, index.purge):
-        upkeep()
-        assert _structures(tmp_path) == {*lance_tables.INDEXES}
-    assert ids(index.search_text("ferry gannet", Filters(collections=("main",)), 5)) == ["b"]
-
-
 @pytest.mark.parametrize("filter_rows", [1, lance_tables.FILTER_INDEX_ROWS])
 def test_removed_text_leaves_the_disk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, filter_rows: int
@@ -302,12 +282,6 @@ def _holds(folder: Path, word: bytes) -> bool:
     return any(word in path.read_bytes() for path in folder.rglob("*") if path.is_file())
 
 
-def _structures(folder: Path) -> set[str]:
-    """The columns that have a search structure."""
-    table = lancedb.connect(folder).open_table(table_name(PRINT))
-    return {one.columns[0] for one in table.list_indices()}
-
-
 def _content_files(folder: Path) -> set[Path]:
     """All files of rows and of search structures."""
     return {*folder.rglob("data/*"), *folder.rglob("_indices/*/*")}
@@ -337,18 +311,3 @@ def test_vectors_held_in_memory_follow_the_table(tmp_path: Path) -> None:
     again = LanceIndex.open(tmp_path, PRINT)
     assert ids(again.search_vector(axes(0)[0], ANY, 5)) == ["c"]
     assert ids(writer.search_vector(axes(0)[0], side, 5)) == []
-
-
-def test_a_small_table_is_searched_without_reading_it_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    index = LanceIndex.open(tmp_path, PRINT)
-    write(index, [make_row("a", "ferry"), make_row("b", "gannet")])
-    first = index.search_vector(axes(0)[0], ANY, 5)
-
-    def refuse(*_: object, **__: object) -> None:
-        raise AssertionError("the table was read again")
-
-    monkeypatch.setattr(LanceTable, "search", refuse)
-    monkeypatch.setattr(lance, "LanceVectorQueryBuilder", refuse)
-    assert index.search_vector(axes(0)[0], ANY, 5) == first

@@ -102,16 +102,6 @@ def test_pages_join_to_the_whole(catalogue: Catalogue, size: int, order: Order) 
     assert joined == names(catalogue, Filters(), order)
 
 
-def test_media_are_transcripts_and_what_has_a_recording(catalogue: Catalogue) -> None:
-    page = catalogue.listings.documents(Filters(collections=("north",)), 9, media=True)
-    assert ([one.facts.title for one in page.documents], page.total) == (["Alpha", "beta"], 2)
-    assert [one.title for one in catalogue.listings.titles(["north"], media=True)] == [
-        "Alpha",
-        "beta",
-    ]
-    assert len(catalogue.listings.titles([])) == 5
-
-
 def test_what_somebody_said_newest_first(catalogue: Catalogue) -> None:
     limits = Filters(speakers=("Ida",))
     page = catalogue.listings.spoken_passages(limits, 9)

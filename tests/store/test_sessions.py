@@ -70,23 +70,6 @@ def test_two_owners_have_sessions_of_the_same_name(catalogue: Catalogue) -> None
     assert len(catalogue.sessions.turns("s1", "bob", 5)) == 1
 
 
-def test_a_session_is_renamed_and_keeps_its_title(catalogue: Catalogue) -> None:
-    catalogue.record_answer(answer(1, "ses_1"))
-    catalogue.record_answer(answer(1, "ses_2"))
-    assert catalogue.sessions.rename("ses_1", "ann", "The  boathouse\nroof\ud83d")
-    (_, before) = catalogue.sessions.of("ann")
-    assert before.title == "The boathouse roof\ufffd"
-    catalogue.record_answer(answer(2, "ses_1"))
-    catalogue.record_answer(answer(1, "ses_1"))
-    assert [(one.id, one.title, one.turns) for one in catalogue.sessions.of("ann")] == [
-        ("ses_1", before.title, 2),
-        ("ses_2", "Question 1?", 1),
-    ]
-    assert not catalogue.sessions.rename("ses_1", "bob", "Mine")
-    assert not catalogue.sessions.rename("ses_9", "ann", "Nobody's")
-    assert {one.title for one in catalogue.sessions.of("ann")} == {before.title, "Question 1?"}
-
-
 def found(catalogue: Catalogue, words: str, owner: str = "ann", **page: int) -> list[str]:
     return [one.id for one in catalogue.sessions.search(owner, words, **page)]
 
