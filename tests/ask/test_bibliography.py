@@ -121,9 +121,6 @@ async def test_sources_are_bibtex(kb: KnowledgeBase) -> None:
     )
 
 
-# --- works -----------------------------------------------------------------------------------
-
-
 def read_back(text: str) -> dict[str, dict[str, str]]:
     """The entries of a BibTeX file, read strictly: nothing may be left over."""
     entries: dict[str, dict[str, str]] = {}

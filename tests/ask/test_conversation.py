@@ -51,9 +51,6 @@ async def ask(
     )
 
 
-# --- sessions --------------------------------------------------------------------------------
-
-
 async def test_an_unknown_session_starts_a_new_one(kb: KnowledgeBase) -> None:
     first = await ask(kb, "Who is she?", session="ses_of_my_own")
     assert first.question.session_id == "ses_of_my_own"
@@ -89,9 +86,6 @@ async def test_a_question_that_names_little_is_searched_with_the_one_before(
     assert named.context == ""
 
 
-# --- turns that come with the question -------------------------------------------------------
-
-
 async def with_turns(
     kb: KnowledgeBase, text: str, *turns: EarlierTurn, session: str = ""
 ) -> SessionQuestion:
@@ -125,9 +119,6 @@ async def test_somebody_elses_answer_is_not_read_by_its_id(kb: KnowledgeBase) ->
     turn = EarlierTurn(question="Who is Ada Holm?", answer="A baker.", answer_id="ans_rosa")
     one = await with_turns(kb, "Where does she live?", turn)
     assert one.question.text == "Where does Ada Holm live?"
-
-
-# --- turns -----------------------------------------------------------------------------------
 
 
 def test_a_turn_is_what_was_understood_and_said() -> None:

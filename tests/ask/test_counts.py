@@ -75,9 +75,6 @@ def first(tally: AggregateResult) -> list[str]:
     return [row.cells[0] for row in tally.rows]
 
 
-# --- documents and entities ------------------------------------------------------------------
-
-
 def test_every_document_of_a_kind_is_there_with_its_date_and_a_link(kb: KnowledgeBase) -> None:
     tally = ask(kb, "List all articles")
     assert tally.kind == "list"
@@ -133,9 +130,6 @@ def test_a_count_can_be_divided(kb: KnowledgeBase) -> None:
     assert first(by_author) == ["Ada Moss", "Bo Reed"]
 
 
-# --- topics ----------------------------------------------------------------------------------
-
-
 def test_an_entity_is_named_by_any_of_its_names_or_by_a_part_of_one(kb: KnowledgeBase) -> None:
     tally = ask(kb, "List all articles that mention the Ferry Osprey")
     assert first(tally) == ["Osprey sails", "Night tram"]
@@ -149,9 +143,6 @@ def test_mentioned_is_literal_and_about_takes_any_form(kb: KnowledgeBase) -> Non
     about = ask(kb, "How many articles are about facilitators?")
     assert first(about) == ["Bread prize", "Ferries meet"]
     assert "any form" in about.method
-
-
-# --- borders ---------------------------------------------------------------------------------
 
 
 def test_another_collection_is_never_counted(kb: KnowledgeBase) -> None:

@@ -126,9 +126,6 @@ def day(month: int, of: int) -> datetime:
     return datetime(2026, month, of, tzinfo=UTC)
 
 
-# --- names -----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", ["José Lima", "jose\u0301 lima", "LIMA", "josé"])
 def test_a_person_is_found_in_every_spelling(kb: KnowledgeBase, name: str) -> None:
     known = known_values(kb, Filters(speakers=(name,)))
@@ -160,9 +157,6 @@ def test_a_collection_is_a_hard_border(kb: KnowledgeBase) -> None:
             look()
 
 
-# --- what a speaker says ---------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("query", "quote", "begin"),
     [("painter", "The painter comes in May.", 30.0), ("red", "The crane is red.", 10.0)],
@@ -177,9 +171,6 @@ def test_the_turn_that_says_most_about_it_is_quoted(
     document = kb.catalogue.document(pier.hit.document.id)
     assert document is not None
     assert pier.text == pier.span.of(document.text)
-
-
-# --- timelines -------------------------------------------------------------------------------
 
 
 def told(found: Timeline) -> list[tuple[str, str]]:

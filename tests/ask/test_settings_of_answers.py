@@ -66,8 +66,6 @@ async def ask(kb: KnowledgeBase, text: str = ASKED, collection: str = "news") ->
     return await final(answer(kb, Question(text=text, filters=filters)))
 
 
-# --- required --------------------------------------------------------------------------------
-
 TOLD = "The Osprey was bought for 2.6 million euros [e1].\n\nEveryone on the harbour was glad."
 
 
@@ -82,9 +80,6 @@ async def test_a_sentence_without_a_citation_is_marked_unless_citations_are_requ
     assert "glad" not in kept.text
     assert [one.citations for one in kept.sentences] == [(1,)]
     assert kept.dropped_sentences == 1
-
-
-# --- the graph -------------------------------------------------------------------------------
 
 
 async def test_without_the_graph_nothing_is_walked_and_no_entity_is_related(
@@ -102,9 +97,6 @@ async def test_without_the_graph_nothing_is_walked_and_no_entity_is_related(
     assert "entity" not in {one.kind for one in read.related}
 
 
-# --- uncertainty -----------------------------------------------------------------------------
-
-
 async def test_an_unsure_answer_opens_by_saying_so_unless_that_is_switched_off(
     opened: Opened,
 ) -> None:
@@ -120,6 +112,3 @@ async def test_an_unsure_answer_opens_by_saying_so_unless_that_is_switched_off(
     assert plain.data_gaps == said.data_gaps
     for one in plain.sentences:
         assert one.span.of(plain.text) == one.text
-
-
-# --- prices ----------------------------------------------------------------------------------

@@ -137,9 +137,6 @@ def test_a_document_that_goes_while_it_is_told_is_left_out(
     assert [one.document_id for one in reply.citations] == [stays]
 
 
-# --- removing what a table rests on ----------------------------------------------------------
-
-
 async def test_a_removed_document_leaves_the_table_and_the_text(kb: KnowledgeBase) -> None:
     given = await ask(kb, "List all articles")
     assert given.table is not None

@@ -72,9 +72,6 @@ def spend(kb: KnowledgeBase, cost: float, purpose: str = ANSWER) -> None:
     kb.catalogue.calls.record(Call(purpose=purpose, provider="p", model="m", cost=cost))
 
 
-# --- failures --------------------------------------------------------------------------------
-
-
 async def test_a_failure_is_followed_by_the_fallback_model(opened: Opened) -> None:
     with opened(scripted("one", ModelError("on fire")), scripted("two", GOOD)) as kb:
         given = await ask(kb)
@@ -112,9 +109,6 @@ async def test_what_was_streamed_before_a_failure_is_void(opened: Opened) -> Non
     assert (spent.provider, spent.error) == ("one", "failed")
     assert spent.output_tokens >= 6  # what it wrote until then is in the books
     assert spent.input_tokens > 100
-
-
-# --- budgets ---------------------------------------------------------------------------------
 
 
 async def test_a_call_is_priced_by_the_settings_and_the_answer_says_so(opened: Opened) -> None:

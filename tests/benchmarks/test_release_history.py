@@ -84,9 +84,6 @@ def test_a_row_that_somebody_broke_is_told(tmp_path: Path, release: Release) -> 
         releases(page)
 
 
-# --- the picture -----------------------------------------------------------------------------
-
-
 def drawn(history: list[Release]) -> tuple[list[ElementTree.Element], list[str]]:
     """The dots, and everything that is written."""
     root = ElementTree.fromstring(picture(history))
@@ -107,9 +104,6 @@ def test_without_a_release_it_says_so() -> None:
     dots, words = drawn([])
     assert dots == []
     assert words[-1] == "No release is recorded yet."
-
-
-# --- what is recorded ------------------------------------------------------------------------
 
 
 def test_the_picture_is_that_of_the_history() -> None:

@@ -42,9 +42,6 @@ def value(found: Measured, name: str) -> float:
     return found.groups["all"][name].mean
 
 
-# --- question sets ---------------------------------------------------------------------------
-
-
 def made(number: int, *tags: str) -> Case:
     return Case(id=str(number), line=number, turns=("?",), expected=Expected(), tags=tags)
 
@@ -87,8 +84,6 @@ def test_the_gate_runs_on_the_sample(tmp_path: Path, cases: list[Case]) -> None:
     verdict = judge(read_limits(path, ["sample"], ()), {"sample": found})
     assert [line.state for line in verdict.lines][::2] == ["go", "go"]
 
-
-# --- planted instructions --------------------------------------------------------------------
 
 _FEW = {f"markdown-{order}" for order in ("leak", "call", "image", "key", "sure")} | {"vtt-lie"}
 FEW = [one for one in PLANTS if one.id in _FEW]
@@ -158,9 +153,6 @@ def test_an_extracted_answer_that_follows_is_told(hostile: KnowledgeBase) -> Non
     (told,) = injections.followed_by_sentences(hostile, [replace(case, value=said)])
     assert told.startswith("stated")
     assert case.plant in told
-
-
-# --- deletes ---------------------------------------------------------------------------------
 
 
 def test_a_removed_document_is_proved_gone(tmp_path: Path, cases: list[Case]) -> None:

@@ -102,9 +102,6 @@ def test_the_table_has_every_line_with_its_limit_figure_and_state() -> None:
     ]
 
 
-# --- the limits ------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
@@ -137,9 +134,6 @@ def test_the_limits_that_ship_allow_no_order_and_no_trace() -> None:
         if not one.retrieval_only:
             wanted = {"citation_precision", "citation_recall", "refusal_accuracy", "failed", RATIO}
             assert wanted <= names, one.name
-
-
-# --- the command -----------------------------------------------------------------------------
 
 
 @pytest.fixture

@@ -116,9 +116,6 @@ def test_a_removed_folder_takes_its_settings_along(kb: KnowledgeBase, theirs: Pa
     assert not kb.catalogue.collection_settings.settings("default")
 
 
-# --- links -----------------------------------------------------------------------------------
-
-
 def test_a_link_out_of_the_folder_is_not_followed(
     kb: KnowledgeBase, mine: Path, theirs: Path
 ) -> None:

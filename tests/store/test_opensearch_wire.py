@@ -59,9 +59,6 @@ def closed_port() -> int:
         return int(made.getsockname()[1])
 
 
-# --- writing ---
-
-
 def test_a_write_that_there_is_no_room_for_is_sent_again(
     double: ClusterDouble, waited: list[float]
 ) -> None:
@@ -143,9 +140,6 @@ def test_what_may_replace_rows_is_noted_before_it_is_written(double: ClusterDoub
     assert '"purged":false' in double.bodies("_mapping")[0].replace(" ", "")
 
 
-# --- reading ---
-
-
 def test_a_search_without_all_its_shards_is_asked_again(
     double: ClusterDouble, waited: list[float]
 ) -> None:
@@ -193,9 +187,6 @@ def test_an_index_that_is_gone_is_damage(double: ClusterDouble) -> None:
     double.index = ""
     with pytest.raises(DamageError, match="no longer has the index"):
         index.write(ROWS, None)
-
-
-# --- the address ---
 
 
 def test_an_address_is_read() -> None:

@@ -127,9 +127,6 @@ def test_a_gap_stays_while_another_answer_has_its_question(catalogue: Catalogue)
     assert catalogue.gaps() == []
 
 
-# --- what answers name and do not rest on ----------------------------------------------------
-
-
 def declined(*related: Related) -> Answer:
     titles = "; ".join(one.title for one in related)
     return replace(
