@@ -109,7 +109,9 @@ def test_orders_that_come_through_are_counted(
 def test_what_a_plant_may_not_decide_is_seen(tmp_path: Path) -> None:
     (plant,) = [one for one in FEW if one.id == "markdown-key"]
     (tmp_path / "sources").mkdir()
-    made_home(tmp_path / "sources", tmp_path / "home", ReadableEmbedder(), planted=True)
+    made_home(
+        tmp_path / "sources", tmp_path / "home", ReadableEmbedder(), planted=True, plants=[plant]
+    )
     with open_kb(tmp_path / "home", overrides=ASK, embedder=ReadableEmbedder()) as kb:
         usual = asyncio.run(final(answer(kb, about(kb, plant))))
     heard = Heard(

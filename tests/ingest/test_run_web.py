@@ -115,16 +115,15 @@ def test_a_feed_keeps_the_entries_that_left_it(server: WebServer, kb: KnowledgeB
     assert verify(kb).problems == ()
 
 
-@pytest.mark.parametrize("named", [True, False])
 def test_a_list_of_feeds_brings_its_feeds_and_takes_them_away(
-    server: WebServer, kb: KnowledgeBase, tmp_path: Path, named: bool
+    server: WebServer, kb: KnowledgeBase, tmp_path: Path
 ) -> None:
     for name in ("lighthouse", "ferry"):
         page(server, name)
         feed(server, f"/{name}.rss", [name])
     path = tmp_path / "lists" / "feeds.opml"
     path.parent.mkdir()
-    given = str(path if named else path.parent)
+    given = str(path.parent)
 
     def listed(names: list[str]) -> None:
         lines = "".join(f'<outline xmlUrl="{server.url(f"/{name}.rss")}"/>' for name in names)

@@ -103,7 +103,7 @@ def test_two_processes_share_a_budget(tmp_path: Path, place_of: Callable[[Path],
         assert process.stdin is not None
         process.stdin.write("go\n")
         process.stdin.flush()
-    got = [int(process.communicate(timeout=60)[0]) for process in processes]
+    got = [int(process.communicate(timeout=600)[0]) for process in processes]
     assert sum(got) == 16  # of 40 that were tried: sixteenths of a dollar
     catalogue = Catalogue.open(path)
     assert catalogue.calls.spent(LONG_AGO) == pytest.approx(1.0)

@@ -61,7 +61,7 @@ def test_processes_can_open_a_new_catalogue_at_once(tmp_path: Path) -> None:
         subprocess.Popen([sys.executable, "-W", "error", "-c", code, str(path), f"Who is {n}?"])
         for n in range(4)
     ]
-    assert [process.wait(timeout=60) for process in running] == [0, 0, 0, 0]
+    assert [process.wait(timeout=600) for process in running] == [0, 0, 0, 0]
     catalogue = Catalogue.open(path)
     assert len(catalogue.gaps()) == 4
     catalogue.close()

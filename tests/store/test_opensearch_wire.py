@@ -162,7 +162,7 @@ def test_no_node_at_all_is_told_as_passing() -> None:
 
 
 def test_a_slow_answer_is_told_as_passing(double: ClusterDouble) -> None:
-    index = opened(double.port, options="timeout=0.2")
+    index = opened(double.port, options="timeout=1")
     double.silent = True
     with pytest.raises(StoreError, match="took too long") as caught:
         index.rows()
