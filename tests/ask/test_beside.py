@@ -90,11 +90,3 @@ async def test_nothing_is_named_twice_or_cited_as_well(kb: KnowledgeBase) -> Non
 async def test_a_collection_is_a_border(kb: KnowledgeBase) -> None:
     done = await asked(kb, PUMP)
     assert {one.collection for one in done.related} == {"warm"}
-
-
-async def test_a_refusal_names_what_is_near(kb: KnowledgeBase) -> None:
-    strict = {"qa": {"confidence_threshold": 1.0}}
-    with open_kb(kb.home, overrides=strict, embedder=ReadableEmbedder()) as strictest:
-        done = await asked(strictest, PUMP)
-    assert done.answered_by == "none"
-    assert done.related

@@ -44,10 +44,6 @@ def test_each_style_has_its_form(style: Style, cited: Citation, shown: str) -> N
     assert marker(cited, style, "tools/net [loft]") == shown
 
 
-def test_an_entity_without_an_id_shows_its_title() -> None:
-    assert marker(citation(kind="entity"), "entity") == "[A (draft) of things]"
-
-
 def answer(text: str, *sentences: Sentence) -> Answer:
     return answer_of(text=text, citations=(citation(1), citation(2)), sentences=sentences)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from wellread.ask.understand.rewrite import Rewritten, Turn, make_standalone
@@ -168,7 +168,6 @@ WORDS = st.sampled_from(
 TEXTS = st.lists(WORDS, max_size=12).map(" ".join)
 
 
-@settings(deadline=None)
 @given(question=TEXTS, asked=TEXTS, answer=TEXTS, items=st.lists(TEXTS, max_size=3))
 def test_any_words_are_rewritten_without_fail(
     question: str, asked: str, answer: str, items: list[str]

@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
-
-# The measurements are not part of the installed package.
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
 from benchmarks.clusters import judge
 
 # Items 0 and 1 are about a, 2 about b, 3 about both; 4 is not judged.

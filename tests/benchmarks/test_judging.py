@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
 from benchmarks.homes import find_quote
 from benchmarks.sets.items import printed_strings
 from benchmarks.sets.judged import Query, place_right, ranking
+from hypothesis import given
+from hypothesis import strategies as st
 
 from wellread.types import Candidate, Span
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -182,16 +181,6 @@ def test_the_exit_status_is_that_of_the_verdict(
     assert "injections: order 9\n" in told.out
     assert "injections: … and 2 more" in told.out
     assert not (command / "releases.md").exists()
-
-
-def test_json_is_one_value(
-    command: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(command, monkeypatch, 0, "--json") == 1
-    found = json.loads(capsys.readouterr().out)
-    assert (found["go"], len(found["lines"])) == (False, 3)
-    assert {"commit", "machine", "at"} <= found.keys()
-    assert set(found["seconds"]) == {"sample", "injections"}
 
 
 def test_recording_adds_a_row_and_draws_the_picture_anew(

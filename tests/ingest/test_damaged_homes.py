@@ -18,7 +18,6 @@ from benchmarks.damage_ways import ways
 from wellread.ask.retrieve.search import search
 from wellread.errors import DamageError, StoreError, UnknownNameError
 from wellread.ingest.integrity import damage
-from wellread.ingest.integrity import verify as verifying
 from wellread.ingest.integrity.backups import (
     back_up,
     back_up_if_due,
@@ -190,27 +189,6 @@ def test_removed_documents_do_not_come_back_with_a_damaged_page(
 
 
 # --- repairing looks again ---
-
-
-def test_what_mending_brings_to_light_is_told(
-    kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    kb.index.remove(
-        [(known(kb, "ferry"), kb.catalogue.live_versions([known(kb, "ferry")])[known(kb, "ferry")])]
-    )
-    late = damage.Problem(kind=damage.STRAY, subject="late", detail="")
-    looks: Iterator[list[damage.Problem]] = iter([[]])
-
-    def notes(_: KnowledgeBase, *, alone: bool) -> list[damage.Problem]:
-        return next(looks, [late])
-
-    monkeypatch.setattr(verifying, "check_notes", notes)
-    report = verify(kb, repair=True)
-    assert {(one.kind, one.repaired) for one in report.problems} == {
-        (damage.MISSING, True),
-        (damage.STRAY, False),
-    }
-    assert not report.clean
 
 
 class PanicException(BaseException):

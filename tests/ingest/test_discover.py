@@ -76,15 +76,6 @@ def test_a_relative_path_and_an_absolute_one_name_the_same_file(
     assert uris == [(root / "a/x.md").as_uri()]
 
 
-def test_the_home_folder_may_be_written_as_a_tilde(
-    root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    make(root, "x.md")
-    monkeypatch.setenv("HOME", str(root))
-    assert names(root, "~/x.md") == ["x.md"]
-    assert reasons("~nobody-of-this-name/x.md") == {"x.md": "there is no such file or folder"}
-
-
 def test_excluded_names_are_left_out_at_any_depth(root: Path) -> None:
     make(root, "x.md", ".git/config", "a/.git/config", "node_modules/p/r.md", "a/.DS_Store")
     make(root, "git/x.md")

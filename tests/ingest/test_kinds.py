@@ -51,12 +51,6 @@ def test_a_byte_order_mark_says_how_to_read(name: str, encoding: str) -> None:
     assert document.text == "Café „Kai“"
 
 
-def test_a_page_that_declares_its_charset_is_read() -> None:
-    page = '<html><head><meta charset="windows-1252"></head><body><p>Café „Kai“</p></body></html>'
-    (document,) = kinds.load(source_of("a.html", page.encode("windows-1252")), LoaderLimits())
-    assert "Café „Kai“" in document.text
-
-
 _CODE = "<script>hide()</script><style>hide{}</style><template>hide</template>"
 _PAGE = f"<h1>Pump {_CODE}</h1><p>The pump is red. {_CODE}</p><pre>pump {_CODE}</pre>"
 

@@ -9,7 +9,7 @@ from wellread.errors import SourceError
 from wellread.ingest.loaders.base import LoaderLimits, Source
 from wellread.ingest.pipeline.kinds import load, loader_name
 from wellread.testing.loader import check_document
-from wellread.types import Document, SpeakerMark, TimeMark
+from wellread.types import Document, TimeMark
 
 SAMPLES = "webvtt_samples/tests/subtitles"
 
@@ -58,16 +58,3 @@ def test_two_columns_are_read_one_after_the_other(eval_data: Path) -> None:
     assert words.index("holistically, as well as") < words.index("two existing strategies")
     assert paper.title.startswith("BERT: Pre-training of Deep Bidirectional Transformers")
     assert paper.summary.startswith("We introduce a new language representation model")
-
-
-def test_every_talk_loads_with_speakers_and_times(eval_data: Path) -> None:
-    documents, refused = load_all(eval_data / "bitcoin_transcripts", "*.md")
-    talks = [one for one in documents if one.kind == "transcript"]
-    assert refused == {}
-    assert len(talks) == 40
-    assert all(any(isinstance(m, SpeakerMark) for m in talk.marks) for talk in talks)
-    untimed = [t.uri for t in talks if not any(isinstance(m, TimeMark) for m in t.marks)]
-    # One file has names alone at its turns; its few times stand inside the speech.
-    assert [uri.rpartition("/")[2] for uri in untimed] == [
-        "breaking-down-taproot-activation-options.md"
-    ]

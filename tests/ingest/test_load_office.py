@@ -197,24 +197,6 @@ def test_word_puts_a_note_after_the_paragraph_that_refers_to_it() -> None:
     assert text.endswith("See below.\n\n* Told by the pilot.\n\nNext.")
 
 
-@pytest.mark.parametrize(
-    ("name", "data", "main"),
-    [
-        ("a.docm", WORD, b"vnd.openxmlformats-officedocument.wordprocessingml.document"),
-        ("a.pptm", SLIDES, b"vnd.openxmlformats-officedocument.presentationml.presentation"),
-        ("a.xlsm", BOOK, b"vnd.openxmlformats-officedocument.spreadsheetml.sheet"),
-    ],
-)
-def test_files_with_macros_are_read_like_others(name: str, data: bytes, main: bytes) -> None:
-    enabled = {
-        "a.docm": b"vnd.ms-word.document.macroEnabled",
-        "a.pptm": b"vnd.ms-powerpoint.presentation.macroEnabled",
-        "a.xlsm": b"vnd.ms-excel.sheet.macroEnabled",
-    }[name]
-    macros = changed(data, "[Content_Types].xml", main + b".main+xml", enabled + b".main+xml")
-    assert load(name, macros).text == load(name.replace("m", "x", 1), data).text
-
-
 def test_the_kind_is_told_by_what_is_inside() -> None:
     for name, data, kind in (
         ("a", WORD, "docx"),
@@ -329,14 +311,3 @@ def test_a_directory_that_the_library_cannot_read_is_damage(
     data[at + 46 : at + 47] = b"\xff"
     assert told in refusal("a.docx", bytes(data))
     assert refusal("a.docx", bytes(data)).startswith("damaged file")
-
-
-def test_a_relation_to_a_part_that_is_gone_does_no_harm() -> None:
-    relation = b'<Relationship Id="rId98" Type="http://x/image" Target="../NULL"/></Relationships>'
-    for name, data, inside in (
-        ("a.docx", WORD, "word/_rels/document.xml.rels"),
-        ("a.pptx", SLIDES, "ppt/slides/_rels/slide1.xml.rels"),
-        ("a.xlsx", BOOK, "xl/_rels/workbook.xml.rels"),
-    ):
-        gone = changed(data, inside, b"</Relationships>", relation)
-        assert load(name, gone).text == load(name, data).text

@@ -276,8 +276,3 @@ def test_names_stay_and_labels_become_speakers() -> None:
     tree = {"segments": [{"start": n, "text": "x.", "speaker": s} for n, s in enumerate(labels)]}
     said = [mark.speaker for mark in load(tree).marks if isinstance(mark, SpeakerMark)]
     assert said == ["Ida Lund", "Speaker 7", "Speaker 2", "Speaker B", "Speaker C"]
-
-
-def test_long_speech_without_punctuation_still_has_times() -> None:
-    talk = load({"words": words("and so on " * 40, 0, 1000), "text": ""})
-    assert len(talk.marks) == 3

@@ -172,18 +172,6 @@ def test_the_rows_of_a_table_over_both_columns_stay_whole() -> None:
     assert text.index("3 12 16") < text.index("The left column")
 
 
-def test_two_tables_side_by_side_stay_apart() -> None:
-    def pair(canvas: Canvas) -> None:
-        table(canvas, 760, [[f"North {n}", "12", "16"] for n in range(4)], [70, 150, 220])
-        table(canvas, 760, [[f"South {n}", "3", "2"] for n in range(4)], [330, 410, 480])
-        columns(canvas)
-
-    text = load(drawn(pair)).text
-    assert "North 3 12 16" in text
-    assert "South 0 3 2" in text
-    assert text.index("North 3") < text.index("The left column") < text.index("South 0")
-
-
 def test_a_sentence_goes_on_in_the_next_column_before_the_footnotes() -> None:
     def noted(canvas: Canvas) -> None:
         columns(canvas)
@@ -271,20 +259,6 @@ def test_title_authors_and_abstract_of_the_first_page() -> None:
     assert document.authors == ("Ida B. Lund", "Tor van Vik", "Åse Øy-Dahl")
     assert document.summary.startswith("The left column tells")
     assert document.summary.endswith("the same lamps and the same")
-
-
-def test_every_author_counts_however_many_lines_they_take() -> None:
-    people = [f"{name} Lund" for name in ("Ida", "Tor", "Åse", "Per", "Liv", "Ole", "Siv", "Jon")]
-
-    def first(canvas: Canvas) -> None:
-        bold(canvas, 90, 790, "Mussels after the trawlers", 18)
-        for number, name in enumerate(people):
-            bold(canvas, 90, 760 - 26 * number, name, 10)
-            write(canvas, 90, 748 - 26 * number, ["Harbour University"])
-        bold(canvas, 60, 540, "Abstract", 12)
-        write(canvas, 60, 520, LEFT)
-
-    assert load(drawn(first)).authors == tuple(people)
 
 
 @pytest.mark.parametrize(

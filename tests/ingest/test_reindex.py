@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from filelock import FileLock, Timeout
+from filelock import FileLock
 from numpy.typing import NDArray
 from tests.doubles import forked
 from tests.ingest.fault_points import REINDEXING
@@ -41,10 +41,10 @@ from wellread.ingest.pipeline.commit import (
 from wellread.ingest.pipeline.job_log import end_dead_jobs
 from wellread.ingest.pipeline.parse import cut_text
 from wellread.ingest.reindex import REINDEX_LOCK, ReindexProgress, reindex, tidy
-from wellread.kb import INGEST_LOCK, KnowledgeBase, open_kb
+from wellread.kb import KnowledgeBase, open_kb
 from wellread.kb.home_catalogue import CATALOGUE_FILE
 from wellread.kb.index_parts import INDEX_FOLDER
-from wellread.models.base import Embedder, Purpose
+from wellread.models.base import Embedder
 from wellread.store.base import Fingerprint, IndexRow
 from wellread.store.index.lance import LanceIndex
 from wellread.store.index.lance_tables import table_name
@@ -488,48 +488,6 @@ def test_documents_added_by_another_process_meanwhile(
         assert len(kb.catalogue.documents("default")) == FILES + 6
         assert kb.catalogue.vectors.passages_pending() == 0
         assert len(tables(kb)) == 1
-
-
-def test_too_much_to_catch_up_with_goes_another_round(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Other writers never wait for more than a few passages."""
-    monkeypatch.setattr(next_index, "CATCH_UP_PASSAGES", 1)
-    real = LanceIndex.optimize
-    late = [paper(70), paper(71)]
-    embedded_under_lock: list[int] = []
-
-    with shaped(home, NEW) as kb:
-
-        def optimize(self: LanceIndex) -> None:
-            real(self)
-            if late:
-                put(kb, late.pop())
-
-        real_embed = ReadableEmbedder.embed
-
-        def embed(
-            self: ReadableEmbedder, texts: Sequence[str], purpose: Purpose
-        ) -> NDArray[np.float32]:
-            if self.dimensions == NEW[0] and is_held(home / INGEST_LOCK):
-                embedded_under_lock.append(len(texts))
-            return real_embed(self, texts, purpose)
-
-        monkeypatch.setattr(LanceIndex, "optimize", optimize)
-        monkeypatch.setattr(ReadableEmbedder, "embed", embed)
-        assert reindex(kb).switched
-        monkeypatch.undo()
-        assert embedded_under_lock == []
-
-
-def is_held(path: Path) -> bool:
-    lock = FileLock(path)
-    try:
-        lock.acquire(timeout=0)
-    except Timeout:
-        return True
-    lock.release()
-    return False
 
 
 def test_the_switch_waits_for_other_writers(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -167,16 +167,6 @@ def test_nothing_of_a_changed_article_stays(kb: KnowledgeBase) -> None:
     assert "trawler" in told_words(kb)
 
 
-def test_other_kinds_are_no_news(kb: KnowledgeBase) -> None:
-    title, text = next(iter(FERRY.items()))
-    commit(kb, [article(title, text, 0)])
-    refresh_stories(kb, NEWS)
-    assert gathered(kb) == {title: [title]}
-    commit(kb, [article(title, text, 0, kind="page")])
-    refresh_stories(kb, NEWS)
-    assert gathered(kb) == {}
-
-
 def test_other_settings_make_the_stories_anew(tmp_path: Path) -> None:
     with opened(tmp_path / "home") as kb:
         commit(kb, week())

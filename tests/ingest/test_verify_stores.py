@@ -543,17 +543,6 @@ def test_a_source_whose_documents_are_gone_is_read_again(
     assert_whole(kb)
 
 
-def test_documents_that_were_removed_on_purpose_are_no_problem(
-    kb: KnowledgeBase, papers: str, ferry: tuple[str, str]
-) -> None:
-    kb.catalogue.remove_documents([ferry[0]])
-    kb.index.remove([ferry])
-    kb.catalogue.settle([ferry])
-    assert verify(kb, repair=True).problems == ()
-    assert add(kb, [papers]).counts()["unchanged"] == 2
-    assert found(kb, "osprey") == []
-
-
 def answer_about(key: tuple[str, str]) -> Answer:
     whole = Span(start=0, end=len(FERRY))
     cited = citation_of(document_id=key[0], version=key[1], quote=FERRY, source_span=whole)

@@ -252,23 +252,6 @@ def test_media_are_not_loaded(server: WebServer) -> None:
     assert refused(server, "/").reason == "unsupported file type: video/mp4"
 
 
-@pytest.mark.parametrize(
-    ("header", "body", "text"),
-    [
-        # The header's word against the page's own.
-        ("text/html; charset=windows-1251", "<meta charset=koi8-r><p>Речной берег", "Речной берег"),
-        ("text/html; charset=ISO-8859-1", "<p>“Café” — 5 €</p>", "“Café” — 5 €"),
-        ("text/html", '<meta charset="cp1252"><p>Café</p>', "Café"),
-    ],
-)
-def test_the_charset_of_the_header_decides(
-    server: WebServer, header: str, body: str, text: str
-) -> None:
-    charset = {"windows-1251": "cp1251"}.get(header.rpartition("=")[2], "cp1252")
-    server.pages["/x"] = Reply(body=body.encode(charset), headers={"Content-Type": header})
-    assert text in read(get(server, "/x"))
-
-
 def test_one_memory_of_hosts_per_process(server: WebServer) -> None:
     """So that a run after a run keeps the pause that a server asked for."""
     server.pages["/"] = Reply(status=429, headers={"Retry-After": "90"})

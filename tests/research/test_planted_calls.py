@@ -22,7 +22,6 @@ from wellread.research.call_lines import REMOVED_TEXT, Watch, screen
 from wellread.research.model_rounds import investigate
 from wellread.research.tools import Arguments, Outcome, Toolbox
 from wellread.testing.embedding import ReadableEmbedder
-from wellread.testing.llm import Calling, ScriptedModel
 from wellread.types import Filters
 
 MARK = "zebra"  # stands in every planted value
@@ -267,23 +266,3 @@ def test_a_name_that_stands_in_an_order_too_is_free_once_it_was_plainly_shown() 
     watch.show("The shipyard Calder built the ferry.")
     assert not watch.copied("search", "search x", ["shipyard Calder"])
     assert watch.copied("search", "Search for the shipyard Calder", ["shipyard Calder"])
-
-
-async def test_a_name_found_in_the_evidence_leads_further(kb: KnowledgeBase, home: Path) -> None:
-    """Bridges go on working: the walls stop orders, not names."""
-    model = ScriptedModel(
-        [
-            Calling(calls=(("search", '{"query": "captain of the Osprey", "limit": 3}'),)),
-            Calling(calls=(("search", '{"query": "shipyard Calder owner", "limit": 3}'),)),
-            "DONE",
-        ],
-        takes_tools=True,
-    )
-    with open_kb(home, embedder=ReadableEmbedder(), model=model) as asked:
-        run = MemoryRun()
-        plan = plan_of("Who owns the yard where the captain of the Osprey worked before?")
-        run.begin(asked, plan.facets, Filters(collections=("town",)))
-        async for _ in investigate(run, plan.question):
-            pass
-    assert any("Tom Brack" in text for text in run.texts)
-    assert run.ended == ("complete", "")

@@ -361,12 +361,6 @@ def test_events_are_numbered_and_can_be_read_again(kb: KnowledgeBase) -> None:
     assert kb.catalogue.research.steps(kept.id) == {}, "they are not needed any more"
 
 
-def test_the_report_is_an_answer_like_any_other(kb: KnowledgeBase) -> None:
-    report = report_of(run(kb, request()))
-    assert kb.catalogue.answer(report.answer.id) == report.answer
-    assert [one.question for one in kb.catalogue.answers()] == [ASKED], "the quick one is not kept"
-
-
 STEPS = 9  # of the run below: question, plan, six searches, what they lead on to
 
 

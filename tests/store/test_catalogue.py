@@ -293,16 +293,6 @@ def test_the_live_index_is_kept(catalogue: Catalogue) -> None:
     assert catalogue.reindexing.live() == live
 
 
-def test_gaps_come_newest_first(catalogue: Catalogue) -> None:
-    catalogue.record_gap("Who?", "nothing found")
-    catalogue.record_gap("When?", "no date")
-    assert [(gap.question, gap.reason) for gap in catalogue.gaps()] == [
-        ("When?", "no date"),
-        ("Who?", "nothing found"),
-    ]
-    assert len(catalogue.gaps(limit=1)) == 1
-
-
 # --- processes and threads ---
 
 

@@ -397,30 +397,6 @@ def test_changes_are_seen_at_once_also_those_of_another_process(
         other.close()
 
 
-def test_the_network_is_kept_while_its_collection_stays(
-    catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from wellread.store.catalogue.documents import entity_graph as networks
-
-    loaded: list[str] = []
-    load = networks.load_network
-
-    def counted(connection: Any, name: str) -> Any:
-        loaded.append(name)
-        return load(connection, name)
-
-    monkeypatch.setattr(networks, "load_network", counted)
-    put(catalogue, entity("a", ("uses", "b")))
-    for number in range(3):
-        assert len(catalogue.graph.edges(["main"])) == 1
-        assert ids(catalogue, "a") == ["a"]
-        catalogue.record_gap(str(number), "")
-    assert loaded == ["main"]
-    put(catalogue, entity("b"))
-    assert [edge.known for edge in catalogue.graph.edges(["main"])] == [True]
-    assert loaded == ["main", "main"]
-
-
 def test_many_threads_read_while_one_writes(catalogue: Catalogue) -> None:
     put(catalogue, entity("hub"))
     stop = threading.Event()

@@ -13,7 +13,7 @@ from wellread.errors import DamageError, StoreError
 from wellread.store.base import Fingerprint
 from wellread.store.index import lance, lance_tables
 from wellread.store.index.lance import LanceIndex
-from wellread.store.index.lance_tables import drop_other_indexes, table_name
+from wellread.store.index.lance_tables import table_name
 from wellread.testing.index import IndexContract, IndexUpkeepContract
 from wellread.testing.index_model import (
     ANY,
@@ -21,7 +21,6 @@ from wellread.testing.index_model import (
     MANY,
     OpenIndex,
     axes,
-    held,
     ids,
     make_row,
     random_vectors,
@@ -56,15 +55,6 @@ def test_fingerprints_live_side_by_side(tmp_path: Path) -> None:
     write(LanceIndex.open(tmp_path, PRINT), [make_row("a", "ferry")])
     write(LanceIndex.open(tmp_path, other), [make_row("b", "ferry")])
     assert ids(LanceIndex.open(tmp_path, PRINT).search_text("ferry", ANY, 5)) == ["a"]
-    assert ids(LanceIndex.open(tmp_path, other).search_text("ferry", ANY, 5)) == ["b"]
-
-
-def test_old_fingerprints_can_be_dropped(tmp_path: Path) -> None:
-    other = Fingerprint(embedder="words", dimensions=DIMENSIONS, chunking="c2")
-    write(LanceIndex.open(tmp_path, PRINT), [make_row("a", "ferry")])
-    write(LanceIndex.open(tmp_path, other), [make_row("b", "ferry")])
-    assert drop_other_indexes(tmp_path, other) == [table_name(PRINT)]
-    assert held(LanceIndex.open(tmp_path, PRINT)) == []
     assert ids(LanceIndex.open(tmp_path, other).search_text("ferry", ANY, 5)) == ["b"]
 
 

@@ -19,7 +19,7 @@ from wellread.store.catalogue.documents.story_records import (
     mark_dirty,
 )
 from wellread.store.schema.database import Database
-from wellread.store.schema.tables import documents, stories, story_items
+from wellread.store.schema.tables import documents, stories
 from wellread.types import Document, Span
 
 NEWS = "news"
@@ -220,11 +220,3 @@ def test_items_are_shown_with_headline_date_and_original(stored: Stories) -> Non
     assert [one.span for one in shown] == [ALL, ALL]
     dates = stored.dates(["sty_a", "sty_b"])
     assert dates == {"sty_a": [FIRST, FIRST + timedelta(days=1)], "sty_b": []}
-
-
-def test_a_deleted_story_lets_its_items_go(stored: Stories, database: Database) -> None:
-    stored.keep(NEWS, [item(0, "sty_a")])
-    with database.write() as connection:
-        connection.execute(stories.delete())
-        assert connection.execute(select(story_items.c.story_id)).scalars().all() == [None]
-    assert list(stored.placed(NEWS)) == []
