@@ -180,7 +180,7 @@ limits = st.builds(
 )
 
 
-@examples(max_examples=60, deadline=None)
+@examples(max_examples=30, deadline=None)
 @given(chosen=st.lists(limits, max_size=3))
 def test_the_query_means_what_the_words_of_filters_say(
     crowd: tuple[Catalogue, list[Document]], chosen: list[Filters]

@@ -99,6 +99,7 @@ def test_nothing_is_lost_it_answers_and_what_is_removed_is_gone(kb: KnowledgeBas
     assert all(PAID not in repr(one) for one in kb.catalogue.answers())
 
 
+@pytest.mark.parametrize("old", [OLD_SCHEMAS[0], OLD_SCHEMAS[-1]], indirect=True)
 def test_imported_into_postgresql_it_is_the_same(
     old: Path, embedder: Embedder, postgres: Databases, tmp_path: Path
 ) -> None:

@@ -121,13 +121,13 @@ def put(catalogue: Catalogue, document: Document) -> Document | None:
     return catalogue.document(document_id(document.collection, document.uri))
 
 
-@settings(deadline=None, max_examples=80, derandomize=True)
+@settings(deadline=None, max_examples=40, derandomize=True)
 @given(document=documents)
 def test_documents_round_trip(catalogue: Catalogue, document: Document) -> None:
     assert put(catalogue, document) == document
 
 
-@settings(deadline=None, max_examples=60, derandomize=True)
+@settings(deadline=None, max_examples=30, derandomize=True)
 @given(text=words.filter(bool), data=st.data())
 def test_any_span_of_any_text_is_read_exactly(
     catalogue: Catalogue, text: str, data: st.DataObject
