@@ -211,21 +211,6 @@ def test_every_folder_may_have_its_own_ignore_file(root: Path) -> None:
     assert names(root, root) == ["top.md", "x.log"]  # what is left out is not opened at all
 
 
-def test_every_source_knows_the_input_it_was_found_under(root: Path) -> None:
-    make(root, "a/x.md", "b/y.md", "c.md")
-    inputs = [str(root / "a"), f"{root}/*.md", str(root / "b/y.md"), "https://x.example"]
-    roots = {}
-    for item in find_files(inputs, USUAL):
-        assert not isinstance(item, SourceError)
-        roots[item.uri.rsplit("/", 1)[-1] or item.uri] = item.root
-    assert roots == {
-        "x.md": (root / "a").as_uri(),
-        "c.md": (root / "*.md").as_uri(),
-        "y.md": (root / "b/y.md").as_uri(),
-        "https://x.example/": "https://x.example/",
-    }
-
-
 def test_addresses_of_the_web_are_pages_to_fetch() -> None:
     found = find_files(["HTTPS://X.example/a.md#part", "http://x.example", "ftp://x/y"], USUAL)
     pages = [item for item in found if isinstance(item, FoundPage)]

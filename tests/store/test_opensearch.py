@@ -100,14 +100,6 @@ def test_bases_do_not_touch_each_other(base: str) -> None:
         assert held(OpenSearchIndex.open(place, PRINT)) == ["a"]
 
 
-def test_one_that_is_set_aside_is_begun_anew(base: str) -> None:
-    place = place_of(base)
-    write(OpenSearchIndex.open(place, PRINT), [make_row("a", "ferry")])
-    OpenSearchIndex.set_aside(place, PRINT)
-    assert OpenSearchIndex.open(place, PRINT).rows() == 0
-    assert len(OpenSearchIndex.drop_others(place, PRINT)) == 1
-
-
 def test_a_purge_leaves_no_index_with_the_removed_rows(base: str) -> None:
     place = place_of(base)
     index = OpenSearchIndex.open(place, PRINT)
