@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from tests.ask.conftest import MakeHome
 
 from wellread.ask.answer import answer, final
-from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.llm import ScriptedModel
@@ -40,24 +38,14 @@ Ewan Park said that the ferry harms the seals. The ferry was built in 1974.
 """
 
 
-@contextmanager
-def town(folder: Path, model: ScriptedModel | None = None) -> Iterator[KnowledgeBase]:
-    (folder / "in").mkdir()
-    (folder / "in" / "council.vtt").write_text(COUNCIL, encoding="utf-8")
-    (folder / "in" / "report.md").write_text(REPORT, encoding="utf-8")
-    with open_kb(folder / "home", embedder=ReadableEmbedder(), model=model) as kb:
-        add(kb, [str(folder / "in")])
-        yield kb
-
-
-@pytest.fixture
-def kb(tmp_path: Path) -> Iterator[KnowledgeBase]:
-    with town(tmp_path) as opened:
-        yield opened
+@pytest.fixture(scope="module")
+def home(make_home: MakeHome) -> Path:
+    return make_home(default={"council.vtt": COUNCIL, "report.md": REPORT})
 
 
 async def ask(kb: KnowledgeBase, text: str, *speakers: str) -> Answer:
-    return await final(answer(kb, Question(text=text, filters=Filters(speakers=speakers))))
+    limits = Filters(speakers=speakers)
+    return await final(answer(kb, Question(text=text, filters=limits, fresh=True)))
 
 
 def speakers_in(given: Answer) -> set[str | None]:
@@ -98,9 +86,9 @@ async def test_a_citation_names_the_speaker_and_the_minute_of_its_sentence(
     assert (cited.locator.speaker, cited.locator.begin) == ("Cleo Dunn", 85.0)
 
 
-async def test_a_model_reads_each_turn_under_its_speaker_s_name(tmp_path: Path) -> None:
+async def test_a_model_reads_each_turn_under_its_speaker_s_name(home: Path) -> None:
     model = ScriptedModel(["The ferry should run on batteries [e1]."])
-    with town(tmp_path, model) as kb:
+    with open_kb(home, embedder=ReadableEmbedder(), model=model) as kb:
         await ask(kb, "What should become of the ferry?")
     lines = model.prompts[0].user.split("\n")
     assert "speakers: Ana Holm, Ben Reed, Cleo Dunn" in lines

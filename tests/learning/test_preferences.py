@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import shutil
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -39,17 +40,23 @@ TEXTS = {
 ASKED = "How many passengers does the ferry Osprey carry?"
 
 
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The home that each test gets a copy of."""
+    root = tmp_path_factory.mktemp("preferences")
+    with open_kb(root / "home", embedder=ReadableEmbedder()) as kb:
+        for place, (title, text) in enumerate(TEXTS.items()):
+            path = root / f"c{place}" / "page.md"
+            path.parent.mkdir()
+            page = f"---\ntitle: {title}\nurl: https://www.site{place}.example/x\n---\n\n{text}\n"
+            path.write_text(page, encoding="utf-8")
+            add(kb, [str(path.parent)], collection=f"c{place}")
+    return root / "home"
+
+
 @pytest.fixture
-def home(tmp_path: Path) -> Path:
-    for place, (title, text) in enumerate(TEXTS.items()):
-        folder = tmp_path / f"c{place}"
-        folder.mkdir()
-        page = f"---\ntitle: {title}\nurl: https://www.site{place}.example/x\n---\n\n{text}\n"
-        (folder / "page.md").write_text(page, encoding="utf-8")
-    with open_kb(tmp_path / "home", embedder=ReadableEmbedder()) as kb:
-        for place in range(3):
-            add(kb, [str(tmp_path / f"c{place}")], collection=f"c{place}")
-    return tmp_path / "home"
+def home(prepared: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(prepared, tmp_path / "home"))
 
 
 @pytest.fixture
