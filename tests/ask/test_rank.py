@@ -44,6 +44,12 @@ def test_weighted_adds_scaled_scores() -> None:
     assert [(place.name, place.rank) for place in fused[0].ranks] == [("text", 2), ("vector", 1)]
 
 
+def test_weight_zero_leaves_the_other_order() -> None:
+    lists = {"text": listed(("a", 3.0), ("b", 2.0)), "vector": listed(("b", 1.0), ("a", 0.5))}
+    assert order(ranking.weighted(lists, {"text": 1.0, "vector": 0.0})) == ["a", "b"]
+    assert order(ranking.weighted(lists, {"text": 0.0, "vector": 1.0})) == ["b", "a"]
+
+
 def test_reciprocal_rank_uses_places_only() -> None:
     lists = {"text": listed(("a", 99.0), ("b", 1.0)), "vector": listed(("b", 0.9), ("c", 0.8))}
     fused = ranking.reciprocal_rank(lists)
