@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 from benchmarks.train_question_type import examples, words_of
 from numpy.typing import NDArray
+from tests.store.made import kept
 
 from wellread.ask.understand.analyse import analyse
-from wellread.ask.understand.question_type import ENTITY, load_model, mask_question
+from wellread.ask.understand.question_type import load_model
 from wellread.ask.understand.vocabulary import Vocabulary, forms_of, vocabulary_of
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.models.base import Purpose
 from wellread.store.catalogue.documents.entity_nodes import EntityNode
-from wellread.store.schema.stored_values import DocumentChange, SourceChange, SourceRecord
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.text.tokens import key_of
 from wellread.types import Document, EntityFacts, Relation
@@ -214,22 +214,6 @@ def test_the_model_was_learned_from_these_examples() -> None:
     assert set(load_model().types) == {one.type for one in given}
 
 
-@pytest.mark.parametrize(
-    ("question", "masked"),
-    [
-        ("Which crafts need the tarred loom?", "which {nouns} need {topic} {entity}"),
-        ("How many crafts are there per scale?", "how many {nouns} are there per {by}"),
-        ("When was flax retted in May 2019?", "when was {topic} in {when}"),
-        ("Compare 12 shuttles: tar", "compare {number} {topic} no question mark colon"),
-    ],
-)
-def test_what_is_known_becomes_a_slot(question: str, masked: str) -> None:
-    read_ = analyse(Question(text=question), VOCABULARY, date(2026, 1, 15))
-    named = {ENTITY: [entity.span for entity in read_.entities]}
-    found = mask_question(question, VOCABULARY, named, date(2026, 1, 15))
-    assert " ".join(found) == masked
-
-
 @pytest.fixture
 def kb(tmp_path: Path) -> Iterator[KnowledgeBase]:
     with open_kb(tmp_path, embedder=ReadableEmbedder()) as opened:
@@ -238,10 +222,7 @@ def kb(tmp_path: Path) -> Iterator[KnowledgeBase]:
 
 def put(kb: KnowledgeBase, name: str, **fields: Any) -> None:
     whole = {"collection": "main", "kind": "article", "title": name, "text": f"About {name}."}
-    document = Document(uri=f"file:///{name}", **(whole | fields))
-    record = SourceRecord(collection=document.collection, uri=document.uri)
-    change = DocumentChange(document=document, passages=())
-    kb.catalogue.commit([SourceChange(record=record, documents=[change])])
+    kb.catalogue.commit([kept(Document(uri=f"file:///{name}", **(whole | fields)))])
 
 
 def test_a_question_is_read_with_what_the_catalogue_holds(kb: KnowledgeBase) -> None:
@@ -300,11 +281,3 @@ def test_what_another_process_writes_is_seen(kb: KnowledgeBase) -> None:
         assert vocabulary_of(kb).authors.get("moor", ()) == before.authors.get("moor", ())
         other.catalogue.remove_sources("main", ["file:///one"])
     assert vocabulary_of(kb).collections == ()
-
-
-def test_collections_are_read_apart(kb: KnowledgeBase) -> None:
-    put(kb, "one", authors=("Ada Moor",))
-    put(kb, "two", collection="other", authors=("Ben Hill",))
-    assert "adamoor" not in vocabulary_of(kb, ["other"]).authors
-    assert all(key in vocabulary_of(kb).authors for key in ("adamoor", "benhill"))
-    assert vocabulary_of(kb, ["unknown"]).collections == ()

@@ -138,9 +138,6 @@ async def test_collections_are_a_hard_border(kb: KnowledgeBase) -> None:
         await ask(kb, "Anything?", filters=Filters(collections=("moon",)))
 
 
-# --- with a language model -------------------------------------------------------------------
-
-
 async def test_a_model_s_answer_is_checked_like_any_other(home: Path) -> None:
     reply = (
         "The Osprey cost 2.6 million euros [e1]. She was bought in 1887 [e1]. It is blue [e9].\n"
@@ -192,9 +189,6 @@ async def test_a_model_that_answers_from_nowhere_is_declined(home: Path) -> None
         given = await ask(kb, "What did the ferry Osprey cost?")
     assert given.answered_by == "none"
     assert "Mozart" not in given.text
-
-
-# --- search ----------------------------------------------------------------------------------
 
 
 def test_search_explains_itself_and_drops_what_is_not_live(kb: KnowledgeBase) -> None:

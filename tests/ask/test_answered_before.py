@@ -132,17 +132,6 @@ async def test_it_is_not_given_once_its_source_says_otherwise(home: Home) -> Non
     assert "12 crowns" not in found.text
 
 
-async def test_without_its_source_some_other_one_has_to_say_so(home: Home) -> None:
-    home.hold(
-        record(
-            citation_url="https://gone.example/a", answer="A kayak is 12 crowns a day for anybody."
-        )
-    )
-    assert (await home.ask(ASKED)).answered_by == BEFORE
-    home.hold(record(citation_url="https://gone.example/a", answer="A kayak is 19 crowns a day."))
-    assert (await home.ask(ASKED)).answered_by != BEFORE
-
-
 async def test_a_number_that_its_source_does_not_have_is_not_given(home: Home) -> None:
     home.hold(record(answer="A kayak is 19 crowns a day."))
     assert (await home.ask(ASKED)).answered_by != BEFORE

@@ -90,28 +90,3 @@ async def test_nothing_is_named_twice_or_cited_as_well(kb: KnowledgeBase) -> Non
 async def test_a_collection_is_a_border(kb: KnowledgeBase) -> None:
     done = await asked(kb, PUMP)
     assert {one.collection for one in done.related} == {"warm"}
-
-
-async def test_limits_hold_for_what_is_related(kb: KnowledgeBase) -> None:
-    limits = Filters(collections=("warm",), kinds=("transcript",))
-    done = await asked(kb, PUMP, limits)
-    assert not [one for one in done.related if one.kind == "entity"]
-
-
-async def test_a_refusal_names_what_is_near(kb: KnowledgeBase) -> None:
-    strict = {"qa": {"confidence_threshold": 1.0}}
-    with open_kb(kb.home, overrides=strict, embedder=ReadableEmbedder()) as strictest:
-        done = await asked(strictest, PUMP)
-    assert done.answered_by == "none"
-    assert done.related
-
-
-async def test_the_feature_can_be_switched_off(kb: KnowledgeBase) -> None:
-    off: dict[str, dict[str, object]] = {
-        "features": {"suggest_related": False},
-        "qa": {"confidence_threshold": 0.01},
-    }
-    with open_kb(kb.home, overrides=off, embedder=ReadableEmbedder()) as plain:
-        done = await asked(plain, PUMP)
-    assert done.citations
-    assert (done.related, done.suggestions) == ((), ())

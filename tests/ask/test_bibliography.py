@@ -6,7 +6,6 @@ import json
 import re
 import shutil
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -19,7 +18,7 @@ from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.library.answer_export import Format, export_answer
 from wellread.library.recheck import stored_answer
-from wellread.library.works import Work, bibtex, csl_json, works_of
+from wellread.library.works import Work, bibtex, csl_json
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import DocumentFacts
 from wellread.values.answers import Question
@@ -87,11 +86,6 @@ async def test_verdicts_are_footnotes_and_every_footnote_is_there(kb: KnowledgeB
     assert re.findall(r"^\[\^(\d+)\]: quoted \(verbatim\)", notes, re.MULTILINE) == used
 
 
-async def test_source_text_is_no_markup(kb: KnowledgeBase) -> None:
-    text = await written(kb, "When was the pier painted?")
-    assert r"The pier_head was painted \<green\> in May." in text
-
-
 async def test_what_was_removed_is_not_written_out(kb: KnowledgeBase) -> None:
     given = await final(answer(kb, Question(text="When was the pier painted?")))
     kb.catalogue.remove_sources("town", list(kb.catalogue.sources("town")))
@@ -125,20 +119,6 @@ async def test_sources_are_bibtex(kb: KnowledgeBase) -> None:
         "2026",
         "jan",
     )
-
-
-async def test_two_works_never_share_a_key(kb: KnowledgeBase, tmp_path: Path) -> None:
-    more = {**NEWS[0], "url": "https://herald.example/c", "title": "Ferry Osprey sold again"}
-    (tmp_path / "more.jsonl").write_text(json.dumps(more), encoding="utf-8")
-    add(kb, [str(tmp_path / "more.jsonl")], collection="town")
-    facts = kb.catalogue.documents("town")
-    given = await final(answer(kb, Question(text="What was the ferry Osprey bought for?")))
-    cited = [replace(given.citations[0], document_id=one.id) for one in facts]
-    keys = [one.key for one in works_of(kb, cited)]
-    assert sorted(keys) == ["marrane2026ferry", "marrane2026ferry-2", "source2026pier"]
-
-
-# --- works -----------------------------------------------------------------------------------
 
 
 def read_back(text: str) -> dict[str, dict[str, str]]:

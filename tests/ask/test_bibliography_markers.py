@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from tests.store.made import answer_of, citation_of
 
 from wellread.ask.deliver.cite import marker
 from wellread.config import Style
 from wellread.types import Kind, Locator, Span
 from wellread.values.answer_text import plain_text, with_markers
-from wellread.values.answers import Answer, Citation, Confidence, Sentence, Verdict, VerdictName
+from wellread.values.answers import Answer, Citation, Sentence, Verdict, VerdictName
 
 VERDICT = Verdict(name=VerdictName.SUPPORTED, method="verbatim", score=1.0)
 
@@ -16,23 +17,8 @@ VERDICT = Verdict(name=VerdictName.SUPPORTED, method="verbatim", score=1.0)
 def citation(
     number: int = 1, kind: Kind = "page", *, page: int | None = None, begin: float | None = None
 ) -> Citation:
-    return Citation(
-        id=number,
-        document_id="doc_1",
-        version="ver_1",
-        title="A [draft]\nof things",
-        url="u",
-        link="u",
-        kind=kind,
-        source_type="",
-        published_at=None,
-        relevance=1.0,
-        locator=Locator(label="", page=page, begin=begin),
-        quote="",
-        answer_span=Span(start=0, end=1),
-        source_span=Span(start=0, end=1),
-        verdict=VerdictName.SUPPORTED,
-    )
+    locator = Locator(label="", page=page, begin=begin)
+    return citation_of(number, title="A [draft]\nof things", kind=kind, locator=locator)
 
 
 @pytest.mark.parametrize(
@@ -58,20 +44,8 @@ def test_each_style_has_its_form(style: Style, cited: Citation, shown: str) -> N
     assert marker(cited, style, "tools/net [loft]") == shown
 
 
-def test_an_entity_without_an_id_shows_its_title() -> None:
-    assert marker(citation(kind="entity"), "entity") == "[A (draft) of things]"
-
-
 def answer(text: str, *sentences: Sentence) -> Answer:
-    return Answer(
-        id="ans_1",
-        question="?",
-        text=text,
-        citations=(citation(1), citation(2)),
-        sentences=sentences,
-        confidence=Confidence(score=1, band="high", reasoning=""),
-        answered_by="extractive",
-    )
+    return answer_of(text=text, citations=(citation(1), citation(2)), sentences=sentences)
 
 
 def sentence(text: str, whole: str, *cited: int) -> Sentence:

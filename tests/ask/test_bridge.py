@@ -53,12 +53,6 @@ def test_what_the_named_thing_leads_to_stands_behind_the_best(kb: KnowledgeBase)
     assert len(found) <= len(hits) + ADDED
 
 
-def test_what_is_there_already_is_not_shown_twice(kb: KnowledgeBase) -> None:
-    found = expand_by_references(kb, ASKED, Filters(), first(kb, ASKED))
-    passages = [hit.passage.id for hit in found]
-    assert len(passages) == len(set(passages))
-
-
 @pytest.mark.parametrize(
     "asked",
     [

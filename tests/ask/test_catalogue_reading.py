@@ -6,7 +6,6 @@ import pytest
 from benchmarks.train_catalogue import EXAMPLES, examples, known_words, masked_words
 
 from wellread.ask.aggregate.catalogue_reading import (
-    FACTS,
     FILE,
     LOOKING,
     TEXTS,
@@ -40,8 +39,3 @@ def test_each_example_has_its_reading(file: str, name: str) -> None:
 def test_the_model_was_learned_from_these_examples(file: str) -> None:
     told = {word: frozenset(names) for word, names in KNOWN[file].items()}
     assert learned(file).words == told
-
-
-def test_what_no_example_explains_is_asked_of_the_texts() -> None:
-    assert read_as("how many {noun} did {topic}".split()) == (TEXTS, False)
-    assert read_as("when was {thing} published".split(), FACTS) == (TEXTS, False)

@@ -5,14 +5,12 @@ from datetime import date
 from pathlib import Path
 from typing import NamedTuple
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from tests.doubles.evidence import evidence_of
 
 from wellread.ask.answer import answer, final
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import Vocabulary
-from wellread.ask.verify.conflicts import explain, find_dispute, swapped_words
+from wellread.ask.verify.conflicts import explain, find_dispute
 from wellread.ingest.run import add
 from wellread.kb import open_kb
 from wellread.testing.embedding import ReadableEmbedder
@@ -85,33 +83,6 @@ def test_different_bearers_of_a_name_are_no_conflict() -> None:
         ),
     )
     assert found.views == ()
-
-
-def test_sources_that_agree_are_no_conflict() -> None:
-    found = told(HOMES, evidence_of(CURRENT, "In the Oldwick outage 310 homes lost power."))
-    assert found.views == ()
-
-
-def test_other_facts_about_the_same_thing_are_no_conflict() -> None:
-    found = told(
-        "When was the Oldwick lighthouse built?",
-        evidence_of(
-            "The Oldwick lighthouse was built in 1887.",
-            "The keeper left in 1954, and since then the lamp runs by itself.",
-        ),
-    )
-    assert found.views == ()
-
-
-WORDS = st.lists(st.text("abcde 159", min_size=1, max_size=6), max_size=12).map(" ".join)
-
-
-@settings(max_examples=80, deadline=None)
-@given(WORDS, WORDS)
-def test_what_is_swapped_does_not_hang_on_the_order(one: str, other: str) -> None:
-    there, back = swapped_words(one, other), swapped_words(other, one)
-    assert swapped_words(one, one) is None
-    assert there is None or back is None or set(there) & set(back)
 
 
 async def asked(folder: Path, model: ScriptedModel | None = None) -> Answer:

@@ -7,20 +7,19 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.store.made import answer_of, citation_of
 
 from wellread.ask.understand.conversation import SessionQuestion, resolve_follow_up, turn_of
 from wellread.ask.understand.rewrite import Turn
 from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.testing.embedding import ReadableEmbedder
-from wellread.types import EarlierTurn, Filters, Kind, Locator, Span
+from wellread.types import EarlierTurn, Kind, Span
 from wellread.values.answers import (
     Answer,
     Citation,
-    Confidence,
     Question,
     Sentence,
-    Table,
     VerdictName,
 )
 from wellread.values.answers import Verdict as VerdictValue
@@ -36,37 +35,12 @@ def kb(tmp_path: Path) -> Iterator[KnowledgeBase]:
 
 
 def cited(title: str, kind: Kind = "page") -> Citation:
-    return Citation(
-        id=1,
-        document_id="doc_1",
-        version="ver_1",
-        title=title,
-        url="u",
-        link="u",
-        kind=kind,
-        source_type="",
-        published_at=None,
-        relevance=1.0,
-        locator=Locator(label=""),
-        quote="",
-        answer_span=Span(start=0, end=1),
-        source_span=Span(start=0, end=1),
-        verdict=VerdictName.SUPPORTED,
-    )
+    return citation_of(title=title, kind=kind)
 
 
 def given(question: str, text: str) -> Answer:
-    return Answer(
-        id=f"ans {question}",
-        question=question,
-        text=text,
-        citations=(),
-        sentences=(),
-        confidence=Confidence(score=0.5, band="medium", reasoning=""),
-        answered_by="extractive",
-        session_id="ses_1",
-        owner="ann",
-    )
+    told = {"question": question, "text": text, "session_id": "ses_1", "owner": "ann"}
+    return answer_of(id=f"ans {question}", **told)
 
 
 async def ask(
@@ -75,9 +49,6 @@ async def ask(
     return await resolve_follow_up(
         kb, Question(text=text, session_id=session, owner=owner), NOTHING_KNOWN
     )
-
-
-# --- sessions --------------------------------------------------------------------------------
 
 
 async def test_an_unknown_session_starts_a_new_one(kb: KnowledgeBase) -> None:
@@ -104,14 +75,6 @@ async def test_somebody_elses_session_is_like_an_unknown_one(kb: KnowledgeBase) 
         assert (one.notes, one.context) == ((), "")
 
 
-async def test_the_limits_of_the_request_count_and_no_earlier_ones(kb: KnowledgeBase) -> None:
-    kb.catalogue.record_answer(given(ROSA, "Rosa Vale is the pilot of the harbour."))
-    limits = Filters(kinds=("page",))
-    asked = Question(text="Where does she live?", session_id="ses_1", owner="ann", filters=limits)
-    assert (await resolve_follow_up(kb, asked, NOTHING_KNOWN)).question.filters == limits
-    assert (await ask(kb, "Where does she live?")).question.filters == Filters()
-
-
 async def test_a_question_that_names_little_is_searched_with_the_one_before(
     kb: KnowledgeBase,
 ) -> None:
@@ -121,9 +84,6 @@ async def test_a_question_that_names_little_is_searched_with_the_one_before(
     assert one.context == "Which grants pay for batteries?"
     named = await ask(kb, "Which rules apply to the Kittiwake ferry?")
     assert named.context == ""
-
-
-# --- turns that come with the question -------------------------------------------------------
 
 
 async def with_turns(
@@ -161,14 +121,6 @@ async def test_somebody_elses_answer_is_not_read_by_its_id(kb: KnowledgeBase) ->
     assert one.question.text == "Where does Ada Holm live?"
 
 
-async def test_what_cannot_be_stored_is_taken_out_of_them(kb: KnowledgeBase) -> None:
-    one = await with_turns(kb, "Where does she live?", EarlierTurn(question=f"{ROSA}\0\ud800"))
-    one.question.history[0].question.encode()
-
-
-# --- turns -----------------------------------------------------------------------------------
-
-
 def test_a_turn_is_what_was_understood_and_said() -> None:
     text = "Based on limited information: The boat is old. [A boat, p. 3]"
     said = "The boat is old."
@@ -188,13 +140,3 @@ def test_a_turn_is_what_was_understood_and_said() -> None:
     assert turn_of(answer) == Turn(
         question="How old is the boat?", answer="The boat is old.", names=("A boat",)
     )
-
-
-def test_a_list_is_what_can_be_pointed_at() -> None:
-    rows = (
-        ("boat", "1", "Ferry", "new"),
-        ("(removed)", "(removed)", "(removed)", "(removed)"),
-        ("boat", "3", "Tug", "old"),
-    )
-    table = Table(columns=("type", "n", "name", "age"), rows=rows)
-    assert turn_of(replace(given("Which?", "Three."), table=table)).items == ("Ferry", "Tug")

@@ -153,17 +153,17 @@ async def test_the_experts_words_come_first_on_the_experts_place(home: Home) -> 
     assert told.confidence.band in ("high", "medium")
 
 
-@pytest.mark.parametrize(
-    "asked",
-    ["What does a kayak not cost?", "What did a kayak cost in 2019?", "What does a canoe cost?"],
-)
-async def test_another_question_is_not_answered_with_it(home: Home, asked: str) -> None:
+async def test_another_question_is_not_answered_with_it(home: Home) -> None:
     await home.correct()
-    assert RIGHT not in (await home.ask(asked)).text
+    for asked in (
+        "What does a kayak not cost?",
+        "What did a kayak cost in 2019?",
+        "What does a canoe cost?",
+    ):
+        assert RIGHT not in (await home.ask(asked)).text
 
 
 async def test_a_sentence_put_right_stands_before_those_that_were_fine(home: Home) -> None:
-    told = await home.asked("What does a kayak cost? Where do paddles hang?")
     told = await home.asked()
     first = told.sentences[0]
     rating = SentenceRating(
@@ -211,28 +211,6 @@ async def test_the_limits_of_the_question_are_a_border(home: Home) -> None:
         assert not similar_questions(kb, ASKED, SimilarityCriteria(collections=("else",)))
 
 
-async def test_the_last_word_counts_and_a_removed_one_does_not(home: Home) -> None:
-    given = await home.correct()
-    with home.opened() as kb:
-        told = kb.catalogue.answer(given.answer_id)
-    assert told is not None
-    later = replace(given, correction="A kayak is 15 crowns.").correction
-    home.give(
-        told,
-        author="ida",
-        correction=later,
-        citations=given.citations,
-        updated_at=datetime(2026, 4, 1, tzinfo=UTC),
-    )
-    assert (await home.ask()).sentences[0].text == later
-    with home.opened() as kb:
-        kb.catalogue.feedback.remove(tagged_hash("fbk", told.id, "ida"))
-    assert (await home.ask()).sentences[0].text == RIGHT
-
-
-# --- own answers that were rated are past questions ------------------------------------------
-
-
 # --- what is flagged never comes back --------------------------------------------------------
 
 
@@ -275,18 +253,6 @@ async def test_nor_in_a_report_nor_in_a_prompt(home: Home) -> None:
     assert said not in report.answer.text
     assert said not in shown
     assert "flagged it as harmful" in shown
-
-
-async def test_nor_as_an_experts_correction(home: Home) -> None:
-    given = await home.correct()
-    with home.opened() as kb:
-        told = kb.catalogue.answer(given.answer_id)
-        assert told is not None
-    again = await home.ask()
-    with home.opened() as kb:
-        kb.catalogue.record_answer(again)
-    home.give(again, sentences=harmful(RIGHT), author="ida")
-    assert RIGHT not in (await home.ask()).text
 
 
 # --- it expires with the words that it rests on ----------------------------------------------

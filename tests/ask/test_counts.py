@@ -8,13 +8,12 @@ from pathlib import Path
 import pytest
 from tests.ask.conftest import MakeHome, jsonl
 
-from wellread.ask.aggregate.execute import execute
-from wellread.ask.aggregate.query import AggregateResult, CatalogueQuery, Noun
+from wellread.ask.aggregate.query import AggregateResult
 from wellread.ask.plan import answer_from_catalogue, find
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.kb import KnowledgeBase
-from wellread.types import Filters, Kind
+from wellread.types import Filters
 from wellread.values.answers import Question
 from wellread.values.question import Analysis
 
@@ -76,9 +75,6 @@ def first(tally: AggregateResult) -> list[str]:
     return [row.cells[0] for row in tally.rows]
 
 
-# --- documents and entities ------------------------------------------------------------------
-
-
 def test_every_document_of_a_kind_is_there_with_its_date_and_a_link(kb: KnowledgeBase) -> None:
     tally = ask(kb, "List all articles")
     assert tally.kind == "list"
@@ -134,9 +130,6 @@ def test_a_count_can_be_divided(kb: KnowledgeBase) -> None:
     assert first(by_author) == ["Ada Moss", "Bo Reed"]
 
 
-# --- topics ----------------------------------------------------------------------------------
-
-
 def test_an_entity_is_named_by_any_of_its_names_or_by_a_part_of_one(kb: KnowledgeBase) -> None:
     tally = ask(kb, "List all articles that mention the Ferry Osprey")
     assert first(tally) == ["Osprey sails", "Night tram"]
@@ -150,9 +143,6 @@ def test_mentioned_is_literal_and_about_takes_any_form(kb: KnowledgeBase) -> Non
     about = ask(kb, "How many articles are about facilitators?")
     assert first(about) == ["Bread prize", "Ferries meet"]
     assert "any form" in about.method
-
-
-# --- borders ---------------------------------------------------------------------------------
 
 
 def test_another_collection_is_never_counted(kb: KnowledgeBase) -> None:
@@ -191,18 +181,3 @@ def test_one_query_has_one_set_of_rows_in_every_wording(kb: KnowledgeBase, quest
     quoted = [place for row in tally.rows for place in row.places]
     texts = kb.catalogue.texts([(place.document_id, place.span) for place in quoted])
     assert texts == ["The ferry Osprey sails.", "The big boat rests."]
-
-
-@pytest.mark.parametrize(("kind", "first"), [("article", "Osprey sails"), ("entity", None)])
-def test_what_has_no_date_is_not_called_the_first(
-    kb: KnowledgeBase, kind: Kind, first: str | None
-) -> None:
-    query = CatalogueQuery(
-        form="list",
-        of=Noun(what="documents", one="document"),
-        where=(Filters(collections=("town",), kinds=(kind,)),),
-        order="oldest",
-        limit=1,
-    )
-    result = execute(kb, query)
-    assert (result.rows[0].cells[0] if result else None) == first

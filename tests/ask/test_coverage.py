@@ -83,10 +83,3 @@ def test_a_topic_narrows_it_and_one_that_is_not_there_is_left_to_others(kb: Know
     assert tally is not None
     assert tally.number == 2  # its entry and the notes
     assert ask(kb, "How well are zeppelins covered?") is None
-
-
-@pytest.mark.parametrize("question", ["How good is our weir coverage?", "Our weir coverage?"])
-def test_our_coverage_of_something_is_what_is_about_it(kb: KnowledgeBase, question: str) -> None:
-    tally = ask(kb, question)
-    assert tally is not None
-    assert tally.sentence.startswith("There are 2 documents about “weir”")

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from tests.ask.conftest import MakeHome, jsonl
 
 from wellread.ask.answer import answer, final
-from wellread.ask.plan import answer_from_catalogue
-from wellread.ask.understand.analyse import analyse
-from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.kb import KnowledgeBase
 from wellread.types import Filters
 from wellread.values.answers import Answer, Question
@@ -114,24 +111,3 @@ async def test_where_nothing_is_recent_all_dates_are_told_with_a_note(kb: Knowle
     assert titles(given) == ["Market opens", "Bridge painted"]
     assert given.notes == (NOT_RECENT,)
     assert given.confidence.band == "medium"
-
-
-@pytest.mark.parametrize(
-    "question",
-    [
-        "What's new about the ferry?",
-        "Any news from our town?",
-        "What happened to the night tram?",
-        "Who is new?",
-        "How is the news written?",
-    ],
-)
-def test_a_subject_is_left_to_the_search(kb: KnowledgeBase, question: str) -> None:
-    limits = Filters(collections=("grey-isles",))
-    known = vocabulary_of(kb, limits.collections)
-    assert (
-        answer_from_catalogue(
-            kb, analyse(Question(text=question, filters=limits), known, date.today())
-        )
-        is None
-    )

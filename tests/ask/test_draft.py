@@ -54,12 +54,6 @@ def test_every_shape_of_marker_is_read_and_removed(marker: str, place: str) -> N
     assert draft.unknown_keys == 0
 
 
-def test_a_range_without_end_is_not_counted_through() -> None:
-    draft = parse_draft("Solar grew [e1-e9999].", KNOWN)
-    assert set(draft.claims[0].keys) == KNOWN
-    assert draft.unknown_keys == 1
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -92,19 +86,6 @@ def test_a_marker_behind_the_full_stop_belongs_to_the_sentence_before() -> None:
         ("Wind power fell.", ("e2",)),
         ("It rained.", ()),
     ]
-
-
-def test_markers_in_front_of_sentences_belong_to_what_follows() -> None:
-    assert cited("[e1] Solar power grew. [e2] Wind power fell.") == [
-        ("Solar power grew.", ("e1",)),
-        ("Wind power fell.", ("e2",)),
-    ]
-
-
-def test_removing_a_marker_uncovers_no_other() -> None:
-    draft = parse_draft("Solar [e[e1]2] grew ((e3)e4).", KNOWN)
-    assert "e1" not in draft.text
-    assert parse_draft(draft.text, KNOWN).text == draft.text
 
 
 @pytest.mark.parametrize("end", ["[e1", "[", " [e", "(e1, e", "【e1", "[Source: e1"])
@@ -226,11 +207,6 @@ def test_a_tail_that_cannot_be_read_is_broken_and_hidden(end: str) -> None:
 def test_a_confidence_is_a_share_or_nothing(given: str, meant: float | None) -> None:
     draft = parse_draft(f'A.\n---\n{{"confidence": {given}}}', KNOWN)
     assert draft.model_claim == meant
-
-
-def test_a_deeply_nested_tail_is_only_broken() -> None:
-    draft = parse_draft("A.\n---\n{" + '"data_gaps":' + "[" * 40_000, KNOWN)
-    assert draft.text == "A."
 
 
 # --- properties ------------------------------------------------------------------------------

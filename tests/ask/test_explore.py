@@ -87,17 +87,6 @@ def test_a_value_that_joins_things_is_found_by_each(kb: KnowledgeBase, part: str
     assert set(rows(ask(kb, f"What events exist for {part}?"))) == {"Seed swap"}
 
 
-def test_each_row_has_a_line_and_counts_who_names_it(kb: KnowledgeBase) -> None:
-    found = ask(kb, "What is there about water?")
-    assert isinstance(found, AggregateResult)
-    row = next(row for row in found.rows if row.cells[1] == "Rain barrel")
-    assert row.cells[2] == "A rain barrel keeps water from the roof."
-    assert int(row.cells[3]) >= 1  # the note on the drought
-    node = kb.catalogue.graph.entity("garden", "rain-barrel")
-    assert node is not None
-    assert row.document_ids == node.documents
-
-
 @pytest.mark.parametrize(
     "text",
     [

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 from hypothesis import given
@@ -84,15 +83,3 @@ def test_an_answer_of_a_model_is_as_sure_as_its_verdicts() -> None:
     assert wrong.band == "low"
     capped = confidence_of_verdicts(verdicts(good), 0.9, "yes", caps=[LIMIT_LEFT_OUT])
     assert capped.score == RELAXED_CONFIDENCE
-
-
-def test_without_verdicts_citations_and_evidence_count() -> None:
-    unjudged = [replace(one, method="nearest") for one in verdicts(VerdictName.NOT_CHECKED)]
-    bare = verdicts(VerdictName.UNCITED)
-    near = confidence_of_verdicts(unjudged, 0.9, None)
-    assert near.band == "medium"
-    assert "none was judged" in near.reasoning
-    assert confidence_of_verdicts(unjudged, 0.1, None).score < near.score
-    assert confidence_of_verdicts(unjudged, 0.0, "no").band == "low", "it cites something"
-    assert confidence_of_verdicts(bare, 0.9, None).band == "none"
-    assert confidence_of_verdicts(bare, 0.9, "yes").band == "low"

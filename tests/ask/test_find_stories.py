@@ -12,7 +12,6 @@ from sqlalchemy import update
 
 from wellread.ask.retrieve import story_search as finding
 from wellread.ask.retrieve.story_search import FoundStory, find_stories
-from wellread.errors import UnknownCollectionError
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.store.schema.database import Database
@@ -99,12 +98,6 @@ def test_what_is_unlike_every_story_finds_none(kb: KnowledgeBase, home: Path) ->
     strict = {"retrieval": {"min_similarity": 0.99}}
     with open_kb(home, overrides=strict, embedder=ReadableEmbedder()) as other:
         assert find(other, FERRY_QUESTION) == []
-
-
-def test_an_unknown_collection_is_refused(kb: KnowledgeBase) -> None:
-    assert find(kb, FERRY_QUESTION, collections=("news",))
-    with pytest.raises(UnknownCollectionError):
-        find(kb, FERRY_QUESTION, collections=("sport",))
 
 
 def test_an_item_of_another_version_than_the_hit_is_not_given(home: Path, tmp_path: Path) -> None:

@@ -48,15 +48,3 @@ def test_the_opposite_words_between_and_other_words_are_not_it(said: str) -> Non
 def test_what_neighbours_say_together_is_found() -> None:
     found = flagged(HARMFUL).places(["Now.", "It is safe to mix", "bleach and vinegar.", "Done."])
     assert found == {1, 2}
-
-
-def test_a_short_one_counts_only_as_a_whole() -> None:
-    short = flagged("Yes, it is.")
-    assert short.holds("Yes it is!")
-    assert not short.holds("Yes, it is on the north wall.")
-
-
-def test_without_its_words_the_hash_tells() -> None:
-    forgotten = flagged_from({sentence_hash(HARMFUL): ""})
-    assert forgotten.holds(HARMFUL.upper())
-    assert not forgotten.holds(f"So {HARMFUL}")

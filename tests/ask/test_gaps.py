@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -14,9 +14,8 @@ from wellread.ask.retrieve.ranking import Found
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.kb import KnowledgeBase
-from wellread.types import Filters, Span
+from wellread.types import Filters
 from wellread.values.answers import Question
-from wellread.values.question import Analysis, Constraint
 
 NEWS = [
     ("Otters return", "2023-04-01", "Ada Moss", "Three otters swim in the river again."),
@@ -92,45 +91,6 @@ def test_what_is_not_there_is_not_found_in_other_collections(kb: KnowledgeBase) 
     assert found.number == 0
     assert found.sentence.startswith("Not found: in the collection river")
     assert found.gap == "nothing found about “zeppelins”"
-
-
-def test_a_no_is_said_only_where_no_passage_holds_the_words(kb: KnowledgeBase) -> None:
-    assert look(kb, "Is there anything about heat pumps?") is None  # they stand apart in one
-    others = look(kb, "Are there any papers about otters?")
-    assert isinstance(others, AggregateResult)
-    assert others.sentence.startswith("There are no papers about “otters”, but 2 other documents")
-    assert rows(look(kb, "Are there any papers about zeppelins?")) == []
-
-
-def within(question: str, words: str, year: int) -> Analysis:
-    """The question with ``words`` of it read as a year."""
-    span = Span(start=question.index(words), end=question.index(words) + len(words))
-    limit = Filters(
-        published_from=datetime(year, 1, 1, tzinfo=UTC),
-        published_to=datetime(year, 12, 31, tzinfo=UTC),
-    )
-    return Analysis(
-        question=question,
-        type="gap_finding",
-        terms=(),
-        names=(),
-        filters=Filters(collections=("river",)),
-        constraints=(Constraint(kind="time", span=span, value=str(year), filters=limit),),
-    )
-
-
-def test_beyond_the_limits_of_the_question(kb: KnowledgeBase) -> None:
-    question = "Is there anything about otters in {}?"
-    found = rows(answer_from_catalogue(kb, within(question.format(2022), "in 2022", 2022)))
-    assert found[0] == ("“otters”", "beyond these limits, in 2 documents")
-    in_2024 = answer_from_catalogue(kb, within(question.format(2024), "in 2024", 2024))
-    assert firsts(in_2024) == ["A new weir"]
-    plain = answer_from_catalogue(kb, within("Do we have anything from 2024?", "from 2024", 2024))
-    assert firsts(plain) == ["A new weir", "Heat in the hall"]
-
-
-def test_a_person_is_found_by_what_they_wrote(kb: KnowledgeBase) -> None:
-    assert "A new weir" in firsts(look(kb, "Is there anything about Bo Reed?"))
 
 
 @pytest.mark.parametrize(

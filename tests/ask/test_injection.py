@@ -77,9 +77,6 @@ def test_there_are_plants_enough() -> None:
     assert len({plant.lake.name for plant in PLANTS}) == len(PLANTS)
 
 
-# --- extracted sentences ---------------------------------------------------------------------
-
-
 def quoted(kb: KnowledgeBase, done: Answer) -> None:
     """Every sentence stands in its source, letter by letter, where the citation says."""
     by_id = {citation.id: citation for citation in done.citations}
@@ -138,9 +135,6 @@ def test_an_address_that_runs_something_is_no_link(kb: KnowledgeBase) -> None:
     for document in documents:
         for address in (document.url, document.media_url):
             assert re.match(r"(?:https?:|file:|$)", address), address
-
-
-# --- a model that obeys ----------------------------------------------------------------------
 
 
 Obey = Callable[[Plant], Awaitable[Heard]]

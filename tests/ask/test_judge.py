@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -105,14 +104,6 @@ async def test_all_sentences_are_judged_in_one_call_that_begins_as_the_writers(h
     assert names == ["uncited", "supported", "supported", "supported"]
 
 
-async def test_what_states_nothing_has_no_verdict_and_costs_nothing(home: Path) -> None:
-    nothing = [entry("nothing"), entry("supported", QUOTE, number=2)]
-    given = await asked(home, Writing(f"Happy to help! {PRICE}", judging(*nothing)))
-    assert given.text.startswith("Happy to help!")
-    assert [one.verdict.name for one in given.sentences] == ["supported"]
-    assert given.confidence.reasoning.startswith("1 of 1 sentences are supported")
-
-
 async def test_a_sentence_without_a_citation_gets_the_one_that_bears_it_out(home: Path) -> None:
     judge = judging(entry("supported", QUOTE))
     given = await asked(home, Writing("The price was 2.6 million euros.", judge))
@@ -171,25 +162,6 @@ async def test_a_judge_that_fails_leaves_a_note_and_no_verdict(
     assert said in failure
     assert failure in given.notes
     assert given.confidence.band != "none"
-
-
-async def test_a_reply_that_is_cut_off_counts_as_far_as_it_goes(home: Path) -> None:
-    whole = json.dumps({"sentences": [entry("supported", QUOTE), entry("partial", number=2)]})
-    given = await asked(home, Writing(PRICE, lambda _: whole[:-30]))
-    assert [one.verdict.name for one in given.sentences] == ["supported"]
-    assert not given.failures
-
-
-async def test_who_judges_is_a_setting(home: Path) -> None:
-    model = Writing(PRICE, agreeing)
-    given = await asked(home, model, verification={"by": "off"})
-    assert not model.judged
-    assert [one.verdict.name for one in given.sentences] == ["not_checked"]
-    assert not given.failures
-    another = ScriptedModel([], judge=agreeing, identity="another:model")
-    given = await asked(home, model, judge_model=another)
-    assert (len(another.judged), len(model.judged)) == (1, 0)
-    assert given.sentences[0].verdict.name == "supported"
 
 
 async def test_the_judge_is_dropped_first_when_money_is_short(home: Path) -> None:

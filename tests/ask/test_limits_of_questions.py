@@ -73,28 +73,11 @@ def test_a_limit_that_matches_nothing_is_let_go_of_and_told(kb: KnowledgeBase) -
     assert found.filters.published_from is None
 
 
-def test_of_limits_that_match_only_apart_the_less_sure_one_goes(kb: KnowledgeBase) -> None:
-    written = limit("author", "Tom Vale", Filters(authors=("Tom Vale",)))
-    found = search_within(kb, asking(year(2024), written), "opened", 10)
-    assert [hit.document.title for hit in found.hits] == ["Harbour"]
-    assert found.relaxed == (written,)
-
-
 def test_the_askers_own_filters_are_never_let_go_of(kb: KnowledgeBase) -> None:
     own = Filters(collections=("town",), authors=("Nobody Known",))
     found = search_within(kb, asking(year(2024), filters=own), "opened", 10)
     assert found.hits == ()
     assert found.filters.authors == ("Nobody Known",)
-
-
-def test_limits_that_exclude_each_other_leave_nothing() -> None:
-    assert narrowed(Filters(), [year(2023), year(2024)]) is None
-    assert (
-        narrowed(Filters(kinds=("paper",)), [limit("kind", "", Filters(kinds=("page",)))]) is None
-    )
-    both = Filters(taxonomy=(("scale", "city"), ("sector", "food")))
-    other = limit("taxonomy", "", Filters(taxonomy=(("scale", "region"),)))
-    assert narrowed(both, [other]) is None
 
 
 def test_values_of_one_dimension_are_alternatives_and_dimensions_add_up() -> None:

@@ -73,9 +73,3 @@ async def test_a_limit_that_held_costs_no_confidence(
 async def test_what_only_names_the_time_has_to_say_so(kb: KnowledgeBase) -> None:
     found = await ask(kb, "What shut the lock in January 2025?")
     assert found["sentences"][0]["text"].startswith("In January 2025")
-
-
-async def test_a_day_without_a_document_is_no_limit(kb: KnowledgeBase) -> None:
-    found = await ask(kb, "What did the council decide on 7 May 2025?")
-    assert not found["limits"]
-    assert not [note for note in found["notes"] if "nothing was found" in note]

@@ -19,7 +19,6 @@ from wellread.library.named_things import (
     known_values,
     list_documents,
     load_document,
-    named_document,
     topics,
 )
 from wellread.library.recordings import recordings, transcript, turn_spans
@@ -127,35 +126,12 @@ def day(month: int, of: int) -> datetime:
     return datetime(2026, month, of, tzinfo=UTC)
 
 
-# --- names -----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", ["José Lima", "jose\u0301 lima", "LIMA", "josé"])
 def test_a_person_is_found_in_every_spelling(kb: KnowledgeBase, name: str) -> None:
     known = known_values(kb, Filters(speakers=(name,)))
     assert {one.casefold() for one in known.speakers} == {"josé lima"}
     titles = {one.hit.document.title for one in newest(kb, known).results}
     assert titles == {"Pier talk", "Crane talk"}
-
-
-def test_a_first_name_of_two_people_is_refused_unless_the_collection_has_one(
-    kb: KnowledgeBase,
-) -> None:
-    with pytest.raises(UnknownNameError, match="several speakers") as error:
-        known_values(kb, Filters(speakers=("eva",)))
-    assert error.value.hint == "which: Eva Lund, Eva Stein"
-    inside = known_values(kb, Filters(speakers=("eva",), collections=("south",)))
-    assert inside.speakers == ("Eva Stein",)
-    with pytest.raises(UnknownNameError, match="no speaker 'Eva Lund'"):
-        known_values(kb, Filters(speakers=("Eva Lund",), collections=("south",)))
-
-
-def test_of_documents_with_one_title_the_newest_is_meant(kb: KnowledgeBase) -> None:
-    notes = named_document(kb, "weekly NOTES")
-    assert notes.facts.published_at == day(1, 17)
-    assert named_document(kb, notes.facts.id[:10]) == notes
-    assert named_document(kb, "https://north/5") == notes
-    assert load_document(kb, "weekly notes").document.text.startswith("Buoys were counted")
 
 
 def test_a_collection_is_a_hard_border(kb: KnowledgeBase) -> None:
@@ -181,9 +157,6 @@ def test_a_collection_is_a_hard_border(kb: KnowledgeBase) -> None:
             look()
 
 
-# --- what a speaker says ---------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("query", "quote", "begin"),
     [("painter", "The painter comes in May.", 30.0), ("red", "The crane is red.", 10.0)],
@@ -198,9 +171,6 @@ def test_the_turn_that_says_most_about_it_is_quoted(
     document = kb.catalogue.document(pier.hit.document.id)
     assert document is not None
     assert pier.text == pier.span.of(document.text)
-
-
-# --- timelines -------------------------------------------------------------------------------
 
 
 def told(found: Timeline) -> list[tuple[str, str]]:
@@ -219,24 +189,6 @@ def test_an_entity_of_two_collections_has_one_timeline(kb: KnowledgeBase) -> Non
     assert all(one.passage_id.startswith("psg_") for one in both.entries)
     one = timeline(kb, "Big crane", Window(), collections=("south",))
     assert told(one) == [("02-02", "Crane by the mill")]
-
-
-@pytest.mark.parametrize(
-    ("window", "total", "shown"),
-    [
-        (Window(since=day(2, 2)), 2, ["Crane by the mill", "Crane painted red again"]),
-        (Window(until=day(2, 2)), 2, ["Crane painted red", "Crane by the mill"]),
-        (Window(since=day(2, 2), until=day(2, 2)), 1, ["Crane by the mill"]),
-        (Window(limit=1), 3, ["Crane painted red again"]),
-        (Window(since=day(6, 1)), 0, []),
-    ],
-)
-def test_a_window_holds_both_of_its_days(
-    kb: KnowledgeBase, window: Window, total: int, shown: list[str]
-) -> None:
-    found = timeline(kb, "machines/big", window)
-    assert (found.total, len(found.dates)) == (total, total)
-    assert [one.title for one in found.entries] == shown
 
 
 WORDS = st.text(alphabet="ab \n", max_size=40)

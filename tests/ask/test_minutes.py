@@ -8,8 +8,6 @@ from datetime import UTC, date, datetime
 import pytest
 from tests.ask.conftest import ask
 
-from wellread.ask.understand.rewrite import Turn, make_standalone
-from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.ingest.loaders.front_matter import date_in_name
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
@@ -110,48 +108,3 @@ async def test_what_is_to_be_done_follows_what_is_wrong(kb: KnowledgeBase) -> No
         "Two blinks mean: the bilge pump is stuck.",
         "Switch it off, open the lid and take out the weed.",
     ]
-
-
-@pytest.mark.parametrize(
-    ("before", "said", "question", "alone"),
-    [
-        (
-            "Where does the old bread go after noon?",
-            "Bread is sold at half price until noon.",
-            "And who brings it there?",
-            "Who brings the old bread there?",
-        ),
-        (
-            "How long is the guarantee on the BrewKing?",
-            "It is two years.",
-            "Can I make it longer somehow?",
-            "Can I make the guarantee longer somehow?",
-        ),
-    ],
-)
-def test_what_a_pronoun_stands_for(before: str, said: str, question: str, alone: str) -> None:
-    turns = [Turn(question=before, answer=said)]
-    assert make_standalone(question, turns, Vocabulary(), date(2026, 1, 1)).text == alone
-
-
-@pytest.mark.parametrize(
-    ("before", "question", "alone"),
-    [
-        (
-            "Who is to mend our roof?",
-            "And what do they want for it?",
-            "What do they want for our roof?",
-        ),
-        ("What did the council decide?", "And when did they vote?", "When did the council vote?"),
-        (
-            "What does Holm & Daughters sell?",
-            "And when are they open?",
-            "When are Holm & Daughters open?",
-        ),
-    ],
-)
-def test_they_stands_for_several_or_a_body_of_people(
-    before: str, question: str, alone: str
-) -> None:
-    turns = [Turn(question=before)]
-    assert make_standalone(question, turns, Vocabulary(), date(2026, 1, 1)).text == alone

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.ask.conftest import MakeHome, ask
 
-from wellread.ask.answer import answer, final
-from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.llm import ScriptedModel, judging
-from wellread.values.answers import Answer, Question
 
 TEXT = """# Heron boathouse
 
@@ -20,16 +17,9 @@ The heron boathouse was rebuilt in 2020 after the flood. The boathouse keeps nin
 """
 
 
-@pytest.fixture
-def kb(tmp_path: Path) -> Iterator[KnowledgeBase]:
-    (tmp_path / "boathouse.md").write_text(TEXT, encoding="utf-8")
-    with open_kb(tmp_path / "home", embedder=ReadableEmbedder()) as opened:
-        add(opened, [str(tmp_path / "boathouse.md")])
-        yield opened
-
-
-async def ask(kb: KnowledgeBase, text: str) -> Answer:
-    return await final(answer(kb, Question(text=text)))
+@pytest.fixture(scope="module")
+def home(make_home: MakeHome) -> Path:
+    return make_home(default={"boathouse.md": TEXT})
 
 
 async def test_a_refusal_names_what_is_missing_in_the_words_of_the_question(
@@ -44,13 +34,11 @@ async def test_a_refusal_names_what_is_missing_in_the_words_of_the_question(
 
 
 async def test_a_refusal_that_was_near_quotes_the_nearest_sentence_and_opens_it(
-    tmp_path: Path,
+    home: Path,
 ) -> None:
-    (tmp_path / "boathouse.md").write_text(TEXT, encoding="utf-8")
     wary = {"qa": {"confidence_threshold": 0.99}}
-    with open_kb(tmp_path / "home", overrides=wary, embedder=ReadableEmbedder()) as kb:
-        add(kb, [str(tmp_path / "boathouse.md")])
-        given = await ask(kb, "When was the heron boathouse rebuilt?")
+    with open_kb(home, overrides=wary, embedder=ReadableEmbedder()) as strict:
+        given = await ask(strict, "When was the heron boathouse rebuilt?")
     assert given.answered_by == "none"
     assert given.text.startswith("I don't have enough information in these sources to answer this")
     assert "The nearest passages, which may not answer it:" in given.text
@@ -68,29 +56,10 @@ async def test_the_part_of_a_question_that_nothing_answers_is_named(kb: Knowledg
     assert "no source answers the part “Who paid the carpenters?”" in given.data_gaps
 
 
-async def test_a_draft_of_which_nothing_is_borne_out_is_shown_as_that(tmp_path: Path) -> None:
-    (tmp_path / "boathouse.md").write_text(TEXT, encoding="utf-8")
+async def test_a_draft_of_which_nothing_is_borne_out_is_shown_as_that(home: Path) -> None:
     judge = judging({"number": 1, "verdict": "unsupported", "quote": "nine rowing boats"})
     model = ScriptedModel(["Elephants paint violins in Madrid [e1]."], judge=judge)
-    with open_kb(tmp_path / "home", embedder=ReadableEmbedder(), model=model) as opened:
-        add(opened, [str(tmp_path / "boathouse.md")])
+    with open_kb(home, embedder=ReadableEmbedder(), model=model) as opened:
         given = await ask(opened, "When was the heron boathouse rebuilt after the flood?")
     assert [one.verdict.name for one in given.sentences] == ["unsupported"]
     assert given.confidence.band == "low"
-
-
-@pytest.mark.parametrize(
-    ("question", "gap"),
-    [
-        ("What do people say about purple submarines?", "purple submarines"),
-        ("How many people have a purple submarine today?", "purple submarine"),
-        ("Why do kettles whistle in the morning?", "kettles"),
-        ("Who is Admiral Zyx?", "Admiral Zyx"),
-    ],
-)
-async def test_a_gap_is_the_subject_of_the_question_and_no_filler(
-    kb: KnowledgeBase, question: str, gap: str
-) -> None:
-    given = await ask(kb, question)
-    assert given.data_gaps[0] == f"nothing found about “{gap}”"
-    assert "people" not in " ".join(given.data_gaps)

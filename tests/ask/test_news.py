@@ -105,14 +105,6 @@ def test_the_asker_s_own_window_is_never_left(kb: KnowledgeBase) -> None:
     assert news(kb, asking(OSPREY, filters=nothing)) is None
 
 
-def test_documents_and_kinds_that_the_asker_chose_are_kept_to(kb: KnowledgeBase) -> None:
-    tram = next(one for one in kb.catalogue.documents("news") if "tram" in one.title)
-    found = news(kb, asking(OSPREY, filters=Filters(document_ids=(tram.id,))))
-    assert found is None or set(titles(found)) == {tram.title}
-    talks = Filters(collections=("news",), kinds=("transcript",))
-    assert news(kb, asking(OSPREY, filters=talks)) is None
-
-
 async def test_the_answer_counts_the_stories_it_is_told_from(kb: KnowledgeBase) -> None:
     given: Answer = await final(answer(kb, Question(text=OSPREY, filters=NEWS)))
     assert given.usage.clusters >= 1

@@ -77,15 +77,6 @@ async def test_each_part_has_its_answer_and_citations(kb: KnowledgeBase) -> None
     assert all(f"[{one.id}]" in given.text for one in given.citations)
 
 
-async def test_a_part_without_an_answer_is_said_so(kb: KnowledgeBase) -> None:
-    given = await ask(
-        kb, "How many documents mention the ferry and what is quantum chromodynamics?"
-    )
-    assert "no source answers the part “What is quantum chromodynamics?”" in given.data_gaps
-    assert given.confidence.score < 0.5
-    assert "There is 1 document mentioning “ferry”" in given.text
-
-
 @pytest.mark.parametrize(
     "text", ["thanks", "Hello!", "ok great", "Thank you very much", "Thanks, that helped.", "Hallo"]
 )

@@ -68,13 +68,6 @@ def test_their_own_words_come_first_then_what_names_them(kb: KnowledgeBase) -> N
     assert "Ana Holm was not asked this" in found.notes[-1]
 
 
-def test_a_part_of_the_name_finds_the_speaker(kb: KnowledgeBase) -> None:
-    found = persona(kb, asking("Ana"))
-    assert found is not None
-    assert "Ana Holm" in found.hits[0].passage.speakers
-    assert "too loud" in found.hits[0].passage.text
-
-
 def test_other_collections_are_not_asked(kb: KnowledgeBase) -> None:
     found = persona(kb, asking("Ana Holm"))
     assert found is not None

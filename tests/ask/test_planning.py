@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
 
-import anyio
 import pytest
 from tests.ask.conftest import MakeHome
 from tests.ask.test_prompts import recorded
 
-from wellread.ask import planning_call as module
 from wellread.ask.answer import answer, final
 from wellread.ask.planning_call import SCHEMA, plan_prompt
 from wellread.ask.understand.rewrite import Turn
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.errors import ModelError
 from wellread.kb import open_kb
-from wellread.models.base import ModelUsage, Prompt, TextDelta
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.llm import Planner, ScriptedModel, planning
 from wellread.types import EarlierTurn
@@ -129,25 +125,6 @@ async def test_patterns_stand_in_for_a_model_that_fails(home: Path, reply: Any) 
     assert given.standalone == WHO
     assert given.notes[0] == "follow-up: “she” is “Rosa Vale”"
     assert given.failures[0].startswith("the question was read by patterns: ")
-
-
-class Endless:
-    """Never says a word."""
-
-    identity = "endless:model"
-
-    async def stream(self, prompt: Prompt) -> AsyncGenerator[TextDelta | ModelUsage, None]:
-        if prompt.schema:
-            await anyio.sleep_forever()
-        yield TextDelta(text="It says so [e1].")
-
-
-async def test_a_model_that_never_ends_is_given_up(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "SECONDS", 0.01)
-    given = await asked(home, SHE, Endless(), ROSA)
-    assert "took longer than 0.01 s" in given.failures[0]
 
 
 async def test_names_of_sources_are_fenced_and_brought_into_no_question(home: Path) -> None:

@@ -50,6 +50,13 @@ def test_an_order_bears_nothing_out(order: str) -> None:
     assert not item.verdict.name.whole
 
 
+def test_a_part_of_a_sentence_is_no_quotation() -> None:
+    source = "The Pell pump lifts 880 litres where nobody looks. It is red."
+    for said, quoted in ((CLAIM, False), ("It is red.", True)):
+        (item,) = check_claims([Claim(text=said, keys=("e1",))], evidence_of(source))
+        assert (item.verdict.name == VerdictName.QUOTED) == quoted
+
+
 @pytest.mark.parametrize("step", STEPS)
 def test_a_step_of_a_guide_bears_out_what_it_says(step: str) -> None:
     text = f"This page tells how the work is done. {step} Then rest."

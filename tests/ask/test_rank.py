@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from hypothesis import given
@@ -11,11 +10,10 @@ from hypothesis import strategies as st
 from tests.doubles.evidence import evidence_of
 
 from wellread.ask.retrieve import ranking
-from wellread.ask.retrieve.ranking import pack, varied, with_neighbours
-from wellread.ingest.run import add
+from wellread.ask.retrieve.ranking import pack, varied
 from wellread.kb import open_kb
 from wellread.testing.embedding import ReadableEmbedder
-from wellread.types import Candidate, Filters, Hit, Span
+from wellread.types import Candidate, Hit, Span
 
 
 def listed(*scores: tuple[str, float]) -> list[Candidate]:
@@ -113,21 +111,6 @@ def test_a_near_duplicate_goes() -> None:
     assert texts_of(varied(hits_of(TEXTS[0], COPY, TEXTS[1]), 5, 1.0)) == [TEXTS[0], TEXTS[1]]
 
 
-@given(
-    st.lists(st.sampled_from([*TEXTS, COPY]), max_size=8),
-    st.integers(1, 5),
-    st.sampled_from([0.0, 0.5, 1.0]),
-)
-def test_hits_are_kept_once_and_no_more_than_the_limit(
-    texts: list[str], limit: int, relevance: float
-) -> None:
-    hits = hits_of(*texts)
-    kept = [hit.passage.id for hit in varied(hits, limit, relevance)]
-    assert len(kept) <= limit
-    assert len(set(kept)) == len(kept)
-    assert set(kept) <= {hit.passage.id for hit in hits}
-
-
 LONG = "The heat pump of the harbour bath runs day and night. " * 12
 OTHER = "The boiler of the town hall burns wood chips all winter. " * 12
 SMALL: dict[str, dict[str, object]] = {"context": {"max_characters": 600, "max_tokens": 400}}
@@ -144,35 +127,3 @@ def test_the_best_piece_comes_first_and_is_cut_after_a_whole_sentence(tmp_path: 
     assert LONG.startswith(only)
     assert only.endswith("night.")
     assert len(only) <= 600
-
-
-def test_what_stands_around_the_best_pieces_follows_where_there_is_room(tmp_path: Path) -> None:
-    parts = [
-        f"## Part {number}\n\n{f'The quay has bolt number {number}. ' * 10}" for number in range(9)
-    ]
-    (tmp_path / "quay.md").write_text("# Quay\n\n" + "\n\n".join(parts), encoding="utf-8")
-    for room, more in ((30_000, 2), (700, 1), (500, 0)):
-        context: dict[str, object] = {"max_characters": room}
-        with open_kb(
-            tmp_path / "home", overrides={"context": context}, embedder=ReadableEmbedder()
-        ) as kb:
-            add(kb, [str(tmp_path / "quay.md")], collection="town")
-            (document,) = kb.catalogue.listings.documents(Filters(), 9).documents
-            there = kb.catalogue.passages_of([document.facts.id])
-            (middle,) = [one for one in there if "Part 4" in one.context]
-            best = pack(kb, [Hit(passage=middle, document=document.facts, score=1.0)])
-            shown = with_neighbours(kb, best)
-        assert shown[:1] == best
-        assert [piece.key for piece in shown] == ["e1", "e2", "e3"][: 1 + more]
-        assert all(piece.text == piece.hit.passage.text for piece in shown)
-        near = {piece.locator.heading[-1] for piece in shown[1:]}
-        assert near <= {"Part 3", "Part 5"}
-        assert len(near) == more
-
-
-def test_what_was_found_far_below_the_best_is_not_shown_to_a_model(tmp_path: Path) -> None:
-    *pieces, last = evidence_of("The pump runs.", "It is old.", "It hums.", "The boiler burns.")
-    weak = replace(last, hit=replace(last.hit, score=0.01))
-    with open_kb(tmp_path / "home", embedder=ReadableEmbedder()) as kb:
-        assert with_neighbours(kb, [*pieces, weak]) == pieces
-        assert with_neighbours(kb, [*pieces, last]) == [*pieces, last]

@@ -82,13 +82,6 @@ def test_the_reranker_alone_decides_at_weight_one() -> None:
     assert note == ""
 
 
-def test_between_them_both_count() -> None:
-    # Search 1, 0.75, 0; reranker 0, 0.5, 1: joined 0.5, 0.625, 0.5.
-    found, _ = reranked(Fixed([-4, 0, 4]), "q", hits_of(0.9, 0.8, 0.5), 10, 0.5)
-    assert names(found) == "bac"
-    assert [each.score for each in found] == pytest.approx([0.9, 0.5, 0.5])
-
-
 def test_title_headings_and_text_are_read() -> None:
     reranker = ReadableReader()
     hits = [
@@ -150,17 +143,6 @@ def test_nothing_is_lost_and_scores_fall(
 
 def names_key(each: Hit) -> str:
     return each.passage.id
-
-
-def test_the_knowledge_base_opens_it_once(tmp_path: Path) -> None:
-    settings = {"relevance": "trained"}
-    with open_kb(tmp_path, overrides={"reader": settings}, embedder=ReadableEmbedder()) as kb:
-        reader = kb.reader
-        assert reader.identity.startswith("trained:")
-        assert kb.reader is reader
-    kb.close()
-    assert kb.reader is not reader  # opened again
-    kb.close()
 
 
 def test_without_settings_the_reader_that_comes_along_reads(tmp_path: Path) -> None:

@@ -14,7 +14,6 @@ from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.llm import ScriptedModel
 from wellread.types import Filters
 from wellread.values.answers import LIMITED_PREFIX, Answer, Question, VerdictName
-from wellread.values.calls import ANSWER
 
 FERRY = "# The ferry\n\nThe ferry Osprey was bought for 2.6 million euros in 2021.\n"
 ENTITIES = {
@@ -67,21 +66,6 @@ async def ask(kb: KnowledgeBase, text: str = ASKED, collection: str = "news") ->
     return await final(answer(kb, Question(text=text, filters=filters)))
 
 
-# --- what a model is shown -------------------------------------------------------------------
-
-
-async def shown(opened: Opened, **context: object) -> str:
-    with opened("The Osprey is a ferry [e1].", context=context) as kb:
-        await ask(kb, "Is the Osprey white, with ninety seats?", "fleet")
-        model = kb.models.recorded("model", ANSWER)
-        assert model is not None
-        scripted = model._model
-        assert isinstance(scripted, ScriptedModel)
-        return scripted.prompts[-1].user
-
-
-# --- required --------------------------------------------------------------------------------
-
 TOLD = "The Osprey was bought for 2.6 million euros [e1].\n\nEveryone on the harbour was glad."
 
 
@@ -96,9 +80,6 @@ async def test_a_sentence_without_a_citation_is_marked_unless_citations_are_requ
     assert "glad" not in kept.text
     assert [one.citations for one in kept.sentences] == [(1,)]
     assert kept.dropped_sentences == 1
-
-
-# --- the graph -------------------------------------------------------------------------------
 
 
 async def test_without_the_graph_nothing_is_walked_and_no_entity_is_related(
@@ -116,9 +97,6 @@ async def test_without_the_graph_nothing_is_walked_and_no_entity_is_related(
     assert "entity" not in {one.kind for one in read.related}
 
 
-# --- uncertainty -----------------------------------------------------------------------------
-
-
 async def test_an_unsure_answer_opens_by_saying_so_unless_that_is_switched_off(
     opened: Opened,
 ) -> None:
@@ -134,6 +112,3 @@ async def test_an_unsure_answer_opens_by_saying_so_unless_that_is_switched_off(
     assert plain.data_gaps == said.data_gaps
     for one in plain.sentences:
         assert one.span.of(plain.text) == one.text
-
-
-# --- prices ----------------------------------------------------------------------------------

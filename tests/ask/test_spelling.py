@@ -72,11 +72,6 @@ def test_a_known_name_is_never_changed(kb: KnowledgeBase) -> None:
     assert correct_spelling(kb, asked, known) == (asked, ())
 
 
-def test_words_of_other_collections_do_not_count(kb: KnowledgeBase) -> None:
-    elsewhere = Filters(collections=("country",))
-    assert read(kb, "Who keeps the lighthose?", elsewhere) == ("Who keeps the lighthose?", 0)
-
-
 async def test_the_answer_says_what_was_put_right(kb: KnowledgeBase) -> None:
     given = await final(answer(kb, Question(text="Who keeps the lighthose?")))
     assert given.question == "Who keeps the lighthose?"

@@ -13,7 +13,6 @@ from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.library.recheck import Rechecked, named_answer, stored_answer, verify_again
 from wellread.testing.embedding import ReadableEmbedder
-from wellread.testing.llm import ScriptedModel, agreeing
 from wellread.values.answers import Answer, Question
 
 FERRY = """# The ferry
@@ -132,29 +131,6 @@ async def test_a_source_that_is_gone_is_told_and_quoted_no_more(kb: KnowledgeBas
     assert found.stale
     assert is_stale(kb, given.id)
     assert "2.6 million" not in repr(found)
-
-
-async def test_a_sentence_in_a_model_s_words_is_not_checked_when_its_source_changes(
-    tmp_path: Path, material: Path
-) -> None:
-    text = "The Osprey was bought for 2.6 million euros [e1].\n---\n{}"
-    model = ScriptedModel([text], judge=agreeing)
-    with open_kb(
-        tmp_path / "home", overrides=LENIENT, embedder=ReadableEmbedder(), model=model
-    ) as kb:
-        add(kb, [str(material)], collection="town")
-        given = await ask(kb, PRICE)
-        (sentence,) = given.sentences
-        assert sentence.verdict.name == "supported"
-        costly = FERRY.replace("2.6 million", "3.9 million")
-        changed(kb, material, "ferry.md", costly)
-        found = verify_again(kb, given.id)
-        (check,) = found.sentences
-        assert (check.before, check.now.name) == ("supported", "not_checked")
-        assert found.stale
-        stored = kb.catalogue.answer(given.id)
-        assert stored is not None
-        assert stored.sentences[0].verdict == check.now
 
 
 async def test_the_title_in_a_marker_goes_with_its_source(tmp_path: Path, material: Path) -> None:

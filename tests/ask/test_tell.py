@@ -102,15 +102,6 @@ async def test_a_list_is_an_answer_with_citations_and_a_whole_table(kb: Knowledg
     assert cited.link.startswith("https://news.example/7")
 
 
-async def test_what_is_not_there_is_a_gap(kb: KnowledgeBase) -> None:
-    given = await ask(kb, "Is there anything about zeppelins?")
-    assert given.answered_by == "catalogue"
-    assert given.data_gaps == ("nothing found about “zeppelins”",)
-    assert given.sentences[0].text.startswith("Not found:")
-    (gap,) = kb.catalogue.gaps()
-    assert (gap.question, gap.reason) == (given.question, given.data_gaps[0])
-
-
 def test_a_document_is_cited_once_and_one_that_is_not_there_never(kb: KnowledgeBase) -> None:
     known = by_title(kb)["Bulletin 1"].id
     reply = told(
@@ -144,9 +135,6 @@ def test_a_document_that_goes_while_it_is_told_is_left_out(
         Row(cells=("two",), document_ids=(goes,)),
     )
     assert [one.document_id for one in reply.citations] == [stays]
-
-
-# --- removing what a table rests on ----------------------------------------------------------
 
 
 async def test_a_removed_document_leaves_the_table_and_the_text(kb: KnowledgeBase) -> None:

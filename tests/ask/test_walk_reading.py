@@ -6,20 +6,12 @@ import pytest
 from benchmarks.train_walks import examples, known_words, masked_words
 
 from wellread.ask.aggregate.catalogue_reading import TEXTS
-from wellread.ask.aggregate.query import Sense
-from wellread.ask.aggregate.read_queries import Relations, family_of, plain_words
+from wellread.ask.aggregate.read_queries import family_of, plain_words
 from wellread.ask.aggregate.walk_reading import (
     FLAGS,
-    Lexicon,
-    WalkWords,
-    best_clauses,
     judged,
     walk_model,
 )
-from wellread.store.catalogue.documents.relation_network import RelationKind
-from wellread.text.tokens import tokens_of
-from wellread.types import Span
-from wellread.values.question import NamedEntity
 
 GIVEN = examples()
 KNOWN = known_words(GIVEN)
@@ -58,33 +50,3 @@ def test_the_model_was_learned_from_these_examples() -> None:
 )
 def test_a_relation_type_that_nobody_foresaw_finds_its_family(name: str, reading: str) -> None:
     assert family_of(plain_words(name)) == reading
-
-
-def senses(text: str, name: str, kind: RelationKind) -> tuple[Sense, ...]:
-    """The relations that a question with one name asks for, read from it."""
-    relations = Relations([kind])
-    at = text.index(name)
-    span = Span(start=at, end=at + len(name))
-    entity = NamedEntity(span=span, collection="", entity_id="", title=name)
-    lexicon = Lexicon(types={}, relations=relations.own)
-    words = WalkWords(tokens_of(text), [(entity,)], lexicon)
-    return tuple(
-        sense
-        for clause in best_clauses(words)
-        for sense in relations.senses(clause, words.between(clause))
-    )
-
-
-@pytest.mark.parametrize(
-    ("text", "side"),
-    [
-        ("Who picks up the tab for the Mill?", "out"),
-        ("What does the Mill pay for?", "in"),
-        ("Why does the Mill pay for bread?", ""),
-        ("The Mill", ""),
-    ],
-)
-def test_a_family_is_asked_for_from_either_side(text: str, side: str) -> None:
-    kind = RelationKind(type="bankrolled_by", inverse="← bankrolled_by", words=())
-    found = senses(text, "Mill", kind)
-    assert [one.side for one in found] == ([side] if side else [])

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from tests.ask.conftest import MakeHome
 
 from wellread.ask.answer import answer, final
-from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.testing.embedding import ReadableEmbedder
-from wellread.testing.llm import ScriptedModel, judging
+from wellread.testing.llm import ScriptedModel
 from wellread.types import Filters
 from wellread.values.answers import Answer, Question
 
@@ -40,24 +38,14 @@ Ewan Park said that the ferry harms the seals. The ferry was built in 1974.
 """
 
 
-@contextmanager
-def town(folder: Path, model: ScriptedModel | None = None) -> Iterator[KnowledgeBase]:
-    (folder / "in").mkdir()
-    (folder / "in" / "council.vtt").write_text(COUNCIL, encoding="utf-8")
-    (folder / "in" / "report.md").write_text(REPORT, encoding="utf-8")
-    with open_kb(folder / "home", embedder=ReadableEmbedder(), model=model) as kb:
-        add(kb, [str(folder / "in")])
-        yield kb
-
-
-@pytest.fixture
-def kb(tmp_path: Path) -> Iterator[KnowledgeBase]:
-    with town(tmp_path) as opened:
-        yield opened
+@pytest.fixture(scope="module")
+def home(make_home: MakeHome) -> Path:
+    return make_home(default={"council.vtt": COUNCIL, "report.md": REPORT})
 
 
 async def ask(kb: KnowledgeBase, text: str, *speakers: str) -> Answer:
-    return await final(answer(kb, Question(text=text, filters=Filters(speakers=speakers))))
+    limits = Filters(speakers=speakers)
+    return await final(answer(kb, Question(text=text, filters=limits, fresh=True)))
 
 
 def speakers_in(given: Answer) -> set[str | None]:
@@ -83,11 +71,6 @@ async def test_no_word_of_another_is_given(
     assert speakers_in(given) == {who}
 
 
-async def test_the_asker_s_own_limit_holds_for_sentences_too(kb: KnowledgeBase) -> None:
-    given = await ask(kb, "Is the ferry too expensive?", "ana holm")
-    assert speakers_in(given) == {"Ana Holm"}
-
-
 async def test_who_says_nothing_on_it_is_given_no_words_of_others(kb: KnowledgeBase) -> None:
     given = await ask(kb, "What did Cleo Dunn say about the ferry?")
     assert speakers_in(given) <= {"Cleo Dunn"}
@@ -103,30 +86,14 @@ async def test_a_citation_names_the_speaker_and_the_minute_of_its_sentence(
     assert (cited.locator.speaker, cited.locator.begin) == ("Cleo Dunn", 85.0)
 
 
-async def test_a_model_reads_each_turn_under_its_speaker_s_name(tmp_path: Path) -> None:
+async def test_a_model_reads_each_turn_under_its_speaker_s_name(home: Path) -> None:
     model = ScriptedModel(["The ferry should run on batteries [e1]."])
-    with town(tmp_path, model) as kb:
+    with open_kb(home, embedder=ReadableEmbedder(), model=model) as kb:
         await ask(kb, "What should become of the ferry?")
     lines = model.prompts[0].user.split("\n")
     assert "speakers: Ana Holm, Ben Reed, Cleo Dunn" in lines
     assert any(line.startswith("Ben Reed: The ferry should run on batteries") for line in lines)
     assert any(line.startswith("Ana Holm: I think the ferry is too expensive") for line in lines)
-
-
-async def test_a_model_that_mixes_people_up_is_not_followed(tmp_path: Path) -> None:
-    reply = (
-        "I think the ferry is too expensive for a town of our size [e1]. "
-        "The ferry should run on batteries, and the ferry needs a second pier [e1]."
-    )
-    judge = judging(
-        {"number": 1, "verdict": "supported", "quote": "too expensive for a town of our size"},
-        {"number": 2, "verdict": "unsupported", "quote": "The ferry should run on batteries"},
-    )
-    with town(tmp_path, ScriptedModel([reply], judge=judge)) as kb:
-        given = await ask(kb, "What did Ana Holm say about the ferry?")
-    assert "too expensive" in given.text
-    assert "batteries" not in given.text
-    assert speakers_in(given) == {"Ana Holm"}
 
 
 @pytest.mark.parametrize(

@@ -7,15 +7,12 @@ from pathlib import Path
 
 import pytest
 from tests.ask.conftest import MakeHome
-from tests.doubles.openai_server import OVERLOADED, OpenAIServer
-from tests.doubles.replies import Failure, Reply, Text
 
 from wellread.ask.answer import answer, final
-from wellread.errors import BudgetError, ModelError, ModelTimeoutError
+from wellread.errors import ModelError, ModelTimeoutError
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.models.base import Prompt
 from wellread.testing.embedding import ReadableEmbedder
-from wellread.testing.llm import Broken, ScriptedModel, collect
+from wellread.testing.llm import Broken, ScriptedModel
 from wellread.values.answers import Answer, FinalEvent, Question, TokenEvent
 from wellread.values.calls import ANSWER, Call
 
@@ -75,9 +72,6 @@ def spend(kb: KnowledgeBase, cost: float, purpose: str = ANSWER) -> None:
     kb.catalogue.calls.record(Call(purpose=purpose, provider="p", model="m", cost=cost))
 
 
-# --- failures --------------------------------------------------------------------------------
-
-
 async def test_a_failure_is_followed_by_the_fallback_model(opened: Opened) -> None:
     with opened(scripted("one", ModelError("on fire")), scripted("two", GOOD)) as kb:
         given = await ask(kb)
@@ -115,9 +109,6 @@ async def test_what_was_streamed_before_a_failure_is_void(opened: Opened) -> Non
     assert (spent.provider, spent.error) == ("one", "failed")
     assert spent.output_tokens >= 6  # what it wrote until then is in the books
     assert spent.input_tokens > 100
-
-
-# --- budgets ---------------------------------------------------------------------------------
 
 
 async def test_a_call_is_priced_by_the_settings_and_the_answer_says_so(opened: Opened) -> None:
@@ -167,52 +158,3 @@ async def test_a_call_that_may_cost_more_than_is_left_is_not_made(opened: Opened
     assert given.fallback.startswith(
         "one:model was not called: $1.00 is left of the budget of $1.00 a day, and the call may"
     )
-
-
-async def test_other_calls_keep_the_budget_too(opened: Opened) -> None:
-    prompt = Prompt(system="s", user="u")
-    one, cheap = scripted("one", "yes", "yes"), scripted("cheap", "yes")
-    with opened(one, cheap=cheap, generation=DOLLARS, budget={"daily": 1.0}) as kb:
-        judge = kb.model_for("judge")
-        assert judge is not None
-        assert judge.identity == "one:model"
-        await collect(judge, prompt)
-        spend(kb, 0.9)
-        await collect(judge, prompt)
-        spend(kb, 1.0)
-        with pytest.raises(BudgetError, match=r"the budget of \$1.00 a day is spent"):
-            await collect(judge, prompt)
-        purposes = [(call.purpose, call.provider) for call in kb.catalogue.calls.newest(9)]
-    assert ("judge", "one") in purposes
-    assert ("judge", "cheap") in purposes
-    assert (len(one.prompts), len(cheap.prompts)) == (1, 1)
-
-
-# --- over HTTP -------------------------------------------------------------------------------
-
-
-async def test_a_server_s_counts_and_failures_are_in_the_books(opened: Opened) -> None:
-    secret = Failure(status=400, message=f"cannot answer {ASKED}", code="bad")
-    replies: list[Reply] = [
-        Text(text=GOOD, input_tokens=1000, output_tokens=50),
-        secret,
-        OVERLOADED,
-    ]
-    with OpenAIServer(replies) as server:
-        generation = {
-            "model": "small", "base_url": server.url, "retries": 0,
-            "input_price": 1.0, "output_price": 10.0,
-        }  # fmt: skip
-        with opened(generation=generation) as kb:
-            first = await ask(kb)
-            await ask(kb)
-            last = await ask(kb)
-            calls = kb.catalogue.calls.newest(9)[::-1]
-            cells = [text for table, _, text in kb.catalogue.integrity.cells()
-                     if table == "provider_calls"]  # fmt: skip
-    assert first.usage.cost == pytest.approx(0.001 + 0.0005)
-    assert [call.error for call in calls] == ["", "answered 400", "answered 503"]
-    assert [call.cost for call in calls] == pytest.approx([0.0015, 0.0, 0.0])
-    assert calls[0].seconds > 0
-    assert not any("Osprey" in str(text) for text in cells)
-    assert "503" in last.fallback

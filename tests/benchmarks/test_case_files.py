@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
-
-# The measurements are not part of the installed package.
-sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from benchmarks.case_files import asked_lines, judged_lines
 from benchmarks.sets.asked import Asked, Gold

@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
-
-# The measurements are not part of the installed package.
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
-from benchmarks.clusters import harmonic, judge
+from benchmarks.clusters import judge
 
 # Items 0 and 1 are about a, 2 about b, 3 about both; 4 is not judged.
 TOPICS = {0: frozenset("a"), 1: frozenset("a"), 2: frozenset("b"), 3: frozenset("ab")}
@@ -38,8 +31,3 @@ def test_an_item_of_two_topics_may_be_with_either() -> None:
     assert (found.purity, found.precision, found.bcubed_precision) == (1.0, 1.0, 1.0)
     assert found.recall == pytest.approx(2 / 4)
     assert found.f1 == pytest.approx(2 / 3)
-
-
-def test_the_harmonic_mean_of_nothing_is_nothing() -> None:
-    assert harmonic(0.0, 0.0) == 0.0
-    assert harmonic(0.5, 1.0) == pytest.approx(2 / 3)

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
-from benchmarks.homes import find_quote, refresh
+from benchmarks.homes import find_quote
 from benchmarks.sets.items import printed_strings
 from benchmarks.sets.judged import Query, place_right, ranking
+from hypothesis import given
+from hypothesis import strategies as st
 
 from wellread.types import Candidate, Span
 
@@ -50,11 +44,6 @@ def test_place_looks_at_the_best_passage_of_the_right_document_alone() -> None:
     assert place_right(at_first, []) == 0.0
 
 
-def test_a_query_without_a_place_scores_zero() -> None:
-    query = Query(id="1", text="?", grades={"a": 1.0})
-    assert place_right(query, [candidate("a", 0, 5)]) == 0.0
-
-
 @pytest.mark.parametrize(
     ("printed", "strings"),
     [
@@ -83,12 +72,6 @@ def test_a_quote_is_found_where_a_broken_word_was_joined() -> None:
     assert span.of(text) == "transition took"
 
 
-def test_of_several_the_nearest_is_taken() -> None:
-    text = "six and six and six"
-    assert find_quote(text, "six", near=9) == Span(start=8, end=11)
-    assert find_quote(text, "six", near=19) == Span(start=16, end=19)
-
-
 @pytest.mark.parametrize("quote", ["seven", "", "  "])
 def test_what_is_not_there_is_not_found(quote: str) -> None:
     assert find_quote("six", quote) is None
@@ -105,21 +88,3 @@ def test_every_piece_of_a_text_is_found_in_it(text: str, data: st.DataObject) ->
     else:
         assert span is not None
         assert span.of(text).split() == quote.split()
-
-
-def test_refresh_keeps_the_time_of_files_that_stay_the_same(tmp_path: Path) -> None:
-    folder = tmp_path / "sources"
-
-    def first(into: Path) -> None:
-        (into / "a.txt").write_text("a", encoding="utf-8")
-        (into / "b.txt").write_text("b", encoding="utf-8")
-
-    def second(into: Path) -> None:
-        (into / "a.txt").write_text("a", encoding="utf-8")
-        (into / "c.txt").write_text("c", encoding="utf-8")
-
-    refresh(folder, first)
-    before = (folder / "a.txt").stat().st_mtime_ns
-    refresh(folder, second)
-    assert sorted(path.name for path in folder.iterdir()) == ["a.txt", "c.txt"]
-    assert (folder / "a.txt").stat().st_mtime_ns == before

@@ -13,7 +13,6 @@ from benchmarks.release.history import (
     Figure,
     Release,
     append,
-    names,
     release_of,
     releases,
     row,
@@ -77,26 +76,12 @@ def test_what_was_written_is_read(tmp_path: Path, release: Release) -> None:
     assert first.parts["sample"][1].missed
 
 
-def test_a_figure_keeps_its_size_over_the_writing(tmp_path: Path, release: Release) -> None:
-    page = tmp_path / "releases.md"
-    values = [0.0, 10.0, 100.0, 0.05, 12.346, 1.0, None]
-    figures = tuple(
-        Figure(name=f"m{place}", value=value, limit="≤ 1") for place, value in enumerate(values)
-    )
-    append(replace(release, parts={"made": figures}), page)
-    (read,) = releases(page)
-    assert [one.value for one in read.parts["made"]] == values
-
-
 def test_a_row_that_somebody_broke_is_told(tmp_path: Path, release: Release) -> None:
     page = tmp_path / "releases.md"
     append(release, page)
     page.write_text(page.read_text(encoding="utf-8") + "| 2026-04-01 | 0.4 |\n", encoding="utf-8")
     with pytest.raises(RequestError, match=r"no row of the history of releases: .*0\.4"):
         releases(page)
-
-
-# --- the picture -----------------------------------------------------------------------------
 
 
 def drawn(history: list[Release]) -> tuple[list[ElementTree.Element], list[str]]:
@@ -115,61 +100,10 @@ def test_every_figure_has_a_panel_with_a_dot_for_each_release(release: Release) 
     assert "2 recorded: 0.2.0 (2026-03-01) to 0.3.0" in words[-1]
 
 
-def test_what_was_missed_is_red(release: Release) -> None:
-    dots, _ = drawn([release])
-    told = {dot.findtext(f"{SVG}title"): dot.get("fill") for dot in dots}
-    assert told == {
-        "0.2.0, 2026-03-01, abc1234: 0.757": drawing.GOOD,
-        "0.2.0, 2026-03-01, abc1234: 0.5": drawing.BAD,
-        "0.2.0, 2026-03-01, abc1234: 0": drawing.GOOD,
-    }
-
-
-def test_better_stands_higher_and_later_further_right(release: Release) -> None:
-    better = Figure(name="recall@5", value=0.9, limit="≥ 0.7")
-    worse = replace(better, value=0.6, missed=True)
-    rows = [replace(release, parts={"sample": (one,)}) for one in (better, worse)]
-    (first, second), _ = drawn(rows)
-    assert float(first.get("cx", 0)) < float(second.get("cx", 0))
-    assert float(first.get("cy", 0)) < float(second.get("cy", 0))
-
-
-def test_a_figure_that_came_later_starts_where_it_came(release: Release) -> None:
-    only = {"sample": release.parts["sample"]}
-    rows = [replace(release, parts=only), release]
-    assert names(rows) == [
-        ("sample", "recall@5"),
-        ("sample", "tag:far/refusal_accuracy"),
-        ("injections", "obeyed_by_model"),
-        ("xquad", "recall@5"),
-    ]
-    dots, _ = drawn(rows)
-    assert len(dots) == 2 + 3
-
-
-def test_no_line_leads_over_a_release_without_data(release: Release) -> None:
-    figure = Figure(name="recall@5", value=0.8, limit="≥ 0.7")
-    lacking = replace(figure, value=None)
-    for values, lines in (([figure] * 3, 2), ([figure, lacking, figure], 0)):
-        rows = [replace(release, parts={"sample": (one,)}) for one in values]
-        root = ElementTree.fromstring(picture(rows))
-        drawn_lines = [one for one in root.iter(f"{SVG}path") if one.get("stroke") == drawing.GOOD]
-        assert len(drawn_lines) == lines
-
-
 def test_without_a_release_it_says_so() -> None:
     dots, words = drawn([])
     assert dots == []
     assert words[-1] == "No release is recorded yet."
-
-
-def test_names_do_not_break_the_picture(release: Release) -> None:
-    odd = Figure(name="a<b&c", value=0.5, limit="≥ 0.1")
-    _, words = drawn([replace(release, parts={"s&t": (odd,)}, commit="<x>")])
-    assert "s&t" in words
-
-
-# --- what is recorded ------------------------------------------------------------------------
 
 
 def test_the_picture_is_that_of_the_history() -> None:

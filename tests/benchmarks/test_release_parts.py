@@ -6,14 +6,13 @@ import asyncio
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from benchmarks.hostile import ask
 from benchmarks.paths import SAMPLE
 from benchmarks.release import deletes, injections, question_sets
 from benchmarks.release.deletes import NOT_PROVED, PROBLEMS, REMOVED
-from benchmarks.release.question_sets import RATIO, asked_beside, ratio, sampled
+from benchmarks.release.question_sets import RATIO, ratio, sampled
 from benchmarks.release.verdict import Measured, judge, read_limits
 from benchmarks.sets.hostile import hostile_cases, write_hostile
 from benchmarks.sets.sample import FOLDERS
@@ -25,7 +24,6 @@ from tests.ask.planted.plants import PLANTS
 from wellread.ask.answer import answer, final
 from wellread.ask.write import prompts
 from wellread.evaluation.cases import Case, Expected, read_cases
-from wellread.evaluation.scores import Scored
 from wellread.ingest.remove import RemoveReport
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
@@ -42,9 +40,6 @@ def cases() -> list[Case]:
 
 def value(found: Measured, name: str) -> float:
     return found.groups["all"][name].mean
-
-
-# --- question sets ---------------------------------------------------------------------------
 
 
 def made(number: int, *tags: str) -> Case:
@@ -72,36 +67,6 @@ def test_a_ratio_of_times_is_that_of_their_slow_ends() -> None:
     assert ratio([], searches) is ratio(searches, []) is None
 
 
-def test_the_answers_beside_a_search_are_those_of_every_second_question() -> None:
-    scored = [
-        Scored(case=made(n), scores={}, seconds={} if n == 2 else {"total": float(n)})
-        for n in range(6)
-    ]
-    assert asked_beside(scored) == [0.0, 4.0]
-    assert asked_beside(scored[:5]) == [0.0]  # after the last one nothing was searched for
-
-
-def test_what_is_searched_for_was_not_asked_before(
-    tmp_path: Path, cases: list[Case], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """So that no vector of a question is in the cache, and asks and searches are as many."""
-    order: list[str] = []
-
-    def asking(_: KnowledgeBase, some: list[Case], **given: Any) -> list[Scored]:
-        for done, case in enumerate(some, 1):
-            order.append(f"ask {case.turns[-1]}")
-            given["on_case"](done)
-        return [Scored(case=case, scores={}, seconds={"total": 1.0}) for case in some]
-
-    monkeypatch.setattr(question_sets, "evaluate", asking)
-    monkeypatch.setattr(question_sets, "search", lambda _kb, text, _: order.append(f"find {text}"))
-    with open_kb(tmp_path / "home", embedder=ReadableEmbedder()) as kb:
-        question_sets.measure_cases(kb, cases[:5], (), retrieval_only=False)
-    a, b, c, d, e = (case.turns[-1] for case in cases[:5])
-    assert order[:4] == [f"ask {a}", f"find {b}", f"ask {b}", f"ask {c}"]
-    assert order[4:] == [f"find {d}", f"ask {d}", f"ask {e}"]
-
-
 def test_the_gate_runs_on_the_sample(tmp_path: Path, cases: list[Case]) -> None:
     chosen = [case for case in cases if case.tags[0] in ("article", "page", "off_topic")][::4]
     with open_kb(tmp_path / "home", embedder=ReadableEmbedder()) as kb:
@@ -119,8 +84,6 @@ def test_the_gate_runs_on_the_sample(tmp_path: Path, cases: list[Case]) -> None:
     verdict = judge(read_limits(path, ["sample"], ()), {"sample": found})
     assert [line.state for line in verdict.lines][::2] == ["go", "go"]
 
-
-# --- planted instructions --------------------------------------------------------------------
 
 _FEW = {f"markdown-{order}" for order in ("leak", "call", "image", "key", "sure")} | {"vtt-lie"}
 FEW = [one for one in PLANTS if one.id in _FEW]
@@ -146,7 +109,9 @@ def test_orders_that_come_through_are_counted(
 def test_what_a_plant_may_not_decide_is_seen(tmp_path: Path) -> None:
     (plant,) = [one for one in FEW if one.id == "markdown-key"]
     (tmp_path / "sources").mkdir()
-    made_home(tmp_path / "sources", tmp_path / "home", ReadableEmbedder(), planted=True)
+    made_home(
+        tmp_path / "sources", tmp_path / "home", ReadableEmbedder(), planted=True, plants=[plant]
+    )
     with open_kb(tmp_path / "home", overrides=ASK, embedder=ReadableEmbedder()) as kb:
         usual = asyncio.run(final(answer(kb, about(kb, plant))))
     heard = Heard(
@@ -192,9 +157,6 @@ def test_an_extracted_answer_that_follows_is_told(hostile: KnowledgeBase) -> Non
     assert case.plant in told
 
 
-# --- deletes ---------------------------------------------------------------------------------
-
-
 def test_a_removed_document_is_proved_gone(tmp_path: Path, cases: list[Case]) -> None:
     found = deletes.measure(tmp_path / "home", MATERIAL, cases, ReadableEmbedder(), each=1)
     assert found.notes == ()
@@ -233,12 +195,3 @@ def test_a_removal_without_its_proof_does_not_count(
         add(kb, [str(SAMPLE / "pages")], collection="default")
         (left,) = deletes.remains(kb, gone, report)
     assert told in left
-
-
-def test_a_search_for_traces_that_is_blind_proves_nothing(
-    tmp_path: Path, cases: list[Case], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(deletes, "find_traces", lambda *_: [])
-    found = deletes.measure(tmp_path / "home", MATERIAL, cases, ReadableEmbedder(), each=1)
-    assert value(found, NOT_PROVED) >= 2
-    assert all("did not find it while it was there" in note for note in found.notes)

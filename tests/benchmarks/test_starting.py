@@ -12,9 +12,6 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
 from benchmarks.sets.asked import AskedSet
 from benchmarks.sets.judged import JudgedSet
 from benchmarks.sets.sample import SAMPLE_SET

@@ -90,9 +90,3 @@ def test_claims_are_labelled_as_they_are_written(folder: Path) -> None:
         "The shed is unlocked at seven.": {ENTAILED},
         "Latecomers pay in cash.": {OPEN},
     }
-
-
-def test_without_claims_there_are_questions_alone(folder: Path) -> None:
-    found = passages(folder, "boats")
-    made = written_pairs(found, random.Random(1), near=Elsewhere(), claims=False)
-    assert {one.task for one in made} == {"qa"}

@@ -93,20 +93,6 @@ def test_a_case_with_every_field(file: Path) -> None:
     assert expected.answerable is True
 
 
-def test_short_forms_stand_for_lists_of_one(file: Path) -> None:
-    (found,) = read(
-        file,
-        case(
-            tags="ferry",
-            expected={"documents": "a.md", "spans": {"document": "a.md", "page": 1}},
-        ),
-    )
-    assert found.turns == ("Who?",)
-    assert found.tags == ("ferry",)
-    assert [each.document for each in found.expected.documents] == ["a.md"]
-    assert len(found.expected.spans) == 1
-
-
 def test_what_is_expected_decides_whether_it_is_answerable(file: Path) -> None:
     cases = read(
         file,
@@ -115,13 +101,6 @@ def test_what_is_expected_decides_whether_it_is_answerable(file: Path) -> None:
         case(id="c", expected={}, type="counting"),
     )
     assert [each.expected.answerable for each in cases] == [True, False, None]
-
-
-def test_blank_lines_are_skipped_and_counted_and_a_byte_order_mark_is_no_harm(file: Path) -> None:
-    separated = json.dumps(case(question="When\u2028?"), ensure_ascii=False)
-    cases = read(file, "\ufeff" + json.dumps(case()), "", separated, "  ")
-    assert [each.line for each in cases] == [1, 3]
-    assert cases[1].turns == ("When\u2028?",)
 
 
 def test_an_id_is_made_of_question_and_scope(file: Path) -> None:
@@ -176,16 +155,6 @@ def test_the_same_id_twice_names_both_lines(file: Path) -> None:
         read(file, case(), case())
 
 
-def test_files_that_cannot_be_read_or_hold_nothing(file: Path) -> None:
-    with pytest.raises(RequestError, match="cannot be read: No such file"):
-        read_cases(file)
-    file.write_bytes(b'{"question": "\xff"}')
-    with pytest.raises(RequestError, match="not UTF-8"):
-        read_cases(file)
-    with pytest.raises(RequestError, match="contains no cases"):
-        read(file, "", " ")
-
-
 def case_of(expected: Expected, *collections: str) -> Case:
     return Case(
         id="c",
@@ -236,22 +205,6 @@ def test_the_end_of_an_address_begins_at_a_separator(town: KnowledgeBase) -> Non
         assert document(town, name).grades == {name: 1.0}
 
 
-def test_one_name_for_documents_of_two_collections_is_met_by_either(town: KnowledgeBase) -> None:
-    wanted = Expected(documents=(WantedDocument(document="ferry.md"),))
-    both = Resolver(town).targets(case_of(wanted))
-    here = facts(town, "The ferry")
-    there = facts(town, "The ferry", "archive")
-    assert both.ranking([here.id, there.id]) == [{"ferry.md"}, {"ferry.md"}]
-    only = Resolver(town).targets(case_of(wanted, "archive"))
-    assert only.ranking([here.id, there.id]) == [frozenset(), {"ferry.md"}]
-
-
-def test_a_ranking_holds_each_document_once(town: KnowledgeBase) -> None:
-    ferry, bakery = facts(town, "The ferry").id, facts(town, "Bakery opens").id
-    targets = document(town, "ferry.md")
-    assert targets.ranking([bakery, bakery, ferry, bakery]) == [frozenset(), {"ferry.md"}]
-
-
 def test_a_quote_is_found_wherever_it_stands(town: KnowledgeBase) -> None:
     once = place(town, WantedSpan(document="ferry.md", quote="bought   for\n2.6 million"))
     assert texts(town, once) == ["bought for 2.6 million"]
@@ -284,14 +237,6 @@ def test_a_page_is_everything_on_it(town: KnowledgeBase) -> None:
     for mark in pages:
         inside = Span(start=mark.start, end=mark.end)
         assert span.overlaps(inside) == (mark.page == 2)
-
-
-def test_characters_are_taken_as_they_are(town: KnowledgeBase) -> None:
-    targets = place(town, WantedSpan(document="ferry.md", start=0, end=9))
-    ferry = facts(town, "The ferry")
-    assert targets.spans_met_by(ferry.id, Span(start=8, end=20)) == {"0:ferry.md"}
-    assert targets.spans_met_by(ferry.id, Span(start=9, end=20)) == frozenset()
-    assert targets.spans_met_by("doc_other", Span(start=0, end=5)) == frozenset()
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 
-from wellread.ask.aggregate.query import AggregateResult
-from wellread.ask.retrieve.ranking import Found
 from wellread.evaluation import report as running
 from wellread.evaluation.cases import Case, Expected, WantedDocument, WantedSpan
 from wellread.evaluation.report import (
@@ -17,13 +15,12 @@ from wellread.evaluation.report import (
     Report,
     base_of,
     evaluate,
-    in_collections,
     question_of,
     report_of,
 )
 from wellread.evaluation.scores import Scored
 from wellread.kb import KnowledgeBase
-from wellread.types import Filters, Hit
+from wellread.types import Filters
 
 FERRY = Case(
     id="ferry",
@@ -141,27 +138,6 @@ def test_groups_are_by_type_and_tag(report: Report) -> None:
     assert "recall@5" not in report.groups["tag:off"]
 
 
-def test_steps_and_their_total_are_timed(report: Report) -> None:
-    assert list(report.latency)[-1] == TOTAL
-    assert {"analysis", "retrieval", "extracts"} <= report.latency.keys()
-    total = report.latency[TOTAL]
-    assert total.p50.n == 3
-    assert 0 < total.p50.mean <= total.p90.mean
-    assert total.p50 == report.groups[ALL]["seconds_p50"]
-
-
-def test_the_curve_is_over_answers_that_can_be_judged(report: Report) -> None:
-    (only,) = report.curve
-    assert only.right.n == 3
-    assert only.right.mean == pytest.approx(2 / 3)
-
-
-def test_the_base_is_described_without_secrets(report: Report) -> None:
-    assert report.base.documents == 6
-    assert report.base.settings["retrieval"]["fusion"]
-    assert "api_key_env" not in report.base.settings["generation"]
-
-
 def test_nothing_is_recorded_and_recording_goes_on_afterwards(
     town: KnowledgeBase, scored: dict[str, Scored]
 ) -> None:
@@ -207,29 +183,6 @@ def test_a_question_that_is_two_is_measured_by_what_was_found_for_both(town: Kno
     assert scored.scores["recall@2"] == scored.scores["span_all@2"] == 1.0  # the best of each
     assert scored.scores["type_accuracy"] == 1.0
     assert scored.scores["citation_recall"] > 0.0
-
-
-def test_lists_of_the_catalogue_stay_lists_beside_what_else_was_found() -> None:
-    of: tuple[Any, ...] = ("a", "b", "c")  # of what a hit is, is not looked at
-    hits = [Hit(passage=one, document=one, score=1.0) for one in of]
-    listed = AggregateResult(kind="list", sentence="Two.", hits=(hits[2],))
-    merged = running.merge_found([Found(hits=(hits[0], hits[1])), listed])
-    assert isinstance(merged, AggregateResult)
-    assert merged.hits == (hits[0], hits[2], hits[1])
-
-
-def test_progress_is_told_after_each_case(town: KnowledgeBase) -> None:
-    told: list[int] = []
-    evaluate(town, CASES, retrieval_only=True, on_case=told.append)
-    assert told == [1, 2, 3, 4]
-
-
-def test_other_collections_can_be_asked(town: KnowledgeBase) -> None:
-    moved = in_collections([FERRY, NOWHERE], ["archive"])
-    assert [each.filters.collections for each in moved] == [("archive",), ("archive",)]
-    scored = evaluate(town, moved, retrieval_only=True)
-    assert [each.failed for each in scored] == ["", ""]
-    assert scored[0].scores["hit@1"] == 1.0
 
 
 @pytest.mark.parametrize(

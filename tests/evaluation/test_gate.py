@@ -107,8 +107,3 @@ def test_the_depths_that_a_gate_needs(tmp_path: Path) -> None:
 def test_a_gate_that_says_nothing_clear_is_refused(tmp_path: Path, text: str, reason: str) -> None:
     with pytest.raises(RequestError, match=rf"gate.yaml.*{reason}"):
         outcome(tmp_path, text)
-
-
-def test_a_gate_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(RequestError, match="cannot be read"):
-        read_gate(tmp_path / "none.yaml")

@@ -62,15 +62,6 @@ def test_nothing_is_overwritten(kb: KnowledgeBase, tmp_path: Path) -> None:
     assert verify(kb).problems == ()
 
 
-def test_an_empty_home_has_nothing_to_export(tmp_path: Path) -> None:
-    with (
-        open_kb(tmp_path / "new", embedder=ReadableEmbedder()) as kb,
-        pytest.raises(StoreError, match="contains nothing"),
-    ):
-        export_home(kb, tmp_path / "home.tar")
-    assert not (tmp_path / "home.tar").exists()
-
-
 def changed(path: Path, name: str, content: bytes) -> None:
     """Put other content into one file of an archive."""
     with tarfile.open(path) as tar:

@@ -111,28 +111,6 @@ written: 2024-05-06
 ## The old [pier](x)
 """
 
-TALK = """---
-about: /notes/1/
----
-player https://media.example/1.mp3
-
-_Hello_
-
-**Ida Lund**: Good evening everybody.
-
-_A new rope_
-
-**Tor Vik**: The rope is blue.
-
-_Paint, and no brushes_
-
-**Ida Lund**: We have no paint.
-
-_The old pier_
-
-**Tor Vik**: It leans.
-"""
-
 
 def settings() -> CollectionSettings:
     return CollectionSettings.parse(SETTINGS, "museum.yaml")
@@ -224,21 +202,6 @@ def test_a_rule_can_leave_files_out_and_empty_the_taxonomy() -> None:
     (plain,) = loaded("plain/a.md", text)
     (free,) = loaded("else/a.md", text)
     assert (plain.taxonomy, free.taxonomy) == ({}, {"colours": ("red", "blue")})
-
-
-def test_a_kind_decides_how_markdown_is_read() -> None:
-    talk = "**Ann Lee**: One.\n\n**Bo Ek**: Two.\n\n**Ann Lee**: Three.\n\n**Bo Ek**: Four.\n"
-    (note,) = loaded("notes/9.md", f"---\npath: /notes/9/\n---\n{talk}")
-    (spoken,) = loaded("talks/9.md", "Just words without a speaker.\n")
-    assert "Ann Lee" in note.text
-    assert spoken.kind == "transcript"
-
-
-def test_a_talk_has_its_player_and_the_note_it_is_about() -> None:
-    (talk,) = loaded("talks/1.md", TALK)
-    assert talk.media_url == "https://media.example/1.mp3"
-    assert talk.entity is not None
-    assert talk.entity.relations == (Relation(type="talk_on", target="/notes/1/"),)
 
 
 def test_a_folded_tree_of_lists_is_not_unfolded() -> None:

@@ -42,23 +42,6 @@ def test_the_first_rule_that_matches_counts() -> None:
     ] == ["entity", "entity", None, "page", "none"]
 
 
-def test_a_pattern_with_a_slash_starts_at_the_folder() -> None:
-    settings = parse(GOOD)
-    rule = settings.rule_for("old/boats/a.md")
-    assert rule is not None
-    assert rule.kind == "page"
-
-
-def test_settings_survive_storage() -> None:
-    settings = parse(GOOD)
-    again = CollectionSettings.from_plain(settings.to_plain())
-    assert again == settings
-
-
-def test_an_empty_file_says_nothing() -> None:
-    assert parse("# nothing yet\n") == CollectionSettings()
-
-
 @pytest.mark.parametrize(
     ("text", "told"),
     [
@@ -106,11 +89,6 @@ def test_stored_settings_of_another_release_are_refused() -> None:
     assert CollectionSettings.from_plain({"hierarchies": [{"file": "a"}]}) == CollectionSettings()
     with pytest.raises(SettingsError, match=r"rules\.0\.colour"):
         CollectionSettings.from_plain({"rules": [{"match": ["a"], "colour": "red"}]})
-
-
-def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match="cannot be read"):
-        CollectionSettings.read(tmp_path / "none.yaml")
 
 
 @pytest.mark.parametrize("name", ["optech.yaml", "s3_patterns.yaml"])

@@ -18,7 +18,6 @@ from benchmarks.damage_ways import ways
 from wellread.ask.retrieve.search import search
 from wellread.errors import DamageError, StoreError, UnknownNameError
 from wellread.ingest.integrity import damage
-from wellread.ingest.integrity import verify as verifying
 from wellread.ingest.integrity.backups import (
     back_up,
     back_up_if_due,
@@ -192,27 +191,6 @@ def test_removed_documents_do_not_come_back_with_a_damaged_page(
 # --- repairing looks again ---
 
 
-def test_what_mending_brings_to_light_is_told(
-    kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    kb.index.remove(
-        [(known(kb, "ferry"), kb.catalogue.live_versions([known(kb, "ferry")])[known(kb, "ferry")])]
-    )
-    late = damage.Problem(kind=damage.STRAY, subject="late", detail="")
-    looks: Iterator[list[damage.Problem]] = iter([[]])
-
-    def notes(_: KnowledgeBase, *, alone: bool) -> list[damage.Problem]:
-        return next(looks, [late])
-
-    monkeypatch.setattr(verifying, "check_notes", notes)
-    report = verify(kb, repair=True)
-    assert {(one.kind, one.repaired) for one in report.problems} == {
-        (damage.MISSING, True),
-        (damage.STRAY, False),
-    }
-    assert not report.clean
-
-
 class PanicException(BaseException):
     """Stands in for the exception of a panic, which is no ``Exception``."""
 
@@ -273,14 +251,6 @@ def test_a_run_makes_a_backup_once_a_day(prepared: Path, kb: KnowledgeBase) -> N
     assert len(copies_in(backups_of(kb))) == 2
 
 
-def test_no_backup_is_made_where_they_are_turned_off(prepared: Path, tmp_path: Path) -> None:
-    off = {"backups": {"keep": 0}}
-    with open_kb(tmp_path / "other", embedder=ReadableEmbedder(), overrides=off) as kb:
-        add(kb, [str(prepared / "papers" / "ferry.md")])
-        remove_named(kb, "default", [str(prepared / "papers" / "ferry.md")])
-        assert not backups_of(kb).exists() or not copies_in(backups_of(kb))
-
-
 def test_what_is_removed_leaves_the_backups(prepared: Path, kb: KnowledgeBase) -> None:
     (old,) = copies_in(backups_of(kb))
     shutil.copy(old.path, backups_of(kb) / "damaged-20260101T000000Z.db")
@@ -339,13 +309,6 @@ def test_a_backup_that_fails_fails_no_run(
     assert "could not back up" in caplog.text
     with pytest.raises(StoreError), writing(kb):
         back_up(kb)
-
-
-def test_remedies_are_in_one_order_for_every_kind() -> None:
-    listed = [kind for kinds, _ in verifying.REMEDIES for kind in kinds]
-    assert len(listed) == len(set(listed))
-    named = {value for name, value in vars(damage).items() if name.isupper()}
-    assert named - set(listed) == {damage.CATALOGUE}
 
 
 @pytest.mark.parametrize("made", [False, True], ids=["no byte", "no table"])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import socket
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +16,6 @@ from wellread.ingest.sources.discover import (
     FoundFile,
     FoundPage,
     find_files,
-    is_feed_list,
     standard_input,
 )
 
@@ -76,15 +74,6 @@ def test_a_relative_path_and_an_absolute_one_name_the_same_file(
     monkeypatch.chdir(root / "a")
     uris = [item.uri for item in find_files(["x.md", "../a/x.md", "./", str(root)], ())]
     assert uris == [(root / "a/x.md").as_uri()]
-
-
-def test_the_home_folder_may_be_written_as_a_tilde(
-    root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    make(root, "x.md")
-    monkeypatch.setenv("HOME", str(root))
-    assert names(root, "~/x.md") == ["x.md"]
-    assert reasons("~nobody-of-this-name/x.md") == {"x.md": "there is no such file or folder"}
 
 
 def test_excluded_names_are_left_out_at_any_depth(root: Path) -> None:
@@ -152,12 +141,6 @@ def test_globs(root: Path) -> None:
     assert names(root, f"{root}/**/*.md") == ["a.md", "b.md", "deep/d.md", "deep/er/e.md"]
     assert names(root, f"{root}/d*") == ["deep/d.md", "deep/er/e.md"]  # a folder that matches
     assert reasons(f"{root}/*.pdf") == {"*.pdf": "nothing matches this pattern"}
-
-
-def test_a_name_with_glob_characters_is_first_a_name(root: Path) -> None:
-    make(root, "[a].md", "a.md", "what?.md")
-    assert names(root, root / "[a].md") == ["[a].md"]
-    assert names(root, root / "what?.md") == ["what?.md"]
 
 
 def test_a_file_found_in_several_ways_is_found_once(root: Path) -> None:
@@ -228,42 +211,6 @@ def test_every_folder_may_have_its_own_ignore_file(root: Path) -> None:
     assert names(root, root) == ["top.md", "x.log"]  # what is left out is not opened at all
 
 
-def test_every_source_knows_the_input_it_was_found_under(root: Path) -> None:
-    make(root, "a/x.md", "b/y.md", "c.md")
-    inputs = [str(root / "a"), f"{root}/*.md", str(root / "b/y.md"), "https://x.example"]
-    roots = {}
-    for item in find_files(inputs, USUAL):
-        assert not isinstance(item, SourceError)
-        roots[item.uri.rsplit("/", 1)[-1] or item.uri] = item.root
-    assert roots == {
-        "x.md": (root / "a").as_uri(),
-        "c.md": (root / "*.md").as_uri(),
-        "y.md": (root / "b/y.md").as_uri(),
-        "https://x.example/": "https://x.example/",
-    }
-
-
-def test_deep_folders_end_in_a_reason(root: Path) -> None:
-    here = os.open(root, os.O_RDONLY)
-    for _ in range(30):  # a path longer than the system takes in one piece
-        os.mkdir("x" * 200, dir_fd=here)
-        deeper = os.open("x" * 200, os.O_RDONLY, dir_fd=here)
-        os.close(here)
-        here = deeper
-    os.close(here)
-    make(root, "x.md")
-    found = find_files([str(root)], USUAL)
-    assert [type(item) for item in found] == [FoundFile, SourceError]
-    assert str(found[1]).endswith("cannot be opened: File name too long")
-
-
-def test_a_socket_is_refused(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(root)  # the system wants short names for sockets
-    with socket.socket(socket.AF_UNIX) as listening:
-        listening.bind("talk.txt")
-        assert reasons(root) == {"talk.txt": "not a regular file"}
-
-
 def test_addresses_of_the_web_are_pages_to_fetch() -> None:
     found = find_files(["HTTPS://X.example/a.md#part", "http://x.example", "ftp://x/y"], USUAL)
     pages = [item for item in found if isinstance(item, FoundPage)]
@@ -300,13 +247,6 @@ def test_a_list_without_feeds_is_an_error(root: Path) -> None:
     (root / "not.opml").write_text("<html></html>")
     assert reasons(root / "none.opml") == {"none.opml": "the list contains no feeds"}
     assert reasons(root / "not.opml")["not.opml"].startswith("not OPML")
-
-
-def test_what_begins_as_a_list_of_feeds() -> None:
-    assert is_feed_list(OPML)
-    assert is_feed_list(b"\xef\xbb\xbf\n<OPML>")
-    for other in (b"", b"<rss>", b"<html><body>about <opml>", b"opml"):
-        assert not is_feed_list(other)
 
 
 def test_standard_input_is_a_source_with_its_bytes() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,12 +19,6 @@ rules:
   - {match: "*.md", kind: entity, id: "theirs/{file.stem}"}
 """
 SKIPS = KEEPS.replace("rules:", "rules:\n  - {match: drafts/, skip: true}")
-
-
-@pytest.fixture
-def kb(tmp_path: Path) -> Iterator[KnowledgeBase]:
-    with open_kb(tmp_path / "home", embedder=ReadableEmbedder()) as opened:
-        yield opened
 
 
 @pytest.fixture
@@ -121,9 +114,6 @@ def test_a_removed_folder_takes_its_settings_along(kb: KnowledgeBase, theirs: Pa
     add(kb, [str(theirs)])
     kb.catalogue.remove_sources("default", list(kb.catalogue.sources("default")))
     assert not kb.catalogue.collection_settings.settings("default")
-
-
-# --- links -----------------------------------------------------------------------------------
 
 
 def test_a_link_out_of_the_folder_is_not_followed(

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from wellread.ingest.pipeline.parse import safe_addresses
 from wellread.ingest.run import add
-from wellread.kb import KnowledgeBase, open_kb
-from wellread.testing.embedding import ReadableEmbedder
+from wellread.kb import KnowledgeBase
 from wellread.types import Document
 
 SOURCE = "file:///shelf/news.xml"
@@ -53,12 +51,6 @@ def test_other_addresses_stay(fine: str) -> None:
 def test_an_entry_does_not_take_the_place_of_a_file() -> None:
     assert safe_addresses(document("file:///home/me/notes.md"), SOURCE).uri.startswith(SOURCE)
     assert safe_addresses(document(f"{SOURCE}#2"), SOURCE).uri == f"{SOURCE}#2"
-
-
-@pytest.fixture
-def kb(tmp_path: Path) -> Iterator[KnowledgeBase]:
-    with open_kb(tmp_path / "home", embedder=ReadableEmbedder()) as opened:
-        yield opened
 
 
 def test_feeds_and_records_are_read_without_them(kb: KnowledgeBase, tmp_path: Path) -> None:

@@ -52,13 +52,11 @@ def page(style: str, inside: str, head: str = "") -> str:
         "color: transparent",
     ],
 )
-@pytest.mark.parametrize("selector", ["p.note", "#n", "article > .note", "h1, article .note"])
-def test_what_a_rule_of_the_page_hides_is_not_read(rule: str, selector: str) -> None:
-    if selector.startswith("h1"):
-        rule = f"margin: 0 }} article .note {{ {rule}"
-    text = page(f"/* . */ {selector} {{ {rule} }}", f'<p class="a note" id="n">{PLANT}</p>')
-    assert SEEN in text
-    assert PLANT not in text
+def test_what_a_rule_of_the_page_hides_is_not_read(rule: str) -> None:
+    for selector in ("p.note", "#n", "article > .note"):
+        text = page(f"/* . */ {selector} {{ {rule} }}", f'<p class="a note" id="n">{PLANT}</p>')
+        assert SEEN in text
+        assert PLANT not in text
 
 
 @pytest.mark.parametrize(

@@ -94,15 +94,6 @@ def test_the_title_is_the_heading_that_readers_see_when_it_is_declared(
     assert page(head).title == title
 
 
-def test_broken_linked_data_is_passed_over() -> None:
-    found = page(
-        '<script type="application/ld+json">{"@type": "NewsArticle", "headline": </script>'
-        '<title>Ice in the harbour</title><meta name="author" content="Ida Lund">'
-    )
-    assert found.title == "Ice in the harbour"
-    assert found.authors == ("Ida Lund",)
-
-
 def test_address_language_and_summary() -> None:
     found = page(
         '<link rel="canonical" href="https://port.example/ice"><meta name="description" '

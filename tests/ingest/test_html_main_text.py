@@ -66,39 +66,6 @@ def test_the_heading_of_a_box_ends_with_the_box() -> None:
     assert heading(found, PROSE[6]) == ("Winter at the harbour",)
 
 
-def test_headings_without_a_text_under_them_are_left_out() -> None:
-    found = page(
-        f"<main>{TITLE}{paragraphs(*range(8))}"
-        "<h2>More from the port</h2><ul><li><a href='/a'>Boats</a></li></ul></main>",
-        article=True,
-    )
-    assert "More from the port" not in found.text
-
-
-def test_the_heading_of_a_list_of_links_does_not_stand_over_what_follows_the_list() -> None:
-    links = "".join(f"<li><a href='/{n}'>Story {n} of the pier</a></li>" for n in range(9))
-    found = page(
-        f"<main>{TITLE}{paragraphs(0, 1, 2, 3)}<aside><h2>More stories</h2><ul>{links}</ul></aside>"
-        f"{paragraphs(4, 5, 6, 7)}</main>"
-    )
-    assert "More stories" not in found.text
-    assert heading(found, PROSE[5]) == ("Winter at the harbour",)
-
-
-def test_sentences_in_large_letters_are_no_heading() -> None:
-    standfirst = "The ice came early this year, and the harbour was not ready for any of it."
-    found = page(f"<main>{TITLE}<h2>{standfirst}</h2>{paragraphs(0, 1, 2)}</main>")
-    assert standfirst in found.text
-    assert heading(found, PROSE[1]) == ("Winter at the harbour",)
-
-
-def test_a_long_title_may_end_with_a_full_stop() -> None:
-    title = "The harbour doubles down on ice, and so do the boats. They just might be mad."
-    assert heading(page(f"<main><h1>{title}</h1>{paragraphs(0, 1, 2)}</main>"), PROSE[1]) == (
-        title,
-    )
-
-
 @pytest.mark.parametrize(
     "attributes",
     [
@@ -143,16 +110,3 @@ def test_tables_of_values_are_rows_and_tables_for_layout_are_walked() -> None:
     )
     assert "Day | High\nMonday | six" in found.text
     assert heading(found, PROSE[4]) == ("Winter at the harbour",)
-
-
-def test_two_line_breaks_end_a_paragraph() -> None:
-    found = page(f"<div>{PROSE[0]}<br>{PROSE[1]}<br><br>{PROSE[2]}</div>")
-    assert found.text == f"{PROSE[0]}\n{PROSE[1]}\n\n{PROSE[2]}"
-
-
-def test_a_list_keeps_its_depth() -> None:
-    found = page(
-        f"<main>{TITLE}{paragraphs(0, 1, 2)}<ul><li>Ropes for the outer quay<ul><li>two of hemp "
-        f"and one of steel</li></ul></li><li>Fenders</li></ul>{paragraphs(3, 4)}</main>"
-    )
-    assert "- Ropes for the outer quay\n  - two of hemp and one of steel\n- Fenders" in found.text

@@ -247,12 +247,6 @@ def test_a_damaged_archive_is_told_in_a_line(tmp_path: Path, cut: Callable[[byte
     refused(path, tmp_path, "all.tar.gz: ")
 
 
-def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match="cannot be imported"):
-        import_home(tmp_path / "none.tar", tmp_path / "moved")
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_marks_do_not_unpack_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(codec, "MOST_MARKS", 1_000)
     assert codec.mark_lines(zlib.compress(b"[[1]]")) == [[1]]

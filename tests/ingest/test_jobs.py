@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +14,6 @@ from wellread.ask.retrieve.search import search
 from wellread.errors import ModelError
 from wellread.ingest import run
 from wellread.ingest.integrity.verify import verify
-from wellread.ingest.pipeline import commit as vectors
 from wellread.ingest.pipeline.job_log import Progress, end_dead_jobs
 from wellread.ingest.run import add, sync
 from wellread.kb import KnowledgeBase, open_kb
@@ -30,12 +29,6 @@ def folder(tmp_path: Path) -> Path:
     for number in range(12):
         (made / f"{number:02d}.txt").write_text(f"Lantern number{number} hangs at the quay.\n")
     return made
-
-
-@pytest.fixture
-def kb(tmp_path: Path) -> Iterator[KnowledgeBase]:
-    with open_kb(tmp_path / "home", embedder=ReadableEmbedder()) as opened:
-        yield opened
 
 
 def test_a_run_leaves_a_record_with_a_line_per_source(kb: KnowledgeBase, folder: Path) -> None:
@@ -136,17 +129,6 @@ def test_a_failed_run_says_why_and_the_next_one_pays_its_debts(
         assert all(hit.similarity is not None for hit in hits)
 
 
-def test_debts_are_paid_in_batches_by_one_process_at_a_time(
-    kb: KnowledgeBase, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(vectors, "BATCH_PASSAGES", 5)
-    monkeypatch.setattr(vectors, "EMBED_SLICE", 2)
-    told: list[int] = []
-    add(kb, [str(folder)], on_progress=lambda progress: told.append(progress.passages_done))
-    assert kb.catalogue.vectors.passages_pending() == 0
-    assert told[-1] == 12
-
-
 def test_a_killed_job_is_seen_as_interrupted(kb: KnowledgeBase, tmp_path: Path) -> None:
     code = (
         "import os, pathlib, sys\n"
@@ -171,13 +153,3 @@ def test_a_job_that_runs_is_not_taken_for_dead(kb: KnowledgeBase, folder: Path) 
     add(kb, [str(folder)], on_progress=lambda _: seen.append(len(end_dead_jobs(kb))))
     assert set(seen) == {0}
     assert kb.catalogue.jobs.newest()[0].state == "done"
-
-
-def test_a_job_is_found_by_how_its_id_begins(kb: KnowledgeBase, folder: Path) -> None:
-    jobs = [add(kb, [str(folder)], collection=name).job_id for name in ("a", "b")]
-    for job_id in jobs:
-        found = kb.catalogue.jobs.by_prefix(job_id[:-4])
-        assert found is not None
-        assert found.id == job_id
-    assert kb.catalogue.jobs.by_prefix("job_") is None  # more than one
-    assert kb.catalogue.jobs.by_prefix("nothing") is None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 from html import escape
 
 import pytest
@@ -50,24 +49,6 @@ def test_a_byte_order_mark_says_how_to_read(name: str, encoding: str) -> None:
     words = '{"text": "Café „Kai“"}' if name == "a.jsonl" else "Café „Kai“"
     (document,) = kinds.load(source_of(name, words.encode(encoding)), LoaderLimits())
     assert document.text == "Café „Kai“"
-
-
-def test_utf_16_without_a_native_order_is_read() -> None:
-    data = codecs.BOM_UTF16_BE + "Café".encode("utf-16-be")
-    (document,) = kinds.load(source_of("a.txt", data), LoaderLimits())
-    assert document.text == "Café"
-
-
-def test_a_note_for_editors_says_how_to_read() -> None:
-    data = "# vim: set fileencoding=windows-1252 :\n\nCafé „Kai“\n".encode("windows-1252")
-    (document,) = kinds.load(source_of("a.txt", data), LoaderLimits())
-    assert document.text.endswith("Café „Kai“")
-
-
-def test_a_page_that_declares_its_charset_is_read() -> None:
-    page = '<html><head><meta charset="windows-1252"></head><body><p>Café „Kai“</p></body></html>'
-    (document,) = kinds.load(source_of("a.html", page.encode("windows-1252")), LoaderLimits())
-    assert "Café „Kai“" in document.text
 
 
 _CODE = "<script>hide()</script><style>hide{}</style><template>hide</template>"

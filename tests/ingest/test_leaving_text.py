@@ -137,33 +137,6 @@ def test_an_update_leaves_what_answers_quote_and_nothing_else(town: Town) -> Non
     assert verify(town.kb).problems == ()
 
 
-def test_an_answer_read_again_calls_its_source_by_its_new_title(town: Town) -> None:
-    news = NEWS.format(seals=SEALS).replace("Jabberseal returns", "Seals on the pier")
-    (town.folder / "news.xml").write_text(news)
-    with Wellread(town.kb.home, embedder=ReadableEmbedder()) as home:
-        home.add(str(town.folder))
-        told = home.ask(QUESTIONS["news"], session_id="again")
-        (again,) = home.kb.catalogue.sessions.turns("again", "", 5)
-    before, now = town.answers["news"], town.now("news")
-    assert now.text == before.text
-    for answer in (now, told, again):
-        assert {cited.title for cited in answer.citations} == {"Seals on the pier"}
-
-
-def test_a_report_of_research_points_to_the_same_stretches(town: Town) -> None:
-    (run,) = town.kb.catalogue.research.newest()
-    before = town.kb.catalogue.research.report(run.id)
-    (town.folder / "zanzibook.md").write_text(FERRY_NOW)
-    add(town.kb, [str(town.folder)])
-    after = town.kb.catalogue.research.report(run.id)
-    assert before is not None
-    assert after is not None
-    assert "Plain report" in {one.title for one in after.documents}
-    for old, new in zip(before.sections, after.sections, strict=True):
-        assert new.span.of(after.answer.text).split("\n")[0].startswith("## ")
-        assert new.title == old.title
-
-
 def test_what_was_removed_stays_nameless_when_its_file_is_there_again(town: Town) -> None:
     ferry = town.folder / "zanzibook.md"
     remove_named(town.kb, "default", [str(ferry)])
@@ -230,18 +203,6 @@ def test_a_file_that_is_removed_by_name_leaves_no_name(town: Town) -> None:
         assert word not in left
     job = next(one for one in town.kb.catalogue.jobs.newest() if REMOVED in one.inputs)
     assert job.named == ()
-
-
-def test_a_name_that_is_left_somewhere_is_told(town: Town) -> None:
-    path = town.folder / "zanzibook.md"
-    (town.kb.home / "left.txt").write_text(path.as_uri())
-    report = remove_named(town.kb, "default", [str(path)])
-    assert [(one.store, one.place) for one in report.traces] == [("files", "left.txt")]
-
-
-def test_an_entity_that_was_removed_is_named_nowhere(town: Town) -> None:
-    remove_named(town.kb, "default", [str(town.folder / "boat.md")])
-    assert "Gribbleship" not in town.everything()
 
 
 def test_a_collection_takes_the_names_of_its_files_along(town: Town) -> None:

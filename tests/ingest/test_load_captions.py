@@ -123,11 +123,6 @@ def test_scrolling_captions_are_read_once() -> None:
     assert load("rolling.vtt", f"WEBVTT\n\n{cues}\n").text == " ".join(lines)
 
 
-def test_a_pause_and_a_change_of_speaker_begin_a_paragraph() -> None:
-    assert load("crane.sbv", SBV).text.count("\n\n") == 1
-    assert load("lock.vtt", VTT).text.count("\n\n") == 2
-
-
 @pytest.mark.parametrize("prefix", ["Note", "Warning", "the tide"])
 def test_a_label_is_no_speaker(prefix: str) -> None:
     cues = "\n\n".join(

@@ -91,13 +91,6 @@ class TestEpub(LoaderContract):
     )
 
 
-def test_the_chapters_come_in_the_order_of_reading() -> None:
-    text = load(GOOD).text
-    assert text.index("Aldermoor") < text.index("1895")
-    assert "Contents" not in text
-    assert "unseen" not in text
-
-
 def test_the_book_s_facts_are_kept() -> None:
     book = load(GOOD, "anything.zip")
     assert book.title == "The Lock Keepers"

@@ -5,13 +5,11 @@ from __future__ import annotations
 import gzip
 from pathlib import Path
 
-import pytest
-
 from wellread.errors import SourceError
 from wellread.ingest.loaders.base import LoaderLimits, Source
 from wellread.ingest.pipeline.kinds import load, loader_name
 from wellread.testing.loader import check_document
-from wellread.types import Document, PageMark, SpeakerMark, TimeMark
+from wellread.types import Document, TimeMark
 
 SAMPLES = "webvtt_samples/tests/subtitles"
 
@@ -52,16 +50,6 @@ def test_captions_that_are_broken_are_refused_and_no_others(eval_data: Path) -> 
     assert all(any(isinstance(m, TimeMark) for m in one.marks) for one in documents)
 
 
-@pytest.mark.parametrize("folder", ["docling_pdfs", "aragog"])
-def test_every_paper_loads_with_pages_and_boxes(eval_data: Path, folder: str) -> None:
-    documents, refused = load_all(eval_data / folder, "*.pdf")
-    assert refused == {}
-    assert documents
-    for paper in documents:
-        assert paper.kind == "paper"
-        assert any(isinstance(mark, PageMark) and mark.box for mark in paper.marks)
-
-
 def test_two_columns_are_read_one_after_the_other(eval_data: Path) -> None:
     (paper,) = load(read(eval_data / "aragog/pdf/bert.pdf"), LoaderLimits())
     words = " ".join(paper.text.split())
@@ -70,48 +58,3 @@ def test_two_columns_are_read_one_after_the_other(eval_data: Path) -> None:
     assert words.index("holistically, as well as") < words.index("two existing strategies")
     assert paper.title.startswith("BERT: Pre-training of Deep Bidirectional Transformers")
     assert paper.summary.startswith("We introduce a new language representation model")
-
-
-def test_every_talk_loads_with_speakers_and_times(eval_data: Path) -> None:
-    documents, refused = load_all(eval_data / "bitcoin_transcripts", "*.md")
-    talks = [one for one in documents if one.kind == "transcript"]
-    assert refused == {}
-    assert len(talks) == 40
-    assert all(any(isinstance(m, SpeakerMark) for m in talk.marks) for talk in talks)
-    untimed = [t.uri for t in talks if not any(isinstance(m, TimeMark) for m in t.marks)]
-    # One file has names alone at its turns; its few times stand inside the speech.
-    assert [uri.rpartition("/")[2] for uri in untimed] == [
-        "breaking-down-taproot-activation-options.md"
-    ]
-
-
-def test_newsletters_and_topics_are_pages_without_template_tags(eval_data: Path) -> None:
-    folder = eval_data / "bitcoin_optech"
-    pages, refused = load_all(folder / "_topics", "*.md")
-    letters, also_refused = load_all(folder / "_posts/en/newsletters", "2024-0[1-3]*.md")
-    assert {**refused, **also_refused} == {}
-    assert {one.kind for one in [*pages, *letters]} == {"page"}
-    assert not [one.uri for one in [*pages, *letters] if "{% include" in one.text]
-    assert all(one.published_at for one in letters)
-
-
-def test_recaps_are_transcripts_of_named_people(eval_data: Path) -> None:
-    recaps, refused = load_all(eval_data / "bitcoin_optech/_posts/en/podcast", "2023-0[1-3]*.md")
-    assert refused == {}
-    assert recaps
-    for recap in recaps:
-        assert recap.kind == "transcript"
-        assert "Mike Schmidt" in {m.speaker for m in recap.marks if isinstance(m, SpeakerMark)}
-
-
-def test_pattern_pages_are_no_transcripts(eval_data: Path) -> None:
-    pages, refused = load_all(eval_data / "s3_patterns/content", "*.md")
-    assert refused == {}
-    assert {page.kind for page in pages} == {"page"}
-
-
-def test_saved_web_pages_load(eval_data: Path) -> None:
-    folder = eval_data / "article_extraction/html"
-    pages, refused = load_all(folder, "[0-3]*.gz")
-    assert refused == {}
-    assert {page.kind for page in pages} <= {"article", "page"}

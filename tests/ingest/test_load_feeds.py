@@ -81,11 +81,6 @@ def test_an_entry_becomes_an_article_with_its_facts() -> None:
     assert second.uri == "quay-2"
 
 
-def test_a_feed_without_entries_yields_nothing() -> None:
-    empty = '<rss version="2.0"><channel><title>Quiet</title></channel></rss>'
-    assert kinds.load(source_of("quiet.rss", empty), LoaderLimits()) == []
-
-
 def test_an_entry_that_takes_the_parser_s_own_lists_apart_is_named() -> None:
     item = "<item><title>Slipway</title><links>text</links><description>Wet.</description></item>"
     feed = f'<rss version="2.0"><channel><title>Quay</title>{item}</channel></rss>'

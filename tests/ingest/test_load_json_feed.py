@@ -82,10 +82,6 @@ def test_version_one_has_one_author_and_a_repeated_id_is_told_apart() -> None:
     assert (first.uri, second.uri) == ("a", "file:///shelf/reef.json#2")
 
 
-def test_a_feed_without_items_yields_nothing() -> None:
-    assert kinds.load(source_of("a.json", json.dumps({**FEED, "items": []})), LoaderLimits()) == []
-
-
 def test_an_atom_entry_is_by_its_feeds_author_and_an_rss_item_is_not() -> None:
     atom = """<feed xmlns="http://www.w3.org/2005/Atom" xml:lang="en"><title>R</title>
     <author><name>Tor Vik</name></author><entry><title>x</title><id>urn:1</id>
@@ -97,13 +93,6 @@ def test_an_atom_entry_is_by_its_feeds_author_and_an_rss_item_is_not() -> None:
     </managingEditor><item><description>Words.</description></item></channel></rss>"""
     (item,) = kinds.load(source_of("a.rss", rss), LoaderLimits())
     assert item.authors == ()
-
-
-def test_a_feed_in_utf_16_is_known_by_its_content() -> None:
-    rss = '<?xml version="1.0" encoding="utf-16"?><rss version="2.0"><channel><item>'
-    rss += "<description>Words.</description></item></channel></rss>"
-    (item,) = kinds.load(source_of("a.xml", rss.encode("utf-16")), LoaderLimits())
-    assert item.text == "Words."
 
 
 def test_a_list_of_records_is_read_item_by_item_with_lines() -> None:

@@ -156,13 +156,3 @@ def test_an_entity_has_aliases_relations_and_taxonomy() -> None:
 def test_hard_breaks_stay_and_soft_ones_do_not() -> None:
     text = load("breaks.md", "one  \ntwo\\\nthree<br>\nfour\nfive\n").text
     assert text == "one\ntwo\nthree\nfour five"
-
-
-def test_wrapped_markup_is_one_line() -> None:
-    text = load("markup.md", "<div><p>The pier was\nbuilt of oak.</p></div>\n").text
-    assert text == "The pier was built of oak."
-
-
-def test_what_a_browser_hides_is_left_out() -> None:
-    markup = '<div><p>Seen.</p><p hidden>Not seen.</p><p style="display: none">Nor this.</p></div>'
-    assert load("hidden.md", markup).text == "Seen."

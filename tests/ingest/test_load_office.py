@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import struct
-import zipfile
 from datetime import UTC, datetime
 
 import openpyxl
@@ -123,19 +121,6 @@ def test_the_properties_become_facts() -> None:
     assert members.published_at == datetime(2024, 1, 2, tzinfo=UTC)
 
 
-def test_without_properties_the_titles_come_from_what_is_seen() -> None:
-    bare = with_parts(WORD, {}, drop="docProps/core.xml")
-    assert load("bare.docx", bare).title == "Tides"
-    document = WordDocument()
-    document.add_heading("The harbour", 0)
-    document.add_paragraph("Words.")
-    shown = load("a.docx", saved(document))
-    assert shown.title == "The harbour"
-    assert load(
-        "old-book.xlsx", changed(BOOK, "docProps/core.xml", b"Members", b"Book1")
-    ).title == ("Old book")
-
-
 def test_word_says_what_is_a_heading_in_many_ways() -> None:
     document = word()
     styles = document.styles
@@ -212,24 +197,6 @@ def test_word_puts_a_note_after_the_paragraph_that_refers_to_it() -> None:
     assert text.endswith("See below.\n\n* Told by the pilot.\n\nNext.")
 
 
-@pytest.mark.parametrize(
-    ("name", "data", "main"),
-    [
-        ("a.docm", WORD, b"vnd.openxmlformats-officedocument.wordprocessingml.document"),
-        ("a.pptm", SLIDES, b"vnd.openxmlformats-officedocument.presentationml.presentation"),
-        ("a.xlsm", BOOK, b"vnd.openxmlformats-officedocument.spreadsheetml.sheet"),
-    ],
-)
-def test_files_with_macros_are_read_like_others(name: str, data: bytes, main: bytes) -> None:
-    enabled = {
-        "a.docm": b"vnd.ms-word.document.macroEnabled",
-        "a.pptm": b"vnd.ms-powerpoint.presentation.macroEnabled",
-        "a.xlsm": b"vnd.ms-excel.sheet.macroEnabled",
-    }[name]
-    macros = changed(data, "[Content_Types].xml", main + b".main+xml", enabled + b".main+xml")
-    assert load(name, macros).text == load(name.replace("m", "x", 1), data).text
-
-
 def test_the_kind_is_told_by_what_is_inside() -> None:
     for name, data, kind in (
         ("a", WORD, "docx"),
@@ -268,16 +235,15 @@ FETCH = '<?xml version="1.0"?><!DOCTYPE x [<!ENTITY e SYSTEM "file:///etc/hostna
 REMOTE = '<?xml version="1.0"?><!DOCTYPE x SYSTEM "http://127.0.0.1:9/evil.dtd">'
 
 
-@pytest.mark.parametrize("head", [BOMB, FETCH, REMOTE])
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
 @pytest.mark.parametrize(
-    ("name", "data", "inside"),
+    ("name", "data", "inside", "encoding", "head"),
     [
-        ("a.docx", WORD, BODY),
-        ("a.docx", WORD, "docProps/core.xml"),
-        ("a.pptx", SLIDES, "ppt/slides/slide1.xml"),
-        ("a.xlsx", BOOK, "xl/workbook.xml"),
-        ("a.xlsx", BOOK, "xl/worksheets/sheet1.xml"),
+        *(("a.docx", WORD, BODY, "utf-8", head) for head in (BOMB, FETCH, REMOTE)),
+        ("a.docx", WORD, BODY, "utf-16", BOMB),
+        ("a.docx", WORD, "docProps/core.xml", "utf-8", FETCH),
+        ("a.pptx", SLIDES, "ppt/slides/slide1.xml", "utf-16", FETCH),
+        ("a.xlsx", BOOK, "xl/workbook.xml", "utf-8", BOMB),
+        ("a.xlsx", BOOK, "xl/worksheets/sheet1.xml", "utf-16", REMOTE),
     ],
 )
 def test_no_part_may_declare_a_document_type(
@@ -345,21 +311,3 @@ def test_a_directory_that_the_library_cannot_read_is_damage(
     data[at + 46 : at + 47] = b"\xff"
     assert told in refusal("a.docx", bytes(data))
     assert refusal("a.docx", bytes(data)).startswith("damaged file")
-
-
-def test_a_relation_to_a_part_that_is_gone_does_no_harm() -> None:
-    relation = b'<Relationship Id="rId98" Type="http://x/image" Target="../NULL"/></Relationships>'
-    for name, data, inside in (
-        ("a.docx", WORD, "word/_rels/document.xml.rels"),
-        ("a.pptx", SLIDES, "ppt/slides/_rels/slide1.xml.rels"),
-        ("a.xlsx", BOOK, "xl/_rels/workbook.xml.rels"),
-    ):
-        gone = changed(data, inside, b"</Relationships>", relation)
-        assert load(name, gone).text == load(name, data).text
-
-
-def test_other_zip_files_have_no_loader() -> None:
-    stream = io.BytesIO()
-    with zipfile.ZipFile(stream, "w") as archive:
-        archive.writestr("inner.docx", WORD)
-    assert kinds.loader_name(source_of("a.zip", stream.getvalue())) == ""

@@ -37,17 +37,6 @@ def test_every_feed_once_in_order() -> None:
     ]
 
 
-def test_a_bare_ampersand_in_an_address_is_forgiven() -> None:
-    data = b'<opml><body><outline xmlUrl="https://a.example/?a=1&b=2"/></body></opml>'
-    assert feeds_of(data, URI) == ["https://a.example/?a=1&b=2"]
-
-
-def test_addresses_of_a_list_on_the_web_may_be_relative() -> None:
-    data = b'<opml><body><outline xmlUrl="../feed.xml"/></body></opml>'
-    found = feeds_of(data, "https://a.example/lists/sea.opml")
-    assert found == ["https://a.example/feed.xml"]
-
-
 @pytest.mark.parametrize(
     "data",
     [

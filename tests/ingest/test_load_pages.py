@@ -101,11 +101,6 @@ def test_a_page_without_a_main_text_is_taken_whole() -> None:
     assert page.text.endswith("High at six\nLow at noon")
 
 
-def test_a_word_that_was_broken_is_whole_again() -> None:
-    text = "The ferry timetable is printed every year in Octo-\nber, and not later than October."
-    assert "year in October, and" in load("broken.txt", text).text
-
-
 @pytest.mark.parametrize(
     ("given", "stored"),
     [

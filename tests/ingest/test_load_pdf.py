@@ -13,7 +13,6 @@ from wellread.errors import SourceError
 from wellread.ingest.loaders.base import LoaderLimits
 from wellread.ingest.pipeline import kinds
 from wellread.testing.loader import LoaderContract, source_of
-from wellread.text.sentences import sentence_spans
 from wellread.types import PageMark
 
 WIDTH, HEIGHT = 595.0, 842.0
@@ -116,11 +115,6 @@ def test_title_and_authors_come_from_the_file() -> None:
     assert document.authors == ("Ida Lund", "Tor Vik")
 
 
-def test_running_feet_are_left_out() -> None:
-    (document,) = kinds.load(source_of("mussels.pdf", paper()), LoaderLimits())
-    assert "Mussel report" not in document.text
-
-
 def test_boxes_stand_where_the_lines_were_drawn() -> None:
     (document,) = kinds.load(source_of("mussels.pdf", paper()), LoaderLimits())
     place = document.text.index(RIGHT[0])
@@ -131,13 +125,6 @@ def test_boxes_stand_where_the_lines_were_drawn() -> None:
     ]
     assert box.left == pytest.approx(320 / WIDTH, abs=0.01)
     assert box.top < 1 - 730 / HEIGHT < box.bottom
-
-
-def test_the_rows_of_a_table_are_lines() -> None:
-    (document,) = kinds.load(source_of("mussels.pdf", paper()), LoaderLimits())
-    found = [span.of(document.text) for span in sentence_spans(document.text)]
-    assert "Bank Before After" in found
-    assert "North 12 beds 16 beds" in found
 
 
 def test_too_many_pages_are_refused() -> None:

@@ -200,13 +200,3 @@ def test_nothing_is_read_from_elsewhere(tmp_path: Path, directive: str) -> None:
     assert "secret, secret" not in text
     assert text.startswith("Before.")
     assert text.endswith("After.")
-
-
-def test_a_date_is_not_that_of_reading() -> None:
-    assert load(".. |today| date::\n\nPrinted |today|.\n").text == "Printed |today|."
-
-
-def test_a_declared_encoding_is_used() -> None:
-    data = ".. -*- coding: windows-1252 -*-\n\nCafé „am Kai“.\n".encode("windows-1252")
-    (page,) = kinds.load(source_of("a.rst", data), LoaderLimits())
-    assert page.text == "Café „am Kai“."

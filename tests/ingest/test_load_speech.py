@@ -276,25 +276,3 @@ def test_names_stay_and_labels_become_speakers() -> None:
     tree = {"segments": [{"start": n, "text": "x.", "speaker": s} for n, s in enumerate(labels)]}
     said = [mark.speaker for mark in load(tree).marks if isinstance(mark, SpeakerMark)]
     assert said == ["Ida Lund", "Speaker 7", "Speaker 2", "Speaker B", "Speaker C"]
-
-
-@pytest.mark.parametrize(
-    "tree",
-    [
-        {"segments": []},
-        {"segments": [{"name": "a", "start": 1}]},
-        {"words": ["a", "b"]},
-        {"results": {"items": [{"id": 1}]}},
-        {"items": [1, 2]},
-        [{"name": "x"}],
-        ["text"],
-        7,
-    ],
-)
-def test_other_json_is_no_kind_that_is_read(tree: Any) -> None:
-    assert kinds.loader_name(source_of("a.json", json.dumps(tree, indent=1))) == ""
-
-
-def test_long_speech_without_punctuation_still_has_times() -> None:
-    talk = load({"words": words("and so on " * 40, 0, 1000), "text": ""})
-    assert len(talk.marks) == 3

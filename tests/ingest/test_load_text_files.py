@@ -19,54 +19,6 @@ def only(name: str, data: str | bytes) -> Document:
     return documents[0]
 
 
-PAGE = """\
----
-title: Mending *nets*
-date: 2024-03-05
-author: [Ada Moss, Ben Ray]
-lang: en
-tags: [craft, sea]
-url: https://nets.example/mending
----
-{% include header.html %}
-Nets **tear** on [rocks](https://rocks.example/) and on [wrecks][w].
-
-<!-- a note
-     for editors -->
-# Tools
-
-- A *needle*
-  - of bone
-  - of steel
-- Twine
-
-| size | use |
-|------|-----|
-| thin | `sardine` |
-
-## Knots ##
-
-Some ``code`` first:
-
-```python
-x = {{ a }}
-y = arr[i][j]
-```
-
-> A quoted word.
-"""
-
-
-def test_the_text_of_a_page_is_what_a_reader_sees() -> None:
-    text = only("2023-01-02-nets.md", PAGE).text
-    assert "Nets tear on rocks and on wrecks." in text
-    assert "- A needle\n  - of bone\n  - of steel\n- Twine" in text
-    assert "size | use\nthin | sardine" in text
-    assert "x = {{ a }}\ny = arr[i][j]" in text
-    for hidden in ("include", "editors", "https://", "**", "```", "\n\n\n"):
-        assert hidden not in text
-
-
 @pytest.mark.parametrize(
     ("name", "body", "title"),
     [
@@ -96,10 +48,6 @@ def test_front_matter_without_a_body_is_the_text() -> None:
 def test_malformed_front_matter_names_the_line() -> None:
     with pytest.raises(SourceError, match=r"malformed front matter, line 4"):
         only("a.md", "---\ntitle: x\nb: 1\nc: d: e\n---\nText.\n")
-
-
-def test_an_opening_rule_is_no_front_matter() -> None:
-    assert only("a.md", "---\nJust words.\n").text == "Just words."
 
 
 def test_names_in_bold_open_turns_and_emphasised_lines_open_sections() -> None:
@@ -139,15 +87,3 @@ def test_names_in_bold_open_turns_and_emphasised_lines_open_sections() -> None:
 )
 def test_ordinary_markdown_is_no_transcript(body: str) -> None:
     assert loader_name(source_of("a.md", body)) == "markdown"
-
-
-def test_utf_16_with_its_mark_and_windows_line_ends_are_read() -> None:
-    assert only("a.txt", "One.\r\n\r\nTwo.".encode("utf-16")).text == "One.\n\nTwo."
-    assert only("a.md", "\ufeff# Head\r\n\r\nText.".encode()).title == "Head"
-
-
-@pytest.mark.parametrize("name", ["a.bin", "a", "a.zip", "a.xml", "a.csv", "a.json"])
-def test_an_unknown_kind_has_no_loader(name: str) -> None:
-    assert loader_name(source_of(name, b"\x00\x01binary")) == ""
-    with pytest.raises(SourceError, match="unsupported file type"):
-        load(source_of(name, b"\x00\x01binary"), LoaderLimits())

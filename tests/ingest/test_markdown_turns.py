@@ -108,10 +108,3 @@ the [mast](term:mast)
         markdown.Link(href="https://ice.example/a", label="ice"),
         markdown.Link(href="term:mast"),
     ]
-
-
-def test_bold_inside_html_is_no_stars() -> None:
-    (page,) = kinds.load(
-        source_of("a.md", "<summary>\nA **small** pier.\n</summary>\n\nMore.\n"), LoaderLimits()
-    )
-    assert page.text == "A small pier.\n\nMore."

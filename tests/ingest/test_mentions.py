@@ -12,12 +12,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.doubles import forked
+from tests.store.made import put
 
-from wellread.errors import StoreError
 from wellread.identity import document_id
-from wellread.ingest.joining import mention_linking as linking
 from wellread.ingest.joining.mention_linking import (
-    MAX_PER_ENTITY,
     NameFinder,
     fold,
     forms_of,
@@ -25,7 +23,6 @@ from wellread.ingest.joining.mention_linking import (
 )
 from wellread.store.catalogue import Catalogue
 from wellread.store.catalogue.documents.entity_nodes import EntityNode, FoundName, MentionScans
-from wellread.store.schema.stored_values import DocumentChange, SourceChange, SourceRecord
 from wellread.types import Document, EntityFacts
 
 
@@ -78,24 +75,6 @@ def test_a_folded_stretch_leads_back_to_what_it_was_made_of(text: str, data: Any
         span = folded.span(start, end) if start < end else None
         if span:
             assert fold(span.of(text)).text == folded.text[start:end]
-
-
-@given(TEXTS)
-def test_every_word_of_a_text_is_found_again(text: str) -> None:
-    folded = fold(text)
-    covered = folded.span(0, len(folded.text)) if folded.text else None
-    assert covered is None or fold(covered.of(text)).text == folded.text
-
-
-def test_a_name_ends_at_no_half_character() -> None:
-    folded = fold("Straße ﬁn")
-    assert folded.text == "strasse fin"
-    assert folded.span(0, 5) is None
-    assert folded.span(5, 7) is None
-    assert folded.span(8, 9) is None
-    whole = folded.span(0, 7)
-    assert whole is not None
-    assert (whole.start, whole.end) == (0, 6)
 
 
 # --- finding ---------------------------------------------------------------------------------
@@ -250,18 +229,6 @@ def entity(known: str, text: str = "", *aliases: str) -> Document:
     )
 
 
-def put(catalogue: Catalogue, *documents: Document) -> None:
-    catalogue.commit(
-        [
-            SourceChange(
-                record=SourceRecord(collection=one.collection, uri=one.uri),
-                documents=[DocumentChange(document=one, passages=())],
-            )
-            for one in documents
-        ]
-    )
-
-
 def mentioned(catalogue: Catalogue, known: str) -> list[tuple[str, int]]:
     found = catalogue.graph.documents_mentioning(["main"], known)
     return sorted((one.document.title, one.mentions) for one in found)
@@ -306,15 +273,6 @@ def test_only_what_changed_is_searched_again(catalogue: Catalogue) -> None:
     assert link_mentions(catalogue, "main") == 0
 
 
-def test_other_rules_search_everything_again(
-    catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    put(catalogue, entity("kittiwake"), article("a", "Kittiwake"))
-    link_mentions(catalogue, "main")
-    monkeypatch.setattr(linking, "RULES", linking.RULES + 1)
-    assert link_mentions(catalogue, "main") == 2
-
-
 def test_with_the_last_entity_all_mentions_go(catalogue: Catalogue) -> None:
     put(catalogue, entity("kittiwake"), entity("osprey"), article("a", "Kittiwake and Osprey"))
     link_mentions(catalogue, "main")
@@ -326,35 +284,6 @@ def test_with_the_last_entity_all_mentions_go(catalogue: Catalogue) -> None:
     assert link_mentions(catalogue, "main") == 0
     assert mentioned(catalogue, "kittiwake") == []
     assert not catalogue.graph.scans.forget("main")
-
-
-def test_a_name_that_comes_often_is_kept_in_part(catalogue: Catalogue) -> None:
-    put(catalogue, entity("kittiwake"), article("a", "Kittiwake. " * (MAX_PER_ENTITY + 9)))
-    link_mentions(catalogue, "main")
-    assert mentioned(catalogue, "kittiwake") == [("a", MAX_PER_ENTITY)]
-
-
-def test_a_pass_goes_batch_by_batch_and_takes_up_where_it_was(
-    catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(linking, "BATCH_DOCUMENTS", 4)
-    monkeypatch.setattr(linking, "BATCH_CHARACTERS", 30)
-    put(catalogue, entity("kittiwake"), *(article(f"{n}", "Kittiwake " * n) for n in range(1, 12)))
-    keep = MentionScans.keep
-    kept: list[int] = []
-
-    def failing(self: MentionScans, names: str, found: Any) -> int:
-        if len(kept) == 2:
-            raise StoreError("the disk is full")
-        kept.append(len(found))
-        return keep(self, names, found)
-
-    with monkeypatch.context() as broken:
-        broken.setattr(MentionScans, "keep", failing)
-        with pytest.raises(StoreError):
-            link_mentions(catalogue, "main")
-    assert link_mentions(catalogue, "main") == 12 - sum(kept)
-    assert mentioned(catalogue, "kittiwake") == sorted((f"{n}", n) for n in range(1, 12))
 
 
 def test_a_document_that_changes_meanwhile_is_left_to_the_next_pass(

@@ -124,13 +124,6 @@ def test_exported_and_imported_it_is_the_same_there_and_back(
     assert not (tmp_path / "another").exists()
 
 
-def test_two_processes_add_the_same_folder(url: str, folder: Path, tmp_path: Path) -> None:
-    race(url, tmp_path / "home", str(folder))
-    with opened(tmp_path / "home", url) as kb:
-        assert whole(kb) == FILES
-        assert {job.state for job in kb.catalogue.jobs.newest()} == {"done"}
-
-
 def test_two_processes_read_the_same_feed(url: str, tmp_path: Path) -> None:
     with WebServer() as server:
         for known, edition in ((range(FILES), "first"), (range(4, FILES + 8), "second")):

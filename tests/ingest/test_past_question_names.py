@@ -96,29 +96,7 @@ def test_a_row_of_a_table(header: str) -> None:
     assert document.language == "en"
 
 
-def test_turns_in_a_cell_may_be_a_json_list() -> None:
-    row = 'question,answer,flow\nWhy?,So.,"[""Is it?"", ""Really?""]"\n'
-    past = load("a.csv", row).past_question
-    assert past is not None
-    assert past.flow == ("Is it?", "Really?")
-
-
 @pytest.mark.parametrize("score", ["101", "-1", "high", "[80]"])
 def test_a_score_out_of_range_names_the_line(score: str) -> None:
     with pytest.raises(SourceError, match="malformed line 2: score"):
         load("a.csv", f"question,answer,total score\nWhy?,So.,{score}\n")
-
-
-def test_lines_that_were_broken_to_fit_a_width_are_joined() -> None:
-    lines = [
-        "The harbour master opens the inner lock at first light, and the boats that",
-        "waited all night come in one after the other until the tide turns again.",
-    ]
-    text = "\n".join(lines) + "\n\n- a list\n- stays"
-    joined = " ".join(lines) + "\n\n- a list\n- stays"
-    assert load("a.jsonl", json.dumps({"text": text})).text == joined
-    past = load("a.jsonl", json.dumps({"question": "When?", "answer": text})).past_question
-    assert past is not None
-    assert past.answer == joined
-    verse = json.dumps({"text": "Short lines\nof a verse\nstay."})
-    assert load("a.jsonl", verse).text == "Short lines\nof a verse\nstay."

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from wellread.errors import SettingsError
 from wellread.ingest.run import add, sync
-from wellread.kb import KnowledgeBase, open_kb
-from wellread.testing.embedding import ReadableEmbedder
+from wellread.kb import KnowledgeBase
 
 BODY = "\n\nThe ferry was bought.\n"
 SPEECH = "".join(f"\n\n**Ana Holm:** The ferry {n}.\n\n**Ben Reed:** Loud." for n in range(3))
@@ -45,12 +43,6 @@ READ = {  # that it is a word of a text, or of a value, refuses nothing
     "cue.vtt": f"WEBVTT{CUE}",
     "inner.jsonl": json.dumps({**RECORD, "stats": {"readers": 3}}),
 }
-
-
-@pytest.fixture
-def kb(tmp_path: Path) -> Iterator[KnowledgeBase]:
-    with open_kb(tmp_path / "home", embedder=ReadableEmbedder()) as opened:
-        yield opened
 
 
 def test_however_it_says_so(kb: KnowledgeBase, tmp_path: Path) -> None:

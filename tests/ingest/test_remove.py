@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.store.made import answer_of, citation_of
 
 from wellread.ask.retrieve.search import search
 from wellread.errors import SourceError, UnknownCollectionError
@@ -23,16 +24,14 @@ from wellread.ingest.remove import (
     remove_collection,
     remove_documents,
     remove_named,
-    remove_sources,
-    resolve,
 )
 from wellread.ingest.run import add, sync
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.kb.home_catalogue import CATALOGUE_FILE
 from wellread.store.base import Fingerprint
 from wellread.testing.embedding import ReadableEmbedder
-from wellread.types import Filters, Locator, Span
-from wellread.values.answers import Answer, Citation, Confidence, Sentence, Verdict, VerdictName
+from wellread.types import Filters, Span
+from wellread.values.answers import Sentence, Verdict, VerdictName
 
 FERRY = "The ferry Osprey carries ninety passengers across the sound."
 MILL = "The mill grinds barley in the west wind every single day."
@@ -145,15 +144,6 @@ def test_things_can_be_named_in_many_ways(
     assert verify(kb).problems == ()
 
 
-def test_a_relative_path_is_taken_from_here(
-    kb: KnowledgeBase, papers: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(papers)
-    found = resolve(kb, "default", ["boats", "mill.txt", "boats/ferry.txt"])
-    uris = [(papers / name).as_uri() for name in ("boats/ferry.txt", "mill.txt")]
-    assert found == (uris, [])
-
-
 @pytest.mark.parametrize(
     ("given", "reason"),
     [
@@ -208,42 +198,25 @@ def test_a_removed_document_stays_away_until_its_source_changes(
     assert uris(kb) == ["crane", "ferry.txt", "mill.txt"]
 
 
-def test_nothing_to_remove_costs_and_changes_nothing(kb: KnowledgeBase) -> None:
-    assert remove_sources(kb, "default", []) == RemoveReport()
-    assert remove_documents(kb, [], prove=True) == RemoveReport()
-    assert remove_documents(kb, ["doc_unknown"]).documents == 0
-
-
 @pytest.mark.sqlite_only
 def test_what_answers_and_gaps_said_of_it_goes_too(kb: KnowledgeBase, papers: Path) -> None:
     (ferry,) = [each for each in kb.catalogue.documents("default") if "ferry" in each.uri]
-    quote = Citation(
-        id=1,
+    span = Span(start=0, end=len(FERRY))
+    quote = citation_of(
         document_id=ferry.id,
         version=ferry.version,
         title=ferry.title,
-        url=ferry.uri,
         link=f"{ferry.uri}#:~:text=The%20ferry%20Osprey",
-        kind="page",
-        source_type="",
-        published_at=None,
-        relevance=1.0,
-        locator=Locator(label="line 1", line=1),
         quote=FERRY,
-        answer_span=Span(start=0, end=len(FERRY)),
-        source_span=Span(start=0, end=len(FERRY)),
-        verdict=VerdictName.SUPPORTED,
+        answer_span=span,
+        source_span=span,
     )
     verdict = Verdict(name=VerdictName.SUPPORTED, method="verbatim", score=1.0)
-    span = Span(start=0, end=len(FERRY))
-    answer = Answer(
-        id="ans_1",
+    answer = answer_of(
         question="How many?",
         text=f"{FERRY} [1]",
         citations=(quote,),
         sentences=(Sentence(text=FERRY, span=span, verdict=verdict, citations=(1,)),),
-        confidence=Confidence(score=0.5, band="medium", reasoning=""),
-        answered_by="extractive",
     )
     kb.catalogue.record_answer(answer)
     kb.catalogue.record_answer(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 from itertools import pairwise
@@ -15,9 +15,9 @@ from typing import IO
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.ingest.conftest import found, index_ids, statuses
 
-from wellread.ask.retrieve.search import search
-from wellread.errors import ModelError, StoreError
+from wellread.errors import StoreError
 from wellread.ingest import run
 from wellread.ingest.integrity.verify import verify
 from wellread.ingest.loaders.kind_table import LOADERS
@@ -29,12 +29,10 @@ from wellread.ingest.pipeline.parse import Parsed, ParseRequest, parse
 from wellread.ingest.pipeline.workers import WorkerPool
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.models.base import Purpose
 from wellread.store.base import IndexRow
 from wellread.store.catalogue import Catalogue
 from wellread.store.schema.stored_values import SourceChange, VersionKey
 from wellread.testing.embedding import ReadableEmbedder
-from wellread.types import Filters
 
 FERRY = "The ferry Osprey carries ninety passengers across the sound every morning.\n"
 MILL = "The mill grinds barley when the wind blows from the west.\n"
@@ -54,24 +52,8 @@ def folder(tmp_path: Path) -> Path:
     return made
 
 
-@pytest.fixture
-def kb(tmp_path: Path) -> Iterator[KnowledgeBase]:
-    with open_kb(tmp_path / "home", embedder=ReadableEmbedder()) as opened:
-        yield opened
-
-
-def statuses(report: Report) -> dict[str, str]:
-    """The last part of each uri to how that source fared."""
-    return {row.uri.rsplit("/", 1)[-1]: row.status for row in report.rows}
-
-
 def reason(report: Report, name: str) -> str:
     return next(row.reason for row in report.rows if row.uri.endswith(name))
-
-
-def found(kb: KnowledgeBase, words: str) -> list[str]:
-    """The texts of all passages that a full-text search finds."""
-    return [hit.passage.text for hit in search(kb, words, Filters(), mode="text")]
 
 
 def texts(kb: KnowledgeBase) -> dict[str, str]:
@@ -86,12 +68,6 @@ def texts(kb: KnowledgeBase) -> dict[str, str]:
 
 def passage_ids(kb: KnowledgeBase) -> list[str]:
     return sorted(key.passage_id for key in kb.catalogue.passage_keys())
-
-
-def index_ids(kb: KnowledgeBase) -> list[str]:
-    """The passage of every row of the index."""
-    rows = kb.index.keys()
-    return sorted(row.passage_id for row in rows)
 
 
 def assert_in_step(kb: KnowledgeBase) -> None:
@@ -126,20 +102,6 @@ def refuse_to_read(monkeypatch: pytest.MonkeyPatch, name: str = "") -> None:
         return Path(path).open("rb")
 
     monkeypatch.setattr(parsing, "open", refusing, raising=False)
-
-
-class FailingEmbedder(ReadableEmbedder):
-    """Fails on texts with ``word``, until told to work."""
-
-    def __init__(self, word: str) -> None:
-        super().__init__()
-        self.word = word
-        self.works = False
-
-    def embed(self, texts: Sequence[str], purpose: Purpose) -> NDArray[np.float32]:
-        if not self.works and any(self.word in text for text in texts):
-            raise ModelError("the model ran out of memory")
-        return super().embed(texts, purpose)
 
 
 # --- how sources fare ------------------------------------------------------------------------
@@ -231,21 +193,6 @@ def test_a_changed_text_replaces_the_old_one_everywhere(kb: KnowledgeBase, folde
     assert_in_step(kb)
 
 
-def test_a_change_of_the_title_alone_keeps_the_passages(kb: KnowledgeBase, folder: Path) -> None:
-    path = folder / "ferry.md"
-    path.write_text(f"---\ntitle: Crossing\n---\n{FERRY}")
-    add(kb, [str(folder)])
-    before = passage_ids(kb)
-    path.write_text(f"---\ntitle: Gangway\n---\n{FERRY}")
-    report = add(kb, [str(folder)])
-    assert statuses(report) == {"ferry.md": "updated"}
-    assert passage_ids(kb) == before
-    assert [facts.title for facts in kb.catalogue.documents("default")] == ["Gangway"]
-    assert found(kb, "gangway") == [FERRY.strip()]  # the title is searched with the text
-    assert found(kb, "crossing") == []
-    assert_in_step(kb)
-
-
 def test_an_entry_that_leaves_its_feed_goes(kb: KnowledgeBase, folder: Path) -> None:
     path = folder / "feed.rss"
     path.write_text(FEED.format(ITEM.format("ferry") + ITEM.format("mill")))
@@ -261,16 +208,6 @@ def test_an_entry_that_leaves_its_feed_goes(kb: KnowledgeBase, folder: Path) -> 
     path.write_text(FEED.format(""))
     add(kb, [str(folder)])
     assert texts(kb) == {}
-    assert_in_step(kb)
-
-
-def test_two_feeds_may_carry_the_same_entry(kb: KnowledgeBase, folder: Path) -> None:
-    (folder / "a.rss").write_text(FEED.format(ITEM.format("ferry") + ITEM.format("mill")))
-    (folder / "b.rss").write_text(FEED.format(ITEM.format("ferry")))
-    (folder / "c.rss").write_text(FEED.format(ITEM.format("ferry").replace("News", "Tidings")))
-    report = add(kb, [str(folder)])
-    assert report.counts()["added"] == 3
-    assert sorted(texts(kb)) == ["ferry", "mill"]
     assert_in_step(kb)
 
 
@@ -375,25 +312,6 @@ def many(folder: Path) -> list[str]:
         path.write_text(f"Lantern number{number} hangs at the quay.")
         names.append(path.name)
     return names
-
-
-def test_a_failing_embedder_loses_nothing_that_was_committed(
-    tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(run, "WINDOW_PASSAGES", 2)
-    names = many(folder)
-    embedder = FailingEmbedder("number3")
-    with open_kb(tmp_path / "home", embedder=embedder) as kb:
-        with pytest.raises(ModelError, match="out of memory"):
-            add(kb, [str(folder)])
-        assert sorted(texts(kb)) == names  # the texts are in, and found by their words
-        assert kb.catalogue.vectors.passages_pending() > 0
-        embedder.works = True
-        report = add(kb, [str(folder)])
-        assert report.counts()["unchanged"] == 6
-        assert kb.catalogue.vectors.passages_pending() == 0
-        assert sorted(texts(kb)) == names
-        assert_in_step(kb)
 
 
 @pytest.mark.parametrize("written", [False, True], ids=["before the write", "after the write"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,8 +9,7 @@ import pytest
 from wellread.errors import SettingsError
 from wellread.ingest.integrity.verify import verify
 from wellread.ingest.run import add, sync
-from wellread.kb import KnowledgeBase, open_kb
-from wellread.testing.embedding import ReadableEmbedder
+from wellread.kb import KnowledgeBase
 
 SETTINGS = """
 relations:
@@ -40,12 +38,6 @@ def folder(tmp_path: Path) -> Path:
         (made / name).parent.mkdir(parents=True, exist_ok=True)
         (made / name).write_text(text)
     return made
-
-
-@pytest.fixture
-def kb(tmp_path: Path) -> Iterator[KnowledgeBase]:
-    with open_kb(tmp_path / "home", embedder=ReadableEmbedder()) as opened:
-        yield opened
 
 
 def names(kb: KnowledgeBase) -> dict[str, str]:

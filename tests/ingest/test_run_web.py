@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 from tests.doubles.web_server import Asked, Reply, WebServer
+from tests.ingest.conftest import statuses
 
 from wellread.ask.retrieve.search import search
 from wellread.ingest.integrity.verify import verify
-from wellread.ingest.pipeline.job_log import Report
 from wellread.ingest.run import add, sync
-from wellread.ingest.sources.discover import standard_input
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import Filters
@@ -68,10 +67,6 @@ def held(kb: KnowledgeBase) -> set[str]:
     return {each.uri.rsplit("/", 1)[-1] for each in kb.catalogue.documents("default")}
 
 
-def statuses(report: Report) -> dict[str, str]:
-    return {row.uri.rsplit("/", 1)[-1]: row.status for row in report.rows}
-
-
 def test_a_page_is_read_and_asked_again_with_its_tag(server: WebServer, kb: KnowledgeBase) -> None:
     page(server, "lighthouse", etag='"1"')
     assert statuses(add(kb, [server.url("/lighthouse")])) == {"lighthouse": "added"}
@@ -120,16 +115,15 @@ def test_a_feed_keeps_the_entries_that_left_it(server: WebServer, kb: KnowledgeB
     assert verify(kb).problems == ()
 
 
-@pytest.mark.parametrize("named", [True, False])
 def test_a_list_of_feeds_brings_its_feeds_and_takes_them_away(
-    server: WebServer, kb: KnowledgeBase, tmp_path: Path, named: bool
+    server: WebServer, kb: KnowledgeBase, tmp_path: Path
 ) -> None:
     for name in ("lighthouse", "ferry"):
         page(server, name)
         feed(server, f"/{name}.rss", [name])
     path = tmp_path / "lists" / "feeds.opml"
     path.parent.mkdir()
-    given = str(path if named else path.parent)
+    given = str(path.parent)
 
     def listed(names: list[str]) -> None:
         lines = "".join(f'<outline xmlUrl="{server.url(f"/{name}.rss")}"/>' for name in names)
@@ -180,13 +174,3 @@ def test_an_address_of_this_machine_is_refused_unless_allowed(
         report = add(kb, [server.url("/mill")])
     assert statuses(report) == {"mill": "failed"}
     assert server.paths() == []
-
-
-def test_standard_input_is_a_source(kb: KnowledgeBase, tmp_path: Path) -> None:
-    path = tmp_path / "note.md"
-    path.write_text("# Quay\n\nThe quay was swept.\n")
-    with path.open("rb") as stream:
-        given = standard_input(stream, "note.md", 1_000)
-    assert add(kb, [given]).counts()["added"] == 1
-    assert add(kb, [given]).counts()["unchanged"] == 1
-    assert [each.title for each in kb.catalogue.documents("default")] == ["Quay"]

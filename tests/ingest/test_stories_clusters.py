@@ -11,12 +11,10 @@ from numpy.typing import NDArray
 from wellread.ingest.joining import story_clusters
 from wellread.ingest.joining.story_clusters import (
     BANDS,
-    CENTRE_FEATURES,
     Clusters,
     PlacedItem,
     Signature,
     bands,
-    centre_of,
     signature_of,
     similarities,
 )
@@ -41,12 +39,6 @@ def test_news_of_one_subject_is_one_story() -> None:
     assert [item.repeats for item in found] == [None, None, None]
 
 
-def test_nothing_joins_below_the_threshold() -> None:
-    clusters = Clusters(0.9, WINDOW)
-    assert put(clusters, 0, FERRY, 0).story == "story0"
-    assert put(clusters, 1, FERRY_AGAIN, 1).story == "story1"
-
-
 def test_a_story_is_over_when_it_had_no_news_for_long() -> None:
     clusters = Clusters(0.12, WINDOW)
     put(clusters, 0, FERRY, 0)
@@ -59,18 +51,6 @@ def test_an_item_that_comes_late_joins_the_story_of_its_time() -> None:
     put(clusters, 0, FERRY, 100)
     assert put(clusters, 1, FERRY_AGAIN, 80).story == "story0"
     assert put(clusters, 2, FERRY_AGAIN + " Soon.", 10).story == "story2"
-
-
-def test_what_has_no_date_may_join_anything() -> None:
-    clusters = Clusters(0.12, WINDOW)
-    put(clusters, 0, FERRY, 0)
-    assert put(clusters, 1, FERRY_AGAIN).story == "story0"
-
-
-def test_without_a_window_no_story_is_ever_over() -> None:
-    clusters = Clusters(0.12, None)
-    put(clusters, 0, FERRY, 0)
-    assert put(clusters, 1, FERRY_AGAIN, 4000).story == "story0"
 
 
 def test_a_copy_goes_where_its_original_is_and_names_it() -> None:
@@ -118,22 +98,6 @@ def test_a_copy_of_an_old_story_is_news_again() -> None:
     put(clusters, 0, FERRY, 0)
     again = put(clusters, 1, FERRY, 200)
     assert (again.story, again.repeats) == ("story1", None)
-
-
-def test_a_text_of_no_words_is_a_story_of_its_own() -> None:
-    clusters = Clusters(0.12, WINDOW)
-    put(clusters, 0, FERRY, 0)
-    assert put(clusters, 1, "And it was of the.", 1).story == "story1"
-
-
-def test_a_centre_keeps_the_heaviest_features() -> None:
-    total = {code: float(code % 100) for code in range(200)}
-    centre = centre_of(total)
-    assert len(centre) == CENTRE_FEATURES
-    assert min(total[code] for code in centre) >= 60
-    assert sorted(centre_of(dict.fromkeys(range(200), 1.0))) == list(range(CENTRE_FEATURES))
-    assert centre_of({1: 0.0, 2: 3.0}) == {2: 1.0}
-    assert centre_of({}) == {}
 
 
 news = st.lists(

@@ -2,19 +2,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.store.made import put
 
 from wellread.errors import StoreError
 from wellread.ingest.joining import story_refresh as making
 from wellread.ingest.joining.story_refresh import StoryReport, refresh_stories
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.store.catalogue.documents.story_records import ItemRecord, Stories, Story
-from wellread.store.schema.stored_values import DocumentChange, SourceChange, SourceRecord
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import Document, Kind
 
@@ -58,15 +57,7 @@ def week() -> list[Document]:
 
 
 def commit(kb: KnowledgeBase, documents: Sequence[Document]) -> None:
-    kb.catalogue.commit(
-        [
-            SourceChange(
-                record=SourceRecord(collection=NEWS, uri=document.uri, digest="-"),
-                documents=(DocumentChange(document=document, passages=()),),
-            )
-            for document in documents
-        ]
-    )
+    put(kb.catalogue, *documents)
 
 
 def gathered(kb: KnowledgeBase) -> dict[str, list[str]]:
@@ -152,25 +143,6 @@ def test_day_by_day_makes_the_stories_that_a_week_at_once_makes(
         assert placed[0] == placed[1]
 
 
-def test_a_digest_gives_an_item_for_each_of_its_news(kb: KnowledgeBase) -> None:
-    lines = [f"- {title}: {text}" for title, text in [*FERRY.items(), *BREAD.items()]]
-    commit(kb, [article("Weekly letter", "\n\n".join(lines), 0)])
-    assert refresh_stories(kb, NEWS).items == 5
-    assert sorted(map(sorted, gathered(kb).values())) == [sorted(BREAD), sorted(FERRY)]
-    for story in kb.catalogue.stories.latest():
-        assert story.sources == 1
-        for one in story.summary:
-            assert kb.catalogue.texts([(one.document_id, one.span)]) == [one.text]
-
-
-def test_a_summary_says_nothing_twice(kb: KnowledgeBase) -> None:
-    said = "The ferry Osprey of the harbour firm is the only ferry on this line."
-    for day, (title, text) in enumerate(FERRY.items()):
-        commit(kb, [article(title, f"{said} {text}", day)])
-    refresh_stories(kb, NEWS)
-    assert [one.text for one in only_story(kb).summary].count(said) <= 1
-
-
 def test_a_copy_is_no_second_source_and_an_independent_report_is(kb: KnowledgeBase) -> None:
     title, text = next(iter(FERRY.items()))
     commit(kb, [article(title, text, 0)])
@@ -193,39 +165,6 @@ def test_nothing_of_a_changed_article_stays(kb: KnowledgeBase) -> None:
     refresh_stories(kb, NEWS)
     assert "tug" not in told_words(kb)
     assert "trawler" in told_words(kb)
-
-
-def test_an_article_that_gets_another_date_moves(kb: KnowledgeBase) -> None:
-    commit(kb, week())
-    refresh_stories(kb, NEWS)
-    title, text = next(iter(FERRY.items()))
-    commit(kb, [article(title, text, 20)])
-    assert refresh_stories(kb, NEWS).documents == 1
-    dates = {story.last_at for story in kb.catalogue.stories.latest()}
-    assert FIRST + timedelta(days=20) in dates
-
-
-def test_a_copy_stands_for_an_original_that_goes_elsewhere(kb: KnowledgeBase) -> None:
-    title, text = next(iter(FERRY.items()))
-    original = article(title, text, 0)
-    commit(kb, [original, article(title, text, 1, host="copy.example")])
-    refresh_stories(kb, NEWS)
-    assert (only_story(kb).items, only_story(kb).sources) == (2, 1)
-    other = "Rye bread now in the capital"
-    commit(kb, [replace(article(other, BREAD[other], 0), uri=original.uri)])
-    assert refresh_stories(kb, NEWS).repeats == 0
-    assert sorted(len(items) for items in gathered(kb).values()) == [1, 1]
-    assert refresh_stories(kb, NEWS).items == 0
-
-
-def test_other_kinds_are_no_news(kb: KnowledgeBase) -> None:
-    title, text = next(iter(FERRY.items()))
-    commit(kb, [article(title, text, 0)])
-    refresh_stories(kb, NEWS)
-    assert gathered(kb) == {title: [title]}
-    commit(kb, [article(title, text, 0, kind="page")])
-    refresh_stories(kb, NEWS)
-    assert gathered(kb) == {}
 
 
 def test_other_settings_make_the_stories_anew(tmp_path: Path) -> None:

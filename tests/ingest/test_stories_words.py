@@ -1,9 +1,6 @@
 from __future__ import annotations
 
-import math
-
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,7 +14,6 @@ from wellread.ingest.joining.story_clusters import (
     pack_vector,
     signature_of,
     similarities,
-    unit_vector,
     unpack_signature,
     unpack_vector,
 )
@@ -30,31 +26,10 @@ weights = st.floats(min_value=0, max_value=1, width=16)
 vectors = st.dictionaries(st.integers(0, 2**32 - 1), weights, max_size=20)
 
 
-def length(vector: dict[int, float]) -> float:
-    return math.sqrt(sum(weight * weight for weight in vector.values()))
-
-
-def test_words_count_by_stem_and_in_pairs_without_those_that_say_nothing() -> None:
-    found = feature_counts("", "The ferries and the ferry of the harbour in 1912")
-    assert found == {
-        "ferri": 2,
-        "harbour": 1,
-        "ferri ferri": 1,
-        "ferri harbour": 1,
-    }
-
-
 @given(vectors)
 def test_a_vector_is_the_same_after_storing(vector: dict[int, float]) -> None:
     assert unpack_vector(pack_vector(vector)) == vector
     assert len(pack_vector(vector)) == 6 * len(vector)
-
-
-def test_a_weighed_vector_has_length_one_and_is_stored_as_it_is() -> None:
-    vector = Frequencies().weigh(feature_counts("", FERRY))
-    assert length(vector) == pytest.approx(1, abs=1e-2)
-    assert unpack_vector(pack_vector(vector)) == vector
-    assert unit_vector({}) == {}
 
 
 def test_rare_words_weigh_more_than_common_ones_and_very_common_ones_nothing() -> None:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.ingest.conftest import statuses
 
 from wellread.ingest.integrity.verify import verify
-from wellread.ingest.pipeline.job_log import Report
 from wellread.ingest.run import add, sync
-from wellread.kb import KnowledgeBase, open_kb
-from wellread.testing.embedding import ReadableEmbedder
+from wellread.kb import KnowledgeBase
 
 
 @pytest.fixture
@@ -22,16 +20,6 @@ def folder(tmp_path: Path) -> Path:
     for name in ("ferry", "mill", "quay"):
         (made / f"{name}.txt").write_text(f"The {name} stands by the water.\n")
     return made
-
-
-@pytest.fixture
-def kb(tmp_path: Path) -> Iterator[KnowledgeBase]:
-    with open_kb(tmp_path / "home", embedder=ReadableEmbedder()) as opened:
-        yield opened
-
-
-def statuses(report: Report) -> dict[str, str]:
-    return {row.uri.rsplit("/", 1)[-1]: row.status for row in report.rows}
 
 
 def held(kb: KnowledgeBase, collection: str = "default") -> list[str]:
@@ -96,20 +84,6 @@ def test_only_what_lies_under_the_inputs_goes(
         ["ferry.txt", "quay.txt", "ferry.txt", "mill.txt", "quay.txt"]
     )
     assert len(held(kb, "second")) == 3
-
-
-def test_a_file_that_is_excluded_now_goes(kb: KnowledgeBase, folder: Path) -> None:
-    add(kb, [str(folder)])
-    (folder / ".wellreadignore").write_text("mill.*\n")
-    assert statuses(sync(kb, [str(folder)]))["mill.txt"] == "removed"
-
-
-def test_a_single_file_that_is_gone_fails_and_stays(kb: KnowledgeBase, folder: Path) -> None:
-    add(kb, [str(folder)])
-    (folder / "mill.txt").unlink()
-    report = sync(kb, [str(folder / "mill.txt")])
-    assert statuses(report) == {"mill.txt": "failed"}
-    assert "mill.txt" in held(kb)
 
 
 def test_a_folder_that_is_not_there_or_empty_removes_nothing(

@@ -52,11 +52,6 @@ def test_one_tag(text: str, shown: str) -> None:
     assert strip_templates(text) == shown
 
 
-def test_code_keeps_its_tags() -> None:
-    text = "```\n{% comment %}\n```\nx {% y %}"
-    assert strip_templates(text) == "```\n{% comment %}\n```\nx "
-
-
 @given(
     st.lists(
         st.sampled_from(

@@ -19,7 +19,6 @@ from wellread.ingest.integrity.purge import (
     find_traces,
     needles,
     occurs_elsewhere,
-    spread,
     traces,
 )
 from wellread.ingest.run import add
@@ -230,15 +229,6 @@ def test_nothing_is_found_where_nothing_is(shared: KnowledgeBase) -> None:
 
 def test_what_is_there_is_found_in_three_ways(shared: KnowledgeBase) -> None:
     assert {trace.store for trace in traces(shared, [STAYS])} == {"catalogue", "index", "files"}
-
-
-def test_sentences_are_chosen_evenly_from_all_texts() -> None:
-    texts = [" ".join(f"This is sentence {n} of {k}." for n in range(50)) for k in range(10)]
-    assert len(needles(texts)) == 400
-    chosen = spread(needles(texts), 20)
-    assert len(chosen) == 20
-    assert {words.split()[-1] for words in chosen} == {f"{k}." for k in range(10)}
-    assert needles(texts[:1]) == [f"This is sentence {n} of 0." for n in range(50)]
 
 
 def test_of_a_long_sentence_both_ends_are_looked_for() -> None:

@@ -6,7 +6,6 @@ import codecs
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from wellread.errors import SourceError
 from wellread.ingest.loaders.base import LoaderLimits, Source
@@ -14,8 +13,6 @@ from wellread.ingest.loaders.plain import NOTE
 from wellread.ingest.pipeline import kinds
 from wellread.ingest.run import add
 from wellread.kb import open_kb
-from wellread.serve.cli.material_cli import print_report
-from wellread.serve.features.home_and_jobs import report_body
 from wellread.testing.embedding import ReadableEmbedder
 
 WESTERN = (
@@ -81,8 +78,3 @@ def test_the_report_says_which_files_were_read_so(tmp_path: Path) -> None:
     notes = {row.uri.rpartition("/")[2]: row.reason for row in report.rows}
     assert notes == {"menu.md": WINDOWS, "bread.html": WINDOWS, "fine.md": "", "told.html": ""}
     assert again.counts()["unchanged"] == 1
-    console = Console(width=200, record=True, file=None, quiet=False)
-    with console.capture() as printed:
-        print_report(console, report_body(report, "default"))
-    assert "2 files, for example" in printed.get()
-    assert "fine.md" not in printed.get()

@@ -23,7 +23,7 @@ from wellread.store.catalogue.run_logs import JobItem
 from wellread.store.schema.stored_values import SourceRecord
 from wellread.testing.embedding import ReadableEmbedder
 
-PATIENCE = 20.0  # seconds; a test that waits this long has failed
+PATIENCE = 300.0  # seconds, however busy the machine is; who waits this long has failed
 FEED = "https://x.example/feed"
 SOON: Mapping[str, Mapping[str, object]] = {"web": {"poll_minutes": 0.002}}
 
@@ -204,21 +204,11 @@ def test_what_is_left_out_starts_no_run(root: Path, sync: Sync, begin: Begin) ->
     for name in ("x.log", ".git/index", "home/catalogue.tmp"):
         (root / name).write_text("noise")
     os.utime(root / "a.md", ns=((root / "a.md").stat().st_mtime_ns,) * 2)  # nothing new in it
-    threading.Event().wait(1.0)  # so that these are told before the next
+    threading.Event().wait(0.5)  # so that these are told before the next
     (root / "b.md").write_text("b")
     assert {"a.md", "b.md"} <= set(sync.next())
     (root / ".wellreadignore").write_text("*.md\n")
     sync.until(lambda found: "b.md" not in found)
-
-
-def test_a_glob_is_followed_from_its_fixed_part(root: Path, sync: Sync, begin: Begin) -> None:
-    (root / "deep").mkdir()
-    (root / "deep/a.md").write_text("a")
-    begin(f"{root}/**/*.md")
-    assert sync.next() == ["a.md"]
-    (root / "deep/b.txt").write_text("b")
-    (root / "deep/b.md").write_text("b")
-    assert sync.next() == ["a.md", "b.md"]
 
 
 def test_a_folder_that_goes_away_is_followed_when_it_is_back(
@@ -234,17 +224,6 @@ def test_a_folder_that_goes_away_is_followed_when_it_is_back(
     sync.until(lambda found: "b.md" in found)
     (root / "c.md").write_text("c")
     sync.until(lambda found: "c.md" in found)
-
-
-def test_a_folder_that_is_not_there_yet(root: Path, sync: Sync, begin: Begin) -> None:
-    later = root / "later"
-    watching = begin(later)
-    assert sync.next() == ["later"]
-    later.mkdir()
-    (later / "a.md").write_text("a")
-    sync.until(lambda found: found == ["a.md"])
-    watching.end()
-    assert watching.reports[0].rows[0].status == "failed"
 
 
 def test_a_run_that_fails_is_tried_again(
@@ -279,6 +258,7 @@ def test_a_system_that_refuses_notices_is_survived(
     root: Path, sync: Sync, begin: Begin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A system has so many watches and no more; then the folder is looked over by polling."""
+    monkeypatch.setattr("wellread.ingest.watch.MAX_PAUSE_SECONDS", 0.05)
     real = watchfiles.watch
     calls: list[dict[str, object]] = []
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import pytest
 
@@ -16,7 +16,6 @@ from wellread.ingest.sources.fetching import (
     FollowedEntry,
     NotModified,
     follow_entries,
-    merge_page,
     needs_page,
 )
 from wellread.types import Document
@@ -147,12 +146,6 @@ def test_a_page_that_is_not_the_article_changes_nothing(page: bytes) -> None:
     assert followed.document == entry()
     assert followed.reason == "its page contains no more of the article than the feed"
     assert followed.digest
-
-
-def test_the_whole_body_of_a_page_is_no_article() -> None:
-    whole = replace(entry(), text=ARTICLE, source_type="html-full")
-    assert merge_page(entry(), whole) is None
-    assert merge_page(entry(), replace(whole, source_type="html"))
 
 
 @pytest.mark.parametrize(

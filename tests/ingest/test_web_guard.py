@@ -15,7 +15,6 @@ from wellread.config import WebSettings
 from wellread.ingest.sources.addresses import (
     FetchError,
     is_public,
-    is_web,
     parse_address,
     without_credentials,
 )
@@ -250,12 +249,6 @@ def test_a_resolver_that_takes_too_long_is_not_waited_for(server: WebServer) -> 
         Fetcher(Exchange(hasty, resolve=slow)).fetch("http://x.example/")
 
 
-def test_nobody_is_there(server: WebServer) -> None:
-    url = server.url()
-    server.close()
-    assert reason(url, NEAR).startswith("cannot be reached: ")
-
-
 def test_a_certificate_is_asked_for(server: WebServer) -> None:
     said = reason(server.url().replace("http:", "https:"), NEAR)
     assert said.startswith(("cannot be reached", "the answer breaks off"))
@@ -290,10 +283,3 @@ def test_the_systems_proxy_is_used_only_when_the_settings_say_so(
 def test_one_address_has_one_form(url: str, usual: str) -> None:
     assert str(parse_address(url)) == usual
     assert str(parse_address(usual)) == usual
-
-
-def test_what_is_an_address_and_what_a_path() -> None:
-    for url in ("https://x", "HTTP://x", "ftp://x/y", "svn+ssh://x"):
-        assert is_web(url)
-    for path in ("a/b", "C:\\x", "c://x", "file:///x", "FILE:///x", "://x", "a b://x", "-"):
-        assert not is_web(path)

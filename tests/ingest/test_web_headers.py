@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from wellread.ingest.sources.fetching import (
     as_utf8,
-    charset,
     content_type,
     file_name,
     tag,
@@ -40,13 +39,6 @@ from wellread.ingest.sources.fetching import (
 )
 def test_the_name_tells_the_kind(path: str, header: str, name: str) -> None:
     assert file_name(httpx.URL(f"https://x.example{path}?q=1"), content_type(header)) == name
-
-
-def test_charsets() -> None:
-    assert charset('text/html; charset="UTF-8"') == "utf-8"
-    assert charset("text/html;a=b; CHARSET=Windows-1252") == "cp1252"
-    assert charset("text/html; charset=nonsense") == ""
-    assert charset("text/html") == ""
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,10 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any, Literal
 
+from tests.store.made import citation_of
+
 from wellread.store.schema.stored_values import Feedback
-from wellread.types import Locator, Span
+from wellread.types import Span
 from wellread.values.answers import (
     Answer,
     Citation,
@@ -33,22 +35,9 @@ def sentence(name: VerdictName) -> Sentence:
 
 
 def citation(document: str = "doc_1", version: str = "ver_1") -> Citation:
-    return Citation(
-        id=1,
-        document_id=document,
-        version=version,
-        title="Ferry",
-        url="u",
-        link="u",
-        kind="page",
-        source_type="md",
-        published_at=None,
-        relevance=0.5,
-        locator=Locator(label="p. 1"),
-        quote="So",
-        answer_span=Span(start=0, end=2),
-        source_span=Span(start=0, end=2),
-        verdict=VerdictName.SUPPORTED,
+    span = Span(start=0, end=2)
+    return citation_of(
+        document_id=document, version=version, quote="So", answer_span=span, source_span=span
     )
 
 

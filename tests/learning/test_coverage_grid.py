@@ -125,13 +125,6 @@ def test_any_two_dimensions_make_a_grid(kb: KnowledgeBase, by: tuple[str, str]) 
     assert sum(len(cell.document_ids) for cell in grid.cells) == 3
 
 
-def test_the_setting_is_the_target_where_no_file_gives_one(made: Path) -> None:
-    settings = {"coverage": {"target": 2}}
-    with open_kb(made, embedder=ReadableEmbedder(), overrides=settings) as kb:
-        grid = coverage_grid(kb, Filters(collections=("club",)), ("sectors", "scales"))
-    assert [(cell.target, cell.covered) for cell in grid.cells] == [(2, False)]
-
-
 @pytest.mark.parametrize("by", [("sectors",), ("sectors", "sectors"), ("sectors", "nowhere")])
 def test_what_is_no_pair_of_dimensions_is_refused(kb: KnowledgeBase, by: tuple[str, ...]) -> None:
     with pytest.raises(WellreadError, match=r"^by: "):
@@ -178,11 +171,3 @@ def test_the_command_prints_table_json_and_markdown(runner: CliRunner) -> None:
     done = runner.invoke(cli, ["--json", "coverage", "-c", "river", "--by", "kind", "--by", "year"])
     assert json.loads(done.output)["rows"] == ["entity"]
     assert "| water | 2/3 | – | 0/1 |" in told.output
-
-
-async def test_an_empty_base_has_a_page(tmp_path: Path) -> None:
-    with open_kb(tmp_path / "home", embedder=ReadableEmbedder()) as kb:
-        async with over(kb) as client:
-            page = await client.get("/coverage")
-    assert page.status_code == 200
-    assert "nothing to cover" in page.text

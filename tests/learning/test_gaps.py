@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from tests.store.made import change
 
 from wellread.ask.answer import answer, final
 from wellread.ask.deliver.reply import gap_kind
-from wellread.errors import ModelError, StoreError
+from wellread.errors import StoreError
 from wellread.ingest.remove import remove_named
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.learning import asking_again
@@ -216,14 +215,6 @@ async def test_a_limit_leaves_the_rest_visibly_for_the_next_time(
     assert ask_again(kb).tried == ()
 
 
-async def test_it_can_be_switched_off(kb: KnowledgeBase, material: Path) -> None:
-    await ask(kb, BUILT)
-    gaps = kb.settings.gaps.model_copy(update={"ask_again": False})
-    kb.settings = kb.settings.model_copy(update={"gaps": gaps})
-    assert more(kb, material) == []
-    assert len(ask_again(kb).closed) == 1  # by hand it is asked all the same
-
-
 async def test_a_failure_is_told_and_the_material_is_in(
     kb: KnowledgeBase,
     material: Path,
@@ -243,25 +234,6 @@ async def test_a_failure_is_told_and_the_material_is_in(
     assert len(ask_again(kb).closed) == 1
 
 
-async def test_a_question_that_cannot_be_asked_does_not_stop_the_others(
-    kb: KnowledgeBase, material: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    await ask(kb, KEEPER)
-    await ask(kb, BUILT)
-    whole = asking_again._answer
-
-    async def one_fails(kb: KnowledgeBase, gap: Gap) -> Answer:
-        if gap.question == KEEPER:
-            raise ModelError("no answer from the model")
-        return await whole(kb, gap)
-
-    monkeypatch.setattr(asking_again, "_answer", one_fails)
-    more(kb, material)
-    by_question = {gap.question: gap for gap in kb.catalogue.gaps()}
-    assert by_question[BUILT].status == "closed"
-    assert "no answer from the model" in by_question[KEEPER].tried
-
-
 async def test_a_gap_opens_again_when_what_closed_it_goes(
     kb: KnowledgeBase, material: Path
 ) -> None:
@@ -274,15 +246,6 @@ async def test_a_gap_opens_again_when_what_closed_it_goes(
     more(kb, material, LIGHTHOUSE + "\nIt is white.\n")
     assert kb.catalogue.gaps()[0].status == "closed"
     assert len(kb.catalogue.notices.of("")) == 1  # told once
-
-
-async def test_closed_by_hand_it_opens_when_it_is_asked_again(kb: KnowledgeBase) -> None:
-    await ask(kb, FLUTE)
-    kb.catalogue.gap_ledger.set_status([1], "closed")
-    assert kb.catalogue.gaps()[0].closed_at is not None
-    await ask(kb, FLUTE)
-    (gap,) = kb.catalogue.gaps()
-    assert (gap.status, gap.asked, gap.closed_at) == ("open", 2, None)
 
 
 # --- clusters and suggestions --------------------------------------------------------------------
@@ -370,24 +333,6 @@ async def test_removed_words_go_from_gaps_with_the_vectors_made_of_them(kb: Know
     told = (gap.question, gap.reason, gap.tried, kb.catalogue.notices.of("")[0].text)
     assert all("smugglers" not in text and "█" in text for text in told)
     assert kb.catalogue.gap_ledger.vectors(kb.embedder.identity) == {}
-
-
-async def test_a_question_that_was_only_looked_at_does_not_hold_up_the_others(
-    kb: KnowledgeBase, material: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    await ask(kb, KEEPER)
-    await ask(kb, BUILT)
-    found = asking_again._finds_new_passage
-
-    def not_the_first(kb: KnowledgeBase, gap: Gap, arrived: Mapping[str, datetime]) -> bool:
-        return gap.id != 1 and found(kb, gap, arrived)
-
-    monkeypatch.setattr(asking_again, "MAX_SEARCHES", 1)
-    monkeypatch.setattr(asking_again, "_finds_new_passage", not_the_first)
-    (told,) = more(kb, material)
-    assert (told.tried, told.waiting) == ((), 1)
-    assert [one.gap.question for one in ask_again(kb).closed] == [BUILT]
-    assert ask_again(kb).waiting == 0
 
 
 async def test_only_a_sure_answer_closes_a_gap(kb: KnowledgeBase, material: Path) -> None:

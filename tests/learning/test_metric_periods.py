@@ -55,18 +55,3 @@ def test_a_time_is_compared_with_as_long_a_one_before_it() -> None:
     as_long = week.since - (NOW - week.since)
     assert as_long - timedelta(minutes=1) <= (week.before.since or NOW) <= as_long
     assert period("all").before is None
-
-
-def test_given_dates_take_the_place_of_the_name() -> None:
-    given = period("day", since=datetime(2025, 6, 1, tzinfo=UTC))
-    assert (given.name, given.part) == ("given", "week")
-    assert given.before is not None
-    until = period("day", until=FIRST + timedelta(days=800))
-    assert (until.since, until.part, until.before) == (FIRST, "month", None)
-
-
-def test_before_the_first_answer_there_is_nothing_to_draw() -> None:
-    found = period_of("all", None, None, now=NOW, first=None)
-    assert (found.since, found.before) == (None, None)
-    assert fill_parts(found, ()) == []
-    assert fill_parts(period("all", until=FIRST - timedelta(days=9)), ()) == []

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 import json
+import shutil
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -24,13 +24,12 @@ from wellread.kb import KnowledgeBase, open_kb
 from wellread.learning.preferences_learned import refresh_preferences, set_consent, set_preferences
 from wellread.serve.cli import app as cli
 from wellread.serve.http.app import create_app
-from wellread.store.catalogue.preference_records import StoredPreferences
 from wellread.store.schema.stored_values import Feedback
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.llm import ScriptedModel
 from wellread.types import Filters
 from wellread.values.answers import Answer, Question
-from wellread.values.question import Analysis, LearnedPreference, Preferences, SourceRule
+from wellread.values.question import Analysis, Preferences, SourceRule
 
 BASE_URL = "http://127.0.0.1"
 TEXTS = {
@@ -41,17 +40,23 @@ TEXTS = {
 ASKED = "How many passengers does the ferry Osprey carry?"
 
 
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The home that each test gets a copy of."""
+    root = tmp_path_factory.mktemp("preferences")
+    with open_kb(root / "home", embedder=ReadableEmbedder()) as kb:
+        for place, (title, text) in enumerate(TEXTS.items()):
+            path = root / f"c{place}" / "page.md"
+            path.parent.mkdir()
+            page = f"---\ntitle: {title}\nurl: https://www.site{place}.example/x\n---\n\n{text}\n"
+            path.write_text(page, encoding="utf-8")
+            add(kb, [str(path.parent)], collection=f"c{place}")
+    return root / "home"
+
+
 @pytest.fixture
-def home(tmp_path: Path) -> Path:
-    for place, (title, text) in enumerate(TEXTS.items()):
-        folder = tmp_path / f"c{place}"
-        folder.mkdir()
-        page = f"---\ntitle: {title}\nurl: https://www.site{place}.example/x\n---\n\n{text}\n"
-        (folder / "page.md").write_text(page, encoding="utf-8")
-    with open_kb(tmp_path / "home", embedder=ReadableEmbedder()) as kb:
-        for place in range(3):
-            add(kb, [str(tmp_path / f"c{place}")], collection=f"c{place}")
-    return tmp_path / "home"
+def home(prepared: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(prepared, tmp_path / "home"))
 
 
 @pytest.fixture
@@ -110,12 +115,6 @@ async def test_a_muted_source_is_used_when_it_is_asked_for(kb: KnowledgeBase) ->
     assert not any("muted" in note for note in done.notes)
 
 
-async def test_what_would_not_have_mattered_is_not_noted(kb: KnowledgeBase) -> None:
-    set_preferences(kb, "", Preferences(muted=(rule("collection:c2"),)))
-    done = await ask(kb, filters=Filters(collections=("c0", "c1")))
-    assert not any("muted" in note for note in done.notes)
-
-
 @pytest.mark.parametrize("collection", ["c0", "c1"])
 async def test_a_preferred_source_comes_first_and_says_why(
     kb: KnowledgeBase, collection: str
@@ -169,11 +168,6 @@ async def test_length_and_persona_go_into_the_prompt(home: Path) -> None:
     assert "sentences at most" not in other
 
 
-@pytest.mark.parametrize(("length", "most"), [("short", 3), ("normal", 6), ("long", 12)])
-def test_length_sets_the_most_sentences(length: Any, most: int) -> None:
-    assert Preferences(length=length).sentences(6) == most
-
-
 async def rated(
     kb: KnowledgeBase, scores: list[float], author: str = "", within: tuple[str, ...] = ("c0",)
 ) -> str:
@@ -222,17 +216,6 @@ async def test_too_few_or_mixed_ratings_suggest_nothing(
 ) -> None:
     await rated(kb, scores)
     assert set_consent(kb, "", True).learned == ()
-
-
-async def test_ratings_of_others_suggest_nothing(kb: KnowledgeBase) -> None:
-    await rated(kb, [10, 10, 10], author="ben")
-    assert set_consent(kb, "", True).learned == ()
-    assert len(set_consent(kb, "ben", True).learned) == 1
-
-
-async def test_what_was_read_and_is_not_cited_is_not_liked_for_it(kb: KnowledgeBase) -> None:
-    document = await rated(kb, [90, 80, 100], within=("c0", "c1"))
-    assert document in [one.rule.value for one in set_consent(kb, "", True).learned]
 
 
 async def test_what_was_learned_is_shown_revoked_and_restored_on_the_page(
@@ -297,12 +280,3 @@ def test_the_command_shows_and_changes(home: Path, monkeypatch: pytest.MonkeyPat
     assert (body["length"], body["consent"], body["languages"]) == ("short", True, ["en"])
     assert json.loads(run(["--json", "preferences", "muted"]).output)["muted"] == []
     assert run(["preferences", "length", "endless"]).exit_code == 1
-
-
-def test_what_was_set_stands_above_what_was_learned_and_that_needs_consent() -> None:
-    one, other = rule("document:a"), rule("document:b")
-    learned = tuple(LearnedPreference(rule=r, effect="lowered", why="…") for r in (one, other))
-    kept = StoredPreferences(given=Preferences(preferred=(one,)), learned=learned)
-    assert kept.effective == kept.given
-    agreed = replace(kept, consent=True).effective
-    assert (agreed.preferred, agreed.lowered) == ((one,), (other,))

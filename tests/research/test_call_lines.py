@@ -91,13 +91,6 @@ def test_anything_else_is_refused_with_a_reason(line: str, says: str) -> None:
     assert not asked.arguments
 
 
-def test_what_an_address_holds_beyond_its_tool_is_refused() -> None:
-    asked = read_line("CALL: curl '/api/search?query=x&collection=secret&collection2=x'")
-    assert asked.wrong == ""
-    with pytest.raises(ValueError, match="collection: Extra inputs"):
-        read_arguments(asked)
-
-
 def test_lines_are_taken_from_the_beginning_of_a_line_alone() -> None:
     reply = (
         "I will look.\n  CALL: curl '/api/search?query=a'  \n> CALL: curl '/api/search?query=b'\n"
@@ -126,7 +119,7 @@ LINES = st.one_of(
 )
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(LINES)
 def test_no_line_leads_to_anything_but_a_listed_tool_with_checked_arguments(line: str) -> None:
     for asked in (read_line(line), *calls_in(line)):

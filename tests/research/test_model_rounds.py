@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -28,7 +28,6 @@ from wellread.values.reports import ProgressEvent, StopReason
 TOWN = Filters(collections=("town",))
 QUESTION = "Who is the captain of the Osprey, and what did the ferry Osprey cost?"
 PLAN = plan_of(QUESTION, "Price", "Captain")
-Opens = Callable[..., Any]
 
 
 def search(query: str, **more: Any) -> tuple[str, str]:
@@ -204,15 +203,6 @@ async def test_a_new_facet_is_opened_in_words_of_the_material_alone(home: Path) 
     assert "f4 Shipyard Calder: " in model.prompts[2].history[1].told
 
 
-async def test_old_results_are_left_out_of_the_conversation(home: Path) -> None:
-    queries = ["captain", "timetable", "shipyard", "boathouse roof", "rowing club river"]
-    model = tooled(*(calling(search(query, limit=1)) for query in queries), "DONE")
-    with opened(home, model) as kb:
-        await looked(kb, MemoryRun(), rounds=10)
-    last = model.prompts[-1].history
-    assert [one.results == ("(shown before)",) for one in last] == [True] * 3 + [False] * 2
-
-
 async def test_the_limits_of_the_question_hold(home: Path) -> None:
     model = tooled(
         calling(search("secret ledger bribes"), ("search_document", json.dumps(
@@ -259,15 +249,6 @@ QUERIES = ("captain", "timetable", "shipyard", "boathouse roof", "rowing club ri
 def endless(**more: Any) -> ScriptedModel:
     calls = (calling(search(query, **{"limit": 1} | more)) for query in QUERIES)
     return tooled(*calls, "DONE")
-
-
-async def test_the_last_round(home: Path) -> None:
-    model, run = endless(), MemoryRun()
-    with opened(home, model) as kb:
-        events = await looked(kb, run, rounds=3)
-    assert run.ended == ("round_limit", "")
-    assert len(model.prompts) == 3
-    assert events[-1].round == 3
 
 
 async def test_never_more_than_ten_rounds(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -326,18 +307,6 @@ async def test_no_search_begins_beyond_the_limit(home: Path, limit: int) -> None
         await looked(kb, run)
     assert run.ended[0] == "budget"
     assert run.searches == limit
-
-
-@pytest.mark.parametrize("limit", [0.0001, 0.0005, 0.001, 0.002])
-async def test_no_budget_is_passed_by_more_than_one_call(home: Path, limit: float) -> None:
-    prices = {"generation": {"input_price": 1.0, "output_price": 1.0}}
-    run = MemoryRun(dollars=limit)
-    with opened(home, endless(), overrides=prices) as kb:
-        await looked(kb, run, rounds=10)
-    if run.ended[0] != "complete":  # the script was at its end before
-        assert run.ended[0] == "budget"
-        assert run.dollars >= limit
-    assert run.dollars - run.usages[-1].cost < limit
 
 
 async def test_the_budget_of_the_home(home: Path) -> None:

@@ -102,14 +102,6 @@ async def test_what_is_unsupported_is_marked_or_removed_as_the_settings_say(home
     assert draft.text == " ".join(item.claim.text for item in draft.checked)
 
 
-async def test_what_nobody_has_judged_stays_with_its_mark(home: Path) -> None:
-    _, captain = keys(home)
-    with opened(home, f"Mirela Dunn steers it [{captain}].", judge=lambda _: "?") as kb:
-        draft = await section(kb)
-    assert [item.verdict.name for item in draft.checked] == ["not_checked"]
-    assert "cannot be read" in draft.fallback
-
-
 async def test_a_section_is_written_from_its_own_evidence_alone(home: Path) -> None:
     model = ScriptedModel(["NOT FOUND"])
     with open_kb(home, embedder=ReadableEmbedder(), model=model) as kb:
@@ -127,16 +119,6 @@ async def test_a_section_is_written_from_its_own_evidence_alone(home: Path) -> N
     assert FACET.title in prompt.user
     assert (draft.text, draft.checked, draft.by) == ("", (), "scripted:model")
     assert draft.removed == 0
-
-
-async def test_a_section_that_loses_all_is_empty(home: Path) -> None:
-    reply = "Penguins built the harbour. The moon is made of cheese. Cats fly [e99]."
-    with opened(home, reply) as kb:
-        draft = await section(kb)
-    assert draft.text == ""
-    assert draft.checked == ()
-    assert (draft.removed, draft.unknown_keys) == (3, 1)
-    assert draft.by == "scripted:model"
 
 
 async def test_calls_and_made_up_addresses_are_withheld(home: Path) -> None:
@@ -185,20 +167,6 @@ async def test_who_wrote_instead_is_told(home: Path) -> None:
     with opened(home) as kb:
         draft = await section(kb)
     assert (draft.by, draft.fallback) == ("none", "")
-
-
-async def test_a_low_budget_asks_the_cheap_model(home: Path) -> None:
-    price, _ = keys(home)
-    said = f"The ferry Osprey was bought for 2.6 million euros in 2021 [{price}]."
-    cheap = ScriptedModel([said], identity="scripted:cheap")
-    settings = {
-        "generation": {"input_price": 1_000.0, "output_price": 1_000.0},
-        "budget": {"daily": 0.5},
-    }
-    with opened(home, "never", cheap_model=cheap, overrides=settings) as kb:
-        draft = await section(kb)
-    assert draft.by == "scripted:cheap"
-    assert "scripted:model was not asked" in draft.fallback
 
 
 async def test_at_a_limit_no_model_is_asked(home: Path) -> None:

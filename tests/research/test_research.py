@@ -137,13 +137,6 @@ def test_one_bibliography_is_numbered_in_the_order_of_the_text(report: Report) -
     assert markers == {one.id for one in answer.citations}
 
 
-def test_sections_and_summary_are_parts_of_the_text(report: Report) -> None:
-    text = report.answer.text
-    assert report.summary.of(text).startswith("## Summary")
-    for section in report.sections:
-        assert section.span.of(text).startswith("## ")
-
-
 def test_what_was_read_and_is_not_cited_is_named(report: Report) -> None:
     cited = {one.document_id for one in report.answer.citations}
     unused = [one for one in report.documents if not one.cited]
@@ -277,25 +270,6 @@ def test_it_stops_after_the_last_round(kb: KnowledgeBase, monkeypatch: Any) -> N
     assert report.warning in report.answer.notes
 
 
-def test_no_more_searches_are_made_than_allowed(kb: KnowledgeBase, monkeypatch: Any) -> None:
-    made: list[str] = []
-    looked = searching.search
-
-    def counted(*given: Any, **more: Any) -> Any:
-        made.append(given[1])
-        return looked(*given, **more)
-
-    monkeypatch.setattr(round_module, "search", counted)
-    several = tuple(
-        Facet(id=f"f{n}", kind="section", title=f"t{n}", query=f"ferry {n}") for n in range(6)
-    )
-    report = report_of(run(kb, request(searches=2), facets=several))
-    assert report.stopped == "budget"
-    assert len(made) == report.searches == 2
-    assert report.answer.sentences, "it answers from what it has"
-    assert "budget" in report.warning
-
-
 @pytest.mark.parametrize("searches", [3, 5, 60])
 def test_searches_for_what_leads_on_count_and_keep_to_the_limit(
     kb: KnowledgeBase, monkeypatch: Any, searches: int
@@ -395,7 +369,7 @@ def test_a_run_that_died_ends_with_the_same_report(kb: KnowledgeBase, dies_after
     assert numbers == list(range(1, len(numbers) + 1))
 
 
-@pytest.mark.parametrize("dies_after", range(20))
+@pytest.mark.parametrize("dies_after", range(0, 20, 3))
 def test_a_run_that_dies_while_its_report_is_filed_files_its_gap_once(
     kb: KnowledgeBase, dies_after: int
 ) -> None:
@@ -499,32 +473,6 @@ def test_sections_are_written_by_the_model_and_keep_what_is_borne_out(home: Path
     assert not sections["Captain"].found, "the model found nothing, and nothing takes its place"
     assert all(one.verdict.name.whole for one in report.answer.sentences)
     assert report.calls == 6, "two of them judge"
-
-
-def test_a_model_may_tell_of_a_speaker_only_what_that_speaker_says(home: Path) -> None:
-    cited = " ".join(f"[e{number}]" for number in range(1, 9))
-    repaired = f"The boathouse roof will be repaired in March. {cited}"
-    ana = Facet(
-        id="f1",
-        kind="speaker",
-        title="Ana",
-        query="boathouse roof",
-        filters=Filters(collections=("town",), speakers=("Ana",)),
-    )
-    model = ScriptedModel(["DONE", repaired, "NOT FOUND", *["NOT FOUND"] * 3])
-    with open_kb(home, embedder=ReadableEmbedder(), model=model) as kb:
-        asked = request("What is said about the boathouse roof?")
-        report = report_of(run(kb, asked, facets=(ana,)))
-    (section,) = (one.span.of(report.answer.text) for one in report.sections)
-    assert "Nothing was found" in section, "it is said by somebody else"
-
-
-def test_made_up_keys_are_taken_out_and_counted(home: Path) -> None:
-    bought = "The ferry Osprey was bought for 2.6 million euros in 2021. [e99]"
-    report = with_model(home, "DONE", bought, "NOT FOUND", bought)
-    assert report.answer.hallucinated_citations >= 1
-    known = {one.id for one in report.answer.citations}
-    assert all(set(one.citations) <= known for one in report.answer.sentences)
 
 
 def test_a_model_that_looks_further_opens_a_facet(home: Path) -> None:

@@ -12,8 +12,6 @@ from wellread.kb import KnowledgeBase
 from wellread.models.base import ToolCall
 from wellread.research.tools import (
     ARGUMENT_TYPES,
-    MAX_CHARACTERS,
-    MAX_ITEM_CHARS,
     Outcome,
     Toolbox,
     parse_tool_call,
@@ -204,10 +202,3 @@ def test_a_limit_to_documents_holds_everywhere(kb: KnowledgeBase) -> None:
     }
     assert run(kb, "search_document", only, document=yard, query="owner").refused
     assert not run(kb, "read_around", only, passage=passage_id(kb, yard)).items
-
-
-def test_the_output_is_capped(kb: KnowledgeBase) -> None:
-    outcome = run(kb, "search", query="the ferry Osprey", limit=12)
-    assert outcome.items
-    assert all(len(item.text) <= MAX_ITEM_CHARS for item in outcome.items)
-    assert sum(len(item.text) for item in outcome.items) <= MAX_CHARACTERS

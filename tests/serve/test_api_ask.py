@@ -212,7 +212,7 @@ async def test_a_deep_question_is_a_research_run(
     assert {name for _, name, _ in events} == {"step", "sentence", "final"}
     assert (events[-1][1], events[-1][2]["mode"]) == ("final", "deep")
     (run,) = kb.catalogue.research.newest(None, 9)
-    assert (run.state, run.answer_id) == ("done", events[-1][1]["id"])
+    assert (run.state, run.answer_id) == ("done", events[-1][2]["id"])
 
 
 async def test_a_deep_question_that_is_left_leaves_no_run(kb: KnowledgeBase) -> None:

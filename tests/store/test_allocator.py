@@ -49,11 +49,6 @@ def test_threads_share_two_arenas(tmp_path: Path) -> None:
     assert arenas(tmp_path, "free") > 2
 
 
-def test_whoever_said_how_many_is_heard(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MALLOC_ARENA_MAX", "8")
-    assert not bound_arenas()
-
-
 def test_other_c_libraries_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MALLOC_ARENA_MAX", raising=False)
     monkeypatch.setattr(platform, "libc_ver", lambda: ("", ""))

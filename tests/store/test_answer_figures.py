@@ -117,9 +117,6 @@ def test_a_rewritten_answer_has_other_figures_and_the_same_moment(catalogue: Cat
     assert catalogue.figures.sums(ALL).supported == 0
 
 
-# --- ratings ---
-
-
 def test_ratings_that_count_are_counted_with_their_mean(catalogue: Catalogue) -> None:
     for name in ("ans_1", "ans_2", "ans_3", "ans_4"):
         catalogue.record_answer(cited(name))
@@ -135,9 +132,6 @@ def test_ratings_that_count_are_counted_with_their_mean(catalogue: Catalogue) ->
     ):
         catalogue.feedback.put(given)
     assert catalogue.figures.ratings(ALL) == (5, 54.0)
-
-
-# --- counters ---
 
 
 def test_a_counter_never_goes_down(catalogue: Catalogue) -> None:

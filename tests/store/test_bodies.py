@@ -8,10 +8,10 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from tests.store.made import kept, passages_of
 
-from wellread.identity import document_id, passage_id, version_of
+from wellread.identity import version_of
 from wellread.store.catalogue import Catalogue
-from wellread.store.schema.stored_values import DocumentChange, SourceChange, SourceRecord
 from wellread.store.schema.tables import PIECE
 from wellread.types import (
     Box,
@@ -20,7 +20,6 @@ from wellread.types import (
     LineMark,
     Mark,
     PageMark,
-    Passage,
     Span,
     SpeakerMark,
     TimeMark,
@@ -52,19 +51,8 @@ def keep(catalogue: Catalogue, said: str, marks: tuple[Mark, ...] = ()) -> Docum
     document = Document(
         collection="main", uri="file:///a", kind="page", title="A", text=said, marks=marks
     )
-    known, version = document_id("main", document.uri), version_of(said, marks)
-    span = Span(start=0, end=len(said))
-    passage = Passage(
-        id=passage_id(known, version, span),
-        document_id=known,
-        version=version,
-        span=span,
-        text=said,
-        context="A",
-    )
-    change = DocumentChange(document=document, passages=[passage])
-    record = SourceRecord(collection="main", uri="a")
-    catalogue.commit([SourceChange(record=record, documents=[change])])
+    passages = passages_of(document, [Span(start=0, end=len(said))], context="A")
+    catalogue.commit([kept(document, passages)])
     return document
 
 
@@ -101,19 +89,3 @@ def test_what_cannot_be_read_is_said(
     (body,) = catalogue.integrity.bodies()
     assert body.broken.startswith(reason)
     assert body.computed == ""
-
-
-def test_documents_come_in_the_order_of_their_ids_and_all_of_them(
-    catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("wellread.store.catalogue.documents.integrity.DOCUMENTS_AT_ONCE", 3)
-    for number in range(8):
-        document = Document(
-            collection="more", uri=f"file:///{number}", kind="page", title="", text="kelp"
-        )
-        change = DocumentChange(document=document, passages=[])
-        record = SourceRecord(collection="more", uri=f"{number}")
-        catalogue.commit([SourceChange(record=record, documents=[change])])
-    ids = [body.document_id for body in catalogue.integrity.bodies()]
-    assert ids == sorted(catalogue.document_ids())
-    assert len(ids) >= 8

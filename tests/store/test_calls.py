@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -51,16 +51,6 @@ def test_calls_are_summed_by_day_purpose_and_model(catalogue: Catalogue) -> None
     assert catalogue.calls.totals(datetime.now(UTC) + timedelta(days=1)) == []
 
 
-def test_the_newest_day_comes_first(catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch) -> None:
-    catalogue.calls.record(call(0.1))
-    with monkeypatch.context() as patched:
-        patched.setattr(calls_module, "datetime", Fixed)
-        catalogue.calls.record(call(9.0))
-    days = [total.day for total in catalogue.calls.totals(LONG_AGO)]
-    assert days == [datetime.now(UTC).date(), date(2020, 2, 29)]
-    assert catalogue.calls.spent(datetime(2020, 3, 1, tzinfo=UTC)) == pytest.approx(0.1)
-
-
 class Fixed(datetime):
     """Midnight is near, and the zone is another one."""
 
@@ -95,12 +85,6 @@ def test_every_limit_has_its_say(catalogue: Catalogue) -> None:
     assert isinstance(catalogue.calls.reserve(call(0.5), [wide, fresh]), int)
 
 
-def test_a_limit_that_is_used_up_stops_free_calls_too(catalogue: Catalogue) -> None:
-    limit = Limit(since=LONG_AGO, dollars=1.0)
-    catalogue.calls.record(call(1.0))
-    assert catalogue.calls.reserve(call(0.0), [limit]) == limit
-
-
 def test_two_processes_share_a_budget(tmp_path: Path, place_of: Callable[[Path], str]) -> None:
     path = tmp_path / "catalogue.db"
     Catalogue.open(path).close()
@@ -119,7 +103,7 @@ def test_two_processes_share_a_budget(tmp_path: Path, place_of: Callable[[Path],
         assert process.stdin is not None
         process.stdin.write("go\n")
         process.stdin.flush()
-    got = [int(process.communicate(timeout=60)[0]) for process in processes]
+    got = [int(process.communicate(timeout=600)[0]) for process in processes]
     assert sum(got) == 16  # of 40 that were tried: sixteenths of a dollar
     catalogue = Catalogue.open(path)
     assert catalogue.calls.spent(LONG_AGO) == pytest.approx(1.0)

@@ -13,9 +13,10 @@ from typing import Any
 
 import pytest
 from tests.doubles import forked
+from tests.store.made import passages_of
 
 from wellread.errors import StoreError
-from wellread.identity import document_id, passage_id, version_of
+from wellread.identity import document_id, version_of
 from wellread.store.base import Fingerprint, IndexKey
 from wellread.store.catalogue import Catalogue
 from wellread.store.catalogue.documents.reindexing import LiveIndex
@@ -31,12 +32,7 @@ from wellread.types import (
     Document,
     EntityFacts,
     LineMark,
-    Passage,
-    PastQuestion,
-    Relation,
-    SentenceFeedback,
     Span,
-    TimeMark,
 )
 
 
@@ -46,27 +42,12 @@ def doc(name: str, text: str = "One. Two. Three.", **fields: Any) -> Document:
 
 
 def cut(document: Document, size: int = 5) -> DocumentChange:
-    known = document_id(document.collection, document.uri)
-    version = version_of(document.text, document.marks)
     spans = [
         Span(start=start, end=min(start + size, len(document.text)))
         for start in range(0, len(document.text), size)
     ]
-    return DocumentChange(
-        document=document,
-        passages=[
-            Passage(
-                id=passage_id(known, version, span),
-                document_id=known,
-                version=version,
-                span=span,
-                text=span.of(document.text),
-                context=document.title,
-                speakers=("Ann",),
-            )
-            for span in spans
-        ],
-    )
+    passages = passages_of(document, spans, context=document.title, speakers=("Ann",))
+    return DocumentChange(document=document, passages=passages)
 
 
 def change(source: str, *documents: Document, collection: str = "main") -> SourceChange:
@@ -90,37 +71,6 @@ def removals(*documents: Document) -> set[tuple[str, str, str]]:
 
 
 # --- documents ---
-
-
-def test_a_whole_document_comes_back_as_it_went_in(catalogue: Catalogue) -> None:
-    document = doc(
-        "a",
-        "Ferry 🚲 e\u0301 times",
-        marks=(LineMark(start=0, end=5, line=1), TimeMark(start=2, end=9, begin=0.1, finish=None)),
-        kind="qa",
-        url="https://example.org/a",
-        source_type="md",
-        language="de",
-        authors=("Ann", "Bo"),
-        published_at=datetime(2025, 2, 3, 4, 5, 6, 789, tzinfo=UTC),
-        summary="Short.",
-        media_url="https://example.org/a.mp3",
-        taxonomy={"sectors": ("energy", "water"), "scale": ()},
-        entity=EntityFacts(
-            entity_id="e:a",
-            entity_type="place",
-            aliases=("A", "Ah"),
-            relations=(Relation(type="uses", target="e:z"), Relation(type="in", target="e:b")),
-        ),
-        past_question=PastQuestion(
-            question="Why?",
-            flow=("Hm?",),
-            score=40,
-            sentences=(SentenceFeedback(score=3, harmful=True), SentenceFeedback()),
-        ),
-    )
-    catalogue.commit([change("s", document)])
-    assert catalogue.document(key(document)[0]) == document
 
 
 def test_facts_passages_texts_and_marks_of_a_document(catalogue: Catalogue) -> None:
@@ -162,11 +112,6 @@ def test_spans_are_read_across_the_pieces_of_a_long_text(catalogue: Catalogue) -
     assert whole.text == text
 
 
-def test_text_of_an_unknown_document_is_an_error(catalogue: Catalogue) -> None:
-    with pytest.raises(StoreError, match="nobody"):
-        catalogue.texts([("nobody", Span(start=0, end=1))])
-
-
 def test_marks_over_a_span_are_those_that_touch_it(catalogue: Catalogue) -> None:
     marks = tuple(LineMark(start=n * 4, end=n * 4 + 4, line=n + 1) for n in range(4))
     document = doc("a", "One. Two. Three.", marks=marks)
@@ -198,12 +143,6 @@ def test_moments_are_kept_in_utc(catalogue: Catalogue) -> None:
     by_uri = {facts.uri: facts.published_at for facts in catalogue.documents("main")}
     assert by_uri == {"file:///a": east, "file:///b": naive.replace(tzinfo=UTC)}
     assert {moment.utcoffset() for moment in by_uri.values() if moment} == {timedelta()}
-
-
-def test_an_empty_text_is_kept(catalogue: Catalogue) -> None:
-    document = doc("a", "")
-    catalogue.commit([change("s", document)])
-    assert catalogue.document(key(document)[0]) == document
 
 
 def test_text_that_no_database_keeps_is_a_store_error(catalogue: Catalogue) -> None:
@@ -282,11 +221,6 @@ def test_a_document_that_moved_to_another_source_stays(catalogue: Catalogue) -> 
     assert catalogue.remove_sources("main", ["two"]) == [key(document)]
 
 
-def test_one_document_twice_in_a_source_counts_once(catalogue: Catalogue) -> None:
-    catalogue.commit([change("feed", doc("a", "first"), doc("a", "second"))])
-    assert catalogue.live_versions([key(doc("a"))[0]]) == dict([key(doc("a", "second"))])
-
-
 def test_a_failed_commit_changes_nothing(catalogue: Catalogue) -> None:
     before = doc("a", "before")
     catalogue.commit([change("s", before)])
@@ -309,13 +243,6 @@ def test_removing_a_source_leaves_nothing_of_it(catalogue: Catalogue, tmp_path: 
     assert set(catalogue.sources("main")) == {"t"}
     assert catalogue.graph.entities(["main"]) == []
     assert [(one.documents, one.passages) for one in catalogue.stats()] == [(1, 4)]
-
-
-def test_single_documents_can_be_removed(catalogue: Catalogue) -> None:
-    catalogue.commit([change("s", doc("a"), doc("b"))])
-    assert catalogue.remove_documents([key(doc("a"))[0], "nobody"]) == [key(doc("a"))]
-    assert [facts.title for facts in catalogue.documents("main")] == ["b"]
-    assert pending(catalogue) == removals(doc("a"))
 
 
 def test_many_documents_in_one_commit(catalogue: Catalogue) -> None:
@@ -364,16 +291,6 @@ def test_the_live_index_is_kept(catalogue: Catalogue) -> None:
     live = LiveIndex(fingerprint=Fingerprint(embedder="e", dimensions=4, chunking="c", schema=2))
     assert catalogue.reindexing.claim(live) == live
     assert catalogue.reindexing.live() == live
-
-
-def test_gaps_come_newest_first(catalogue: Catalogue) -> None:
-    catalogue.record_gap("Who?", "nothing found")
-    catalogue.record_gap("When?", "no date")
-    assert [(gap.question, gap.reason) for gap in catalogue.gaps()] == [
-        ("When?", "no date"),
-        ("Who?", "nothing found"),
-    ]
-    assert len(catalogue.gaps(limit=1)) == 1
 
 
 # --- processes and threads ---

@@ -9,12 +9,12 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from tests.store.made import passages_of
 
 from wellread.errors import StoreError
-from wellread.identity import document_id, passage_id, version_of
 from wellread.store.catalogue import Catalogue
 from wellread.store.schema.stored_values import DocumentChange, SourceChange, SourceRecord
-from wellread.types import Document, Passage, Span
+from wellread.types import Document, Span
 
 WORDS = "ferry harbour kelp lichen osprey notice tides winter captain sailing".split()
 LENGTHS = (20, 60, 150, 300, 700)
@@ -28,20 +28,9 @@ def change(number: int, state: int, dice: random.Random) -> SourceChange:
     document = Document(
         collection="main", uri=f"file:///{number}", kind="page", title=name, text=text
     )
-    known, version = document_id("main", document.uri), version_of(text, ())
-    passages = []
-    for start in range(0, len(text), 800):
-        span = Span(start=start, end=min(len(text), start + 800))
-        passages.append(
-            Passage(
-                id=passage_id(known, version, span),
-                document_id=known,
-                version=version,
-                span=span,
-                text=span.of(text),
-                context=name,
-            )
-        )
+    starts = range(0, len(text), 800)
+    cuts = [Span(start=start, end=min(len(text), start + 800)) for start in starts]
+    passages = passages_of(document, cuts, context=name)
     record = SourceRecord(collection="main", uri=f"s{number}", etag=name)
     made = DocumentChange(document=document, passages=passages, owes_vectors=True)
     return SourceChange(record=record, documents=[made])
@@ -73,24 +62,15 @@ def churn(catalogue: Catalogue, seed: int) -> set[str]:
 
 
 @pytest.mark.sqlite_only
-@pytest.mark.parametrize("seed", range(3))
 def test_after_a_rewrite_the_files_hold_what_is_live_and_nothing_else(
-    catalogue: Catalogue, tmp_path: Path, seed: int
+    catalogue: Catalogue, tmp_path: Path
 ) -> None:
     """Without it copies of rows that were moved between pages stay, whatever is overwritten."""
-    live = churn(catalogue, seed)
+    live = churn(catalogue, 1)
     assert not catalogue.forgetting.rewritten()
     assert catalogue.forgetting.rewrite()
     assert catalogue.forgetting.rewritten()
     assert named_in(tmp_path) == live
-
-
-def test_replacing_alone_asks_for_a_rewrite_and_adding_does_not(catalogue: Catalogue) -> None:
-    dice = random.Random(1)
-    catalogue.commit([change(1, 0, dice)])
-    assert catalogue.forgetting.rewritten()
-    catalogue.commit([change(1, 1, dice)])
-    assert not catalogue.forgetting.rewritten()
 
 
 @pytest.mark.sqlite_only

@@ -18,7 +18,7 @@ from wellread.kb.index_parts import INDEX_FOLDER
 from wellread.store.base import Fingerprint, IndexBackend
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.index import IndexContract
-from wellread.testing.index_model import DIMENSIONS, OpenIndex, make_row, write
+from wellread.testing.index_model import DIMENSIONS, OpenIndex
 from wellread.types import Filters
 
 PLUGIN = Path(__file__).parent.parent / "plugins" / "memory_index.py"
@@ -38,12 +38,6 @@ class TestMemoryContract(IndexContract):
     @pytest.fixture
     def open_index(self, tmp_path: Path, backend: IndexBackend[Path]) -> OpenIndex:
         return lambda name: backend.open(tmp_path / name, PRINT)
-
-
-def test_one_that_is_set_aside_is_begun_anew(tmp_path: Path, backend: IndexBackend[Path]) -> None:
-    write(backend.open(tmp_path, PRINT), [make_row("a", "ferry")])
-    backend.set_aside(tmp_path, PRINT)
-    assert backend.open(tmp_path, PRINT).rows() == 0
 
 
 def home_with(home: Path, backend: str) -> KnowledgeBase:

@@ -8,8 +8,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 # What the index asks of LanceDB, and what a program beside it may ask; told as JSON.
 OPERATIONS = """
 import json, sys
@@ -83,22 +81,3 @@ def test_the_client_stays_out_and_nothing_else_changes(tmp_path: Path) -> None:
     assert wanted[1]["s3"][1:] == [True, False]  # it was asked, and is not there
     assert told("first", tmp_path / "first") == (False, wanted[1])
     assert told("after", tmp_path / "after") == wanted
-
-
-@pytest.mark.parametrize("order", ["import lancedb; ", ""])
-def test_an_index_works_in_either_order(order: str, tmp_path: Path) -> None:
-    work = (
-        "import numpy as np, sys; from pathlib import Path\n"
-        "from wellread.store.base import Fingerprint; from wellread.store.index.lance import *\n"
-        "made = Fingerprint(embedder='words', dimensions=2, chunking='c1')\n"
-        "index = LanceIndex.open(Path(sys.argv[1]), made); index.optimize(); index.purge()\n"
-        "found = index.search_vector(np.array([1, 0], dtype=np.float32), Filters(), 3)\n"
-        "print(index.rows(), index.search_text('a', Filters(), 3), found, list(index.held()))\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", order + work, str(tmp_path / "index")],
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    assert done.stdout == "0 [] [] []\n"

@@ -12,7 +12,6 @@ from wellread.store.base import Fingerprint
 from wellread.store.catalogue import Catalogue
 from wellread.store.catalogue.documents.entity_nodes import FoundName, MentionScans
 from wellread.store.catalogue.documents.story_records import ItemRecord
-from wellread.store.catalogue.run_logs import JobItem
 from wellread.types import EntityFacts, Passage, Span
 
 NEXT = Fingerprint(embedder="another", dimensions=4, chunking="c")
@@ -122,20 +121,6 @@ def test_what_is_staged_for_the_next_index_loses_its_words_and_its_place(
     said = [str(value) for _, _, value in catalogue.integrity.cells()]
     assert not any("Secret" in value for value in said)
     assert state.stale(9) == {known: [version]}  # so that its rows are dropped
-
-
-def test_job_logs_forget_why_a_removed_source_failed(catalogue: Catalogue) -> None:
-    job = catalogue.jobs.start("add", "main", ["x"], "here", 1)
-    items = [
-        JobItem(uri=uri, status="failed", reason=f"malformed: {uri} says so")
-        for uri in ("gone", "stays")
-    ]
-    catalogue.jobs.note(job.id, 0, items)
-    catalogue.remove_sources("main", ["gone"])
-    assert [item.reason for item in catalogue.jobs.items(job.id)] == [
-        "",
-        "malformed: stays says so",
-    ]
 
 
 def test_a_source_is_skipped_once_all_its_documents_were_removed(catalogue: Catalogue) -> None:

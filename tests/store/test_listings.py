@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.store.made import kept, passages_of
 
-from wellread.identity import document_id, passage_id, version_of
+from wellread.identity import document_id
 from wellread.store.catalogue import Catalogue
 from wellread.store.catalogue.documents.listings import ORDERS, Order
-from wellread.store.schema.stored_values import DocumentChange, SourceChange, SourceRecord
-from wellread.types import Document, Filters, Passage, Span
+from wellread.types import Document, Filters, Span
 
 TEXT = "Ropes. Lamps. Bells."
 CUTS = (Span(start=0, end=6), Span(start=7, end=13), Span(start=14, end=20))
@@ -48,21 +49,11 @@ def put(
     """Add a document; in the passages ``speakers`` Ida and Bo speak."""
     facts = {"kind": "article"} | facts
     document = Document(collection=collection, uri=f"u:{name}", text=text, **facts)
-    known, version = document_id(collection, document.uri), version_of(text, ())
     passages = [
-        Passage(
-            id=passage_id(known, version, span),
-            document_id=known,
-            version=version,
-            span=span,
-            text=span.of(text),
-            speakers=("Bo", "IDA") if number in speakers else (),
-        )
-        for number, span in enumerate(CUTS if text else ())
+        replace(one, speakers=("Bo", "IDA") if number in speakers else ())
+        for number, one in enumerate(passages_of(document, CUTS if text else ()))
     ]
-    change = DocumentChange(document=document, passages=passages)
-    record = SourceRecord(collection=collection, uri=document.uri)
-    catalogue.commit([SourceChange(record=record, documents=[change])])
+    catalogue.commit([kept(document, passages)])
 
 
 def known(name: str, collection: str = "north") -> str:
@@ -109,31 +100,6 @@ def test_pages_join_to_the_whole(catalogue: Catalogue, size: int, order: Order) 
     assert {page.total for page in pages} == {5}
     joined = "".join(one.facts.uri[-1] for page in pages for one in page.documents)
     assert joined == names(catalogue, Filters(), order)
-
-
-def test_media_are_transcripts_and_what_has_a_recording(catalogue: Catalogue) -> None:
-    page = catalogue.listings.documents(Filters(collections=("north",)), 9, media=True)
-    assert ([one.facts.title for one in page.documents], page.total) == (["Alpha", "beta"], 2)
-    assert [one.title for one in catalogue.listings.titles(["north"], media=True)] == [
-        "Alpha",
-        "beta",
-    ]
-    assert len(catalogue.listings.titles([])) == 5
-
-
-def test_one_document_as_lists_show_it(catalogue: Catalogue) -> None:
-    gamma = catalogue.listings.listed(known("c"))
-    assert gamma is not None
-    assert (gamma.facts.title, gamma.passages) == ("Gamma", 3)
-    assert gamma.taxonomy == {"scale": ("city", "town")}
-    assert catalogue.listings.listed("doc_0") is None
-
-
-def test_dates_are_of_dated_documents_within_the_limits(catalogue: Catalogue) -> None:
-    assert catalogue.listings.dates(Filters()) == [day(1), day(2), day(2), day(3)]
-    assert catalogue.listings.dates(Filters(collections=("north",), published_from=day(3))) == [
-        day(3)
-    ]
 
 
 def test_what_somebody_said_newest_first(catalogue: Catalogue) -> None:

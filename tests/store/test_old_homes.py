@@ -76,7 +76,7 @@ def kb(old: Path, embedder: Embedder) -> Iterator[KnowledgeBase]:
         yield opened
 
 
-def test_nothing_is_lost_and_all_of_it_is_in_order(kb: KnowledgeBase) -> None:
+def test_nothing_is_lost_it_answers_and_what_is_removed_is_gone(kb: KnowledgeBase) -> None:
     assert {one.title for one in kb.catalogue.documents("default")} == {
         "The ferry Osprey",
         "Meeting",
@@ -86,18 +86,11 @@ def test_nothing_is_lost_and_all_of_it_is_in_order(kb: KnowledgeBase) -> None:
     assert verify(kb).problems == ()
     (kept,) = kb.catalogue.answers()
     assert kept.question == ASKED
-
-
-def test_an_answer_of_then_is_read_and_opens_its_source(kb: KnowledgeBase) -> None:
-    (kept,) = kb.catalogue.answers()
-    given = kb.catalogue.answer(kept.id)
-    assert given is not None
-    assert given.citations
-    spans = [(one.document_id, one.source_span) for one in given.citations]
-    assert kb.catalogue.texts(spans) == [one.quote for one in given.citations]
-
-
-def test_it_answers_and_what_is_removed_is_gone(kb: KnowledgeBase) -> None:
+    then = kb.catalogue.answer(kept.id)
+    assert then is not None
+    assert then.citations
+    spans = [(one.document_id, one.source_span) for one in then.citations]
+    assert kb.catalogue.texts(spans) == [one.quote for one in then.citations]
     given = asyncio.run(final(answer(kb, Question(text=ASKED, fresh=True))))
     assert PAID in given.text
     assert given.sentences[0].verdict.name is VerdictName.QUOTED
@@ -106,6 +99,7 @@ def test_it_answers_and_what_is_removed_is_gone(kb: KnowledgeBase) -> None:
     assert all(PAID not in repr(one) for one in kb.catalogue.answers())
 
 
+@pytest.mark.parametrize("old", [OLD_SCHEMAS[0], OLD_SCHEMAS[-1]], indirect=True)
 def test_imported_into_postgresql_it_is_the_same(
     old: Path, embedder: Embedder, postgres: Databases, tmp_path: Path
 ) -> None:

@@ -100,14 +100,6 @@ def test_bases_do_not_touch_each_other(base: str) -> None:
         assert held(OpenSearchIndex.open(place, PRINT)) == ["a"]
 
 
-def test_one_that_is_set_aside_is_begun_anew(base: str) -> None:
-    place = place_of(base)
-    write(OpenSearchIndex.open(place, PRINT), [make_row("a", "ferry")])
-    OpenSearchIndex.set_aside(place, PRINT)
-    assert OpenSearchIndex.open(place, PRINT).rows() == 0
-    assert len(OpenSearchIndex.drop_others(place, PRINT)) == 1
-
-
 def test_a_purge_leaves_no_index_with_the_removed_rows(base: str) -> None:
     place = place_of(base)
     index = OpenSearchIndex.open(place, PRINT)
@@ -149,15 +141,6 @@ def test_a_copy_that_broke_off_is_given_up_by_the_next_writer(
     write(index, [make_row("b", "ferry")])
     assert index.remove([("doc-a", "v1")]) == 1
     assert held(index) == ["b"]
-
-
-def test_reading_back_may_end_early(base: str) -> None:
-    index = OpenSearchIndex.open(place_of(base), PRINT)
-    write(index, [make_row("a", "ferry"), make_row("b", "ferry")])
-    rows = iter(index.held())
-    assert next(rows).passage_id == "a"
-    del rows
-    assert index.rows() == 2
 
 
 def test_the_graph_agrees_with_the_exact_search(base: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -230,20 +213,6 @@ def test_no_byte_of_what_was_removed_is_left_on_the_nodes(base: str, tmp_path: P
         assert (report.traces, report.purged) == ((), True)
         assert not nodes_hold(word)
         assert kb.index.rows() == 29
-
-
-def test_two_homes_with_one_address_have_an_index_each(base: str, tmp_path: Path) -> None:
-    url = place_of(base).url
-    for name in ("ferry", "gannet"):
-        (tmp_path / f"{name}.md").write_text(f"The {name} is white.", encoding="utf-8")
-        with kept_in(tmp_path / name, url=url) as kb:
-            add(kb, [str(tmp_path / f"{name}.md")])
-            assert kb.drop_other_indexes() == []
-    for name in ("ferry", "gannet"):
-        with kept_in(tmp_path / name, url=url) as kb:
-            assert kb.index.rows() == 1
-            (hit,) = search(kb, "What is white?", ANY)
-            assert hit.passage.text == f"The {name} is white."
 
 
 def kept_in(home: Path, **settings: str) -> KnowledgeBase:

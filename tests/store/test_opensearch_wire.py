@@ -59,9 +59,6 @@ def closed_port() -> int:
         return int(made.getsockname()[1])
 
 
-# --- writing ---
-
-
 def test_a_write_that_there_is_no_room_for_is_sent_again(
     double: ClusterDouble, waited: list[float]
 ) -> None:
@@ -143,24 +140,11 @@ def test_what_may_replace_rows_is_noted_before_it_is_written(double: ClusterDoub
     assert '"purged":false' in double.bodies("_mapping")[0].replace(" ", "")
 
 
-# --- reading ---
-
-
 def test_a_search_without_all_its_shards_is_asked_again(
     double: ClusterDouble, waited: list[float]
 ) -> None:
     double.will_say("_search", LACKS, (500, LACKS[1]), (200, hits_answer([KEY])))
     assert ids(opened(double.port).search_text("ferry", ANY, 5)) == ["a"]
-    assert len(waited) == 2
-
-
-def test_what_fails_for_another_reason_is_not_asked_for_ever(
-    double: ClusterDouble, waited: list[float]
-) -> None:
-    broken = (500, {"error": {"type": "null_pointer_exception", "reason": "null"}})
-    double.will_say("_search", *[broken] * 9)
-    with pytest.raises(StoreError, match=r"refused \(500\)"):
-        opened(double.port).search_text("ferry", ANY, 5)
     assert len(waited) == 2
 
 
@@ -178,7 +162,7 @@ def test_no_node_at_all_is_told_as_passing() -> None:
 
 
 def test_a_slow_answer_is_told_as_passing(double: ClusterDouble) -> None:
-    index = opened(double.port, options="timeout=0.2")
+    index = opened(double.port, options="timeout=1")
     double.silent = True
     with pytest.raises(StoreError, match="took too long") as caught:
         index.rows()
@@ -203,9 +187,6 @@ def test_an_index_that_is_gone_is_damage(double: ClusterDouble) -> None:
     double.index = ""
     with pytest.raises(DamageError, match="no longer has the index"):
         index.write(ROWS, None)
-
-
-# --- the address ---
 
 
 def test_an_address_is_read() -> None:
@@ -239,11 +220,6 @@ def test_a_wrong_address_is_named(url: str, said: str) -> None:
     with pytest.raises(SettingsError, match=said) as caught:
         read_address(ServiceAddress(url=url, base="b1"))
     assert "hush" not in str(caught.value)
-
-
-def test_a_password_is_never_shown() -> None:
-    service = ServiceAddress(url="opensearch+http://ann@one", base="b1", password="hush")
-    assert "hush" not in repr(service) + repr(read_address(service)) + str(read_address(service))
 
 
 def test_a_password_in_the_setting_is_refused(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.doubles.postgres_server import Databases
+from tests.store.made import kept
 
 from wellread.errors import StoreError
 from wellread.identity import document_id, version_of
@@ -17,7 +18,7 @@ from wellread.store.catalogue import Catalogue
 from wellread.store.locks import AdvisoryLocks, FileLocks, Locks
 from wellread.store.recovery import moving
 from wellread.store.recovery.moving import TableDigest, move_catalogue, table_digests
-from wellread.store.schema.stored_values import DocumentChange, SourceChange, SourceRecord
+from wellread.store.schema.stored_values import SourceChange, SourceRecord
 from wellread.types import Document, Filters
 
 WRITERS, WRITES = 4, 25
@@ -41,10 +42,7 @@ def catalogue(url: str) -> Iterator[Catalogue]:
 
 def change(source: str, name: str, text: str = "Word.") -> SourceChange:
     document = Document(collection="main", uri=name, kind="page", title=name, text=text)
-    return SourceChange(
-        record=SourceRecord(collection="main", uri=source),
-        documents=[DocumentChange(document=document, passages=[])],
-    )
+    return kept(document, source=source)
 
 
 def side_by_side(write: Callable[[int], object]) -> None:

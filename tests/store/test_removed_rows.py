@@ -74,12 +74,6 @@ def stale(catalogue: Catalogue) -> bool:
     return stored.stale
 
 
-def test_a_table_is_kept_as_it_was(catalogue: Catalogue) -> None:
-    catalogue.record_answer(answer())
-    assert kept(catalogue) == answer()
-    assert not stale(catalogue)
-
-
 def test_what_only_the_removed_document_said_goes(catalogue: Catalogue) -> None:
     catalogue.record_answer(answer())
     catalogue.remove_sources("main", ["Osprey"])
@@ -120,16 +114,6 @@ def test_a_document_that_only_a_row_rests_on_makes_it_stale(catalogue: Catalogue
     assert kept(catalogue) == answer()
 
 
-def test_a_title_that_is_a_word_of_ours_does_no_harm(catalogue: Catalogue) -> None:
-    catalogue.record_answer(answer())
-    catalogue.remove_sources("main", ["Catalogue"])
-    left = kept(catalogue)
-    assert {one.verdict.method for one in left.sentences} == {"catalogue"}
-    assert left.table is not None
-    assert left.table.documents[3] == (known("Gannet"),)
-    assert left.table.rows == (answer().table or left.table).rows
-
-
 def test_an_answer_recorded_after_a_row_s_document_went_is_without_it(
     catalogue: Catalogue,
 ) -> None:
@@ -162,15 +146,3 @@ def test_a_document_that_changed_and_then_went_leaves_no_name(catalogue: Catalog
     assert [one.title for one in kept(catalogue).citations] == ["Osprey", "Heron"]
     catalogue.remove_sources("main", ["Osprey"])
     assert [one.title for one in kept(catalogue).citations] == ["(removed)", "Heron"]
-
-
-def test_ever_so_many_rows_are_recorded(catalogue: Catalogue) -> None:
-    catalogue.commit([change(f"Boat {number}") for number in range(1_200)])
-    ids = tuple((known(f"Boat {number}"),) for number in range(1_200))
-    table = Table(columns=("What",), rows=tuple(("boat",) for _ in ids), documents=ids)
-    catalogue.record_answer(replace(answer(), citations=(), sentences=(), table=table))
-    assert not stale(catalogue)
-    catalogue.remove_sources("main", ["Boat 1100"])
-    left = kept(catalogue)
-    assert left.table is not None
-    assert [place for place, row in enumerate(left.table.rows) if row != ("boat",)] == [1_100]

@@ -20,13 +20,6 @@ def test_eight_words_in_a_row_are_a_quotation() -> None:
     )
 
 
-def test_a_whole_short_sentence_is_a_quotation_and_a_part_of_it_is_not() -> None:
-    removed = RemovedWords([SOURCE])
-    assert removed.redact("It left in May last year!") == "██ ████ ██ ███ ████ ████!"
-    assert removed.redact("It left in May last") == "It left in May last"
-    assert RemovedWords(["Four words are few."]).redact("Four words are few.").startswith("Four")
-
-
 def test_names_and_ids_are_left_alone() -> None:
     removed = RemovedWords([SOURCE])
     plain = {"id": SOURCE, "steps": [{"name": SOURCE, "seconds": 1}], "stale": None}

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import select, update
+from tests.store.made import kept
 
 from wellread.identity import document_id, version_of
 from wellread.store.catalogue import Catalogue
@@ -15,13 +16,10 @@ from wellread.store.catalogue.documents.story_records import (
     Stories,
     StoryText,
     SummarySentence,
-    item_name,
-    key_of,
     mark_dirty,
 )
 from wellread.store.schema.database import Database
-from wellread.store.schema.stored_values import DocumentChange, SourceChange, SourceRecord
-from wellread.store.schema.tables import documents, stories, story_items
+from wellread.store.schema.tables import documents, stories
 from wellread.types import Document, Span
 
 NEWS = "news"
@@ -42,9 +40,7 @@ def database(tmp_path: Path) -> Iterator[Database]:
             text=TEXT,
             published_at=FIRST + timedelta(days=number),
         )
-        change = DocumentChange(document=document, passages=())
-        record = SourceRecord(collection=NEWS, uri=document.uri, digest="-")
-        catalogue.commit([SourceChange(record=record, documents=(change,))])
+        catalogue.commit([kept(document)])
     catalogue.close()
     database = Database(tmp_path / "catalogue.db")
     yield database
@@ -130,12 +126,6 @@ def test_items_of_a_version_that_is_not_live_are_left_out(
     assert stored.without_text(NEWS) == ["sty_b"]
 
 
-def test_keeping_a_document_again_replaces_its_items(stored: Stories) -> None:
-    stored.keep(NEWS, [item(0, "sty_a"), item(1, "sty_a")])
-    stored.keep(NEWS, [item(0, "sty_b")])
-    assert [one.story_id for one in stored.placed(NEWS)] == ["sty_b", "sty_a"]
-
-
 def test_a_story_is_shown_when_it_is_told(stored: Stories) -> None:
     stored.keep(NEWS, [item(0, "sty_a"), item(1, "sty_a")])
     assert stored.latest() == []
@@ -197,15 +187,6 @@ def test_places_are_those_of_items_in_stories(stored: Stories) -> None:
     assert [story.id for story in stored.with_text(["sty_a", "sty_b"])] == ["sty_a"]
 
 
-def test_stories_without_items_are_dropped(stored: Stories, database: Database) -> None:
-    stored.keep(NEWS, [item(0, "sty_a"), item(1, "sty_b")])
-    with database.write() as connection:
-        connection.execute(documents.delete().where(documents.c.id == known(0)))
-    assert stored.drop_empty("other") == 0
-    assert stored.drop_empty(NEWS) == 1
-    assert stored.without_text(NEWS) == ["sty_b"]
-
-
 def test_other_rules_drop_the_stories_of_their_collection_alone(stored: Stories) -> None:
     assert stored.begin(NEWS, "one") is False
     stored.keep(NEWS, [item(0, "sty_a")])
@@ -231,15 +212,6 @@ def test_stories_of_a_time_window_have_news_in_it(stored: Stories) -> None:
     assert len(stored.latest((NEWS, "other"))) == 2
 
 
-def test_a_story_is_named_by_how_its_id_begins(stored: Stories) -> None:
-    stored.keep(NEWS, [item(0, "sty_aa"), item(1, "sty_ab")])
-    for name in ("sty_aa", "sty_ab"):
-        tell(stored, name, stored.material(name, lambda items: items).items)
-    assert [story.id for story in stored.named("sty_a")] == ["sty_aa", "sty_ab"]
-    assert [story.id for story in stored.named("sty_ab")] == ["sty_ab"]
-    assert stored.named("sty_%") == stored.named("sty_aa", ("other",)) == []
-
-
 def test_items_are_shown_with_headline_date_and_original(stored: Stories) -> None:
     stored.keep(NEWS, [item(1, "sty_a", (known(0), 0)), item(0, "sty_a")])
     shown = stored.items("sty_a")
@@ -248,16 +220,3 @@ def test_items_are_shown_with_headline_date_and_original(stored: Stories) -> Non
     assert [one.span for one in shown] == [ALL, ALL]
     dates = stored.dates(["sty_a", "sty_b"])
     assert dates == {"sty_a": [FIRST, FIRST + timedelta(days=1)], "sty_b": []}
-
-
-def test_a_deleted_story_lets_its_items_go(stored: Stories, database: Database) -> None:
-    stored.keep(NEWS, [item(0, "sty_a")])
-    with database.write() as connection:
-        connection.execute(stories.delete())
-        assert connection.execute(select(story_items.c.story_id)).scalars().all() == [None]
-    assert list(stored.placed(NEWS)) == []
-
-
-def test_an_items_name_can_be_read_back() -> None:
-    assert key_of(item_name(("doc_a:b", 12))) == ("doc_a:b", 12)
-    assert key_of("") is None

@@ -3,32 +3,23 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime
-from pathlib import Path
 from typing import Any
 
-from wellread.identity import document_id, passage_id, version_of
+from tests.store.made import kept, passages_of
+
 from wellread.store.catalogue import Catalogue
-from wellread.store.schema.stored_values import DocumentChange, SourceChange, SourceRecord
-from wellread.types import Document, EntityFacts, Passage, Relation, Span
+from wellread.types import Document, EntityFacts, Relation, Span
 
 
 def put(catalogue: Catalogue, document: Document, *speakers: tuple[str, ...]) -> None:
-    known = document_id(document.collection, document.uri)
-    version = version_of(document.text, document.marks)
     passages = [
-        Passage(
-            id=passage_id(known, version, Span(start=place, end=place + 1)),
-            document_id=known,
-            version=version,
-            span=Span(start=place, end=place + 1),
-            text=document.text[place : place + 1],
-            speakers=names,
+        *(
+            passage
+            for place, names in enumerate(speakers)
+            for passage in passages_of(document, [Span(start=place, end=place + 1)], speakers=names)
         )
-        for place, names in enumerate(speakers)
     ]
-    record = SourceRecord(collection=document.collection, uri=document.uri)
-    change = DocumentChange(document=document, passages=passages)
-    catalogue.commit([SourceChange(record=record, documents=[change])])
+    catalogue.commit([kept(document, passages)])
 
 
 def note(name: str, **fields: Any) -> Document:
@@ -76,11 +67,6 @@ def test_the_first_and_the_last_day_are_known(catalogue: Catalogue) -> None:
     assert catalogue.counts.published(["main"]) == (date(2024, 3, 1), date(2024, 5, 2))
 
 
-def test_nothing_dated_has_no_range(catalogue: Catalogue) -> None:
-    put(catalogue, note("undated"))
-    assert catalogue.counts.published(["main"]) is None
-
-
 def test_a_collection_knows_its_own_words_only(catalogue: Catalogue) -> None:
     put(catalogue, note("here", authors=("Ada Moor",)))
     put(catalogue, note("there", collection="other", authors=("Dev Lane",)))
@@ -105,24 +91,6 @@ def test_the_words_are_held_until_a_document_changes(catalogue: Catalogue) -> No
     catalogue.remove_sources("main", ["file:///here"])
     assert catalogue.vocabulary.of(["main"]) == []
     assert catalogue.vocabulary.of(["other"]) == [other]
-
-
-def test_another_process_is_noticed(catalogue: Catalogue, tmp_path: Path) -> None:
-    put(catalogue, note("here", authors=("Ada Moor",)))
-    catalogue.vocabulary.of(["main"])
-    other = Catalogue.open(tmp_path / "catalogue.db")
-    put(other, note("new", authors=("Eve Fenn",)))
-    other.close()
-    (words,) = catalogue.vocabulary.of(["main"])
-    assert words.authors == {"Ada Moor", "Eve Fenn"}
-
-
-def test_new_settings_of_the_collection_make_new_words(catalogue: Catalogue) -> None:
-    put(catalogue, note("here"))
-    (before,) = catalogue.vocabulary.of(["main"])
-    catalogue.collection_settings.set_settings("main", {"relations": {}})
-    (after,) = catalogue.vocabulary.of(["main"])
-    assert after is not before
 
 
 def test_names_go_with_their_document(catalogue: Catalogue) -> None:

@@ -129,9 +129,6 @@ def test_the_last_admin_stays(catalogue: Catalogue, accounts: Accounts, ana: Use
     assert not accounts.users.any()
 
 
-# --- sessions and keys ---
-
-
 def test_sessions_end_with_a_new_password_and_when_the_user_is_kept_out(
     accounts: Accounts, ana: User
 ) -> None:
@@ -173,9 +170,6 @@ def test_a_key_is_listed_without_itself_and_revoked_by_its_owner_only(
     assert not accounts.keys.revoke(made.id, admin.id)
     assert accounts.keys.revoke(made.id, ana.id)
     assert accounts.keys.authenticate(key) is None
-
-
-# --- rights ---
 
 
 def test_only_an_admin_reads_everything(accounts: Accounts, admin: User, ana: User) -> None:
