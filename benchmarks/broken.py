@@ -76,8 +76,8 @@ PLACES = (
     ),
     Place(
         "pages of other addresses make requests",
-        'if scope["type"] != "http" or not is_foreign(scope):',
-        'if scope["type"]:',
+        "if not is_foreign(scope) or (_is_visit(scope) and not _searches(scope)):",
+        "if scope:",
         "tests/serve/guards/test_foreign_requests.py tests/serve",
     ),
     Place(
@@ -133,7 +133,7 @@ PLACES = (
     ),
     Place(
         "an unknown citation key of a model is kept",
-        "hallucinated_citations=written.unknown_keys if written else 0,",
+        "hallucinated_citations=written.unknown_keys,",
         "hallucinated_citations=0,",
         "tests/ask/test_draft.py tests/ask/test_answer.py tests/ask",
     ),

@@ -15,6 +15,7 @@ import ast
 import json
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -92,6 +93,7 @@ def sizes() -> dict[str, int]:
         1 for tree in trees(SRC / "serve" / "cli") for _ in _calls(tree, "command")
     )
     listed = [words for tree in trees(SRC) for words in word_lists(tree)]
+    listed += [size for size in map(_words_in, _data_values()) if size >= LIST]
     found["word lists"], found["words in lists"] = len(listed), sum(listed)
     found["patterns"] = sum(1 for tree in trees(SRC) for _ in _patterns(tree))
     return found
@@ -191,13 +193,28 @@ def word_lists(tree: ast.Module) -> Iterator[int]:
             yield len(text.value.split())
 
 
+def _data_values() -> Iterator[object]:
+    """The lists of words in the data of each language; those of tables one by one."""
+    for path in sorted(SRC.rglob("data/*/words.toml")):
+        for value in tomllib.loads(path.read_text(encoding="utf-8")).values():
+            yield from value.values() if isinstance(value, dict) else (value,)
+
+
+def _words_in(value: object) -> int:
+    parts = value if isinstance(value, list) else str(value).split()
+    return len(parts)
+
+
 def _patterns(tree: ast.Module) -> Iterator[ast.Call]:
-    """Every regular expression: each stands in a call of a function of ``re``."""
+    """Every regular expression: in a call of a function of ``re``, or of ``form`` or ``sign``."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            of = node.func.value
-            if isinstance(of, ast.Name) and of.id == "re" and node.func.attr != "escape":
-                yield node
+        called = node.func if isinstance(node, ast.Call) else None
+        if isinstance(called, ast.Attribute) and isinstance(called.value, ast.Name):
+            counts = called.value.id == "re" and called.attr != "escape"
+        else:
+            counts = isinstance(called, ast.Name) and called.id in {"form", "sign"}
+        if counts and isinstance(node, ast.Call):
+            yield node
 
 
 def _calls(tree: ast.Module, name: str) -> Iterator[ast.Call]:
