@@ -89,12 +89,12 @@ def table(figures: dict[str, Any]) -> list[str]:
 
 @contextmanager
 def _title_weight(weight: float) -> Iterator[None]:
-    shipped, whole = open_reader.WEIGHT_TITLE, open_reader.WEIGHT
-    open_reader.WEIGHT_TITLE, open_reader.WEIGHT = weight, whole - shipped + weight
+    shipped, whole = open_reader.WEIGHT_TITLE, open_reader.TOTAL_WEIGHT
+    open_reader.WEIGHT_TITLE, open_reader.TOTAL_WEIGHT = weight, whole - shipped + weight
     try:
         yield
     finally:
-        open_reader.WEIGHT_TITLE, open_reader.WEIGHT = shipped, whole
+        open_reader.WEIGHT_TITLE, open_reader.TOTAL_WEIGHT = shipped, whole
 
 
 def _looked(kb: KnowledgeBase, query: Query) -> Looked:

@@ -1,4 +1,4 @@
-"""Answers a question in its mode: with one answer, or with the report of a research run.
+"""Answers a question in its mode: by one search, or by a research run for ``deep``.
 
 Every interface asks through ``answer_in_mode``, so that ``deep`` means the same in all of them.
 """
@@ -52,7 +52,7 @@ async def answer_in_mode(
     Args:
         explain: as for ``answer``; research does not call it.
         limits: the limits of the research; by default those of the settings.
-        on_report: is called with the report of the research.
+        on_report: called with the report of the research.
 
     Raises:
         RequestError, UnknownNameError, FingerprintError, StoreError, ModelError: as ``answer``.
@@ -76,15 +76,15 @@ async def _research_events(
     from wellread.research.research import begin, default_limits, research  # noqa: PLC0415 - slow
 
     request = ResearchRequest(question=question, limits=limits or default_limits(kb))
-    run_id, before, report = await begin(kb, request), time.perf_counter(), None
+    run_id, began, report = await begin(kb, request), time.perf_counter(), None
     events = cast(AsyncGenerator[ResearchEvent], research(kb, request, run_id=run_id))
     try:
         async with aclosing(events):
             async for event in events:
                 if isinstance(event, ProgressEvent):
                     now = time.perf_counter()
-                    step = Step(name=event.text, seconds=round(now - before, 4), found=event.found)
-                    before = now
+                    step = Step(name=event.text, seconds=round(now - began, 4), found=event.found)
+                    began = now
                     yield StepEvent(step=step)
                 elif isinstance(event, ReportEvent):
                     report = event.report

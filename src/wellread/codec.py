@@ -27,7 +27,7 @@ _BARE_MARKS = (PageMark, TimeMark, LineMark, Span)  # values without strings
 UNSTORABLE = re.compile(r"[\0\ud800-\udfff]")
 # Marks are numerous and similar: level 1 halves them in a tenth of the time of level 6.
 MARKS_LEVEL = 1
-MOST_MARKS = 1 << 28  # bytes of one document's marks: a home may come from an untrusted source
+MAX_MARKS_BYTES = 1 << 28  # of one document, unpacked: a home may be untrusted
 
 _HINTS: Callable[[Any], dict[str, Any]] = cache(get_type_hints)
 
@@ -110,9 +110,9 @@ def marks_over(blob: bytes, span: Span) -> tuple[Mark, ...]:
 def mark_lines(blob: bytes) -> list[list[Any]]:
     """Decode the packed form of marks: a letter, start, end and the mark's values."""
     unpacker = zlib.decompressobj()
-    packed = unpacker.decompress(blob, MOST_MARKS)
+    packed = unpacker.decompress(blob, MAX_MARKS_BYTES)
     if not unpacker.eof:
-        raise zlib.error(f"marks are truncated, or unpack to more than {MOST_MARKS:,} bytes")
+        raise zlib.error(f"marks are truncated, or unpack to more than {MAX_MARKS_BYTES:,} bytes")
     lines: list[list[Any]] = json.loads(packed)
     return lines
 
@@ -135,8 +135,8 @@ def _mark_line(mark: Mark) -> tuple[Any, ...]:
     raise TypeError(f"cannot store a {type(mark).__name__}")
 
 
-def _mark(sort: str, start: int, end: int, *rest: Any) -> Mark:
-    match sort:
+def _mark(letter: str, start: int, end: int, *rest: Any) -> Mark:
+    match letter:
         case "p":
             page, *corners = rest
             box = (
@@ -153,7 +153,7 @@ def _mark(sort: str, start: int, end: int, *rest: Any) -> Mark:
             return HeadingMark(start=start, end=end, path=tuple(rest[0]))
         case "l":
             return LineMark(start=start, end=end, line=rest[0])
-    raise ValueError(f"unknown type of mark: {sort!r}")
+    raise ValueError(f"unknown type of mark: {letter!r}")
 
 
 def _restore(hint: Any, plain: Any) -> Any:

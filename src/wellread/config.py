@@ -491,10 +491,10 @@ def load_settings(
     try:
         return Settings.model_validate(values)
     except ValidationError as error:
-        first = error.errors()[0]
-        name = ".".join(str(part) for part in first["loc"])
+        problem = error.errors()[0]
+        name = ".".join(str(part) for part in problem["loc"])
         raise SettingsError(
-            f"setting {name}: {first['msg']}",
+            f"setting {name}: {problem['msg']}",
             hint="docs/settings.md lists every setting",
         ) from error
 
@@ -549,7 +549,7 @@ def _from_file(path: Path) -> dict[str, dict[str, Any]]:
         raise SettingsError(f"{path} is not YAML: {error}") from error
     if loaded is None:
         return {}
-    if not isinstance(loaded, dict) or not all(isinstance(one, dict) for one in loaded.values()):
+    if not isinstance(loaded, dict) or not all(isinstance(item, dict) for item in loaded.values()):
         raise SettingsError(f"{path} must contain sections with names and values")
     return {str(section): dict(names) for section, names in loaded.items()}
 

@@ -354,12 +354,12 @@ def _run_to_end(work: Coroutine[Any, Any, T]) -> T:
         return asyncio.run(work)
     started: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any] | None]] = []
 
-    async def noted() -> T:
+    async def run_noted() -> T:
         started.append((asyncio.get_running_loop(), asyncio.current_task()))
         return await work
 
     with ThreadPoolExecutor(1, "wellread-ask") as thread:
-        future = thread.submit(copy_context().run, asyncio.run, noted())
+        future = thread.submit(copy_context().run, asyncio.run, run_noted())
         try:
             return future.result()
         except KeyboardInterrupt:  # cancel the work, which runs in the other thread

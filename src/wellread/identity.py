@@ -85,7 +85,7 @@ def facts_of(document: Document) -> str:
 
     It shows that only a title, a date or a tag has changed.
     """
-    facts = {each.name: getattr(document, each.name) for each in fields(document)}
+    facts = {field.name: getattr(document, field.name) for field in fields(document)}
     for name in ("collection", "uri", "text", "marks"):
         del facts[name]
     facts["taxonomy"] = dict(document.taxonomy)

@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 
 from wellread.errors import SettingsError
 
-INDEXES = "wellread.indexes"  # entry points of ``store.base.IndexBackend``
-LOADERS = "wellread.loaders"  # of ``ingest.loaders.base.Loader``, named by file extension
+# Groups of entry points: of ``store.base.IndexBackend``, and of ``ingest.loaders.base.Loader``.
+INDEXES, LOADERS = "wellread.indexes", "wellread.loaders"  # a loader is named by file extension
 
 T = TypeVar("T")
 

@@ -35,7 +35,7 @@ def test_nothing_comes_closer_than_the_question_itself(asked: list[str], others:
     own, *rest = close(question, question, *others)
     assert own >= max(rest, default=0.0) - 1e-9
     # All but what a title is worth, which it has none of.
-    assert own == pytest.approx(1 - close_by.WEIGHT_TITLE / close_by.WEIGHT)
+    assert own == pytest.approx(1 - close_by.WEIGHT_TITLE / close_by.TOTAL_WEIGHT)
 
 
 def test_case_and_inflection_do_not_count() -> None:

@@ -36,8 +36,8 @@ def test_an_answer_is_rated(watched: Watched, site: str) -> None:
     page.locator("[data-sentence] [data-cite]").first.click()
     expect(page.locator("#source #cited")).to_be_visible()
     words = page.evaluate(SELECT)
-    first.get_by_role("button", name="Use the selected words").click()
-    expect(first.get_by_label("Its words")).to_have_value(words.strip())
+    first.get_by_role("button", name="Use the selected text").click()
+    expect(first.get_by_label("Quotation")).to_have_value(words.strip())
     page.locator("#feedback").evaluate("one => one.dataset.kept = 'yes'")
     page.get_by_role("button", name="Save feedback").click()
     expect(page.locator("#status")).to_have_text("Feedback saved")
@@ -46,7 +46,7 @@ def test_an_answer_is_rated(watched: Watched, site: str) -> None:
         expect(page.get_by_text("Your feedback: 0 of 100")).to_be_visible()
         expect(page.locator("details.rated").first.get_by_label("Score")).to_have_value("12.5")
         expect(page.locator("details.rated").first.get_by_label("Harmful")).to_be_checked()
-        expect(page.locator("details.rated").first.get_by_label("Its words")).to_have_value(
+        expect(page.locator("details.rated").first.get_by_label("Quotation")).to_have_value(
             words.strip()
         )
         page.reload()

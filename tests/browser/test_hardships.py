@@ -110,7 +110,7 @@ def test_after_a_killed_server_the_question_is_interrupted_and_can_be_asked_agai
     process.kill()
     process.wait(timeout=120)
     process.stdout.close()
-    expect(page.locator("#now")).to_have_text("The connection is lost; trying again")
+    expect(page.locator("#now")).to_have_text("Connection lost; trying again")
     process, _ = serve(home, port=port)
     try:
         expect(page.locator("#ended-word")).to_have_text("Interrupted.", timeout=SECONDS)

@@ -18,7 +18,7 @@ def test_a_muted_source_is_not_used_until_it_is_allowed_again(watched: Watched, 
     page.goto(f"{site}/preferences")
     page.get_by_label("Muted sources").fill("site:netloft.example")
     page.get_by_label("Length of answers").select_option("short")
-    page.get_by_role("button", name="Keep").click()
+    page.get_by_role("button", name="Save").click()
     expect(page.get_by_label("Muted sources")).to_have_value("site:netloft.example\n")
     try:
         ask(page, site, LOAN)
@@ -28,16 +28,16 @@ def test_a_muted_source_is_not_used_until_it_is_allowed_again(watched: Watched, 
         page.goto(f"{site}/preferences")
         page.get_by_label("Muted sources").fill("")
         page.get_by_label("Length of answers").select_option("")
-        page.get_by_role("button", name="Keep").click()
+        page.get_by_role("button", name="Save").click()
     expect(page.get_by_label("Muted sources")).to_have_value("")
 
 
 def test_consent_is_given_and_taken_back(watched: Watched, site: str) -> None:
     page = watched.page
     page.goto(f"{site}/preferences")
-    page.get_by_role("button", name="Allow it").click()
+    page.get_by_role("button", name="Allow").click()
     expect(page.get_by_text("Your ratings may add to your preferences.")).to_be_visible()
-    page.get_by_role("button", name="Stop, and drop what was learned").click()
+    page.get_by_role("button", name="Stop, and forget what was learned").click()
     expect(page.get_by_text("Nothing is learned.")).to_be_visible()
 
 

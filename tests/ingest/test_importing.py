@@ -248,7 +248,7 @@ def test_a_damaged_archive_is_told_in_a_line(tmp_path: Path, cut: Callable[[byte
 
 
 def test_marks_do_not_unpack_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(codec, "MOST_MARKS", 1_000)
+    monkeypatch.setattr(codec, "MAX_MARKS_BYTES", 1_000)
     assert codec.mark_lines(zlib.compress(b"[[1]]")) == [[1]]
     with pytest.raises(zlib.error, match="more than 1,000 bytes"):
         codec.mark_lines(zlib.compress(b"[" * 100_000))

@@ -313,7 +313,7 @@ import os, signal, sys
 from wellread.ingest.joining import mention_linking as mentions
 from wellread.store.catalogue import Catalogue
 from wellread.store.catalogue.documents.entity_nodes import MentionScans
-mentions.BATCH_DOCUMENTS = 3
+mentions.MAX_BATCH_DOCUMENTS = 3
 keep, count = MentionScans.keep, [0]
 def keep_two(self, names, found):
     if count[0] == 2:

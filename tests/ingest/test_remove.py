@@ -254,7 +254,7 @@ def test_replaced_text_is_nowhere_after_the_run(kb: KnowledgeBase, tmp_path: Pat
 def test_a_large_home_leaves_the_purge_to_remove_and_repair(
     kb: KnowledgeBase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(purging, "QUICK_PASSAGES", 2)
+    monkeypatch.setattr(purging, "MAX_QUICK_PASSAGES", 2)
     path = tmp_path / "tides.txt"
     path.write_text("High water comes twenty minutes late in the inner basin.")
     add(kb, [str(path)])

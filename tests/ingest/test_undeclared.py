@@ -44,7 +44,7 @@ def test_text_that_speaks_for_its_encoding_is_read(text: str, encoding: str, nam
     source = source_of(text.encode(encoding))
     (document,) = kinds.load(source, LoaderLimits())
     assert document.text == text
-    assert kinds.note_on("text", source) == NOTE.format(name)
+    assert kinds.decoding_note("text", source) == NOTE.format(name)
 
 
 @pytest.mark.parametrize(

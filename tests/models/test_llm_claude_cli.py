@@ -18,7 +18,7 @@ from tests.doubles.claude_program import DEAFEN, SPAWN, ClaudeProgram, complain,
 from wellread.config import GenerationSettings
 from wellread.errors import ModelError, ModelTimeoutError
 from wellread.models.base import Exchange, LanguageModel, ModelUsage, Prompt, TextDelta, takes_tools
-from wellread.models.claude_cli import LONGEST_ARGUMENT
+from wellread.models.claude_cli import MAX_ARGUMENT_BYTES
 from wellread.models.open_language_model import open_model
 from wellread.testing.llm import LanguageModelContract, collect
 
@@ -149,7 +149,7 @@ def test_a_prompt_is_never_an_option_nor_read_by_a_shell(tmp_path: Path) -> None
 
 def test_a_long_prompt_goes_by_standard_input(tmp_path: Path) -> None:
     opened = Opened(tmp_path, BLUE)
-    user = "äöü " * (LONGEST_ARGUMENT // 4)
+    user = "äöü " * (MAX_ARGUMENT_BYTES // 4)
     opened.ask(Prompt(system="s", user=user))
     (call,) = opened.program.calls
     assert call.given == f"s\n\n{user}"

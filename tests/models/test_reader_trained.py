@@ -13,8 +13,8 @@ from wellread.models.base import Ranking, excerpts
 from wellread.models.model_files import sha256_of
 from wellread.models.open_reader import open_reader
 from wellread.models.trained_reader import (
-    MOST_ASKED,
-    MOST_TOKENS,
+    MAX_QUESTION_TOKENS,
+    MAX_TOKENS,
     NETWORK,
     TrainedModel,
     TrainedReader,
@@ -89,8 +89,8 @@ def test_a_long_pair_is_cut_and_its_lost_sentences_are_never_chosen(
 ) -> None:
     text = [f"Boat number {number} is moored beside the long wooden pier." for number in range(60)]
     pair = encode_pair("boat " * 200, text)
-    assert len(pair.ids) <= MOST_TOKENS
-    assert int((pair.sentence == 0).sum()) == MOST_ASKED + 2
+    assert len(pair.ids) <= MAX_TOKENS
+    assert int((pair.sentence_numbers == 0).sum()) == MAX_QUESTION_TOKENS + 2
     (found,) = trained.read("boat " * 200, [text])
     assert found.sentences.shape == (60,)
     assert np.isneginf(found.sentences[-1])

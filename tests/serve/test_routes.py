@@ -126,7 +126,7 @@ async def test_guards_judge_by_the_route_that_runs_however_its_address_is_spelt(
     app.router.default = nothing
     judge, bodies = (
         RouteRules(rules()),
-        BodyLimits(most_bytes=1, seconds=1, larger={UPLOAD_PATH: 2}),
+        BodyLimits(max_bytes=1, seconds=1, max_bytes_by_route={UPLOAD_PATH: 2}),
     )
 
     async def judged(method: str, spelt: str) -> tuple[str, tuple[Any, ...]]:

@@ -184,6 +184,6 @@ async def test_a_drawing_has_the_neighbours_and_the_edges_to_them(
     assert set(found.xpath("//main//svg//a/@href")) == {
         f"/entities/{name}?collection=town" for name in ("gull", "ship-00")
     }
-    assert "not there yet" in words(found.xpath("//table[contains(., 'the moon')]")[0])
+    assert "not described yet" in words(found.xpath("//table[contains(., 'the moon')]")[0])
     tables = [texts(one, ".//tbody/tr") for one in found.xpath("//section//table")]
     assert [len(rows) for rows in tables] == [1, 2]

@@ -96,7 +96,7 @@ def test_what_goes_out_fits_its_schema_and_hides_what_it_should(
 
 @given(wholes)
 def test_a_template_sees_the_same_by_the_values_own_names(whole: Whole) -> None:
-    seen: Any = view().look(Holder(whole=whole, note="n"))
+    seen: Any = view().wrap(Holder(whole=whole, note="n"))
     assert (seen.name, seen.made_at, seen.count) == ("n", whole.made_at, len(whole.parts))
     assert tuple(one.begins_at for one in seen.parts) == tuple(p.begins_at for p in whole.parts)
     assert not hasattr(seen, "owner")

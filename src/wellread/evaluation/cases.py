@@ -95,7 +95,7 @@ class _Scope(_CaseModel):
             speakers=self.speaker,
             published_from=self.since,
             published_to=self.until,
-            taxonomy=tuple((name, value) for name, each in self.taxonomy.items() for value in each),
+            taxonomy=tuple((name, item) for name, items in self.taxonomy.items() for item in items),
         )
 
 
@@ -143,8 +143,8 @@ class WantedSpan(WantedDocument):
             raise ValueError("start and end belong together")
         if self.start is not None and self.end is not None and self.start >= self.end:
             raise ValueError("end is not after start")
-        sorts = (self.start is not None, self.page is not None, self.seconds is not None)
-        if sum((*sorts, bool(self.quote.split()))) != 1:
+        ways = (self.start is not None, self.page is not None, self.seconds is not None)
+        if sum((*ways, bool(self.quote.split()))) != 1:
             raise ValueError("give one of: start and end, page, minute, quote")
         return self
 
@@ -168,11 +168,11 @@ class Expected(_CaseModel):
         documents = _as_tuple(value)
         if not isinstance(documents, tuple):
             return documents
-        return tuple({"document": each} if isinstance(each, str) else each for each in documents)
+        return tuple({"document": name} if isinstance(name, str) else name for name in documents)
 
     @model_validator(mode="after")
     def _fits(self) -> Expected:
-        if any(not each.strip() for each in self.answer):
+        if any(not text.strip() for text in self.answer):
             raise ValueError("an accepted answer is empty")
         if self.answerable is False and (self.documents or self.spans or self.answer):
             raise ValueError("a case that is not answerable expects no documents, spans or answer")
@@ -285,12 +285,12 @@ def _parse_case(path: Path, number: int, text: str) -> Case:
 
 def _problem(error: ValidationError) -> str:
     """The first validation problem, with the name of its field."""
-    first = error.errors()[0]
-    place = ".".join(str(part) for part in first["loc"])
-    if first["type"] == "extra_forbidden":
-        return f"unknown field {place}"
-    message = str(first["msg"]).removeprefix("Value error, ")
-    return f"{place}: {message}" if place else message
+    problem = error.errors()[0]
+    field_name = ".".join(str(part) for part in problem["loc"])
+    if problem["type"] == "extra_forbidden":
+        return f"unknown field {field_name}"
+    message = str(problem["msg"]).removeprefix("Value error, ")
+    return f"{field_name}: {message}" if field_name else message
 
 
 Place = tuple[str, Span]  # (document id, span of its stored text)
@@ -325,7 +325,7 @@ class Targets:
         return frozenset(
             name
             for name, places in self.spans.items()
-            if any(doc_id == document_id and span.overlaps(place) for doc_id, place in places)
+            if any(other_id == document_id and span.overlaps(other) for other_id, other in places)
         )
 
     def ranking(self, document_ids: Iterable[str]) -> list[frozenset[str]]:
@@ -352,10 +352,10 @@ class Resolver:
             span.document: WantedDocument(document=span.document, grade=span.grade)
             for span in case.expected.spans
         }
-        wanted = case.expected.documents or tuple(span_documents.values())
+        expected = case.expected.documents or tuple(span_documents.values())
         names = case.filters.collections or tuple(self._kb.catalogue.collection_names())
         directory = self._directory(names)
-        documents = {each.document: directory.named(each.document) for each in wanted}
+        documents = {item.document: directory.named(item.document) for item in expected}
         missing = [f"document {name}" for name, ids in documents.items() if not ids]
         spans: dict[str, list[Place]] = {}
         grades: dict[str, float] = {}
@@ -366,7 +366,7 @@ class Resolver:
             if not spans[name] and f"document {span.document}" not in missing:
                 missing.append(f"{_describe(span)} of {span.document}")
         return Targets(
-            grades={each.document: each.grade for each in wanted},
+            grades={item.document: item.grade for item in expected},
             documents={name: frozenset(ids) for name, ids in documents.items()},
             span_grades=grades,
             spans=spans,
@@ -378,12 +378,12 @@ class Resolver:
             [facts for name in collections for facts in self._kb.catalogue.documents(name)]
         )
 
-    def _places(self, document_ids: Iterable[str], wanted: WantedSpan) -> list[Place]:
+    def _places(self, document_ids: Iterable[str], expected: WantedSpan) -> list[Place]:
         places = []
         for document_id in document_ids:
             document = self._text(document_id)
             if document is not None:
-                places += [(document_id, span) for span in _find_spans(document, wanted)]
+                places += [(document_id, span) for span in _find_spans(document, expected)]
         return places
 
 
@@ -429,27 +429,29 @@ class _Directory:
         return list(dict.fromkeys(document_ids))
 
 
-def _find_spans(document: Document, wanted: WantedSpan) -> list[Span]:
-    if wanted.quote:
-        pattern = r"\s+".join(re.escape(word) for word in wanted.quote.split())
+def _find_spans(document: Document, target: WantedSpan) -> list[Span]:
+    if target.quote:
+        pattern = r"\s+".join(re.escape(word) for word in target.quote.split())
         return [
             Span(start=match.start(), end=match.end())
             for match in re.finditer(pattern, document.text, re.IGNORECASE)
         ]
-    if wanted.page is not None:
-        marks = [m for m in document.marks if isinstance(m, PageMark) and m.page == wanted.page]
-        return _covering_span([(mark.start, mark.end) for mark in marks])
-    if wanted.seconds is not None:
-        return _covering_span(_spoken_ranges(document, *wanted.seconds))
-    if wanted.start is not None and wanted.end is not None and wanted.end <= len(document.text):
-        return [Span(start=wanted.start, end=wanted.end)]
+    if target.page is not None:
+        marks = (mark for mark in document.marks if isinstance(mark, PageMark))
+        return _covering_span(
+            [(mark.start, mark.end) for mark in marks if mark.page == target.page]
+        )
+    if target.seconds is not None:
+        return _covering_span(_spoken_ranges(document, *target.seconds))
+    if target.start is not None and target.end is not None and target.end <= len(document.text):
+        return [Span(start=target.start, end=target.end)]
     return []
 
 
 def _spoken_ranges(document: Document, begin: float, finish: float) -> list[tuple[int, int]]:
     """The text ranges spoken from ``begin`` to ``finish`` (seconds), or at that moment."""
     turns = sorted(
-        (mark for mark in document.marks if isinstance(mark, TimeMark)), key=lambda m: m.begin
+        (mark for mark in document.marks if isinstance(mark, TimeMark)), key=lambda mark: mark.begin
     )
     ranges = []
     for turn, later in zip(turns, [*turns[1:], None], strict=True):

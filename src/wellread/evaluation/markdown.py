@@ -28,8 +28,8 @@ def format_milliseconds(figure: Interval) -> str:
 
 def short_measures(report: Report) -> list[str]:
     """The measures in the tables by type and tag: recall at the first depth and a few others."""
-    first = f"recall@{report.depths[0]}"
-    names = (first, f"span_{first}", *_SHORT, "type_accuracy")
+    first_recall = f"recall@{report.depths[0]}"
+    names = (first_recall, f"span_{first_recall}", *_SHORT, "type_accuracy")
     return [name for name in names if name in report.groups[ALL]]
 
 
@@ -58,7 +58,7 @@ def heading(report: Report) -> str:
 
 
 def failures(report: Report) -> list[str]:
-    """The first failed cases and the first expected things that the base does not contain."""
+    """Lines on the first failed cases and the first expectations that the base does not contain."""
     raised = [f"line {case.case.line} failed: {case.failed}" for case in report.failed]
     absent = [
         f"line {case.case.line}: not in the knowledge base: {what}" for case, what in report.missing

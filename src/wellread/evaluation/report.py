@@ -1,4 +1,4 @@
-"""Runs evaluation cases and builds the report: measures with intervals, by type and tag."""
+"""Runs evaluation cases and builds a report of measures with intervals, by type and tag."""
 
 from __future__ import annotations
 
@@ -94,12 +94,12 @@ class Report:
     @property
     def failed(self) -> list[Scored]:
         """The cases that raised an error."""
-        return [each for each in self.cases if each.failed]
+        return [case for case in self.cases if case.failed]
 
     @property
     def missing(self) -> list[tuple[Scored, str]]:
-        """Expected documents and places that the knowledge base does not contain."""
-        return [(each, what) for each in self.cases for what in each.missing]
+        """The expected documents and places that the knowledge base does not contain."""
+        return [(case, what) for case in self.cases for what in case.missing]
 
 
 def report_of(
@@ -121,11 +121,11 @@ def report_of(
 
 
 def base_of(kb: KnowledgeBase) -> Base:
-    """The properties of ``kb`` that influence the figures."""
+    """Return the properties of ``kb`` that influence the figures."""
     collections = kb.catalogue.stats()
     return Base(
-        documents=sum(each.documents for each in collections),
-        passages=sum(each.passages for each in collections),
+        documents=sum(entry.documents for entry in collections),
+        passages=sum(entry.passages for entry in collections),
         embedder=kb.live().fingerprint.embedder,
         settings={
             section: getattr(kb.settings, section).model_dump(mode="json", exclude=EXCLUDED_FIELDS)
@@ -135,12 +135,12 @@ def base_of(kb: KnowledgeBase) -> Base:
 
 
 def figures_of(cases: Sequence[Scored], depths: Sequence[int]) -> dict[str, Interval]:
-    """Every measure that at least one of the cases has, in report order."""
+    """Return every measure that at least one of the cases has, in report order."""
     figures: dict[str, Interval] = {}
     special: Mapping[str, Callable[[Sequence[Scored]], Interval | None]] = {
-        "failed": lambda some: bootstrap([float(bool(case.failed)) for case in some]),
-        "seconds_p50": lambda some: _total_percentile(some, 0.5),
-        "seconds_p90": lambda some: _total_percentile(some, 0.9),
+        "failed": lambda group: bootstrap([float(bool(case.failed)) for case in group]),
+        "seconds_p50": lambda group: _total_percentile(group, 0.5),
+        "seconds_p90": lambda group: _total_percentile(group, 0.9),
     }
     for name in measure_names(depths):
         if name in special:
@@ -239,7 +239,7 @@ def question_of(case: Case) -> Question:
 
 
 def in_collections(cases: Sequence[Case], collections: Sequence[str]) -> list[Case]:
-    """The cases with ``collections`` in place of the collections that they name."""
+    """Return the cases with ``collections`` instead of the collections that they name."""
     return [
         replace(case, filters=replace(case.filters, collections=tuple(collections)))
         for case in cases
@@ -260,20 +260,20 @@ async def _answer(kb: KnowledgeBase, question: Question) -> Run:
     runs: list[tuple[Analysis, Found]] = []
     started = time.perf_counter()
     delivered = await final(
-        answer(kb, question, explain=lambda analysis, found: runs.append((analysis, found)))
+        answer(kb, question, explain=lambda analysis, result: runs.append((analysis, result)))
     )
     total = time.perf_counter() - started
     seconds: defaultdict[str, float] = defaultdict(float)
     for step in delivered.steps:
         seconds[step.name] += step.seconds
-    found = merge_found([each for _, each in runs])
+    merged = merge_found([result for _, result in runs])
     return Run(
-        found=found, type=runs[0][0].type, answer=delivered, seconds={**seconds, TOTAL: total}
+        found=merged, type=runs[0][0].type, answer=delivered, seconds={**seconds, TOTAL: total}
     )
 
 
 def merge_found(parts: Sequence[Found]) -> Found:
-    """Merge the results for the sub-questions of one question, the best of each first.
+    """Merge the results for the parts of a compound question, the best of each first.
 
     If one of them is a catalogue result, the merged result is one, so that its list counts.
     """
@@ -290,10 +290,10 @@ def _retrieve(kb: KnowledgeBase, question: Question) -> Run:
     vocabulary = vocabulary_of(kb, question.filters.collections)
     analysis = analyse(question, vocabulary, date.today(), kb.embedder)
     analysed = time.perf_counter()
-    found = find(kb, analysis)
+    result = find(kb, analysis)
     ended = time.perf_counter()
     return Run(
-        found=found,
+        found=result,
         type=analysis.type,
         seconds={
             "analysis": analysed - started,
@@ -340,7 +340,7 @@ class Threshold:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """A threshold with the figure found and whether it passed; without a figure it fails."""
+    """A threshold with the measured figure and whether it passed; without a figure it fails."""
 
     threshold: Threshold
     found: Interval | None

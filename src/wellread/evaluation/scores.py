@@ -1,4 +1,4 @@
-"""Scores a case by its ranking, answer text, citations and confidence, with bootstrap intervals.
+"""Scores evaluation cases by ranking, answer, citations and confidence, with intervals.
 
 A ranking is a sequence of ranks, best first; each rank has the names of the targets that its item
 meets (a document meets itself, a passage every gold span that it overlaps). A case that failed or
@@ -36,11 +36,11 @@ _PUNCTUATION = str.maketrans(dict.fromkeys(string.punctuation + "“”‘’„
 
 def hit_rate(ranking: Ranking, grades: Grades, depth: int) -> float:
     """1 when one of the first ``depth`` ranks meets a target, else 0."""
-    return float(any(place & grades.keys() for place in ranking[:depth]))
+    return float(any(targets & grades.keys() for targets in ranking[:depth]))
 
 
 def recall(ranking: Ranking, grades: Grades, depth: int) -> float:
-    """Share of the targets that the first ``depth`` ranks meet; 0 when there is no target."""
+    """The share of the targets that the first ``depth`` ranks meet; 0 if there is no target."""
     met = _targets_met(ranking[:depth]) & grades.keys()
     return len(met) / len(grades) if grades else 0.0
 
@@ -60,26 +60,26 @@ def ndcg(ranking: Ranking, grades: Grades, depth: int) -> float:
     consecutive ranks of their own, so that the measure never exceeds 1.
     """
     seen: set[str] = set()
-    gained = 0.0
+    gain = 0.0
     next_free = 0
     for number, targets in enumerate(ranking[:depth]):
         new = sorted((grades[name] for name in targets - seen if name in grades), reverse=True)
         seen |= targets
-        first = max(number, next_free)
-        next_free = min(first + len(new), depth)
-        places = range(first, next_free)
-        gained += sum(
-            grade / math.log2(place + 2) for place, grade in zip(places, new, strict=False)
+        start = max(number, next_free)
+        next_free = min(start + len(new), depth)
+        positions = range(start, next_free)
+        gain += sum(
+            grade / math.log2(position + 2) for position, grade in zip(positions, new, strict=False)
         )
     ideal = sum(
-        grade / math.log2(place + 2)
-        for place, grade in enumerate(sorted(grades.values(), reverse=True)[:depth])
+        grade / math.log2(position + 2)
+        for position, grade in enumerate(sorted(grades.values(), reverse=True)[:depth])
     )
-    return gained / ideal if ideal > 0 else 0.0
+    return gain / ideal if ideal > 0 else 0.0
 
 
-def _targets_met(places: Ranking) -> set[str]:
-    return set().union(*places)
+def _targets_met(ranks: Ranking) -> set[str]:
+    return set().union(*ranks)
 
 
 # --- texts -----------------------------------------------------------------------------------
@@ -105,12 +105,12 @@ def contains(text: str, accepted: Sequence[str]) -> float:
 
 
 def citation_precision(citations: Sequence[frozenset[str]]) -> float:
-    """Share of the citations that meet a target; 0 when there is no citation."""
+    """The share of the citations that meet a target; 0 if there is no citation."""
     return sum(bool(met) for met in citations) / len(citations) if citations else 0.0
 
 
 def citation_recall(citations: Sequence[frozenset[str]], targets: frozenset[str]) -> float:
-    """Share of the targets that a citation meets; 0 when there is no target."""
+    """The share of the targets that a citation meets; 0 if there is no target."""
     return len(_targets_met(citations) & targets) / len(targets) if targets else 0.0
 
 
@@ -239,7 +239,7 @@ def _documents(found: Found) -> list[str]:
     """The document ids of a catalogue result's rows, then those of the passages."""
     rows = found.rows if isinstance(found, AggregateResult) else ()
     listed = [document_id for row in rows for document_id in row.document_ids]
-    return listed + [hit_rate.document.id for hit_rate in found.hits]
+    return listed + [hit.document.id for hit in found.hits]
 
 
 def _ranking_scores(ranking: Ranking, grades: Grades, depths: Sequence[int]) -> dict[str, float]:
@@ -328,10 +328,10 @@ SEED = 20_240_501
 LEVEL = 0.95
 BINS = 10
 MIN_BIN_SIZE = 5
-MAX_DRAWN_CASES = 4_000_000  # case numbers held in memory at a time (32 MB)
+MAX_DRAWN_CASES = 4_000_000  # case numbers in memory at a time (32 MB)
 
 Floats = NDArray[np.float64]
-# From one row of case numbers per resample to one figure per resample (NaN: no figure).
+# Takes one row of case numbers per resample, returns one figure per resample (NaN: none).
 Statistic = Callable[[NDArray[np.int64]], Floats]
 
 
@@ -364,11 +364,11 @@ def paired_difference(first: Sequence[float], second: Sequence[float]) -> Interv
     """The mean of the differences ``first - second`` by case, with its interval."""
     if len(first) != len(second):
         raise ValueError(f"{len(first)} and {len(second)} cases cannot be paired")
-    return bootstrap([one - other for one, other in zip(first, second, strict=True)])
+    return bootstrap([value - other for value, other in zip(first, second, strict=True)])
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """The interpolated quantile of ``values`` at ``share`` (0-1); 0 without values."""
+    """The interpolated quantile of ``values`` at ``share`` (0-1); 0 if there are no values."""
     return float(np.quantile(np.asarray(values, dtype=np.float64), share)) if values else 0.0
 
 
@@ -411,8 +411,8 @@ def reliability(confidences: Sequence[float], right: Sequence[bool]) -> list[Bin
     order = np.argsort(np.asarray(confidences), kind="stable")
     bins = []
     for part in np.array_split(order, bin_count(len(confidences))):
-        mean = float(np.mean([confidences[place] for place in part]))
-        share = bootstrap([float(right[place]) for place in part])
+        mean = float(np.mean([confidences[index] for index in part]))
+        share = bootstrap([float(right[index]) for index in part])
         bins.append(Bin(confidence=mean, right=share))
     return bins
 

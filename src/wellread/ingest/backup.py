@@ -133,7 +133,6 @@ def _snapshot(kb: KnowledgeBase, folder: Path) -> None:
 
 
 def _copy_settings(settings: Path, target: Path) -> None:
-    """Copy the settings without the catalogue's server and its password."""
     values = yaml.safe_load(settings.read_text(encoding="utf-8")) or {}
     values.pop("catalogue", None)
     if values:
@@ -217,12 +216,7 @@ class ImportReport:
 
 
 def import_home(
-    path: Path,
-    home: Path,
-    *,
-    settings: bool = False,
-    accounts: bool = False,
-    server: str = "",
+    path: Path, home: Path, *, settings: bool = False, accounts: bool = False, server: str = ""
 ) -> ImportReport:
     """Unpack the archive ``path`` into ``home``, which must not hold a knowledge base.
 
@@ -287,11 +281,11 @@ class _BoundedReader:
             raise SourceError(str(self._path), "unpacks to more than any export of its size does")
         return data
 
-    def seek(self, place: int, whence: int = 0) -> int:
+    def seek(self, position: int, whence: int = 0) -> int:
         """Go to a position; forward at most by the bytes that may still be read."""
-        if whence == 0 and place - self._file.tell() > self._left:
+        if whence == 0 and position - self._file.tell() > self._left:
             raise SourceError(str(self._path), "unpacks to more than any export of its size does")
-        return self._file.seek(place, whence)
+        return self._file.seek(position, whence)
 
     def tell(self) -> int:
         """Return the position of the next byte."""
@@ -299,18 +293,18 @@ class _BoundedReader:
 
 
 def _unpack(path: Path, folder: Path) -> dict[str, str]:
-    """Write every file that the manifest names, and check its digest."""
     with path.open("rb") as file:
         packed = file.read(len(GZIP)) == GZIP
         file.seek(0)
         content = cast(IO[bytes], gzip.GzipFile(fileobj=file) if packed else file)
         bounded = cast(IO[bytes], _BoundedReader(content, path))  # has what tarfile needs
         with tarfile.open(fileobj=bounded, mode="r:") as tar:
-            first = tar.next()
-            stream = tar.extractfile(first) if first and _is_plain_file(first, MANIFEST) else None
-            if first is None or stream is None or first.size > MAX_PIECE_BYTES:
+            manifest = tar.next()
+            is_manifest = manifest and _is_plain_file(manifest, MANIFEST)
+            stream = tar.extractfile(manifest) if manifest and is_manifest else None
+            if manifest is None or stream is None or manifest.size > MAX_PIECE_BYTES:
                 raise SourceError(str(path), "is not an export of a knowledge base")
-            digests = _digests(path, stream.read(first.size))
+            digests = _digests(path, stream.read(manifest.size))
             written: dict[str, str] = {}
             for entry in tar:
                 if entry.size < 0:  # tarfile would go back and loop for ever

@@ -86,12 +86,12 @@ def _document(name: str, listed: Iterable[DocumentFacts], collection: str) -> st
         hits = hits or [facts for facts in listed if facts.title.strip().casefold() == title]
     if not hits:
         raise SourceError(
-            name,
-            f"nothing in the collection “{collection}” has this path, address, id or title",
+            name, f"nothing in the collection “{collection}” has this path, address, id or title"
         )
     if len(hits) > 1:
-        shown = ", ".join(facts.uri for facts in hits[:MAX_EXAMPLES])
-        raise SourceError(name, f"names {len(hits)} documents ({shown}, …); give an address or id")
+        examples = ", ".join(facts.uri for facts in hits[:MAX_EXAMPLES])
+        reason = f"names {len(hits)} documents ({examples}, …); give an address or id"
+        raise SourceError(name, reason)
     return hits[0].id
 
 
@@ -270,7 +270,6 @@ def _addresses_to_find(
 def _erase_and_search(
     kb: KnowledgeBase, strings: Sequence[str], collections: Sequence[str]
 ) -> tuple[bool, list[Trace]]:
-    """Update mentions and stories, erase the removed bytes, and search for traces."""
     for collection in collections:
         finish_run(kb, collection)
     tidy(kb)  # cleans up an unfinished index that no process is building

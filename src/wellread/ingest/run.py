@@ -50,8 +50,8 @@ from wellread.store.catalogue.run_logs import JobItem
 
 WINDOW_PASSAGES = 512  # passages written to the index and committed together
 WINDOW_SECONDS = 5.0  # seconds after which a window is written even if it is not full
-FOLD_PASSAGES = 20_000  # rows that searches may scan one by one before the index is optimised
-LOOK_SECONDS = 0.2  # seconds between progress reports while only vectors are missing
+OPTIMIZE_PASSAGES = 20_000  # rows that searches may scan one by one before the index is optimised
+PROGRESS_SECONDS = 0.2  # seconds between progress reports while only vectors are missing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,13 +183,13 @@ class _Run:
         self.tokens = kb.live().tokens
         self.window = Window(self.tokens)
         self.results: list[JobItem] = []
-        self.written = self.vectors = self.unfolded = self.skipped_unchanged = 0
+        self.written = self.vectors = self.unoptimized = self.skipped_unchanged = 0
         paths = [path for path in request.inputs if isinstance(path, str)]
         sources = kb.settings.sources
         self.sources = find_files(
             request.inputs, sources.exclude, follow_links=sources.follow_links
         )
-        self.positions = {item.uri: place for place, item in enumerate(self.sources)}
+        self.positions = {item.uri: position for position, item in enumerate(self.sources)}
         self.settings = effective_settings(kb, request.collection, paths, request.settings)
         rules = source_rules(self.settings, self.sources, self.records)
         self.changes = ChangeDetector(request.collection, self.records, rules)
@@ -234,14 +234,14 @@ class _Run:
         """Write the last window, wait for the vectors, and update mentions and stories."""
         self._flush()
         self.filler.no_more()
-        while not self.filler.wait(LOOK_SECONDS):
+        while not self.filler.wait(PROGRESS_SECONDS):
             self._report_progress()
             if self._stopped():
                 self.filler.stop()
         if not self.log.cancelled:
             self._report_progress("names and stories")
             finish_run(self.kb, self.request.collection)
-        if self.results:  # also folds in rows that a killed run left; costs nothing without any
+        if self.results:  # also for rows that a killed run left; costs nothing if there are none
             self.kb.live().index.optimize()
             purge_if_quick(self.kb)
         self._report_progress()
@@ -271,12 +271,12 @@ class _Run:
         for result in source_results(window, write_result):
             self._add_result(result)
         self.written += write_result.passages
-        self.unfolded += write_result.passages
+        self.unoptimized += write_result.passages
         if write_result.passages:
             self.filler.wake()
-        if self.unfolded >= FOLD_PASSAGES:
+        if self.unoptimized >= OPTIMIZE_PASSAGES:
             self.kb.live().index.optimize()
-            self.unfolded = 0
+            self.unoptimized = 0
         self._report_progress()
 
     def _count_vectors(self, passages: int) -> None:

@@ -36,13 +36,13 @@ from wellread.kb import KnowledgeBase
 
 logger = logging.getLogger(__name__)
 
-LOOK_SECONDS = 0.25  # seconds between two checks whether to stop
+CHECK_SECONDS = 0.25  # time between two checks whether to stop
 FIRST_RETRY_SECONDS = 5.0
 MAX_RETRY_SECONDS = 300.0
 GROUP_MS = 1_600  # changes are reported after this time at the latest …
 QUIET_MS = 100  # … or when no further change came for this time
-PLACES_MS = 500  # time between two checks whether the paths are still the same folders
-MAX_PAUSE_SECONDS = 60.0
+FOLDER_CHECK_MS = 500  # time between two checks whether the paths are still the same folders
+MAX_PAUSE_SECONDS = 60.0  # after a folder could not be watched
 REFUSALS_BEFORE_POLLING = 2
 POLLING_MS = 2_000  # time between two scans of a folder without notifications
 
@@ -69,22 +69,22 @@ def watch(
     """
     home = os.path.realpath(kb.home) + os.sep
     changed = threading.Event()
-    followers = [
-        _FolderWatcher(places, home, changed, stop, deep=deep)
+    watchers = [
+        _FolderWatcher(paths, home, changed, stop, deep=deep)
         for deep in (True, False)
-        if (places := _places(inputs, deep=deep))
+        if (paths := _watched_paths(inputs, deep=deep))
     ]
-    for follower in followers:
-        follower.start()
+    for watcher in watchers:
+        watcher.start()
     try:
-        _Watch(kb, inputs, collection, on_report, run).follow(changed, stop)
+        _SyncLoop(kb, inputs, collection, on_report, run).follow(changed, stop)
     finally:
         stop.set()
-        for follower in followers:
-            follower.join()
+        for watcher in watchers:
+            watcher.join()
 
 
-class _Watch:
+class _SyncLoop:
     def __init__(
         self,
         kb: KnowledgeBase,
@@ -111,22 +111,22 @@ class _Watch:
             now = time.monotonic()
             rescan, poll = now >= self.rescan_at, now >= self.poll_at
             if now >= self.retry_at and (changed.is_set() or rescan or poll):
-                noticed = changed.is_set()
+                was_changed = changed.is_set()
                 changed.clear()
-                files = rescan or (noticed and self._has_changed_files())
-                if not self._sync(files=files, pages=poll) and noticed:
+                files = rescan or (was_changed and self._has_changed_files())
+                if not self._sync(files=files, pages=poll) and was_changed:
                     changed.set()  # for the next try
-            changed.wait(LOOK_SECONDS)
+            changed.wait(CHECK_SECONDS)
             if changed.is_set():
-                stop.wait(LOOK_SECONDS)
+                stop.wait(CHECK_SECONDS)
 
     def _sync(self, *, files: bool, pages: bool) -> bool:
-        """Sync files, pages or both; False if it failed and has to be repeated."""
-        chosen = self.inputs if files and pages else self.local if files else self.web
+        """Sync files, pages or both; return False if it failed and has to be repeated."""
+        inputs = self.inputs if files and pages else self.local if files else self.web
         try:
             report = None
-            if chosen and (files or pages):
-                report = self.run(self.kb, chosen, collection=self.collection, changed_only=True)
+            if inputs and (files or pages):
+                report = self.run(self.kb, inputs, collection=self.collection, changed_only=True)
         except FingerprintError:
             raise
         except (StoreError, ModelError) as error:
@@ -146,21 +146,21 @@ class _Watch:
         return True
 
     def _has_changed_files(self) -> bool:
-        own = uri_of(self.kb.home) + "/"  # every run changes files in the home itself
+        home = uri_of(self.kb.home) + "/"  # left out, since every run changes files in it
         records = self.kb.catalogue.sources(self.collection)
-        records = {uri: record for uri, record in records.items() if not uri.startswith(own)}
+        records = {uri: record for uri, record in records.items() if not uri.startswith(home)}
         roots = {root_of(entry) for entry in self.local}
         sources = self.kb.settings.sources
         items = find_files(self.local, sources.exclude, follow_links=sources.follow_links)
-        items = [item for item in items if not item.uri.startswith(own)]
+        items = [item for item in items if not item.uri.startswith(home)]
         for item in items:
             record = records.get(item.uri)
             if isinstance(item, FoundPage) and record is None:
                 return True
             if isinstance(item, SourceError) and item.uri in roots:
                 return True  # the run will report that the input is missing
-            seen = (record.size, record.mtime_ns) if record else ()
-            if isinstance(item, FoundFile) and seen != (item.size, item.mtime_ns):
+            recorded = (record.size, record.mtime_ns) if record else ()
+            if isinstance(item, FoundFile) and recorded != (item.size, item.mtime_ns):
                 return True
         return bool(gone_sources(self.local, items, records))
 
@@ -170,7 +170,7 @@ class _FolderWatcher(threading.Thread):
 
     def __init__(
         self,
-        places: Sequence[str],
+        paths: Sequence[str],
         home: str,
         changed: threading.Event,
         stop: threading.Event,
@@ -178,7 +178,7 @@ class _FolderWatcher(threading.Thread):
         deep: bool,
     ) -> None:
         super().__init__(daemon=True, name="follow")
-        self._places = places
+        self._paths = paths
         self._deep = deep
         self._home = home
         self._changed = changed
@@ -202,17 +202,17 @@ class _FolderWatcher(threading.Thread):
     def _follow(self, folders: dict[str, tuple[int, int]]) -> None:
         """Report changes until a path is missing or is a different folder than at the start."""
         if not folders:
-            while not (self._stop_event.wait(PLACES_MS / 1000) or self._existing_folders()):
+            while not (self._stop_event.wait(FOLDER_CHECK_MS / 1000) or self._existing_folders()):
                 pass
             return
-        fresh = True  # the first round also covers changes before watching began
+        is_first = True  # the first round also covers changes before watching began
         for changes in watchfiles.watch(
             *folders,
             watch_filter=None,
             debounce=GROUP_MS,
             step=QUIET_MS,
             stop_event=self._stop_event,
-            rust_timeout=PLACES_MS,
+            rust_timeout=FOLDER_CHECK_MS,
             yield_on_timeout=True,
             raise_interrupt=False,
             # Without notifications (none left, or not supported) the folders are polled.
@@ -222,16 +222,16 @@ class _FolderWatcher(threading.Thread):
             ignore_permission_denied=True,
         ):
             names = (os.path.realpath(name) + os.sep for _, name in changes)
-            if fresh or not all(name.startswith(self._home) for name in names):
+            if is_first or not all(name.startswith(self._home) for name in names):
                 self._changed.set()
-            fresh = False
+            is_first = False
             if self._existing_folders() != folders:
                 return
 
     def _existing_folders(self) -> dict[str, tuple[int, int]]:
         """Return the existing folders with device and inode, which identify them."""
         folders = {}
-        for path in self._places:
+        for path in self._paths:
             # One call: a folder can vanish between two.
             with contextlib.suppress(OSError):
                 status = os.stat(path)
@@ -240,18 +240,18 @@ class _FolderWatcher(threading.Thread):
         return folders
 
 
-def _places(inputs: Sequence[str], *, deep: bool) -> list[str]:
-    # Of a file the folder is watched, since editors replace files instead of writing into them.
-    places: dict[str, None] = {}
+def _watched_paths(inputs: Sequence[str], *, deep: bool) -> list[str]:
+    # For a file, its folder is watched, since editors replace files instead of writing into them.
+    paths: dict[str, None] = {}
     for entry in inputs:
         if is_web(entry) or entry == "-":
             continue
         pattern = pattern_of(entry)
         path = os.path.abspath(_fixed_part(pattern) if pattern else local_path(entry))
-        single = os.path.isfile(path)
-        if single is not deep:
-            places[os.path.dirname(path) if single else path] = None
-    return list(places)
+        is_file = os.path.isfile(path)
+        if is_file is not deep:
+            paths[os.path.dirname(path) if is_file else path] = None
+    return list(paths)
 
 
 def _fixed_part(pattern: str) -> str:

@@ -1,1 +1,1 @@
-"""Learning from use: feedback, unanswered questions, coverage and metrics."""
+"""Learns from use: feedback, unanswered questions, coverage and metrics."""

@@ -134,7 +134,7 @@ def after_ingest(kb: KnowledgeBase, on_reasked: OnRetry | None = None) -> None:
         on_reasked(report)
 
 
-def _round(kb: KnowledgeBase, most: int) -> RetryReport:
+def _round(kb: KnowledgeBase, limit: int) -> RetryReport:
     ledger = kb.catalogue.gap_ledger
     gaps = ledger.waiting()
     if not gaps:
@@ -144,9 +144,9 @@ def _round(kb: KnowledgeBase, most: int) -> RetryReport:
     if not arrived:
         return RetryReport(open=len(gaps))
     began = datetime.now(UTC)
-    wanted, passed, left = screen_gaps(kb, gaps, arrived, most)
-    tried, job_id = _retry_all(kb, wanted) if wanted else ((), "")
-    waiting = left + len(wanted) - len(tried)
+    promising, passed, left = screen_gaps(kb, gaps, arrived, limit)
+    tried, job_id = _retry_all(kb, promising) if promising else ((), "")
+    waiting = left + len(promising) - len(tried)
     if waiting:
         ledger.record_no_news([gap.id for gap in passed], began)
     else:
@@ -184,7 +184,7 @@ def _retry(kb: KnowledgeBase, gap: Gap, portal: BlockingPortal) -> RetriedQuesti
         stored = replace(new_answer, session_id="")
         collections = drawn_from(owner_kb, filters_of(gap))
         if kb.catalogue.gap_ledger.close(gap, stored, collections):
-            if gap.tried != OUTDATED:
+            if gap.tried != OUTDATED:  # else the owner has had an answer before
                 _notify_owner(kb, gap, stored)
             return RetriedQuestion(gap=gap, answer_id=stored.id)
         why = "it was asked, closed or removed meanwhile"
@@ -208,8 +208,8 @@ def _notify_owner(kb: KnowledgeBase, gap: Gap, new_answer: Answer) -> None:
     kb.catalogue.notices.add(gap.owner, GAP_CLOSED, new_answer.id, text)
 
 
-MIN_WORD_SHARE = 0.5  # of a question's topical words that a new passage must contain
-MAX_SEARCHES = 200  # in one round
+MIN_WORD_SHARE = 0.5  # share of a question's topical words that a new passage must contain
+MAX_SEARCHES = 200  # searches in one round
 DEPTH_FACTOR = 2  # the search goes this many times deeper than for a question
 
 
@@ -224,22 +224,22 @@ def last_tried_at(gap: Gap) -> datetime:
 
 
 def screen_gaps(
-    kb: KnowledgeBase, gaps: Sequence[Gap], arrived: Mapping[str, datetime], most: int
+    kb: KnowledgeBase, gaps: Sequence[Gap], arrived: Mapping[str, datetime], limit: int
 ) -> tuple[list[Gap], list[Gap], int]:
-    """Find the first ``most`` of ``gaps`` that the ``arrived`` documents could answer.
+    """Find the first ``limit`` of ``gaps`` that the ``arrived`` documents could answer.
 
     Returns:
         Those gaps; the gaps for which a search finds no new passage; the number not examined.
     """
     newest = max(arrived.values())
     untried = [gap for gap in gaps if last_tried_at(gap) < newest]
-    wanted: list[Gap] = []
+    promising: list[Gap] = []
     passed: list[Gap] = []
     for gap in untried[:MAX_SEARCHES]:
-        if len(wanted) == most:
+        if len(promising) == limit:
             break
-        (wanted if _finds_new_passage(kb, gap, arrived) else passed).append(gap)
-    return wanted, passed, len(untried) - len(wanted) - len(passed)
+        (promising if _finds_new_passage(kb, gap, arrived) else passed).append(gap)
+    return promising, passed, len(untried) - len(promising) - len(passed)
 
 
 def _finds_new_passage(kb: KnowledgeBase, gap: Gap, arrived: Mapping[str, datetime]) -> bool:
@@ -256,7 +256,7 @@ def _finds_new_passage(kb: KnowledgeBase, gap: Gap, arrived: Mapping[str, dateti
         return False  # the collections of the question no longer exist
     new = [hit.passage for hit in hits if arrived.get(hit.document.id, since) > since]
     shared = (stems & parse(f"{passage.context} {passage.text}").stem_set for passage in new)
-    return any(len(words) >= MIN_WORD_SHARE * len(stems) for words in shared)
+    return any(len(shared_stems) >= MIN_WORD_SHARE * len(stems) for shared_stems in shared)
 
 
 CONFIDENT_BANDS = ("high", "medium")
@@ -316,9 +316,9 @@ def _cites_nothing_new(kb: KnowledgeBase, gap: Gap, answer: Answer) -> str:
         return "the answer cites no document added or changed since the question was asked"
     if answer.answered_by in (CATALOGUE, BEFORE):
         return ""
-    first = answer.sentences[0] if answer.sentences else None
+    opening = answer.sentences[0] if answer.sentences else None
     cited = {citation.id: citation.document_id for citation in answer.citations}
-    lead = {cited[number] for number in first.citations if number in cited} if first else set()
+    lead = {cited[number] for number in opening.citations if number in cited} if opening else set()
     if not any(_is_newer(gap, changed_at, doc_id) for doc_id in lead):
         return "the first sentence of the answer cites no document that is new since then"
     return ""

@@ -20,7 +20,7 @@ from wellread.store.catalogue.preference_records import QuestionWithSources
 from wellread.types import Filters
 
 DEFAULT = ("kind", "year")  # used when there is no taxonomy
-MAX_CELLS = 40_000
+MAX_CELLS = 40_000  # of a grid
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +55,7 @@ class Grid:
 
     Attributes:
         dimensions: all available dimensions.
-        documents: the number of documents in the scope; ``placed``: in a cell.
+        documents: the number of documents in the scope; ``placed``: of those in a cell.
         asked: answered questions that cite documents of the scope, newest first.
     """
 
@@ -108,9 +108,8 @@ def coverage_grid(
     scope = scope_of(kb, (where,))
     targets = _targets(kb, scope.collections)
     taxonomy = sorted(vocabulary_of(kb, scope.collections).dimensions if scope.collections else ())
-    valid = tuple(
-        dict.fromkeys((*taxonomy, *(n for entry in targets for n in entry.values), *OTHER_PARTS))
-    )
+    expected = (name for entry in targets for name in entry.values)
+    valid = tuple(dict.fromkeys((*taxonomy, *expected, *OTHER_PARTS)))
     pair = _choose_dimensions(by, targets, taxonomy, valid)
     groups = [_add_expected_values(group_by(scope, name), name, targets) for name in pair]
     sizes = [len(group) for group in groups]
@@ -123,13 +122,13 @@ def coverage_grid(
     cells = cross_tabulate(groups[0], groups[1])
     questions = kb.catalogue.coverage.asked(owner, scope.collections) if scope.collections else []
     citing: dict[str, list[int]] = {}
-    for place, entry in enumerate(questions):
+    for index, entry in enumerate(questions):
         for document_id in entry.document_ids:
-            citing.setdefault(document_id, []).append(place)
+            citing.setdefault(document_id, []).append(index)
     default_target = kb.settings.coverage.target
     grid_cells = []
     for (row, column), ids in cells.items():
-        places = {place for document_id in ids for place in citing.get(document_id, ())}
+        indices = {index for document_id in ids for index in citing.get(document_id, ())}
         target = _cell_target({pair[0]: row, pair[1]: column}, targets, default_target)
         grid_cells.append(
             Cell(
@@ -137,7 +136,7 @@ def coverage_grid(
                 column=column,
                 document_ids=tuple(ids),
                 target=target,
-                asked=tuple(sorted(places)),
+                asked=tuple(sorted(indices)),
             )
         )
     return Grid(
@@ -170,12 +169,12 @@ def _cell_target(cell: Mapping[str, str], targets: Sequence[CoverageTargets], de
 def _choose_dimensions(
     by: Sequence[str],
     targets: Sequence[CoverageTargets],
-    named: Sequence[str],
+    taxonomy: Sequence[str],
     valid: Sequence[str],
 ) -> tuple[str, str]:
     if not by:
         pairs = [target.by for target in targets if len(target.by) == 2]
-        by = pairs[0] if pairs else named[:2] if len(named) > 1 else [*named, *DEFAULT][:2]
+        by = pairs[0] if pairs else taxonomy[:2] if len(taxonomy) > 1 else [*taxonomy, *DEFAULT][:2]
     if len(by) != 2 or by[0] == by[1]:
         raise QueryError("by: give two different dimensions", hint=f"available: {', '.join(valid)}")
     for name in by:
@@ -193,6 +192,6 @@ def _add_expected_values(
     merged: dict[str, Sequence[str]] = {**expected, **groups}
     if name in DATES:
         return {value: merged[value] for value in sorted(merged) if value != UNDATED}
-    first = list(expected)  # in the order of the settings file
+    expected_values = list(expected)  # in the order of the settings file
     rest = sorted((value for value in merged if value not in expected), key=str.casefold)
-    return {value: merged[value] for value in (*first, *rest)}
+    return {value: merged[value] for value in (*expected_values, *rest)}

@@ -25,7 +25,7 @@ from wellread.store.schema.stored_values import BetterCitation, Feedback, Score,
 from wellread.types import Span
 from wellread.values.answers import Answer
 
-MAX_TEXT_CHARS = 10_000  # of an explanation, a comment or a correction
+MAX_TEXT_CHARS = 10_000  # characters of an explanation, a comment or a correction
 MAX_SCORE = 100
 Text = Annotated[str | None, Field(max_length=MAX_TEXT_CHARS)]
 ScoreInput = Annotated[Score | None, Field(ge=0, le=MAX_SCORE)]
@@ -72,7 +72,6 @@ class FeedbackInput(_Input):
 
 
 def _resolve_place(kb: KnowledgeBase, place: PlaceInput) -> BetterCitation:
-    """Find the given place in the current version of the document."""
     document_id = place.document_id
     document = kb.catalogue.document(document_id)
     version = kb.catalogue.live_versions([document_id]).get(document_id)
@@ -130,7 +129,7 @@ class ImportResult:
 
 
 def as_input(feedback: Feedback) -> Row:
-    """``feedback`` in the form of the input from which it could be given again."""
+    """Return ``feedback`` in the input format, from which it could be given again."""
     return {
         "score": feedback.score,
         "comment": feedback.comment,
@@ -217,7 +216,7 @@ def give_feedback(
 
     Args:
         given: the fields of a ``FeedbackInput``.
-        replace_all: what was said before is replaced; otherwise only what is given changes.
+        replace_all: replace all earlier feedback; otherwise only the given fields change.
         by: the expert that a file names; None leaves the stored name unchanged.
     """
     _, answer = stored_answer(kb, answer_id, author)

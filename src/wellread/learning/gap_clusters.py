@@ -28,14 +28,14 @@ from wellread.types import Document, Filters
 
 MIN_SIMILARITY = 0.5  # below it a gap starts a new cluster
 ID_PREFIX = "c"
-MIN_GAPS = 100  # fewer gaps are weighted as if they were this many
-MAX_TERMS = 5  # in the name of a cluster
-MIN_QUESTION_SHARE = 0.5  # of a cluster's questions that contain a word of its name
+MIN_GAPS = 100  # with fewer gaps, words are weighted as if there were this many
+MAX_TERMS = 5  # words in the name of a cluster
+MIN_QUESTION_SHARE = 0.5  # share of a cluster's questions that contain a word of its name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GapCluster:
-    """Gaps about the same topic, the most asked first, with an id made of the first one."""
+    """Gaps about the same topic, most asked first; the id comes from the first one filed."""
 
     id: str
     gaps: tuple[Gap, ...]
@@ -62,9 +62,9 @@ class GapCluster:
         spread = Counter(stem for gap in self.gaps for stem in set(parse(gap.question).topic_stems))
         word_of_stem: dict[str, str] = {}
         for gap in self.gaps:
-            own = set(parse(gap.question).topic_stems)
+            topic_stems = set(parse(gap.question).topic_stems)
             for word in parse(gap.question).words:
-                stems = parse(word).stem_set & own
+                stems = parse(word).stem_set & topic_stems
                 frequent = any(
                     spread[stem] >= MIN_QUESTION_SHARE * len(self.gaps) for stem in stems
                 )
@@ -114,7 +114,7 @@ def _cluster(gaps: Sequence[Gap]) -> GapCluster:
 
 
 def _question_vectors(kb: KnowledgeBase, gaps: Sequence[Gap]) -> dict[int, NDArray[np.float32]]:
-    """Gap id to the embedding of its question; missing embeddings are computed and stored."""
+    """The embeddings of the questions, by gap id; missing ones are computed and stored."""
     embedder = kb.embedder
     ledger = kb.catalogue.gap_ledger
     vectors = {
@@ -151,56 +151,58 @@ class _Group:
 def _group_gaps(
     gaps: Sequence[Gap], vectors: Mapping[int, NDArray[np.float32]]
 ) -> tuple[tuple[int, ...], ...]:
-    """The gap ids of each cluster."""
     if not gaps:
         return ()
     stems = {gap.id: frozenset(parse(gap.question).topic_stems) for gap in gaps}
-    spread = Counter(stem for own in stems.values() for stem in own)
+    spread = Counter(stem for gap_stems in stems.values() for stem in gap_stems)
     weight = {stem: math.log1p(max(len(gaps), MIN_GAPS) / count) for stem, count in spread.items()}
     groups: list[_Group] = []
     groups_of_stem: dict[str, list[int]] = {}
     means = np.zeros((len(gaps), len(vectors[gaps[0].id])), dtype=np.float32)
     for gap in gaps:
-        own, vector = stems[gap.id], _unit(vectors[gap.id])
-        near = sorted({place for stem in own for place in groups_of_stem.get(stem, ())})
-        place = _best_group(own, vector, near, groups, means, weight)
-        if place is None:
-            place = len(groups)
+        gap_stems, vector = stems[gap.id], _unit(vectors[gap.id])
+        candidates = sorted({index for stem in gap_stems for index in groups_of_stem.get(stem, ())})
+        index = _best_group(gap_stems, vector, candidates, groups, means, weight)
+        if index is None:
+            index = len(groups)
             groups.append(_Group())
-        for stem in own - groups[place].spread.keys():
-            groups_of_stem.setdefault(stem, []).append(place)
-        groups[place].join(gap.id, own)
-        means[place] += vector
+        for stem in gap_stems - groups[index].spread.keys():
+            groups_of_stem.setdefault(stem, []).append(index)
+        groups[index].join(gap.id, gap_stems)
+        means[index] += vector
     return tuple(tuple(group.ids) for group in groups)
 
 
 def _best_group(
-    own: frozenset[str],
+    gap_stems: frozenset[str],
     vector: NDArray[np.float32],
-    near: Sequence[int],
+    candidates: Sequence[int],
     groups: Sequence[_Group],
     means: NDArray[np.float32],
     weight: Mapping[str, float],
 ) -> int | None:
-    """The most similar of the ``near`` groups; None when none is similar enough."""
-    if not near:
+    """The most similar of the ``candidates``; None when none is similar enough."""
+    if not candidates:
         return None
-    cosines = means[near] @ vector / np.maximum(np.linalg.norm(means[near], axis=1), 1e-9)
-    words = [_word_overlap(own, groups[place].core, weight) for place in near]
-    similarity = (cosines + np.array(words, dtype=np.float32)) / 2
+    group_means = means[candidates]
+    cosines = group_means @ vector / np.maximum(np.linalg.norm(group_means, axis=1), 1e-9)
+    overlaps = [_word_overlap(gap_stems, groups[index].core, weight) for index in candidates]
+    similarity = (cosines + np.array(overlaps, dtype=np.float32)) / 2
     best = int(np.argmax(similarity))
-    return near[best] if similarity[best] >= MIN_SIMILARITY else None
+    return candidates[best] if similarity[best] >= MIN_SIMILARITY else None
 
 
-def _word_overlap(own: frozenset[str], core: frozenset[str], weight: Mapping[str, float]) -> float:
-    """The mean of the gap's share of words found in the group and the group's found in the gap.
+def _word_overlap(
+    gap_stems: frozenset[str], core: frozenset[str], weight: Mapping[str, float]
+) -> float:
+    """The mean of two shares: the gap's words that the group has, and the group's the gap has.
 
     Shares are weighted, so that a name counts more than a common word.
     """
-    shared_weight = math.fsum(weight[stem] for stem in own & core)
+    shared_weight = math.fsum(weight[stem] for stem in gap_stems & core)
     if not shared_weight:
         return 0.0
-    totals = (math.fsum(weight[stem] for stem in stems) for stems in (own, core))
+    totals = (math.fsum(weight[stem] for stem in stems) for stems in (gap_stems, core))
     return sum(shared_weight / total for total in totals) / 2
 
 
@@ -208,7 +210,7 @@ def _unit(vector: NDArray[np.float32]) -> NDArray[np.float32]:
     return vector / (float(np.linalg.norm(vector)) or 1.0)
 
 
-NEAREST_ENTRIES = 5  # the type and the taxonomy are taken from them
+NEAREST_ENTRIES = 5  # entries that give a suggestion its type and taxonomy
 MIN_AGREEING = 2  # entries that share a value, unless the nearest entry has it
 OTHER_TYPE = "topic"
 MAX_ID_CHARS = 60
@@ -222,7 +224,7 @@ class EntrySuggestion:
 
     Attributes:
         collection: the collection of the nearest entry, else of the questions; may be empty.
-        taxonomy: dimension to values.
+        taxonomy: the values by dimension.
         near: titles of the nearest entries, from which type and taxonomy are taken.
         markdown: the text of the file.
     """
@@ -247,21 +249,21 @@ def suggest_entry(kb: KnowledgeBase, cluster: GapCluster) -> EntrySuggestion:
     gaps = [gap for gap in cluster.gaps if gap.status != "closed"] or list(cluster.gaps)
     questions = tuple(gap.question for gap in gaps)
     title = _title(questions, cluster.terms)
-    near = _nearest(kb, cluster, questions)
-    types = Counter(document.entity.entity_type for document in near if document.entity)
+    nearest = _nearest(kb, cluster, questions)
+    types = Counter(document.entity.entity_type for document in nearest if document.entity)
     kind = next((name for name, _ in types.most_common() if name), OTHER_TYPE)
     slug = _NOT_ID_CHARS.sub("-", title.casefold()).strip("-")[:MAX_ID_CHARS].strip("-")
-    taxonomy = _taxonomy(near)
+    taxonomy = _taxonomy(nearest)
     entry_id = slug or f"gap-{cluster.id}"
     fields: dict[str, str | tuple[str, ...]] = {"id": entry_id, "type": kind, "title": title}
     return EntrySuggestion(
         id=entry_id,
         title=title,
         type=kind,
-        collection=near[0].collection if near else next(iter(cluster.scope), ""),
+        collection=nearest[0].collection if nearest else next(iter(cluster.scope), ""),
         taxonomy=taxonomy,
         questions=questions,
-        near=tuple(document.title for document in near),
+        near=tuple(document.title for document in nearest),
         markdown=_markdown({**fields, **taxonomy}, questions, cluster),
     )
 
@@ -297,18 +299,18 @@ def _nearest(kb: KnowledgeBase, cluster: GapCluster, questions: Sequence[str]) -
     return []
 
 
-def _taxonomy(near: Sequence[Document]) -> dict[str, tuple[str, ...]]:
-    """For each dimension, the values that several near documents or the nearest one have."""
+def _taxonomy(nearest: Sequence[Document]) -> dict[str, tuple[str, ...]]:
+    """For each dimension, the values that several nearby documents or the nearest one have."""
     counts: dict[str, Counter[str]] = {}
-    for document in near:
+    for document in nearest:
         for dimension, values in document.taxonomy.items():
             counts.setdefault(dimension, Counter()).update(values)
-    first = near[0].taxonomy if near else {}
+    nearest_values = nearest[0].taxonomy if nearest else {}
     taxonomy = {
         dimension: tuple(
             value
-            for value, count in sorted(values.items(), key=lambda each: (-each[1], each[0]))
-            if count >= MIN_AGREEING or value in first.get(dimension, ())
+            for value, count in sorted(values.items(), key=lambda item: (-item[1], item[0]))
+            if count >= MIN_AGREEING or value in nearest_values.get(dimension, ())
         )
         for dimension, values in sorted(counts.items())
         if dimension != "type"

@@ -19,7 +19,7 @@ from wellread.store.schema.stored_values import (
     Topic,
 )
 
-MAX_TOPICS = 10  # for each kind of topic
+MAX_TOPICS = 10  # topics of each kind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +66,7 @@ def metrics(
     within = period.within
     topics = {kind: tuple(figures.topics(within, kind, MAX_TOPICS)) for kind in _KINDS}
     rows = figures.by_answerer_and_type(within)
-    given, mean = figures.ratings(within)
+    rated, mean = figures.ratings(within)
     return MetricReport(
         period=period,
         sums=figures.sums(within),
@@ -79,7 +79,7 @@ def metrics(
         fields=topics["field"],
         words=topics["word"],
         gaps=tuple(figures.gaps(within)),
-        ratings=Ratings(given=given, mean=mean),
+        ratings=Ratings(given=rated, mean=mean),
         calls=tuple(figures.calls(within)),
     )
 
@@ -89,7 +89,6 @@ CountRows = Sequence[tuple[str, str, int, int]]
 
 
 def _by_answerer(rows: CountRows) -> tuple[tuple[str, int], ...]:
-    """Each kind of answerer with its number of answers."""
     counts: Counter[str] = Counter()
     for by, _, count, _ in rows:
         counts[by] += count
@@ -142,7 +141,7 @@ class Period:
 
     @property
     def within(self) -> TimeRange:
-        """The period as the catalogue takes it: an open period has no end."""
+        """The period as a query of the catalogue: an open period has no end."""
         return TimeRange(since=self.since, until=None if self.open else self.until)
 
     @property
@@ -173,7 +172,7 @@ def period_of(
     else:
         begin, named = (_start_of(now - _LENGTHS[name], "hour" if name == "day" else "day"), name)
     length = max(end - begin, timedelta(0)) if begin else timedelta(0)
-    part: Part = next((part for part, most in _PART_LIMITS if length <= most), "month")
+    part: Part = next((part for part, longest in _PART_LIMITS if length <= longest), "month")
     compared = begin is not None and (since is not None or named not in ("all", "given"))
     before = None
     if compared and begin:

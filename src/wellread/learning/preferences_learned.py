@@ -16,21 +16,21 @@ MIN_RATINGS = 3  # rated answers that agree about a source
 def refresh_preferences(kb: KnowledgeBase, owner: str) -> StoredPreferences:
     """Update and return the preferences of ``owner``.
 
-    With consent, unsupported suggestions are removed, and revoked ones stay revoked.
+    With consent, suggestions that ratings no longer support are removed; revoked ones stay revoked.
     """
     stored = kb.catalogue.preferences.of(owner)
     if not stored.consent:
         return stored
     revoked = {(pref.rule, pref.effect) for pref in stored.learned if pref.revoked}
-    found = [
+    suggested = [
         replace(pref, revoked=(pref.rule, pref.effect) in revoked)
         for pref in _suggest_rules(kb, owner)
     ]
-    current = {(pref.rule, pref.effect) for pref in found}
-    others = [
+    current = {(pref.rule, pref.effect) for pref in suggested}
+    still_revoked = [
         pref for pref in stored.learned if pref.revoked and (pref.rule, pref.effect) not in current
     ]
-    updated = replace(stored, learned=(*found, *others))
+    updated = replace(stored, learned=(*suggested, *still_revoked))
     if updated != stored:
         kb.catalogue.preferences.put(owner, updated)
     return updated
@@ -85,13 +85,13 @@ def _suggest_rules(kb: KnowledgeBase, owner: str) -> list[LearnedPreference]:
         high = sum(rating >= HIGH_SCORE for rating in ratings)
         if document_id not in facts or max(low, high) < MIN_RATINGS or min(low, high):
             continue
-        down = low > high
+        is_low = low > high
         suggestions.append(
             LearnedPreference(
                 rule=SourceRule(kind="document", value=document_id),
-                effect="lowered" if down else "preferred",
+                effect="lowered" if is_low else "preferred",
                 why=f"because you rated {low or high} answers citing it "
-                f"{f'below {LOW_SCORE:.0f}' if down else f'{HIGH_SCORE:.0f} or more'}",
+                f"{f'below {LOW_SCORE:.0f}' if is_low else f'{HIGH_SCORE:.0f} or more'}",
             )
         )
     return suggestions

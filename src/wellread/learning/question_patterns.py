@@ -13,7 +13,7 @@ from wellread.store.catalogue.answer_figures import AskedQuestion, Taxonomy, Tim
 from wellread.text.parsed import parse
 from wellread.values.answers import NOBODY
 
-MAX_ROWS = 20  # in each list
+MAX_ROWS = 20  # rows of each list
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,18 +87,18 @@ def _patterns(
         types=_rank_counts(types, unanswered),
         topics=_rank_counts(collections, unanswered),
         taxonomy=_rank_counts(values, unanswered),
-        terms=_rank_counts(_terms(questions), unanswered, least=2),
+        terms=_rank_counts(_terms(questions), unanswered, minimum=2),
     )
 
 
 def _rank_counts(
-    groups: Mapping[str, set[str]], unanswered: set[str], *, least: int = 1
+    groups: Mapping[str, set[str]], unanswered: set[str], *, minimum: int = 1
 ) -> tuple[Count, ...]:
     ordered = sorted(groups.items(), key=lambda group: (-len(group[1]), group[0]))
     return tuple(
         Count(name=name, asked=len(ids), unanswered=len(ids & unanswered))
         for name, ids in ordered[:MAX_ROWS]
-        if len(ids) >= least
+        if len(ids) >= minimum
     )
 
 
@@ -122,7 +122,7 @@ def _repeated(questions: Iterable[AskedQuestion], unanswered: set[str]) -> tuple
 
 
 def _terms(questions: Iterable[AskedQuestion]) -> dict[str, set[str]]:
-    """Each topical word, in its most frequent spelling, to the ids of the questions with it."""
+    """The ids of the questions with each topical word, by its most frequent spelling."""
     ids_of_stem: defaultdict[str, set[str]] = defaultdict(set)
     spellings: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for question in questions:

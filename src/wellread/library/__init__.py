@@ -1,1 +1,1 @@
-"""Reading without asking: what there is, who said it, stored answers, checks of given texts."""
+"""Looks things up without asking a question: documents, recordings, timelines, past answers."""

@@ -29,7 +29,7 @@ MEDIA_TYPES: dict[Format, tuple[str, str]] = {
     "bibtex": ("bib", "application/x-bibtex; charset=utf-8"),
     "csl-json": ("json", "application/vnd.citationstyles.csl+json"),
 }
-"""Ending of the file's name and media type of each format."""
+"""The file extension and media type of each format."""
 
 
 def export_answer(kb: KnowledgeBase, stored: StoredAnswer, answer: Answer, form: Format) -> str:
@@ -60,39 +60,39 @@ def _lines(kb: KnowledgeBase, stored: StoredAnswer, answer: Answer) -> Iterator[
     who = "Declined" if answer.answered_by == NOBODY else f"Answered by {answer.answered_by}"
     confidence = f"confidence {answer.confidence.score:.2f} ({answer.confidence.band})"
     yield f"*{escaped(who)} on {stored.created_at:%Y-%m-%d}, {confidence}.*\n"
-    yield from (_footnote(number, each) for number, each in enumerate(answer.sentences, 1))
+    yield from (_footnote(number, item) for number, item in enumerate(answer.sentences, 1))
 
 
 def _text(kb: KnowledgeBase, answer: Answer) -> str:
     """The answer's text with linked citations and a footnote for each sentence."""
     by_id = {citation.id: citation for citation in answer.citations}
     plain = answer.answered_by in PLAIN
-    between = escaped_within if is_plain_reply(answer) else str
+    escape_between = escaped_within if is_plain_reply(answer) else str
     pieces: list[str] = []
-    place = 0
+    position = 0
     for number, sentence in enumerate(answer.sentences, 1):
-        pieces.append(between(answer.text[place : sentence.span.start]))
+        pieces.append(escape_between(answer.text[position : sentence.span.start]))
         sentence_text = sentence.span.of(answer.text)
         pieces.append(escaped(sentence_text) if plain else sentence_text)
         links = (_linked(kb, by_id[key]) for key in sentence.citations if key in by_id)
         pieces += [f" {link}" for link in links]
         pieces.append(f"[^{number}]")
-        place = markers_after(answer.text, sentence).end
-    return "".join([*pieces, between(answer.text[place:])])
+        position = markers_after(answer.text, sentence).end
+    return "".join([*pieces, escape_between(answer.text[position:])])
 
 
 def _linked(kb: KnowledgeBase, citation: Citation) -> str:
     marker = styled_marker(kb, citation, kb.settings.citations.style)
-    shown = f"\\[{escaped(marker[1:-1])}\\]"
-    return f"[{shown}]({target(citation.link)})" if citation.link else shown
+    label = f"\\[{escaped(marker[1:-1])}\\]"
+    return f"[{label}]({target(citation.link)})" if citation.link else label
 
 
 def _source(citation: Citation) -> str:
-    """``[title](url) – type``, with the place."""
+    """``[title](url) – type``, with the location of the cited place."""
     title = escaped(citation.title)
-    named = f"[{title}]({target(citation.url)})" if citation.url else title
-    place = f", {escaped(citation.locator.label)}" if citation.locator.label else ""
-    return f"{citation.id}. {named} – {citation.kind}{place}"
+    linked_title = f"[{title}]({target(citation.url)})" if citation.url else title
+    location = f", {escaped(citation.locator.label)}" if citation.locator.label else ""
+    return f"{citation.id}. {linked_title} – {citation.kind}{location}"
 
 
 def _list(name: str, lines: Iterable[str]) -> Iterator[str]:

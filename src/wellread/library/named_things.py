@@ -57,10 +57,10 @@ def named_document(
     titles = kb.catalogue.listings.titles(collections, media=media)
     key = key_of(name)
     candidates = (
-        [one.id for one in titles if name in (one.uri, one.url)][:1],
-        [one.id for one in titles if key and key_of(one.title) == key][:1],
-        [one.id for one in titles if len(key) > 2 and key in key_of(one.title)],
-        [one.id for one in titles if len(name) > len("doc_") and one.id.startswith(name)],
+        [entry.id for entry in titles if name in (entry.uri, entry.url)][:1],
+        [entry.id for entry in titles if key and key_of(entry.title) == key][:1],
+        [entry.id for entry in titles if len(key) > 2 and key in key_of(entry.title)],
+        [entry.id for entry in titles if len(name) > len("doc_") and entry.id.startswith(name)],
     )
     ids_found = next((ids for ids in candidates if ids), [])
     listed_document = kb.catalogue.listings.listed(ids_found[0]) if len(ids_found) == 1 else None
@@ -68,11 +68,13 @@ def named_document(
         return listed_document
     what = "recording" if media else "document"
     if ids_found:
-        first = ids_found[:MAX_SUGGESTIONS]
-        examples = "; ".join(dict.fromkeys(one.title for one in titles if one.id in first))
+        first_ids = ids_found[:MAX_SUGGESTIONS]
+        examples = "; ".join(
+            dict.fromkeys(entry.title for entry in titles if entry.id in first_ids)
+        )
         detail = f"{len(ids_found):,} {what}s have {name!r} in their title"
         raise UnknownNameError(detail, hint=f"for example: {examples}")
-    similar = similar_names(name, (one.title for one in titles))
+    similar = similar_names(name, (entry.title for entry in titles))
     total = f"there are {len(titles):,} {what}s"
     hint = f"similar titles: {'; '.join(similar)}" if similar else total
     raise UnknownNameError(f"no {what} has the id or title {name!r}", hint=hint)
@@ -95,16 +97,16 @@ def known_values(kb: KnowledgeBase, filters: Filters) -> Filters:
         or filters.taxonomy
     ):
         return filters
-    words = kb.catalogue.vocabulary.of(filters.collections)
+    entries = kb.catalogue.vocabulary.of(filters.collections)
     return replace(
         filters,
-        speakers=_people("speaker", filters.speakers, [one.speakers for one in words]),
-        authors=_people("author", filters.authors, [one.authors for one in words]),
+        speakers=_people("speaker", filters.speakers, [entry.speakers for entry in entries]),
+        authors=_people("author", filters.authors, [entry.authors for entry in entries]),
         source_types=_values(
-            "source type", filters.source_types, [one.source_types for one in words]
+            "source type", filters.source_types, [entry.source_types for entry in entries]
         ),
-        languages=_values("language", filters.languages, [one.languages for one in words]),
-        taxonomy=_taxonomy(filters.taxonomy, words),
+        languages=_values("language", filters.languages, [entry.languages for entry in entries]),
+        taxonomy=_taxonomy(filters.taxonomy, entries),
     )
 
 
@@ -117,17 +119,18 @@ def pair_of(text: str) -> tuple[str, str]:
 
 
 def _people(
-    label: str, wanted: Sequence[str], known_names: Sequence[Iterable[str]]
+    label: str, requested: Sequence[str], known_names: Sequence[Iterable[str]]
 ) -> tuple[str, ...]:
-    names_known = dict.fromkeys(name for names in known_names for name in names)
-    return tuple(dict.fromkeys(name for one in wanted for name in _person(label, one, names_known)))
+    existing = dict.fromkeys(name for names in known_names for name in names)
+    people = (_person(label, name, existing) for name in requested)
+    return tuple(dict.fromkeys(name for spellings in people for name in spellings))
 
 
-def _person(label: str, wanted: str, known: Iterable[str]) -> list[str]:
+def _person(label: str, requested: str, existing: Iterable[str]) -> list[str]:
     """All spellings of the one person with this name."""
-    key = key_of(wanted)
+    key = key_of(requested)
     spellings: dict[str, list[str]] = {}
-    for name in known:
+    for name in existing:
         spellings.setdefault(key_of(name), []).append(name)
     if key in spellings:
         return spellings[key]
@@ -137,8 +140,8 @@ def _person(label: str, wanted: str, known: Iterable[str]) -> list[str]:
         return spellings[matching[0]]
     if matching:
         names = ", ".join(sorted(spellings[other][0] for other in matching)[:MAX_LISTED_VALUES])
-        raise UnknownNameError(f"several {label}s are called {wanted!r}", hint=f"which: {names}")
-    raise _unknown(label, wanted, [names[0] for names in spellings.values()])
+        raise UnknownNameError(f"several {label}s are called {requested!r}", hint=f"which: {names}")
+    raise _unknown(label, requested, [names[0] for names in spellings.values()])
 
 
 def _is_part(parts: Sequence[str], name: Sequence[str]) -> bool:
@@ -146,40 +149,40 @@ def _is_part(parts: Sequence[str], name: Sequence[str]) -> bool:
 
 
 def _values(
-    label: str, wanted: Sequence[str], known_names: Sequence[Iterable[str]]
+    label: str, requested: Sequence[str], known_names: Sequence[Iterable[str]]
 ) -> tuple[str, ...]:
-    known = list(dict.fromkeys(value for values in known_names for value in values))
+    existing = list(dict.fromkeys(value for values in known_names for value in values))
     matches: dict[str, None] = {}
-    for value_wanted in wanted:
-        same_value = [value for value in known if value.casefold() == value_wanted.casefold()]
+    for request in requested:
+        same_value = [value for value in existing if value.casefold() == request.casefold()]
         if not same_value:
-            raise _unknown(label, value_wanted, known)
+            raise _unknown(label, request, existing)
         matches.update(dict.fromkeys(same_value))
     return tuple(matches)
 
 
 def _taxonomy(
-    wanted: Sequence[tuple[str, str]], words: Sequence[CollectionWords]
+    requested: Sequence[tuple[str, str]], entries: Sequence[CollectionWords]
 ) -> tuple[tuple[str, str], ...]:
-    known = list(dict.fromkeys(name for one in words for name in one.taxonomy))
+    existing = list(dict.fromkeys(name for entry in entries for name in entry.taxonomy))
     pairs: dict[tuple[str, str], None] = {}
-    for dimension, value in wanted:
-        for name in _values("field", [dimension], [known]):
-            values = [one.taxonomy.get(name, ()) for one in words]
-            for fitting in _values(f"value of the field {name}", [value], values):
-                pairs[name, fitting] = None
+    for dimension, value in requested:
+        for name in _values("field", [dimension], [existing]):
+            values = [entry.taxonomy.get(name, ()) for entry in entries]
+            for spelling in _values(f"value of the field {name}", [value], values):
+                pairs[name, spelling] = None
     return tuple(pairs)
 
 
-def _unknown(label: str, wanted: str, known: Sequence[str]) -> UnknownNameError:
-    similar = similar_names(wanted, known)
+def _unknown(label: str, requested: str, existing: Sequence[str]) -> UnknownNameError:
+    similar = similar_names(requested, existing)
     if similar:
         hint = f"similar: {', '.join(similar)}"
-    elif len(known) <= MAX_LISTED_VALUES:
-        hint = f"known: {', '.join(sorted(known, key=str.casefold)) or 'none'}"
+    elif len(existing) <= MAX_LISTED_VALUES:
+        hint = f"known: {', '.join(sorted(existing, key=str.casefold)) or 'none'}"
     else:
-        hint = f"there are {len(known):,} others"
-    return UnknownNameError(f"there is no {label} {wanted!r}", hint=hint)
+        hint = f"there are {len(existing):,} others"
+    return UnknownNameError(f"there is no {label} {requested!r}", hint=hint)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

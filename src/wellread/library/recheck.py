@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from wellread.errors import UnknownNameError
 from wellread.kb import KnowledgeBase
@@ -18,14 +18,7 @@ from wellread.store.catalogue.asking.answer_removal import BLANK
 from wellread.store.schema.stored_values import StoredAnswer
 from wellread.text.parsed import parse
 from wellread.types import Document, DocumentFacts, Span
-from wellread.values.answers import (
-    CATALOGUE,
-    Answer,
-    Citation,
-    Sentence,
-    Verdict,
-    VerdictName,
-)
+from wellread.values.answers import CATALOGUE, Answer, Citation, Sentence, Verdict, VerdictName
 from wellread.values.locators import Marks, link_to
 
 Standing = Literal["same", "still_said", "changed", "gone"]
@@ -48,7 +41,7 @@ class CitationCheck:
 
     @property
     def reason(self) -> str:
-        """The standing as text."""
+        """The explanation of the standing."""
         return STANDINGS[self.standing]
 
 
@@ -63,7 +56,7 @@ class SentenceCheck:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rechecked:
-    """A stored answer after the check.
+    """The result of checking a stored answer.
 
     Attributes:
         stale: a source of the answer is gone or no longer says so.
@@ -77,7 +70,14 @@ class Rechecked:
     notes: tuple[str, ...] = ()
 
 
-NEWEST = "last"
+class _Anchor(NamedTuple):
+    """The current state of a cited source, and the span at which it still says so."""
+
+    standing: Standing
+    span: Span | None
+
+
+NEWEST = "last"  # the name of the newest answer on the command line
 
 
 def stored_answer(kb: KnowledgeBase, answer_id: str, owner: str) -> tuple[StoredAnswer, Answer]:
@@ -89,13 +89,13 @@ def stored_answer(kb: KnowledgeBase, answer_id: str, owner: str) -> tuple[Stored
     return stored
 
 
-def named_answer(kb: KnowledgeBase, given: str, owner: str) -> tuple[StoredAnswer, Answer]:
-    """The owner's answer whose id starts with ``given``; "last" is the newest."""
-    prefix = given
-    if given == NEWEST:
-        prefix = next((each.id for each in kb.catalogue.sessions.answers(owner, limit=1)), "")
-    found = kb.catalogue.sessions.answer_by_prefix(prefix, owner) if prefix else None
-    return found or stored_answer(kb, given, owner)
+def named_answer(kb: KnowledgeBase, name: str, owner: str) -> tuple[StoredAnswer, Answer]:
+    """The owner's answer whose id starts with ``name``; "last" is the newest."""
+    prefix = name
+    if name == NEWEST:
+        prefix = next((newest.id for newest in kb.catalogue.sessions.answers(owner, limit=1)), "")
+    stored = kb.catalogue.sessions.answer_by_prefix(prefix, owner) if prefix else None
+    return stored or stored_answer(kb, name, owner)
 
 
 def verify_again(kb: KnowledgeBase, answer_id: str, owner: str = "") -> Rechecked:
@@ -109,32 +109,32 @@ def verify_again(kb: KnowledgeBase, answer_id: str, owner: str = "") -> Rechecke
         citation.id: _anchor(citation, live, documents.get(citation.document_id))
         for citation in answer.citations
     }
-    cited = {citation.id: documents.get(citation.document_id) for citation in answer.citations}
+    sources = {citation.id: documents.get(citation.document_id) for citation in answer.citations}
     sentences = tuple(
         _recheck_sentence(
             sentence,
             answer,
-            {anchors[number][0] for number in sentence.citations},
-            [cited[number] for number in sentence.citations],
+            {anchors[number].standing for number in sentence.citations},
+            [sources[number] for number in sentence.citations],
         )
         for sentence in answer.sentences
     )
     citations = tuple(
         citation
-        if anchors[citation.id][0] == "same"
+        if anchors[citation.id].standing == "same"
         else _recheck_citation(
             citation,
-            anchors[citation.id][1],
+            anchors[citation.id].span,
             facts.get(citation.document_id),
-            cited[citation.id],
+            sources[citation.id],
             sentences,
         )
         for citation in answer.citations
     )
     updated = replace(answer, citations=citations, sentences=sentences)
-    stale = any(standing in ("changed", "gone") for standing, _ in anchors.values())
+    stale = any(anchor.standing in ("changed", "gone") for anchor in anchors.values())
     # The rows of a table do not show whether the counted documents have changed.
-    settled = answer.table is None and all(each.verdict.name.supports for each in sentences)
+    settled = answer.table is None and all(sentence.verdict.name.supports for sentence in sentences)
     stale = stale or (stored.stale and not settled)
     if updated != answer or stale != stored.stale:
         kb.catalogue.sessions.rewrite(updated, stale=stale)
@@ -142,8 +142,8 @@ def verify_again(kb: KnowledgeBase, answer_id: str, owner: str = "") -> Rechecke
         answer=updated,
         stale=stale,
         citations=tuple(
-            CitationCheck(id=each.id, title=each.title, standing=anchors[each.id][0])
-            for each in citations
+            CitationCheck(id=cited.id, title=cited.title, standing=anchors[cited.id].standing)
+            for cited in citations
         ),
         sentences=tuple(
             SentenceCheck(text=after.text, before=before.verdict.name, now=after.verdict)
@@ -153,16 +153,13 @@ def verify_again(kb: KnowledgeBase, answer_id: str, owner: str = "") -> Rechecke
     )
 
 
-def _anchor(
-    citation: Citation, live: Mapping[str, str], document: Document | None
-) -> tuple[Standing, Span | None]:
-    """How a cited source stands now, and where it says so."""
+def _anchor(citation: Citation, live: Mapping[str, str], document: Document | None) -> _Anchor:
     if live.get(citation.document_id) == citation.version:
-        return "same", citation.source_span
+        return _Anchor("same", citation.source_span)
     if document is None:
-        return "gone", None
+        return _Anchor("gone", None)
     span = find_quotation(citation.quote, document.text, citation.source_span.start)
-    return ("changed", None) if span is None else ("still_said", span)
+    return _Anchor("changed", None) if span is None else _Anchor("still_said", span)
 
 
 def _recheck_sentence(
@@ -185,7 +182,7 @@ def _recheck_sentence(
     elif answer.answered_by == CATALOGUE:
         method, reason = CATALOGUE, COUNTED_NOTE
     elif standings & {"same", "still_said"}:
-        numbers = [parse(one.text).numbers for one in documents if one is not None]
+        numbers = [parse(document.text).numbers for document in documents if document]
         if parse(sentence.text).numbers <= frozenset().union(*numbers):
             return sentence
     verdict = Verdict(name=name, method=method, score=0.0, reason=reason)
@@ -200,7 +197,7 @@ def _recheck_citation(
     sentences: Iterable[Sentence],
 ) -> Citation:
     """The citation with its verdict and its place in the current source."""
-    citing = (each.verdict.name for each in sentences if citation.id in each.citations)
+    citing = (sentence.verdict.name for sentence in sentences if citation.id in sentence.citations)
     verdict = min(citing, key=lambda name: name.rank, default=citation.verdict)
     if span is None or document is None or current is None:
         return replace(citation, verdict=verdict)
@@ -220,14 +217,14 @@ def _recheck_citation(
     )
 
 
-def find_quotation(quote: str, text: str, near: int) -> Span | None:
-    """The occurrence of ``quote`` closest to ``near``, ignoring white space and case.
+def find_quotation(quote: str, text: str, position: int) -> Span | None:
+    """The occurrence of ``quote`` closest to ``position``, ignoring white space and case.
 
     None when the quotation is empty or does not occur.
     """
     parts = [re.escape(part) for part in quote.split()]
     if not parts:
         return None
-    places = re.finditer(r"\s+".join(parts), text, re.IGNORECASE)
-    spans = [Span(start=place.start(), end=place.end()) for place in places]
-    return min(spans, key=lambda span: abs(span.start - near), default=None)
+    matches = re.finditer(r"\s+".join(parts), text, re.IGNORECASE)
+    spans = [Span(start=match.start(), end=match.end()) for match in matches]
+    return min(spans, key=lambda span: abs(span.start - position), default=None)

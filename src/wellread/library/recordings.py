@@ -1,6 +1,6 @@
 """Lists recordings and splits transcripts into speaker turns.
 
-A turn is what one speaker says without interruption by another.
+A turn is a stretch of speech by one speaker, without interruption by another.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Cue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """What one speaker says without interruption by another; times in seconds.
+    """A stretch of speech by one speaker without interruption; times in seconds.
 
     Attributes:
         speaker: empty if unknown; text without speakers is split at its passages.
@@ -50,19 +50,19 @@ def turns_of(kb: KnowledgeBase, document_id: str, document: Document) -> Iterato
     """The turns in order. A turn inside a longer timed stretch gets the times of that stretch."""
     rows = kb.catalogue.passages_of([document_id])
     spans = list(turn_spans(document, [row.span for row in rows]))
-    places = kb.catalogue.listings.covering([(document_id, span.start) for _, span in spans])
+    passage_ids = kb.catalogue.listings.covering([(document_id, span.start) for _, span in spans])
     marks = Marks(document.marks)
     times = sorted(
         (mark for mark in document.marks if isinstance(mark, TimeMark)),
         key=lambda mark: mark.start,
     )
     starts = [mark.start for mark in times]
-    for (speaker, span), passage_id in zip(spans, places, strict=True):
-        first = bisect_left(starts, span.start)
-        inside = times[first : bisect_left(starts, span.end)]
-        before = [mark for mark in times[max(0, first - 1) : first] if mark.end > span.start]
-        begins = [mark.begin for mark in (*before, *inside)]
-        timed = inside or before
+    for (speaker, span), passage_id in zip(spans, passage_ids, strict=True):
+        index = bisect_left(starts, span.start)
+        times_inside = times[index : bisect_left(starts, span.end)]
+        earlier = [mark for mark in times[max(0, index - 1) : index] if mark.end > span.start]
+        begins = [mark.begin for mark in (*earlier, *times_inside)]
+        timed = times_inside or earlier
         ends = [mark.begin if mark.finish is None else mark.finish for mark in timed]
         yield Turn(
             speaker=speaker,
@@ -72,7 +72,7 @@ def turns_of(kb: KnowledgeBase, document_id: str, document: Document) -> Iterato
             finish=max(ends, default=None),
             locator=marks.locate(span),
             passage_id=passage_id,
-            cues=tuple(_cue(mark, span.end) for mark in inside),
+            cues=tuple(_cue(mark, span.end) for mark in times_inside),
         )
 
 
@@ -87,6 +87,7 @@ def turn_spans(document: Document, passages: Sequence[Span]) -> Iterator[tuple[s
         (mark for mark in document.marks if isinstance(mark, SpeakerMark)),
         key=lambda mark: mark.start,
     )
+    # Speaker, start and end of each turn. Adjoining marks of the same speaker are joined.
     joined: list[tuple[str, int, int]] = []
     for mark in marks:
         gap = document.text[joined[-1][2] : mark.start].strip() if joined else ""
@@ -96,18 +97,18 @@ def turn_spans(document: Document, passages: Sequence[Span]) -> Iterator[tuple[s
             start = max(mark.start, joined[-1][2]) if joined else mark.start
             joined.append((mark.speaker, start, max(start, mark.end)))
     ends = [passage.end for passage in passages]
-    at = 0
+    reached = 0
     for speaker, start, end in (*joined, ("", len(document.text), len(document.text))):
-        for passage in passages[bisect_right(ends, at) :]:
+        for passage in passages[bisect_right(ends, reached) :]:
             if passage.start >= start:
                 break
-            span = _trimmed(document.text, max(at, passage.start), min(start, passage.end))
+            span = _trimmed(document.text, max(reached, passage.start), min(start, passage.end))
             if span:
                 yield "", span
         turn = _trimmed(document.text, start, end)
         if turn:
             yield speaker, turn
-        at = max(at, end)
+        reached = max(reached, end)
 
 
 def _trimmed(text: str, start: int, end: int) -> Span | None:
@@ -166,18 +167,18 @@ def recordings(
     page = kb.catalogue.listings.documents(
         known_values(kb, filters), limit, offset, order, media=True
     )
-    ids = [one.facts.id for one in page.documents]
+    ids = [listed.facts.id for listed in page.documents]
     marks = kb.catalogue.marks(ids)
     speakers = kb.catalogue.listings.speakers_of(ids)
     return Recordings(
         total=page.total,
         recordings=tuple(
             Recording(
-                document=one,
-                duration=_duration(marks.get(one.facts.id, ())),
-                speakers=speakers.get(one.facts.id, ()),
+                document=listed,
+                duration=_duration(marks.get(listed.facts.id, ())),
+                speakers=speakers.get(listed.facts.id, ()),
             )
-            for one in page.documents
+            for listed in page.documents
         ),
     )
 

@@ -1,4 +1,4 @@
-"""Searches by words, speaker and date; newest-first listings; and a passage with its neighbours."""
+"""Searches passages, lists the newest ones, and returns a passage with its neighbours."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def spoken_turns(
     for hit, marks in zip(hits, _marks(kb, hits), strict=True):
         turns = _turns(hit.passage, marks, names) or [hit.passage.span]
         shares = [len(query_stems & _stems(hit.passage, turn)) for turn in turns]
-        best = max(range(len(turns)), key=lambda place: (shares[place], len(turns[place])))
+        best = max(range(len(turns)), key=lambda index: (shares[index], len(turns[index])))
         by_others = not shares[best] and bool(query_stems & _stems(hit.passage, hit.passage.span))
         ranked.append((by_others, _result(hit, turns[best], marks)))
     return [result for _, result in sorted(ranked, key=lambda pair: pair[0])]
@@ -65,8 +65,8 @@ def _result(hit: Hit, span: Span, marks: Sequence[Mark]) -> Result:
 
 
 def _turns(passage: Passage, marks: Sequence[Mark], names: set[str]) -> list[Span]:
-    turns = (one for one in Marks(marks).turns(passage.span) if one.speaker.casefold() in names)
-    return [_trimmed(passage, one.span) for one in turns if _text(passage, one.span).strip()]
+    turns = (turn for turn in Marks(marks).turns(passage.span) if turn.speaker.casefold() in names)
+    return [_trimmed(passage, turn.span) for turn in turns if _text(passage, turn.span).strip()]
 
 
 def _trimmed(passage: Passage, span: Span) -> Span:
@@ -116,28 +116,29 @@ def around(
 ) -> Surroundings:
     """The passage with this id or id prefix, with ``before`` and ``after`` neighbours."""
     starting = kb.catalogue.listings.starting(passage_id, collections)
-    exact = [place for place in starting if place[0] == passage_id]
-    if not exact and len(passage_id) >= MIN_ID_PREFIX:
-        exact = starting
-    if len(exact) > 1:
+    matches = [match for match in starting if match[0] == passage_id]
+    if not matches and len(passage_id) >= MIN_ID_PREFIX:
+        matches = starting
+    if len(matches) > 1:
         raise UnknownNameError(
             f"several passages have an id that starts with {passage_id!r}",
             hint="give more characters of the id",
         )
-    neighbours = kb.catalogue.neighbours(exact[0][0], before, after) if exact else []
+    neighbours = kb.catalogue.neighbours(matches[0][0], before, after) if matches else []
     facts = kb.catalogue.facts({passage.document_id for passage in neighbours})
     if not neighbours or neighbours[0].document_id not in facts:
         raise UnknownNameError(
             f"there is no passage {passage_id!r}",
             hint="search again: ids change when their document changes",
         )
+    full_id, ordinal, count = matches[0]
     document = facts[neighbours[0].document_id]
     hits = [Hit(passage=passage, document=document, score=0.0) for passage in neighbours]
     return Surroundings(
         document=document,
-        passage_id=exact[0][0],
-        ordinal=exact[0][1],
-        passages=exact[0][2],
+        passage_id=full_id,
+        ordinal=ordinal,
+        passages=count,
         results=tuple(whole_passages(kb, hits)),
     )
 
@@ -181,8 +182,8 @@ def find(
         )
     resolved = known_values(kb, filters)
     depth = limit * SPEAKER_DEPTH if resolved.speakers else limit
-    words = vocabulary_of(kb, resolved.collections)
-    corrected, notes = correct_spelling(kb, Question(text=query, filters=resolved), words)
+    vocabulary = vocabulary_of(kb, resolved.collections)
+    corrected, notes = correct_spelling(kb, Question(text=query, filters=resolved), vocabulary)
     hits = search(kb, corrected.text, resolved, mode=mode, limit=depth)
     speakers = resolved.speakers
     if speakers:
@@ -210,9 +211,9 @@ def newest(kb: KnowledgeBase, filters: Filters, *, limit: int = 10, offset: int 
         documents = {document.facts.id: document.facts for document in listed.documents}
         openings = listings.openings(list(documents))
         hits = [
-            Hit(passage=openings[name], document=document, score=0.0)
-            for name, document in documents.items()
-            if name in openings
+            Hit(passage=openings[document_id], document=document, score=0.0)
+            for document_id, document in documents.items()
+            if document_id in openings
         ]
         results, total = whole_passages(kb, hits), listed.total
     return Results(query="", filters=resolved, results=tuple(results), total=total)

@@ -1,4 +1,4 @@
-"""Timelines: the stories of a collection, the mentions of an entity, or the news of one story."""
+"""Builds timelines: stories of a collection, mentions of an entity, or news of one story."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from wellread.text.sentences import sentence_spans
 from wellread.types import DocumentFacts, Filters, Locator, Span
 from wellread.values.locators import Marks
 
-MAX_MENTIONS = 1_000_000
+MAX_MENTIONS = 1_000_000  # in practice all mentions of an entity
 Taken = Literal["collection", "entity", "story"]
 TAKEN: tuple[Taken, ...] = get_args(Taken)
 MIN_STORY_ID = 8  # minimum length of an id prefix
@@ -43,9 +43,9 @@ class Timeline:
     """The timeline of a collection, entity or story.
 
     Attributes:
-        taken: what the name stands for; ``others`` lists further things with this name.
-        counted: what ``dates`` count (``documents``, ``documents that name it``,
-            ``news items``); all are in the window, in ascending order.
+        taken: the type of the item with this name; ``others``: the types of others with it.
+        counted: a label for ``dates`` (``documents``, ``documents that name it``, ``news items``);
+            all are in the window, in ascending order.
         total: number of entries in the window; ``entries`` are the newest of them, oldest
             first.
         undated: number of documents or items without a date, which no timeline shows.
@@ -95,7 +95,7 @@ def _of_collection(
 ) -> Timeline | None:
     """The stories of a collection, by first news item; without stories, its documents."""
     names = kb.catalogue.collection_names()
-    same_name = [one for one in names if one.casefold() == name.strip().casefold()]
+    same_name = [other for other in names if other.casefold() == name.strip().casefold()]
     known_name = name if name in names else next(iter(same_name), None)
     if known_name is None or (collections and known_name not in collections):
         return None
@@ -111,7 +111,7 @@ def _of_collection(
         entries, total = story_entries(kb, chosen), len(dated)
     else:
         page = kb.catalogue.listings.documents(limits, window.limit)
-        entries = document_entries(kb, [one.facts for one in reversed(page.documents)])
+        entries = document_entries(kb, [listed.facts for listed in reversed(page.documents)])
         total = len(dates)
     return Timeline(
         taken="collection",
@@ -137,9 +137,9 @@ def _of_entity(
     nodes = kb.catalogue.graph.resolve(collections, name)
     if not nodes:
         return None
-    first = nodes[0]
+    best = nodes[0]
     same = [
-        node for node in nodes if node.id == first.id or key_of(node.title) == key_of(first.title)
+        node for node in nodes if node.id == best.id or key_of(node.title) == key_of(best.title)
     ]
     mentioning = kb.catalogue.graph.documents_mentioning
     dated = [
@@ -147,20 +147,20 @@ def _of_entity(
         for node in same
         for mention in mentioning([node.collection], node.id, MAX_MENTIONS)
     ]
-    inside = sorted(
-        ((at, mention) for at, mention in dated if at and at in window),
+    in_window = sorted(
+        ((moment, mention) for moment, mention in dated if moment and moment in window),
         key=lambda pair: (pair[0], pair[1].document.id),
     )
     return Timeline(
         taken="entity",
-        id=first.id,
-        title=first.title,
+        id=best.id,
+        title=best.title,
         collections=tuple(dict.fromkeys(node.collection for node in same)),
         counted="documents that name it",
-        dates=tuple(at for at, _ in inside),
-        entries=tuple(mention_entries(kb, [mention for _, mention in inside[-window.limit :]])),
-        total=len(inside),
-        undated=sum(at is None for at, _ in dated),
+        dates=tuple(moment for moment, _ in in_window),
+        entries=tuple(mention_entries(kb, [mention for _, mention in in_window[-window.limit :]])),
+        total=len(in_window),
+        undated=sum(moment is None for moment, _ in dated),
         others=_others(kb, name, collections, "entity"),
     )
 
@@ -180,16 +180,16 @@ def _of_story(
             f"{len(stories):,} stories have {name!r} in their title", hint=f"use an id: {titles}"
         )
     items = kb.catalogue.stories.items(stories[0].id)
-    inside = [item for item in items if item.published_at and item.published_at in window]
+    in_window = [item for item in items if item.published_at and item.published_at in window]
     return Timeline(
         taken="story",
         id=stories[0].id,
         title=stories[0].title,
         collections=(stories[0].collection,),
         counted="news items",
-        dates=tuple(item.published_at for item in inside if item.published_at),
-        entries=tuple(news_entries(kb, inside[-window.limit :])),
-        total=len(inside),
+        dates=tuple(item.published_at for item in in_window if item.published_at),
+        entries=tuple(news_entries(kb, in_window[-window.limit :])),
+        total=len(in_window),
         undated=sum(item.published_at is None for item in items),
     )
 
@@ -239,7 +239,7 @@ def _unknown(
 
 
 EntryKind = Literal["story", "news", "document", "mention"]
-MAX_OPENING_CHARS = 300  # characters of a document's opening
+MAX_OPENING_CHARS = 300  # at the start of a document, searched for its first sentence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -268,7 +268,8 @@ class Entry:
 
 def mention_entries(kb: KnowledgeBase, mentions: Sequence[MentioningDocument]) -> list[Entry]:
     """Documents that mention an entity, each with the first such sentence."""
-    ids = kb.catalogue.listings.covering([(one.document.id, one.first.start) for one in mentions])
+    starts = [(mention.document.id, mention.first.start) for mention in mentions]
+    ids = kb.catalogue.listings.covering(starts)
     passages = kb.catalogue.live_passages(filter(None, ids))
     entries: list[Entry] = []
     for mention, passage_id in zip(mentions, ids, strict=True):
@@ -276,22 +277,23 @@ def mention_entries(kb: KnowledgeBase, mentions: Sequence[MentioningDocument]) -
         if passage_id in passages:
             passage = passages[passage_id]
             span = naming_sentence(passage.text, passage.span.start, mention.first)
-        entry = _entry("mention", document.published_at, document.title, document, span)
-        entries += [replace(each, count=mention.mentions, passage_id=passage_id) for each in entry]
+        for entry in _entry("mention", document.published_at, document.title, document, span):
+            entries.append(replace(entry, count=mention.mentions, passage_id=passage_id))
     return _with_places(kb, entries)
 
 
 def story_entries(kb: KnowledgeBase, stories: Sequence[Story]) -> list[Entry]:
     """Stories, each with the first sentence of its summary."""
-    facts = kb.catalogue.facts({one.document_id for story in stories for one in story.summary[:1]})
+    heads = (sentence for story in stories for sentence in story.summary[:1])
+    facts = kb.catalogue.facts({head.document_id for head in heads})
     entries: list[Entry] = []
     for story in stories:
         head = story.summary[0] if story.summary else None
         document = facts.get(head.document_id) if head else None
         span = head.span if head and document else None
         entries += [
-            replace(each, last=story.last_at or each.at, count=story.items, story_id=story.id)
-            for each in _entry("story", story.first_at, story.title, document, span)
+            replace(entry, last=story.last_at or entry.at, count=story.items, story_id=story.id)
+            for entry in _entry("story", story.first_at, story.title, document, span)
         ]
     return _with_places(kb, entries)
 
@@ -301,16 +303,16 @@ def news_entries(kb: KnowledgeBase, items: Sequence[StoryItem]) -> list[Entry]:
     spans = _openings(kb, [(item.document.id, item.span) for item in items])
     entries: list[Entry] = []
     for item, span in zip(items, spans, strict=True):
-        entry = _entry("news", item.published_at, item.title, item.document, span)
-        entries += [replace(each, repeats=item.repeats is not None) for each in entry]
+        dated = _entry("news", item.published_at, item.title, item.document, span)
+        entries += [replace(entry, repeats=item.repeats is not None) for entry in dated]
     return _with_places(kb, entries)
 
 
 def document_entries(kb: KnowledgeBase, documents: Sequence[DocumentFacts]) -> list[Entry]:
     """Documents, each with its first sentence."""
     nothing = Span(start=0, end=0)
-    first = kb.catalogue.listings.openings([document.id for document in documents])
-    starts = {name: passage.span for name, passage in first.items()}
+    openings = kb.catalogue.listings.openings([document.id for document in documents])
+    starts = {name: passage.span for name, passage in openings.items()}
     places = [(document.id, starts.get(document.id, nothing)) for document in documents]
     entries: list[Entry] = []
     for document, span in zip(documents, _openings(kb, places), strict=True):
@@ -347,14 +349,14 @@ def _openings(kb: KnowledgeBase, places: Sequence[tuple[str, Span]]) -> list[Spa
 
 def _with_places(kb: KnowledgeBase, entries: Sequence[Entry]) -> list[Entry]:
     """The entries with the text, locator and passage of their places."""
-    places = [(each.document.id, each.span) for each in entries if each.document and each.span]
+    places = [(item.document.id, item.span) for item in entries if item.document and item.span]
     texts, marks = kb.catalogue.texts(places), kb.catalogue.marks_over(places)
     ids = kb.catalogue.listings.covering([(name, span.start) for name, span in places])
-    found = iter(zip(texts, marks, ids, strict=True))
+    details = iter(zip(texts, marks, ids, strict=True))
     placed: list[Entry] = []
     for entry in entries:
         if entry.document and entry.span:
-            text, entry_marks, covering = next(found)
+            text, entry_marks, covering = next(details)
             locator = Marks(entry_marks).locate(entry.span)
             passage_id = entry.passage_id or covering
             entry = replace(entry, text=text, locator=locator, passage_id=passage_id)
@@ -364,7 +366,7 @@ def _with_places(kb: KnowledgeBase, entries: Sequence[Entry]) -> list[Entry]:
 
 def naming_sentence(text: str, offset: int, name: Span) -> Span:
     """The sentence around the name; ``text`` starts at ``offset`` and may hold only part of it."""
-    inside = Span(start=name.start - offset, end=name.end - offset)
-    sentences = [span for span in sentence_spans(text) if span.overlaps(inside)] or [inside]
-    start, end = min(sentences[0].start, inside.start), max(sentences[-1].end, inside.end)
+    name_span = Span(start=name.start - offset, end=name.end - offset)
+    sentences = [span for span in sentence_spans(text) if span.overlaps(name_span)] or [name_span]
+    start, end = min(sentences[0].start, name_span.start), max(sentences[-1].end, name_span.end)
     return Span(start=offset + start, end=offset + end)

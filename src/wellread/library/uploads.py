@@ -89,8 +89,8 @@ def uploaded_file(kb: KnowledgeBase, uri: str) -> Path | None:
     if not uri.startswith("file:"):
         return None
     path = Path(local_path(uri))
-    inside = (kb.home / UPLOADS_FOLDER).resolve()
-    return path if path.is_file() and path.resolve().is_relative_to(inside) else None
+    uploads = (kb.home / UPLOADS_FOLDER).resolve()
+    return path if path.is_file() and path.resolve().is_relative_to(uploads) else None
 
 
 def uploads_below(kb: KnowledgeBase, location: str) -> Iterator[Path]:

@@ -1,4 +1,4 @@
-"""The documents that an answer cites, as BibTeX entries or CSL-JSON items (schema 1.0.2)."""
+"""Formats the documents that an answer cites as BibTeX or CSL-JSON (schema 1.0.2)."""
 
 from __future__ import annotations
 
@@ -49,15 +49,15 @@ def works_of(kb: KnowledgeBase, citations: Sequence[Citation]) -> list[Work]:
     """Return the cited documents that still exist, each once, in the order of ``citations``."""
     notes: dict[str, list[str]] = {}
     for citation in citations:
-        place = " ".join(citation.locator.label.split())
-        note = f"[{citation.id}] {place}{': ' if place else ''}{citation.verdict.label}"
+        location = " ".join(citation.locator.label.split())
+        note = f"[{citation.id}] {location}{': ' if location else ''}{citation.verdict.label}"
         notes.setdefault(citation.document_id, []).append(note)
     documents = kb.catalogue.facts(tuple(notes))
     works: dict[str, Work] = {}
     for document_id, lines in notes.items():
         if document := documents.get(document_id):
-            first = _key(document)
-            candidates = chain([first], (f"{first}-{number}" for number in count(2)))
+            base_key = _key(document)
+            candidates = chain([base_key], (f"{base_key}-{number}" for number in count(2)))
             key = next(key for key in candidates if key not in works)
             works[key] = Work(key=key, document=document, note="; ".join(lines))
     return list(works.values())
@@ -124,9 +124,9 @@ def _name_parts(name: str) -> tuple[str, str]:
 
 def _csl_name(document: DocumentFacts, name: str) -> dict[str, str]:
     given, family = _name_parts(name)
-    # Only the authors of papers are surely persons, others may be organisations.
-    persons = document.kind == "paper" and given and family
-    return {"family": family, "given": given} if persons else {"literal": " ".join(name.split())}
+    # Only the authors of papers are surely people; others may be organisations.
+    is_person = document.kind == "paper" and given and family
+    return {"family": family, "given": given} if is_person else {"literal": " ".join(name.split())}
 
 
 def _bibtex_name(document: DocumentFacts, name: str) -> str:

@@ -136,7 +136,7 @@ class Prompt:
     @property
     def as_text(self) -> str:
         """Everything except the tools as one text, for programs that accept only text."""
-        past = (text for each in self.history for text in (f"You said:\n{each.text}", each.heard))
+        past = (text for turn in self.history for text in (f"You said:\n{turn.text}", turn.heard))
         return "\n\n".join((self.system, self.user, *past))
 
 

@@ -42,37 +42,37 @@ CLAUDE_CLI = "claude-cli"  # its name as a provider of models
 
 T = TypeVar("T")
 # Linux allows 128 KiB in one argument, Windows 32 KiB in all; longer text goes by standard input.
-LONGEST_ARGUMENT = 24_000 if sys.platform == "win32" else 120_000
+MAX_ARGUMENT_BYTES = 24_000 if sys.platform == "win32" else 120_000
 # Windows parses the arguments of these a second time, and no quoting survives that.
 BATCH_FILES = (".cmd", ".bat")
 # The program has no output limit; no language has longer tokens on average.
 CHARACTERS_PER_TOKEN = 10
-LONGEST_REASON = 300
-PIECE = 65_536
-KEPT_COMPLAINT = 4_000  # bytes kept from the beginning of standard error
+MAX_REASON_CHARS = 300
+READ_BYTES = 65_536  # read from the program at once
+MAX_COMPLAINT_BYTES = 4_000  # bytes kept from the beginning of standard error
 REAP_SECONDS = 5.0
 RESUME = "--resume"
 SESSIONS = uuid.UUID("6f0a1d52-6a0e-5f0b-9d5c-3a4f6f1b7c21")
 
-NEEDED = frozenset(
+VARIABLES = frozenset(
     "PATH HOME USER LOGNAME SHELL LANG LANGUAGE TZ TMPDIR TMP TEMP TERM "
     "HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY SSL_CERT_FILE SSL_CERT_DIR NODE_EXTRA_CA_CERTS "
     "SYSTEMROOT SYSTEMDRIVE WINDIR COMSPEC PATHEXT USERPROFILE HOMEDRIVE HOMEPATH APPDATA "
     "LOCALAPPDATA PROGRAMDATA PROGRAMFILES".split()
 )
-OWN = ("ANTHROPIC_", "CLAUDE_", "LC_", "XDG_")
+OWN_PREFIXES = ("ANTHROPIC_", "CLAUDE_", "LC_", "XDG_")
 # When it uses a cloud's models, it also gets the variables of that cloud.
-CLOUDS = {
+CLOUD_PREFIXES = {
     "CLAUDE_CODE_USE_BEDROCK": ("AWS_",),
     "CLAUDE_CODE_USE_VERTEX": ("GOOGLE_", "CLOUDSDK_", "CLOUD_ML_", "VERTEX_", "GCLOUD_"),
 }
 
-CONTROL = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f]")
+CONTROL_CHARACTERS = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f]")
 # An id that is new to this process may be known to the program, or unknown after a restart.
-OTHER_WAY = re.compile(
+WRONG_SESSION = re.compile(
     r"session.{0,80}already in use|no (?:conversation|session) found", re.IGNORECASE | re.DOTALL
 )
-PASSING = re.compile(
+TEMPORARY = re.compile(
     r"rate.?limit|overloaded|\b(?:429|500|502|503|504|529)\b|timed out|ECONN|ENOTFOUND|EAI_AGAIN",
     re.IGNORECASE,
 )
@@ -94,7 +94,6 @@ class ClaudeCommand:
     def __init__(
         self, model: str, settings: GenerationSettings, environ: Mapping[str, str]
     ) -> None:
-        """Find the program, and create its working folder."""
         self._settings = settings
         self._model = model
         self._environ = _program_environment(environ)
@@ -110,18 +109,22 @@ class ClaudeCommand:
     async def stream(self, prompt: Prompt) -> AsyncGenerator[Piece, None]:
         """Yield the reply as the program writes it; token counts are unknown."""
         deadline = asyncio.get_running_loop().time() + self._settings.timeout
-        ways = self._ways(prompt)
-        for place, way in enumerate(ways):
+        attempts = self._ways(prompt)
+        for attempt, options in enumerate(attempts):
             first_text = ""
             try:
-                async with aclosing(self._text(prompt, way, deadline)) as pieces:
+                async with aclosing(self._text(prompt, options, deadline)) as pieces:
                     async for piece in pieces:
                         first_text = first_text or piece
                         yield TextDelta(text=piece)
             except _ProgramError as error:
-                if first_text or place + 1 == len(ways) or not OTHER_WAY.search(error.complaint):
+                if (
+                    first_text
+                    or attempt + 1 == len(attempts)
+                    or not WRONG_SESSION.search(error.complaint)
+                ):
                     raise self._failed(error, first_text) from error
-                logger.info("%s: %s failed: %s", self.identity, way[0], error.complaint.strip())
+                logger.info("%s: %s failed: %s", self.identity, options[0], error.complaint.strip())
                 continue
             except TimeoutError as error:
                 raise ModelTimeoutError(
@@ -134,7 +137,7 @@ class ClaudeCommand:
         yield ModelUsage(model=self.identity)
 
     def _ways(self, prompt: Prompt) -> tuple[tuple[str, ...], ...]:
-        """Return the options to try for the conversation, the likelier first."""
+        """Return the command-line options to try for the conversation, the likelier first."""
         if not prompt.session:
             return ((),)
         session_id = _uuid_of(prompt.session)
@@ -143,7 +146,7 @@ class ClaudeCommand:
         return (resumed, new) if begun else (new, resumed)
 
     async def _text(
-        self, prompt: Prompt, way: Sequence[str], deadline: float
+        self, prompt: Prompt, options: Sequence[str], deadline: float
     ) -> AsyncGenerator[str, None]:
         """Yield the reply as text without control characters, up to the longest allowed."""
         decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
@@ -151,9 +154,9 @@ class ClaudeCommand:
         budget = self._settings.max_tokens * CHARACTERS_PER_TOKEN
         wrote = False
         try:
-            async with aclosing(self._output(prompt, way, deadline)) as pieces:
+            async with aclosing(self._output(prompt, options, deadline)) as pieces:
                 async for piece in pieces:
-                    text = thoughts.feed(CONTROL.sub("", decoder.decode(piece)))[:budget]
+                    text = thoughts.feed(CONTROL_CHARACTERS.sub("", decoder.decode(piece)))[:budget]
                     budget -= len(text)
                     wrote = wrote or bool(text.strip())
                     if text:
@@ -177,28 +180,27 @@ class ClaudeCommand:
                 retryable=True,
             )
 
-    def _command(self, prompt: Prompt, way: Sequence[str]) -> tuple[list[str], bytes]:
-        """Return the argument vector (not for a shell) and the standard input."""
-        text = prompt.history[-1].heard if RESUME in way and prompt.history else prompt.as_text
+    def _command(self, prompt: Prompt, options: Sequence[str]) -> tuple[list[str], bytes]:
+        text = prompt.history[-1].heard if RESUME in options and prompt.history else prompt.as_text
         data = text.replace("\0", "\N{REPLACEMENT CHARACTER}").encode("utf-8", errors="replace")
         batch = self._program.lower().endswith(BATCH_FILES)
-        by_argument = len(data) <= LONGEST_ARGUMENT and not batch
+        by_argument = len(data) <= MAX_ARGUMENT_BYTES and not batch
         argument = data.decode()
         if argument.startswith("-"):
             argument = f"\n{argument}"  # so that it is not taken for an option
         command = [self._program, "-p", *([argument] if by_argument else [])]
-        command += ["--output-format", "text", *way]
+        command += ["--output-format", "text", *options]
         command += ["--model", self._model] if self._model else []
         return [*command, "--tools", "", "--strict-mcp-config"], b"" if by_argument else data
 
     async def _output(
-        self, prompt: Prompt, way: Sequence[str], deadline: float
+        self, prompt: Prompt, options: Sequence[str], deadline: float
     ) -> AsyncGenerator[bytes, None]:
         """Yield the program's standard output as it comes.
 
         The deadline applies to each wait, so the consumer's own work is never cancelled.
         """
-        command, data = self._command(prompt, way)
+        command, data = self._command(prompt, options)
         process = await asyncio.create_subprocess_exec(
             *command,
             stdin=asyncio.subprocess.PIPE if data else asyncio.subprocess.DEVNULL,
@@ -214,7 +216,7 @@ class ClaudeCommand:
         feeding = asyncio.create_task(_feed(process.stdin, data))
         listening = asyncio.create_task(_read_beginning(errors))
         try:
-            while piece := await _wait_until(deadline, output.read(PIECE)):
+            while piece := await _wait_until(deadline, output.read(READ_BYTES)):
                 yield piece
             complaint = await _wait_until(deadline, asyncio.shield(listening))
             status = await _wait_until(deadline, process.wait())
@@ -233,9 +235,9 @@ class ClaudeCommand:
 
     def _failed(self, error: _ProgramError, reason: str) -> ModelError:
         """Return the error of a failed run; some programs report it on standard output only."""
-        message = CONTROL.sub("", error.complaint).strip() or reason
+        message = CONTROL_CHARACTERS.sub("", error.complaint).strip() or reason
         reason = " ".join(remove_keys(message, secrets_in(self._environ)).split())
-        reason = reason if len(reason) <= LONGEST_REASON else reason[: LONGEST_REASON - 1] + "…"
+        reason = reason if len(reason) <= MAX_REASON_CHARS else reason[: MAX_REASON_CHARS - 1] + "…"
         hint, command = "", self._settings.command
         if LOCKED_OUT.search(reason):
             hint = f"run {command} once by hand and log in"
@@ -244,20 +246,19 @@ class ClaudeCommand:
         return ModelError(
             f"{self.identity} exited with status {error.status}: {reason or 'it gave no reason'}",
             hint=hint,
-            retryable=bool(PASSING.search(reason)),
+            retryable=bool(TEMPORARY.search(reason)),
         )
 
 
 def _program_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment variables that the program may see."""
-    prefixes_of_ours = [*OWN]
-    for switch, prefixes in CLOUDS.items():
+    prefixes_of_ours = [*OWN_PREFIXES]
+    for switch, prefixes in CLOUD_PREFIXES.items():
         if environ.get(switch):
             prefixes_of_ours += prefixes
     return {
         name: value
         for name, value in environ.items()
-        if name.upper() in NEEDED or name.upper().startswith(tuple(prefixes_of_ours))
+        if name.upper() in VARIABLES or name.upper().startswith(tuple(prefixes_of_ours))
     }
 
 
@@ -312,10 +313,10 @@ async def _feed(standard_input: asyncio.StreamWriter | None, data: bytes) -> Non
 
 
 async def _read_beginning(stream: asyncio.StreamReader) -> str:
-    """Return the first ``KEPT_COMPLAINT`` bytes; read the rest so that the writer never blocks."""
+    """Return the first bytes; read the rest too, so that the writer never blocks."""
     beginning = b""
-    while piece := await stream.read(PIECE):
-        beginning = (beginning + piece)[:KEPT_COMPLAINT]
+    while piece := await stream.read(READ_BYTES):
+        beginning = (beginning + piece)[:MAX_COMPLAINT_BYTES]
     return beginning.decode("utf-8", errors="replace")
 
 

@@ -65,15 +65,15 @@ from wellread.models.server_calls import ThoughtFilter, remove_keys
 NO_WORDS = "(no words)"  # some servers refuse an empty message
 
 
-def messages_of(prompt: Prompt, *, marked: bool = False) -> list[ModelMessage]:
+def messages_of(prompt: Prompt, *, mark_cache: bool = False) -> list[ModelMessage]:
     """Convert a prompt and its history to the library's messages."""
     content: str | list[UserContent] = prompt.user
-    if marked and prompt.shared:
+    if mark_cache and prompt.shared:
         content = [prompt.user[: prompt.shared], CachePoint(), prompt.user[prompt.shared :]]
-    first = ModelRequest(
+    opening = ModelRequest(
         parts=[SystemPromptPart(content=prompt.system), UserPromptPart(content=content)]
     )
-    messages: list[ModelMessage] = [first]
+    messages: list[ModelMessage] = [opening]
     for exchange in prompt.history:
         # A server that is offered no tools refuses results of tools.
         messages += _with_calls(exchange) if prompt.tools and exchange.calls else _as_text(exchange)
@@ -139,8 +139,8 @@ def _arguments(arguments: str) -> dict[str, object]:
     return read if isinstance(read, dict) else {}
 
 
-LONGEST_REASON = 300
-OTHERWISE = "rephrase the question, or use another model"
+MAX_REASON_CHARS = 300
+REFUSAL_HINT = "rephrase the question, or use another model"
 
 E = TypeVar("E", bound=BaseException)
 
@@ -186,20 +186,20 @@ class Failures:
 
     def declined(self, reason: str) -> ModelError:
         """Return the error of a model's refusal."""
-        return self._error(f"refused to answer: {self._clean(reason)}", OTHERWISE)
+        return self._error(f"refused to answer: {self._clean(reason)}", REFUSAL_HINT)
 
     def filtered(self, reason: str) -> ModelError:
         """Return the error of a server's content filter."""
         why = f" ({self._clean(reason)})" if reason else ""
         return ModelError(
-            f"{self._where}: the server's content filter stopped the reply{why}", hint=OTHERWISE
+            f"{self._where}: the server's content filter stopped the reply{why}", hint=REFUSAL_HINT
         )
 
-    def empty(self, called: Sequence[str], *, spent: bool) -> ModelError:
-        """Return the error of an empty reply; ``called`` names tools it called instead."""
+    def empty(self, called_tools: Sequence[str], *, spent: bool) -> ModelError:
+        """Return the error of an empty reply; ``called_tools`` names tools it called instead."""
         again = "try again or use another model"
-        if called:
-            names = self._clean(", ".join(called))
+        if called_tools:
+            names = self._clean(", ".join(called_tools))
             what = f"called {names} instead of answering, although no tool was offered"
             return self._error(what, again, retryable=True)
         if spent:
@@ -262,11 +262,10 @@ class Failures:
         """Shorten a message to one line, without the key if the server sent it back."""
         keys = [key for key in (self._endpoint.key,) if key != PLACEHOLDER_KEY]
         line = " ".join(remove_keys(reason, keys).split())
-        return line if len(line) <= LONGEST_REASON else line[: LONGEST_REASON - 1] + "…"
+        return line if len(line) <= MAX_REASON_CHARS else line[: MAX_REASON_CHARS - 1] + "…"
 
 
 def _reason(body: object) -> str:
-    """Return the message in an error's body, for the usual formats."""
     if isinstance(body, list) and body:
         return _reason(body[0])
     if isinstance(body, dict):
@@ -277,7 +276,6 @@ def _reason(body: object) -> str:
 
 
 def _cause(error: BaseException, kind: type[E]) -> E | None:
-    """Return the nearest cause of ``error`` that is a ``kind``."""
     cause: BaseException | None = error
     while cause is not None and not isinstance(cause, kind):
         cause = cause.__cause__
@@ -288,7 +286,7 @@ logger = logging.getLogger(__name__)
 
 CONNECT_SECONDS = 10.0
 # Errors that the libraries raise when a reply is JSON of an unknown form.
-MISREAD = (ValueError, TypeError, AttributeError, LookupError, AssertionError)
+FORMAT_ERRORS = (ValueError, TypeError, AttributeError, LookupError, AssertionError)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -430,7 +428,7 @@ class HostedModel:
                 raise self._failures.translated(error) from error
             response = reply.get()
             calls = tool_calls_of(response) if prompt.tools else ()
-            usage = self._finish(response, wrote=wrote, asked_for=bool(calls))
+            usage = self._finish(response, wrote=wrote, has_calls=bool(calls))
         for call in calls:
             yield call
         yield usage
@@ -456,7 +454,7 @@ class HostedModel:
             options["temperature"] = settings.temperature if temperature is None else temperature
         structured = bool(prompt.schema and model.profile.get("supports_json_schema_output"))
         while True:
-            messages = messages_of(prompt, marked=self._wire.marks_cache)
+            messages = messages_of(prompt, mark_cache=self._wire.marks_cache)
             parameters = parameters_of(prompt, structured=structured and not self._refuses_schema)
             try:
                 return await _ask(model, messages, parameters, options, stack)
@@ -475,7 +473,7 @@ class HostedModel:
                 else:
                     raise
 
-    def _finish(self, reply: ModelResponse, *, wrote: bool, asked_for: bool) -> ModelUsage:
+    def _finish(self, reply: ModelResponse, *, wrote: bool, has_calls: bool) -> ModelUsage:
         """Return the usage of a reply; raise when it is a refusal, incomplete or empty."""
         details = reply.provider_details or {}
         usage = reply.usage
@@ -489,9 +487,9 @@ class HostedModel:
         if not reason and not counted:
             raise self._failures.cut_off("the stream ended without a finish reason")
         called = [part.tool_name for part in reply.tool_calls]
-        if not (wrote or asked_for):
+        if not (wrote or has_calls):
             raise self._failures.empty(called, spent=reply.finish_reason == "length")
-        if called and not asked_for:
+        if called and not has_calls:
             logger.warning(
                 "%s called tools that were not offered: %s", self.identity, ", ".join(called)
             )
@@ -528,7 +526,7 @@ async def _ask(
     )
     try:
         return await stack.enter_async_context(opening)
-    except MISREAD as error:
+    except FORMAT_ERRORS as error:
         raise UnexpectedModelBehavior(f"its beginning cannot be read: {error}") from error
 
 
@@ -538,7 +536,7 @@ async def _next(
     try:
         async with asyncio.timeout_at(deadline):
             return await anext(events, None)
-    except MISREAD as error:
+    except FORMAT_ERRORS as error:
         raise UnexpectedModelBehavior(f"an event cannot be read: {error}") from error
 
 

@@ -107,8 +107,7 @@ def model_file(model_path: str) -> Path:
         path = path / FILE
     if not path.is_file():
         raise ModelError(
-            f"the model file {path} does not exist",
-            hint="check the setting embedding.model_path",
+            f"the model file {path} does not exist", hint="check the setting embedding.model_path"
         )
     return path
 

@@ -15,11 +15,11 @@ from onnxruntime.capi import onnxruntime_pybind11_state as states
 from wellread.errors import ModelError
 from wellread.models.word_pieces import CLS, SEP
 
-BATCH_TOKENS = 1_024
-"""Most tokens of one run, padding included: more is no faster and needs more memory."""
+MAX_BATCH_TOKENS = 1_024
+"""Tokens of one run, including padding: more are no faster and need more memory."""
 
-PADDED = 1.15
-"""Most padded tokens per token of a run: sentences of a page differ greatly in length."""
+MAX_PADDING_RATIO = 1.15
+"""Tokens of a run with padding, per token without: sentences differ greatly in length."""
 
 RUN_ERRORS = (
     states.EPFail,
@@ -81,7 +81,7 @@ def frame_batch(pieces: Sequence[NDArray[np.int32]]) -> tuple[NDArray[np.int64],
     return tokens, mask
 
 
-def batches(lengths: Sequence[int], limit: int = BATCH_TOKENS) -> Iterator[list[int]]:
+def batches(lengths: Sequence[int], limit: int = MAX_BATCH_TOKENS) -> Iterator[list[int]]:
     """Group positions in ``lengths``, longest first, so that each padded group fits ``limit``.
 
     A length over the limit forms its own group. Texts of very different lengths are separated,
@@ -91,7 +91,7 @@ def batches(lengths: Sequence[int], limit: int = BATCH_TOKENS) -> Iterator[list[
     width = tokens = 0
     for position in sorted(range(len(lengths)), key=lambda at: (-lengths[at], at)):
         padded = width * (len(group) + 1)
-        if group and (padded > limit or padded > PADDED * (tokens + lengths[position])):
+        if group and (padded > limit or padded > MAX_PADDING_RATIO * (tokens + lengths[position])):
             yield group
             group = []
         if not group:

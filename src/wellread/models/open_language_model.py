@@ -122,7 +122,7 @@ def endpoint_of(
     variables = provider.key_variables
     if settings.api_key_env and (base_url or named_provider == first):
         variables = (settings.api_key_env,)
-    variable = next((each for each in variables if environ.get(each, "").strip()), variables[0])
+    variable = next((part for part in variables if environ.get(part, "").strip()), variables[0])
     key = environ.get(variable, "").strip()
     if not key.isascii() or not key.isprintable():
         raise ModelError(f"the environment variable {variable} does not contain a valid key")
@@ -152,7 +152,7 @@ def _provider_named(name: str) -> Provider | None:
 
     Only known prefixes count: "llama3.2:3b" is a complete name.
     """
-    return next((each for each in PROVIDERS if name.startswith(f"{each.name}:")), None)
+    return next((item for item in PROVIDERS if name.startswith(f"{item.name}:")), None)
 
 
 def _first_provider(settings: GenerationSettings) -> Provider | None:
@@ -204,7 +204,7 @@ def open_model(
     environ = os.environ if environ is None else environ
     provider, _, inner = name.partition(":")
     model: LanguageModel
-    hosted = [str(each.name) for each in PROVIDERS]
+    hosted = [str(item.name) for item in PROVIDERS]
     if provider in BUILT_IN or (provider in installed(GROUP) and provider not in hosted):
         model = find(GROUP, provider, BUILT_IN, "generation.model")(
             inner.strip(), settings, environ

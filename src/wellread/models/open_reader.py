@@ -45,7 +45,7 @@ class LexicalReader:
 
     def relevance(self, question: str, texts: Sequence[Excerpt]) -> Scores:
         """Return the proximity of the question's words in each of ``texts``, 0 to 1."""
-        close = closeness(question, [(each.title, each.text) for each in texts])
+        close = closeness(question, [(excerpt.title, excerpt.text) for excerpt in texts])
         return np.asarray(close, dtype=np.float64)
 
 
@@ -129,15 +129,14 @@ BUILT_IN: Mapping[str, Callable[[], Factory]] = {
     TRAINED: lambda: _trained,
 }
 
-
-WINDOW = 180  # characters, about thirty words: the length of a long sentence
-NEAR = 40  # characters: two words that begin within this distance count as near
-GAP = 2  # most characters between two adjacent words
+WINDOW_CHARS = 180  # about thirty words: the length of a long sentence
+MAX_NEAR_CHARS = 40  # two words that begin within this distance count as near
+MAX_GAP_CHARS = 2  # between two adjacent words
 FULL_RATIO = 3  # ratio of passage to question length from which closeness counts fully
-LONGEST_QUESTION = 64  # most distinct words of a question that are used
+MAX_QUESTION_WORDS = 64  # distinct words of a question that are used
 WEIGHT_COVERAGE, WEIGHT_TITLE, WEIGHT_ADJACENT = 0.6, 0.2, 0.6
 WEIGHT_NEAR, WEIGHT_WINDOW = 0.4, 0.4
-WEIGHT = WEIGHT_COVERAGE + WEIGHT_TITLE + WEIGHT_ADJACENT + WEIGHT_NEAR + WEIGHT_WINDOW
+TOTAL_WEIGHT = WEIGHT_COVERAGE + WEIGHT_TITLE + WEIGHT_ADJACENT + WEIGHT_NEAR + WEIGHT_WINDOW
 
 _WORD = re.compile(r"[^\W_]+")
 
@@ -167,26 +166,28 @@ def closeness(question: str, passages: Sequence[tuple[str, str]]) -> list[float]
     """
     words = [word for word in _WORD.findall(question.lower()) if word not in FUNCTION_WORDS]
     stems = [stem(word) for word in words]
-    wanted = dict.fromkeys(list(dict.fromkeys(stems))[:LONGEST_QUESTION])
-    if not wanted or not passages:
+    used_stems = dict.fromkeys(list(dict.fromkeys(stems))[:MAX_QUESTION_WORDS])
+    if not used_stems or not passages:
         return [0.0] * len(passages)
-    pattern = _pattern([word for word, form in zip(words, stems, strict=True) if form in wanted])
+    pattern = _pattern(
+        [word for word, form in zip(words, stems, strict=True) if form in used_stems]
+    )
     contexts = [context.lower() for context, _ in passages]
     texts = [
         f"{context}\n{text.lower()}" for context, (_, text) in zip(contexts, passages, strict=True)
     ]
-    places = [
+    positions = [
         [
-            _WordPosition(match.start(), match.end(), found)
+            _WordPosition(match.start(), match.end(), matched_stem)
             for match in pattern.finditer(text)
-            if (found := stem(match.group())) in wanted
+            if (matched_stem := stem(match.group())) in used_stems
         ]
         for text in texts
     ]
-    weighted = _weigh([form for form in stems if form in wanted], places)
+    weights = _weigh([form for form in stems if form in used_stems], positions)
     return [
-        _proximity(found, weighted, len(context))
-        for found, context in zip(places, contexts, strict=True)
+        _proximity(text_positions, weights, len(context))
+        for text_positions, context in zip(positions, contexts, strict=True)
     ]
 
 
@@ -218,22 +219,22 @@ def _heads(word: str, stem: str) -> tuple[str, ...]:
     return (head,) if word.startswith(head) else (head, word)
 
 
-def _weigh(stems: Sequence[str], places: Sequence[Sequence[_WordPosition]]) -> _Weights:
+def _weigh(stems: Sequence[str], words: Sequence[Sequence[_WordPosition]]) -> _Weights:
     """Weigh words by their rarity among the candidates, as BM25 does."""
-    counts = Counter(stem for passage in places for stem in {place.stem for place in passage})
-    count = len(places)
-    worth = {
+    counts = Counter(stem for passage in words for stem in {word.stem for word in passage})
+    count = len(words)
+    weights = {
         stem: math.log(1 + (count - counts[stem] + 0.5) / (counts[stem] + 0.5))
         for stem in dict.fromkeys(stems)
     }
-    times = Counter(pair for pair in itertools.pairwise(stems) if pair[0] != pair[1])
+    pair_counts = Counter(pair for pair in itertools.pairwise(stems) if pair[0] != pair[1])
     pairs = {
-        (first, second): count * (worth[first] + worth[second])
-        for (first, second), count in times.items()
+        (first, second): count * (weights[first] + weights[second])
+        for (first, second), count in pair_counts.items()
     }
     return _Weights(
-        worth=worth,
-        total=sum(worth.values()) or 1.0,
+        worth=weights,
+        total=sum(weights.values()) or 1.0,
         pairs=pairs,
         pairs_total=sum(pairs.values()) or 1.0,
     )
@@ -241,60 +242,64 @@ def _weigh(stems: Sequence[str], places: Sequence[Sequence[_WordPosition]]) -> _
 
 def _proximity(positions: Sequence[_WordPosition], weights: _Weights, title_end: int) -> float:
     by_stem: dict[str, list[_WordPosition]] = {}
-    for place in positions:
-        by_stem.setdefault(place.stem, []).append(place)
+    for position in positions:
+        by_stem.setdefault(position.stem, []).append(position)
     covered = sum(weights.worth[stem] for stem in by_stem)
     titled = sum(
-        weights.worth[stem] for stem, places in by_stem.items() if places[0].start < title_end
+        weights.worth[stem]
+        for stem, stem_positions in by_stem.items()
+        if stem_positions[0].start < title_end
     )
     adjacent = near = 0.0
-    for (first, second), worth in weights.pairs.items():
+    for (first, second), weight in weights.pairs.items():
         if first in by_stem and second in by_stem:
-            together, close_by = _adjacency(by_stem[first], by_stem[second])
-            adjacent += worth * together
-            near += worth * close_by
+            is_adjacent, is_near = _adjacency(by_stem[first], by_stem[second])
+            adjacent += weight * is_adjacent
+            near += weight * is_near
     close = (
         WEIGHT_COVERAGE * covered / weights.total
         + WEIGHT_TITLE * titled / weights.total
         + WEIGHT_ADJACENT * adjacent / weights.pairs_total
         + WEIGHT_NEAR * near / weights.pairs_total
         + WEIGHT_WINDOW * _best_window(positions, weights.worth) / weights.total
-    ) / WEIGHT
+    ) / TOTAL_WEIGHT
     return min(1.0, close)  # rounding can exceed 1 slightly
 
 
-def _adjacency(ones: Sequence[_WordPosition], others: Sequence[_WordPosition]) -> tuple[bool, bool]:
-    """Whether one of ``ones`` is directly followed by one of ``others``, and whether two are near.
+def _adjacency(
+    earlier: Sequence[_WordPosition], later: Sequence[_WordPosition]
+) -> tuple[bool, bool]:
+    """Whether a word of ``earlier`` directly precedes one of ``later``, and whether two are near.
 
     Both are in text order, so one pass suffices.
     """
-    near, index = False, 0
-    for first in ones:
-        while index < len(others) and others[index].start < first.end:
+    is_near, index = False, 0
+    for first in earlier:
+        while index < len(later) and later[index].start < first.end:
             index += 1
         # The nearest are the last one before it and the first one after it.
-        if index < len(others) and others[index].start - first.end <= GAP:
+        if index < len(later) and later[index].start - first.end <= MAX_GAP_CHARS:
             return True, True
-        near = near or any(
-            abs(other.start - first.start) <= NEAR
-            for other in others[max(0, index - 1) : index + 1]
+        is_near = is_near or any(
+            abs(other.start - first.start) <= MAX_NEAR_CHARS
+            for other in later[max(0, index - 1) : index + 1]
         )
-    return False, near
+    return False, is_near
 
 
 def _best_window(positions: Sequence[_WordPosition], worth: dict[str, float]) -> float:
-    """Return the total weight of distinct words in the best ``WINDOW`` characters."""
+    """Return the total weight of distinct words in the best ``WINDOW_CHARS`` characters."""
     best = total = 0.0
     counts: Counter[str] = Counter()
-    first = 0
-    for place in positions:
-        counts[place.stem] += 1
-        if counts[place.stem] == 1:
-            total += worth[place.stem]
-        while positions[first].start < place.start - WINDOW:
-            counts[positions[first].stem] -= 1
-            if not counts[positions[first].stem]:
-                total -= worth[positions[first].stem]
-            first += 1
+    start_index = 0
+    for position in positions:
+        counts[position.stem] += 1
+        if counts[position.stem] == 1:
+            total += worth[position.stem]
+        while positions[start_index].start < position.start - WINDOW_CHARS:
+            counts[positions[start_index].stem] -= 1
+            if not counts[positions[start_index].stem]:
+                total -= worth[positions[start_index].stem]
+            start_index += 1
         best = max(best, total)
     return best

@@ -46,7 +46,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tariff:
-    """US dollars for a million tokens by the settings; None uses the price list."""
+    """The settings' prices in US dollars per million tokens; None uses the price list."""
 
     read: float | None = None
     written: float | None = None
@@ -86,13 +86,13 @@ def cost_of(identity: str, read: int, written: int, tariff: Tariff = LISTED) -> 
     A price missing in the tariff is taken from the price list, or is 0 when the list lacks the
     model and the tariff has the other price.
     """
-    own = (read * (tariff.read or 0.0) + written * (tariff.written or 0.0)) / MILLION
+    set_price = (read * (tariff.read or 0.0) + written * (tariff.written or 0.0)) / MILLION
     listed = None
     if tariff.read is None or tariff.written is None:
         open_read = read if tariff.read is None else 0
         open_written = written if tariff.written is None else 0
         listed = _list_price(*split_identity(identity), open_read, open_written)
-    return Cost(dollars=own + (listed or 0.0), known=listed is not None or tariff != LISTED)
+    return Cost(dollars=set_price + (listed or 0.0), known=listed is not None or tariff != LISTED)
 
 
 def is_listed(provider: str, model: str) -> bool:
@@ -108,7 +108,7 @@ def estimate_tokens(text: str) -> int:
 def estimate_prompt_tokens(prompt: Prompt) -> int:
     """Estimate the tokens in ``prompt``."""
     tools = (
-        f"{each.name} {each.description} {json.dumps(each.parameters)}" for each in prompt.tools
+        f"{tool.name} {tool.description} {json.dumps(tool.parameters)}" for tool in prompt.tools
     )
     called = (
         f"{item.name} {item.arguments}" for exchange in prompt.history for item in exchange.calls
@@ -199,7 +199,6 @@ class RecordedModel:
         max_tokens: int,
         tariff: Tariff = LISTED,
     ) -> None:
-        """Wrap ``model``."""
         self._model = model
         self._ledger = ledger
         self._purpose = purpose
@@ -254,13 +253,11 @@ class RecordedModel:
                 await to_thread.run_sync(end)
 
     def _expected(self, prompt: Prompt) -> Call:
-        """Return the most expensive outcome of a call with ``prompt``."""
         if not self.cost(1, 1).known:
             warn_unpriced(self.identity)
         return self._call(estimate_prompt_tokens(prompt), self._max_tokens)
 
     def _filled(self, prompt: Prompt, texts: Sequence[str], usage: ModelUsage) -> ModelUsage:
-        """Return ``usage`` with missing token counts and the cost filled in."""
         read = usage.input_tokens or estimate_prompt_tokens(prompt)
         written = usage.output_tokens or estimate_tokens("".join(texts))
         cost = usage.cost or self.cost(read, written, usage.model).dollars
@@ -309,34 +306,34 @@ class RecordedEmbedder:
     Servers' token counts are not read, so the tokens are estimated.
     """
 
-    def __init__(self, inside: Embedder, record: Record, *, provider: str, model: str) -> None:
-        self._inside = inside
+    def __init__(self, embedder: Embedder, record: Record, *, provider: str, model: str) -> None:
+        self._embedder = embedder
         self._record = record
         self._provider, self._model = provider, model
 
     @property
     def identity(self) -> str:
         """The identity of the wrapped embedder."""
-        return self._inside.identity
+        return self._embedder.identity
 
     @property
     def dimensions(self) -> int:
         """The length of its vectors."""
-        return self._inside.dimensions
+        return self._embedder.dimensions
 
     def close(self) -> None:
         """Close the connections of the wrapped embedder, if it has any."""
-        if isinstance(self._inside, Closeable):
-            self._inside.close()
+        if isinstance(self._embedder, Closeable):
+            self._embedder.close()
 
     def embed(self, texts: Sequence[str], purpose: Purpose) -> NDArray[np.float32]:
         """Return the wrapped embedder's vectors, and record the call even if it fails."""
         if not texts:
-            return self._inside.embed(texts, purpose)
+            return self._embedder.embed(texts, purpose)
         begun = time.monotonic()
         error = STOPPED
         try:
-            vectors = self._inside.embed(texts, purpose)
+            vectors = self._embedder.embed(texts, purpose)
             error = ""
         except ModelError as raised:
             error = failure_phrase(raised)

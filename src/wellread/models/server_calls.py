@@ -22,20 +22,22 @@ from wellread.models.base import LanguageModel, Piece, Prompt, streaming, takes_
 
 logger = logging.getLogger(__name__)
 
-FIRST_WAIT = 0.5
-LONGEST_WAIT = 20.0
+FIRST_WAIT_SECONDS = 0.5
+MAX_WAIT_SECONDS = 20.0
 
 
-def pause_after(error: ModelError, attempt: int, longest: float = LONGEST_WAIT) -> float | None:
+def pause_after(
+    error: ModelError, attempt: int, max_wait: float = MAX_WAIT_SECONDS
+) -> float | None:
     """Return the seconds to wait after attempt ``attempt`` (from 0) failed; None to give up.
 
     The wait starts at half a second and doubles, minus up to half of it at random, and is never
-    shorter than the server asked for. A server that asks for more than ``longest`` is given up.
+    shorter than the server asked for. A server that asks for more than ``max_wait`` is given up.
     """
     # Jitter keeps many clients that failed together from retrying together.
     spread = random.uniform(0.5, 1.0)  # noqa: S311 - no secret depends on it
-    pause = max(min(FIRST_WAIT * 2.0**attempt, longest) * spread, error.retry_after or 0.0)
-    return pause if error.retryable and pause <= longest else None
+    pause = max(min(FIRST_WAIT_SECONDS * 2.0**attempt, max_wait) * spread, error.retry_after or 0.0)
+    return pause if error.retryable and pause <= max_wait else None
 
 
 class RetryingModel:
@@ -54,7 +56,6 @@ class RetryingModel:
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Wrap ``model``."""
         self._model = model
         self._retries = retries
         self._patience = patience
@@ -95,7 +96,7 @@ class RetryingModel:
 
 
 HIDDEN = "***"
-SHORTEST = 4  # characters; anything shorter is not a secret, and would match in every word
+MIN_SECRET_CHARS = 4  # characters; anything shorter is not a secret, and would match in every word
 _SECRET_NAME = re.compile(
     r"(?:^|_)(?:KEY|TOKEN|SECRET|PASSWORD|PASSPHRASE)S?(?:_|$)", re.IGNORECASE
 )
@@ -119,7 +120,7 @@ def secrets_in(environ: Mapping[str, str]) -> list[str]:
 
 def _forms(key: str) -> Iterable[str]:
     key = key.strip()
-    if len(key) < SHORTEST:
+    if len(key) < MIN_SECRET_CHARS:
         return
     yield key
     yield quote(key, safe="")

@@ -28,13 +28,13 @@ SEP = 102
 UNKNOWN = 100
 VOCABULARY = 30_522
 VOCABULARY_FILE = "bert_base_tok.bin"
-SECTION_CHARACTERS = 32_768
-"""Longest text passed to blingfire at once: beyond some megabytes the cost of its buffers grows
-faster than the text."""
-SMALLEST_SECTION = 512
+MAX_SECTION_CHARS = 32_768
+"""Length of the text passed to blingfire at once: beyond some megabytes the cost of its buffers
+grows faster than the text."""
+MIN_SECTION_CHARS = 512
 """Characters: longer than any real word, so that a section ends at white space."""
 CHARACTERS_PER_PIECE = 8
-"""Generous first estimate of the text that holds a number of pieces (English has 4 to 5)."""
+"""A generous estimate of the text that gives a number of pieces (English has 4 to 5)."""
 
 _PROTOTYPE = ctypes.CFUNCTYPE(
     ctypes.c_int,
@@ -58,12 +58,12 @@ def word_pieces(texts: Sequence[str], max_length: int) -> list[NDArray[np.int32]
 
 def count_tokens(text: str) -> int:
     """Return the number of word pieces of ``text``, without ``[CLS]`` and ``[SEP]``."""
-    return sum(len(_pieces(section)) for section in _sections(text, SECTION_CHARACTERS))
+    return sum(len(_pieces(section)) for section in _sections(text, MAX_SECTION_CHARS))
 
 
 def _first_pieces(text: str, max_length: int) -> NDArray[np.int32]:
     guess = max_length * CHARACTERS_PER_PIECE
-    size = min(max(guess, SMALLEST_SECTION), SECTION_CHARACTERS)
+    size = min(max(guess, MIN_SECTION_CHARS), MAX_SECTION_CHARS)
     if len(text) <= size:
         return _pieces(text)[:max_length]
     parts: list[NDArray[np.int32]] = []
@@ -93,7 +93,7 @@ def _sections(text: str, size: int) -> Iterator[str]:
 
 def _pieces(text: str) -> NDArray[np.int32]:
     data = text.encode("utf-8", "ignore")
-    # A piece stands for at least one byte, so the buffer is always large enough.
+    # Every piece comes from at least one byte, so the buffer is always large enough.
     buffer = np.empty(len(data) + 1, dtype=np.int32)
     count = _text_to_ids()(data, len(data), buffer.ctypes.data, len(buffer))
     return buffer[:count]
@@ -123,7 +123,7 @@ def _load() -> Callable[[bytes, int, int, int], int]:
     # A separate prototype: argtypes on the shared function would change it for other callers.
     text_to_ids = _PROTOTYPE(("TextToIds", package.blingfire))
 
-    def call(data: bytes, size: int, buffer: int, room: int) -> int:
-        return int(text_to_ids(handle, data, size, buffer, room, UNKNOWN))
+    def call(data: bytes, size: int, buffer: int, capacity: int) -> int:
+        return int(text_to_ids(handle, data, size, buffer, capacity, UNKNOWN))
 
     return call

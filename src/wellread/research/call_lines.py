@@ -59,7 +59,7 @@ RENAMED = {"from": "start", "to": "end"}  # query parameters with another name i
 
 
 def calls_in(reply: str) -> list[RequestedCall]:
-    """The lines of ``reply`` that start with ``CALL:``, in order, each parsed or refused."""
+    """Return the lines of ``reply`` that start with ``CALL:``, in order, each parsed or refused."""
     lines = map(str.strip, reply.splitlines())
     return [read_line(line) for line in lines if line.startswith("CALL:")]
 
@@ -104,7 +104,6 @@ def _parse_address(address: str) -> tuple[str, dict[str, str]]:
 
 
 def _query_arguments(query: str, path_values: Mapping[str, str]) -> dict[str, str]:
-    """The arguments of the path together with those of the query."""
     try:
         pairs = parse_qsl(
             query,
@@ -151,10 +150,13 @@ _JOINTS = re.compile(r"[\u200c\u200d\u00ad\u034f\u180e\ufe00-\ufe0f]")
 
 
 def screen(text: str) -> tuple[str, list[str]]:
-    """The text without calls and instructions, and the removed parts; hidden letters are shown."""
+    """Return the text without calls and instructions, and the removed parts.
+
+    Hidden letters are made visible first.
+    """
     removed: list[str] = []
     plain = _JOINTS.sub("", unicodedata.normalize("NFKC", visible(text)))
-    plain = _CODED.sub(lambda found: _hide_encoded(found.group(), removed), plain)
+    plain = _CODED.sub(lambda match: _hide_encoded(match.group(), removed), plain)
     plain = _remove_spans(plain, find_prompt_injection(plain), removed)
     shown = "\n".join(_without_calls(line, removed) for line in plain.split("\n"))
     shown = _remove_spans(shown, _instructions_in(shown), removed)  # across line breaks
@@ -172,7 +174,6 @@ def _without_calls(line: str, removed: list[str]) -> str:
 
 
 def _instructions_in(text: str) -> list[Span]:
-    """The sentences that instruct to search, call a tool or open an address."""
     return [
         span
         for span in sentence_spans(_WRAPPED.sub(" ", text))
@@ -188,7 +189,7 @@ def _remove_spans(text: str, spans: Sequence[Span], removed: list[str]) -> str:
 
 
 def _hide_encoded(token: str, removed: list[str]) -> str:
-    """The token, or a placeholder if it is text in base64, which then counts as removed."""
+    """Return the token, or a placeholder if it is text in base64, which then counts as removed."""
     plain = token.rstrip("=").translate(_URL_SAFE)
     try:
         text = base64.b64decode(plain + "=" * (-len(plain) % 4), validate=True).decode()
@@ -211,7 +212,7 @@ class Watch:
         self._removed: list[tuple[str, frozenset[str]]] = []
 
     def show(self, text: str) -> str:
-        """``text`` as the model may see it."""
+        """Return ``text`` as the model may see it, and remember what was removed."""
         shown, removed = screen(text)
         self._free |= parse(shown).stem_set
         self._removed += [(_normalized(piece), parse(piece).stem_set) for piece in removed]
@@ -225,9 +226,9 @@ class Watch:
         """Whether a call follows an instruction in a source.
 
         Args:
-            name: of the tool.
+            name: the name of the tool.
             line: the call as it was written.
-            values: the words among its arguments.
+            values: the free-text arguments.
         """
         written, names = _normalized(line), _names_of(name)
         value_stems = [stems for value in values if (stems := parse(value).stem_set)]
@@ -235,15 +236,15 @@ class Watch:
         for instruction, stems in self._removed:
             if written and written in instruction:
                 return True
-            all_inside = all(words <= stems for words in value_stems)
+            repeats_it = all(words <= stems for words in value_stems)
             named = any(tool in instruction for tool in names)
-            if all_inside and (named or not allowed):
+            if repeats_it and (named or not allowed):
                 return True
         return False
 
 
 def _names_of(tool: str) -> list[str]:
-    """The distinctive names of a tool in a call: its name with underscores, its address."""
+    """Return the distinctive names of a tool in a call: its name with underscores, its address."""
     paths = [path.partition("{")[0] for path, called in PATHS.items() if called == tool]
     return [_normalized(name) for name in (tool, *paths) if "_" in name or "/" in name]
 

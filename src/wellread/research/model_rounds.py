@@ -1,4 +1,4 @@
-"""Research rounds led by a language model: it requests tool calls, this module runs them.
+"""Lets a language model search for a research report: it requests tool calls, which are run here.
 
 Only passages that its calls find enter the run's pool. The model's own text is not used, except
 for facet names made of words from the question, the plan or a shown passage. All source text goes
@@ -43,11 +43,11 @@ logger = logging.getLogger(__name__)
 
 PACKAGE = "wellread.research"
 MAX_ROUNDS = 10
-MAX_ROUNDS_WITHOUT_RESULT = 2  # in a row; then the search ends
-MAX_CALLS = 6  # in one round
+MAX_ROUNDS_WITHOUT_RESULT = 2  # rounds in a row, after which the search ends
+MAX_CALLS = 6  # calls in one round
 MAX_NEW_FACETS = 5
-KEPT_WHOLE = 2  # newest rounds whose results stay in the history
-TITLES, SNIPPET = 3, 240  # titles per facet and characters per snippet, in the digest
+FULL_ROUNDS = 2  # newest rounds whose results stay in the history
+DIGEST_TITLES, SNIPPET_CHARS = 3, 240  # titles per facet and characters per snippet, in the digest
 MAX_TITLE_CHARS = 160
 MAX_PROGRESS_CHARS = 120
 SHOWN_BEFORE = "(shown before)"
@@ -77,12 +77,11 @@ async def investigate(state: RunState, question: str) -> AsyncIterator[ProgressE
     first, max_rounds = state.rounds + 1, min(state.limits.rounds - state.rounds, MAX_ROUNDS)
     opening = rounds.opening(max_rounds)
     history: list[Exchange] = []
-    barren, number, reason = 0, first, ""
+    fruitless, number, reason = 0, first, ""
     end: StopReason | None = "round_limit"
     for number in range(first, first + max_rounds):
         reply = await ask_models(
-            state,
-            lambda takes_tools: rounds.prompt(opening, history, by_lines=not takes_tools),
+            state, lambda takes_tools: rounds.prompt(opening, history, by_lines=not takes_tools)
         )
         requested = _requested_calls(reply)
         if not requested:
@@ -90,13 +89,13 @@ async def investigate(state: RunState, question: str) -> AsyncIterator[ProgressE
             reason = "" if reply.by else reply.reason
             state.failure = "" if end else reason
             break
-        calls = [rounds.check(request, place) for place, request in enumerate(requested)]
+        calls = [rounds.check(request, index) for index, request in enumerate(requested)]
         new = 0
         async for event in rounds.run_all(calls, number):
             new += event.found
             yield event
-        barren = 0 if new else barren + 1
-        if state.stopped is not None or barren == MAX_ROUNDS_WITHOUT_RESULT:
+        fruitless = 0 if new else fruitless + 1
+        if state.stopped is not None or fruitless == MAX_ROUNDS_WITHOUT_RESULT:
             end = state.stopped or "no_new_evidence"
             break
         status = f"Round {number - first + 2} of {max_rounds}. Passages so far:\n{rounds.digest()}"
@@ -174,7 +173,7 @@ def _joined(reasons: Iterable[str]) -> str:
 
 
 async def _reply(state: RunState, model: RecordedModel, prompt: Prompt) -> ModelReply:
-    """The reply of a model, from the journal if it was asked the same before."""
+    """Return a model's reply, from the journal if it was asked the same before."""
 
     async def ask() -> Any:
         text: list[str] = []
@@ -209,27 +208,27 @@ def _requested_calls(reply: ModelReply) -> list[RequestedCall]:
 class _Call:
     """A requested call with its checked arguments and its outcome."""
 
-    asked: RequestedCall
+    request: RequestedCall
     arguments: Arguments | None = None
     outcome: Outcome | None = None
 
     @property
-    def doing(self) -> str:
+    def description(self) -> str:
         """A description of the search for the progress display."""
         words = ", ".join(f"“{value}”" for value in _words_of(self.arguments))
-        tool = self.asked.name.replace("_", " ")
+        tool = self.request.name.replace("_", " ")
         return harmless(f"{tool} {words}".strip())[:MAX_PROGRESS_CHARS]
 
-    def told(self, new: int) -> str:
-        """A description of the result for the progress display."""
+    def result_text(self, new: int) -> str:
+        """Describe the result, with ``new`` new passages, for the progress display."""
         outcome = self.outcome or Outcome()
         if self.arguments is None:
             return f"a search was refused: {harmless(outcome.wrong)}"[: 2 * MAX_PROGRESS_CHARS]
         if outcome.wrong:
-            return f"{self.doing}: not run, {outcome.wrong}"
+            return f"{self.description}: not run, {outcome.wrong}"
         if outcome.refused:
-            return f"{self.doing}: {harmless(outcome.refused)}"[: 2 * MAX_PROGRESS_CHARS]
-        return f"{self.doing}: {len(outcome.hits)} passages, {new} of them new"
+            return f"{self.description}: {harmless(outcome.refused)}"[: 2 * MAX_PROGRESS_CHARS]
+        return f"{self.description}: {len(outcome.hits)} passages, {new} of them new"
 
 
 class _Rounds:
@@ -238,7 +237,7 @@ class _Rounds:
     def __init__(self, state: RunState, question: str) -> None:
         self._state = state
         self._question = question
-        self._box = Toolbox(state.kb, state.filters)
+        self._toolbox = Toolbox(state.kb, state.filters)
         self._watch = Watch([question])
         self._fence = fence_of(state.id, question)
         self._made: set[str] = set()
@@ -246,28 +245,28 @@ class _Rounds:
         # Short keys by the id of what was shown.
         self._keys: dict[str, dict[str, str]] = {"document": {}, "passage": {}}
 
-    def check(self, asked: RequestedCall, place: int) -> _Call:
-        """The call with its arguments, or with the reason why it is refused."""
+    def check(self, request: RequestedCall, index: int) -> _Call:
+        """Return a round's call number ``index`` with its arguments, or why it is refused."""
         try:
-            return _Call(asked=asked, arguments=self._checked(asked, place))
+            return _Call(request=request, arguments=self._checked_arguments(request, index))
         except ValueError as error:
-            return _Call(asked=asked, outcome=Outcome(wrong=str(error)))
+            return _Call(request=request, outcome=Outcome(wrong=str(error)))
 
-    def _checked(self, asked: RequestedCall, place: int) -> Arguments:
-        if place >= MAX_CALLS:
+    def _checked_arguments(self, request: RequestedCall, index: int) -> Arguments:
+        if index >= MAX_CALLS:
             raise ValueError(_REFUSED_TOO_MANY)
-        arguments = read_arguments(asked)
+        arguments = read_arguments(request)
         ids = {key: name for keys in self._keys.values() for name, key in keys.items()}
         values = [value for value in _words_of(arguments) if value not in ids]
-        if self._watch.copied(asked.name, asked.line, values):
+        if self._watch.copied(request.name, request.line, values):
             raise ValueError(_REFUSED_INJECTED)
-        named = {
+        resolved = {  # short keys replaced by the ids they stand for
             name: ids.get(value, value)
             for name in self._keys
             if (value := getattr(arguments, name, None)) is not None
         }
-        arguments = arguments.model_copy(update=named)
-        call_key = f"{asked.name} {arguments.model_dump_json(exclude={'facet'})}"
+        arguments = arguments.model_copy(update=resolved)
+        call_key = f"{request.name} {arguments.model_dump_json(exclude={'facet'})}"
         if call_key in self._made:
             raise ValueError(_REFUSED_REPEATED)
         self._made.add(call_key)
@@ -277,32 +276,32 @@ class _Rounds:
         """Run the accepted calls, set their outcomes and add their hits to the pool."""
         accepted = [call for call in calls if call.outcome is None]
         for call in accepted:
-            yield ProgressEvent(round=number, stage="search", text=call.doing)
+            yield ProgressEvent(round=number, stage="search", text=call.description)
         async for call, outcome in self._state.run_searches(accepted, self._run):
             call.outcome = outcome
         for call in calls:
             call.outcome = call.outcome or Outcome(wrong=_REFUSED_LIMIT)
             hits = call.outcome.hits
-            facet = self._facet(call, number) if hits else ""
+            facet = self._facet_id(call, number) if hits else ""
             new = self._state.pool.add(facet, hits) if hits else 0
-            text = call.told(new)
+            text = call.result_text(new)
             yield ProgressEvent(round=number, stage="search", text=text, facet=facet, found=new)
 
     def _run(self, call: _Call) -> Outcome:
-        outcome = self._box.run(call.arguments) if call.arguments else Outcome()
+        outcome = self._toolbox.run(call.arguments) if call.arguments else Outcome()
         self._state.note_read(outcome.hits)
         return outcome
 
-    def _facet(self, call: _Call, number: int) -> str:
-        """The id of the facet for a call; a new facet when the call names an acceptable one."""
+    def _facet_id(self, call: _Call, number: int) -> str:
+        """Return the id of a call's facet, which is created if the call names an acceptable one."""
         facets = self._state.facets
         title = " ".join(call.arguments.facet.split()) if call.arguments else ""
         for facet in facets:
             if title.casefold() in (facet.id, facet.title.casefold()):
                 return facet.id
         opened_count = sum(facet.kind == "model" for facet in facets)
-        room = opened_count < MAX_NEW_FACETS and len(facets) < MAX_FACETS
-        if not (room and _TITLE.fullmatch(title) and self._watch.knows(title)):
+        has_room = opened_count < MAX_NEW_FACETS and len(facets) < MAX_FACETS
+        if not (has_room and _TITLE.fullmatch(title) and self._watch.knows(title)):
             return facets[0].id
         new_facet = Facet(
             id=f"f{len(facets) + 1}",
@@ -319,10 +318,10 @@ class _Rounds:
     # --- messages to the model ---
 
     def opening(self, rounds: int) -> str:
-        """The first message."""
+        """Return the first message to the model, for ``rounds`` rounds."""
         return template("rounds_user.md", PACKAGE).render(
             fence=self._fence,
-            question=self._own(self._question),
+            question=self._trusted_line(self._question),
             facets=[
                 {"id": facet.id, "title": self._line(facet.title), "query": self._line(facet.query)}
                 for facet in self._state.facets
@@ -333,11 +332,11 @@ class _Rounds:
         )
 
     def prompt(self, first: str, history: Sequence[Exchange], *, by_lines: bool) -> Prompt:
-        """The complete prompt for the next round; older results are shortened."""
+        """Return the complete prompt for the next round; older results are shortened."""
         system = template("rounds_system.md", PACKAGE).render(
             most=MAX_CALLS, routes=tuple(ROUTES) if by_lines else ()
         )
-        old, new = history[:-KEPT_WHOLE], history[-KEPT_WHOLE:]
+        old, new = history[:-FULL_ROUNDS], history[-FULL_ROUNDS:]
         shortened = [
             replace(exchange, results=(SHOWN_BEFORE,) * len(exchange.results), told=SHOWN_BEFORE)
             for exchange in old
@@ -351,7 +350,7 @@ class _Rounds:
         )
 
     def exchange(self, reply: ModelReply, calls: Sequence[_Call], status: str) -> Exchange:
-        """The reply and its results, as history for the next round."""
+        """Return the reply and its results, as history for the next round."""
         status = f"{status}\nWhat else is worth searching for? Reply DONE if nothing is."
         results = [self._result(call.outcome or Outcome()) for call in calls]
         if reply.tools:
@@ -361,7 +360,7 @@ class _Rounds:
             )
             return Exchange(text=reply.text, calls=tool_calls, results=tuple(results), told=status)
         blocks = [
-            f"{self._own(call.asked.line)[:SNIPPET]}:\n{result}"
+            f"{self._trusted_line(call.request.line)[:SNIPPET_CHARS]}:\n{result}"
             for call, result in zip(calls, results, strict=True)
         ]
         return Exchange(text=reply.text, told="\n\n".join([*blocks, status]))
@@ -376,27 +375,26 @@ class _Rounds:
                 f"{facet.id} {self._line(facet.title)}: {_count(len(hits), 'passage')} from "
                 f"{_count(len(documents), 'document')}"
             )
-            for name, title in list(documents.items())[:TITLES]:
-                lines.append(f"  {self._key('document', name)} {self._line(title)}")
+            for document_id, title in list(documents.items())[:DIGEST_TITLES]:
+                lines.append(f"  {self._key('document', document_id)} {self._line(title)}")
             for hit in hits[:1]:
-                begin = self._line(hit.passage.text)[:SNIPPET]
+                begin = self._line(hit.passage.text)[:SNIPPET_CHARS]
                 lines.append(f"  {self._key('passage', hit.passage.id)} begins: {begin}")
         return "\n".join(lines) or "nothing yet"
 
     def _result(self, outcome: Outcome) -> str:
-        """The result of one call as text for the model."""
         if outcome.wrong:
-            return f"not run: {self._own(outcome.wrong)}"
+            return f"not run: {self._trusted_line(outcome.wrong)}"
         if outcome.refused:
             return f"nothing found: {self._line(outcome.refused)}"
         lines = [self._line(note) for note in outcome.notes]
-        lines += [line for item in outcome.items for line in self._item(item)]
+        lines += [line for item in outcome.items for line in self._item_lines(item)]
         if outcome.more:
             lines.append(f"({outcome.more} more are not shown)")
-        inside = "\n".join(lines) or "nothing found"
-        return f"<found-{self._fence}>\n{inside}\n</found-{self._fence}>"
+        body = "\n".join(lines) or "nothing found"
+        return f"<found-{self._fence}>\n{body}\n</found-{self._fence}>"
 
-    def _item(self, item: Item) -> Iterable[str]:
+    def _item_lines(self, item: Item) -> Iterable[str]:
         document = item.document
         facts = [
             self._line(document.title)[:MAX_TITLE_CHARS],
@@ -407,23 +405,23 @@ class _Rounds:
         ]
         key = f"[{self._key('passage', item.hit.passage.id)}] " if item.hit else ""
         yield f"{key}{' · '.join(filter(None, facts))}"
-        place = (item.hit.passage.id if item.hit else document.id, item.text)
-        shown = fenced(self._watch.show(item.text), self._fence)
-        yield SHOWN_BEFORE if place in self._seen else shown
-        self._seen.add(place)
+        seen_key = (item.hit.passage.id if item.hit else document.id, item.text)
+        text = fenced(self._watch.show(item.text), self._fence)
+        yield SHOWN_BEFORE if seen_key in self._seen else text
+        self._seen.add(seen_key)
 
-    def _key(self, kind: str, name: str) -> str:
-        """The key of an id (``d3``, ``p7``), assigned on first use."""
+    def _key(self, kind: str, full_id: str) -> str:
+        """Return the short key (``d3``, ``p7``) of an id; it is assigned on first use."""
         keys = self._keys[kind]
-        return keys.setdefault(name, f"{kind[0]}{len(keys) + 1}")
+        return keys.setdefault(full_id, f"{kind[0]}{len(keys) + 1}")
 
-    def _own(self, text: str) -> str:
-        """Text of the user or the model, on one line."""
+    def _trusted_line(self, text: str) -> str:
+        """Return text of the user or the model on one line."""
         return " ".join(fenced(text, self._fence).split())
 
     def _line(self, text: str) -> str:
-        """Text of a source, on one line."""
-        return self._own(self._watch.show(text))
+        """Return text of a source on one line, screened."""
+        return self._trusted_line(self._watch.show(text))
 
 
 def _count(number: int, what: str) -> str:
@@ -431,6 +429,5 @@ def _count(number: int, what: str) -> str:
 
 
 def _words_of(arguments: Arguments | None) -> list[str]:
-    """The free-text arguments: query, names and passages."""
     names = ("name", "document", "speaker", "query", "passage")
     return [value for name in names if (value := str(getattr(arguments, name, "")))]

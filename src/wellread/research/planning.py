@@ -49,7 +49,7 @@ _COMMON = frozenset(stem for word in COMMON_WORDS for stem in parse(word).stems)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Planned:
-    """A plan with the limits of its searches and the notes that a reader of the report needs.
+    """A plan with the filters of its searches and the notes that a reader of the report needs.
 
     Attributes:
         relaxed: limits of the question that matched nothing and were ignored.
@@ -65,14 +65,14 @@ class Planned:
 
 
 async def turn_of(kb: KnowledgeBase, question: Question) -> SessionQuestion:
-    """Resolve a follow-up question with the earlier turns."""
+    """Return the question as a turn; a follow-up is resolved with the earlier turns."""
     vocabulary = await to_thread.run_sync(vocabulary_of, kb, question.filters.collections)
     turn = await resolve_follow_up(kb, question, vocabulary)
     return (await planned(kb, turn, vocabulary)).turn if turn.earlier else turn
 
 
 def analyse_turn(kb: KnowledgeBase, turn: SessionQuestion) -> Analysis:
-    """The analysis of the question."""
+    """Return the analysis of the question, with its user's preferences."""
     vocabulary = vocabulary_of(kb, turn.question.filters.collections)
     analysis = read_as(kb, turn.question, vocabulary)
     turn = replace(turn, liking=preferences_for(kb, turn.question.owner))
@@ -82,12 +82,12 @@ def analyse_turn(kb: KnowledgeBase, turn: SessionQuestion) -> Analysis:
 def plan_of(
     kb: KnowledgeBase, analysis: Analysis, limits: Limits, facets: tuple[Facet, ...] = ()
 ) -> Planned:
-    """The plan from a first broad search of the material.
+    """Plan a run from a first broad search of the material.
 
-    Nothing is searched where the question asks about documents as a whole.
+    If the question asks about documents as a whole, their parts are the facets, without a search.
 
     Args:
-        facets: of a plan that was shown before; it is followed.
+        facets: the facets of a plan that was shown before; they replace the derived ones.
     """
     filters, whole = _whole_documents(kb, analysis)
     relaxed: tuple[str, ...] = ()
@@ -118,8 +118,9 @@ def plan_of(
 
 
 def _with_estimate(kb: KnowledgeBase, plan: ResearchPlan, limits: Limits) -> ResearchPlan:
-    later = MAX_TITLE_SEARCHES if limits.rounds > 1 else 0
-    searches = min(limits.searches, later + sum(not facet.passages for facet in plan.facets))
+    title_searches = MAX_TITLE_SEARCHES if limits.rounds > 1 else 0
+    facet_searches = sum(not facet.passages for facet in plan.facets)
+    searches = min(limits.searches, title_searches + facet_searches)
     seconds = searches * SEARCH_SECONDS + WRITE_SECONDS
     writer = kb.models.recorded("model")
     if writer is not None:
@@ -143,13 +144,13 @@ def _with_estimate(kb: KnowledgeBase, plan: ResearchPlan, limits: Limits) -> Res
 
 
 def topic_of(analysis: Analysis) -> str:
-    """The topic of the question, without phrases such as "everything about"."""
+    """Return the topic of the question, without phrases such as "everything about"."""
     text = analysis.subject or analysis.question
     return EVERYTHING.sub(" ", text).strip(" ?.!") or text
 
 
 def subject_stems(text: str) -> frozenset[str]:
-    """The stems of a text's subject, without general words for sources ("the papers")."""
+    """Return the stems of a text's subject, without general words for sources ("the papers")."""
     return frozenset(parse(text).topic_stems) - _SOURCES
 
 
@@ -172,7 +173,7 @@ def _whole_documents(
 
 
 def _numbered(proposed: Iterable[Facet], limits: Filters) -> tuple[Facet, ...]:
-    """The facets within the limits of the question, each title once, with their ids."""
+    """Number the facets that have results within the limits; of equal titles only the first."""
     facets: dict[str, Facet] = {}
     for facet in proposed:
         filters = intersect_filters(limits, facet.filters)
@@ -183,13 +184,13 @@ def _numbered(proposed: Iterable[Facet], limits: Filters) -> tuple[Facet, ...]:
 
 
 def _facets_of(kb: KnowledgeBase, analysis: Analysis, hits: Sequence[Hit]) -> Iterator[Facet]:
-    asked = Facet(id="", kind="question", title="In general", query=analysis.searched)
-    yield replace(asked, why="the question as it was asked")
+    general = Facet(id="", kind="question", title="In general", query=analysis.searched)
+    yield replace(general, why="the question as it was asked")
     if len(analysis.voices) > 1:
         why = "one of those whose words are asked for"
         for name in analysis.voices:
             limits = Filters(speakers=(name,))
-            yield replace(asked, kind="speaker", title=name, filters=limits, why=why)
+            yield replace(general, kind="speaker", title=name, filters=limits, why=why)
     else:
         topic = shared_topic(analysis)
         for side in analysis.sides:
@@ -198,16 +199,15 @@ def _facets_of(kb: KnowledgeBase, analysis: Analysis, hits: Sequence[Hit]) -> It
             yield Facet(id="", kind="side", title=name, query=query, why=why)
     for entity in analysis.entities:
         neighbours = kb.catalogue.graph.neighbours([entity.collection], entity.entity_id)
-        for near in neighbours[:MAX_NEIGHBOURS]:
-            title = f"{entity.title} · {near.relation.replace('_', ' ')} · {near.name}"
-            query, why = f"{entity.title} {near.name}", "related in the knowledge graph"
+        for other in neighbours[:MAX_NEIGHBOURS]:
+            title = f"{entity.title} · {other.relation.replace('_', ' ')} · {other.name}"
+            query, why = f"{entity.title} {other.name}", "related in the knowledge graph"
             yield Facet(id="", kind="entity", title=title, query=query, why=why)
     if len(analysis.sides) < 2:
-        yield from _periods(asked, subject_stems(topic_of(analysis)), hits)
+        yield from _period_facets(general, subject_stems(topic_of(analysis)), hits)
 
 
-def _periods(asked: Facet, topic: frozenset[str], hits: Sequence[Hit]) -> Iterator[Facet]:
-    """A facet for each period with documents on at least half of the question's subject."""
+def _period_facets(general: Facet, topic: frozenset[str], hits: Sequence[Hit]) -> Iterator[Facet]:
     dates = {
         hit.document.id: hit.document.published_at
         for hit in hits
@@ -217,38 +217,36 @@ def _periods(asked: Facet, topic: frozenset[str], hits: Sequence[Hit]) -> Iterat
     dated = sorted(day for day in dates.values() if day is not None)
     for title, window, count in periods_of(dated):
         why = f"{count} of the {len(dated)} dated documents found"
-        yield replace(asked, kind="period", title=title, filters=window, why=why)
+        yield replace(general, kind="period", title=title, filters=window, why=why)
 
 
 # --- periods -------------------------------------------------------------------------------------
 
-MIN_DATED_DOCUMENTS = 6  # dated documents needed for period facets
+MIN_DATED_DOCUMENTS = 6  # fewer give no period facets
 MAX_PERIODS = 6
 DOCUMENTS_PER_PERIOD = 3  # average number of documents that a period should have
 
 
 def periods_of(dates: Sequence[datetime]) -> list[tuple[str, Filters, int]]:
-    """Up to six calendar periods of equal length that contain documents, in order, or none.
+    """Return up to six calendar periods of equal length that contain documents, in order.
 
-    Each is a title, the window as filters, and the number of documents in it.
-
-    Args:
-        dates: ascending.
+    Each is a title, the window as filters, and the number of documents in it. There are none if
+    ``dates``, which are ascending, are too few or in one period.
     """
-    most = min(MAX_PERIODS, len(dates) // DOCUMENTS_PER_PERIOD)
+    limit = min(MAX_PERIODS, len(dates) // DOCUMENTS_PER_PERIOD)
     if len(dates) < MIN_DATED_DOCUMENTS:
         return []
     months = [12 * day.year + day.month - 1 for day in dates]
     sizes = (1, 3, 6, *range(12, months[-1] + 13, 12))
-    size = next(size for size in sizes if months[-1] // size - months[0] // size < most)
+    size = next(size for size in sizes if months[-1] // size - months[0] // size < limit)
     counts = Counter(month // size for month in months)
     if len(counts) < 2:
         return []
-    return [(*_period(at * size, at * size + size - 1), counts[at]) for at in sorted(counts)]
+    return [(*_period(n * size, n * size + size - 1), counts[n]) for n in sorted(counts)]
 
 
 def _period(first: int, last: int) -> tuple[str, Filters]:
-    """The title and the window from one month to another, both counted from the year 0."""
+    """Return the title and the window from one month to another, both counted from the year 0."""
     (begin_year, begin), (year, month) = divmod(first, 12), divmod(last, 12)
     until = datetime(year, month + 1, calendar.monthrange(year, month + 1)[1], 23, 59, 59, 999_999)
     if begin == 0 and month == 11:
@@ -263,15 +261,15 @@ def _period(first: int, last: int) -> tuple[str, Filters]:
 
 # --- the parts of a document ---------------------------------------------------------------------
 
-MAX_PARTS = 12  # per document
-SECTION_LEVELS = 3
-MIN_STRETCH_PASSAGES = 4  # minimum
-HEAD_WORDS = 3
+MAX_PARTS = 12  # parts of all documents together
+MAX_SECTION_LEVELS = 3  # depth of headings at which a document is split
+MIN_STRETCH_PASSAGES = 4  # passages per stretch
+TITLE_WORDS = 3  # words in the title of a stretch
 
 
 def _parts_of(kb: KnowledgeBase, documents: Sequence[DocumentFacts]) -> Iterator[Facet]:
-    """A facet for each part of the documents, which share the maximum."""
-    most = min(MAX_PARTS, MAX_FACETS // len(documents))
+    """Yield a facet for each part of the documents, which share the maximum of facets."""
+    limit = min(MAX_PARTS, MAX_FACETS // len(documents))
     titles: set[str] = set()
     for document in documents:
         passages = [
@@ -280,7 +278,7 @@ def _parts_of(kb: KnowledgeBase, documents: Sequence[DocumentFacts]) -> Iterator
             if passage.version == document.version
         ]
         marks = Marks(kb.catalogue.marks([document.id])[document.id])
-        for name, part in _headed(passages, marks, most) or _stretches(passages, marks, most):
+        for name, part in _sections(passages, marks, limit) or _stretches(passages, marks, limit):
             title = f"{document.title}: {name}" if len(documents) > 1 else name
             title = title if title not in titles else f"{title} ({len(titles) + 1})"
             titles.add(title)
@@ -288,44 +286,44 @@ def _parts_of(kb: KnowledgeBase, documents: Sequence[DocumentFacts]) -> Iterator
             yield Facet(id="", kind="section", title=title, query=title, why=why, passages=ids)
 
 
-def _headed(
-    passages: Sequence[Passage], marks: Marks, most: int
+def _sections(
+    passages: Sequence[Passage], marks: Marks, limit: int
 ) -> list[tuple[str, list[Passage]]]:
-    for depth in range(SECTION_LEVELS, 0, -1):
+    for depth in range(MAX_SECTION_LEVELS, 0, -1):
         runs = [
             (path, list(part))
             for path, part in groupby(passages, lambda passage: marks.heading(passage.span)[:depth])  # noqa: B023 - read at once
         ]
-        if len({path for path, _ in runs if path}) > 1 and len(runs) <= most:
+        if len({path for path, _ in runs if path}) > 1 and len(runs) <= limit:
             return [(path[-1] if path else "Beginning", part) for path, part in runs]
     return []
 
 
 def _stretches(
-    passages: Sequence[Passage], marks: Marks, most: int
+    passages: Sequence[Passage], marks: Marks, limit: int
 ) -> Iterator[tuple[str, Sequence[Passage]]]:
-    """Equal stretches, each titled with its start time and its most distinctive words."""
-    count = min(most, max(1, len(passages) // MIN_STRETCH_PASSAGES), len(passages))
-    cuts = [len(passages) * at // count for at in range(count + 1)] if count else []
+    """Split into equal stretches, titled with start time and most distinctive words."""
+    count = min(limit, max(1, len(passages) // MIN_STRETCH_PASSAGES), len(passages))
+    cuts = [len(passages) * number // count for number in range(count + 1)] if count else []
     parts = [passages[start:end] for start, end in pairwise(cuts)]
     bags = [
         Counter(word for passage in part for word in topic_words(passage.text)) for part in parts
     ]
     spread = Counter(word for bag in bags for word in bag)
     for number, (part, bag) in enumerate(zip(parts, bags, strict=True), 1):
-        worth = {
+        weights = {
             word: times * math.log((1 + len(bags)) / spread[word])
             for word, times in bag.items()
             if times > 1
         }
-        heads = sorted(worth, key=lambda word: (-worth[word], word))[:HEAD_WORDS]
-        words = ", ".join(heads) or f"part {number}"
-        start_time = marks.locate(part[0].span).begin
-        at = f"{format_time(start_time)} · " if start_time is not None else ""
-        yield f"{at}{words[:1].upper()}{words[1:]}", part
+        distinctive = sorted(weights, key=lambda word: (-weights[word], word))[:TITLE_WORDS]
+        words = ", ".join(distinctive) or f"part {number}"
+        seconds = marks.locate(part[0].span).begin
+        start = f"{format_time(seconds)} · " if seconds is not None else ""
+        yield f"{start}{words[:1].upper()}{words[1:]}", part
 
 
 def topic_words(text: str) -> list[str]:
-    """The topic words of ``text``, in lower case."""
+    """Return the topic words of ``text``, in lower case."""
     words = (word.lower() for word in parse(text).words)
     return [word for word in words if len(word) > 2 and word.isalpha() and word not in COMMON_WORDS]

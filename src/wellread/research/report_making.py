@@ -21,13 +21,7 @@ from wellread.identity import tagged_hash
 from wellread.kb import KnowledgeBase
 from wellread.research.planning import Planned
 from wellread.research.run_state import RunState
-from wellread.research.sections import (
-    SectionDraft,
-    Sections,
-    draft_of,
-    sections_of,
-    write_report,
-)
+from wellread.research.sections import SectionDraft, Sections, draft_of, sections_of, write_report
 from wellread.types import Span
 from wellread.values.answers import (
     BEFORE,
@@ -103,13 +97,13 @@ async def deliver(state: RunState, material: Material) -> AsyncIterator[Research
     sections = await to_thread.run_sync(sections_of, state, material.analysis)
     material.sections = sections
     if "model" in kb.models.names():
-        asked = material.planned.plan.question
-        async for event in write_report(state, asked, material.analysis, sections):
+        topic = material.planned.plan.question
+        async for event in write_report(state, topic, material.analysis, sections):
             yield event
-    found = sum(map(len, sections.shown.values()))
+    count = sum(map(len, sections.extracts.values()))
     passages, documents = len(sections.evidence), len(state.pool.documents(()))
-    text = f"{found} extracts chosen from {passages} passages of {documents} documents"
-    yield ProgressEvent(round=state.rounds, stage="write", text=text, found=found)
+    text = f"{count} extracts chosen from {passages} passages of {documents} documents"
+    yield ProgressEvent(round=state.rounds, stage="write", text=text, found=count)
     report = await to_thread.run_sync(_compose_report, state, material)
     checked = len(report.answer.sentences)
     dropped = report.answer.dropped_sentences
@@ -170,12 +164,12 @@ def _summary(material: Material, report: ReportPage) -> None:
 
 def _read_documents(state: RunState, report: ReportPage) -> list[ReadDocument]:
     cited = {citation.document_id for citation in report.page.citations}
-    led = [facet.id for facet in state.facets if facet.kind == "bridge"]
+    bridge_ids = [facet.id for facet in state.facets if facet.kind == "bridge"]
     counts = Counter(hit.document.id for hit in state.pool.hits.values())
     titles = {hit.document.id: hit.document.title for hit in state.pool.hits.values()}
     return [
         ReadDocument(id=key, title=titles[key], passages=counts[key], cited=key in cited)
-        for key in state.pool.documents(led)
+        for key in state.pool.documents(bridge_ids)
     ]
 
 
@@ -187,11 +181,11 @@ def _answer(
     warning: str,
 ) -> Answer:
     turn, quick, page = material.turn, material.quick, report.page
-    named = {facet.id for facet in state.facets if facet.kind in GAP_KINDS}
-    missing = [part.title for part in report.sections if not part.found and part.facet in named]
+    required = {facet.id for facet in state.facets if facet.kind in GAP_KINDS}
+    missing = [part.title for part in report.sections if not part.found and part.facet in required]
     gaps = tuple(f"Nothing was found about “{title}”." for title in missing)
-    writers = [each.by for each in material.drafts if each.by not in (EXTRACTIVE, NOBODY)]
-    fallbacks = dict.fromkeys(each.fallback for each in material.drafts if each.fallback)
+    writers = [draft.by for draft in material.drafts if draft.by not in (EXTRACTIVE, NOBODY)]
+    fallbacks = dict.fromkeys(draft.fallback for draft in material.drafts if draft.fallback)
     notes = (
         *turn.notes,
         *material.analysis.respelt,
@@ -232,7 +226,7 @@ def _answer(
         rewritten=turn.rewritten,
         dropped_sentences=report.dropped,
         fallback="; ".join(fallbacks),
-        hallucinated_citations=sum(each.unknown_keys for each in material.drafts),
+        hallucinated_citations=sum(draft.unknown_keys for draft in material.drafts),
         usage=Usage(
             input_tokens=state.tokens[0], output_tokens=state.tokens[1], cost=state.dollars
         ),
@@ -241,7 +235,7 @@ def _answer(
 
 
 def _report_confidence(quick: Answer | None, has_sentences: bool) -> Confidence:
-    """The confidence of the summary; fixed for a report on whole documents, which has no answer."""
+    """Return the confidence of the quick answer; fixed for a report on whole documents."""
     if quick is None:
         nothing = Confidence(score=0.0, band="none", reasoning=NOWHERE)
         return WHOLE_CONFIDENCE if has_sentences else nothing
@@ -276,27 +270,27 @@ class ReportPage:
     def add(self, draft: SectionDraft) -> None:
         """Add a draft without sentences that an expert flagged as harmful."""
         if draft.extracts:
-            extracts, lost = remove_flagged_sentences(self.kb, draft.extracts)
+            extracts, flagged = remove_flagged_sentences(self.kb, draft.extracts)
             self.page.show_all(extracts)
-            self.flagged += lost
+            self.flagged += flagged
             return
         allowed = drop_flagged(self.kb, draft.checked, self.evidence)
-        lost = len(draft.checked) - len(allowed)
-        text, kept = prune(draft.text, draft.checked, allowed)
-        used = {item.verdict.key for item in kept}
-        used.update(key for item in kept for key in item.claim.keys)
-        pieces = [piece for piece in self.evidence if piece.key in used]
-        if kept:
-            add_draft(self.page, text, kept, pieces)
-        self.dropped += draft.removed + lost
-        self.flagged += lost
+        flagged = len(draft.checked) - len(allowed)
+        text, sentences = prune(draft.text, draft.checked, allowed)
+        cited_keys = {item.verdict.key for item in sentences}
+        cited_keys.update(key for item in sentences for key in item.claim.keys)
+        pieces = [piece for piece in self.evidence if piece.key in cited_keys]
+        if sentences:
+            add_draft(self.page, text, sentences, pieces)
+        self.dropped += draft.removed + flagged
+        self.flagged += flagged
 
     def section(self, facet: Facet, draft: SectionDraft | None) -> None:
         """Add the section of one facet, or "Nothing was found." if no sentence is supported."""
-        start, first = self.heading(facet.title), len(self.page.sentences)
+        start, count_before = self.heading(facet.title), len(self.page.sentences)
         if draft is not None and draft.checked:
             self.add(draft)
-        found = len(self.page.sentences) > first
+        found = len(self.page.sentences) > count_before
         if not found:
             self.page.text += "Nothing was found."
         span = Span(start=start, end=len(self.page.text))
@@ -313,8 +307,14 @@ def disagreements(report: ReportPage, quick: Answer | None) -> tuple[Conflict, .
     if quick is None or not quick.conflicts:
         return ()
     style = report.kb.settings.citations.style
-    places = {(each.document_id, each.source_span): each for each in report.page.citations}
-    cited = {each.id: places.get((each.document_id, each.source_span)) for each in quick.citations}
+    by_place = {
+        (citation.document_id, citation.source_span): citation for citation in report.page.citations
+    }
+    # The report's citation of the same place, by the quick answer's citation number.
+    cited = {
+        citation.id: by_place.get((citation.document_id, citation.source_span))
+        for citation in quick.citations
+    }
     report.heading("What the sources disagree on")
     conflicts, lines = [], []
     for conflict in quick.conflicts:
@@ -323,17 +323,17 @@ def disagreements(report: ReportPage, quick: Answer | None) -> tuple[Conflict, .
         lines.append(f"- {flatten_label(conflict.about + reason)}")
         views = []
         for view in conflict.views:
-            citations = [each for number in view.citations if (each := cited.get(number))]
-            views.append(replace(view, citations=tuple(each.id for each in citations)))
-            marks = " ".join(styled_marker(report.kb, each, style) for each in citations)
-            lines.append(f"  - {flatten_label(view.text)} {marks}".rstrip())
+            citations = [match for number in view.citations if (match := cited.get(number))]
+            views.append(replace(view, citations=tuple(citation.id for citation in citations)))
+            markers = (styled_marker(report.kb, citation, style) for citation in citations)
+            lines.append(f"  - {flatten_label(view.text)} {' '.join(markers)}".rstrip())
         conflicts.append(replace(conflict, views=tuple(views)))
     report.page.text += "\n".join(lines)
     return tuple(conflicts)
 
 
 def plain_label(name: str) -> str:
-    """A name as a label, without Markdown syntax."""
+    """Return ``name`` as a label without Markdown syntax."""
     plain = "".join(" " if sign in "*_`[]<>\n" else sign for sign in name)
     plain = " ".join(plain.split())
     return plain[:1].upper() + plain[1:]

@@ -1,8 +1,8 @@
-"""Runs deep research, from a question to a stored report. Read this module first.
+"""Runs deep research, from a question to a stored report. Start reading here.
 
 First search → plan → search in rounds → choose → write → verify → deliver; then the report is
 stored. ``research`` yields events; the last one (``ReportEvent``) holds the report. A run that was
-killed can be done again without asking a model twice (``run_state.py``).
+killed can be repeated without asking a model twice (``run_state.py``).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ in_thread = to_thread.run_sync
 
 
 def default_limits(kb: KnowledgeBase) -> Limits:
-    """The limits from the settings."""
+    """Return the limits from the settings."""
     settings_ = kb.settings.research
     return Limits(
         rounds=settings_.rounds,
@@ -53,7 +53,7 @@ def default_limits(kb: KnowledgeBase) -> Limits:
 
 
 async def plan_research(kb: KnowledgeBase, request: ResearchRequest) -> ResearchPlan:
-    """The plan of a run with its estimate, from a first search. Stores nothing."""
+    """Return the plan of a run with its estimate, from a first search. Stores nothing."""
     request = await _check_request(kb, request)
     turn = await turn_of(kb, request.question)
     analysis = await in_thread(analyse_turn, kb, turn)
@@ -95,7 +95,7 @@ async def research(
 
 
 async def last_report(events: AsyncIterator[ResearchEvent]) -> Report:
-    """The report at the end of ``events``."""
+    """Return the report at the end of ``events``."""
     async for event in events:
         if isinstance(event, ReportEvent):
             return event.report
@@ -151,12 +151,11 @@ async def _stages(state: RunState, run: ResearchRun) -> AsyncGenerator[ResearchE
         async for event in search_titles(state, analysis):
             yield event
     material = Material(turn=turn, analysis=analysis, planned=planned)
-    async for delivered in deliver(state, material):
-        yield delivered
+    async for last_event in deliver(state, material):
+        yield last_event
 
 
 def _open_run(kb: KnowledgeBase, run_id: str, owner: str) -> ResearchRun:
-    """The run, after checking that it has not ended."""
     run = kb.catalogue.research.get(run_id, owner)
     if run is None:
         raise UnknownNameError(

@@ -1,7 +1,8 @@
-"""Search rounds without a model: first the plan's facets, then titles that the results mention.
+"""Runs the searches of a research report without a language model.
 
-If the best passages mention the title of another document, that document may hold what the
-question does not name. It is searched for in a second round.
+There is one search per facet (subtopic) of the plan. If the best passages mention the title of
+another document, that document may hold the answer although the question does not name it, so a
+second round searches for such titles.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ from wellread.types import Filters, Hit
 from wellread.values.question import Analysis
 from wellread.values.reports import Facet, ProgressEvent
 
-DEPTH = 40  # passages per search
+SEARCH_DEPTH = 40  # passages per search
 MAX_TITLES = 4  # titles to search for
-ANCHORS = MAX_TITLE_SEARCHES - MAX_TITLES  # documents scanned for titles
+MAX_SCANNED = MAX_TITLE_SEARCHES - MAX_TITLES  # documents scanned for titles
 MAX_NAMES = 12  # names per passage that are searched for
 
 
@@ -41,7 +42,7 @@ async def search_facets(state: RunState, facets: Sequence[Facet]) -> AsyncIterat
 
 
 async def search_titles(state: RunState, analysis: Analysis) -> AsyncIterator[ProgressEvent]:
-    """The second round: search for document titles that the results mention."""
+    """Yield the second round: search for document titles that the results mention."""
     state.stopped = await to_thread.run_sync(state.stop)
     if state.stopped is not None:
         return
@@ -78,7 +79,7 @@ def _hits_of(state: RunState, facet: Facet) -> list[Hit]:
 
 
 def _search(state: RunState, query: str, filters: Filters) -> list[Hit]:
-    hits = search(state.kb, query, filters, limit=DEPTH)
+    hits = search(state.kb, query, filters, limit=SEARCH_DEPTH)
     state.note_read(hits)
     return hits
 
@@ -91,8 +92,8 @@ def titles_named(state: RunState, analysis: Analysis) -> list[str]:
     """
     question_stems = analysis.parsed.stem_set
     topic = parse(topic_of(analysis)).words
-    worth: dict[str, tuple[float, str]] = {}
-    for hit in state.pool.first_documents(ANCHORS):
+    best: dict[str, tuple[float, str]] = {}  # value and title, by the title's key
+    for hit in state.pool.first_documents(MAX_SCANNED):
         passage = hit.passage
         names = [
             name for name in parse(passage.text).names if not parse(name).stem_set <= question_stems
@@ -111,15 +112,16 @@ def titles_named(state: RunState, analysis: Analysis) -> list[str]:
             if same_document or not key or f" {key} " not in text:
                 continue
             stems = parse(f"{other.document.title}\n{other.passage.text}").stem_set
+            # A document is more promising if it has the words that the passage lacks.
             value = other.score * (0.5 + len(stems & missing) / max(1, len(missing)))
-            if value > worth.get(key, (0.0, ""))[0]:
-                worth[key] = (value, title)
-    for hit in state.pool.first_documents(MAX_DIRECT_DOCUMENTS):
-        worth.pop(name_key(hit.document.title.partition(" (")[0]), None)
-    order = sorted(worth, key=lambda key: (-worth[key][0], key))
-    return [worth[key][1] for key in order[:MAX_TITLES]]
+            if value > best.get(key, (0.0, ""))[0]:
+                best[key] = (value, title)
+    for hit in state.pool.first_documents(MAX_DIRECT_DOCUMENTS):  # these are results already
+        best.pop(name_key(hit.document.title.partition(" (")[0]), None)
+    order = sorted(best, key=lambda key: (-best[key][0], key))
+    return [best[key][1] for key in order[:MAX_TITLES]]
 
 
 def name_key(text: str) -> str:
-    """A name normalized for comparison: without case, accents, hyphens and punctuation."""
+    """Return ``text`` without case, accents, hyphens and punctuation, for comparison."""
     return " ".join(token.plain for token in tokens_of(text.replace("-", " ")))

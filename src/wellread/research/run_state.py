@@ -1,7 +1,7 @@
-"""The state of a running research run: its limits, collected passages and paid model calls.
+"""Holds the state of a running research run: limits, collected passages and paid model calls.
 
 The reply of every model call is stored under a key made of its prompt. A run that was killed is
-done again; its searches are cheap and find the same, and replies that were paid for are read back.
+repeated: its searches are cheap and find the same, and paid replies are read from the store.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ R = TypeVar("R")
 
 RUNS_FOLDER = "research"  # in the knowledge base folder; lock files of running and queued runs
 _WORK, _QUEUE = ".lock", ".queue.lock"
-LOCK_SECONDS = 1.0  # longer than a check takes whether a run is locked
+LOCK_SECONDS = 1.0  # longer than another process takes to check whether a run is locked
 WORD_WEIGHT = 0.65  # weight of word overlap in similarity; the rest is the cosine
-MAX_DIRECT_DOCUMENTS = 6  # of the question's search, ranked before those found through them
+MAX_DIRECT_DOCUMENTS = 6  # documents of the question's own search that always rank first
 
 
 @dataclass(slots=True)
@@ -57,42 +57,43 @@ class Pool:
             old = self.hits.get(hit.passage.id)
             if old is None or (hit.similarity or 0.0) > (old.similarity or 0.0):
                 self.hits[hit.passage.id] = hit
-            places = self.ranks.setdefault(hit.passage.id, {})
-            places[facet] = min(rank, places.get(facet, rank))
+            ranks = self.ranks.setdefault(hit.passage.id, {})
+            ranks[facet] = min(rank, ranks.get(facet, rank))
         return len(self.hits) - before
 
     def of(self, facet: str) -> list[Hit]:
-        """The passages found for a facet, best first."""
-        ranked = [(places[facet], key) for key, places in self.ranks.items() if facet in places]
-        return [self.hits[passage_id] for _, passage_id in sorted(ranked, key=lambda each: each[0])]
+        """Return the passages found for a facet, best first."""
+        found = [passage_id for passage_id, ranks in self.ranks.items() if facet in ranks]
+        found.sort(key=lambda passage_id: self.ranks[passage_id][facet])
+        return [self.hits[passage_id] for passage_id in found]
 
-    def first_documents(self, most: int) -> list[Hit]:
-        """The best passage of each of the first documents of the question's own search."""
+    def first_documents(self, limit: int) -> list[Hit]:
+        """Return the best passage of each of the first documents of the question's own search."""
         facet = next(iter(next(iter(self.ranks.values()), {})), "")
         best: dict[str, Hit] = {}
         for hit in self.of(facet):
             best.setdefault(hit.document.id, hit)
-        return list(best.values())[:most]
+        return list(best.values())[:limit]
 
-    def documents(self, led: Collection[str]) -> list[str]:
-        """Document ids, ordered by their rank in the searches.
+    def documents(self, bridges: Collection[str]) -> list[str]:
+        """Return the document ids, ordered by their rank in the searches.
 
-        Args:
-            led: facets found through the evidence; their documents rank after the first six.
+        The first six of the question's own search come first, then those of ``bridges`` (facets
+        that the evidence suggested), interleaved with further ones by rank.
         """
-        facets = dict.fromkeys(facet for places in self.ranks.values() for facet in places)
+        facets = dict.fromkeys(facet for ranks in self.ranks.values() for facet in ranks)
         best: dict[str, float] = {}
         for number, facet in enumerate(facets):
-            later = MAX_DIRECT_DOCUMENTS + 1 if number else 0
-            behind = MAX_DIRECT_DOCUMENTS - 0.5 if facet in led else later
-            own = dict.fromkeys(hit.document.id for hit in self.of(facet))
-            for place, document in enumerate(own, 0):
-                best[document] = min(place + behind, best.get(document, place + behind))
+            own_offset = MAX_DIRECT_DOCUMENTS + 1 if number else 0
+            offset = MAX_DIRECT_DOCUMENTS - 0.5 if facet in bridges else own_offset
+            document_ids = dict.fromkeys(hit.document.id for hit in self.of(facet))
+            for rank, document in enumerate(document_ids):
+                best[document] = min(rank + offset, best.get(document, rank + offset))
         return sorted(best, key=lambda document: best[document])
 
     def nearness(self, kb: KnowledgeBase, text: str, facet: str) -> dict[str, float]:
-        """Similarity (0-1) of a facet's passages to ``text``, from words and cosine."""
-        hits = [hit for name, hit in self.hits.items() if facet in self.ranks[name]]
+        """Return the similarity (0-1) of a facet's passages to ``text``, from words and cosine."""
+        hits = [hit for passage_id, hit in self.hits.items() if facet in self.ranks[passage_id]]
         excerpts = [Excerpt(text=hit.passage.text, title=hit.passage.context) for hit in hits]
         word_scores = kb.lexical.relevance(text, excerpts).tolist()
         return {
@@ -135,7 +136,7 @@ class RunState:
         return time.monotonic() - self.began
 
     def stop(self) -> StopReason | None:
-        """The limit that ends the run now, if any. Checked before every search and model call."""
+        """Return the limit that ends the run now, if any; asked before each search and call."""
         if self.kb.catalogue.research.cancelled(self.id):
             return "cancelled"
         if self.seconds >= self.limits.seconds:
@@ -150,10 +151,10 @@ class RunState:
 
         A limit is set as ``stopped``.
         """
-        together = self.kb.settings.research.side_by_side
-        for first in range(0, len(jobs), together):
+        batch_size = self.kb.settings.research.side_by_side
+        for first in range(0, len(jobs), batch_size):
             started: list[T] = []
-            for job in jobs[first : first + together]:
+            for job in jobs[first : first + batch_size]:
                 self.stopped = await to_thread.run_sync(self.stop)
                 if self.stopped is not None:
                     break
@@ -188,29 +189,29 @@ class RunState:
 
 
 async def _side_by_side(jobs: Sequence[T], search: Callable[[T], R]) -> list[R]:
-    """The results in the order of ``jobs``; an error is raised alone, not in a group."""
+    """Return the results in the order of ``jobs``; an error is raised alone, not in a group."""
     results: dict[int, R] = {}
     errors: list[WellreadError] = []
 
-    async def run(place: int, job: T) -> None:
+    async def run(index: int, job: T) -> None:
         try:
-            results[place] = await to_thread.run_sync(search, job)
+            results[index] = await to_thread.run_sync(search, job)
         except WellreadError as error:
             errors.append(error)
 
     async with anyio.create_task_group() as group:
-        for place, job in enumerate(jobs):
-            group.start_soon(run, place, job)
+        for index, job in enumerate(jobs):
+            group.start_soon(run, index, job)
     if errors:
         raise errors[0]
-    return [results[place] for place in range(len(jobs))]
+    return [results[index] for index in range(len(jobs))]
 
 
 # --- locks of a run ------------------------------------------------------------------------------
 
 
 def this_process() -> tuple[str, int]:
-    """The names of this machine and this process."""
+    """Return the name of this machine and the id of this process."""
     return platform.node(), os.getpid()
 
 
@@ -241,8 +242,7 @@ def _hold_lock(kb: KnowledgeBase, name: str) -> Iterator[None]:
     with kb.locks.hold(f"{RUNS_FOLDER}/{name}", LOCK_SECONDS) as acquired:
         if not acquired:
             raise RequestError(
-                f"research {name.partition('.')[0]} is already running",
-                hint="follow or cancel it",
+                f"research {name.partition('.')[0]} is already running", hint="follow or cancel it"
             )
         try:
             yield
@@ -254,19 +254,19 @@ def _hold_lock(kb: KnowledgeBase, name: str) -> Iterator[None]:
 
 
 def live_hits(kb: KnowledgeBase, ids: Iterable[str]) -> list[Hit]:
-    """The passages with these ids, in that order; those that are no longer live are skipped."""
-    names = list(dict.fromkeys(filter(None, ids)))
-    passages = kb.catalogue.live_passages(names)
+    """Return the passages with these ids, in that order, without those that are not live."""
+    passage_ids = list(dict.fromkeys(filter(None, ids)))
+    passages = kb.catalogue.live_passages(passage_ids)
     facts = kb.catalogue.facts({passage.document_id for passage in passages.values()})
     return [
         Hit(passage=passage, document=document, score=1.0)
-        for passage in (passages[name] for name in names if name in passages)
+        for passage in (passages[key] for key in passage_ids if key in passages)
         if (document := facts.get(passage.document_id)) and document.version == passage.version
     ]
 
 
 def evidence_of(kb: KnowledgeBase, hits: Sequence[Hit]) -> list[Evidence]:
-    """Whole passages as evidence with the keys ``e1``, ``e2``, ... in order."""
+    """Return whole passages as evidence with the keys ``e1``, ``e2``, ... in order."""
     places = [(hit.passage.document_id, hit.passage.span) for hit in hits]
     evidence = []
     for number, (hit, passage_marks) in enumerate(

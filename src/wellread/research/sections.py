@@ -1,11 +1,11 @@
-"""Writes the sections of a report: the best extracts per facet, or text by a language model.
+"""Writes the sections of a research report: extracts per facet, or text by a language model.
 
-Extracts for a facet are chosen as for a question (``ask/write/extracts.py``). No extract is shown
-twice or repeats an earlier one; the question as a whole comes last and gets what no narrower facet
-has used. A model writes a section only from that section's evidence, and the summary from what the
-sections cite. A judge model checks the text (``judge.py``): sentences without citations are removed
-and counted, and so are unsupported ones if ``citations.strict`` is set; other sentences are shown
-with their verdict. A section without any remaining sentence is empty.
+Extracts for a facet (a subtopic) are chosen as for a question (``ask/write/extracts.py``). No
+extract is shown twice or repeats an earlier one; the question as a whole comes last and gets what
+no narrower facet has used. A model writes a section only from that section's evidence, and the
+summary from what the sections cite. A judge model checks the text (``judge.py``): sentences without
+citations are removed and counted, and so are unsupported ones if ``citations.strict`` is set; other
+sentences are shown with their verdict. A section of which no sentence remains is empty.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import math
 from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from anyio import to_thread
 
@@ -35,7 +35,7 @@ from wellread.research.model_rounds import PACKAGE, ModelReply, ask_models
 from wellread.research.planning import MIN_SUBJECT_SHARE, subject_stems, topic_of, topic_words
 from wellread.research.run_state import Pool, RunState, evidence_of
 from wellread.text.parsed import parse
-from wellread.types import Hit
+from wellread.types import Hit, Span
 from wellread.values.answers import EXTRACTIVE, NOBODY, Checked, Claim, Evidence
 from wellread.values.question import Analysis
 from wellread.values.reports import Facet, FacetKind, ProgressEvent
@@ -44,16 +44,17 @@ MAX_PASSAGES = 40  # nearest passages considered for a facet
 MAX_EVIDENCE = 8  # evidence passages per written section
 MAX_EXTRACTS = 3  # extracts per facet
 WIDE_KINDS = ("question", "period")  # kinds of facets shown as many single-sentence extracts
-MAX_REPORT_EXTRACTS, MAX_WIDE_EXTRACTS = 60, 12  # extracts per report, and per such facet
+MAX_REPORT_EXTRACTS = 60
+MAX_WIDE_EXTRACTS = 12  # extracts per facet of a wide kind
 MAX_DOCUMENT_EXTRACTS = 2  # extracts per document in a report
-MIN_REPETITION_OVERLAP = 0.55  # share of common words from which an extract is a repetition
-MIN_SENTENCE_OVERLAP = 0.8  # the same for single sentences, which are often worded alike
+MIN_REPETITION_OVERLAP = 0.55  # an extract that shares so many words repeats an earlier one
+MIN_SENTENCE_OVERLAP = 0.8  # so does a single sentence; these are often worded alike
 NAMED_KINDS = ("side", "entity", "bridge")  # kinds of facets whose title is a name
 MIN_COSINE = 0.5  # cosine from which a passage is relevant whatever its words
-LATER: Mapping[FacetKind, int] = {"bridge": 1, "question": 2}
-MIN_TOPIC_WORDS = 3  # topic words that a central sentence shares with the rest of its part
+ORDER: Mapping[FacetKind, int] = {"bridge": 1, "question": 2}  # these choose after all others
+MIN_TOPIC_WORDS = 3  # topic words that a central sentence shares with the rest of its document part
 LENGTH_OFFSET = 10  # words added to a sentence's length, so that short sentences get no advantage
-LEAST_SENTENCES, MOST_SENTENCES = 2, 8  # sentences per written section
+MIN_SENTENCES, MAX_SENTENCES = 2, 8  # sentences per written section
 MAX_SUMMARY_EVIDENCE = 16  # passages that the summary is written from
 NOT_FOUND = "NOT FOUND"
 
@@ -88,77 +89,94 @@ class Sections:
 
     Attributes:
         evidence: all passages considered, each with its own key.
-        read: passages by facet id, nearest first.
-        shown: extracts by facet id, best first; facets without extracts are missing.
-        sure: probability (0-1) by facet id that its passages answer.
+        passages: passages by facet id, nearest first.
+        extracts: extracts by facet id, best first; facets without extracts are missing.
+        confidence: by facet id, the probability that its passages answer it.
         drafts: sections by facet id. ``summary``: the summary, if a model wrote one.
     """
 
     evidence: Sequence[Evidence] = ()
-    read: Mapping[str, Sequence[Evidence]] = field(default_factory=dict)
-    shown: Mapping[str, tuple[Extract, ...]] = field(default_factory=dict)
-    sure: Mapping[str, float] = field(default_factory=dict)
+    passages: Mapping[str, Sequence[Evidence]] = field(default_factory=dict)
+    extracts: Mapping[str, tuple[Extract, ...]] = field(default_factory=dict)
+    confidence: dict[str, float] = field(default_factory=dict)
     drafts: dict[str, SectionDraft] = field(default_factory=dict)
     summary: SectionDraft | None = None
 
     @property
     def best(self) -> list[Extract]:
         """The best extract of each facet, most certain facets first."""
-        order = sorted(self.shown, key=lambda facet: -self.sure.get(facet, 0.0))
-        return [self.shown[facet][0] for facet in order]
+        order = sorted(self.extracts, key=lambda facet: -self.confidence.get(facet, 0.0))
+        return [self.extracts[facet][0] for facet in order]
 
 
 def sections_of(state: RunState, analysis: Analysis) -> Sections:
     """Choose extracts from the passages for each facet."""
     kb, facets, pool = state.kb, state.facets, state.pool
-    most = kb.settings.research.sentences
     passage_ids = {facet.id: _relevant_passages(kb, analysis, facet, pool) for facet in facets}
-    passages = list(dict.fromkeys(name for names in passage_ids.values() for name in names))
-    evidence = evidence_of(kb, [pool.hits[name] for name in passages])
-    pieces = dict(zip(passages, evidence, strict=True))
-    read = {facet: [pieces[name] for name in names] for facet, names in passage_ids.items()}
-    shown: dict[str, tuple[Extract, ...]] = {}
-    sure: dict[str, float] = {}
-    taken: list[Extract] = []
+    distinct_ids = list(dict.fromkeys(key for ids in passage_ids.values() for key in ids))
+    evidence = evidence_of(kb, [pool.hits[passage_id] for passage_id in distinct_ids])
+    by_passage = dict(zip(distinct_ids, evidence, strict=True))
+    passages = {facet: [by_passage[key] for key in ids] for facet, ids in passage_ids.items()}
+    # Parts of a document are summarized; their passages need not answer a question.
     parts = [facet for facet in facets if facet.passages]
-    share = min(
-        MAX_WIDE_EXTRACTS,
-        MAX_REPORT_EXTRACTS // max(1, sum(facet.kind in WIDE_KINDS for facet in facets)),
-    )
-    for part, marked in _central_sentences(read, parts, max(2, most // len(parts)) if parts else 0):
-        extracts = (
-            extract_of(kb, read[part][window.piece], window, sentences)
+    chosen = _part_extracts(kb, parts, passages)
+    others = [facet for facet in facets if not facet.passages]
+    sections = Sections(evidence=evidence, passages=passages)
+    chosen |= _facet_extracts(kb, analysis, others, sections)
+    sections.extracts = {facet.id: chosen[facet.id] for facet in facets if facet.id in chosen}
+    sections.drafts = {facet: draft_of(shown) for facet, shown in sections.extracts.items()}
+    return sections
+
+
+def _part_extracts(
+    kb: KnowledgeBase, parts: Sequence[Facet], passages: Mapping[str, Sequence[Evidence]]
+) -> dict[str, tuple[Extract, ...]]:
+    extracts: dict[str, tuple[Extract, ...]] = {}
+    limit = max(2, kb.settings.research.sentences // len(parts)) if parts else 0
+    for part, marked in _central_sentences(passages, parts, limit):
+        extracts[part] = tuple(  # only their marked sentences, since whole windows overlap
+            extract_of(kb, passages[part][window.piece], window, sentences).only_marked()
             for window, sentences in marked
         )
-        shown[part] = tuple(each.only_marked() for each in extracts)  # their windows overlap
-    for facet in sorted(facets, key=lambda facet: LATER.get(facet.kind, 0)):
-        wide = facet.kind in WIDE_KINDS
-        room = min(share if wide else MAX_EXTRACTS, MAX_REPORT_EXTRACTS - len(taken))
-        if facet in parts or room < 1:
+    return extracts
+
+
+def _facet_extracts(
+    kb: KnowledgeBase, analysis: Analysis, facets: Sequence[Facet], sections: Sections
+) -> dict[str, tuple[Extract, ...]]:
+    """Return the extracts by facet id, and store the confidence of each facet."""
+    extracts: dict[str, tuple[Extract, ...]] = {}
+    used: list[Extract] = []
+    wide_count = sum(facet.kind in WIDE_KINDS for facet in facets)
+    wide_limit = min(MAX_WIDE_EXTRACTS, MAX_REPORT_EXTRACTS // max(1, wide_count))
+    for facet in sorted(facets, key=lambda facet: ORDER.get(facet.kind, 0)):
+        is_wide = facet.kind in WIDE_KINDS
+        limit = min(wide_limit if is_wide else MAX_EXTRACTS, MAX_REPORT_EXTRACTS - len(used))
+        if limit < 1:
             continue
         voices = facet.filters.speakers or analysis.voices
         question = _facet_question(analysis, facet)
-        nearest = nearest_extracts(kb, question, read[facet.id], voices)
+        passages = sections.passages[facet.id]
+        nearest = nearest_extracts(kb, question, passages, voices)
         if not voices and not nearest.near:
             continue
-        sure[facet.id] = nearest.confidence
-        new = list(_without_repetition(nearest.shown, taken, 1 if wide else room))
-        if wide:
-            further = nearest_sentences(kb, question, read[facet.id], voices)
-            left, before = room - len(new), [*taken, *new]
-            new += _without_repetition(
-                further, before, left, of_a_document=1, overlap_limit=MIN_SENTENCE_OVERLAP
+        sections.confidence[facet.id] = nearest.confidence
+        # A wide facet gets one long extract, then single sentences.
+        fresh = list(_without_repetition(nearest.shown, used, 1 if is_wide else limit))
+        if is_wide:
+            more = nearest_sentences(kb, question, passages, voices)
+            room, before = limit - len(fresh), [*used, *fresh]
+            fresh += _without_repetition(
+                more, before, room, max_per_document=1, overlap_limit=MIN_SENTENCE_OVERLAP
             )
-        if new:
-            taken += new
-            shown[facet.id] = tuple(new)
-    in_order = {facet.id: shown[facet.id] for facet in facets if facet.id in shown}
-    drafts = {facet: draft_of(extracts) for facet, extracts in in_order.items()}
-    return Sections(evidence=evidence, read=read, shown=in_order, sure=sure, drafts=drafts)
+        if fresh:
+            used += fresh
+            extracts[facet.id] = tuple(fresh)
+    return extracts
 
 
 def draft_of(extracts: Sequence[Extract]) -> SectionDraft:
-    """A section that shows ``extracts``."""
+    """Return a section that shows ``extracts``."""
     checked = tuple(
         Checked(
             claim=Claim(text=extract.of(span), keys=(extract.piece.key,), source=span),
@@ -178,30 +196,31 @@ def _relevant_passages(
     kb: KnowledgeBase, analysis: Analysis, facet: Facet, pool: Pool
 ) -> list[str]:
     if facet.passages:
-        return [name for name in pool.hits if facet.id in pool.ranks[name]]
+        return [passage_id for passage_id in pool.hits if facet.id in pool.ranks[passage_id]]
     text, topic = _facet_question(analysis, facet), topic_of(analysis)
-    near = pool.nearness(kb, text, facet.id)
-    about = [name for name in near if is_about(facet, text, topic, pool.hits[name])]
-    return sorted(about, key=lambda name: (-near[name], name))[:MAX_PASSAGES]
+    nearness = pool.nearness(kb, text, facet.id)
+    relevant = [key for key in nearness if is_about(facet, text, topic, pool.hits[key])]
+    return sorted(relevant, key=lambda key: (-nearness[key], key))[:MAX_PASSAGES]
 
 
 def is_about(facet: Facet, text: str, topic: str, hit: Hit) -> bool:
-    """Whether a passage is relevant to a facet: it has its words or is close in meaning.
+    """Whether a passage is relevant to a facet: it has the facet's words, or is close in meaning.
 
     For a facet with a name ("the zeppelin") only words count, because many passages that are close
     in meaning do not name it. For a bridge facet, a document titled with the name is relevant; any
     other passage must also contain words of the question.
 
     Args:
-        text: the question for the passage; ``topic``: the topic of the report.
+        text: the question of the facet.
+        topic: the topic of the report.
     """
     stems = parse(f"{hit.passage.context}\n{hit.passage.text}").stem_set
     if facet.kind not in NAMED_KINDS:
         return _has_most(subject_stems(text), stems) or (hit.similarity or 0.0) >= MIN_COSINE
     name = frozenset(parse(facet.title.rpartition(" · ")[2]).topic_stems)
     named = len(name & stems) >= (1.0 if facet.kind == "side" else MIN_SUBJECT_SHARE) * len(name)
-    own = facet.kind != "bridge" or parse(hit.document.title).stem_set >= name
-    return named and (own or _has_most(subject_stems(topic), stems))
+    is_titled = facet.kind != "bridge" or parse(hit.document.title).stem_set >= name
+    return named and (is_titled or _has_most(subject_stems(topic), stems))
 
 
 def _has_most(required: frozenset[str], stems: frozenset[str]) -> bool:
@@ -211,23 +230,23 @@ def _has_most(required: frozenset[str], stems: frozenset[str]) -> bool:
 def _without_repetition(
     extracts: Iterable[Extract],
     chosen: Sequence[Extract],
-    room: int,
+    limit: int,
     *,
-    of_a_document: int = MAX_DOCUMENT_EXTRACTS,
+    max_per_document: int = MAX_DOCUMENT_EXTRACTS,
     overlap_limit: float = MIN_REPETITION_OVERLAP,
 ) -> Iterator[Extract]:
-    """The first extracts that are not repetitions, with a limit per document."""
+    """Yield the first extracts that are not repetitions, with a limit per document."""
     documents = Counter(extract.piece.hit.document.id for extract in chosen)
     earlier = [_stems(extract) for extract in chosen]
     for extract in extracts:
         document, stems = extract.piece.hit.document.id, _stems(extract)
-        if not room:
+        if not limit:
             break
-        new = all(overlap(stems, old) < overlap_limit for old in earlier)
-        if documents[document] < of_a_document and new:
+        is_new = all(overlap(stems, old) < overlap_limit for old in earlier)
+        if documents[document] < max_per_document and is_new:
             documents[document] += 1
             earlier.append(stems)
-            room -= 1
+            limit -= 1
             yield extract
 
 
@@ -235,12 +254,21 @@ def _stems(extract: Extract) -> frozenset[str]:
     return parse(" ".join(map(extract.of, extract.marked))).stem_set
 
 
-Marks = list[tuple[Window, list[int]]]
+MarkedSentences = list[tuple[Window, list[int]]]
+
+
+class _Place(NamedTuple):
+    window: Window
+    number: int  # of the sentence in the window, from 0
+
+    @property
+    def text(self) -> str:
+        return self.window.texts[self.number]
 
 
 def _central_sentences(
-    read: Mapping[str, Sequence[Evidence]], parts: Sequence[Facet], most: int
-) -> Iterator[tuple[str, Marks]]:
+    passages: Mapping[str, Sequence[Evidence]], parts: Sequence[Facet], limit: int
+) -> Iterator[tuple[str, MarkedSentences]]:
     """For each document part, its most central sentences, with their windows.
 
     A word scores higher the more often its part uses it and the fewer parts use it. A sentence
@@ -248,21 +276,20 @@ def _central_sentences(
     Vanderwende, "The Impact of Frequency on Summarization", 2005, with parts in place of
     documents). A part without such words is represented by its first sentence.
     """
-    sentences: dict[str, dict[Any, tuple[Window, int]]] = {part.id: {} for part in parts}
+    # Overlapping windows contain the same sentences, so these are keyed by passage and span.
+    sentences: dict[str, dict[tuple[int, Span], _Place]] = {part.id: {} for part in parts}
     for part in parts:
-        for number, piece in enumerate(read[part.id]):
+        for number, piece in enumerate(passages[part.id]):
             for window in windows_of(number, piece, part.filters.speakers):
-                for at, span in enumerate(window.sentences):
-                    sentences[part.id][number, span] = (window, at)
+                for index, span in enumerate(window.sentences):
+                    sentences[part.id][number, span] = _Place(window, index)
     counts = {
-        part: Counter(
-            word for w, at in sentence_places.values() for word in topic_words(w.texts[at])
-        )
-        for part, sentence_places in sentences.items()
+        part: Counter(word for place in places.values() for word in topic_words(place.text))
+        for part, places in sentences.items()
     }
     spread = Counter(word for words in counts.values() for word in words)
 
-    def worth(part: str, text: str) -> float:
+    def centrality(part: str, text: str) -> float:
         words = {word for word in topic_words(text) if counts[part][word] > 1}
         words = {word for word in words if spread[word] < len(counts) or len(counts) == 1}
         if len(words) < MIN_TOPIC_WORDS:
@@ -270,16 +297,18 @@ def _central_sentences(
         rare = (counts[part][word] * math.log((1 + len(counts)) / spread[word]) for word in words)
         return sum(rare) / math.sqrt(len(text.split()) + LENGTH_OFFSET)
 
-    for name, sentence_places in sentences.items():
-        telling = {key: (w, at) for key, (w, at) in sentence_places.items() if w.telling[at]}
-        value = {key: worth(name, w.texts[at]) for key, (w, at) in telling.items()}
-        best = [key for key in sorted(value, key=lambda key: -value[key])[:most] if value[key]]
-        marks: dict[int, tuple[Window, list[int]]] = {}
-        for key in sorted(best or list(telling)[:1], key=lambda key: (key[0], key[1].start)):
-            window, at = telling[key]
-            marks.setdefault(id(window), (window, []))[1].append(at)
-        if marks:
-            yield name, list(marks.values())
+    for part_id, places in sentences.items():
+        informative = {
+            key: place for key, place in places.items() if place.window.telling[place.number]
+        }
+        values = {key: centrality(part_id, place.text) for key, place in informative.items()}
+        best = [key for key in sorted(values, key=lambda key: -values[key])[:limit] if values[key]]
+        marked: dict[int, tuple[Window, list[int]]] = {}  # by the identity of the window
+        for key in sorted(best or list(informative)[:1], key=lambda key: (key[0], key[1].start)):
+            window, index = informative[key]
+            marked.setdefault(id(window), (window, []))[1].append(index)
+        if marked:
+            yield part_id, list(marked.values())
 
 
 # --- sections written by a model -----------------------------------------------------------------
@@ -295,26 +324,27 @@ async def write_report(
     sections cite.
     """
     for facet in state.facets:
-        chosen = [extract.piece for extract in sections.shown.get(facet.id, ())]
-        pieces = {piece.key: piece for piece in (*chosen, *sections.read[facet.id])}
+        chosen = [extract.piece for extract in sections.extracts.get(facet.id, ())]
+        pieces = {piece.key: piece for piece in (*chosen, *sections.passages[facet.id])}
         if not pieces:
             continue
         # For a speaker's facet, only the words of that speaker are relevant.
         speakers = facet.filters.speakers or analysis.filters.speakers
         filters = replace(analysis.filters, speakers=speakers)
-        about = replace(analysis, question=facet.query, sides=(), filters=filters)
+        # The section is about one facet, so it need not treat the sides of the whole question.
+        facet_analysis = replace(analysis, question=facet.query, sides=(), filters=filters)
         evidence = list(pieces.values())[:MAX_EVIDENCE]
-        draft = await write_section(state, question, facet, about, evidence)
+        draft = await write_section(state, question, facet, facet_analysis, evidence)
         action, removed = f"{draft.by} wrote “{facet.title}”", draft.removed
         if draft.by == NOBODY:
             action = f"extracts were chosen for “{facet.title}”"
             extracted = sections.drafts.get(facet.id, SectionDraft())
             draft = replace(extracted, fallback=draft.fallback)
         sections.drafts[facet.id] = draft
-        found = len(draft.checked)
-        text = f"{action}: {found} sentences, {removed} removed"
+        count = len(draft.checked)
+        text = f"{action}: {count} sentences, {removed} removed"
         yield ProgressEvent(
-            round=state.rounds, stage="write", text=text, facet=facet.id, found=found
+            round=state.rounds, stage="write", text=text, facet=facet.id, found=count
         )
     cited = {
         key
@@ -324,16 +354,12 @@ async def write_report(
     }
     evidence = [piece for piece in sections.evidence if piece.key in cited][:MAX_SUMMARY_EVIDENCE]
     if evidence:
-        whole = Facet(id="", kind="question", title=question, query=question)
-        sections.summary = await write_section(state, question, whole, analysis, evidence)
+        topic = Facet(id="", kind="question", title=question, query=question)
+        sections.summary = await write_section(state, question, topic, analysis, evidence)
 
 
 async def write_section(
-    state: RunState,
-    question: str,
-    facet: Facet,
-    analysis: Analysis,
-    evidence: Sequence[Evidence],
+    state: RunState, question: str, facet: Facet, analysis: Analysis, evidence: Sequence[Evidence]
 ) -> SectionDraft:
     """Write the section on ``facet`` from ``evidence`` only; without a model, give the reason.
 
@@ -345,8 +371,8 @@ async def write_section(
     prompt = Prompt(
         system=template("section_system.md", PACKAGE).render(
             fence=fence,
-            least=LEAST_SENTENCES,
-            most=MOST_SENTENCES,
+            least=MIN_SENTENCES,
+            most=MAX_SENTENCES,
             wording=wordings()[analysis.type],
             voices=[_line(name, fence) for name in analysis.voices],
         ),
@@ -358,8 +384,8 @@ async def write_section(
         ),
     )
     guard = Guard(prompt.system, fence, [question, facet.title, *source_texts(evidence)])
-    about = replace(analysis, question=f"{question}\n{facet.title}")
-    reply = await ask_models(state, lambda _: prompt)
+    judged = replace(analysis, question=f"{question}\n{facet.title}")
+    reply = await ask_models(state, lambda _: prompt)  # the same with and without tools
     if not reply.text.strip():
         return SectionDraft(fallback=_fallback_reason(state.kb, reply))
     draft = parse_draft(reply.text, {piece.key for piece in evidence}, guard, evidence=evidence)
@@ -367,17 +393,17 @@ async def write_section(
     if draft.text.strip(" .*_").upper() == NOT_FOUND:
         return result
     checked = await to_thread.run_sync(check_claims, draft.claims, evidence, analysis.voices)
-    ruling = await _judge(state, about, evidence, checked, reply.by)
+    ruling = await _judge(state, judged, evidence, checked, reply.by)
     strict, voices = state.kb.settings.citations.strict, bool(analysis.voices)
-    shown = Deliverable(strict=strict, required=True, voices=voices)
-    fit = [item for item in ruling.checked if shown.holds(item)]
-    text, kept = prune(draft.text, ruling.checked, fit)
-    stated = tuple(item for item in kept if not item.verdict.states_nothing)
+    requirements = Deliverable(strict=strict, required=True, voices=voices)
+    deliverable = [item for item in ruling.checked if requirements.holds(item)]
+    text, remaining = prune(draft.text, ruling.checked, deliverable)
+    stated = tuple(item for item in remaining if not item.verdict.states_nothing)
     return replace(
         result,
         text=text if stated else "",
         checked=stated,
-        removed=len(checked) - len(kept),
+        removed=len(checked) - len(remaining),
         fallback="; ".join(filter(None, (result.fallback, ruling.failure))),
     )
 
@@ -393,7 +419,7 @@ async def _judge(
     checked: Sequence[Checked],
     by: str,
 ) -> Ruling:
-    """The sentences with the judge's verdicts; its reply is journaled."""
+    """Return the sentences with the judge's verdicts; the reply is recorded in the journal."""
 
     async def ask() -> Any:
         return to_plain(await ask_judge(state.kb, analysis, evidence, checked, by=by))

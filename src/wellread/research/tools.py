@@ -1,4 +1,4 @@
-"""The tools that a model may call in research: read-only, and within the question's limits.
+"""Defines the tools that a model may call in research: read-only, within the question's limits.
 
 Arguments are untrusted JSON, so pydantic checks them as strictly as those of the API and refuses
 unknown ones. No tool accepts a collection or another limit of the question. Results are filtered in
@@ -33,7 +33,6 @@ MAX_REASON_CHARS = 300
 _DAY_HINT = "write 2025, 2025-10 or 2025-10-14"
 _FACET = "id of the facet that the call is for, or a short name for a new one"
 
-
 Name = Annotated[str, Field(min_length=1, max_length=300)]
 Query = Annotated[str, Field(min_length=1, max_length=400)]
 Words = Annotated[str, Field(max_length=400)]
@@ -55,7 +54,7 @@ class Arguments(BaseModel):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestedCall:
-    """A tool call as requested by a model: its full text, and why it cannot be parsed, if so."""
+    """A model's tool call with its full text; ``wrong`` says why it could not be parsed."""
 
     name: str
     line: str
@@ -64,7 +63,7 @@ class RequestedCall:
 
 
 def tool_definitions() -> tuple[Tool, ...]:
-    """The tool definitions for the model."""
+    """Return the tools as they are described to the model."""
     return tuple(
         Tool(name=name, description=kind.__doc__ or "", parameters=kind.model_json_schema())
         for name, kind in ARGUMENT_TYPES.items()
@@ -87,7 +86,7 @@ def parse_tool_call(call: ToolCall) -> RequestedCall:
 
 
 def read_arguments(requested: RequestedCall) -> Arguments:
-    """The validated arguments of a call."""
+    """Return the validated arguments of a call."""
     if requested.wrong:
         raise ValueError(requested.wrong)
     kind = ARGUMENT_TYPES.get(requested.name)
@@ -100,16 +99,16 @@ def read_arguments(requested: RequestedCall) -> Arguments:
     except ValidationError as error:
         # The arguments may contain anything, so they are not repeated.
         messages = [
-            f"{'.'.join(map(str, each['loc']))[:40]}: {each['msg']}"
-            for each in error.errors(include_url=False, include_input=False)
+            f"{'.'.join(map(str, detail['loc']))[:40]}: {detail['msg']}"
+            for detail in error.errors(include_url=False, include_input=False)
         ]
         raise ValueError("; ".join(messages)[:MAX_REASON_CHARS]) from error
 
 
 # --- results of the tools ------------------------------------------------------------------------
 
-MAX_ITEMS = 12  # per call
-MAX_CHARACTERS = 6_000  # per call
+MAX_ITEMS = 12  # items per call
+MAX_CALL_CHARS = 6_000  # characters of all items of a call
 MAX_ITEM_CHARS = 700
 MAX_MENTIONS = 6
 MAX_RELATIONS = 30
@@ -195,42 +194,42 @@ class Toolbox:
         since, until = window_of(start, end, hint=_DAY_HINT)
         if since is None and until is None:
             raise RequestError("give a start or an end")
-        own = self._filters
-        since = max(filter(None, (since, own.published_from)), default=None)
-        until = min(filter(None, (until, own.published_to)), default=None)
+        filters = self._filters
+        since = max(filter(None, (since, filters.published_from)), default=None)
+        until = min(filter(None, (until, filters.published_to)), default=None)
         if since and until and since > until:
             raise RequestError("these dates are outside the limits of the question")
-        limits = replace(own, published_from=since, published_to=until)
+        limits = replace(filters, published_from=since, published_to=until)
         return self._search(query, limits, limit)
 
     def look_up_entity(self, name: Name) -> Outcome:
         """Facts about a person, organisation, place or thing: relations and mentions."""
         graph = self._kb.catalogue.graph
         nodes = graph.resolve(self._filters.collections, name)
-        inside = self._inside(node.document_id for node in nodes)
-        nodes = [node for node in nodes if node.document_id in inside]
+        allowed = self._allowed_ids(node.document_id for node in nodes)
+        nodes = [node for node in nodes if node.document_id in allowed]
         if not nodes:
             raise RequestError(f"there is no entity named {name!r}", hint="search for the name")
         node, scope = nodes[0], (nodes[0].collection,)
         neighbours = graph.neighbours(scope, node.id)
-        described = self._inside(one.node.document_id for one in neighbours if one.node)
+        described = self._allowed_ids(other.node.document_id for other in neighbours if other.node)
         related = [
-            f"{one.relation}: {one.name}"
-            for one in neighbours
+            f"{other.relation}: {other.name}"
+            for other in neighbours
             # Entities described outside the limits are not shown.
-            if one.node is None or one.node.document_id in described
+            if other.node is None or other.node.document_id in described
         ]
         notes = [f"entity: {node.title} ({node.type or 'no type'})", *related[:MAX_RELATIONS]]
         if node.aliases:
             notes.insert(1, f"also called: {', '.join(node.aliases[:MAX_RELATIONS])}")
         mentioning = graph.documents_mentioning(scope, node.id, MAX_MENTIONS)
         openings = self._kb.catalogue.listings.openings([node.document_id])
-        places = [(one.document.id, one.first.start) for one in mentioning]
-        covering = self._kb.catalogue.listings.covering(places)
-        first = [passage.id for passage in openings.values()]
+        positions = [(mention.document.id, mention.first.start) for mention in mentioning]
+        mention_ids = self._kb.catalogue.listings.covering(positions)
+        opening_ids = [passage.id for passage in openings.values()]
         items = [
             Item(document=hit.document, text=hit.passage.text, hit=hit)
-            for hit in live_hits(self._kb, [*first, *covering])
+            for hit in live_hits(self._kb, [*opening_ids, *mention_ids])
         ]
         return Outcome(items=tuple(items), notes=tuple(notes))
 
@@ -247,26 +246,26 @@ class Toolbox:
             since=seconds_of(start) if start else None,
             until=seconds_of(end) if end else None,
         )
-        own = {name.casefold() for name in self._filters.speakers}
-        turns = [one for one in result.turns if not own or one.speaker.casefold() in own]
-        found = live_hits(self._kb, [turn.passage_id for turn in turns])
-        hits = {hit.passage.id: hit for hit in found}
+        allowed = {name.casefold() for name in self._filters.speakers}
+        turns = [turn for turn in result.turns if not allowed or turn.speaker.casefold() in allowed]
+        turn_hits = live_hits(self._kb, [turn.passage_id for turn in turns])
+        hits = {hit.passage.id: hit for hit in turn_hits}
         items = [
             Item(
                 document=document_facts,
-                text=f"{one.speaker}: {one.text}" if one.speaker else one.text,
-                place=one.locator.label,
-                hit=hits[one.passage_id],
+                text=f"{turn.speaker}: {turn.text}" if turn.speaker else turn.text,
+                place=turn.locator.label,
+                hit=hits[turn.passage_id],
             )
-            for one in turns
-            if one.passage_id in hits
+            for turn in turns
+            if turn.passage_id in hits
         ]
         return Outcome(items=tuple(items))
 
     def read_around(self, passage: Name, before: Few = 2, after: Few = 2) -> Outcome:
         """The passages before and after one that was shown, named by its key (p7)."""
-        near = around(self._kb, passage, before, after, self._filters.collections)
-        return _items_of(near.results)
+        window = around(self._kb, passage, before, after, self._filters.collections)
+        return _items_of(window.results)
 
     def list_recordings(
         self,
@@ -277,8 +276,11 @@ class Toolbox:
         page = recordings(self._kb, self._filters, limit=limit, offset=offset)
         listed = page.recordings[:MAX_ITEMS]
         items = [
-            Item(document=one.document.facts, text=f"speakers: {', '.join(one.speakers[:12])}")
-            for one in listed
+            Item(
+                document=recording.document.facts,
+                text=f"speakers: {', '.join(recording.speakers[:12])}",
+            )
+            for recording in listed
         ]
         left = page.total - offset - len(listed)
         return Outcome(items=tuple(items), more=max(0, left))
@@ -290,78 +292,81 @@ class Toolbox:
         since, until = window_of(start, end, hint=_DAY_HINT)
         window = Window(since=since, until=until, limit=limit)
         result = timeline(self._kb, name, window, collections=self._filters.collections)
-        found = live_hits(self._kb, [entry.passage_id for entry in result.entries])
-        hits = {hit.passage.id: hit for hit in found}
+        entry_hits = live_hits(self._kb, [entry.passage_id for entry in result.entries])
+        hits = {hit.passage.id: hit for hit in entry_hits}
         items = [
             Item(
-                document=one.document,
-                text=f"{one.at.date().isoformat()} {one.title}: {one.text}",
-                place=one.locator.label if one.locator else "",
-                hit=hits.get(one.passage_id),
+                document=entry.document,
+                text=f"{entry.at.date().isoformat()} {entry.title}: {entry.text}",
+                place=entry.locator.label if entry.locator else "",
+                hit=hits.get(entry.passage_id),
             )
-            for one in result.entries
-            if one.document is not None
+            for entry in result.entries
+            if entry.document is not None
         ]
         return Outcome(items=tuple(items), notes=(f"timeline of the {result.taken}",))
 
     # --- what they share ---
 
     def _search(self, query: str, limits: Filters, limit: int) -> Outcome:
-        """A search, or the newest results if there is no query."""
         if query:
             return _items_of(find(self._kb, query, limits, limit=limit).results)
         return _items_of(newest(self._kb, limits, limit=limit).results)
 
     def _document(self, name: str, *, media: bool = False) -> DocumentFacts:
         facts = named_document(self._kb, name, self._filters.collections, media=media).facts
-        if not self._inside([facts.id]):
+        if not self._allowed_ids([facts.id]):
             raise RequestError("this document is outside the limits of the question")
         return facts
 
-    def _speakers(self, names: Sequence[str], asked: str) -> tuple[str, ...]:
-        own = {name.casefold() for name in self._filters.speakers}
-        allowed = tuple(name for name in names if not own or name.casefold() in own)
+    def _speakers(self, names: Sequence[str], requested: str) -> tuple[str, ...]:
+        limit = {name.casefold() for name in self._filters.speakers}
+        allowed = tuple(name for name in names if not limit or name.casefold() in limit)
         if not allowed:
-            raise RequestError(f"{asked!r} is outside the limits of the question")
+            raise RequestError(f"{requested!r} is outside the limits of the question")
         return allowed
 
-    def _inside(self, document_ids: Iterable[str]) -> set[str]:
-        """The ids of documents that meet the question's filters."""
+    def _allowed_ids(self, document_ids: Iterable[str]) -> set[str]:
         ids = list(dict.fromkeys(document_ids))
-        own = set(self._filters.document_ids)
-        ids = [document_id for document_id in ids if not own or document_id in own]
+        limit = set(self._filters.document_ids)
+        ids = [document_id for document_id in ids if not limit or document_id in limit]
         if not ids:
             return set()
         limits = replace(self._filters, document_ids=tuple(ids))
         page = self._kb.catalogue.listings.documents(limits, len(ids))
-        return {one.facts.id for one in page.documents}
+        return {document.facts.id for document in page.documents}
 
     def _within(self, outcome: Outcome) -> Outcome:
-        """The outcome restricted to the question's limits and to the maximum length."""
-        allowed = self._inside(item.document.id for item in outcome.items)
-        own = {name.casefold() for name in self._filters.speakers}
-        inside = [
+        """Restrict the outcome to the question's limits and to the maximum length."""
+        allowed = self._allowed_ids(item.document.id for item in outcome.items)
+        speakers = {name.casefold() for name in self._filters.speakers}
+        permitted = [
             item
             for item in outcome.items
-            if item.document.id in allowed and (item.hit is None or _speaks(item.hit, own))
+            if item.document.id in allowed and (item.hit is None or _speaks(item.hit, speakers))
         ]
         items: list[Item] = []
-        room = MAX_CHARACTERS
-        for item in inside[:MAX_ITEMS]:
+        room = MAX_CALL_CHARS
+        for item in permitted[:MAX_ITEMS]:
             text = item.text.strip()
-            shown = text if len(text) <= MAX_ITEM_CHARS else f"{text[: MAX_ITEM_CHARS - 1]}…"
-            room -= len(shown)
+            text = text if len(text) <= MAX_ITEM_CHARS else f"{text[: MAX_ITEM_CHARS - 1]}…"
+            room -= len(text)
             if room < 0:
                 break
-            items.append(replace(item, text=shown))
-        return replace(outcome, items=tuple(items), more=outcome.more + len(inside) - len(items))
+            items.append(replace(item, text=text))
+        return replace(outcome, items=tuple(items), more=outcome.more + len(permitted) - len(items))
 
 
 def _items_of(results: Sequence[Result]) -> Outcome:
     return Outcome(
         items=tuple(
-            Item(document=one.hit.document, text=one.text, place=one.locator.label, hit=one.hit)
-            for one in results
+            Item(
+                document=result.hit.document,
+                text=result.text,
+                place=result.locator.label,
+                hit=result.hit,
+            )
+            for result in results
         )
     )
 
@@ -373,9 +378,9 @@ def _speaks(hit: Hit, names: set[str]) -> bool:
 def _arguments_of(name: str) -> type[Arguments]:
     tool = getattr(Toolbox, name)
     fields: dict[str, Any] = {
-        parameter_name: (of.annotation, ... if of.default is Parameter.empty else of.default)
-        for parameter_name, of in signature(tool, eval_str=True).parameters.items()
-        if parameter_name != "self"
+        key: (field.annotation, ... if field.default is Parameter.empty else field.default)
+        for key, field in signature(tool, eval_str=True).parameters.items()
+        if key != "self"
     }
     return create_model(name, __base__=Arguments, __doc__=tool.__doc__, **fields)
 

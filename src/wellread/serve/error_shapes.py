@@ -20,7 +20,7 @@ class Problem:
         hint: what to do about it; may be empty.
         status: the HTTP status.
         param: the wrong field of the request; may be empty.
-        wait: seconds after which a retry may succeed (``Retry-After``); 0: unknown.
+        wait: seconds after which a retry may succeed (``Retry-After``); 0 if unknown.
     """
 
     error: str
@@ -36,7 +36,7 @@ class Problem:
             object.__setattr__(self, name, harmless(getattr(self, name)))
 
     def body(self) -> dict[str, str]:
-        """The JSON body: ``{error, detail, hint}``."""
+        """Return the JSON body: ``{error, detail, hint}``."""
         return {"error": self.error, "detail": self.detail, "hint": self.hint}
 
 
@@ -76,7 +76,7 @@ _STATUS_NAMES = {
 
 def problem_of(error: errors.WellreadError) -> Problem:
     """Return the problem for a raised error."""
-    name, status = next((n, s) for kind, n, s in _BY_CLASS if isinstance(error, kind))
+    name, status = next((name, code) for kind, name, code in _BY_CLASS if isinstance(error, kind))
     detail = str(error.args[0]) if error.args else type(error).__name__
     return Problem(error=name, detail=detail, hint=error.hint, status=status)
 
@@ -97,12 +97,12 @@ QUOTA_SPENT = "insufficient_quota"
 
 
 def body_at(path: str, problem: Problem) -> Mapping[str, object]:
-    """The JSON body of an error for callers of ``path``: OpenAI's format below ``/v1/``."""
+    """Return an error as JSON for callers of ``path``; below ``/v1/`` in OpenAI's format."""
     return openai_error(problem) if path.startswith(OPENAI_PATH) else problem.body()
 
 
 def openai_error(problem: Problem) -> dict[str, dict[str, str | None]]:
-    """The JSON body in OpenAI's format: ``{error: {message, type, param, code}}``."""
+    """Return the body in OpenAI's format: ``{error: {message, type, param, code}}``."""
     fault = "server_error" if problem.status >= 500 else "invalid_request_error"
     kind = _OPENAI_TYPES.get(HTTPStatus(problem.status), fault)
     return {

@@ -1,4 +1,4 @@
-"""Progress display of long commands: a bar on a terminal, otherwise an occasional line."""
+"""Shows the progress of long commands: a bar on a terminal, otherwise an occasional line."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class ProgressState:
     Attributes:
         done, total: amounts of work in any unit; a total of 0 is not known yet.
         head, body: texts before and after the bar.
-        current: the name of the current item.
+        current: the name of the item that is being processed.
     """
 
     done: float
@@ -41,8 +41,8 @@ class ProgressState:
     body: str = ""
     current: str = ""
 
-    def left(self, seconds: float) -> str:
-        """The estimated remaining time after ``seconds`` of work; empty when it is unknown."""
+    def time_left(self, seconds: float) -> str:
+        """Describe the estimated remaining time after ``seconds`` of work; empty when unknown."""
         if not 0 < self.done < self.total:
             return ""
         seconds_left = (self.total - self.done) * seconds / self.done
@@ -62,7 +62,7 @@ def progress_display(
     if terminal.json:
         yield lambda _progress: None
     elif terminal.err.is_terminal:
-        bar = _bar(terminal)
+        bar = _progress_bar(terminal)
         task = bar.add_task("", total=None, head="", body="", left="", current="")
 
         def update(progress: T) -> None:
@@ -75,7 +75,7 @@ def progress_display(
                 completed=state.done,
                 head=state.head,
                 body=state.body,
-                left=state.left(seconds),
+                left=state.time_left(seconds),
                 current=state.current,
             )
 
@@ -98,31 +98,31 @@ def status_line(terminal: Terminal) -> Iterator[Callable[[str], None]]:
 
 
 def ingest_progress(terminal: Terminal) -> AbstractContextManager[Callable[[Progress], None]]:
-    """Yield the progress callback for runs of ``add`` and ``sync``."""
+    """Show the progress of a run of ``add`` or ``sync``; yields its callback."""
     return progress_display(terminal, _ingest_state)
 
 
 def _line_printer(
     terminal: Terminal, state_of: Callable[[T, float], ProgressState], started: float
 ) -> Callable[[T], None]:
-    """Print a line at most every two seconds, and only when something has changed."""
-    last, last_counts = started, ("", "")
+    """Return a callback that prints a line every two seconds, if something has changed."""
+    last_time, last_counts = started, ("", "")
 
-    def line(progress: T) -> None:
-        nonlocal last, last_counts
+    def print_state(progress: T) -> None:
+        nonlocal last_time, last_counts
         now = time.monotonic()
         state = state_of(progress, now - started)
         counts = (state.head, state.body.partition(" (")[0])  # without the rate
-        if now - last < SECONDS_BETWEEN_LINES or counts == last_counts:
+        if now - last_time < SECONDS_BETWEEN_LINES or counts == last_counts:
             return
-        last, last_counts = now, counts
-        parts = (state.head, state.body, state.left(now - started), state.current)
+        last_time, last_counts = now, counts
+        parts = (state.head, state.body, state.time_left(now - started), state.current)
         terminal.err.print(" · ".join(filter(None, parts)), soft_wrap=True)
 
-    return line
+    return print_state
 
 
-def _bar(terminal: Terminal) -> Bar:
+def _progress_bar(terminal: Terminal) -> Bar:
     return Bar(
         TextColumn("{task.fields[head]}", markup=False),
         BarColumn(bar_width=24),

@@ -1,4 +1,4 @@
-"""Generates the page on settings (``docs/settings.md``) from their table.
+"""Generates the page on settings (``docs/settings.md``) from the table of settings.
 
 ``python -m wellread.serve.settings_page > docs/settings.md``; a test compares the two.
 """
@@ -17,7 +17,7 @@ def settings_page() -> str:
         "",
         "<!-- Written by `python -m wellread.serve.settings_page`; a test compares. -->",
         "",
-        "Values come from, in falling order of strength: arguments, `WELLREAD_*` environment",
+        "Values come from, in decreasing order of precedence: arguments, `WELLREAD_*` environment",
         "variables, the short `QA_*` variables, `wellread.yaml` in the home, the defaults. In",
         "`wellread.yaml` the part before the dot is a section:",
         "",

@@ -1,4 +1,4 @@
-"""Handles Ctrl-C while a command is still loading: one line and exit status 130.
+"""Handles Ctrl-C while a command is still loading: prints one line and exits with status 130.
 
 A library that is interrupted during its import may raise any other error or print it. No work has
 begun by then, so the process simply exits. Importing this module installs the handler.
@@ -16,20 +16,20 @@ from typing import NoReturn
 INTERRUPTED = 130  # exit status: 128 + SIGINT, as in shells
 
 
-def begin() -> None:
+def install_handler() -> None:
     """Make SIGINT end the process at once, unless it is ignored or has another handler."""
     in_main_thread = threading.current_thread() is threading.main_thread()
     if in_main_thread and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _exit_at_once)
 
 
-def end() -> None:
+def restore_handler() -> None:
     """Restore the default handler, which raises ``KeyboardInterrupt`` in a running command."""
     if signal.getsignal(signal.SIGINT) is _exit_at_once:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def caused(error: BaseException | None) -> bool:
+def is_interrupt(error: BaseException | None) -> bool:
     """Whether ``error`` was caused by a ``KeyboardInterrupt``."""
     seen: set[int] = set()
     while error is not None and id(error) not in seen:
@@ -54,4 +54,4 @@ def _exit_at_once(*_: object) -> None:
     os._exit(INTERRUPTED)
 
 
-begin()
+install_handler()

@@ -1,11 +1,11 @@
-"""Terminal output shared by all commands: consoles, tables, JSON, errors; opens the home.
+"""Shared by all commands: prints tables, facts, JSON and errors, and opens the knowledge base.
 
-Lists and facts are printed by a line that names the fields to show::
+Lists and facts are printed by a specification, a line of text that names the fields to show::
 
     JOBS = "job=id:id what=action collection state started=started_at"
 
 Each word is a field of the value's view (``views``) or ``heading=path``, and after a colon its
-format (``FORMS``). ``--json`` prints the whole value, whatever the line names.
+format (``FORMATS``). ``--json`` prints the whole value, whatever the specification names.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ logger = logging.getLogger(__name__)
 SHORT_ID = 12  # characters of an id in tables, enough to be unique
 MAX_CELL_CHARS = 160  # characters of a text in a table cell
 BAR_WIDTH = 30
-CHECKS = 2
+MAX_COUNTS = 2  # attempts to count passages and index rows
 EMPTY_HOME = "This home is empty: add something first"
 ADD_COMMAND = "wellread add PATH"
 
@@ -47,27 +47,27 @@ Overrides = Mapping[str, Mapping[str, object]]
 
 
 def shortened(text: str, limit: int) -> str:
-    """``text`` without control characters, on one line of at most ``limit`` characters."""
+    """Return ``text`` without control characters, on one line of at most ``limit`` characters."""
     flat = " ".join(harmless(text).split())
     return flat if len(flat) <= limit else f"{flat[: limit - 1].rstrip()}…"
 
 
 def number_column(name: str) -> Column:
-    """A right-aligned column."""
+    """Return a right-aligned column."""
     return Column(name, justify="right")
 
 
 def table(
     columns: Iterable[str | Column], rows: Iterable[Iterable[str | Text]], **options: Any
 ) -> Table:
-    """A table without borders or control characters; ``options`` go to Rich's ``Table``."""
+    """Build a table without borders or control characters; ``options`` go to Rich's ``Table``."""
     result = Table(*columns, box=None, pad_edge=False, **options)
     for row in rows:
         result.add_row(*(cell if isinstance(cell, Text) else Text(harmless(cell)) for cell in row))
     return result
 
 
-# --- values printed by a line of field names -------------------------------------------------
+# --- values printed by a specification of fields ---------------------------------------------
 
 STYLES = {
     "added": "green",
@@ -85,7 +85,7 @@ STYLES = {
     "damaged": "bold red",
     "stale": "yellow",
 }
-FORMS: dict[str, Callable[[Any], str]] = {
+FORMATS: dict[str, Callable[[Any], str]] = {
     "id": lambda value: str(value)[:SHORT_ID],
     "begin": lambda value: str(value)[:16].replace("T", " "),
     "day": lambda value: f"{value:%Y-%m-%d}",
@@ -96,15 +96,15 @@ FORMS: dict[str, Callable[[Any], str]] = {
     "words": lambda value: str(value).replace("_", " "),
     "count": lambda value: f"{len(value):,}",
     "plain": lambda value: ", ".join(map(str, value)) if isinstance(value, tuple) else str(value),
-    "one": lambda value: f"{value + 1:,}",  # counted from 1
+    "from_one": lambda value: f"{value + 1:,}",
 }
 _NARROW = ("id", "begin", "day", "clock")
 
 
-def format_value(value: object, form: str = "") -> str:
-    """Format a value for people, by one of ``FORMS`` or by its type."""
-    if form and value is not None:
-        return FORMS[form](value)
+def format_value(value: object, format_name: str = "") -> str:
+    """Format a value for people, by one of ``FORMATS`` or by its type."""
+    if format_name and value is not None:
+        return FORMATS[format_name](value)
     match value:
         case None:
             text = ""
@@ -125,20 +125,20 @@ def format_value(value: object, form: str = "") -> str:
     return text
 
 
-def fields_of(line: str) -> list[tuple[str, str, str]]:
-    """Return heading, path and format of each word of ``line``."""
+def fields_of(spec: str) -> list[tuple[str, str, str]]:
+    """Return the heading, path and format of each field that ``spec`` names."""
     fields = []
-    for word in line.split():
-        heading_path, _, form = word.partition(":")
+    for word in spec.split():
+        heading_path, _, format_name = word.partition(":")
         heading, _, path = heading_path.partition("=")
-        fields.append((heading.replace("_", " "), path or heading, form))
+        fields.append((heading.replace("_", " "), path or heading, format_name))
     return fields
 
 
 def _view_of(value: object) -> Any:
-    from wellread.serve.views import look_at  # noqa: PLC0415 - loads pydantic
+    from wellread.serve.views import template_view  # noqa: PLC0415 - loads pydantic
 
-    return look_at(value)
+    return template_view(value)
 
 
 def _value_at(view: Any, path: str) -> Any:
@@ -152,15 +152,15 @@ def _value_at(view: Any, path: str) -> Any:
     return reduce(child, path.split("."), view)
 
 
-def table_of(items: Iterable[object], line: str) -> Table:
-    """A table with a row per item; empty columns are left out; ``:bar`` draws bars of one scale."""
+def table_of(items: Iterable[object], spec: str) -> Table:
+    """Build a table with a row per item; leaves out empty columns; ``:bar`` draws bars to scale."""
     views = [_view_of(item) for item in items]
     columns, column_cells = [], []
-    for heading, path, form in fields_of(line):
+    for heading, path, format_name in fields_of(spec):
         values = [_value_at(view, path) for view in views]
         all_numbers = all(isinstance(value, int | float | None) for value in values)
-        is_bar = form == "bar"
-        cells = _bars(values) if is_bar else [format_value(value, form) for value in values]
+        is_bar = format_name == "bar"
+        cells = _bars(values) if is_bar else [format_value(value, format_name) for value in values]
         if not any(cells):
             continue
         align_right = all_numbers and not is_bar
@@ -168,7 +168,7 @@ def table_of(items: Iterable[object], line: str) -> Table:
             Column(
                 heading,
                 justify="right" if align_right else "left",
-                no_wrap=align_right or form in _NARROW or all(map(_is_moment, values)),
+                no_wrap=align_right or format_name in _NARROW or all(map(_is_moment, values)),
                 overflow="fold",
             )
         )
@@ -185,19 +185,19 @@ def _bars(values: Sequence[Any]) -> list[str]:
     return ["█" * max(1, round(value / largest * BAR_WIDTH)) if value else "" for value in values]
 
 
-def print_rows(console: Console, items: Sequence[object], line: str, title: str = "") -> None:
+def print_rows(console: Console, items: Sequence[object], spec: str, title: str = "") -> None:
     """Print a table of the items under its title, or nothing when there are none."""
     if items:
         if title:
             console.print(Text(f"\n{title}", style="bold"))
-        console.print(table_of(items, line))
+        console.print(table_of(items, spec))
 
 
-def print_facts(console: Console, value: object, line: str) -> None:
+def print_facts(console: Console, value: object, spec: str) -> None:
     """Print ``name: value`` for each named field of ``value`` that is not empty."""
     view = _view_of(value)
-    for heading, path, form in fields_of(line):
-        text = " ".join(format_value(_value_at(view, path), form).split())
+    for heading, path, format_name in fields_of(spec):
+        text = " ".join(format_value(_value_at(view, path), format_name).split())
         if text:
             fact = Text.assemble((f"{heading}: ", "bold"), (harmless(text), STYLES.get(text, "")))
             console.print(fact, soft_wrap=True)
@@ -263,9 +263,9 @@ class Terminal:
         return kb
 
     def _check_index(self, kb: KnowledgeBase, *, to_ask: bool) -> KnowledgeBase:
-        """Check the index of ``kb``; its damage is an error for questions and else a warning."""
+        """Check the index of ``kb``; damage is an error ``to_ask`` and otherwise a warning."""
         try:
-            warn_if_outdated(kb)  # reads the catalogue, whose damage ends every command
+            warn_if_outdated(kb)  # reads the catalogue; if that is damaged, every command ends here
             if kb.place.upgraded:
                 from wellread.ingest.pipeline.commit import sync_index  # noqa: PLC0415 - rare
 
@@ -282,38 +282,38 @@ class Terminal:
         return kb
 
     def home_folder(self) -> Path:
-        """The folder given with ``--home``, or the default one."""
+        """Return the folder given with ``--home``, or the default one."""
         from wellread.config import default_home  # noqa: PLC0415 - loads pydantic
 
         return (self.home or default_home()).expanduser().absolute()
 
-    def show(self, value: Any, printed: Callable[[Console, Any], object]) -> None:
-        """Write ``value`` as JSON with ``--json``, else call ``printed`` with the console."""
+    def show(self, value: Any, print_value: Callable[[Console, Any], object]) -> None:
+        """Write ``value`` as JSON with ``--json``, else call ``print_value`` with the console."""
         if self.json:
             self.write_json(value)
         else:
-            printed(self.out, value)
+            print_value(self.out, value)
 
-    def show_facts(self, value: object, line: str) -> None:
-        """Write ``value`` as JSON, or the fields that ``line`` names."""
-        self.show(value, partial(print_facts, line=line))
+    def show_facts(self, value: object, spec: str) -> None:
+        """Write ``value`` as JSON, or the fields that ``spec`` names."""
+        self.show(value, partial(print_facts, spec=spec))
 
     def show_rows(
-        self, items: Sequence[object], line: str, total: int | None = None, *, none: str
+        self, items: Sequence[object], spec: str, total: int | None = None, *, none: str
     ) -> None:
-        """Write a list out of ``total`` items; prints ``none`` when the list is empty."""
+        """Write a list, of ``total`` items in all; prints ``none`` when the list is empty."""
         if self.json:
             self.write_list(items, total)
         elif items:
-            self.out.print(table_of(items, line))
+            self.out.print(table_of(items, spec))
             if total is not None and total > len(items):
                 self.out.print(Text(f"{len(items):,} of {total:,} (--limit)", style="dim"))
         else:
             print_line(self.out, none, "yellow")
 
-    def say(self, value: object, words: str) -> None:
-        """Write ``value`` as JSON, or the sentence ``words``."""
-        self.show(value, lambda out, _: print_line(out, words))
+    def say(self, value: object, sentence: str) -> None:
+        """Write ``value`` as JSON, or print ``sentence``."""
+        self.show(value, lambda out, _: print_line(out, sentence))
 
     def write_list(self, items: Sequence[object], total: int | None = None) -> None:
         """Write a list as JSON; without ``total``, the list is complete."""
@@ -338,7 +338,7 @@ class Terminal:
 
 
 def terminal_of(context: typer.Context) -> Terminal:
-    """The terminal that the root command stored in the context."""
+    """Return the terminal that the root command stored in the context."""
     return cast(Terminal, context.find_root().obj)
 
 
@@ -347,24 +347,24 @@ def warn_if_outdated(kb: KnowledgeBase) -> None:
     try:
         if not kb.reindex_needed:
             return
-        wanted = _wanted_index(kb.settings)
+        required = _required_index(kb.settings)
     except (ModelError, SettingsError) as error:
-        wanted = f"an embedder that cannot be opened: {error}"
+        required = f"an embedder that cannot be opened: {error}"
     live = kb.catalogue.reindexing.live()
     current = describe_index(live.fingerprint) if live else "nothing yet"
     logger.warning(
         "the index in use was built with %s; the settings ask for %s. Run 'wellread reindex'",
         current,
-        wanted,
+        required,
     )
 
 
 def warn_if_incomplete(kb: KnowledgeBase) -> None:
-    """Log a warning when texts or index rows are missing, because searches then miss them."""
+    """Log a warning when texts or index rows are missing, because searches cannot find them."""
     if count := kb.catalogue.integrity.count_textless():
         logger.warning("the texts of %d documents are missing; 'wellread verify' lists them", count)
     live = kb.catalogue.reindexing.live()
-    for _ in range(CHECKS):  # a removal may happen between the two counts
+    for _ in range(MAX_COUNTS):  # a removal may happen between the two counts
         passages = sum(counts.passages for counts in kb.catalogue.stats()) if live else 0
         missing = passages - kb.index.rows() if passages else 0
         if missing <= 0:
@@ -381,7 +381,7 @@ def describe_index(fingerprint: Fingerprint) -> str:
     return f"{fingerprint.embedder}, passages of {fingerprint.chunking.rpartition('/')[2]}"
 
 
-def _wanted_index(settings: Settings) -> str:
+def _required_index(settings: Settings) -> str:
     chosen = settings.embedding
     embedder = (
         f"{chosen.backend} {chosen.model}".strip() if chosen.backend == "http" else chosen.backend

@@ -60,20 +60,20 @@ from wellread.values.answers import (
 from wellread.values.answers import View as Side
 from wellread.values.locators import link_to
 
-Get = Callable[[Any], Any]
-Computed = tuple[Any, Get]  # the type, and the function that computes the value
+Getter = Callable[[Any], Any]
+Computed = tuple[Any, Getter]  # the type, and the function that computes the value
 _ATTRIBUTE = re.compile(r"^ {4}(\w+(?:, \w+)*): (.+(?:\n {8}.+)*)", re.MULTILINE)
 _hints: Callable[[Any], Mapping[str, Any]] = cache(get_type_hints)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outgoing:
+class ExposedField:
     """An exposed field: its name, its JSON key, its type and its getter."""
 
     name: str
     key: str
     hint: Any
-    get: Get
+    get: Getter
     optional: bool = False
 
 
@@ -85,7 +85,7 @@ class View:
     ) -> None:
         self._camel = camel
         self._lines = lines
-        self._outgoing: dict[type, list[Outgoing]] = {}
+        self._fields_by_type: dict[type, list[ExposedField]] = {}
         self._models: dict[type, type[BaseModel]] = {}
 
     def show(self, kind: type, line: str = "*", **computed: Computed) -> None:
@@ -107,32 +107,33 @@ class View:
         Strings lose terminal control characters and bidirectional overrides.
         """
         if is_dataclass(value):
-            exposed = ((each, each.get(value)) for each in self._of(type(value)))
+            pairs = ((field, field.get(value)) for field in self._exposed_fields(type(value)))
             return {
-                each.key: self.json(inside)
-                for each, inside in exposed
-                if not (each.optional and inside is None)
+                field.key: self.json(content)
+                for field, content in pairs
+                if not (field.optional and content is None)
             }
         if isinstance(value, Mapping):
-            return {_plain(str(key)): self.json(each) for key, each in value.items()}
+            return {_plain(str(key)): self.json(item) for key, item in value.items()}
         if isinstance(value, list | tuple | Set):
-            return [self.json(each) for each in value]
+            return [self.json(item) for item in value]
         return _plain(value)
 
-    def look(self, value: object) -> Any:
+    def wrap(self, value: object) -> Any:
         """Wrap ``value`` for a template, which sees the exposed fields, unconverted."""
         if is_dataclass(value):
             return ExposedValue(self, value)
         if isinstance(value, Mapping):
-            return {key: self.look(each) for key, each in value.items()}
+            return {key: self.wrap(item) for key, item in value.items()}
         if isinstance(value, list | tuple):
-            looks = map(self.look, value)
-            return tuple(looks) if isinstance(value, tuple) else list(looks)
+            items = map(self.wrap, value)
+            return tuple(items) if isinstance(value, tuple) else list(items)
         return value
 
-    def outgoing(self, value: object, name: str) -> Any:
+    def exposed_value(self, value: object, name: str) -> Any:
         """Return the exposed field ``name`` of ``value``."""
-        field = next((each for each in self._of(type(value)) if each.name == name), None)
+        exposed = self._exposed_fields(type(value))
+        field = next((field for field in exposed if field.name == name), None)
         if field is None:
             raise AttributeError(f"{type(value).__name__} does not expose {name}")
         return field.get(value)
@@ -142,11 +143,11 @@ class View:
         if kind not in self._models:
             descriptions = _descriptions(kind)
             schema = {
-                each.key: (
-                    self.described(each.hint),
-                    Field(None if each.optional else ..., description=descriptions.get(each.name)),
+                out.key: (
+                    self.schema_type(out.hint),
+                    Field(None if out.optional else ..., description=descriptions.get(out.name)),
                 )
-                for each in self._of(kind)
+                for out in self._exposed_fields(kind)
             }
             model = create_model(
                 kind.__name__, __doc__=kind.__doc__, __module__=kind.__module__, **cast(Any, schema)
@@ -154,61 +155,66 @@ class View:
             self._models[kind] = model
         return self._models[kind]
 
-    def described(self, hint: Any) -> Any:
+    def schema_type(self, hint: Any) -> Any:
         """Replace the dataclasses in a type by their pydantic models."""
         if isinstance(hint, type) and is_dataclass(hint):
             return self.model(hint)
         parameters, origin = get_args(hint), get_origin(hint)
         if not parameters or origin is Literal:
             return hint
-        arguments = tuple(each if each is Ellipsis else self.described(each) for each in parameters)
+        arguments = tuple(
+            part if part is Ellipsis else self.schema_type(part) for part in parameters
+        )
         if origin is UnionType:
-            return Union[arguments]  # noqa: UP007 - of types known only at run time
+            return Union[arguments]  # noqa: UP007 - the types are known only at run time
         return (dict if origin is Mapping else cast(Any, origin))[arguments]
 
-    def _of(self, kind: type) -> list[Outgoing]:
-        if kind not in self._outgoing:
-            self._outgoing[kind] = self._parsed(kind)
-        return self._outgoing[kind]
+    def _exposed_fields(self, kind: type) -> list[ExposedField]:
+        if kind not in self._fields_by_type:
+            self._fields_by_type[kind] = self._parse_line(kind)
+        return self._fields_by_type[kind]
 
-    def _parsed(self, kind: type) -> list[Outgoing]:
-        base = next((each for each in kind.__mro__ if each in self._lines), None)
+    def _parse_line(self, kind: type) -> list[ExposedField]:
+        base = next((ancestor for ancestor in kind.__mro__ if ancestor in self._lines), None)
         if base is None:
             raise TypeError(f"{kind.__name__} cannot be shown: the view has no line for it")
         line, computed = self._lines[base]
         pairs = [word.partition("=") for word in line.split()]
+        # A star leaves these out, whether they have another name, are computed or are excluded.
         named = {name.lstrip("-?") for name, _, _ in pairs} | {path for _, _, path in pairs}
-        exposed: list[Outgoing] = []
+        exposed: list[ExposedField] = []
         for name, _, path in pairs:
             if name == "*":
-                plain = (each.name for each in fields(kind) if each.name not in named)
-                exposed += [self._read(kind, each, each) for each in plain]
+                others = (field.name for field in fields(kind) if field.name not in named)
+                exposed += [self._field_at(kind, other, other) for other in others]
             elif name.startswith("*"):
-                exposed += [each for each in self._inside(kind, name[1:]) if each.name not in named]
+                inner = self._fields_at(kind, name[1:])
+                exposed += [field for field in inner if field.name not in named]
             elif name in computed:
-                exposed.append(self._outgoing_as(name, *computed[name]))
+                exposed.append(self._make_field(name, *computed[name]))
             elif name.startswith("?"):
-                exposed.append(replace(self._read(kind, name[1:], name[1:]), optional=True))
+                exposed.append(replace(self._field_at(kind, name[1:], name[1:]), optional=True))
             elif not name.startswith("-"):
-                exposed.append(self._read(kind, name, path or name))
+                exposed.append(self._field_at(kind, name, path or name))
         return exposed
 
-    def _inside(self, kind: type, path: str) -> list[Outgoing]:
-        """Return the exposed fields of the value at a path of ``kind``."""
-        at = attrgetter(path)
+    def _fields_at(self, kind: type, path: str) -> list[ExposedField]:
+        """Return the exposed fields of the value at ``path``, read from a value of ``kind``."""
+        inner_value = attrgetter(path)
 
-        def through(get: Get) -> Get:
-            return lambda value: get(at(value))
+        def get_inner(get: Getter) -> Getter:
+            return lambda value: get(inner_value(value))
 
-        return [replace(each, get=through(each.get)) for each in self._of(_hint_at(kind, path))]
+        inner_fields = self._exposed_fields(_hint_at(kind, path))
+        return [replace(field, get=get_inner(field.get)) for field in inner_fields]
 
-    def _read(self, kind: type, name: str, path: str) -> Outgoing:
-        return self._outgoing_as(name, _hint_at(kind, path), attrgetter(path))
+    def _field_at(self, kind: type, name: str, path: str) -> ExposedField:
+        return self._make_field(name, _hint_at(kind, path), attrgetter(path))
 
-    def _outgoing_as(self, name: str, hint: Any, get: Get) -> Outgoing:
+    def _make_field(self, name: str, hint: Any, get: Getter) -> ExposedField:
         first, *others = name.split("_")
         key = first + "".join(map(str.capitalize, others)) if self._camel else name
-        return Outgoing(name=name, key=key, hint=hint, get=_with_floats(hint, get))
+        return ExposedField(name=name, key=key, hint=hint, get=_with_floats(hint, get))
 
 
 class ExposedValue:
@@ -221,23 +227,23 @@ class ExposedValue:
         self._value = value
 
     def __getattr__(self, name: str) -> Any:
-        return self._view.look(self._view.outgoing(self._value, name))
+        return self._view.wrap(self._view.exposed_value(self._value, name))
 
 
 def _descriptions(kind: type) -> dict[str, str]:
     """Return descriptions of the fields from the ``Attributes:`` section of the docstring."""
     section = inspect.cleandoc(kind.__doc__ or "").partition("Attributes:")[2]
-    meanings: dict[str, str] = {}
-    for names, words in _ATTRIBUTE.findall(section):
-        meanings |= dict.fromkeys(names.split(", "), " ".join(words.split()))
-    return meanings
+    descriptions: dict[str, str] = {}
+    for names, text in _ATTRIBUTE.findall(section):
+        descriptions |= dict.fromkeys(names.split(", "), " ".join(text.split()))
+    return descriptions
 
 
 def _hint_at(kind: type, path: str) -> Any:
     """Return the type at a path of attributes, fields or properties."""
     hint: Any = kind
     for name in path.split("."):
-        alternatives = [each for each in get_args(hint) if each is not type(None)]
+        alternatives = [kind for kind in get_args(hint) if kind is not type(None)]
         holder = alternatives[0] if get_origin(hint) in (Union, UnionType) else hint
         hints = _hints(holder)
         hint = hints[name] if name in hints else _hints(getattr(holder, name).fget)["return"]
@@ -256,21 +262,22 @@ def _plain(value: object) -> Any:
     raise TypeError(f"a {type(value).__name__} cannot be shown")
 
 
-def _with_floats(hint: Any, get: Get) -> Get:
+def _with_floats(hint: Any, get: Getter) -> Getter:
     """Make ``get`` return a float when the declared type is float."""
     if hint is not float and hint != (float | None):
         return get
 
-    def fraction(value: Any) -> float | None:
+    def get_float(value: Any) -> float | None:
         number = get(value)
         return None if number is None else float(number)
 
-    return fraction
+    return get_float
 
 
 # --- replies ----------------------------------------------------------------------------------
 
 _LINES: dict[type, tuple[str, Mapping[str, Computed]]] = {}
+# Both expose the same types and fields, and differ in the spelling of JSON keys.
 FACES = View(camel=True, lines=_LINES)
 PLAIN = View(camel=False, lines=_LINES)
 
@@ -285,13 +292,13 @@ class Shape:
         FACES.show(cls, line, **computed)
 
     @classmethod
-    def of(cls, *values: object, **named: object) -> Self:
+    def of(cls, *values: object, **overrides: object) -> Self:
         """Build the shape from ``values``.
 
-        Each field is taken from ``named``, else from the first value with an attribute of that
+        Each field is taken from ``overrides``, else from the first value with an attribute of that
         name, else it has its default.
         """
-        fields = dict(named)
+        fields = dict(overrides)
         for name in cls.__dataclass_fields__:
             source = next((value for value in values if hasattr(value, name)), None)
             if name not in fields and source is not None:
@@ -318,19 +325,19 @@ def show_plain(kind: type, line: str = "*", **computed: Computed) -> None:
 
 
 def view_of(kind: Any) -> View:
-    """The view that serialises this kind of reply."""
+    """Return the view that serialises this type of reply."""
     plain = kind in _PLAIN or (isinstance(kind, type) and issubclass(kind, PlainShape))
     return PLAIN if plain else FACES
 
 
 def json_of(value: object) -> Any:
-    """The JSON of a reply."""
+    """Convert a reply to JSON values."""
     return view_of(type(value)).json(value)
 
 
-def look_at(value: object) -> Any:
-    """Return a reply as templates see it."""
-    return FACES.look(value)
+def template_view(value: object) -> Any:
+    """Wrap a reply for a template."""
+    return FACES.wrap(value)
 
 
 # --- URLs of documents and places ------------------------------------------------------------
@@ -374,12 +381,12 @@ QUOTED = """document_id={0}.id title={0}.title url link view_url kind={0}.kind
     quote=text source_span=span"""
 
 
-def show_quoted(kind: type, path: str, more: str = "", **computed: Computed) -> None:
+def show_quoted(kind: type, path: str, more_fields: str = "", **computed: Computed) -> None:
     """Register values that quote ``text`` at ``span`` of the document at attribute ``path``."""
     document = attrgetter(path)
     FACES.show(
         kind,
-        f"{QUOTED.format(path)} {more}",
+        f"{QUOTED.format(path)} {more_fields}",
         url=(str, lambda value: address_of(document(value))),
         link=(str, lambda value: source_link(document(value), value.locator, value.text)),
         view_url=(str, lambda value: view_url_of_span(document(value), value.span)),
@@ -434,7 +441,7 @@ FACES.show(
     Citation,
     """document_id title url link view_url kind source_type published_at locator=locator.label
     place=locator quote source_span""",
-    view_url=(str, lambda cited: view_url_of_citation(cited)),
+    view_url=(str, lambda citation: view_url_of_citation(citation)),
 )
 
 

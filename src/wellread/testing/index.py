@@ -25,10 +25,10 @@ from wellread.testing.index_model import (
     axes,
     bad_vectors,
     check_against_model,
-    held,
     ids,
     make_row,
     random_vectors,
+    stored_ids,
     write,
 )
 from wellread.testing.index_search import IndexSearchContract
@@ -57,9 +57,9 @@ class IndexUpkeepContract(IndexTests):
         index.optimize()
         odd = Filters(collections=("c1",))
         for filters, step in ((ANY, 1), (odd, 2)):
-            found = index.search_vector(vectors[1], filters, MANY)
-            wanted = {row.passage_id for row in rows[step - 1 : MANY // 2 : step]}
-            assert set(ids(found)) == wanted
+            hits = index.search_vector(vectors[1], filters, MANY)
+            expected = {row.passage_id for row in rows[step - 1 : MANY // 2 : step]}
+            assert set(ids(hits)) == expected
             assert len(index.search_text("ferry", filters, MANY)) == MANY // step
         late = [row.passage_id for row in rows[MANY // 2 :]]
         index.set_vectors(late, vectors[MANY // 2 :])
@@ -116,7 +116,7 @@ class IndexUpkeepContract(IndexTests):
         index.purge()
         assert open_index("purged").purged()
         index.purge()
-        assert held(index) == ["a", "c"]
+        assert stored_ids(index) == ["a", "c"]
 
     @pytest.mark.parametrize("rows", [3, MANY])
     @pytest.mark.parametrize("optimized", [False, True])
@@ -132,18 +132,18 @@ class IndexUpkeepContract(IndexTests):
         index.remove([("doc-p001", "v1")])
         index.write([make_row("late", "kelp")], None)
         ann = Filters(authors=("ann 0",))
-        before = self._found(index, vectors, ann)
+        before = self._results(index, vectors, ann)
         for _ in range(2):
             index.purge()
-            assert self._found(index, vectors, ann) == before
+            assert self._results(index, vectors, ann) == before
             index.write([make_row("late", "kelp")], None)
         index.set_vectors(["late"], axes(3))
         assert ids(index.search_vector(axes(3)[0], ANY, 1)) == ["late"]
 
     @staticmethod
-    def _found(index: KeptIndex, vectors: NDArray[np.float32], filters: Filters) -> list[object]:
+    def _results(index: KeptIndex, vectors: NDArray[np.float32], filters: Filters) -> list[object]:
         return [
-            held(index),
+            stored_ids(index),
             *(sorted(ids(index.search_text(f"word{n}", ANY, MANY))) for n in range(7)),
             sorted(ids(index.search_text("ferry kelp", filters, MANY))),
             ids(index.search_text("kelp", ANY, 5)),
@@ -162,15 +162,15 @@ class IndexContract(IndexSearchContract, IndexUpkeepContract):
         row = make_row("a", "The ferry leaves at noon", span=Span(start=7, end=31), version="v9")
         index.write([row], axes(0))
         expected = (row.passage_id, row.document_id, row.version, row.span)
-        for found in (index.search_text("ferry", ANY, 5), index.search_vector(axes(0)[0], ANY, 5)):
-            (hit,) = found
+        for hits in (index.search_text("ferry", ANY, 5), index.search_vector(axes(0)[0], ANY, 5)):
+            (hit,) = hits
             assert (hit.passage_id, hit.document_id, hit.version, hit.span) == expected
 
     def test_bad_vectors_stop_the_whole_write(self, index: KeptIndex) -> None:
         for vectors in bad_vectors():
             with pytest.raises(StoreError):
                 index.write([make_row("a", "kittiwake"), make_row("b", "gannet")], vectors)
-        assert held(index) == []
+        assert stored_ids(index) == []
 
     # --- remove ---
 
@@ -178,13 +178,13 @@ class IndexContract(IndexSearchContract, IndexUpkeepContract):
         write(index, [make_row("a", "ferry")])
         assert index.remove([("nobody", "v1"), ("doc-a", "v0"), ("' OR '1'='1", "x")]) == 0
         assert index.remove([]) == 0
-        assert len(held(index)) == 1
+        assert len(stored_ids(index)) == 1
 
     def test_many_pairs_can_be_removed_at_once(self, index: KeptIndex) -> None:
         write(index, [make_row(f"p{number}", "ferry") for number in range(30)])
         pairs = [(f"doc-p{number}", "v1") for number in range(1_500)]
         assert index.remove(pairs) == 30
-        assert held(index) == []
+        assert stored_ids(index) == []
 
     # --- keys, optimize, reopening ---
 

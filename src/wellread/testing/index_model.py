@@ -21,8 +21,8 @@ DIMENSIONS = 8
 WORDS = ("ferry", "gannet", "harbour", "kelp", "lichen")
 NAMES = ("Ann", "ann", "O'Brien", "Jörg")
 DATES = (None, datetime(1950, 1, 1, tzinfo=UTC), datetime(2024, 5, 6, 7, tzinfo=UTC))
-EXAMPLES = 12
-STEPS = 14
+MAX_EXAMPLES = 12  # random sequences of calls
+MAX_STEPS = 14  # calls in one sequence
 ANY = Filters()
 MANY = 700  # rows; above the limit for exhaustive search that some tests set
 
@@ -51,7 +51,7 @@ def ids(candidates: Iterable[Candidate]) -> list[str]:
     return [candidate.passage_id for candidate in candidates]
 
 
-def held(index: KeptIndex) -> list[str]:
+def stored_ids(index: KeptIndex) -> list[str]:
     """The passage ids of all rows, sorted."""
     return sorted(key.passage_id for key in list(index.keys()))
 
@@ -107,7 +107,7 @@ def matches(row: IndexRow, filters: Filters) -> bool:
         and _share(filters.authors, row.authors)
         and _share(filters.speakers, row.speakers)
         and _between(row.published_at, filters.published_from, filters.published_to)
-        and all(wanted.intersection(row.taxonomy) for wanted in by_dimension.values())
+        and all(allowed.intersection(row.taxonomy) for allowed in by_dimension.values())
     )
 
 
@@ -121,8 +121,8 @@ def check_against_model(open_index: OpenIndex) -> None:
     run_state_machine_as_test(
         Machine,
         settings=settings(
-            max_examples=EXAMPLES,
-            stateful_step_count=STEPS,
+            max_examples=MAX_EXAMPLES,
+            stateful_step_count=MAX_STEPS,
             deadline=None,
             derandomize=True,
             suppress_health_check=list(HealthCheck),
@@ -130,18 +130,18 @@ def check_against_model(open_index: OpenIndex) -> None:
     )
 
 
-def _share(wanted: tuple[str, ...], values: tuple[str, ...]) -> bool:
+def _share(allowed: tuple[str, ...], values: tuple[str, ...]) -> bool:
     folded = {name.casefold() for name in values}
-    return not wanted or any(name.casefold() in folded for name in wanted)
+    return not allowed or any(name.casefold() in folded for name in allowed)
 
 
-def _between(moment: datetime | None, first: datetime | None, last: datetime | None) -> bool:
-    if first is None and last is None:
+def _between(moment: datetime | None, start: datetime | None, end: datetime | None) -> bool:
+    if start is None and end is None:
         return True
     if moment is None:
         return False
-    return (first is None or _utc(first) <= _utc(moment)) and (
-        last is None or _utc(moment) <= _utc(last)
+    return (start is None or _utc(start) <= _utc(moment)) and (
+        end is None or _utc(moment) <= _utc(end)
     )
 
 
@@ -216,13 +216,13 @@ class IndexMachine(RuleBasedStateMachine):
         for row in rows:
             self._model[row.passage_id] = (row, None)
 
-    @rule(given=st.lists(st.tuples(st.integers(0, 11), _vectors), max_size=6))
-    def set_vectors(self, given: list[tuple[int, list[float]]]) -> None:
+    @rule(entries=st.lists(st.tuples(st.integers(0, 11), _vectors), max_size=6))
+    def set_vectors(self, entries: list[tuple[int, list[float]]]) -> None:
         """Set vectors, including those of missing rows."""
-        numbers = np.array([vector for _, vector in given], dtype=np.float32)
-        passage_ids = [f"p{number}" for number, _ in given]
+        numbers = np.array([vector for _, vector in entries], dtype=np.float32)
+        passage_ids = [f"p{number}" for number, _ in entries]
         self._index.set_vectors(passage_ids, numbers.reshape(-1, DIMENSIONS))
-        for passage_id, (_, vector) in zip(passage_ids, given, strict=True):
+        for passage_id, (_, vector) in zip(passage_ids, entries, strict=True):
             if passage_id in self._model:
                 self._model[passage_id] = (self._model[passage_id][0], np.array(vector))
 
@@ -262,9 +262,9 @@ class IndexMachine(RuleBasedStateMachine):
             for passage_id, (row, _) in self._model.items()
             if word in row.text.split() and matches(row, filters)
         }
-        found = self._index.search_text(word, filters, 50)
-        assert len(found) == len(expected)
-        assert {hit.passage_id for hit in found} == expected
+        hits = self._index.search_text(word, filters, 50)
+        assert len(hits) == len(expected)
+        assert {hit.passage_id for hit in hits} == expected
 
     @rule(numbers=_vectors, filters=_filters)
     def search_vector(self, numbers: list[float], filters: Filters) -> None:
@@ -275,11 +275,11 @@ class IndexMachine(RuleBasedStateMachine):
             for passage_id, (row, vector) in self._model.items()
             if vector is not None and matches(row, filters)
         }
-        found = self._index.search_vector(query.astype(np.float32), filters, 50)
-        assert len(found) == len(expected)
-        for hit in found:
+        hits = self._index.search_vector(query.astype(np.float32), filters, 50)
+        assert len(hits) == len(expected)
+        for hit in hits:
             assert abs(hit.score - expected[hit.passage_id]) < 1e-4
-        scores = [hit.score for hit in found]
+        scores = [hit.score for hit in hits]
         assert scores == sorted(scores, reverse=True)
 
     @invariant()

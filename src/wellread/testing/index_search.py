@@ -61,9 +61,9 @@ class IndexSearchContract(IndexTests):
 
     def test_scores_fall_and_the_limit_holds(self, index: KeptIndex) -> None:
         write(index, [make_row(f"p{n}", "ferry " + "word " * n) for n in range(6)])
-        found = index.search_text("ferry", ANY, 4)
-        assert ids(found) == ["p0", "p1", "p2", "p3"]
-        assert [hit.score for hit in found] == sorted((hit.score for hit in found), reverse=True)
+        hits = index.search_text("ferry", ANY, 4)
+        assert ids(hits) == ["p0", "p1", "p2", "p3"]
+        assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
         assert index.search_text("ferry", ANY, 0) == []
 
     def test_case_accents_and_endings_do_not_matter(self, index: KeptIndex) -> None:
@@ -162,9 +162,9 @@ class IndexSearchContract(IndexTests):
         cosines = vectors @ query / lengths
         best = np.argsort(-cosines)[:10]
         for _ in range(2):
-            found = index.search_vector(query, ANY, 10)
-            assert ids(found) == [f"p{number:02}" for number in best]
-            assert [hit.score for hit in found] == pytest.approx(list(cosines[best]), abs=1e-4)
+            hits = index.search_vector(query, ANY, 10)
+            assert ids(hits) == [f"p{number:02}" for number in best]
+            assert [hit.score for hit in hits] == pytest.approx(list(cosines[best]), abs=1e-4)
             index.optimize()
 
     def test_a_vector_of_another_size_is_refused(self, index: KeptIndex) -> None:

@@ -116,7 +116,7 @@ class ScriptedModel:
             LookupError: the script has no reply left. It is not a ``ModelError``, so that
                 fallbacks in the tested code do not hide it.
         """
-        place = len(self.prompts)
+        call_index = len(self.prompts)
         reply: str | Exception | Broken | Calling
         if prompt.schema is not None and "questions" in prompt.schema["properties"]:
             self.planned.append(prompt)
@@ -126,10 +126,10 @@ class ScriptedModel:
             reply = self._judge(prompt)
         else:
             self.prompts.append(prompt)
-            if place >= len(self._replies):
-                message = f"call {place + 1}, but the script has {len(self._replies)} replies"
+            if call_index >= len(self._replies):
+                message = f"call {call_index + 1}, but the script has {len(self._replies)} replies"
                 raise LookupError(message)
-            reply = self._replies[place]
+            reply = self._replies[call_index]
         if isinstance(reply, Exception):
             raise reply
         text = reply if isinstance(reply, str) else reply.text
@@ -141,7 +141,7 @@ class ScriptedModel:
             raise reply.error
         if isinstance(reply, Calling):
             for number, (name, arguments) in enumerate(reply.calls, 1):
-                yield ToolCall(id=f"call_{place + 1}_{number}", name=name, arguments=arguments)
+                yield ToolCall(id=f"call_{call_index + 1}_{number}", name=name, arguments=arguments)
         yield ModelUsage(
             model=self._identity,
             input_tokens=len(f"{prompt.system} {prompt.user}".split()),
@@ -213,10 +213,10 @@ class LanguageModelContract:
         """A prompt with tools and their results is answered, with or without tool support."""
         call = ToolCall(id="call_1", name="look", arguments='{"at": "the sky"}')
         looked = Exchange(text="I look.", calls=(call,), results=("It is blue.",), told="And now?")
-        said = Exchange(text="Blue, I think.", told="Are you sure?")
+        opinion = Exchange(text="Blue, I think.", told="Are you sure?")
         at = {"type": "object", "properties": {"at": {"type": "string"}}, "required": ["at"]}
         look = Tool(name="look", description="Looks.", parameters=at)
-        prompt = replace(self.PROMPT, tools=(look,), history=(looked, said))
+        prompt = replace(self.PROMPT, tools=(look,), history=(looked, opinion))
         text, pieces = asyncio.run(collect(model, prompt))
         assert text.strip() or any(isinstance(piece, ToolCall) for piece in pieces)
         assert isinstance(pieces[-1], ModelUsage)

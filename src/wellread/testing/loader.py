@@ -31,8 +31,8 @@ from wellread.types import Document, Kind, PageMark, Span, TimeMark
 from wellread.values.locators import Marks
 
 COLLECTION = "shelf"
-EXAMPLES = 60
-REASON_CHARACTERS = 300
+MAX_EXAMPLES = 60  # random inputs per test
+MAX_REASON_CHARS = 300
 
 Quote = tuple[str, Mapping[str, object]]
 """A quotation, and the ``Locator`` fields that its first character must have."""
@@ -116,12 +116,12 @@ class LoaderContract:
         documents = self.load(self.good)
         assert self.quotes
         for quote, facts in self.quotes:
-            holder = next((d for d in documents if quote in d.text), None)
-            assert holder is not None, f"not in the text: {quote!r}"
-            start = holder.text.index(quote)
-            place = Marks(holder.marks).locate(Span(start=start, end=start + len(quote)))
-            found = {name: getattr(place, name) for name in facts}
-            assert found == dict(facts), quote
+            document = next((other for other in documents if quote in other.text), None)
+            assert document is not None, f"not in the text: {quote!r}"
+            start = document.text.index(quote)
+            locator = Marks(document.marks).locate(Span(start=start, end=start + len(quote)))
+            located = {name: getattr(locator, name) for name in facts}
+            assert located == dict(facts), quote
 
     def test_broken_sources_are_refused(self) -> None:
         """The error names the source; the reason is one line and not a raw parser error."""
@@ -131,7 +131,7 @@ class LoaderContract:
                 self.load(source)
             error = caught.value
             assert error.uri == source.uri
-            assert 0 < len(error.reason) <= REASON_CHARACTERS, source.name
+            assert 0 < len(error.reason) <= MAX_REASON_CHARS, source.name
             assert len(error.reason.splitlines()) == 1, source.name
             assert source.uri not in error.reason
             assert not error.reason.startswith("cannot be parsed"), error.reason
@@ -154,7 +154,7 @@ class LoaderContract:
         def check(data: bytes) -> None:
             self._load_or_refuse(replace(self.good, data=data))
 
-        limited = settings(max_examples=EXAMPLES, deadline=None, database=None)
+        limited = settings(max_examples=MAX_EXAMPLES, deadline=None, database=None)
         run: Callable[[], None] = limited(given(contents)(check))
         run()
 

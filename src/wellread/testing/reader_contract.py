@@ -26,7 +26,7 @@ class ReadableReader:
 
     def relevance(self, question: str, texts: Sequence[Excerpt]) -> Scores:
         """The share of words for each text, 0 to 1; 0 for a question without words."""
-        visible = tuple(each.shown for each in texts)
+        visible = tuple(excerpt.shown for excerpt in texts)
         self.asked.append((question, visible))
         return np.asarray([_share(question, text) for text in visible], dtype=np.float64)
 
@@ -36,8 +36,8 @@ def words_of(text: str) -> set[str]:
     return set(re.findall(r"\w+", text.lower()))
 
 
-def _share(wanted: str, text: str) -> float:
-    words = words_of(wanted)
+def _share(question: str, text: str) -> float:
+    words = words_of(question)
     return len(words & words_of(text)) / max(len(words), 1)
 
 
@@ -85,14 +85,14 @@ class ReaderContract:
     def scores(self, reader: Ranking) -> Callable[[str, Sequence[str]], Scores]:
         """A function that returns the scores of plain texts."""
 
-        def asked(question: str, texts: Sequence[str]) -> Scores:
-            found = reader.relevance(question, excerpts(*texts))
-            assert found.shape == (len(texts),)
-            assert found.dtype == np.float64
-            assert np.isfinite(found).all()
-            return found
+        def score(question: str, texts: Sequence[str]) -> Scores:
+            values = reader.relevance(question, excerpts(*texts))
+            assert values.shape == (len(texts),)
+            assert values.dtype == np.float64
+            assert np.isfinite(values).all()
+            return values
 
-        return asked
+        return score
 
     def test_no_texts(self, scores: Callable[[str, Sequence[str]], Scores]) -> None:
         """No texts give shape ``(0,)``."""
@@ -102,8 +102,8 @@ class ReaderContract:
         self, scores: Callable[[str, Sequence[str]], Scores]
     ) -> None:
         """Larger scores are better."""
-        found = [int(scores(query, self.TEXTS).argmax()) for query in self.QUERIES]
-        assert found == [0, 1, 2]
+        best = [int(scores(query, self.TEXTS).argmax()) for query in self.QUERIES]
+        assert best == [0, 1, 2]
 
     def test_order(self, scores: Callable[[str, Sequence[str]], Scores]) -> None:
         """Reversed texts give reversed scores."""

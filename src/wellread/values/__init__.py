@@ -1,1 +1,1 @@
-"""The values that travel: what is asked, answered and reported."""
+"""Value types that all parts share: questions, answers, citations and research reports."""

@@ -42,7 +42,7 @@ _PARSER = (
 INLINE = {"em", "strong", "code", "s"}
 _TEXTS = {"p", "li", "h2", "h3", "h4", "th", "td"}
 _BLOCKS = {"ul", "ol", "blockquote", "pre", "hr", "br", "table", "thead", "tbody", "tr"}
-_TOP, _DEEPEST = 2, 4  # heading levels; level 1 is the question
+_MIN_LEVEL, _MAX_LEVEL = 2, 4  # heading levels; level 1 is the question
 _PIECE = re.compile(rf"(<[^>]+>|{MARK.pattern})")
 _TAG = re.compile(r"<(/?)(\w+)[^>]*>")
 _TABLE = '<div class="table-wrap" tabindex="0" role="group" aria-label="Table"><table>'
@@ -78,9 +78,9 @@ def html_parts(answer: Answer) -> list[Markup | SentencePart]:
             _sentence_runs(_html(_with_marks(answer, markers=False))), key=lambda run: run[0]
         )
     ]
-    ends = {number: place for place, (number, _) in enumerate(runs)}
+    ends = {number: index for index, (number, _) in enumerate(runs)}
     parts: list[Markup | SentencePart] = []
-    for place, (number, html) in enumerate(runs):
+    for index, (number, html) in enumerate(runs):
         if not number:
             parts.append(html)
             continue
@@ -89,7 +89,7 @@ def html_parts(answer: Answer) -> list[Markup | SentencePart]:
             by_id[citation_id] for citation_id in sentence.citations if citation_id in by_id
         )
         cited = () if sentence.within else cited
-        last = ends[number] == place
+        last = ends[number] == index
         parts.append(
             SentencePart(number=number, html=html, sentence=sentence, citations=cited, last=last)
         )
@@ -104,23 +104,23 @@ def draft_html(text: str) -> Markup:
 
 def _with_marks(answer: Answer, *, markers: bool) -> str:
     text = harmless(answer.text).translate(_NO_MARKS)
-    between = escaped_within if is_plain_reply(answer) else str
+    escape_between = escaped_within if is_plain_reply(answer) else str
     pieces: list[str] = []
-    place = 0
+    position = 0
     for number, sentence in sorted(
-        enumerate(answer.sentences, 1), key=lambda both: both[1].span.start
+        enumerate(answer.sentences, 1), key=lambda pair: pair[1].span.start
     ):
         after = markers_after(text, sentence)
         sentence_text = sentence.span.of(text)
         pieces += [
-            between(text[place : sentence.span.start]),
+            escape_between(text[position : sentence.span.start]),
             f"{OPEN}{number}{OPEN}",
             _escaped_lines(sentence_text, text) if answer.answered_by in PLAIN else sentence_text,
             escaped(after.of(text)) if markers else "",
             f"{CLOSE}{number}{CLOSE}",
         ]
-        place = max(place, after.end)
-    return "".join([*pieces, between(text[place:])])
+        position = max(position, after.end)
+    return "".join([*pieces, escape_between(text[position:])])
 
 
 def _escaped_lines(sentence_text: str, text: str) -> str:
@@ -133,7 +133,7 @@ def _parse_markdown(markdown: str) -> list[Token]:
     tokens = _PARSER.parse(markdown)
     for token in tokens:
         if token.type.startswith("heading"):
-            token.tag = f"h{min(_DEEPEST, max(_TOP, int(token.tag[1:])))}"
+            token.tag = f"h{min(_MAX_LEVEL, max(_MIN_LEVEL, int(token.tag[1:])))}"
     return tokens
 
 
@@ -149,6 +149,7 @@ def _sentence_runs(html: str) -> Iterator[tuple[int, str]]:
     own emphasis tags, and block tags belong to no sentence.
     """
     styles: list[str] = []
+    # White space and line breaks belong to ``last``, the sentence of the piece before them.
     number = last = 0
     for piece in filter(None, _PIECE.split(html)):
         tag = _TAG.fullmatch(piece)

@@ -1,4 +1,4 @@
-"""Helpers for an answer's text: locating and removing citation markers, and Markdown escaping."""
+"""Finds and replaces the citation markers in an answer's text, and escapes Markdown."""
 
 from __future__ import annotations
 
@@ -51,15 +51,15 @@ def with_markers(
     """
     by_id = {citation.id: citation for citation in answer.citations}
     pieces: list[str] = []
-    place = 0
-    for sentence in sorted(answer.sentences, key=lambda marker: marker.span.start):
+    position = 0
+    for sentence in sorted(answer.sentences, key=lambda sentence: sentence.span.start):
         after = markers_after(answer.text, sentence)
-        pieces.append(convert(answer.text[place : after.start]))
+        pieces.append(convert(answer.text[position : after.start]))
         cited = () if sentence.within else sentence.citations
         markers = [marker_for(by_id[citation_id]) for citation_id in cited if citation_id in by_id]
         pieces += [f" {marker}" for marker in markers if marker]
-        place = max(place, after.end)
-    pieces.append(convert(answer.text[place:]))
+        position = max(position, after.end)
+    pieces.append(convert(answer.text[position:]))
     return "".join(pieces)
 
 
@@ -93,12 +93,12 @@ def escaped_row(row_text: str, text: str) -> str:
 
 def escaped(text: str) -> str:
     """``text`` with all Markdown syntax escaped."""
-    return _LEADING.sub(lambda found: _leading(found.group()), escaped_within(text))
+    return _LEADING.sub(lambda match: _leading(match.group()), escaped_within(text))
 
 
 def escaped_within(text: str) -> str:
     """``text`` with inline Markdown syntax escaped; lists and headings still work."""
-    return _INLINE.sub(lambda found: f"\\{found.group()}", text)
+    return _INLINE.sub(lambda match: f"\\{match.group()}", text)
 
 
 def is_plain_reply(answer: Answer) -> bool:
@@ -116,7 +116,7 @@ def without_links(text: str) -> str:
     An image written by a model through prompt injection would send the question to another host as
     soon as it is displayed. Character references are used because Markdown never interprets them.
     """
-    return _ACTIVE.sub(lambda found: f"&#{ord(found.group())};", text)
+    return _ACTIVE.sub(lambda match: f"&#{ord(match.group())};", text)
 
 
 def target(link: str) -> str:
@@ -132,7 +132,7 @@ def table_lines(table: Table) -> Iterator[str]:
         yield f"| {' | '.join(_cell(cell) for cell in row)} |"
     yield ""
     if table.method:
-        yield f"How it was worked out: {escaped(table.method)}.\n"
+        yield f"Method: {escaped(table.method)}.\n"
 
 
 def disagreement(conflict: Conflict) -> str:

@@ -135,7 +135,7 @@ class Checked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Citation:
-    """Answer span -> source span, with the quote, the place, a link and the verdict.
+    """Links a span of the answer to a span of a source, with quote, place, link and verdict.
 
     ``why``: the model's sentence on why the source matters; may be empty.
     """

@@ -1,4 +1,4 @@
-"""The record of a model call; it contains no text of questions or sources, and no keys."""
+"""The record of a model call, without any text of questions or sources and without keys."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ from wellread.types import (
     Turn,
 )
 
-FRAGMENT_WORDS = 6
+FRAGMENT_WORDS = 6  # words at each end of a long quotation in a link to it
 
 M = TypeVar("M", bound=Mark)
 
@@ -48,7 +48,7 @@ class Marks:
         speaker = self._speakers.at(span.start)
         heading = self._headings.at(span.start)
         line = self._lines.at(span.start)
-        place = Locator(
+        locator = Locator(
             label="",
             page=page.page if page else None,
             box=self._box(span, page) if page else None,
@@ -57,7 +57,7 @@ class Marks:
             heading=heading.path if heading else (),
             line=line.line if line else None,
         )
-        return replace(place, label=_label(place))
+        return replace(locator, label=_label(locator))
 
     def _box(self, span: Span, page: PageMark) -> Box | None:
         """The box around all boxes of ``span`` on the page where it starts."""
@@ -96,7 +96,7 @@ class Marks:
 
 
 class _MarkIndex(Generic[M]):
-    """Marks of one type, sorted by start. If several cover a place, the latest start wins."""
+    """Marks of one type, sorted by start. If several cover a position, the last one wins."""
 
     def __init__(self, marks: list[M]) -> None:
         self._marks = sorted(marks, key=lambda mark: (mark.start, -mark.end))
@@ -107,22 +107,22 @@ class _MarkIndex(Generic[M]):
             reach = max(reach, mark.end)
             self._reach.append(reach)
 
-    def at(self, place: int) -> M | None:
-        index = bisect_right(self._starts, place) - 1
-        while index >= 0 and self._reach[index] > place:
-            if self._marks[index].end > place:
+    def at(self, position: int) -> M | None:
+        index = bisect_right(self._starts, position) - 1
+        while index >= 0 and self._reach[index] > position:
+            if self._marks[index].end > position:
                 return self._marks[index]
             index -= 1
         return None
 
     def over(self, span: Span) -> list[M]:
         index = bisect_right(self._starts, max(span.start, span.end - 1)) - 1
-        found: list[M] = []
+        marks: list[M] = []
         while index >= 0 and self._reach[index] > span.start:
             if self._marks[index].end > span.start:
-                found.append(self._marks[index])
+                marks.append(self._marks[index])
             index -= 1
-        return found[::-1]
+        return marks[::-1]
 
 
 RECORDINGS = (".mp3", ".m4a", ".ogg", ".oga", ".opus", ".wav", ".flac", ".mp4", ".m4v", ".webm")
@@ -169,21 +169,21 @@ def _fragment(quoted: str) -> str:
     )
 
 
-def _escape(words: str) -> str:
+def _escape(text: str) -> str:
     # A hyphen separates prefixes and suffixes in a text fragment, so it is escaped too.
-    return quote(words, safe="").replace("-", "%2D")
+    return quote(text, safe="").replace("-", "%2D")
 
 
-def _label(place: Locator) -> str:
+def _label(locator: Locator) -> str:
     parts: list[str] = []
-    if place.page is not None:
-        parts.append(f"p. {place.page}")
-    if place.begin is not None:
-        parts.append(format_time(place.begin))
-    if place.speaker is not None:
-        parts.append(place.speaker)
-    if place.heading and place.begin is None:
-        parts.append("§ " + " › ".join(place.heading))
-    if not parts and place.line is not None:
-        parts.append(f"line {place.line}")
+    if locator.page is not None:
+        parts.append(f"p. {locator.page}")
+    if locator.begin is not None:
+        parts.append(format_time(locator.begin))
+    if locator.speaker is not None:
+        parts.append(locator.speaker)
+    if locator.heading and locator.begin is None:
+        parts.append("§ " + " › ".join(locator.heading))
+    if not parts and locator.line is not None:
+        parts.append(f"line {locator.line}")
     return " · ".join(parts)

@@ -1,4 +1,4 @@
-"""The analysis of a question and the user's preferences, as used by retrieval."""
+"""Value types for the analysis of a question, and for the user's preferences."""
 
 from __future__ import annotations
 
@@ -117,9 +117,9 @@ class Preferences:
     collection: str = ""
     wish: str = ""
 
-    def sentences(self, usual: int) -> int:
-        """The maximum number of sentences in an answer; ``usual`` is the setting."""
-        return max(1, round(usual * LENGTHS.get(self.length, 1.0)))
+    def sentences(self, default: int) -> int:
+        """The maximum number of sentences in an answer; ``default`` is the setting."""
+        return max(1, round(default * LENGTHS.get(self.length, 1.0)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,7 +134,7 @@ class LearnedPreference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Analysis:
-    """What a question asks for, derived from its words alone.
+    """The result of analysing a question, derived from its words alone.
 
     Attributes:
         terms: content words of the subject, in lower case and order, without repeats.
@@ -179,13 +179,14 @@ class Analysis:
     @property
     def voices(self) -> tuple[str, ...]:
         """Speakers to whom answers are limited, by filter or question; empty: no limit."""
-        limits = [one.filters.speakers for one in self.constraints if one.filters.speakers]
+        limits = [limit.filters.speakers for limit in self.constraints if limit.filters.speakers]
         user_limits = [self.filters.speakers] if self.filters.speakers else []
         first_limit, *others = [
             *user_limits,
             *limits,
             *([self.persona] if self.persona else []),
         ] or [()]
+        # The speakers that all limits name; if there are none, those of the first limit.
         allowed = {name.casefold() for name in first_limit}
         for other in others:
             allowed &= {name.casefold() for name in other}
@@ -198,10 +199,9 @@ class Analysis:
 
     @property
     def wanted(self) -> str:
-        """The question without the words of limits that were applied, which passages need not
-        repeat.
+        """The question without the words of applied limits, which passages need not repeat.
 
-        Speakers do not name themselves, and minutes of a day seldom mention its date.
+        Speakers do not name themselves, and the minutes of a meeting rarely mention its date.
         """
         limited = self.voices or (self.constraints and not self.relaxed)
         return self.subject if limited and self.subject else self.question

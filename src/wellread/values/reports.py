@@ -22,7 +22,7 @@ StopReason = Literal[
     "complete", "no_new_evidence", "round_limit", "time_limit", "budget", "cancelled"
 ]
 RunState = Literal["planned", "running", "done", "failed", "cancelled"]
-MAX_FACETS = 24  # per plan; facets found during the run are not counted
+MAX_FACETS = 24  # facets of a plan; those added during the run are not counted
 WARNINGS: dict[StopReason, str] = {
     "round_limit": "stopped after the last round allowed; there may be more to find",
     "time_limit": "stopped at the time limit; this is what was found until then",
@@ -73,7 +73,7 @@ class Facet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResearchPlan:
-    """What a run will search for, with an estimate of its maximum cost.
+    """The planned searches of a run, with an estimate of its maximum cost.
 
     Attributes:
         question: the question as understood, with follow-ups resolved.

@@ -92,7 +92,7 @@ async def test_no_way_makes_the_server_read_its_own_files_for_an_editor(
             for path, form in requests:
                 refused = await client.post(path, data=form)
                 assert refused.status_code in (404, 422), (path, form)
-        assert server.state.ingest.open_ones() == []
+        assert server.state.ingest.unfinished() == []
         await client.post("/library/text", data=here | {"title": "Note", "text": "A pier."})
         while server.state.ingest.busy():
             await asyncio.sleep(0.01)

@@ -224,7 +224,7 @@ async def test_without_users_all_rights_are_those_of_the_machine(kb: KnowledgeBa
 
 
 async def test_where_others_come_nobody_is_let_in_without_users(kb: KnowledgeBase) -> None:
-    app = create_app(kb, demand_users=True)
+    app = create_app(kb, require_sign_in=True)
     transport = httpx.ASGITransport(app, raise_app_exceptions=False)
     async with httpx.AsyncClient(transport=transport, base_url="http://box.example") as client:
         assert (await client.get("/api/documents")).status_code == 401

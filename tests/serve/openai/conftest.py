@@ -15,7 +15,7 @@ import pytest
 import uvicorn
 
 from wellread.kb import KnowledgeBase
-from wellread.serve.http.app import address_of, listen, server_config
+from wellread.serve.http.app import listen, server_config, url_of
 
 COST = "How much was the ferry Osprey bought for?"
 ROOF = "When will the boathouse roof be repaired?"
@@ -67,7 +67,7 @@ def listening(kb: KnowledgeBase) -> Iterator[str]:
         thread.start()
         server.ready.wait()
         try:
-            yield address_of(listener)
+            yield url_of(listener)
         finally:
             server.should_exit = True
             thread.join()

@@ -53,10 +53,7 @@ def check_catalogue(kb: KnowledgeBase, trees: Sequence[str]) -> list[Problem]:
             _rows(integrity.misplaced_mentions(), "the next run searches for them again"),
         ),
         (damage.ITEMS, _rows(integrity.misplaced_items(), "the next run creates them again")),
-        (
-            damage.DEAD_JOB,
-            ((job.id, f"{job.action}, process {job.pid}") for job in dead_jobs(kb)),
-        ),
+        (damage.DEAD_JOB, ((job.id, f"{job.action}, process {job.pid}") for job in dead_jobs(kb))),
     )
     return [
         Problem(kind=kind, subject=subject, detail=detail)
@@ -76,12 +73,12 @@ class Expected:
     Hashes, because all rows together may not fit into memory.
 
     Attributes:
-        unsure: documents whose text is damaged; their rows are compared without the text.
+        damaged_texts: documents whose text is damaged; their rows are compared without the text.
     """
 
     ids: array[int] = field(default_factory=lambda: array("Q"))
     contents: array[int] = field(default_factory=lambda: array("Q"))
-    unsure: set[str] = field(default_factory=set)
+    damaged_texts: set[str] = field(default_factory=set)
     documents: int = 0
     characters: int = 0
 
@@ -90,7 +87,7 @@ class Expected:
         self.documents += 1
         self.characters += len(body.text)
         if not sound:
-            self.unsure.add(body.document_id)
+            self.damaged_texts.add(body.document_id)
         for row in body.passages:
             text = body.text[row.start : row.end]
             searched = f"{row.context}\n{text}" if row.context else text
@@ -160,9 +157,9 @@ def _problems(body: StoredDocument) -> Iterator[Problem]:
         return
     if _out_of_order(body.passages):
         yield Problem(kind=damage.OVERLAPPING, subject=doc_id, detail=body.uri)
-    elif place := _uncovered(body):
+    elif position := _uncovered(body):
         yield Problem(
-            kind=damage.UNCOVERED, subject=doc_id, detail=f"character {place - 1} of {body.uri}"
+            kind=damage.UNCOVERED, subject=doc_id, detail=f"character {position - 1} of {body.uri}"
         )
     wrong = sum(not _has_right_id(body, row) for row in body.passages)
     if wrong:
@@ -171,20 +168,20 @@ def _problems(body: StoredDocument) -> Iterator[Problem]:
 
 def _out_of_order(rows: Sequence[Any]) -> bool:
     end = 0
-    for place, row in enumerate(rows):
-        if row.start < end or row.ordinal != place:
+    for ordinal, row in enumerate(rows):
+        if row.start < end or row.ordinal != ordinal:
             return True
         end = row.end
     return False
 
 
 def _uncovered(body: StoredDocument) -> int:
-    """Return 1 + the position of the first letter outside all passages; 0 without such a letter."""
+    """Return 1 + the position of the first letter outside all passages; 0 if there is none."""
     end = 0
     for start, following in [*((row.start, row.end) for row in body.passages), (None, 0)]:
-        for place, character in enumerate(body.text[end:start], end):
+        for position, character in enumerate(body.text[end:start], end):
             if character.isalpha():
-                return place + 1
+                return position + 1
         end = following
     return 0
 

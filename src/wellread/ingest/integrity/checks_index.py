@@ -46,13 +46,13 @@ def check_index(kb: KnowledgeBase, expected: Expected) -> tuple[int, list[Proble
 def _read_index(kb: KnowledgeBase, expected: Expected) -> IndexContents:
     contents = IndexContents()
     for row in kb.index.held():
-        sure = row.document_id not in expected.unsure
+        is_sound = row.document_id not in expected.damaged_texts
         contents.ids.append(hash64(row.passage_id))
         contents.contents.append(
             row_hash(
                 (row.document_id, row.version, row.collection),
                 (row.start, row.end),
-                row.text if sure else "",
+                row.text if is_sound else "",
             )
         )
         if not row.vector:
@@ -94,7 +94,6 @@ def check_notes(kb: KnowledgeBase, *, alone: bool) -> list[Problem]:
 
 
 def _next_index(kb: KnowledgeBase) -> list[Problem]:
-    """Report the unfinished new index if it cannot be opened."""
     attempt = kb.catalogue.reindexing.attempt()
     if attempt is not None:
         try:

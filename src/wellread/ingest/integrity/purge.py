@@ -34,14 +34,14 @@ from wellread.text.sentences import sentence_spans
 logger = logging.getLogger(__name__)
 
 # About three seconds' work (docs/decisions/010-deletes.md).
-QUICK_PASSAGES = 20_000
+MAX_QUICK_PASSAGES = 20_000
 
 
 def purge(kb: KnowledgeBase) -> bool:
     """Erase removed or replaced text from stores and backups; return whether all of it is gone.
 
-    Costs nothing when there is nothing to do. Questions are answered meanwhile; writers wait.
-    False when a running query still needs some of the old data.
+    Takes no time when there is nothing to do. Questions are answered meanwhile; writers wait.
+    The result is False while a running query still needs some of the old data.
     """
     with writing(kb):
         if not is_purged(kb):
@@ -58,7 +58,7 @@ def purge(kb: KnowledgeBase) -> bool:
 def purge_if_quick(kb: KnowledgeBase) -> None:
     """Run ``purge`` if it takes only seconds; otherwise ``verify`` reports it as still to do."""
     passages = sum(stats.passages for stats in kb.catalogue.stats())
-    if passages <= QUICK_PASSAGES:
+    if passages <= MAX_QUICK_PASSAGES:
         purge(kb)
 
 
@@ -72,8 +72,8 @@ def is_purged(kb: KnowledgeBase) -> bool:
 
 
 MIN_WORDS = 5  # words; shorter sentences occur anywhere
-MAX_CHARACTERS = 80  # characters; of longer sentences the beginning and the end are searched for
-MAX_NEEDLES = 400  # most sentences searched for, spread evenly over the texts
+MAX_NEEDLE_CHARS = 80  # for a longer sentence, its beginning and its end are searched for
+MAX_NEEDLES = 400  # sentences searched for, spread evenly over the texts
 LOCK_SUFFIX = ".lock"
 
 _FindIn = Callable[[str], set[str]]
@@ -99,57 +99,60 @@ def traces(kb: KnowledgeBase, texts: Sequence[str]) -> list[Trace]:
 
 
 def find_traces(kb: KnowledgeBase, strings: Collection[str]) -> list[Trace]:
-    """Return every trace of the strings ``strings``, one per place and string."""
+    """Return every trace of ``strings``, one per place and string."""
     if not strings:
         return []
     find_in = finder(strings)
-    places = [
+    traces_found = [
         *_in_catalogue(kb, find_in),
         *_in_indexes(kb, find_in),
         *_in_files(kb.home, strings),
     ]
-    return list(dict.fromkeys(places))
+    return list(dict.fromkeys(traces_found))
 
 
 def needles(texts: Iterable[str]) -> list[str]:
     """Return the strings to search for: sentences of at least five words, from all texts evenly."""
-    pieces = (
-        piece for text in texts for span in sentence_spans(text) for piece in _ends(span.of(text))
+    candidates = (
+        candidate
+        for text in texts
+        for span in sentence_spans(text)
+        for candidate in _ends(span.of(text))
     )
-    return spread(list(dict.fromkeys(pieces)), MAX_NEEDLES)
+    return spread(list(dict.fromkeys(candidates)), MAX_NEEDLES)
 
 
-def spread(items: Sequence[str], most: int) -> list[str]:
-    """Return at most ``most`` of the items, evenly spread."""
-    step = max(1.0, len(items) / most)
-    return [items[int(place * step)] for place in range(min(most, len(items)))]
+def spread(items: Sequence[str], limit: int) -> list[str]:
+    """Return at most ``limit`` of the items, evenly spread."""
+    step = max(1.0, len(items) / limit)
+    return [items[int(index * step)] for index in range(min(limit, len(items)))]
 
 
 def occurs_elsewhere(
     kb: KnowledgeBase, strings: Collection[str], excluded_ids: Collection[str]
 ) -> set[str]:
-    """Return the strings of ``strings`` that occur in a document other than ``excluded_ids``."""
+    """Return those of ``strings`` that occur in a document other than ``excluded_ids``."""
     if not strings:
         return set()
     find_in = finder(strings)
-    found: set[str] = set()
+    occurring: set[str] = set()
     excluded = frozenset(excluded_ids)
     integrity = kb.catalogue.integrity
     for document_id, text in chain(integrity.texts(), integrity.titles()):
         if document_id not in excluded:
-            found.update(find_in(text))
-    return found
+            occurring.update(find_in(text))
+    return occurring
 
 
 def _ends(sentence: str) -> Iterator[str]:
     words = sentence.split()
     if len(words) < MIN_WORDS:
         return
-    if len(sentence) <= MAX_CHARACTERS:
+    if len(sentence) <= MAX_NEEDLE_CHARS:
         yield sentence
         return
-    for piece in (sentence[: MAX_CHARACTERS // 2], sentence[-MAX_CHARACTERS // 2 :]):
-        stripped = piece.strip()
+    for end in (sentence[: MAX_NEEDLE_CHARS // 2], sentence[-MAX_NEEDLE_CHARS // 2 :]):
+        stripped = end.strip()
         if len(stripped.split()) >= MIN_WORDS:
             yield stripped
 

@@ -94,9 +94,9 @@ def verify(kb: KnowledgeBase, *, repair: bool = False) -> VerifyReport:
         _purge(kb)
         if not collected:
             break
-    left = {(problem.kind, problem.subject) for problem in report.problems}
+    unrepaired = {(problem.kind, problem.subject) for problem in report.problems}
     problems = tuple(
-        replace(problem, repaired=(problem.kind, problem.subject) not in left)
+        replace(problem, repaired=(problem.kind, problem.subject) not in unrepaired)
         for problem in collected
     )
     return replace(report, problems=problems, notes=_notes(kb, problems))

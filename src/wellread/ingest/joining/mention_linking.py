@@ -1,7 +1,7 @@
 """Finds mentions of entities in documents; runs at the end of every ingest run.
 
-Only documents that are new, that changed or that were searched for other names are searched, so a
-run without changes costs one query. Each batch is one transaction: a killed pass continues where
+Only documents that are new or changed, or that were last searched for other names, are searched, so
+a run without changes costs one query. Each batch is one transaction: a killed run continues where
 it stopped.
 
 Names are found as whole words, the longest first, without overlaps: one pass of an Aho-Corasick
@@ -47,27 +47,27 @@ class Folded(NamedTuple):
     """A folded text, with the original position of each of its characters and of its end."""
 
     text: str
-    places: array[int]
+    positions: array[int]
 
     def span(self, start: int, end: int) -> Span | None:
         """Return the original span of ``text[start:end]``; None if it splits a character."""
-        if any(i and self.places[i] == self.places[i - 1] for i in (start, end)):
+        if any(i and self.positions[i] == self.positions[i - 1] for i in (start, end)):
             return None
-        return Span(start=self.places[start], end=self.places[end])
+        return Span(start=self.positions[start], end=self.positions[end])
 
 
 def fold(text: str) -> Folded:
     """Fold ``text`` character by character; runs of white space become one space."""
-    table = {char: _fold_character(char) for char in set(text)}
-    pieces: list[str] = []
-    places = array("L")
+    forms = {char: _fold_character(char) for char in set(text)}
+    parts: list[str] = []
+    positions = array("L")
     for match in _CHARACTERS.finditer(text):
-        run = match.group()
-        plain = table[run] if len(run) == 1 else BREAK if run.count("\n") > 1 else " "
-        pieces.append(plain)
-        places.extend([match.start()] * len(plain))
-    places.append(len(text))
-    return Folded("".join(pieces), places)
+        part = match.group()
+        plain = forms[part] if len(part) == 1 else BREAK if part.count("\n") > 1 else " "
+        parts.append(plain)
+        positions.extend([match.start()] * len(plain))
+    positions.append(len(text))
+    return Folded("".join(parts), positions)
 
 
 def _fold_character(char: str) -> str:
@@ -84,9 +84,9 @@ def _fold_character(char: str) -> str:
 
 Case = Literal["any", "exact", "inside"]  # inside: exact, and not the first word of a sentence
 
-MIN_CHARACTERS = 3
-MAX_EXACT_CHARACTERS = 3  # characters; a name of at most this length needs its exact spelling
-MAX_CHARACTERS = 200
+MIN_NAME_CHARS = 3
+MAX_EXACT_CHARS = 3  # characters; a name of at most this length needs its exact spelling
+MAX_NAME_CHARS = 200
 _SLUG = re.compile(r"[a-z][a-z0-9]*(?:[-_ ][a-z0-9]+)*")
 _HUMP = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
 _LAST_WORD = re.compile(r"[A-Za-z]{3,}$")
@@ -161,11 +161,11 @@ def _readable_id(entity_id: str, names: Iterable[str]) -> str:
 
 
 def _is_name(written: str) -> bool:
-    if len(written) > MAX_CHARACTERS or not any(char.isalpha() for char in written):
+    if len(written) > MAX_NAME_CHARS or not any(char.isalpha() for char in written):
         return False
     if is_acronym(written) or UNSPACED.search(written):
         return len(written) > 1
-    return len(written) >= MIN_CHARACTERS and written.lower() not in NEVER_NAMES
+    return len(written) >= MIN_NAME_CHARS and written.lower() not in NEVER_NAMES
 
 
 def _case(written: str) -> Case:
@@ -177,7 +177,7 @@ def _case(written: str) -> Case:
         word in COMMON_WORDS or singular(word) in COMMON_WORDS for word in content
     ):
         return "inside" if len(words) == 1 else "exact"
-    return "exact" if len(written) <= MAX_EXACT_CHARACTERS else "any"
+    return "exact" if len(written) <= MAX_EXACT_CHARS else "any"
 
 
 def _other_number(written: str) -> str:
@@ -200,7 +200,7 @@ _IN_ADDRESSES = frozenset("/:.@?&=%~#+-_\\")
 _ADDRESS = re.compile(r"\w://|^\W*(?:www\.|~?\.{0,2}/|\w:\\)|\w@\w|\w\.[a-z]{2,}/", re.IGNORECASE)
 _SENTENCE_START = re.compile(r"(?:^|[.!?:;…\n|]|^\d+[.)])[\s\"'“”‘’«»()\[\]*•‣▪–—-]*$")
 _GAPS = re.compile(rf"[\s{re.escape(''.join(sorted(HYPHENS)))}]+")
-LOOK_BACK = 40  # characters before a name that are checked for the start of a sentence
+LOOK_BACK_CHARS = 40  # characters before a name that are checked for the start of a sentence
 
 
 class NameFinder:
@@ -214,25 +214,25 @@ class NameFinder:
         if not self._empty:
             self._automaton.make_automaton()
 
-    def find(self, text: str, own: Set[str] = frozenset()) -> list[FoundName]:
+    def find(self, text: str, described: Set[str] = frozenset()) -> list[FoundName]:
         """Return the names in ``text``, in reading order and without overlaps.
 
         Args:
-            own: entities that the text describes. Neither their names nor other names inside of
-                these are reported.
+            described: ids of entities that the text describes. Neither their names nor other names
+                inside of these are reported.
         """
-        taken: list[Span] = []
+        used_spans: list[Span] = []
         mentions: list[FoundName] = []
         hits = sorted(self._hits(text), key=lambda hit: (hit[0].start - hit[0].end, hit[0].start))
         for span, candidates in hits:
-            place = bisect_left(taken, span.start, key=lambda item: item.start)
-            if any(span.overlaps(item) for item in taken[max(place - 1, 0) : place + 1]):
+            index = bisect_left(used_spans, span.start, key=lambda item: item.start)
+            if any(span.overlaps(item) for item in used_spans[max(index - 1, 0) : index + 1]):
                 continue
             form = _best_form(text, span, candidates)
             if form is None:
                 continue
-            insort(taken, span, key=lambda item: item.start)
-            if form.entity_id not in own:
+            insort(used_spans, span, key=lambda item: item.start)
+            if form.entity_id not in described:
                 mentions.append(FoundName(entity_id=form.entity_id, span=span, name=form.name))
         return sorted(mentions, key=lambda item: item.span.start)
 
@@ -248,7 +248,7 @@ class NameFinder:
 
 def _best_form(text: str, span: Span, forms: tuple[Form, ...]) -> Form | None:
     """Return the form with the best claim to this spelling, unless two entities tie."""
-    fitting = [form for form in forms if _fits(text, span, form)]
+    fitting = [form for form in forms if _has_required_case(text, span, form)]
     if not fitting:
         return None
     best = [form for form in fitting if form.rank == fitting[0].rank]
@@ -261,12 +261,12 @@ def _is_written(text: str, span: Span, form: Form) -> bool:
     return _GAPS.sub(" ", span.of(text)) == _GAPS.sub(" ", form.written)
 
 
-def _fits(text: str, span: Span, form: Form) -> bool:
+def _has_required_case(text: str, span: Span, form: Form) -> bool:
     if form.case == "any":
         return True
     if not _is_written(text, span, form):
         return False
-    begins = _SENTENCE_START.search(text[max(0, span.start - LOOK_BACK) : span.start])
+    begins = _SENTENCE_START.search(text[max(0, span.start - LOOK_BACK_CHARS) : span.start])
     return form.case == "exact" or form.written[:1].islower() or not begins
 
 
@@ -275,7 +275,7 @@ def _is_whole(text: str, span: Span) -> bool:
     start, end = span.start, span.end
     before = text[start - 1] if start else " "
     after = text[end] if end < len(text) else " "
-    if _joins(before, text[start]) or _joins(after, text[end - 1]):
+    if _continues_word(before, text[start]) or _continues_word(after, text[end - 1]):
         return False
     if before in _APOSTROPHES and start > 1 and text[start - 2].isalnum():  # O'Brien
         return False
@@ -289,10 +289,10 @@ def _is_whole(text: str, span: Span) -> bool:
     return True
 
 
-def _joins(outside: str, inside: str) -> bool:
+def _continues_word(outside: str, edge: str) -> bool:
     if not (outside.isalnum() or outside == "_" or unicodedata.category(outside)[0] == "M"):
         return False
-    return not (UNSPACED.match(outside) and UNSPACED.match(inside))
+    return not (UNSPACED.match(outside) and UNSPACED.match(edge))
 
 
 def _in_address(text: str, span: Span) -> bool:
@@ -308,9 +308,9 @@ def _in_address(text: str, span: Span) -> bool:
 logger = logging.getLogger(__name__)
 
 RULES = 1  # raise it when the rules for finding names change
-MAX_PER_ENTITY = 200  # most mentions of one entity stored per document
-BATCH_DOCUMENTS = 500
-BATCH_CHARACTERS = 2_000_000
+MAX_PER_ENTITY = 200  # stored mentions of one entity per document
+MAX_BATCH_DOCUMENTS = 500
+MAX_BATCH_CHARS = 2_000_000
 
 
 def link_mentions(catalogue: Catalogue, collection: str) -> int:
@@ -355,11 +355,11 @@ def _batches(scans: MentionScans, collection: str, names: str) -> Iterator[list[
     """Yield the documents still to be searched, a few million characters at a time."""
     after = ""
     while True:
-        waiting = scans.unscanned(collection, names, after, BATCH_DOCUMENTS)
+        waiting = scans.unscanned(collection, names, after, MAX_BATCH_DOCUMENTS)
         batch: list[UnscannedDocument] = []
         characters = 0
         for document in waiting:
-            if batch and characters + document.characters > BATCH_CHARACTERS:
+            if batch and characters + document.characters > MAX_BATCH_CHARS:
                 break
             batch.append(document)
             characters += document.characters

@@ -84,9 +84,9 @@ class Postings:
             self._weights = self._weights[mask]
 
     def products(self, weights: Mapping[int, float], minimum: float) -> list[tuple[int, float]]:
-        """Return each number whose dot product with ``weights`` is at least ``minimum``, with it.
+        """Return the numbers whose dot product with ``weights`` reaches ``minimum``, with it.
 
-        ``minimum`` is above zero, so numbers without any of the codes are left out.
+        ``minimum`` is above zero, so numbers that have none of the codes are left out.
         """
         places, lengths = self._positions(list(weights))
         factors = np.fromiter(weights.values(), dtype=np.float64, count=len(weights))
@@ -101,22 +101,22 @@ class Postings:
         results = list(zip(reaching.tolist(), sums[reaching].tolist(), strict=True))
         return results + [(number, total) for number, total in pending.items() if total >= minimum]
 
-    def newest(self, codes: Sequence[int], most: int) -> list[int]:
-        """Return the ``most`` newest numbers of each code, merged and ascending."""
-        pending = [self._pending.get(code, [])[-most:] for code in codes]
-        places, _ = self._positions(codes, [most - len(numbers) for numbers in pending])
+    def newest(self, codes: Sequence[int], limit: int) -> list[int]:
+        """Return the newest numbers of each code, at most ``limit``, merged and ascending."""
+        pending = [self._pending.get(code, [])[-limit:] for code in codes]
+        places, _ = self._positions(codes, [limit - len(numbers) for numbers in pending])
         newest_numbers = {number for numbers in pending for number, _ in numbers}
         return sorted(newest_numbers.union(self._numbers[places].tolist()))
 
     def _positions(
-        self, codes: Sequence[int], most: Sequence[int] | None = None
+        self, codes: Sequence[int], limits: Sequence[int] | None = None
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the positions of the codes in the arrays, and the number of positions of each."""
         sought = np.array(codes, dtype=np.uint64)
         starts = np.searchsorted(self._codes, sought, side="left")
         ends = np.searchsorted(self._codes, sought, side="right")
-        if most is not None:
-            starts = np.maximum(starts, ends - np.array(most, dtype=np.int64))
+        if limits is not None:
+            starts = np.maximum(starts, ends - np.array(limits, dtype=np.int64))
         lengths = ends - starts
         before = np.cumsum(lengths) - lengths
         return np.repeat(starts - before, lengths) + np.arange(lengths.sum()), lengths
@@ -127,7 +127,7 @@ def _merge_is_due(waiting: int, settled: int) -> bool:
 
 
 SCHEME = "words-pairs/1"  # change it when the rules change: all stories are rebuilt then
-LEAD_CHARACTERS = 1_000  # characters read of an item: its subject is stated first
+LEAD_CHARACTERS = 1_000  # characters read at the start of an item, where its subject is stated
 PAIR_WEIGHT = 0.7
 RARITY = 1.5  # power of the inverse document frequency
 # Prior: assumed number of earlier items, and how many of them contain an everyday word.
@@ -247,11 +247,11 @@ def unpack_signature(data: bytes) -> Signature:
 def signature_of(text: str) -> Signature:
     """Return the MinHash signature of the word runs in ``text`` (a short text is one run)."""
     words = [word.lower() for word in _WORD.findall(text)]
-    runs = {
+    word_runs = {
         " ".join(words[start : start + RUN_WORDS])
         for start in range(max(1, len(words) - RUN_WORDS + 1))
     }
-    codes = np.fromiter((code_of(run) for run in runs), dtype=np.uint64, count=len(runs))
+    codes = np.fromiter((code_of(run) for run in word_runs), dtype=np.uint64, count=len(word_runs))
     multipliers, offsets = _permutations()
     # Multiply-add hashing modulo 2^64; the upper half is well mixed (Dietzfelbinger).
     mixed = (codes[None, :] * multipliers[:, None] + offsets[:, None]) >> np.uint64(32)
@@ -290,7 +290,7 @@ CENTRE_FEATURES = 80  # features kept in a story's centre, the heaviest ones
 # In a new collection all items look similar: the threshold starts higher by this share and falls
 # as the frequencies of words become known.
 NEW_COLLECTION_SHARE = 0.6
-MIN_COPY_SHARE = 0.7  # least share of common word runs that makes an item a copy of another
+MIN_COPY_SHARE = 0.7  # share of common word runs that makes an item a copy of another
 # Newest originals of a band that an item is compared with. A band shared by more of them comes from
 # a fixed text form, and without a limit the time would grow with the square of their number.
 MAX_BAND_CANDIDATES = 32
@@ -411,13 +411,13 @@ class Clusters:
     def _nearest(self, vector: Vector, moment: datetime | None) -> int | None:
         threshold = self._threshold * (1 + NEW_COLLECTION_SHARE * self._frequencies.prior_weight)
         weighty = {code: weight for code, weight in vector.items() if weight}
-        near = [
+        candidates = [
             (-score, story)
             for centre, score in self._centres.products(weighty, threshold)
             if (story := self._centre_of[centre]) >= 0
             and self._is_open(self._stories[story], moment)
         ]
-        return min(near)[1] if near else None
+        return min(candidates)[1] if candidates else None
 
     def _recentre(self, number: int, total: Vector) -> None:
         story = self._stories[number]
@@ -432,8 +432,8 @@ class Clusters:
     def _remember(self, item: PlacedItem, number: int) -> None:
         position = len(self._originals)
         if position == len(self._signatures):  # room for twice as many
-            room = np.empty((max(position, MIN_SIGNATURES), HASHES), dtype=np.uint32)
-            self._signatures = np.concatenate((self._signatures, room))
+            free_rows = np.empty((max(position, MIN_SIGNATURES), HASHES), dtype=np.uint32)
+            self._signatures = np.concatenate((self._signatures, free_rows))
         self._signatures[position] = item.signature
         self._originals.append((item.key, number))
         self._by_digest[_digest(item.signature)] = position

@@ -85,8 +85,8 @@ class _Part:
 def news_items(document: Document) -> list[Span]:
     """Return the spans of the news items of ``document``, in order and without overlaps.
 
-    An article that is not a digest is one item. A digest without any substantial part is one item
-    too, so that no article is lost.
+    An article that is not a digest is one item. So is a digest that has no substantial part, so
+    that no article is lost.
     """
     parts = _parts(document)
     if _is_digest(document, parts):
@@ -99,7 +99,6 @@ def news_items(document: Document) -> list[Span]:
 
 
 def _parts(document: Document) -> list[_Part]:
-    """Split the text into list items, each with what follows it, and prose sections."""
     parts: list[_Part] = []
     for span, section, listed in _pieces(document):
         last = parts[-1] if parts else None
@@ -149,7 +148,6 @@ def _is_digest(document: Document, parts: list[_Part]) -> bool:
 
 
 def _news_parts(parts: list[_Part]) -> Iterator[_Part]:
-    """Yield the parts that are news items: no lead-ins, footnotes or stubs."""
     with_list = {part.section for part in parts if part.listed}
     for part in parts:
         leads_in = not part.section or (part.section in with_list and len(part.span) <= MAX_LEAD_IN)
@@ -289,16 +287,16 @@ def _write_texts(kb: KnowledgeBase, story_ids: Sequence[str]) -> int:
 
 
 CENTRAL_ITEMS = 12  # items whose texts are read, besides the newest one
-LEAD_SENTENCES = 4  # sentences read of an item: what matters comes first
+LEAD_SENTENCES = 4  # sentences read at the start of an item, where the main facts are
 SUMMARY_SENTENCES = 3
-SHORTEST_SENTENCE, LONGEST_SENTENCE = 40, 320  # characters
+MIN_SENTENCE_CHARS, MAX_SENTENCE_CHARS = 40, 320
 MAX_SHARED_WORDS = 0.5  # share of common words from which a sentence repeats an earlier one
-TERMS = 8
+MAX_TERMS = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Sentence:
-    place: int  # position of its item among the items read
+    item_index: int  # of its item among the items read
     span: Span
     text: str
     codes: frozenset[int]
@@ -319,7 +317,7 @@ class Centre:
         """Return the cosine similarity of an item's vector with the centre."""
         return sum(weight * self.weights.get(code, 0.0) for code, weight in vector.items())
 
-    def worth(self, codes: Iterable[int]) -> float:
+    def weight_of(self, codes: Iterable[int]) -> float:
         """Return the sum of the features' weights in the centre."""
         return sum(self.weights.get(code, 0.0) for code in codes)
 
@@ -330,10 +328,10 @@ def central_items(items: Sequence[ItemRecord]) -> list[ItemRecord]:
     centre = Centre(originals)
     nearest = sorted(
         range(len(originals)),
-        key=lambda place: (-centre.nearness(unpack_vector(originals[place].vector)), place),
+        key=lambda index: (-centre.nearness(unpack_vector(originals[index].vector)), index),
     )
     chosen = sorted({*nearest[:CENTRAL_ITEMS], len(originals) - 1})
-    return [originals[place] for place in chosen]
+    return [originals[index] for index in chosen]
 
 
 def story_text(material: StoryMaterial) -> StoryText:
@@ -354,34 +352,35 @@ def story_text(material: StoryMaterial) -> StoryText:
 def title_of(material: StoryMaterial, centre: Centre) -> str:
     """Return the headline that covers most of the story's centre for its length."""
     titles = []
-    for place, (item, text) in enumerate(zip(material.chosen, material.texts, strict=True)):
+    for index, (item, text) in enumerate(zip(material.chosen, material.texts, strict=True)):
         facts = material.documents[item.document_id]
         title = part_title(item.span, text, facts.title, facts.characters)
         codes = [code_of(feature) for feature in feature_counts(title, "")]
-        worth = centre.worth(codes) / math.sqrt(len(codes) + 1)
-        near = centre.nearness(unpack_vector(item.vector))
-        titles.append((-worth * near, place, title))
-    return min(titles)[2]
+        coverage = centre.weight_of(codes) / math.sqrt(len(codes) + 1)
+        nearness = centre.nearness(unpack_vector(item.vector))
+        titles.append((-coverage * nearness, index, title))
+    *_, best = min(titles)
+    return best
 
 
 def summary_of(material: StoryMaterial, centre: Centre) -> tuple[SummarySentence, ...]:
     """Return up to three central sentences by date, from different items if there are enough."""
-    ranked = sorted(_sentences(material, centre), key=lambda item: (-item.score, item.place))
-    several = len(material.chosen) >= SUMMARY_SENTENCES
+    sentences = _sentences(material, centre)
+    ranked = sorted(sentences, key=lambda sentence: (-sentence.score, sentence.item_index))
+    enough_items = len(material.chosen) >= SUMMARY_SENTENCES
     chosen: list[_Sentence] = []
-    for item in ranked:
+    for sentence in ranked:
         if len(chosen) == SUMMARY_SENTENCES:
             break
-        if several and any(item.place == other.place for other in chosen):
+        if enough_items and any(sentence.item_index == other.item_index for other in chosen):
             continue
-        if all(_shared(item, other) < MAX_SHARED_WORDS for other in chosen):
-            chosen.append(item)
-    chosen.sort(key=lambda item: (item.place, item.span.start))
+        if all(_shared_words(sentence, other) < MAX_SHARED_WORDS for other in chosen):
+            chosen.append(sentence)
+    chosen.sort(key=lambda sentence: (sentence.item_index, sentence.span.start))
+    document_ids = [material.chosen[sentence.item_index].document_id for sentence in chosen]
     return tuple(
-        SummarySentence(
-            document_id=material.chosen[item.place].document_id, span=item.span, text=item.text
-        )
-        for item in chosen
+        SummarySentence(document_id=document_id, span=sentence.span, text=sentence.text)
+        for document_id, sentence in zip(document_ids, chosen, strict=True)
     )
 
 
@@ -398,7 +397,7 @@ def terms_of(material: StoryMaterial, centre: Centre) -> tuple[str, ...]:
     )
     return tuple(
         min(written[stem], key=lambda word: (-written[stem][word], word))
-        for _, stem in heavy[:TERMS]
+        for _, stem in heavy[:MAX_TERMS]
     )
 
 
@@ -415,27 +414,27 @@ def novelty_of(originals: Sequence[ItemRecord]) -> float:
     """Return the novelty of the newest item: 1 minus its similarity to the earlier ones."""
     if len(originals) < 2:
         return 1.0
-    near = Centre(originals[:-1]).nearness(unpack_vector(originals[-1].vector))
-    return min(1.0, max(0.0, 1.0 - near))
+    nearness = Centre(originals[:-1]).nearness(unpack_vector(originals[-1].vector))
+    return min(1.0, max(0.0, 1.0 - nearness))
 
 
 def _sentences(material: StoryMaterial, centre: Centre) -> Iterable[_Sentence]:
-    for place, (item, text) in enumerate(zip(material.chosen, material.texts, strict=True)):
+    for index, (item, text) in enumerate(zip(material.chosen, material.texts, strict=True)):
         for span in sentence_spans(text)[:LEAD_SENTENCES]:
             sentence_text = span.of(text)
-            if not SHORTEST_SENTENCE <= len(sentence_text) <= LONGEST_SENTENCE:
+            if not MIN_SENTENCE_CHARS <= len(sentence_text) <= MAX_SENTENCE_CHARS:
                 continue
             codes = frozenset(code_of(feature) for feature in feature_counts("", sentence_text))
             yield _Sentence(
-                place=place,
+                item_index=index,
                 span=Span(start=item.span.start + span.start, end=item.span.start + span.end),
                 text=sentence_text,
                 codes=codes,
-                score=centre.worth(codes) / math.sqrt(len(codes) + 1),
+                score=centre.weight_of(codes) / math.sqrt(len(codes) + 1),
             )
 
 
-def _shared(sentence: _Sentence, other: _Sentence) -> float:
+def _shared_words(sentence: _Sentence, other: _Sentence) -> float:
     return len(sentence.codes & other.codes) / max(1, min(len(sentence.codes), len(other.codes)))
 
 

@@ -24,7 +24,7 @@ from lxml import etree
 
 from wellread.errors import SourceError
 from wellread.ingest.loaders.base import Built, LoaderLimits, Source
-from wellread.ingest.loaders.front_matter import moment
+from wellread.ingest.loaders.front_matter import parse_moment
 from wellread.ingest.loaders.plain import one_line, title_from_name
 from wellread.types import Document
 
@@ -41,7 +41,7 @@ _SAFE = re.compile(
 
 
 def forbidden_declaration(piece: bytes) -> str:
-    """The dangerous declaration in ``piece`` of an XML file; empty when there is none."""
+    """Return the dangerous declaration in ``piece`` of an XML file; empty when there is none."""
     plain = piece.replace(b"\x00", b"").upper()
     if b"<!ENTITY" in plain:
         return "entities"
@@ -51,8 +51,8 @@ def forbidden_declaration(piece: bytes) -> str:
 def is_readable(head: bytes) -> bool:
     """Whether a file starting with ``head`` is markup in an encoding that can be checked."""
     plain = head[:_HEAD_BYTES]
-    for mark in _BYTE_ORDER_MARKS:
-        plain = plain.removeprefix(mark)
+    for signature in _BYTE_ORDER_MARKS:
+        plain = plain.removeprefix(signature)
     plain = plain.replace(b"\x00", b"")
     encoding = _ENCODING.search(plain)
     safe = encoding is None or _SAFE.fullmatch(encoding.group(1).decode("ascii")) is not None
@@ -80,13 +80,13 @@ def parse(data: bytes, uri: str, *, repair: bool = False) -> etree._Element:
 
 
 def name_of(element: etree._Element) -> str:
-    """The element's name without namespace; empty for comments and instructions."""
+    """Return the element's name without namespace; empty for comments and instructions."""
     tag = element.tag
     return tag.rpartition("}")[2] if isinstance(tag, str) else ""
 
 
 ZIP_START = b"PK\x03\x04"
-MAX_RATIO = 300  # of unpacked to packed size; office files stay below 100, a bomb is about 1,000
+MAX_RATIO = 300  # unpacked to packed size; office files stay below 100, a bomb is about 1,000
 MIN_BOMB_BYTES = 10 << 20  # smaller unpacked entries are harmless at any ratio
 PIECE_BYTES = 1 << 20
 OVERLAP_CHARS = 16  # kept between two pieces, so that no keyword is cut in two
@@ -99,7 +99,7 @@ _UNREADABLE = (zipfile.BadZipFile, ValueError, NotImplementedError)
 
 
 def names_in(data: bytes) -> list[str]:
-    """The names of a zip file's entries; empty when it is not a readable zip file."""
+    """Return the names of a zip file's entries; empty when it is not a readable zip file."""
     if not data.startswith(ZIP_START):
         return []
     try:
@@ -223,7 +223,7 @@ class OfficeFile:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     def page(self, source: Source, built: Built, *, source_type: str, title: str) -> Document:
-        """The document of the file; ``title`` is used when the file has no title."""
+        """Return the document of the file; ``title`` is used when the file has no title."""
         title = title or title_from_name(source.name)
         return source.document(
             built, kind="page", title=title, source_type=source_type, **self.facts
@@ -247,7 +247,8 @@ def open_office(source: Source, limits: LoaderLimits) -> OfficeFile:
         title="" if _NO_TITLE.fullmatch(title) else title,
         facts={
             "authors": tuple(name for name in people if name.lower() not in _PROGRAMS),
-            "published_at": moment(properties.get("created")) or moment(properties.get("modified")),
+            "published_at": parse_moment(properties.get("created"))
+            or parse_moment(properties.get("modified")),
             "language": properties.get("language", "").lower(),
             # comments that programs generate are not summaries
             "summary": "" if comment.startswith("generated ") else summary,
@@ -278,7 +279,7 @@ def _split_list(value: str, between: str) -> tuple[str, ...]:
 
 
 def _without_dangling(data: bytes, archive: zipfile.ZipFile) -> bytes:
-    """The file without relations to missing parts.
+    """Return the file without relations to missing parts.
 
     Some programs leave them behind when a picture is removed, and the libraries refuse such files.
     """
@@ -315,12 +316,12 @@ def _is_dangling(relation: etree._Element, name: str, names: set[str]) -> bool:
 
 
 def elements(root: etree._Element, *names: str) -> Iterator[etree._Element]:
-    """All elements below ``root`` with one of these names, in any namespace."""
+    """Return all elements below ``root`` with one of these names, in any namespace."""
     return (element for element in root.iter() if name_of(element) in names)
 
 
 def value_of(element: etree._Element | None, name: str) -> str:
-    """The attribute ``name`` of ``element`` in any namespace; empty when it is missing."""
+    """Return the attribute ``name`` of ``element`` in any namespace; empty when it is missing."""
     items = element.attrib.items() if element is not None else ()
     return next((str(value) for key, value in items if str(key).rpartition("}")[2] == name), "")
 
@@ -335,7 +336,7 @@ def child_of(element: etree._Element | None, *path: str) -> etree._Element | Non
 
 
 def visible_children(element: etree._Element) -> Iterator[etree._Element]:
-    """The children that current programs display: one branch of each ``AlternateContent``."""
+    """Yield the children that current programs display: one branch of each ``AlternateContent``."""
     for child in element:
         if name_of(child) != "AlternateContent":
             yield child
@@ -347,6 +348,6 @@ def visible_children(element: etree._Element) -> Iterator[etree._Element]:
 
 
 def table_row(cells: Sequence[str]) -> str:
-    """The cells joined to one line, without empty cells at the end."""
+    """Return the cells joined to one line, without empty cells at the end."""
     count = max((number for number, cell in enumerate(cells, 1) if cell), default=0)
     return " | ".join(cells[:count])

@@ -58,8 +58,8 @@ class Source:
         """A document read from this source; ``fields`` are further fields of ``Document``."""
         text, marks = built
         self.require(text)
-        own = {"collection": self.collection, "uri": self.uri, "text": text, "marks": marks}
-        return Document(**{**own, **fields})
+        base = {"collection": self.collection, "uri": self.uri, "text": text, "marks": marks}
+        return Document(**{**base, **fields})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,17 +147,17 @@ class TextBuilder:
         self._marks.append(PageMark(start=span.start, end=span.end, page=page, box=box))
 
     def build(self) -> Built:
-        """The complete text, and all marks sorted by start."""
-        for sort in tuple(self._open):
-            self._finish(sort)
+        """Return the complete text, and all marks sorted by start."""
+        for kind in tuple(self._open):
+            self._finish(kind)
         marks = sorted(self._marks, key=lambda mark: (mark.start, -mark.end))
         return "".join(self._pieces), tuple(marks)
 
-    def _begin(self, sort: type[Mark], **facts: Any) -> None:
-        self._finish(sort)
-        self._open[sort] = (self._length, facts)
+    def _begin(self, kind: type[Mark], **facts: Any) -> None:
+        self._finish(kind)
+        self._open[kind] = (self._length, facts)
 
-    def _finish(self, sort: type[Mark]) -> None:
-        start, facts = self._open.pop(sort, (self._length, {}))
+    def _finish(self, kind: type[Mark]) -> None:
+        start, facts = self._open.pop(kind, (self._length, {}))
         if start < self._length:
-            self._marks.append(sort(start=start, end=self._length, **facts))
+            self._marks.append(kind(start=start, end=self._length, **facts))

@@ -15,10 +15,10 @@ import yaml
 from wellread.errors import SourceError
 from wellread.types import EntityFacts, Relation
 
-# Sources once could name their own readers. Ignoring this field would open such a document to
-# everybody who may read its collection, so it is refused.
-READERS = "readers"
-NAMES_READERS = (
+# Sources could once name their own readers. If this field were ignored, everybody who may read the
+# collection could read the document, so it is refused.
+READERS_FIELD = "readers"
+READERS_REFUSED = (
     "the field 'readers' is not supported, since rights are per collection: remove it and use a "
     "collection that only these readers may read (docs/users.md)"
 )
@@ -59,33 +59,26 @@ class FrontMatter:
     body_line: int = 1
     lines: Mapping[str, int] = field(default_factory=dict)
 
-    def words(self, *names: str) -> str:
-        """The first of the named fields with a word or number, as one line."""
-        for name in names:
-            text = scalar(self.fields.get(name))
-            if text:
-                return text
-        return ""
+    def text_of(self, *names: str) -> str:
+        """The value of the first of the named fields that has one, as a line; empty if none has."""
+        return next((text for name in names if (text := scalar(self.fields.get(name)))), "")
 
-    def several(self, *names: str) -> tuple[str, ...]:
-        """The values of the first of the named fields that has any."""
-        for name in names:
-            values = strings(self.fields.get(name))
-            if values:
-                return values
-        return ()
+    def values_of(self, *names: str) -> tuple[str, ...]:
+        """Return the values of the first of the named fields that has any."""
+        lists = (strings(self.fields.get(name)) for name in names)
+        return next((values for values in lists if values), ())
 
     def link(self, *names: str) -> str:
-        """The first of the named fields that is an absolute web address."""
-        return next((address for name in names if (address := web_address(self.words(name)))), "")
+        """Return the first of the named fields that is an absolute web address."""
+        return next((address for name in names if (address := web_address(self.text_of(name)))), "")
 
 
 def split(text: str, uri: str) -> FrontMatter:
     """Separate the front matter from the body; a block that is not a mapping stays in the body."""
-    matter = _split_block(text)
-    if matter is None:
+    split_block = _split_block(text)
+    if split_block is None:
         return FrontMatter(body=text)
-    block, closing = matter
+    block, closing = split_block
     try:
         loaded = yaml.load(block, Loader=YAML_LOADER)  # noqa: S506 a safe loader, see above
     except yaml.YAMLError as error:
@@ -111,20 +104,22 @@ def split(text: str, uri: str) -> FrontMatter:
 
 
 def _split_block(text: str) -> tuple[str, re.Match[str]] | None:
-    """The text between the two delimiters of a front matter, and the closing delimiter."""
     opening = _OPENING.match(text)
     closing = _CLOSING.search(text, opening.end()) if opening else None
     return (text[opening.end() : closing.start()], closing) if opening and closing else None
 
 
 def refuse_readers(fields: object, uri: str, *, deep: bool = True) -> None:
-    """Refuse a field ``readers`` in any spelling (case, quotes, spaces)."""
+    """Refuse a field ``readers`` in any spelling (case, quotes, spaces).
+
+    ``deep``: also in nested lists and mappings.
+    """
     waiting, seen = [fields], {id(fields)}  # YAML aliases can make a huge tree of a few lines
     while waiting:
         node = waiting.pop()
         if isinstance(node, Mapping):
-            if any(_NO_LETTER.sub("", str(name)).casefold() == READERS for name in node):
-                raise SourceError(uri, NAMES_READERS)
+            if any(_NO_LETTER.sub("", str(name)).casefold() == READERS_FIELD for name in node):
+                raise SourceError(uri, READERS_REFUSED)
             node = list(node.values())
         children = node if deep and isinstance(node, list) else []
         waiting += [child for child in children if id(child) not in seen]
@@ -132,7 +127,7 @@ def refuse_readers(fields: object, uri: str, *, deep: bool = True) -> None:
 
 
 def scalar(value: object) -> str:
-    """A word, number or date as one line of text; empty for other values."""
+    """Return a text, number or date as one line of text; empty for other values."""
     if isinstance(value, datetime | date):
         return value.isoformat()
     if isinstance(value, str | int | float) and not isinstance(value, bool):
@@ -141,19 +136,19 @@ def scalar(value: object) -> str:
 
 
 def strings(value: object) -> tuple[str, ...]:
-    """One value or a list of values as text, without repeats and without other types."""
+    """Return a value or a list of values as texts, without repeats and without other types."""
     values = value if isinstance(value, list | tuple) else [value]
     return tuple(dict.fromkeys(text for item in values if (text := scalar(item))))
 
 
 def names(text: str) -> tuple[str, ...]:
-    """The names in a list such as ``A, B and C`` or ``A; B``."""
+    """Return the names in a list such as ``A, B and C`` or ``A; B``."""
     parts = re.split(r"\s*[;,]\s*(?:and\s+)?|\s+and\s+", text.strip())
     return tuple(dict.fromkeys(name for name in parts if len(name) > 2))
 
 
 def web_address(text: str) -> str:
-    """``text`` if it is an http or https address, else empty."""
+    """Return ``text`` if it is an http or https address, else an empty string."""
     try:
         parts = urlsplit(text.strip())
     except ValueError:
@@ -162,13 +157,13 @@ def web_address(text: str) -> str:
 
 
 def date_in_name(name: str) -> datetime | None:
-    """The date at the start of a file name, else the only date in it, else None."""
+    """Return the date at the start of a file name, else the only date in it, else None."""
     first = _NAMED_DATE.match(name)
     dates = {match.group() for match in _NAMED_DATE.finditer(name)}
-    return moment(first.group() if first else dates.pop() if len(dates) == 1 else None)
+    return parse_moment(first.group() if first else dates.pop() if len(dates) == 1 else None)
 
 
-def moment(value: object) -> datetime | None:
+def parse_moment(value: object) -> datetime | None:
     """Parse a date or time to UTC (a time without zone counts as UTC); None if not a full date.
 
     Accepts ISO 8601, RFC 822 (feeds) and a few written English forms, and never guesses.
@@ -203,14 +198,14 @@ def _parse_moment(text: str) -> datetime | None:
 
 
 def parse_entity(matter: FrontMatter, uri: str) -> EntityFacts | None:
-    """The entity that the fields describe, if they have an ``id`` and a field of entities."""
-    entity_id = matter.words("id")
+    """Return the entity that the fields describe; needs an ``id`` and one of ``ENTITY_FIELDS``."""
+    entity_id = matter.text_of("id")
     if not entity_id or not any(name in matter.fields for name in ENTITY_FIELDS):
         return None
     return EntityFacts(
         entity_id=entity_id,
-        entity_type=matter.words("type"),
-        aliases=matter.several("aliases"),
+        entity_type=matter.text_of("type"),
+        aliases=matter.values_of("aliases"),
         relations=tuple(dict.fromkeys(_relations(matter.fields.get("relations"), uri))),
     )
 
@@ -241,12 +236,16 @@ def _relations(value: object, uri: str) -> list[Relation]:
     return relations
 
 
-def taxonomy_of(matter: FrontMatter, *, words_too: bool) -> dict[str, tuple[str, ...]]:
-    """The values of each taxonomy dimension: the lists outside the known fields."""
+def taxonomy_of(matter: FrontMatter, *, include_strings: bool) -> dict[str, tuple[str, ...]]:
+    """Return the values of each taxonomy dimension: the lists outside the known fields."""
     return {
         name: values
         for name, value in matter.fields.items()
         if name not in KNOWN_FIELDS
-        and (isinstance(value, list) or (words_too and isinstance(value, str)) or name == "type")
+        and (
+            isinstance(value, list)
+            or (include_strings and isinstance(value, str))
+            or name == "type"
+        )
         and (values := strings(value))
     }

@@ -10,7 +10,7 @@ from pkgutil import resolve_name
 
 from wellread.ingest.loaders.base import Loader
 
-# Memory limits: MiB for any file of the kind, and additional bytes for each byte of the file.
+# Memory limits: MiB for any file of the kind, and bytes in addition for each byte of the file.
 TEXT = (256, 80)
 PACKED = (384, 200)  # text in office files is compressed about ten to one
 UNKNOWN = (1024, 200)  # for loaders of plug-ins
@@ -27,8 +27,8 @@ class LoaderEntry:
         extensions: file extensions that decide the kind when the content does not.
         memory: the memory limit for a file of the kind.
         text: whether the files are text whose encoding may be undeclared.
-        sure: whether the extension decides alone, because the first lines may look like another
-            format (an HTML block, a JSON example).
+        decides: whether the extension decides alone, because the first lines may look
+            like another format (an HTML block, a JSON example).
     """
 
     name: str
@@ -37,7 +37,7 @@ class LoaderEntry:
     extensions: str = ""
     memory: tuple[int, int] = UNKNOWN
     text: bool = False
-    sure: bool = False
+    decides: bool = False
 
     @property
     def identity(self) -> str:
@@ -52,16 +52,16 @@ class LoaderEntry:
 
 
 def _text(
-    name: str, version: str, place: str, extensions: str = "", *, sure: bool = False
+    name: str, version: str, function: str, extensions: str = "", *, decides: bool = False
 ) -> LoaderEntry:
-    entry = _entry(name, version, place, extensions, memory=TEXT)
-    return replace(entry, text=True, sure=sure)
+    entry = _entry(name, version, function, extensions, memory=TEXT)
+    return replace(entry, text=True, decides=decides)
 
 
 def _entry(
-    name: str, version: str, place: str, extensions: str = "", memory: tuple[int, int] = PACKED
+    name: str, version: str, function: str, extensions: str = "", memory: tuple[int, int] = PACKED
 ) -> LoaderEntry:
-    target = f"wellread.ingest.loaders.{place}"
+    target = f"wellread.ingest.loaders.{function}"
     return LoaderEntry(
         name=name, version=version, target=target, extensions=extensions, memory=memory
     )
@@ -70,7 +70,9 @@ def _entry(
 LOADERS = {
     entry.name: entry
     for entry in (
-        _text("markdown", "3", "text.markdown_files:load", ".md .markdown .mdown .mkd", sure=True),
+        _text(
+            "markdown", "3", "text.markdown_files:load", ".md .markdown .mdown .mkd", decides=True
+        ),
         _text("markdown-transcript", "3", "text.markdown_files:load_transcript"),
         replace(
             _entry("html", "5", "text.html:load", ".html .htm .xhtml", memory=(256, 120)), text=True
@@ -78,11 +80,11 @@ LOADERS = {
         _text("text", "3", "plain:load", ".txt .text"),
         # Pages with white letters are rendered, with large pictures on them.
         _entry("pdf", "3", "pdf.pdf:load", ".pdf", memory=(640, 120)),
-        _text("captions", "2", "text.transcripts:load", ".vtt .srt .sbv", sure=True),
+        _text("captions", "2", "text.transcripts:load", ".vtt .srt .sbv", decides=True),
         _text("speech", "2", "text.transcripts:load_speech"),
         _entry("feed", "4", "text.feeds:load", ".rss .atom", memory=TEXT),
-        _text("records", "3", "text.records:load", ".jsonl .ndjson", sure=True),
-        _text("rst", "3", "text.restructured:load", ".rst .rest", sure=True),
+        _text("records", "3", "text.records:load", ".jsonl .ndjson", decides=True),
+        _text("rst", "3", "text.restructured:load", ".rst .rest", decides=True),
         _entry("docx", "2", "office.office_docx:load", ".docx .docm"),
         _entry("pptx", "3", "office.office_pptx:load", ".pptx .pptm .ppsx .ppsm"),
         _entry("xlsx", "2", "office.office_xlsx:load", ".xlsx .xlsm"),

@@ -116,9 +116,9 @@ class Blocks:
             self._builder.time(self._time)
             self._time = None
         start = 0
-        for place, number in later:
-            self._write(text[start:place], line)
-            start, line = place, number
+        for position, number in later:
+            self._write(text[start:position], line)
+            start, line = position, number
         self._write(text[start:], line)
 
     def turn(self, speaker: str, begin: float | None = None) -> None:
@@ -128,7 +128,7 @@ class Blocks:
         self._time = begin if begin is not None else self._time
 
     def build(self) -> Built:
-        """The complete text and its marks."""
+        """Return the complete text and its marks."""
         return self._builder.build()
 
     def _separate(self, gap: str) -> None:
@@ -142,7 +142,7 @@ class Blocks:
 
 
 def decode(source: Source) -> str:
-    """The text of the source with ``\\n`` line ends and without a byte order mark."""
+    """Return the text of the source with ``\\n`` line ends and without a byte order mark."""
     return decode_noted(source, CODING)[0].replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -173,15 +173,15 @@ def decode_noted(source: Source, declared: re.Pattern[bytes]) -> tuple[str, str]
 
 
 def _detect(data: bytes) -> tuple[str, str]:
-    """The text in a detected encoding and a note that names it; both empty when uncertain.
+    """Return the text in a detected encoding and a note that names it; both empty if uncertain.
 
     As in browsers, the encoding is Windows-1252 unless the bytes suggest another.
     """
     matches = from_bytes(data[:MAX_DETECT_BYTES])
     best = matches.best()
     western = any("cp1252" in match.could_be_from_charset for match in matches)
-    other = best.encoding if best and len(data) >= MIN_DETECT_BYTES else "utf-8"
-    encoding = "cp1252" if western else other
+    likely = best.encoding if best and len(data) >= MIN_DETECT_BYTES else "utf-8"
+    encoding = "cp1252" if western else likely
     try:
         text = data.decode(encoding)
     except UnicodeDecodeError:
@@ -193,7 +193,7 @@ def _detect(data: bytes) -> tuple[str, str]:
 
 
 def parse_json(source: Source) -> Any:
-    """The parsed content of a JSON file."""
+    """Return the parsed content of a JSON file."""
     try:
         return json.loads(decode(source))
     except json.JSONDecodeError as error:
@@ -220,7 +220,7 @@ def count_words(lines: Sequence[str]) -> Counter[str]:
 
 
 def join_lines(text: str, after: str, words: Mapping[str, int]) -> tuple[str, str]:
-    """The stored form of a printed line, and the separator before the line ``after``.
+    """Return the stored form of a printed line, and the separator before the line ``after``.
 
     A hyphen at the line's end stays when ``words`` (lower-case counts over the whole text)
     suggest a compound, and is removed when the word was only broken.
@@ -258,14 +258,15 @@ def write_paragraphs(blocks: Blocks, text: str, first_line: int | None = None) -
     """Write the paragraphs of ``text``, which begins on source line ``first_line``."""
     lines = text.replace("\r\n", "\n").split("\n")
     words, start = count_words(lines), 0
-    for number in [*(at for at, line in enumerate(lines) if not line.strip()), len(lines)]:
-        joined, later = unwrap(lines[start:number], words)
+    for end in [*(index for index, line in enumerate(lines) if not line.strip()), len(lines)]:
+        joined, line_starts = unwrap(lines[start:end], words)
         if first_line is None:
             blocks.block(joined)
         else:
-            first = first_line + start
-            blocks.block(joined, first, later=[(place, first + index) for place, index in later])
-        start = number + 1
+            number = first_line + start
+            later = [(position, number + index) for position, index in line_starts]
+            blocks.block(joined, number, later=later)
+        start = end + 1
 
 
 def unwrap(lines: Sequence[str], words: Mapping[str, int]) -> tuple[str, list[tuple[int, int]]]:
@@ -276,26 +277,26 @@ def unwrap(lines: Sequence[str], words: Mapping[str, int]) -> tuple[str, list[tu
     """
     width = max((len(line.rstrip()) for line in lines), default=0)
     text, joins = "", False
-    places: list[tuple[int, int]] = []
+    line_starts: list[tuple[int, int]] = []
     for index, line in enumerate(lines):
-        piece = line.strip() if joins else line.rstrip()
+        stripped = line.strip() if joins else line.rstrip()
         below = lines[index + 1] if index + 1 < len(lines) else ""
         if index:
-            places.append((len(text), index))
+            line_starts.append((len(text), index))
         joins = bool(below) and _is_wrapped(line.rstrip(), below.rstrip(), width, first=index == 0)
         if joins:
-            text += "".join(_join_wrapped(piece, below.strip(), words))
+            text += "".join(_join_wrapped(stripped, below.strip(), words))
         else:
-            text += piece + ("\n" if below else "")
-    return text, places
+            text += stripped + ("\n" if below else "")
+    return text, line_starts
 
 
-def _join_wrapped(piece: str, after: str, words: Mapping[str, int]) -> tuple[str, str]:
+def _join_wrapped(line: str, after: str, words: Mapping[str, int]) -> tuple[str, str]:
     """Like ``join_lines``, but remove a hyphen only if the joined word occurs elsewhere."""
-    joined, gap = join_lines(piece, after, words)
+    joined, gap = join_lines(line, after, words)
     head, rest = re.findall(r"[\w-]*$", joined)[0], re.findall(r"^[\w-]*", after)[0]
     is_word = words.get((head + rest).lower(), 0) > 0
-    return (joined if is_word else piece), gap
+    return (joined if is_word else line), gap
 
 
 def _is_wrapped(before: str, line: str, width: int, *, first: bool) -> bool:
@@ -319,7 +320,7 @@ def _indent(line: str) -> int:
 
 
 def _title(text: str, name: str) -> str:
-    """The first line if it is a short paragraph of its own, else a title from the file name."""
+    """Return the first line if it is a short paragraph, else a title from the file name."""
     first, _, rest = text.partition(PARAGRAPH)
-    alone = bool(rest) and "\n" not in first and len(first.strip()) <= TITLE_CHARACTERS
-    return first.strip() if alone else title_from_name(name)
+    is_title = bool(rest) and "\n" not in first and len(first.strip()) <= TITLE_CHARACTERS
+    return first.strip() if is_title else title_from_name(name)

@@ -39,10 +39,10 @@ def source_rules(
     for item in found if settings else ():
         if not isinstance(item, FoundFile):
             continue
-        root, below = _root_and_path(item, records.get(item.uri))
+        root, relative = _root_and_path(item, records.get(item.uri))
         collection_settings = settings.of(root)
-        if collection_settings and (rule := collection_settings.rule_for(below)):
-            rules[item.uri] = SourceRules(rule=rule, relative=below)
+        if collection_settings and (rule := collection_settings.rule_for(relative)):
+            rules[item.uri] = SourceRules(rule=rule, relative=relative)
     return rules
 
 
@@ -51,8 +51,8 @@ def _root_and_path(item: FoundFile, record: SourceRecord | None) -> tuple[str, s
     root = item.root
     if root == item.uri and record and item.uri.startswith(_as_prefix(record.root)):
         root = record.root
-    below = item.uri.removeprefix(_as_prefix(root))
-    return root, unquote(below if below != item.uri else item.uri.rpartition("/")[2])
+    relative = item.uri.removeprefix(_as_prefix(root))
+    return root, unquote(relative if relative != item.uri else item.uri.rpartition("/")[2])
 
 
 def _as_prefix(root: str) -> str:
@@ -66,10 +66,7 @@ class ChangeDetector:
     """Compares found sources and their read results with the collection's source records."""
 
     def __init__(
-        self,
-        collection: str,
-        records: Mapping[str, SourceRecord],
-        rules: Mapping[str, SourceRules],
+        self, collection: str, records: Mapping[str, SourceRecord], rules: Mapping[str, SourceRules]
     ) -> None:
         self._collection = collection
         self._records = records

@@ -271,7 +271,7 @@ def _hashes(parsed: ParsedDocument) -> tuple[str, str]:
 
 
 VECTORS_LOCK = "vectors.lock"
-BATCH_PASSAGES = 512  # least number of vectors written to the index together
+BATCH_PASSAGES = 512  # vectors written to the index together, at least
 # A write of vectors reads the ids of the whole index, so many pending ones need larger batches.
 LARGEST_BATCH = 4_096
 BATCH_SHARE = 16

@@ -60,7 +60,6 @@ class Report:
 
 OnProgress = Callable[[Progress], None]
 
-
 JOBS_FOLDER = "jobs"
 SECONDS_BETWEEN = 0.5  # seconds between two updates of the catalogue
 

@@ -20,13 +20,7 @@ from wellread import plugins
 from wellread.errors import SourceError
 from wellread.ingest.loaders import plain
 from wellread.ingest.loaders.archives import is_odt, is_office_binary, names_in
-from wellread.ingest.loaders.base import (
-    ENTRIES,
-    ENTRIES_VERSION,
-    EmptyError,
-    LoaderLimits,
-    Source,
-)
+from wellread.ingest.loaders.base import ENTRIES, ENTRIES_VERSION, EmptyError, LoaderLimits, Source
 from wellread.ingest.loaders.kind_table import EXTENSIONS, LOADERS, OPML, LoaderEntry
 from wellread.ingest.loaders.text import html, markdown_files
 from wellread.ingest.loaders.text.records import (
@@ -43,8 +37,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-HEAD_BYTES = 4096
-REASON_CHARACTERS = 200
+HEAD_BYTES = 4096  # read from the start of a file to detect its type
+MAX_REASON_CHARS = 200
 
 _XML_ROOT = re.compile(
     rb"\s*(?:<\?.*?\?>\s*|<!--.*?-->\s*|<!DOCTYPE[^>\[]*(?:\[.*?\])?[^>]*>\s*)*<(?:\w+:)?([A-Za-z]+)",
@@ -99,14 +93,14 @@ def load(source: Source, limits: LoaderLimits, rules: SourceRules | None = None)
         # one bad file must never stop the run.
         logger.warning("%s: the %s loader failed", source.uri, name, exc_info=True)
         reason = " ".join(f"cannot be parsed: {type(error).__name__}: {error}".split())
-        raise SourceError(source.uri, reason[:REASON_CHARACTERS]) from error
+        raise SourceError(source.uri, reason[:MAX_REASON_CHARS]) from error
     if any(not document.text.strip() for document in documents):
         raise EmptyError(source.uri, "no text")
     return [_with_title(document, source) for document in documents]
 
 
-def note_on(name: str, source: Source) -> str:
-    """Return a remark for the report on how the text was decoded; mostly empty."""
+def decoding_note(name: str, source: Source) -> str:
+    """Return a remark for the report on how the text was decoded; usually empty."""
     if name not in LOADERS or not LOADERS[name].text or source.data.isascii():
         return ""
     return plain.decode_noted(source, html.ENCODING if name == "html" else plain.CODING)[1]
@@ -143,9 +137,9 @@ def kind_of(source: Source) -> str:
     if binary := _kind_of_office(source):
         return binary
     if by_extension == "markdown":
-        talk = markdown_files.is_transcript(_decode_head(source.data))
-        return "markdown-transcript" if talk else "markdown"
-    if by_extension in LOADERS and LOADERS[by_extension].sure:
+        is_transcript = markdown_files.is_transcript(_decode_head(source.data))
+        return "markdown-transcript" if is_transcript else "markdown"
+    if by_extension in LOADERS and LOADERS[by_extension].decides:
         return by_extension
     return _kind_of_markup(source) or by_extension or _kind_of_lines(source)
 
@@ -187,13 +181,13 @@ def _kind_of_lines(source: Source) -> str:
     if kind := kind_of_json(source.data):
         return kind
     first = _decode_head(source.data.split(b"\n", 1)[0]).strip()
-    table = source.name.lower().endswith(".csv")
-    if _asks(first) if table else _is_record(first):
+    is_table = source.name.lower().endswith(".csv")
+    if _is_question_header(first) if is_table else _is_record(first):
         return "records"
-    return "captions" if _SRT_START.match(head) and not table else ""
+    return "captions" if _SRT_START.match(head) and not is_table else ""
 
 
-def _asks(header: str) -> bool:
+def _is_question_header(header: str) -> bool:
     try:
         columns = next(csv.reader([header], delimiter=delimiter_of(header)), [])
     except csv.Error:

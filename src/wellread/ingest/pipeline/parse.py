@@ -56,8 +56,8 @@ def _safe_link(address: str) -> str:
     return "" if _SCRIPTS.match(_normalised(address)) else address
 
 
-TINY = 0.25  # share of the passage size; a smaller section is joined with the next one
-FULL_ENOUGH = 0.5  # share of the passage size from which a passage may end with a paragraph
+MIN_SECTION_SHARE = 0.25  # of the passage size; a smaller section is joined with the next one
+MIN_PASSAGE_SHARE = 0.5  # of the passage size, from which a passage may end with a paragraph
 
 CountTokens = Callable[[str], int]
 
@@ -134,7 +134,9 @@ def _group(units: list[_Unit], size: int) -> list[Span]:
     tokens = 0
     for unit in units:
         new_section = bool(current) and unit.section != current[-1].section
-        if current and (tokens + unit.tokens > size or (new_section and tokens >= size * TINY)):
+        if current and (
+            tokens + unit.tokens > size or (new_section and tokens >= size * MIN_SECTION_SHARE)
+        ):
             moved = [] if new_section else _units_for_next(current, tokens, size, unit)
             if moved:
                 current = current[: -len(moved)]
@@ -151,14 +153,14 @@ def _units_for_next(current: list[_Unit], tokens: int, size: int, following: _Un
     """Return the last, unfinished paragraph of ``current`` if the rest is large enough."""
     if following.opens_paragraph:
         return []
-    moved = 0
-    for place in range(len(current) - 1, 0, -1):
-        moved += current[place].tokens
-        if tokens - moved < size * FULL_ENOUGH:
+    moved_tokens = 0
+    for index in range(len(current) - 1, 0, -1):
+        moved_tokens += current[index].tokens
+        if tokens - moved_tokens < size * MIN_PASSAGE_SHARE:
             return []
-        if current[place].opens_paragraph:
+        if current[index].opens_paragraph:
             # The moved units must leave room for the sentence that did not fit.
-            return current[place:] if moved + following.tokens <= size else []
+            return current[index:] if moved_tokens + following.tokens <= size else []
     return []
 
 
@@ -319,7 +321,7 @@ def _parse(
         status="unchanged" if is_unchanged else "parsed",
         digest=digest,
         loader=identity,
-        reason="" if is_unchanged else kinds.note_on(name, source),
+        reason="" if is_unchanged else kinds.decoding_note(name, source),
         size=size,
         mtime_ns=mtime_ns,
         documents=tuple(cut_text(document, request.tokens) for document in documents),

@@ -53,13 +53,14 @@ class Outcome:
 
     Attributes:
         entries: the new and changed entries of a feed, as sources of their own.
+        listed_feeds: the feeds of a list of feeds.
     """
 
     parsed: Parsed
     etag: str = ""
     last_modified: str = ""
     entries: tuple[ReadSource, ...] = ()
-    more: tuple[FoundPage | SourceError, ...] = ()
+    listed_feeds: tuple[FoundPage | SourceError, ...] = ()
     gone: bool = False
     is_feed: bool = False
 
@@ -103,8 +104,7 @@ class PageReader:
             return self._outcome(item, fetched, record)
         except FetchError as error:
             return Outcome(
-                parsed=Parsed(status="failed", reason=error.reason),
-                gone=error.status == GONE,
+                parsed=Parsed(status="failed", reason=error.reason), gone=error.status == GONE
             )
         except SourceError as error:
             return Outcome(parsed=Parsed(status="failed", reason=error.reason))
@@ -113,14 +113,11 @@ class PageReader:
         if is_feed_list(fetched.data):
             feeds = tuple(feeds_in(fetched.data, item.uri))
             reason = f"a list of {len(feeds):,} feeds; each feed is read as a source of its own"
-            return Outcome(parsed=Parsed(status="skipped", reason=reason), more=feeds)
+            return Outcome(parsed=Parsed(status="skipped", reason=reason), listed_feeds=feeds)
         parsed = self._parse(item.uri, fetched, record)
         is_feed = parsed.loader.startswith(FEED_PREFIX)
         outcome = Outcome(
-            parsed=parsed,
-            etag=fetched.etag,
-            last_modified=fetched.last_modified,
-            is_feed=is_feed,
+            parsed=parsed, etag=fetched.etag, last_modified=fetched.last_modified, is_feed=is_feed
         )
         if not (is_feed and parsed.status == "parsed"):
             return outcome
@@ -257,9 +254,9 @@ class Readers:
             yield self._parsing.pop(parsing), Outcome(parsed=parsing.result())
         for fetching in [future for future in self._fetching if future in done]:
             item, outcome = self._fetching.pop(fetching), fetching.result()
-            if outcome.more:
+            if outcome.listed_feeds:
                 self.feed_lists.add(item.uri)
-            for feed in outcome.more:
+            for feed in outcome.listed_feeds:
                 self.listed_feeds.append(feed)
                 if isinstance(feed, SourceError):
                     yield feed, Outcome(parsed=Parsed(status="failed", reason=feed.reason))

@@ -102,8 +102,8 @@ def limit_growth(mebibytes: int) -> None:
     if sys.platform == "linux":
         _, hard = resource.getrlimit(resource.RLIMIT_AS)
         pages = int(Path("/proc/self/statm").read_text().split()[0])
-        most = pages * resource.getpagesize() + mebibytes * MEBIBYTE
-        allowed = mebibytes and (most if hard == resource.RLIM_INFINITY else min(most, hard))
+        limit = pages * resource.getpagesize() + mebibytes * MEBIBYTE
+        allowed = mebibytes and (limit if hard == resource.RLIM_INFINITY else min(limit, hard))
         resource.setrlimit(resource.RLIMIT_AS, (allowed or hard, hard))
 
 
@@ -124,12 +124,12 @@ USUAL_MAX_MEMORY = (
 _MEBIBYTE = 1 << 20
 
 
-def allowance(loader: str, size: int, most: int) -> int:
-    """Return the MiB that a file may use, at most ``most``."""
+def allowance(loader: str, size: int, limit: int) -> int:
+    """Return the MiB that a file may use, at most ``limit``."""
     default = TEXT if loader == ENTRIES else UNKNOWN
     base, per_mebibyte = LOADERS[loader].memory if loader in LOADERS else default
     needed = base + per_mebibyte * size // _MEBIBYTE
-    return min(most, needed * max(most, USUAL_MAX_MEMORY) // USUAL_MAX_MEMORY)
+    return min(limit, needed * max(limit, USUAL_MAX_MEMORY) // USUAL_MAX_MEMORY)
 
 
 class SharedMemory:
@@ -139,10 +139,10 @@ class SharedMemory:
         self._changed = threading.Condition()
         self._reserved = 0
 
-    def take(self, amount: int, most: int) -> None:
-        """Reserve ``amount``: wait until the total stays within ``most`` or nothing is reserved."""
+    def take(self, amount: int, limit: int) -> None:
+        """Reserve ``amount``; first wait until it fits in ``limit`` or nothing is reserved."""
         with self._changed:
-            self._changed.wait_for(lambda: not self._reserved or self._reserved + amount <= most)
+            self._changed.wait_for(lambda: not self._reserved or self._reserved + amount <= limit)
             self._reserved += amount
 
     def give_back(self, amount: int) -> None:
@@ -177,7 +177,6 @@ REFUSED_EVENTS = frozenset(
     )
 )
 
-
 _UNIX, _AS_FOUND = 1, -1  # families of sockets, on every system
 
 
@@ -201,10 +200,7 @@ _NUMBER_AT, _MACHINE_AT = 0, 4
 _ALLOW, _ERROR = 0x7FFF0000, 0x00050000
 _OTHER_ABI = 0x40000000  # x32, whose system calls have other numbers
 # The kernel's code of the machine; the numbers of socket, connect and io_uring_setup.
-_MACHINES = {
-    "x86_64": (0xC000003E, (41, 42, 425)),
-    "aarch64": (0xC00000B7, (198, 203, 425)),
-}
+_MACHINES = {"x86_64": (0xC000003E, (41, 42, 425)), "aarch64": (0xC00000B7, (198, 203, 425))}
 
 
 class _Program(ctypes.Structure):

@@ -153,9 +153,9 @@ class _Worker:
 
 def _get_worker(memory: int) -> _Worker:
     with _idle_lock:
-        for place, worker in enumerate(_idle):
+        for index, worker in enumerate(_idle):
             if worker.memory == memory and worker.alive:
-                return _idle.pop(place)
+                return _idle.pop(index)
     return _Worker(memory)
 
 

@@ -264,8 +264,7 @@ class CollectionSettings(_Part):
             return cls.model_validate({name: plain[name] for name in plain if name != LEGACY_KEY})
         except ValidationError as error:
             raise SettingsError(
-                _explain("stored settings", None, error),
-                hint="give the settings file again",
+                _explain("stored settings", None, error), hint="give the settings file again"
             ) from error
 
     def to_plain(self) -> dict[str, Any]:
@@ -279,9 +278,9 @@ class CollectionSettings(_Part):
     @model_validator(mode="after")
     def _declared(self) -> Self:
         declared = {*self.relations, *(relation.inverse for relation in self.relations.values())}
-        used = [edge_rule.type for rule in self.rules for edge_rule in rule.relations]
-        used += [edge_rule.type for rule in self.rules for edge_rule in rule.links]
-        unknown = sorted(set(used) - declared)
+        used_types = [edge_rule.type for rule in self.rules for edge_rule in rule.relations]
+        used_types += [edge_rule.type for rule in self.rules for edge_rule in rule.links]
+        unknown = sorted(set(used_types) - declared)
         if unknown:
             raise ValueError(f"relations does not declare {', '.join(unknown)}")
         return self
@@ -296,8 +295,8 @@ def _explain(where: str, tree: yaml.Node | None, error: ValidationError) -> str:
     """Describe every problem as ``file, line 3: rules.0.kind: why``."""
     messages = []
     for problem in error.errors():
-        place = [step for step in problem["loc"] if not str(step).startswith("<")]
-        line, name = _line_of(tree, place), ".".join(map(str, place))
+        path = [step for step in problem["loc"] if not str(step).startswith("<")]
+        line, name = _line_of(tree, path), ".".join(map(str, path))
         why = problem["msg"].removeprefix("Value error, ")
         messages.append(
             f"{where}{f', line {line}' if line else ''}: {f'{name}: ' if name else ''}{why}"
@@ -305,10 +304,10 @@ def _explain(where: str, tree: yaml.Node | None, error: ValidationError) -> str:
     return "; ".join(messages)
 
 
-def _line_of(tree: yaml.Node | None, place: Sequence[str | int]) -> int:
-    """Return the line (from 1) of the innermost existing node on the path ``place``, or 0."""
+def _line_of(tree: yaml.Node | None, path: Sequence[str | int]) -> int:
+    """Return the line (from 1) of the innermost existing node on the path ``path``, or 0."""
     line = tree.start_mark.line + 1 if tree else 0
-    for step in place:
+    for step in path:
         if isinstance(tree, yaml.MappingNode):
             pairs = {key.value: (key, value) for key, value in tree.value}
             if step not in pairs:

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from wellread.errors import SettingsError
-from wellread.ingest.loaders.front_matter import NAMES_READERS, READERS
+from wellread.ingest.loaders.front_matter import READERS_FIELD, READERS_REFUSED
 from wellread.ingest.settings.collection import SETTINGS_NAME, CollectionSettings
 from wellread.ingest.sources.discover import local_path, uri_of
 from wellread.kb import KnowledgeBase
 
 FOLDERS = "folders"  # key of the folders' settings in the stored settings of a collection
-NOT_FROM_USER = (FOLDERS, READERS, "moved_from")  # stored keys not from the user's file
+NOT_FROM_USER = (FOLDERS, READERS_FIELD, "moved_from")  # stored keys not from the user's file
 Plain = dict[str, Any]
 
 
@@ -41,8 +41,10 @@ class EffectiveSettings:
 
 def own_settings(stored: Mapping[str, Any] | None) -> CollectionSettings | None:
     """Return the user's own settings for the whole collection, or None."""
-    own = {name: value for name, value in (stored or {}).items() if name not in NOT_FROM_USER}
-    return CollectionSettings.from_plain(own) if own else None
+    user_settings = {
+        name: value for name, value in (stored or {}).items() if name not in NOT_FROM_USER
+    }
+    return CollectionSettings.from_plain(user_settings) if user_settings else None
 
 
 def folder_settings(stored: Mapping[str, Any] | None) -> dict[str, CollectionSettings]:
@@ -52,10 +54,7 @@ def folder_settings(stored: Mapping[str, Any] | None) -> dict[str, CollectionSet
 
 
 def effective_settings(
-    kb: KnowledgeBase,
-    collection: str,
-    inputs: Sequence[str],
-    settings_file: Path | None,
+    kb: KnowledgeBase, collection: str, inputs: Sequence[str], settings_file: Path | None
 ) -> EffectiveSettings:
     """Return the settings of a run, and store them if they changed.
 
@@ -63,9 +62,9 @@ def effective_settings(
         settings_file: the user's own settings file; it replaces an earlier one.
     """
     stored = kb.catalogue.collection_settings.settings(collection)
-    if READERS in (stored or {}) and not settings_file:
+    if READERS_FIELD in (stored or {}) and not settings_file:
         raise SettingsError(
-            f"the stored settings of {collection!r}: {NAMES_READERS}",
+            f"the stored settings of {collection!r}: {READERS_REFUSED}",
             hint="pass a settings file without it: wellread add PATH --settings FILE",
         )
     own = CollectionSettings.read(settings_file) if settings_file else own_settings(stored)

@@ -21,7 +21,7 @@ from wellread.ingest.loaders.base import ENTRIES, Loader, LoaderLimits, Source
 from wellread.ingest.loaders.front_matter import (
     YAML_LOADER,
     FrontMatter,
-    moment,
+    parse_moment,
     refuse_readers,
     scalar,
     split,
@@ -83,9 +83,11 @@ class SourceRules:
         text = decode(source) if is_markdown else ""
         matter = split(text, source.uri)
         for document in loader(source, limits):
-            own = {name: getattr(document, name.partition(".")[2]) for name in DOCUMENT_FACTS}
+            document_facts = {
+                name: getattr(document, name.partition(".")[2]) for name in DOCUMENT_FACTS
+            }
             data = ValueSources(
-                fields=matter.fields, facts={**facts, **own}, text=text or document.text
+                fields=matter.fields, facts={**facts, **document_facts}, text=text or document.text
             )
             yield _apply(document, rule, data, _link_relations(rule, matter, data))
 
@@ -157,7 +159,7 @@ def _apply(
         changes["url"] = url
     if rule.kind is not None:
         changes["kind"] = rule.kind
-    if when := moment(pick(rule.published_at, data)):
+    if when := parse_moment(pick(rule.published_at, data)):
         changes["published_at"] = when
     if authors := pick_all(rule.authors, data):
         changes["authors"] = authors
@@ -172,7 +174,6 @@ def _apply(
 def _entity(
     document: Document, rule: Rule, data: ValueSources, links: Iterable[Relation]
 ) -> EntityFacts:
-    """Return the document's entity with its edges; edges to itself are dropped."""
     own_id = fill(rule.id, {}, data)
     if not own_id:
         raise SourceError(document.uri, f"no id: it has no value to fill {rule.id} with")

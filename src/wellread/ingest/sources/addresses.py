@@ -89,8 +89,8 @@ def parse_address(
         raise FetchError(name, f"not a web address: {lacking}")
     if settings and port not in USUAL_PORTS and not settings.any_port:
         raise FetchError(name, f"port {port} is not allowed unless web.any_port is true")
-    usual = None if port == SCHEME_PORTS[parsed.scheme] else port
-    return parsed.copy_with(fragment=None, port=usual, path=parsed.path or "/")
+    explicit_port = None if port == SCHEME_PORTS[parsed.scheme] else port
+    return parsed.copy_with(fragment=None, port=explicit_port, path=parsed.path or "/")
 
 
 def system_addresses(host: str, port: int) -> list[str]:
@@ -114,8 +114,8 @@ def check_addresses(uri: str, host: str, ips: Sequence[str], settings: WebSettin
             continue
         if not is_public(address):
             named = host if host == text else f"{host} ({text})"
-            more = "" if settings.allow_private else "; web.allow_private allows intranet addresses"
-            raise FetchError(uri, f"{named} is not a public address{more}")
+            hint = "" if settings.allow_private else "; web.allow_private allows intranet addresses"
+            raise FetchError(uri, f"{named} is not a public address{hint}")
     if not ips:
         raise FetchError(uri, f"the host {host} was not found")
     return list(ips)

@@ -72,10 +72,7 @@ Input = str | FoundBytes
 
 
 def find_files(
-    inputs: Sequence[Input],
-    exclude: Sequence[str],
-    *,
-    follow_links: bool = False,
+    inputs: Sequence[Input], exclude: Sequence[str], *, follow_links: bool = False
 ) -> list[Found]:
     """Return every source of ``inputs`` once, sorted by URI; missing ones are errors in the list.
 
@@ -222,7 +219,6 @@ def _input_folder(source_input: str) -> str:
 
 
 def _inside_or_error(item: Found, top: str) -> Found:
-    """Return the item, or an error if it is a file outside the folder ``top``."""
     if not isinstance(item, FoundFile):
         return item
     walked = item.uri.startswith(item.root)  # then no folder on the path is a link
@@ -311,7 +307,7 @@ def _is_ignored(path: str, rules: _Rules) -> bool:
 
 
 def _read_ignore_file(folder: Path, uri: str) -> GitIgnoreSpec:
-    """Return the folder's ignore patterns; on failure it is not read, it may be private."""
+    """Return the folder's ignore patterns; raise if unreadable, as they may hide private files."""
     try:
         text = (folder / IGNORE_FILE).read_text(encoding="utf-8", errors="replace")
     except OSError as error:

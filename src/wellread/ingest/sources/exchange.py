@@ -52,16 +52,16 @@ class Deadline:
         """Whether the deadline has passed."""
         return time.monotonic() >= self._at
 
-    def left(self, most: float | None) -> float:
-        """Return the seconds left, at most ``most``.
+    def left(self, limit: float | None) -> float:
+        """Return the seconds left, at most ``limit``.
 
         Raises:
             httpcore.ReadTimeout: no time is left.
         """
-        left = self._at - time.monotonic()
-        if left <= 0:
+        seconds_left = self._at - time.monotonic()
+        if seconds_left <= 0:
             raise httpcore.ReadTimeout
-        return left if most is None else min(left, most)
+        return seconds_left if limit is None else min(seconds_left, limit)
 
 
 class CheckedNetwork(httpcore.NetworkBackend):

@@ -77,20 +77,20 @@ class Fetcher:
         """Fetch ``url``, unless it has not changed.
 
         Args:
-            etag, last_modified: from the previous answer.
+            etag, last_modified: those headers of the previous answer.
             as_feed: ``url`` is known to be a feed or a list of feeds; robots.txt is ignored.
         """
         headers = {"If-None-Match": tag(etag), "If-Modified-Since": tag(last_modified)}
-        sent = {name: value for name, value in headers.items() if value}
+        conditions = {name: value for name, value in headers.items() if value}
         first = parse_address(url, self.settings)
         obey = self.settings.robots and not as_feed
 
         def ask(address: httpx.URL) -> Answer:
-            return self._ask(address, sent, self._robots_delay(address) if obey else 0.0)
+            return self._ask(address, conditions, self._robots_delay(address) if obey else 0.0)
 
         try:
             where, answer = self._follow(first, ask)
-            return _outcome(where, answer, conditional=bool(sent))
+            return _outcome(where, answer, conditional=bool(conditions))
         except FetchError as error:
             if error.uri == str(first):
                 raise
@@ -109,16 +109,16 @@ class Fetcher:
             address = self._redirect_target(address, following, seen)
 
     def _ask(self, address: httpx.URL, headers: dict[str, str], delay: float) -> Answer:
-        most, accept = self.settings.max_bytes, partial(_refuse_media, address)
-        return self._exchange.get(address, headers, limit=most, delay=delay, accept=accept)
+        limit, accept = self.settings.max_bytes, partial(_refuse_media, address)
+        return self._exchange.get(address, headers, limit=limit, delay=delay, accept=accept)
 
     def _redirect_target(self, address: httpx.URL, location: str, seen: set[str]) -> httpx.URL:
         following = parse_address(location, self.settings, base=address)
         if str(following) in seen:
             raise FetchError(str(address), "the redirects form a loop")
         if len(seen) > self.settings.max_redirects:
-            most = self.settings.max_redirects
-            raise FetchError(str(address), f"more than {most} redirects")
+            limit = self.settings.max_redirects
+            raise FetchError(str(address), f"more than {limit} redirects")
         seen.add(str(following))
         return following
 
@@ -245,15 +245,15 @@ def charset(header: str) -> str:
 
 def file_name(address: httpx.URL, type_: str) -> str:
     """Return a file name, from path or host, whose extension gives the file type."""
-    last = unquote(address.path.rstrip("/").rpartition("/")[2], errors="replace")
-    name = "".join(c for c in last if c.isprintable())[-MAX_NAME:] or address.host
-    suffix = PurePosixPath(name.lower()).suffix if last else ""
-    own = TYPES.get(type_)
-    if own is None:
+    last_part = unquote(address.path.rstrip("/").rpartition("/")[2], errors="replace")
+    name = "".join(c for c in last_part if c.isprintable())[-MAX_NAME:] or address.host
+    suffix = PurePosixPath(name.lower()).suffix if last_part else ""
+    expected = TYPES.get(type_)
+    if expected is None:
         return name if suffix else name + WEAK_EXTENSIONS.get(type_, "")
-    kind = EXTENSIONS.get(own, own)
+    kind = EXTENSIONS.get(expected, expected)
     xml = suffix == ".xml" and type_.endswith("+xml")
-    return name if xml or suffix == own or EXTENSIONS.get(suffix) == kind else name + own
+    return name if xml or suffix == expected or EXTENSIONS.get(suffix) == kind else name + expected
 
 
 def as_utf8(data: bytes, type_: str, charset_name: str) -> bytes:
@@ -305,7 +305,6 @@ class Robots:
 
 
 ALLOW_ALL = Robots(b"", "")
-
 
 logger = logging.getLogger(__name__)
 

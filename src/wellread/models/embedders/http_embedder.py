@@ -20,13 +20,13 @@ from wellread.errors import ModelError, ModelTimeoutError, SettingsError
 from wellread.models.base import Purpose
 from wellread.models.server_calls import pause_after, remove_keys
 
-RETRIES = 4
-LONGEST_WAIT = 30.0
+MAX_RETRIES = 4
+MAX_WAIT_SECONDS = 30.0
 MAX_REPLY_BYTES = 64_000_000
-MESSAGE_CHARACTERS = 300
-BATCH_TEXTS = 64
-BATCH_CHARACTERS = 100_000
-MAX_CHARACTERS = 24_000
+MAX_MESSAGE_CHARS = 300
+MAX_BATCH_TEXTS = 64
+MAX_BATCH_CHARS = 100_000
+MAX_TEXT_CHARS = 24_000
 """Longer texts are truncated, because servers refuse texts longer than their model reads."""
 BLANK = "."
 """Sent in place of a text without a visible character, which servers refuse."""
@@ -65,7 +65,7 @@ class HttpEmbedder:
         timeout: float = 60.0,
         sleep: Callable[[float], object] = time.sleep,
     ) -> None:
-        """Prepare; nothing is sent yet."""
+        """Check the address and the key; nothing is sent yet."""
         parts = urlsplit(url)
         self._keys = [api_key, parts.password or ""]
         if parts.scheme not in ("http", "https") or not parts.hostname:
@@ -104,13 +104,12 @@ class HttpEmbedder:
         return self._dimensions
 
     def embed(self, texts: Sequence[str], purpose: Purpose) -> NDArray[np.float32]:  # noqa: ARG002
-        """Unit vectors of ``texts``, in order, shape ``(len(texts), dimensions)``."""
+        """Return unit vectors of ``texts``, in order, shape ``(len(texts), dimensions)``."""
         if not texts:
             return np.empty((0, self.dimensions), dtype=np.float32)
         return np.concatenate([self._request(batch) for batch in _batches(texts)])
 
     def _request(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return the server's vectors in the order of ``texts``, checked and normalised."""
         reply = self._post({"model": self._model, "input": list(texts)})
         try:
             if not isinstance(reply, dict) or not isinstance(reply.get("data"), list):
@@ -120,7 +119,7 @@ class HttpEmbedder:
             vectors = np.asarray(rows, dtype=np.float64)
         except (ValueError, TypeError, KeyError, OverflowError) as error:
             hint = "the server must speak the OpenAI embeddings format"
-            raise self._unusable(error, hint) from error
+            raise self._invalid_reply(error, hint) from error
         with np.errstate(over="ignore", invalid="ignore"):
             norms = np.linalg.norm(vectors, axis=-1, keepdims=True)
         if vectors.ndim != 2 or not np.isfinite(norms).all() or not (norms > 0).all():
@@ -146,8 +145,8 @@ class HttpEmbedder:
             try:
                 return self._try(body)
             except ModelError as error:
-                pause = pause_after(error, tried, LONGEST_WAIT)
-                if pause is None or tried >= RETRIES:
+                pause = pause_after(error, tried, MAX_WAIT_SECONDS)
+                if pause is None or tried >= MAX_RETRIES:
                     raise
                 logger.warning("%s; trying again in %.1f s", error, pause)
             self._sleep(pause)
@@ -158,7 +157,7 @@ class HttpEmbedder:
         deadline = time.monotonic() + self._timeout
         try:
             with self._client.stream("POST", self._endpoint, json=body) as response:
-                content = self._whole(response, deadline)
+                content = self._read_all(response, deadline)
         except httpx.TimeoutException as error:
             raise ModelTimeoutError(
                 f"{self._where}: no reply within {self._timeout:g} s",
@@ -173,7 +172,7 @@ class HttpEmbedder:
         status = response.status_code
         if not response.is_success:
             # Truncated after removing the key, so that no part of the key is left.
-            message = self._clean(_message(content) or response.reason_phrase)[:MESSAGE_CHARACTERS]
+            message = self._clean(_message(content) or response.reason_phrase)[:MAX_MESSAGE_CHARS]
             problem = ModelError(
                 f"{self._where}: HTTP {status}: {message}",
                 hint=HINTS.get(status, "see the server's log" if status >= 500 else ""),
@@ -184,27 +183,25 @@ class HttpEmbedder:
         try:
             return json.loads(content)
         except (ValueError, RecursionError) as error:
-            raise self._unusable(f"it is not JSON: {error}", "check embedding.url") from error
+            raise self._invalid_reply(f"it is not JSON: {error}", "check embedding.url") from error
 
-    def _whole(self, response: httpx.Response, deadline: float) -> bytes:
-        pieces, size = [], 0
-        for piece in response.iter_bytes():
-            pieces.append(piece)
-            size += len(piece)
+    def _read_all(self, response: httpx.Response, deadline: float) -> bytes:
+        chunks, size = [], 0
+        for chunk in response.iter_bytes():
+            chunks.append(chunk)
+            size += len(chunk)
             if size > MAX_REPLY_BYTES:
                 reason = f"it is longer than {MAX_REPLY_BYTES:,} bytes"
-                raise self._unusable(reason, "check embedding.url")
+                raise self._invalid_reply(reason, "check embedding.url")
             if time.monotonic() > deadline:
                 raise httpx.ReadTimeout("the reply came too slowly", request=response.request)
-        return b"".join(pieces)
+        return b"".join(chunks)
 
-    def _unusable(self, reason: object, hint: str) -> ModelError:
-        """Return the error of an invalid reply."""
-        detail = self._clean(str(reason))[:MESSAGE_CHARACTERS]
+    def _invalid_reply(self, reason: object, hint: str) -> ModelError:
+        detail = self._clean(str(reason))[:MAX_MESSAGE_CHARS]
         return ModelError(f"{self._where}: the reply cannot be used: {detail}", hint=hint)
 
     def _clean(self, message: str) -> str:
-        """Remove the key from a message, in case the server sent it back."""
         return remove_keys(message, self._keys)
 
 
@@ -213,13 +210,15 @@ def _batches(texts: Sequence[str]) -> Iterator[list[str]]:
     batch: list[str] = []
     characters = 0
     for text in texts:
-        sent = text[:MAX_CHARACTERS].encode("utf-8", "ignore").decode("utf-8")
-        sent = sent if sent.strip() else BLANK
-        if batch and (len(batch) == BATCH_TEXTS or characters + len(sent) > BATCH_CHARACTERS):
+        sent_text = text[:MAX_TEXT_CHARS].encode("utf-8", "ignore").decode("utf-8")
+        sent_text = sent_text if sent_text.strip() else BLANK
+        if batch and (
+            len(batch) == MAX_BATCH_TEXTS or characters + len(sent_text) > MAX_BATCH_CHARS
+        ):
             yield batch
             batch, characters = [], 0
-        batch.append(sent)
-        characters += len(sent)
+        batch.append(sent_text)
+        characters += len(sent_text)
     if batch:
         yield batch
 
@@ -227,23 +226,22 @@ def _batches(texts: Sequence[str]) -> Iterator[list[str]]:
 def _indexed(items: Sequence[object], count: int) -> list[dict[str, object]]:
     """Return the objects of a reply sorted by ``index``; servers may send them in any order."""
     rows = [(item.get("index", row), item) for row, item in enumerate(items) if type(item) is dict]
-    by_place = {place: item for place, item in rows if type(place) is int and 0 <= place < count}
-    if len(items) != count or len(by_place) != count:
-        places = [place for place, _ in rows[:5]]
-        raise ValueError(f"{len(items)} results (indices {places} …) for {count} texts")
-    return [by_place[place] for place in range(count)]
+    by_index = {index: item for index, item in rows if type(index) is int and 0 <= index < count}
+    if len(items) != count or len(by_index) != count:
+        indices = [index for index, _ in rows[:5]]
+        raise ValueError(f"{len(items)} results (indices {indices} …) for {count} texts")
+    return [by_index[index] for index in range(count)]
 
 
 def _message(content: bytes) -> str:
-    """Return the message in an error's body."""
     message: object = content.decode("utf-8", "replace")
     try:
         reply = json.loads(content)
     except (ValueError, RecursionError):
         reply = None
     if isinstance(reply, dict):
-        inner = reply.get("error", reply)
-        message = inner.get("message", inner) if isinstance(inner, dict) else inner
+        detail = reply.get("error", reply)
+        message = detail.get("message", detail) if isinstance(detail, dict) else detail
     return " ".join(str(message).split())
 
 

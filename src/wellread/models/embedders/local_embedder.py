@@ -39,7 +39,6 @@ class LocalEmbedder:
     """
 
     def __init__(self, home: Path, *, model_path: str = "", threads: int = 0) -> None:
-        """Open the model, and build its graph under ``home`` when it is missing."""
         source = find_weights(model_path)
         artefact = Artefact(
             folder=home / "models", stem=f"{MODEL}.{SHORT}.r{REVISION}", suffix=".onnx"
@@ -57,11 +56,11 @@ class LocalEmbedder:
         return DIMENSIONS
 
     def embed(self, texts: Sequence[str], purpose: Purpose) -> NDArray[np.float32]:  # noqa: ARG002
-        """Unit vectors of ``texts``, in order, shape ``(len(texts), 384)``."""
+        """Return unit vectors of ``texts``, in order, shape ``(len(texts), 384)``."""
         return self.embed_pieces(word_pieces(texts, MAX_PIECES - 2))
 
     def embed_pieces(self, pieces: Sequence[NDArray[np.int32]]) -> NDArray[np.float32]:
-        """Unit vectors of word pieces, at most 254 each; ``[CLS]`` and ``[SEP]`` are added."""
+        """Return unit vectors of word pieces, at most 254 each, framed by ``[CLS]``, ``[SEP]``."""
         return _in_batches(
             MODEL,
             pieces,
@@ -76,7 +75,7 @@ def _in_batches(
     pieces: Sequence[NDArray[np.int32]],
     run: Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.float32]],
 ) -> NDArray[np.float32]:
-    """Vectors of word pieces, by ``run`` on the ids and masks of batches of similar length."""
+    """Return vectors of word pieces: ``run`` gets ids and masks of batches of similar length."""
     vectors = np.empty((len(pieces), DIMENSIONS), dtype=np.float32)
     for batch in batches([len(ids) + 2 for ids in pieces]):
         tokens, mask = frame_batch([pieces[position] for position in batch])
@@ -134,7 +133,6 @@ class EncoderEmbedder:
     """
 
     def __init__(self, path: Path, sha256: str, encoder: Encoder, *, threads: int = 0) -> None:
-        """Open the model in ``path``, whose hash is ``sha256``."""
         self._session = open_session(path, threads)
         self._sha256, self._encoder = sha256, encoder
 
@@ -149,7 +147,7 @@ class EncoderEmbedder:
         return DIMENSIONS
 
     def embed(self, texts: Sequence[str], purpose: Purpose) -> NDArray[np.float32]:
-        """Unit vectors of ``texts``, in order, shape ``(len(texts), 384)``."""
+        """Return unit vectors of ``texts``, in order, shape ``(len(texts), 384)``."""
         prefix = self._encoder.query if purpose == "query" else self._encoder.passage
         pieces = word_pieces([prefix + text for text in texts], MAX_PIECES - 2)
         return _in_batches(self._encoder.name, pieces, self._pooled)

@@ -79,7 +79,6 @@ BUILT_IN: Mapping[str, Callable[[], Factory]] = {
     "http": lambda: _http,
 }
 
-
 CAPACITY = 4_096
 FEW = 16
 """Most passages of a call that are cached: larger calls embed new documents, only once."""
@@ -96,7 +95,6 @@ class CachedEmbedder:
     """
 
     def __init__(self, embedder: Embedder, *, capacity: int = CAPACITY) -> None:
-        """Wrap ``embedder`` with a cache of ``capacity`` texts (1 or more)."""
         if capacity < 1:
             raise ModelError(f"a cache of {capacity} texts is too small: use 1 or more")
         self._embedder = embedder

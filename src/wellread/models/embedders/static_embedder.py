@@ -38,8 +38,8 @@ RANK_SHIFT = 10
 MAX_PIECES = 8_192
 BLOCK_PIECES = 8_192
 """Pieces summed at once, which bounds the memory of a call to about 8 MB."""
-DISTIL_BLOCK = 4_096
-SMALLEST_NORM = 1e-6
+DISTIL_PIECES = 4_096
+MIN_NORM = 1e-6
 
 logger = logging.getLogger(__name__)
 
@@ -52,12 +52,7 @@ class StaticEmbedder:
     """
 
     def __init__(
-        self,
-        home: Path,
-        *,
-        model_path: str = "",
-        threads: int = 0,
-        vocabulary: int = VOCABULARY,
+        self, home: Path, *, model_path: str = "", threads: int = 0, vocabulary: int = VOCABULARY
     ) -> None:
         """Load the vectors, and distil them under ``home`` (about 20 s) when they are missing."""
         if not FIRST_WORD + DIMENSIONS <= vocabulary <= VOCABULARY:
@@ -82,14 +77,14 @@ class StaticEmbedder:
         return DIMENSIONS
 
     def embed(self, texts: Sequence[str], purpose: Purpose) -> NDArray[np.float32]:  # noqa: ARG002
-        """Unit vectors of ``texts``, in order, shape ``(len(texts), 256)``."""
+        """Return unit vectors of ``texts``, in order, shape ``(len(texts), 256)``."""
         vectors = np.zeros((len(texts), DIMENSIONS), dtype=np.float32)
         start = 0
         for block in _blocks(word_pieces(texts, MAX_PIECES)):
             vectors[start : start + len(block)] = self._sums(block)
             start += len(block)
         norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-        empty = norms[:, 0] < SMALLEST_NORM
+        empty = norms[:, 0] < MIN_NORM
         # The last dimension is the least informative, so nothing is similar to an empty text.
         vectors[empty] = np.eye(1, DIMENSIONS, DIMENSIONS - 1, dtype=np.float32)
         norms[empty] = 1.0
@@ -112,10 +107,10 @@ class StaticEmbedder:
 def _blocks(pieces: Sequence[NDArray[np.int32]]) -> Iterator[Sequence[NDArray[np.int32]]]:
     """Split ``pieces`` into runs of at most ``BLOCK_PIECES`` in total, or of a single text."""
     start = total = 0
-    for at, part in enumerate(pieces):
-        if at > start and total + len(part) > BLOCK_PIECES:
-            yield pieces[start:at]
-            start, total = at, 0
+    for index, part in enumerate(pieces):
+        if index > start and total + len(part) > BLOCK_PIECES:
+            yield pieces[start:index]
+            start, total = index, 0
         total += len(part)
     if start < len(pieces):
         yield pieces[start:]
@@ -128,9 +123,9 @@ def _build(home: Path, model_path: str, threads: int, vocabulary: int) -> bytes:
     model = LocalEmbedder(home, model_path=model_path, threads=threads)
     ids = np.arange(FIRST_PIECE, vocabulary, dtype=np.int32)
     parts = []
-    for start in range(0, len(ids), DISTIL_BLOCK):
-        parts.append(model.embed_pieces(list(ids[start : start + DISTIL_BLOCK].reshape(-1, 1))))
-        done = min(start + DISTIL_BLOCK, len(ids))
+    for start in range(0, len(ids), DISTIL_PIECES):
+        parts.append(model.embed_pieces(list(ids[start : start + DISTIL_PIECES].reshape(-1, 1))))
+        done = min(start + DISTIL_PIECES, len(ids))
         logger.info("distilling static vectors: %d of %d word pieces", done, len(ids))
     table = np.zeros((vocabulary, DIMENSIONS), dtype=np.float16)
     weights = piece_weights(vocabulary)[FIRST_PIECE:, None]

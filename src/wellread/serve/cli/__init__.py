@@ -7,7 +7,7 @@ used, so that ``wellread --help`` is fast.
 from __future__ import annotations
 
 # isort: off
-from wellread.serve import stopping  # first, so that it holds while the others are loaded
+from wellread.serve import stopping  # first: it handles Ctrl-C while the others are loaded
 
 # isort: on
 import atexit
@@ -31,7 +31,7 @@ from wellread.serve.error_shapes import Problem, problem_of
 from wellread.serve.terminal import Terminal, terminal_of
 from wellread.text.words import harmless
 
-stopping.end()  # loading is done; ``main`` starts again
+stopping.restore_handler()  # loading is done; ``main`` starts again
 
 LOG_FORMAT = "%(levelname)s %(name)s: %(message)s"
 MAX_ERROR_CHARS = 200  # characters shown of an unexpected error
@@ -71,7 +71,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "jobs": ("material_cli", "List ingest jobs, or show, cancel or resume one."),
     },
     "Look up": {
-        "show": ("library_cli", "Show or list documents, recordings, entities, stories, …"),
+        "show": ("library_cli", "Show or list documents, recordings, entities and stories."),
     },
     "Upkeep": {
         "verify": ("home_cli", "Check that catalogue and index match."),
@@ -93,11 +93,11 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "eval": ("eval_cli", "Measure retrieval, answers and citations on test cases."),
     },
 }
-_MODULES = {name: told for group in COMMANDS.values() for name, told in group.items()}
+_MODULES = {name: entry for group in COMMANDS.values() for name, entry in group.items()}
 
 
 class Commands(TyperGroup):
-    """Loads commands on demand, accepts global options after them, and shows errors as one line."""
+    """Loads commands on demand, accepts global options after them, prints errors on one line."""
 
     def list_commands(self, _ctx: Any) -> list[str]:
         """The names of all commands."""
@@ -116,14 +116,14 @@ class Commands(TyperGroup):
         """Write the list of commands without loading them."""
         for group, commands in COMMANDS.items():
             with formatter.section(group):
-                formatter.write_dl([(name, told) for name, (_, told) in commands.items()])
+                formatter.write_dl([(name, help_) for name, (_, help_) in commands.items()])
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The command to run; a wrong name is refused with similar names."""
         if args and args[0] not in _MODULES and not args[0].startswith("-"):
-            near = " or ".join(map(repr, get_close_matches(args[0], _MODULES, cutoff=0.7)))
-            like = f"Did you mean {near}?" if near else "'wellread --help' lists them."
-            ctx.fail(f"No such command {args[0]!r}. {like}")
+            similar = " or ".join(map(repr, get_close_matches(args[0], _MODULES, cutoff=0.7)))
+            hint = f"Did you mean {similar}?" if similar else "'wellread --help' lists them."
+            ctx.fail(f"No such command {args[0]!r}. {hint}")
         return super().resolve_command(ctx, args)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -139,9 +139,9 @@ class Commands(TyperGroup):
         except BrokenPipeError:
             raise  # the reader closed the pipe (`| head`): Typer exits silently
         except OSError as error:
-            place = f"{error.filename}: " if error.filename else ""
+            file = f"{error.filename}: " if error.filename else ""
             reason = error.strerror or str(error)
-            self._report(ctx, Problem(error="system", detail=f"{place}{reason}"), error)
+            self._report(ctx, Problem(error="system", detail=f"{file}{reason}"), error)
         except KeyboardInterrupt:
             self._stop(ctx)
         except _TYPER_ERRORS:
@@ -159,7 +159,7 @@ class Commands(TyperGroup):
         raise typer.Exit(stopping.INTERRUPTED) from None
 
     def _report(self, ctx: Any, problem: Problem, error: BaseException) -> None:
-        if stopping.caused(error):
+        if stopping.is_interrupt(error):
             self._stop(ctx)
         terminal = terminal_of(ctx)
         terminal.write_problem(problem)
@@ -208,8 +208,8 @@ app = typer.Typer(
 )
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
+def _print_version(requested: bool) -> None:
+    if requested:
         typer.echo(f"wellread {version('wellread')}")
         raise typer.Exit
 
@@ -239,7 +239,7 @@ def root(
     logger = logging.getLogger("wellread")  # only the command line configures logging
     logger.handlers = [_TerminalHandler(context.obj)]
     logger.setLevel(logging.INFO if verbose else logging.WARNING)
-    stopping.end()
+    stopping.restore_handler()
 
 
 class _TerminalHandler(logging.Handler):
@@ -272,7 +272,7 @@ def main() -> None:
     What native libraries write to standard error themselves (such as a panic of the index engine)
     is shown only with ``-v``; their errors are raised as Python exceptions anyway.
     """
-    stopping.begin()
+    stopping.install_handler()
     gc.set_threshold(*_GC_THRESHOLDS)
     gc.disable()  # enabled again when the command is loaded
     atexit.register(gc.freeze)

@@ -1,4 +1,4 @@
-"""``python -m wellread.serve.cli``."""
+"""Runs the command line as ``python -m wellread.serve.cli``."""
 
 from wellread.serve.cli import main
 

@@ -18,12 +18,7 @@ from wellread.ask.aggregate.query import AggregateResult
 from wellread.kb.language_models import dollars
 from wellread.library.searches import Result, Results, Surroundings
 from wellread.serve.features.answering import PastBeside, QuoteContext, past_question_status
-from wellread.serve.terminal import (
-    SHORT_ID,
-    print_line,
-    shortened,
-    table,
-)
+from wellread.serve.terminal import SHORT_ID, print_line, shortened, table
 from wellread.serve.views import source_link
 from wellread.text.words import harmless
 from wellread.values.answer_blocks import CLOSE, MARK, OPEN, tokens_of
@@ -68,14 +63,12 @@ def print_answer(
         detailed: also print the duration of every step.
         contexts: the text around the quotations, which are then printed in full.
     """
-    around = {one.number: one for one in contexts}
+    around = {context.number: context for context in contexts}
     if answer.standalone:
         print_line(console, f"Understood as: {answer.standalone}", "italic")
     if answer.answered_by == NOBODY:
-        near = "No clear answer in this material"
-        print_line(
-            console, near if answer.citations else "No answer in this material", "bold yellow"
-        )
+        clear = "clear " if answer.citations else ""  # related passages are cited
+        print_line(console, f"No {clear}answer in this material", "bold yellow")
     _print_text(console, answer)
     if answer.answered_by != NOBODY:
         _print_checks(console, answer.sentences)
@@ -88,7 +81,7 @@ def print_answer(
     _print_list(console, "Missing", answer.data_gaps)
     _print_list(console, "Sources disagree", map(_disagreement, answer.conflicts))
     if answer.related:
-        _print_list(console, "Related", ["; ".join(one.title for one in answer.related)])
+        _print_list(console, "Related", ["; ".join(document.title for document in answer.related)])
     _print_list(console, "Ask next", answer.suggestions)
     _print_list(console, "Note", _notes(answer))
     print_line(console, _byline(answer, seconds), "dim")
@@ -107,11 +100,11 @@ def _print_text(console: Console, answer: Answer) -> None:
         lines = console.render_lines(page, pad=False)
     started = False
     for line in lines:  # without padding and leading blank lines
-        shown = Text.assemble(*((piece.text, piece.style or "") for piece in line))
-        shown.rstrip()
-        started = started or bool(shown)
+        visible_line = Text.assemble(*((piece.text, piece.style or "") for piece in line))
+        visible_line.rstrip()
+        started = started or bool(visible_line)
         if started:
-            console.print(shown, soft_wrap=True)
+            console.print(visible_line, soft_wrap=True)
 
 
 def _with_symbols(token: Token, sentences: Sequence[Sentence]) -> Token:
@@ -136,7 +129,7 @@ def _pieces(token: Token, sentences: Sequence[Sentence]) -> Iterator[Token]:
 
 
 def _styled_pieces(content: str, sentences: Sequence[Sentence]) -> Iterator[tuple[str, str]]:
-    """The text in pieces, each with the name of its style, or an empty one."""
+    """Yield the text in pieces, each with the name of its style (empty: none)."""
     style = ""
     for piece in filter(None, _MARKS.split(content)):
         if piece[0] == CLOSE:
@@ -164,8 +157,8 @@ def _print_checks(console: Console, sentences: Sequence[Sentence]) -> None:
         return
     counts = Counter(sentence.verdict.name for sentence in sentences)
     line = Text.assemble(("\nChecked: ", "dim"))
-    for place, name in enumerate(name for name in VerdictName if counts[name]):
-        line.append(", " if place else "", style="dim")
+    for index, name in enumerate(name for name in VerdictName if counts[name]):
+        line.append(", " if index else "", style="dim")
         line.append(name.symbol, style=name.style)
         line.append(f" {counts[name]} {name.label}", style="dim")
     console.print(line)
@@ -177,16 +170,16 @@ def _print_checks(console: Console, sentences: Sequence[Sentence]) -> None:
             console.print(Padding(note, (0, 0, 0, 2)))
 
 
-def _print_place(
-    console: Console, mark: str, named: tuple[str, str], link: str, *beside: tuple[str, str]
+def _print_head(
+    console: Console, marker: str, titles: tuple[str, str], link: str, *details: tuple[str, str]
 ) -> None:
-    """Print a line on a source: marker, linked title and locator, and further details."""
-    head = Text.assemble((f"{mark} ", "bold cyan"))
+    """Print a line on a source: marker, linked title and locator, and other details."""
+    head = Text.assemble((f"{marker} ", "bold cyan"))
     clean = harmless(link)
-    opens = f" link {clean}" if clean and not any(map(str.isspace, clean)) else ""
-    head.append(harmless(", ".join(filter(None, named))), style=f"bold{opens}")
-    for words, style in beside:
-        head.append(words, style=style)
+    link_style = f" link {clean}" if clean and not any(map(str.isspace, clean)) else ""
+    head.append(harmless(", ".join(filter(None, titles))), style=f"bold{link_style}")
+    for text, style in details:
+        head.append(text, style=style)
     console.print(head)
 
 
@@ -201,10 +194,10 @@ def _print_quote(console: Console, quote: str | Text, link: str) -> None:
 def _print_citation(
     console: Console, citation: Citation, context: QuoteContext | None = None
 ) -> None:
-    quoted = " " if context else f" — “{shortened(citation.quote, MAX_QUOTE_CHARS)}” "
+    quotation = " " if context else f" — “{shortened(citation.quote, MAX_QUOTE_CHARS)}” "
     verdict = (citation.verdict.symbol, citation.verdict.style)
-    named = (citation.title, citation.locator.label)
-    _print_place(console, f"[{citation.id}]", named, citation.link, (quoted, ""), verdict)
+    titles = (citation.title, citation.locator.label)
+    _print_head(console, f"[{citation.id}]", titles, citation.link, (quotation, ""), verdict)
     _print_quote(console, _in_context(citation, context) if context else "", citation.link)
 
 
@@ -214,7 +207,7 @@ def _in_context(citation: Citation, context: QuoteContext) -> Text:
         harmless(" ".join(part.split())) for part in (context.before, citation.quote, context.after)
     )
     parts = [(before, "dim"), (f"“{quote}”", "bold"), (after, "dim")]
-    return Text(" ").join(Text(words, style=style) for words, style in parts if words)
+    return Text(" ").join(Text(text, style=style) for text, style in parts if text)
 
 
 def _confidence(answer: Answer) -> Text:
@@ -241,8 +234,8 @@ def _byline(answer: Answer, seconds: float) -> str:
     spent = f", {tokens:,} tokens" if tokens else ""
     spent += f", {dollars(answer.usage.cost)}" if answer.usage.cost else ""
     again = ", as before" if answer.cached else ""
-    found = answer.usage.clusters
-    stories = f", {found} cluster{'' if found == 1 else 's'} retrieved" if found else ""
+    clusters = answer.usage.clusters
+    stories = f", {clusters} cluster{'' if clusters == 1 else 's'} retrieved" if clusters else ""
     return harmless(f"{who} in {seconds:.2f} s ({answer.mode}{stories}{spent}{again})")
 
 
@@ -273,18 +266,18 @@ def print_coverage(console: Console, bodies: Sequence[AggregateResult]) -> None:
             print_line(console, line, "dim")
 
 
-def print_source(console: Console, mark: str, source: Result | Evidence, *facts: str) -> None:
+def print_source(console: Console, marker: str, source: Result | Evidence, *facts: str) -> None:
     """Print a quoted place: linked title and locator, facts, and its first words."""
     document = source.hit.document
     link = source_link(document, source.locator, source.text)
     day = [f"{document.published_at:%Y-%m-%d}"] if document.published_at else []
     details = f"  {', '.join((document.kind, *day, *facts))}"
-    _print_place(console, mark, (document.title, source.locator.label), link, (details, "dim"))
+    _print_head(console, marker, (document.title, source.locator.label), link, (details, "dim"))
     _print_quote(console, Text(f"“{shortened(source.text, MAX_QUOTE_CHARS)}”"), link)
 
 
 def print_results(console: Console, results_: Results) -> None:
-    """Print search results with their rank in each list, or a list, newest first."""
+    """Print search results with their ranks, or documents listed newest first."""
     for note in results_.notes:
         print_line(console, note, "dim")
     if not results_.results:
@@ -293,21 +286,21 @@ def print_results(console: Console, results_: Results) -> None:
     for number, result in enumerate(results_.results, start=1):
         facts = [result.hit.passage.id[:SHORT_ID]]
         if result.hit.ranks:
-            places = ", ".join(f"{place.name} #{place.rank}" for place in result.hit.ranks)
-            facts.insert(0, f"{result.hit.score:.3f} ({places})")
+            ranks = ", ".join(f"{rank.name} #{rank.rank}" for rank in result.hit.ranks)
+            facts.insert(0, f"{result.hit.score:.3f} ({ranks})")
         print_source(console, f"{number}.", result, *facts)
     if results_.total is not None and results_.total > len(results_.results):
         print_line(console, f"… the newest of {results_.total:,}", "dim")
 
 
-def print_surroundings(console: Console, found: Surroundings) -> None:
+def print_surroundings(console: Console, body: Surroundings) -> None:
     """Print the passage, with the passages around it dimmed."""
-    head = f"{found.document.title}  passage {found.ordinal + 1:,} of {found.passages:,}"
+    head = f"{body.document.title}  passage {body.ordinal + 1:,} of {body.passages:,}"
     print_line(console, head, "bold")
-    for result in found.results:
-        requested = result.hit.passage.id == found.passage_id
-        place = f"\n{result.locator.label}  {result.hit.passage.id[:SHORT_ID]}"
-        print_line(console, place, "bold cyan" if requested else "cyan")
+    for result in body.results:
+        requested = result.hit.passage.id == body.passage_id
+        location = f"\n{result.locator.label}  {result.hit.passage.id[:SHORT_ID]}"
+        print_line(console, location, "bold cyan" if requested else "cyan")
         print_line(console, result.text, "" if requested else "dim")
         if requested:
-            _print_quote(console, "", source_link(found.document, result.locator, result.text))
+            _print_quote(console, "", source_link(body.document, result.locator, result.text))

@@ -1,4 +1,4 @@
-"""Commands ``answers`` and ``feedback``: stored answers, conversations and ratings."""
+"""Commands ``answers`` and ``feedback``: list, show, check, export and rate stored answers."""
 
 from __future__ import annotations
 
@@ -29,16 +29,10 @@ from wellread.serve.features.kept_answers import (
     RemovedBody,
     RemovedFeedbackBody,
     session_detail_body,
-    whole_body,
+    stored_answer_body,
 )
 from wellread.serve.features.material_found import SimilarBody, similar_body, similarity_criteria
-from wellread.serve.terminal import (
-    Terminal,
-    print_facts,
-    print_line,
-    print_rows,
-    terminal_of,
-)
+from wellread.serve.terminal import Terminal, print_facts, print_line, print_rows, terminal_of
 from wellread.store.schema.stored_values import Feedback
 from wellread.values.answer_text import as_rendered
 from wellread.values.answers import Answer
@@ -52,8 +46,9 @@ answers = typer.Typer(
 )
 app.add_typer(answers)
 
-AnswerId = Annotated[str, typer.Argument(metavar="ANSWER", help="Its id, or “last” (newest).")]
+AnswerId = Annotated[str, typer.Argument(metavar="ANSWER", help="Id, or “last” for the newest.")]
 
+# The fields that lists and facts print: see ``serve/terminal.py``.
 ANSWERS = "answer=id:id given=created_at:day sure=confidence stale question:line"
 SESSIONS = "session=id last_used=seen_at questions=turns title"
 CHECKED = "number title standing reason"
@@ -61,7 +56,7 @@ SENTENCES = "now=verdict before reason sentence=text:line"
 RATED = "answer=answer_id:id given=updated_at:day score sentences:count question:line"
 FEEDBACK = """question answer=answer_id:id score By=by Comment=comment Should_say=correction
     Expired=expired"""
-RATINGS = "sentence:one score harmful content_issue explanation correction"
+RATINGS = "sentence:from_one score harmful content_issue explanation correction"
 NOTICES = "on=created_at:day for=owner what=text"
 
 
@@ -109,11 +104,11 @@ def show_answer(
                 _print(terminal, turn)
             return
         record, answer = named_answer(kb, name, owner)
-        shown = as_rendered(answer, kb.settings.citations)
+        rendered = as_rendered(answer, kb.settings.citations)
     if terminal.json:
-        terminal.write_json(whole_body(record, answer))
+        terminal.write_json(stored_answer_body(record, answer))
         return
-    _print(terminal, shown)
+    _print(terminal, rendered)
     if record.stale:
         again = f"wellread answers verify {record.id}"
         print_line(terminal.out, f"Stale: a source has changed or gone; see '{again}'.", "yellow")
@@ -232,7 +227,7 @@ def give(
     """
     terminal = terminal_of(context)
     options = {"score": score, "comment": comment, "correction": correction}
-    changes: dict[str, Any] = {name: said for name, said in options.items() if said is not None}
+    changes: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     with terminal.open() as kb:
         answer = _full_id(kb, answer_id)
         if changes and not remove:
@@ -336,6 +331,6 @@ def notices(
     """Show notices: expired corrections, and questions that can be answered now."""
     terminal = terminal_of(context)
     with terminal.open() as kb:
-        listed = people.notices(kb, every=every)
+        listed = people.notices(kb, include_read=every)
         kb.catalogue.notices.mark_seen([notice.id for notice in listed])
     terminal.show_rows(listed, NOTICES, none="There are no new notices.")

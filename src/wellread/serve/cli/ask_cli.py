@@ -1,4 +1,4 @@
-"""Commands ``ask`` and ``demo``: answer a question; try Wellread on the sample material."""
+"""Commands ``ask`` and ``demo``: answer a question, and try Wellread on its sample material."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def ask(  # noqa: PLR0913 - Typer reads the options from the signature
             hint="omit --mode deep",
         )
     terminal = terminal_of(context)
-    asked = Question(
+    request = Question(
         text=question,
         filters=filters,
         mode=mode,
@@ -103,9 +103,9 @@ def ask(  # noqa: PLR0913 - Typer reads the options from the signature
     )
     with terminal.open_to_ask() as kb:
         if sources_only:
-            show_sources(terminal, kb, asked)
+            show_sources(terminal, kb, request)
         else:
-            show_answer(terminal, kb, asked, detailed=detailed, coverage=coverage)
+            show_answer(terminal, kb, request, detailed=detailed, coverage=coverage)
 
 
 def show_answer(
@@ -137,33 +137,33 @@ def show_answer(
 
 def show_sources(terminal: Terminal, kb: KnowledgeBase, question: Question) -> None:
     """Print the evidence from which ``question`` could be answered."""
-    pieces = pack(kb, find(kb, reading(kb, question)).hits)
+    evidence = pack(kb, find(kb, reading(kb, question)).hits)
     if terminal.json:
-        terminal.write_json({"question": question.text, "sources": pieces})
-    elif not pieces:
+        terminal.write_json({"question": question.text, "sources": evidence})
+    elif not evidence:
         print_line(terminal.out, "Nothing in this material is related to the question.", "yellow")
     else:
-        for number, piece in enumerate(pieces, start=1):
-            print_source(terminal.out, f"[{number}]", piece, f"{piece.hit.score:.2f}")
+        for number, source in enumerate(evidence, start=1):
+            print_source(terminal.out, f"[{number}]", source, f"{source.hit.score:.2f}")
 
 
 def answer_of(terminal: Terminal, kb: KnowledgeBase, question: Question) -> Answer:
     """Answer ``question``, showing the steps on a terminal meanwhile."""
 
     async def run() -> Answer:
-        draft = 0
+        draft_chars = 0
         async with aclosing(answer_in_mode(kb, question)) as events:
             async for event in events:
                 if isinstance(event, StepEvent):
-                    say(f"{event.step.name}: {event.step.found:,}")
+                    show_status(f"{event.step.name}: {event.step.found:,}")
                 elif isinstance(event, TokenEvent):
-                    draft += len(event.text)
-                    say(f"writing: {draft:,} characters")
+                    draft_chars += len(event.text)
+                    show_status(f"writing: {draft_chars:,} characters")
                 elif isinstance(event, FinalEvent):
                     return event.answer
         raise WellreadError("the answer ended without a result", hint="report this as a defect")
 
-    with status_line(terminal) as say:
+    with status_line(terminal) as show_status:
         return anyio.run(run)
 
 

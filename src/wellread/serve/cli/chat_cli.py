@@ -50,9 +50,9 @@ def chat(
     From a pipe, each line is a question. With --json, each answer is one line.
     """
     terminal = terminal_of(context)
-    asked = Question(text="", filters=filters, mode=mode, session_id=session)
+    base_question = Question(text="", filters=filters, mode=mode, session_id=session)
     with terminal.open_to_ask() as kb:
-        talk = Chat(terminal=terminal, kb=kb, asked=asked)
+        talk = Chat(terminal=terminal, kb=kb, base_question=base_question)
         talk.begin()
         for line in _lines(terminal):
             if not talk.take(line):
@@ -65,17 +65,17 @@ def chat(
 class Chat:
     """One conversation on a terminal.
 
-    ``asked`` holds what all questions have in common: filters, mode and session id.
+    ``base_question`` holds what all questions share: filters, mode and session id.
     """
 
     terminal: Terminal
     kb: KnowledgeBase
-    asked: Question
+    base_question: Question
     failed: bool = False
 
     def begin(self) -> None:
         """Print which session the conversation uses."""
-        session_id = self.asked.session_id
+        session_id = self.base_question.session_id
         session = self.kb.catalogue.sessions.session(session_id, self.kb.asker.owner)
         if session is not None:
             self._say(f"Continuing “{session.title}” ({session.turns} questions).")
@@ -85,12 +85,12 @@ class Chat:
             self._say(f"New session. {HELP}")
 
     def take(self, line: str) -> bool:
-        """Answer a line or run its command; False when the conversation ends."""
+        """Answer a line or run its command; return False when the conversation ends."""
         text = line.strip()
         if text in ("/quit", "/exit"):
             return False
         if text == "/new":
-            self.asked = replace(self.asked, session_id="")
+            self.base_question = replace(self.base_question, session_id="")
             self._say("New session.")
         elif text.startswith("/"):
             self._say(HELP)
@@ -103,7 +103,7 @@ class Chat:
             self.terminal.out.print(Text(f"{PROMPT}{harmless(text)}", style="bold"))
         started = time.perf_counter()
         try:
-            answer = answer_of(self.terminal, self.kb, replace(self.asked, text=text))
+            answer = answer_of(self.terminal, self.kb, replace(self.base_question, text=text))
         except KeyboardInterrupt:
             self._say("Cancelled. Press Ctrl-D to quit.")
             return
@@ -111,26 +111,25 @@ class Chat:
             self.failed = True
             self.terminal.write_problem(problem_of(error))
             return
-        self.asked = replace(self.asked, session_id=answer.session_id)
+        self.base_question = replace(self.base_question, session_id=answer.session_id)
         if self.terminal.json:
             body = json_of(answer_body(answer))
             typer.echo(json.dumps(body, ensure_ascii=False))
             return
         seconds = time.perf_counter() - started
-        shown = as_rendered(answer, self.kb.settings.citations)
-        print_answer(self.terminal.out, shown, seconds=seconds)
+        rendered = as_rendered(answer, self.kb.settings.citations)
+        print_answer(self.terminal.out, rendered, seconds=seconds)
         self.terminal.out.print()
 
     def _say(self, text: str) -> None:
-        print_line(self._where(), text, "dim")
+        print_line(self._console(), text, "dim")
 
-    def _where(self) -> Console:
-        """Standard output; with ``--json`` standard error, since output holds only answers."""
+    def _console(self) -> Console:
+        """Standard output; with ``--json`` standard error, since the output is for answers only."""
         return self.terminal.err if self.terminal.json else self.terminal.out
 
 
 def _lines(terminal: Terminal) -> Iterator[str]:
-    """The typed or piped lines."""
     if not sys.stdin.isatty():
         yield from sys.stdin
         return

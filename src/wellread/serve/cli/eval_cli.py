@@ -84,7 +84,7 @@ def eval_(  # noqa: PLR0913 - Typer reads the options from the signature
         )
     checks = check_report(report, thresholds)
     _show(terminal, report, checks)
-    if not all(each.passed for each in checks):
+    if not all(check.passed for check in checks):
         raise typer.Exit(EXIT_MISSED)
 
 
@@ -117,7 +117,7 @@ def _show(terminal: Terminal, report: Report, checks: Sequence[Check]) -> None:
         terminal.write_json(report_body(report) | gate)
         return
     print_markdown(terminal.out, markdown_page(report, checks=checks))
-    missed = sum(not each.passed for each in checks)
+    missed = sum(not check.passed for check in checks)
     if missed:
         line = f"No-go: {missed} of {len(checks)} thresholds missed."
         print_line(terminal.out, line, "bold red")

@@ -1,4 +1,4 @@
-"""Maintenance commands: ``verify``, ``backup``, ``reindex`` and ``settings``."""
+"""Commands that maintain the knowledge base: ``verify``, ``backup``, ``reindex``, ``settings``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from wellread.ingest import reindex as reindexing
 from wellread.ingest.backup import ImportReport, export_home, import_home
 from wellread.ingest.integrity.backups import find_copy, restore_copy
 from wellread.ingest.integrity.verify import VerifyReport
-from wellread.ingest.integrity.verify import verify as verified
+from wellread.ingest.integrity.verify import verify as verify_home
 from wellread.ingest.reindex import ReindexProgress, ReindexReport
 from wellread.kb.home_catalogue import BACKUPS_FOLDER
 from wellread.learning.asking_again import after_ingest
@@ -48,6 +48,7 @@ backup = typer.Typer(
     rich_markup_mode=None,
 )
 app.add_typer(backup)
+# The fields that a list of backups prints: see ``serve/terminal.py``.
 COPIES = "made=made_at bytes sound name"
 
 
@@ -62,7 +63,7 @@ def verify(
     """
     terminal = terminal_of(context)
     with terminal.open() as kb:
-        report = verified(kb, repair=repair)
+        report = verify_home(kb, repair=repair)
     _end_with(terminal, report)
 
 
@@ -70,7 +71,7 @@ def verify(
 def restore(
     context: typer.Context,
     backup: Annotated[
-        str, typer.Argument(metavar="[BACKUP]", help="Its name or the start of it; else newest.")
+        str, typer.Argument(metavar="[BACKUP]", help="Name or its start; without it, the newest.")
     ] = "",
     listed: Annotated[bool, typer.Option("--list", help="List the backups and exit.")] = False,
     yes: Yes = False,
@@ -94,7 +95,7 @@ def restore(
             made = f"{copy.made_at:%Y-%m-%d %H:%M} UTC"
             typer.confirm(f"Replace the catalogue with the backup of {made}?", abort=True)
         restore_copy(kb, copy)
-        report = verified(kb, repair=True)
+        report = verify_home(kb, repair=True)
     _end_with(terminal, report)
 
 
@@ -180,7 +181,7 @@ def import_(
     server = load_settings(home).catalogue.url
     imported = import_home(path, home, settings=settings, accounts=accounts, server=server)
     with terminal.open() as kb:
-        report = verified(kb)
+        report = verify_home(kb)
         after_ingest(kb, partial(print_retries, terminal))
     body = ImportBody(
         report=report,
@@ -211,7 +212,7 @@ def _print_import(imported: ImportReport, console: Console, body: ImportBody) ->
 def settings(
     context: typer.Context,
     name: Annotated[
-        str, typer.Argument(metavar="[NAME]", help="A setting such as retrieval.top_k; else all.")
+        str, typer.Argument(metavar="[NAME]", help="A setting (retrieval.top_k); without it, all.")
     ] = "",
     value: Annotated[
         str | None, typer.Argument(metavar="[VALUE]", help="New value for wellread.yaml.")
@@ -222,8 +223,9 @@ def settings(
     home = terminal.home_folder()
     rows = [row for row in settings_table() if not name or row.name == name]
     if not rows:
-        near = get_close_matches(name, [row.name for row in settings_table()], n=3)
-        hint = f"did you mean {' or '.join(near)}?" if near else "list them: wellread settings"
+        similar = get_close_matches(name, [row.name for row in settings_table()], n=3)
+        names = " or ".join(similar)
+        hint = f"did you mean {names}?" if similar else "list them: wellread settings"
         raise RequestError(f"there is no setting {name!r}", hint=hint)
     if value is not None:
         write_setting(home, name, value)

@@ -10,8 +10,7 @@ from rich.text import Text
 
 from wellread.ask.retrieve.search import SearchMode, check_collections
 from wellread.errors import RequestError
-from wellread.library.named_things import list_documents
-from wellread.library.named_things import load_document as whole_document
+from wellread.library.named_things import list_documents, load_document
 from wellread.library.recordings import Transcript, recordings
 from wellread.library.recordings import transcript as read_transcript
 from wellread.library.searches import around, find, newest
@@ -36,11 +35,7 @@ from wellread.serve.features.entities_shown import (
 )
 from wellread.serve.features.kept_answers import OpenedBody, opened_body
 from wellread.serve.features.material_found import results_body
-from wellread.serve.features.timelines_shown import (
-    StoryDetail,
-    list_stories,
-    story_detail,
-)
+from wellread.serve.features.timelines_shown import StoryDetail, list_stories, story_detail
 from wellread.serve.terminal import print_facts, print_line, print_rows, terminal_of
 from wellread.text.periods import seconds_of
 from wellread.text.words import harmless
@@ -50,7 +45,7 @@ from wellread.values.locators import format_time
 app = typer.Typer(rich_markup_mode=None)
 show = typer.Typer(
     name="show",
-    help="Show or list documents, recordings, entities and stories; show passages, citations, …",
+    help="Show or list documents, recordings, entities and stories; show passages and citations.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -88,10 +83,10 @@ def search(
 # --- show: one item by its name, or a list ---------------------------------------------------
 
 Named = Annotated[
-    str, typer.Argument(metavar="[ID|TITLE]", help="Its id or (part of) its title; else list.")
+    str, typer.Argument(metavar="[ID|TITLE]", help="Id or (part of the) title; without it, list.")
 ]
 
-
+# The fields that lists and facts print: see ``serve/terminal.py``.
 DOCUMENTS = "date=published_at:day kind collection title:line authors passages id=document_id:id"
 DOCUMENT = "title id=document_id kind collection date=published_at:day authors url"
 RECORDINGS = """date=published_at:day length=duration:clock title:line who_speaks=speakers segments
@@ -121,7 +116,7 @@ def document(
     terminal = terminal_of(context)
     with terminal.open() as kb:
         if name:
-            body = WholeDocumentBody(document=whole_document(kb, name, filters.collections))
+            body = WholeDocumentBody(document=load_document(kb, name, filters.collections))
             terminal.show(body, _print_document)
             return
         page = list_documents(kb, filters, limit=limit)
@@ -130,7 +125,7 @@ def document(
 
 def _print_document(console: Console, body: WholeDocumentBody) -> None:
     print_facts(console, body, DOCUMENT)
-    print_line(console, ", ".join(each.node.title for each in body.document.entities), "dim")
+    print_line(console, ", ".join(mention.node.title for mention in body.document.entities), "dim")
     print_line(console, f"\n{body.document.document.text}")
 
 
@@ -141,10 +136,10 @@ def recording(  # noqa: PLR0913 - Typer reads the options from the signature
     topic: Topics = None,
     speaker: Speakers = None,
     since: Annotated[
-        str, typer.Option("--from", metavar="MM:SS|DATE", help="Said (list: published) since.")
+        str, typer.Option("--from", metavar="MM:SS|DATE", help="From this time (list: date) on.")
     ] = "",
     until: Annotated[
-        str, typer.Option("--to", metavar="MM:SS|DATE", help="Said (list: published) until.")
+        str, typer.Option("--to", metavar="MM:SS|DATE", help="Up to this time (list: date).")
     ] = "",
     limit: Limit = 20,
 ) -> None:
@@ -180,10 +175,10 @@ def _print_transcript(console: Console, transcript: Transcript) -> None:
 def entity(
     context: typer.Context,
     name: Annotated[
-        str, typer.Argument(help="Its id, title, alias or web address; without it, list.")
+        str, typer.Argument(help="Id, title, alias or web address; without it, list all.")
     ] = "",
     topic: Topics = None,
-    sort: Annotated[
+    types: Annotated[
         list[str] | None,
         typer.Option("--type", metavar="TYPE", help="In a list: only this type; repeatable."),
     ] = None,
@@ -191,7 +186,7 @@ def entity(
         int, typer.Option(min=0, max=1000, help="Maximum number of documents or list entries.")
     ] = 20,
 ) -> None:
-    """Show an entity with relations and the documents that name it. Without a name, list them.
+    """Show an entity with relations and the documents that name it. Without a name, list entities.
 
     Exit status: 1 when no entity has this name.
     """
@@ -200,14 +195,14 @@ def entity(
     with terminal.open() as kb:
         check_collections(kb, Filters(collections=scope))
         if not name:
-            found = entities_body(kb, scope, sort, (limit, 0))
+            page = entities_body(kb, scope, types, (limit, 0))
             none = "There are no entities."
-            terminal.show_rows(found.entities, ENTITIES, found.total, none=none)
+            terminal.show_rows(page.entities, ENTITIES, page.total, none=none)
             return
         body = entity_body(kb, scope, name, limit)
         if body is None:
-            lists = "`wellread show entity` lists all entities"
-            terminal.write_problem(unknown_entity(kb, scope, name, lists=lists))
+            hint = "`wellread show entity` lists all entities"
+            terminal.write_problem(unknown_entity(kb, scope, name, fallback_hint=hint))
             raise typer.Exit(1)
         terminal.show(body, _print_entity)
 
@@ -221,7 +216,9 @@ def _print_entity(console: Console, body: EntityBody) -> None:
     named = f"Named in {total.documents:,} documents, {total.mentions:,} times"
     print_rows(console, body.mentions, MENTIONS, named)
     if body.others:
-        others = ", ".join(f"{one.title} ({one.id} in “{one.collection}”)" for one in body.others)
+        others = ", ".join(
+            f"{node.title} ({node.id} in “{node.collection}”)" for node in body.others
+        )
         print_line(console, f"\nOthers with this name: {others}", "yellow")
 
 
@@ -229,10 +226,10 @@ def _print_entity(console: Console, body: EntityBody) -> None:
 def story(  # noqa: PLR0913 - Typer reads the options from the signature
     context: typer.Context,
     story_id: Annotated[
-        str, typer.Argument(metavar="[ID]", help="The start of its id; else list the latest.")
+        str, typer.Argument(metavar="[ID]", help="Id or its start; without it, list the latest.")
     ] = "",
     topic: Topics = None,
-    words: Annotated[
+    query: Annotated[
         str, typer.Option("--query", "-q", help="In a list: only stories about this.")
     ] = "",
     since: Since = None,
@@ -248,7 +245,7 @@ def story(  # noqa: PLR0913 - Typer reads the options from the signature
         if story_id:
             terminal.show(story_detail(kb, story_id, limit), _print_story)
             return
-        page = list_stories(kb, tuple(topic or ()), window, words, limit, 0)
+        page = list_stories(kb, tuple(topic or ()), window, query, limit, 0)
     none = "No stories. They are built from articles (stories.kinds) at the end of every run."
     terminal.show_rows(page.stories, STORIES, page.total, none=none)
 
@@ -264,7 +261,7 @@ def _print_story(console: Console, body: StoryDetail) -> None:
 @show.command()
 def passage(
     context: typer.Context,
-    name: Annotated[str, typer.Argument(metavar="ID", help="Its id, or the start of it.")],
+    name: Annotated[str, typer.Argument(metavar="ID", help="Id or its start.")],
     before: Annotated[int, typer.Option(min=0, max=50, help="Passages before it.")] = 2,
     after: Annotated[int, typer.Option(min=0, max=50, help="Passages after it.")] = 2,
     topic: Topics = None,
@@ -299,8 +296,8 @@ def citation(
 
 def _print_opened(console: Console, body: OpenedBody) -> None:
     """Print the quotation highlighted in the text around it."""
-    place = f" — {body.locator}" if body.locator else ""
-    print_line(console, f"[{body.number}] {body.title}{place}", "bold")
+    position = f" — {body.locator}" if body.locator else ""
+    print_line(console, f"[{body.number}] {body.title}{position}", "bold")
     print_line(console, f"{body.link}\n", "dim cyan")
     parts = [(body.before, "dim"), (body.quote, "bold black on yellow"), (body.after, "dim")]
-    console.print(Text(" ").join(Text(harmless(words), style) for words, style in parts if words))
+    console.print(Text(" ").join(Text(harmless(text), style) for text, style in parts if text))

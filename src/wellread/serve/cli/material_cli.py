@@ -1,4 +1,4 @@
-"""Commands that change or list the material: ``add``, ``remove``, ``jobs``, …"""
+"""Commands that add, update, remove and list the material of a collection."""
 
 from __future__ import annotations
 
@@ -51,8 +51,9 @@ from wellread.text.words import escape_json, harmless, harmless_line
 
 app = typer.Typer(rich_markup_mode=None)
 
-NOTHING_TO_ADD = 2
-MAX_REASONS = 20
+NOTHING_TO_ADD = 2  # exit status
+MAX_REASONS = 20  # failed sources, and other reasons, that a report lists
+# The fields that lists and facts print: see ``serve/terminal.py``.
 HOLDINGS = "collection=name kind documents passages"
 JOBS = "job=id:id what=action collection state started=started_at read=done of=total failed"
 JOB = "job=id what=action collection state reason read=done of=total passages counts"
@@ -107,20 +108,20 @@ def _run(
     kb: KnowledgeBase,
     inputs: Sequence[Input],
     collection: str,
-    **more: Any,
+    **options: Any,
 ) -> Report:
     """Run ``add`` or ``sync`` with a progress display and report retried questions."""
-    tell = partial(print_retries, terminal)
+    report = partial(print_retries, terminal)
     with ingest_progress(terminal) as on_progress:
         return work(
-            kb, inputs, collection=collection, on_progress=on_progress, on_reasked=tell, **more
+            kb, inputs, collection=collection, on_progress=on_progress, on_reasked=report, **options
         )
 
 
 def print_retries(terminal: Terminal, done: RetryReport) -> None:
     """Print on standard error which questions the ingest run asked again."""
-    told = f"Open questions asked again: {len(done.tried):,}, answered now: {len(done.closed):,}"
-    print_line(terminal.err, f"{told}: wellread gaps --status closed")
+    summary = f"Open questions asked again: {len(done.tried):,}, answered now: {len(done.closed):,}"
+    print_line(terminal.err, f"{summary}: wellread gaps --status closed")
     if done.waiting:
         more = f"{done.waiting:,} more are left for the next run (gaps.most): wellread gaps --ask"
         print_line(terminal.err, more, "yellow")
@@ -231,15 +232,15 @@ def watch(context: typer.Context, paths: Paths, collection: CollectionOption = "
     """
     terminal = terminal_of(context)
     stop = threading.Event()
-    before = {
+    earlier_handlers = {
         number: signal.signal(number, lambda *_: stop.set())
         for number in (signal.SIGINT, signal.SIGTERM)
     }
 
-    def tell(report: Report) -> None:
+    def print_changes(report: Report) -> None:
         if terminal.json:
-            told = json.dumps(json_of(report_body(report, collection)), ensure_ascii=False)
-            typer.echo(escape_json(told))
+            line = json.dumps(json_of(report_body(report, collection)), ensure_ascii=False)
+            typer.echo(escape_json(line))
             return
         for row in report.rows:
             if row.status not in ("unchanged", "skipped"):
@@ -249,9 +250,9 @@ def watch(context: typer.Context, paths: Paths, collection: CollectionOption = "
     try:
         with terminal.open() as kb:
             run = partial(asking_again.sync, on_reasked=partial(print_retries, terminal))
-            follow(kb, paths, collection=collection, on_report=tell, stop=stop, run=run)
+            follow(kb, paths, collection=collection, on_report=print_changes, stop=stop, run=run)
     finally:
-        for number, handler in before.items():
+        for number, handler in earlier_handlers.items():
             signal.signal(number, handler)
 
 
@@ -265,18 +266,18 @@ def remove(
         ),
     ] = None,
     collection: CollectionOption = "default",
-    whole: Annotated[bool, typer.Option("--all", help="Remove the whole collection.")] = False,
+    all_: Annotated[bool, typer.Option("--all", help="Remove the whole collection.")] = False,
     yes: Yes = False,
 ) -> None:
     """Remove documents from the material, the index and stored answers.
 
     Exit status: 0 when nothing of them is left, 1 when a trace was found or nothing matches.
     """
-    if bool(what) == whole:
+    if bool(what) == all_:
         raise SourceError("remove", "name sources or documents, or use --all for the collection")
     terminal = terminal_of(context)
     with terminal.open() as kb:
-        if whole:
+        if all_:
             if not yes and not terminal.json:
                 typer.confirm(f"Remove the whole collection “{collection}”?", abort=True)
             report = removing.remove_collection(kb, collection)
@@ -318,7 +319,7 @@ def _print_remove(console: Console, report: RemoveReport) -> None:
 def jobs(
     context: typer.Context,
     job_id: Annotated[
-        str, typer.Argument(metavar="[ID]", help="The job's id or the start of it; else list.")
+        str, typer.Argument(metavar="[ID]", help="Id or its start; without it, list all jobs.")
     ] = "",
     status: Annotated[
         ItemStatus | None, typer.Option(help="Only sources with this status: added, failed, …")

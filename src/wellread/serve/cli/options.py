@@ -1,4 +1,4 @@
-"""Options that several commands share, and the filters built from them."""
+"""Command-line options that several commands share, and the filters built from them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _repeatable(option: str, metavar: str, values: str) -> Any:
 
 
 def _existing_kinds(kinds: list[str] | None) -> list[str] | None:
-    """Refuse a kind that does not exist: Typer knows no choices for a repeatable option."""
+    """Refuse a kind that does not exist: a repeatable Typer option cannot have choices."""
     if unknown := set(kinds or ()) - set(KINDS):
         raise typer.BadParameter(f"{min(unknown)!r} is not one of {', '.join(KINDS)}")
     return kinds
@@ -73,22 +73,22 @@ DEFAULT_LIMITS = "topic kind speaker since until"
 
 
 def limited(names: str = DEFAULT_LIMITS) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Add the named filter options to a command, which receives them as ``filters``."""
+    """Add these filter options to a command (Typer reads its signature) as ``filters``."""
     chosen = names.split()
 
     def with_options(command: Callable[..., None]) -> Callable[..., None]:
-        def call(**given: Any) -> None:
-            limits = {name: given.pop(name) for name in chosen}
-            command(**given, filters=filters_of(**limits))
+        def call(**arguments: Any) -> None:
+            limits = {name: arguments.pop(name) for name in chosen}
+            command(**arguments, filters=filters_of(**limits))
 
         called: Any = wraps(command)(call)
-        known = inspect.signature(command, eval_str=True).parameters
-        own = [each for name, each in known.items() if name != "filters"]
-        sort = inspect.Parameter.KEYWORD_ONLY
+        parameters = inspect.signature(command, eval_str=True).parameters
+        others = [parameter for name, parameter in parameters.items() if name != "filters"]
+        kind = inspect.Parameter.KEYWORD_ONLY
         options = [
-            inspect.Parameter(name, sort, default=None, annotation=LIMITS[name]) for name in chosen
+            inspect.Parameter(name, kind, default=None, annotation=LIMITS[name]) for name in chosen
         ]
-        called.__signature__ = inspect.Signature([*own, *options])
+        called.__signature__ = inspect.Signature([*others, *options])
         return cast("Callable[..., None]", called)
 
     return with_options
@@ -99,10 +99,10 @@ def option_window(since: str | None, until: str | None) -> tuple[datetime | None
     return window_of(since, until, hint="swap --from and --to")
 
 
-def filters_of(since: str | None = None, until: str | None = None, **given: Any) -> Filters:
-    """The filters for the given options."""
+def filters_of(since: str | None = None, until: str | None = None, **lists: Any) -> Filters:
+    """Return the filters that these options ask for."""
     start, end = option_window(since, until)
-    options = {name: tuple(values or ()) for name, values in given.items()}
+    options = {name: tuple(values or ()) for name, values in lists.items()}
     return Filters(
         collections=options.get("topic", ()),
         kinds=options.get("kind", ()),

@@ -1,4 +1,4 @@
-"""Commands on quality and usage: ``gaps``, ``coverage``, ``metrics`` and ``preferences``."""
+"""Commands that show what is missing and how well answers work, and set preferences."""
 
 from __future__ import annotations
 
@@ -32,21 +32,16 @@ from wellread.serve.features.people import (
     PreferencesBody,
     PreferencesChange,
     change_preferences,
+    format_rule,
     preferences_body,
-    rule_words,
 )
-from wellread.serve.terminal import (
-    Terminal,
-    print_facts,
-    print_line,
-    print_rows,
-    terminal_of,
-)
+from wellread.serve.terminal import Terminal, print_facts, print_line, print_rows, terminal_of
 from wellread.serve.views import json_of
 from wellread.store.schema.stored_values import GapStatus
 from wellread.types import Filters
 
 app = typer.Typer(rich_markup_mode=None)
+# The fields that lists and facts print: see ``serve/terminal.py``.
 GAPS = "cluster=id status asked questions about=name for_example=example:line"
 GAP = "id status question kind:words asked reason asked_again=tried answered_since=closed_by:id"
 REASKED = "question answer=answer_id:id why"
@@ -69,7 +64,7 @@ Clusters = Annotated[
         metavar="[ID]...", help="A cluster (c12) or one of its questions (12); without it, list."
     ),
 ]
-Mark = Annotated[
+NewStatus = Annotated[
     GapStatus | None,
     typer.Option("--set", help="planned: will be written; closed: not asked again; open."),
 ]
@@ -82,7 +77,7 @@ def gaps(  # noqa: PLR0913 - Typer reads the options from the signature
     status: Annotated[
         GapStatus | None, typer.Option(help="Only this status. [default: all but closed]")
     ] = None,
-    mark: Mark = None,
+    new_status: NewStatus = None,
     suggest: Annotated[
         bool, typer.Option("--suggest", help="Suggest an entry to write: title, type, taxonomy.")
     ] = False,
@@ -102,7 +97,7 @@ def gaps(  # noqa: PLR0913 - Typer reads the options from the signature
     """
     terminal = terminal_of(context)
     chosen = len(names or ())
-    if not ask and (chosen > 1 or ((mark or suggest) and not chosen)):
+    if not ask and (chosen > 1 or ((new_status or suggest) and not chosen)):
         raise typer.BadParameter("name one cluster; several are allowed only with --ask")
     if ask:
         _ask(terminal, names or [])
@@ -114,7 +109,7 @@ def gaps(  # noqa: PLR0913 - Typer reads the options from the signature
     elif not names:
         _list(terminal, status, limit)
     else:
-        _show_cluster(terminal, names[0], mark, suggest=suggest)
+        _show_cluster(terminal, names[0], new_status, suggest=suggest)
 
 
 def _list(terminal: Terminal, status: GapStatus | None, limit: int) -> None:
@@ -128,10 +123,12 @@ def _list(terminal: Terminal, status: GapStatus | None, limit: int) -> None:
     print_facts(terminal.out, body, "Questions=counts")
 
 
-def _show_cluster(terminal: Terminal, name: str, mark: GapStatus | None, *, suggest: bool) -> None:
+def _show_cluster(
+    terminal: Terminal, name: str, new_status: GapStatus | None, *, suggest: bool
+) -> None:
     with terminal.open() as kb:
-        if mark:
-            changed = set_status(kb, name, mark)
+        if new_status:
+            changed = set_status(kb, name, new_status)
             terminal.say(changed, f"{changed.status}: {changed.gaps:,}")
         elif suggest:
             body = suggestion_body(kb, name)
@@ -177,7 +174,7 @@ def _print_patterns(console: Console, body: QuestionPatterns) -> None:
         "Words": body.terms,
     }
     for title, counts in parts.items():
-        print_rows(console, [one for one in counts if one.asked], COUNTED, title)
+        print_rows(console, [count for count in counts if count.asked], COUNTED, title)
 
 
 @app.command()
@@ -200,7 +197,7 @@ def coverage(
     terminal = terminal_of(context)
     with terminal.open() as kb:
         grid = coverage_grid(kb, filters, by or (), owner=kb.asker.owner)
-    terminal.show(grid, lambda out, found: print_markdown(out, coverage_markdown(found)))
+    terminal.show(grid, lambda out, body: print_markdown(out, coverage_markdown(body)))
 
 
 @app.command()
@@ -245,8 +242,8 @@ def _print_usage(console: Console, report: UsageReport) -> None:
     if any(not line.price_known for line in report.lines):
         print_line(console, f"calls with an unknown price count as zero ({SET_PRICES})", "yellow")
     for budget in report.budgets:
-        of = f"{dollars(budget.left)} of {dollars(budget.dollars)} left"
-        print_line(console, f"Budget of the {budget.period} (UTC): {of}")
+        remaining = f"{dollars(budget.left)} of {dollars(budget.dollars)} left"
+        print_line(console, f"Budget of the {budget.period} (UTC): {remaining}")
     if not report.budgets:
         print_line(console, "No budget is set (budget.daily, budget.monthly).", "dim")
 
@@ -257,8 +254,8 @@ def _print_metrics(console: Console, body: MetricsBody) -> None:
         print_line(console, "No questions in this period. Ask one: wellread ask QUESTION")
         return
     print_facts(console, body, METRICS)
-    asked = [part for part in report.trend if part.asked]
-    print_rows(console, asked, TREND, f"Questions by {report.period.part}")
+    periods = [period for period in report.trend if period.asked]
+    print_rows(console, periods, TREND, f"Questions by {report.period.part}")
     print_rows(console, report.latencies, STEPS, "Seconds by step")
     topics = {
         "Types of questions": types_of(report),
@@ -299,8 +296,8 @@ def preferences(
         new_value: object = given_values if takes_list else " ".join(given_values)
         change = PreferencesChange.model_validate({name: new_value} if name else {})
     except ValidationError as error:
-        first = error.errors()[0]
-        raise RequestError(f"{first['loc'][0]}: {first['msg']}") from error
+        first_error = error.errors()[0]
+        raise RequestError(f"{first_error['loc'][0]}: {first_error['msg']}") from error
     with terminal.open() as kb:
         if name:
             change_preferences(kb, kb.asker.owner, change)
@@ -314,11 +311,11 @@ def _print_preferences(console: Console, body: PreferencesBody) -> None:
         ("ranked lower", body.lowered),
         ("muted", body.muted),
     ):
-        print_line(console, f"{name}: {', '.join(map(rule_words, rules)) or '–'}")
+        print_line(console, f"{name}: {', '.join(map(format_rule, rules)) or '–'}")
     print_facts(console, body, "length language persona collection learns_from_ratings=consent")
-    for one in body.learned:
-        state = "revoked" if one.learned.revoked else "in force"
-        line = f"learned: {one.learned.effect} {rule_words(one.rule)}, {one.learned.why} ({state})"
-        print_line(console, line)
+    for entry in body.learned:
+        learned, rule = entry.learned, format_rule(entry.rule)
+        state = "revoked" if learned.revoked else "in force"
+        print_line(console, f"learned: {learned.effect} {rule}, {learned.why} ({state})")
     personas: list[dict[str, Any]] = json_of(body)["personas"]
     print_rows(console, personas, PERSONAS, "Personas")

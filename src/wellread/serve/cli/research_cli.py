@@ -1,4 +1,4 @@
-"""Command ``research``: research a question in rounds, after showing a plan."""
+"""Command ``research``: plan and run a research in rounds of searches, and print its report."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rich.console import Console
 
 from wellread.errors import RequestError, UnknownNameError
 from wellread.kb import KnowledgeBase
-from wellread.kb.language_models import dollars as dollar_words
+from wellread.kb.language_models import dollars as format_dollars
 from wellread.research.research import begin, default_limits, plan_research, research
 from wellread.research.run_state import is_running
 from wellread.serve.cli.answer_printing import print_answer
@@ -38,7 +38,7 @@ from wellread.values.reports import (
     ResearchRequest,
 )
 
-EXIT_REFUSED = 3  # exit status
+EXIT_REFUSED = 3  # exit status when the plan was refused
 RUNS = "run=id begun=created_at state seconds question:line"
 RUN = "id state question reason"
 
@@ -66,6 +66,7 @@ Show = Annotated[str, typer.Option(metavar="RUN", help="Show the report of a run
 State = Literal["planned", "running", "interrupted", "done", "failed", "cancelled"]
 LAST = "last"
 
+# The JSON of these values: see ``serve/views.py``.
 FACES.show(Facet, "* -filters -passages")
 FACES.show_whole(Limits, ResearchPlan, ProgressEvent, ReadDocument)
 FACES.show(ReportSection, "facet title start=span.start end=span.end found")
@@ -118,18 +119,18 @@ def needs_confirmation(kb: KnowledgeBase, plan: ResearchPlan) -> bool:
 
 
 def describe_plan(plan: ResearchPlan) -> str:
-    """Describe the searches, seconds and cost that a plan takes at most."""
+    """Describe the maximum number of searches, seconds and cost of a plan."""
     text = f"At most {plan.searches} searches, about {plan.seconds:.0f} s"
     if plan.model:
-        money = dollar_words(plan.cost) if plan.priced else "an unknown price"
+        money = format_dollars(plan.cost) if plan.priced else "an unknown price"
         text += f"; {plan.model}: up to {plan.tokens:,} tokens, {money}"
     documents = f"a first look found {plan.documents} documents"
     return f"{text}; {documents}" if plan.documents else text
 
 
 def describe_result(report: Report) -> str:
-    """Describe the work of a run, why it ended, and its id."""
-    cited = sum(one.cited for one in report.documents)
+    """Describe what a run did and why it ended, with its id."""
+    cited = sum(document.cited for document in report.documents)
     took = f"{report.searches} searches in {_number_of(report.rounds, 'round')}"
     read = f"{_number_of(len(report.documents), 'document')} read, {cited} cited"
     calls = f", {_number_of(report.calls, 'model call')}" if report.calls else ""
@@ -180,15 +181,15 @@ def research_command(  # noqa: PLR0913 - Typer reads the options from the signat
             run = run_named(kb, resume)
             face.follow(run.id, run.request)
         else:
-            asked = Question(text=question, filters=filters, mode="deep", owner=kb.asker.owner)
-            usual = default_limits(kb)
+            request = Question(text=question, filters=filters, mode="deep", owner=kb.asker.owner)
+            defaults = default_limits(kb)
             limits = replace(
-                usual,
-                rounds=usual.rounds if rounds is None else rounds,
-                seconds=usual.seconds if seconds is None else seconds,
-                dollars=usual.dollars if dollars is None else dollars,
+                defaults,
+                rounds=defaults.rounds if rounds is None else rounds,
+                seconds=defaults.seconds if seconds is None else seconds,
+                dollars=defaults.dollars if dollars is None else dollars,
             )
-            face.ask(ResearchRequest(question=asked, limits=limits), yes=yes, only_plan=plan)
+            face.ask(ResearchRequest(question=request, limits=limits), yes=yes, only_plan=plan)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,7 +205,7 @@ class ResearchFace:
 
     @property
     def silent(self) -> bool:
-        """Whether the output is read by a program."""
+        """Whether a program reads the output."""
         return self.terminal.json or self.events
 
     def ask(self, request: ResearchRequest, *, yes: bool, only_plan: bool) -> None:
@@ -217,8 +218,8 @@ class ResearchFace:
             _print_plan(self.terminal.err, plan)
         if needs_confirmation(self.kb, plan) and not yes:
             if self.silent or not is_interactive():
-                words = describe_plan(plan)
-                detail = f"the plan needs confirmation: {words[0].lower()}{words[1:]}"
+                description = describe_plan(plan)
+                detail = f"the plan needs confirmation: {description[0].lower()}{description[1:]}"
                 raise RequestError(detail, hint="use --yes, or lower limits (--rounds, --seconds)")
             if not typer.confirm("Run this plan?", default=True, err=True):
                 self.terminal.err.print("Plan refused; nothing was searched.")
@@ -235,10 +236,10 @@ class ResearchFace:
             self._print(report)
 
     def follow(self, run_id: str, request: ResearchRequest) -> None:
-        """Work on a run and print its report; no model is asked the same twice."""
-        self._tell("begun", {"id": run_id})
+        """Work on a run and print its report; a model call already made is not repeated."""
+        self._write_event("begun", {"id": run_id})
         try:
-            report = anyio.run(self._reported, run_id, request)
+            report = anyio.run(self._run, run_id, request)
         except KeyboardInterrupt:
             again = f"Interrupted. Continue with: wellread research --resume {run_id}"
             print_line(self.terminal.err, again)
@@ -248,33 +249,32 @@ class ResearchFace:
         elif not self.events:
             self._print(report)
 
-    async def _reported(self, run_id: str, request: ResearchRequest) -> Report:
+    async def _run(self, run_id: str, request: ResearchRequest) -> Report:
         number = 0
         async for event in research(self.kb, request, run_id=run_id):
             number += 1
             match event:
                 case PlanEvent(plan=plan):
-                    self._tell("plan", json_of(plan), number)
+                    self._write_event("plan", json_of(plan), number)
                 case ProgressEvent():
-                    self._tell("progress", json_of(event), number)
+                    self._write_event("progress", json_of(event), number)
                     if not self.silent:
                         print_line(self.terminal.err, f"  {event.round}  {event.text}", "dim")
                 case ReportEvent(report=report):
-                    self._tell("report", json_of(report), number)
+                    self._write_event("report", json_of(report), number)
                     return report
         raise RequestError(f"research {run_id} ended without a report", hint="ask again")
 
     def _print(self, report: Report) -> None:
         """Print the report with a symbol per sentence, its sources, and the reason it ended."""
-        shown = as_rendered(report.answer, self.kb.settings.citations)
-        print_answer(self.terminal.out, shown, seconds=report.seconds)
+        rendered = as_rendered(report.answer, self.kb.settings.citations)
+        print_answer(self.terminal.out, rendered, seconds=report.seconds)
         print_line(self.terminal.out, describe_result(report), "dim")
 
-    def _tell(self, name: str, data: object, number: int = 0) -> None:
-        """Write an event as a line of JSON with its number."""
+    def _write_event(self, name: str, data: object, number: int = 0) -> None:
         if self.events:
-            told = {"number": number, "event": name, "data": data}
-            typer.echo(json.dumps(told, ensure_ascii=False))
+            line = {"number": number, "event": name, "data": data}
+            typer.echo(json.dumps(line, ensure_ascii=False))
 
 
 def is_interactive() -> bool:

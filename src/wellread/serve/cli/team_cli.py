@@ -1,4 +1,4 @@
-"""Commands for a server and its team: ``serve``, ``mcp`` and ``users``."""
+"""Commands that run a server (``serve``, ``mcp``) and manage the accounts of its users."""
 
 from __future__ import annotations
 
@@ -21,16 +21,19 @@ from wellread.serve.features.people import (
     new_key,
     user_bodies,
 )
-from wellread.serve.http.app import serve as listening
+from wellread.serve.http.app import serve as run_server
 from wellread.serve.terminal import Terminal, print_facts, print_line, terminal_of
 from wellread.store.catalogue.accounts.sign_in_records import CHANGED, Accounts, NewEntry
 from wellread.store.schema.stored_values import Role, User
 
+# The fields that lists and facts print: see ``serve/terminal.py``.
 USERS = "name role disabled groups signs_in_at=issuer"
 GROUPS = "group=name members"
 GRANTS = "collection user group at_most_as=role"
 KEYS = "id user name begins=start may=scopes collections used=used_at:day expires=expires_at:day"
-DEEDS = "when=at who=user did=action outcome question about=target documents:count from=address"
+AUDIT_ENTRIES = (
+    "when=at who=user did=action outcome question about=target documents:count from=address"
+)
 FORGOTTEN = "answers conversations ratings=feedback log_entries=entries still_there=traces"
 NO_USERS = "There are no users: anybody who can reach this server has full access."
 NO_CLIENT = "Waiting for an MCP client, which starts this: see docs/programs.md (Ctrl-C stops it)."
@@ -62,12 +65,13 @@ def serve(
     """
     terminal = terminal_of(context)
 
-    def tell(address: str) -> None:
+    def print_address(address: str) -> None:
         terminal.say({"url": address}, f"Wellread is running at {address}  (Ctrl-C stops it)")
 
     with terminal.open_current() as kb:
         address_ = kb.settings.serve.host if host is None else host
-        listening(kb, address_, kb.settings.serve.port if port is None else port, on_ready=tell)
+        port_ = kb.settings.serve.port if port is None else port
+        run_server(kb, address_, port_, on_ready=print_address)
 
 
 @app.command()
@@ -200,7 +204,7 @@ def remove(
         body = ForgottenBody(user=user.name)
         if forget:
             report = forget_user(kb, user.id)
-            traces = tuple(str(one) for one in report.traces)
+            traces = tuple(str(trace) for trace in report.traces)
             body = ForgottenBody.of(
                 report.forgotten, user=user.name, purged=report.purged, traces=traces
             )
@@ -216,7 +220,7 @@ def remove(
 def group_(
     context: typer.Context,
     group: Annotated[
-        str, typer.Argument(metavar="[GROUP]", help="Its name; without it, list groups.")
+        str, typer.Argument(metavar="[GROUP]", help="Name of the group; without it, list groups.")
     ] = "",
     add: Annotated[
         list[str] | None, typer.Option("--add", metavar="USER", help="Add this user; repeatable.")
@@ -243,7 +247,7 @@ def group_(
 
 def _change_group(accounts: Accounts, group: str, joining: list[str], leaving: list[str]) -> None:
     members = {name: accounts.users.named(name) for name in (*joining, *leaving)}
-    if group not in {each.name for each in accounts.groups.list_all()}:
+    if group not in {record.name for record in accounts.groups.list_all()}:
         if leaving:
             accounts.groups.named(group)  # raises that it does not exist
         accounts.groups.add(group)
@@ -263,7 +267,7 @@ def grant(
     context: typer.Context,
     collection: Annotated[
         str,
-        typer.Argument(metavar="[COLLECTION]", help="Its name; '*' for all; else list grants."),
+        typer.Argument(metavar="[COLLECTION]", help="Name, '*' for all; without it, list grants."),
     ] = "",
     user: ToUser = "",
     group: ToGroup = "",
@@ -292,7 +296,6 @@ def grant(
 
 
 def _holder(accounts: Accounts, user: str, group: str) -> dict[str, str]:
-    """The user or group that a grant is for."""
     if bool(user) == bool(group):
         raise RequestError("name a user or a group", hint="use either --user NAME or --group NAME")
     if user:
@@ -304,7 +307,7 @@ def _holder(accounts: Accounts, user: str, group: str) -> dict[str, str]:
 def key_(  # noqa: PLR0913 - Typer reads the options from the signature
     context: typer.Context,
     user: Annotated[
-        str, typer.Argument(metavar="[USER]", help="Create a key for this user; else list keys.")
+        str, typer.Argument(metavar="[USER]", help="User of the new key; without it, list keys.")
     ] = "",
     name: Annotated[str, typer.Option("--name", help="The purpose of the key.")] = "key",
     scope: Annotated[
@@ -363,7 +366,7 @@ def audit(
         owner = accounts.users.named(user).id if user else None
         entries = accounts.audit.newest(limit, user_id=owner, action=action, document_id=document)
         rows = list(entries)
-    terminal.show_rows(rows, DEEDS, none="The audit log is empty.")
+    terminal.show_rows(rows, AUDIT_ENTRIES, none="The audit log is empty.")
 
 
 def record_change(accounts: Accounts, target: str) -> None:
@@ -393,7 +396,7 @@ def password_for(terminal: Terminal, name: str, *, from_stdin: bool) -> str:
 
 def _show(context: typer.Context, accounts: Accounts, user: User) -> None:
     terminal = terminal_of(context)
-    current = next((one for one in user_bodies(accounts) if one.user.id == user.id), None)
+    current = next((body for body in user_bodies(accounts) if body.user.id == user.id), None)
     if current is None:
         raise RequestError(f"the user {user.name} has just been removed")
     terminal.show_facts(current, USERS)
@@ -404,7 +407,7 @@ def _print_forgotten(console: Console, body: ForgottenBody) -> None:
     print_facts(console, body, FORGOTTEN)
     if not body.purged:
         again = "erase it with 'wellread verify --repair'."
-        print_line(console, f"Some data is left on the disk: {again}")
+        print_line(console, f"Some data is left on the disk; {again}")
 
 
 def _print_new(console: Console, body: NewKeyBody) -> None:

@@ -1,9 +1,9 @@
-"""Reply formats besides ``AskResponse``: the explanation, and that of a video archive.
+"""Converts an answer to the format of video archives, or adds how its material was found.
 
 The format of a video archive has readable citation markers whatever ``citations.style`` is:
 ``[Title @ MM:SS]`` for recordings, otherwise ``[Title, p. 5]``, ``[Source: id]`` or ``[Title]``.
-Every ``[Title @ MM:SS]`` in the text is listed in ``citations`` and ``sources``; any other text
-that looks like one is changed.
+Every ``[Title @ MM:SS]`` in the text is listed in ``citations`` and ``sources``; other text that
+looks like such a marker gets round brackets. ``serve/views.py`` explains the lines of field names.
 """
 
 from __future__ import annotations
@@ -39,25 +39,25 @@ FACES.show(
 FACES.show(
     Analysis,
     "type mode reasons subject terms entities constraints sides",
-    subject=(str, lambda read: read.subject or read.question),
+    subject=(str, lambda analysis: analysis.subject or analysis.question),
     entities=(
         Facts,
-        lambda read: [
+        lambda analysis: [
             {
-                "words": one.span.of(read.question),
-                "title": one.title,
-                "entityId": one.entity_id,
-                "collection": one.collection,
-                "type": one.type,
+                "words": entity.span.of(analysis.question),
+                "title": entity.title,
+                "entityId": entity.entity_id,
+                "collection": entity.collection,
+                "type": entity.type,
             }
-            for one in read.entities
+            for entity in analysis.entities
         ],
     ),
     constraints=(
         Facts,
-        lambda read: [
-            {"kind": one.kind, "words": one.span.of(read.question), "value": one.value}
-            for one in read.constraints
+        lambda analysis: [
+            {"kind": limit.kind, "words": limit.span.of(analysis.question), "value": limit.value}
+            for limit in analysis.constraints
         ],
     ),
 )
@@ -67,9 +67,9 @@ class Explanation(
     Shape,
     line="analysis strategy=found.strategy method used=found.hits paths notes",
     # How a catalogue result was computed; empty for other answers.
-    method=(str, lambda one: one.found.method if isinstance(one.found, AggregateResult) else ""),
-    paths=(tuple[str, ...], lambda one: list(map(describe_path, one.found.paths))),
-    notes=(tuple[str, ...], lambda one: notes_of(one.analysis, one.found)),
+    method=(str, lambda body: body.found.method if isinstance(body.found, AggregateResult) else ""),
+    paths=(tuple[str, ...], lambda body: list(map(describe_path, body.found.paths))),
+    notes=(tuple[str, ...], lambda body: notes_of(body.analysis, body.found)),
 ):
     """How the material of an answer was found."""
 
@@ -86,20 +86,20 @@ class ExplainedResponse(Shape, line="*reply explanation"):
 
 def describe_path(path: Path) -> str:
     """Format as ``Seed library —requires→ Cool room``; reversed edges have the inverse name."""
-    line = path.start.title
+    text = path.start.title
     for step in path.steps:
-        line += f" —{step.relation}→ {step.name}"
-    return line
+        text += f" —{step.relation}→ {step.name}"
+    return text
 
 
 # --- the format of a video archive -----------------------------------------------------------
 
-LIMITED = "based on limited information"
-# Markers at the end of a line or table row: those of a report outside its sentences.
-CLOSING = re.compile(r"(?: \[[^\[\]\n]*\])+(?=(?: \|)?$)", re.MULTILINE)
-ONE_MARKER = re.compile(r"\[[^\[\]\n]*\]")
+LIMITED_INFORMATION = "based on limited information"
+# The markers at the end of a line or table row, as in the tables of a report.
+MARKERS_AT_LINE_END = re.compile(r"(?: \[[^\[\]\n]*\])+(?=(?: \|)?$)", re.MULTILINE)
+MARKER = re.compile(r"\[[^\[\]\n]*\]")
 # The marker of a place in a recording; titles contain no square brackets.
-PLACE = re.compile(r"\[(?P<title>[^\[\]\n]+) @ (?P<time>(?:\d+:)?\d\d:\d\d)\]")
+PLACE_MARKER = re.compile(r"\[(?P<title>[^\[\]\n]+) @ (?P<time>(?:\d+:)?\d\d:\d\d)\]")
 
 
 class QuerySource(PlainShape):
@@ -129,7 +129,7 @@ class QueryCitation(PlainShape):
 
 
 class QueryResponse(PlainShape, line="* ?iterations ?warning ?notes"):
-    """The answer in the format of a video archive; ``POST /api/ask`` also gives the proof.
+    """The answer in the format of a video archive; ``POST /api/ask`` also returns the evidence.
 
     ``iterations``, ``warning`` and ``notes`` are omitted when empty.
 
@@ -150,13 +150,13 @@ class QueryResponse(PlainShape, line="* ?iterations ?warning ?notes"):
 
 
 def query_body(
-    kb: KnowledgeBase, answer: Answer, *, report: Report | None = None, asked_in: str = ""
+    kb: KnowledgeBase, answer: Answer, *, report: Report | None = None, requested_id: str = ""
 ) -> QueryResponse:
     """Convert an answer to the format of ``POST /api/query``.
 
     Args:
         report: the report of deep research whose text is ``answer``.
-        asked_in: the session that the request named.
+        requested_id: the session that the request named.
     """
     return QueryResponse(
         answer=_archive_text(kb, answer),
@@ -165,22 +165,22 @@ def query_body(
         citations=tuple(map(_citation, answer.citations)),
         mode="deep" if report is not None else "quick",
         iterations=report.rounds if report is not None else None,
-        warning="; ".join(_warnings(answer, report, asked_in)) or None,
+        warning="; ".join(_warnings(answer, report, requested_id)) or None,
         notes=answer.notes or None,
     )
 
 
-def _warnings(answer: Answer, report: Report | None, asked_in: str) -> list[str]:
+def _warnings(answer: Answer, report: Report | None, requested_id: str) -> list[str]:
     """Describe the limitations of the answer."""
     warnings = []
     if answer.confidence.band == "low":
-        warnings.append(LIMITED)
+        warnings.append(LIMITED_INFORMATION)
     if answer.fallback:
         warnings.append(f"answered by {answer.answered_by}: {answer.fallback}")
     if report is not None and report.warning:
         warnings.append(report.warning)
-    if asked_in and asked_in != answer.session_id:
-        warnings.append(f"“{asked_in}” is not a usable session id; a new session was started")
+    if requested_id and requested_id != answer.session_id:
+        warnings.append(f"“{requested_id}” is not a usable session id; a new session was started")
     return warnings
 
 
@@ -211,27 +211,33 @@ def _marker(kb: KnowledgeBase, citation: Citation) -> str:
 
 
 def _archive_text(kb: KnowledgeBase, answer: Answer) -> str:
-    """Return the text with its markers in archive format, also in a report's tables."""
-    ends = [markers_after(answer.text, one).end for one in answer.sentences]
+    """Return the text with its markers in archive format, including those of a report's tables."""
+    ends = (markers_after(answer.text, sentence).end for sentence in answer.sentences)
+    # The text after the last sentence is the tables of a report.
     end = max(ends, default=len(answer.text))
-    sentences = replace(answer, text=answer.text[:end])
-    text = with_markers(sentences, lambda one: _marker(kb, one), convert=_unmark)
+    without_tables = replace(answer, text=answer.text[:end])
+    text = with_markers(without_tables, lambda cited: _marker(kb, cited), convert=_escape_places)
     return text + _archive_tables(kb, answer, answer.text[end:])
 
 
 def _archive_tables(kb: KnowledgeBase, answer: Answer, text: str) -> str:
     """Convert the end of a report: timeline, table and disagreements."""
     style = kb.settings.citations.style
-    forms = {styled_marker(kb, one, style): _marker(kb, one) for one in reversed(answer.citations)}
-    pieces: list[str] = []
-    place = 0
-    for match in CLOSING.finditer(text):
-        pieces.append(_unmark(text[place : match.start()]))
-        pieces.append(ONE_MARKER.sub(lambda one: forms.get(one[0], _unmark(one[0])), match[0]))
-        place = match.end()
-    return "".join([*pieces, _unmark(text[place:])])
+    # Reversed, so that the first of the citations with the same marker wins.
+    citations = reversed(answer.citations)
+    archive_markers = {styled_marker(kb, cited, style): _marker(kb, cited) for cited in citations}
+
+    def convert(marker: re.Match[str]) -> str:
+        return archive_markers.get(marker[0], _escape_places(marker[0]))
+
+    converted: list[str] = []
+    end = 0
+    for markers in MARKERS_AT_LINE_END.finditer(text):
+        converted += [_escape_places(text[end : markers.start()]), MARKER.sub(convert, markers[0])]
+        end = markers.end()
+    return "".join([*converted, _escape_places(text[end:])])
 
 
-def _unmark(text: str) -> str:
+def _escape_places(text: str) -> str:
     """Return ``text`` with round brackets in everything that looks like a place marker."""
-    return PLACE.sub(lambda found: f"({found.group()[1:-1]})", text)
+    return PLACE_MARKER.sub(lambda marker: f"({marker.group()[1:-1]})", text)

@@ -1,8 +1,8 @@
-"""The reply to a question: the answer with citations, context and similar past questions.
+"""Builds the reply to a question: the answer with citations, context and similar past questions.
 
-Past questions with expert feedback go into the prompt of a model; without a model, the reader sees
-them beside the answer, marked as similar or as the same question. The context is the text around
-each quotation and the coverage of the searched material.
+Past questions with expert feedback go into the prompt of a model; without a model, they are shown
+beside the answer, marked as similar or as the same question. The context is the text around each
+quotation and the coverage of the searched material.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Cited(
     answer_span=citation.answer_span verdict=citation.verdict""",
     id=(str, lambda cited: str(cited.citation.id)),
 ):
-    """A citation: span of the answer → span of the source, with quotation and verdict.
+    """A citation, from a span of the answer to a span of the source, with quotation and verdict.
 
     ``id`` is ``number`` as a string; sentences, views of a conflict and the markers ``[1]`` use
     the number.
@@ -88,9 +88,9 @@ class PastBeside(Shape):
     link: str
 
 
-def _cited(reply: Any) -> list[Cited]:
+def _citations(reply: Any) -> list[Cited]:
     reasons = relevances(reply.answer)
-    return [Cited(citation=one, relevance=reasons[one.id]) for one in reply.answer.citations]
+    return [Cited(citation=cited, relevance=reasons[cited.id]) for cited in reply.answer.citations]
 
 
 class AskResponse(
@@ -103,7 +103,7 @@ class AskResponse(
     hallucinated_citations=answer.hallucinated_citations
     repaired_citations=answer.repaired_citations dropped_sentences=answer.dropped_sentences
     sentences=answer.sentences usage=answer.usage steps=answer.steps similar""",
-    citations=(tuple[Cited, ...], _cited),
+    citations=(tuple[Cited, ...], _citations),
 ):
     """The answer with its proof. ``answeredBy`` is ``none`` when the material has no answer.
 
@@ -124,7 +124,7 @@ def answer_body(answer: Answer, similar: Sequence[PastBeside] = ()) -> AskRespon
 
 
 def event_body(event: Event, similar: Sequence[PastBeside] = ()) -> tuple[str, object]:
-    """Return name and data of a server-sent event; ``similar`` is added to the final one."""
+    """Return the name and data of a server-sent event; ``similar`` is added to the final one."""
     match event:
         case StepEvent(step=step):
             return "step", step
@@ -139,35 +139,35 @@ def event_body(event: Event, similar: Sequence[PastBeside] = ()) -> tuple[str, o
 
 
 def similar_past_questions(kb: KnowledgeBase, answer: Answer) -> tuple[PastBeside, ...]:
-    """Past questions similar to that of ``answer``, for answers quoted without a model.
+    """Return past questions similar to that of ``answer``, if no model wrote the answer.
 
     They can only be limited to collections, so none are returned when the asker set another limit.
     """
-    unwritten = answer.answered_by == EXTRACTIVE or (answer.answered_by == NOBODY and not kb.model)
+    no_model = answer.answered_by == EXTRACTIVE or (answer.answered_by == NOBODY and not kb.model)
     if not answer.id:  # it was not a question
         return ()
-    asked_limits = [one for one in answer.limits if one.origin == "asker"]
-    only_collections = all(one.kind == "collection" for one in asked_limits)
-    if not (kb.settings.features.similar_questions and unwritten and only_collections):
+    asker_limits = [limit for limit in answer.limits if limit.origin == "asker"]
+    only_collections = all(limit.kind == "collection" for limit in asker_limits)
+    if not (kb.settings.features.similar_questions and no_model and only_collections):
         return ()
     question = answer.standalone or answer.question
-    criteria = default_criteria(kb, tuple(one.value for one in asked_limits))
+    criteria = default_criteria(kb, tuple(limit.value for limit in asker_limits))
     own_feedback = len(kb.catalogue.feedback.of_answers([answer.id]).get(answer.id, ()))
     # Leave room for this answer itself, which is also found once it has feedback.
-    wider = replace(criteria, most=criteria.most and criteria.most + own_feedback)
+    wider_criteria = replace(criteria, most=criteria.most and criteria.most + own_feedback)
     try:
-        similar = similar_questions(kb, question, wider)
+        matches = similar_questions(kb, question, wider_criteria)
     except UnknownCollectionError:  # removed since the answer was given
         return ()
     bodies: list[PastBeside] = []
-    places = criteria.most
-    for one in similar:
-        if one.rated is not None and one.rated.given.answer_id == answer.id:
+    free_places = criteria.most
+    for similar in matches:
+        if similar.rated is not None and similar.rated.given.answer_id == answer.id:
             continue
-        if not places:
+        if not free_places:
             break
-        bodies.append(_past_question(kb, question, one))
-        places -= not one.expired
+        bodies.append(_past_question(kb, question, similar))
+        free_places -= not similar.expired  # those with expired feedback come on top
     return tuple(bodies)
 
 
@@ -175,8 +175,8 @@ def _past_question(kb: KnowledgeBase, question: str, similar: SimilarQuestion) -
     past, flagged = similar.past, flagged_sentences(kb, similar.collections)
     past_text = similar.alone or past.question
     is_same = is_same_question(question, past_text, similar.similarity)
-    judged = (each for each in past.sentences if each.harmful or each.content_issue)
-    explanations = " ".join(each.explanation for each in judged if each.explanation)
+    notes = (note for note in past.sentences if note.harmful or note.content_issue)
+    explanations = " ".join(note.explanation for note in notes if note.explanation)
     return PastBeside.of(
         similar,
         past,
@@ -199,7 +199,7 @@ def past_question_status(past: PastBeside) -> str:
 
 # --- context of quotations and coverage of the searched material -----------------------------
 
-CONTEXT = 600  # characters read on either side of a quotation
+CONTEXT_CHARS = 600  # characters read on either side of a quotation
 CONTEXT_SENTENCES = 2  # sentences shown on either side
 MAX_DIMENSIONS, MAX_PAIRS, MAX_ROWS = 6, 3, 100
 
@@ -217,45 +217,47 @@ def quote_contexts(kb: KnowledgeBase, answer: Answer) -> tuple[QuoteContext, ...
     versions = kb.catalogue.live_versions([cited.document_id for cited in answer.citations])
     current = [c for c in answer.citations if versions.get(c.document_id) == c.version]
     facts = kb.catalogue.facts({cited.document_id for cited in current}) if current else {}
-    places: list[tuple[str, Span]] = []
+    windows: list[tuple[str, Span]] = []
     for cited in current:
-        span, size = cited.source_span, facts[cited.document_id].characters
-        places.append((cited.document_id, Span(start=max(0, span.start - CONTEXT), end=span.start)))
-        places.append((cited.document_id, Span(start=span.end, end=min(size, span.end + CONTEXT))))
-    texts = kb.catalogue.texts(places) if places else []
+        document_id, span = cited.document_id, cited.source_span
+        start = max(0, span.start - CONTEXT_CHARS)
+        end = min(facts[document_id].characters, span.end + CONTEXT_CHARS)
+        windows.append((document_id, Span(start=start, end=span.start)))
+        windows.append((document_id, Span(start=span.end, end=end)))
+    texts = kb.catalogue.texts(windows) if windows else []
     pairs = zip(current, texts[::2], texts[1::2], strict=True)
     return tuple(
-        QuoteContext(number=cited.id, before=_tail(before), after=_head(after))
+        QuoteContext(number=cited.id, before=_last_sentences(before), after=_first_sentences(after))
         for cited, before, after in pairs
     )
 
 
-def _tail(text: str) -> str:
+def _last_sentences(text: str) -> str:
     spans = sentence_spans(text)[-CONTEXT_SENTENCES:]
-    is_cut = len(text) >= CONTEXT and len(spans) < CONTEXT_SENTENCES  # starts in mid-sentence
+    is_cut = len(text) >= CONTEXT_CHARS and len(spans) < CONTEXT_SENTENCES  # starts in mid-sentence
     sentences = " ".join(span.of(text) for span in spans)
     return f"… {sentences.partition(' ')[2]}" if is_cut and spans else sentences
 
 
-def _head(text: str) -> str:
+def _first_sentences(text: str) -> str:
     spans = sentence_spans(text)[:CONTEXT_SENTENCES]
-    is_cut = len(text) >= CONTEXT and bool(spans) and spans[-1].end >= len(text.rstrip())
+    is_cut = len(text) >= CONTEXT_CHARS and bool(spans) and spans[-1].end >= len(text.rstrip())
     sentences = " ".join(span.of(text) for span in spans)
     return f"{sentences.rpartition(' ')[0]} …" if is_cut else sentences
 
 
 def scope_coverage(kb: KnowledgeBase, filters: Filters) -> tuple[AggregateResult, ...]:
-    """Return the coverage within ``filters`` by each taxonomy dimension and by pairs of them.
+    """Count the documents within ``filters`` by each taxonomy dimension and by pairs of them.
 
-    Without a taxonomy, count documents by collection, kind and year.
+    Without a taxonomy, count them by collection, kind and year.
     """
     taxonomy = vocabulary_of(kb, filters.collections).dimensions
     dimensions = sorted(taxonomy)[:MAX_DIMENSIONS]
-    groupings: list[tuple[str, ...]] = [(one,) for one in dimensions]
+    groupings: list[tuple[str, ...]] = [(dimension,) for dimension in dimensions]
     groupings += list(combinations(dimensions, 2))[:MAX_PAIRS]
     queries = [
         CatalogueQuery(form="coverage", by=by, where=(filters,), limit=MAX_ROWS)
-        for by in groupings or [()]
+        for by in groupings or [()]  # () means by collection, kind and year
     ]
     return tuple(result for query in queries if (result := execute(kb, query)))
 

@@ -1,4 +1,4 @@
-"""Routes for documents and recordings: lists, whole documents, transcripts."""
+"""Routes that list documents and recordings, and that return documents and transcripts."""
 
 from __future__ import annotations
 
@@ -9,19 +9,8 @@ from typing import Annotated, Any
 from fastapi import Query, Request
 
 from wellread.library.named_things import WholeDocument, list_documents, load_document
-from wellread.library.recordings import (
-    Cue,
-    Recording,
-    Transcript,
-    Turn,
-    recordings,
-    transcript,
-)
-from wellread.serve.features.feature import (
-    FeatureRouter,
-    ListQuery,
-    Scope,
-)
+from wellread.library.recordings import Cue, Recording, Transcript, Turn, recordings, transcript
+from wellread.serve.features.feature import FeatureRouter, ListQuery, Scope
 from wellread.serve.guards.route_rules import Kb, note_opened
 from wellread.serve.views import (
     FACES,
@@ -42,7 +31,7 @@ router = FeatureRouter("read")
 
 
 def _addresses(path: str) -> dict[str, Any]:
-    """The computed fields ``url`` and ``view_url`` of the document at attribute ``path``."""
+    """Return the computed fields ``url`` and ``view_url`` of the document at ``path``."""
     document: Callable[[Any], DocumentFacts] = attrgetter(path)
     return {
         "url": (str, lambda value: address_of(document(value))),
@@ -58,7 +47,7 @@ FACES.show(
     summary taxonomy characters=facts.characters passages""",
     **_addresses("facts"),
 )
-FACES.show(EntityMentions, "*node mentions", mentions=(int, lambda named: len(named.places)))
+FACES.show(EntityMentions, "*node mentions", mentions=(int, lambda entity: len(entity.places)))
 FACES.show(
     Recording,
     """document_id=document.facts.id collection=document.facts.collection kind=document.facts.kind
@@ -75,8 +64,8 @@ class SpokenTurn(
     line="""speaker=turn.speaker begin=turn.begin finish=turn.finish text=turn.text
     locator=turn.locator.label place=turn.locator link view_url source_span=turn.span
     passage_id=turn.passage_id cues=turn.cues""",
-    link=(str, lambda place: source_link(place.document, place.turn.locator, place.turn.text)),
-    view_url=(str, lambda place: view_url_of_span(place.document, place.turn.span)),
+    link=(str, lambda body: source_link(body.document, body.turn.locator, body.turn.text)),
+    view_url=(str, lambda body: view_url_of_span(body.document, body.turn.span)),
 ):
     """The uninterrupted speech of one speaker; ``begin`` and ``finish`` in seconds."""
 
@@ -89,8 +78,8 @@ FACES.show(
     "*recording total turns",
     turns=(
         tuple[SpokenTurn, ...],
-        lambda found: [
-            SpokenTurn(turn=turn, document=found.recording.document.facts) for turn in found.turns
+        lambda value: [
+            SpokenTurn(turn=turn, document=value.recording.document.facts) for turn in value.turns
         ],
     ),
 )
@@ -118,16 +107,16 @@ class WholeDocumentBody(
     abstract entities=document.entities text""",
     abstract=(
         str | None,
-        lambda one: (
-            one.document.document.summary if one.document.document.kind == "paper" else None
+        lambda body: (
+            body.document.document.summary if body.document.document.kind == "paper" else None
         ),
     ),
-    text=(str | None, lambda one: one.document.document.text if one.with_text else None),
+    text=(str | None, lambda body: body.document.document.text if body.with_text else None),
 ):
     """A document with its ``text`` (null unless requested) and the entities it mentions.
 
     Attributes:
-        abstract: of a paper, which may be empty; null for other documents.
+        abstract: the abstract of a paper, which may be empty; null for other documents.
     """
 
     document: WholeDocument
@@ -135,12 +124,12 @@ class WholeDocumentBody(
 
 
 @router.get("/api/documents")
-def documents(kb: Kb, asked: Annotated[ListQuery, Query()]) -> DocumentsBody:
+def documents(kb: Kb, params: Annotated[ListQuery, Query()]) -> DocumentsBody:
     """List the documents that match the filters."""
     page = list_documents(
-        kb, asked.filters(), limit=asked.limit, offset=asked.offset, order=asked.order
+        kb, params.filters(), limit=params.limit, offset=params.offset, order=params.order
     )
-    return DocumentsBody(total=page.total, offset=asked.offset, documents=page.documents)
+    return DocumentsBody(total=page.total, offset=params.offset, documents=page.documents)
 
 
 # The name may contain slashes, because addresses are names too.
@@ -155,12 +144,12 @@ def document(
 
 
 @router.get("/api/videos")
-def videos(kb: Kb, asked: Annotated[ListQuery, Query()]) -> RecordingsBody:
+def videos(kb: Kb, params: Annotated[ListQuery, Query()]) -> RecordingsBody:
     """List transcripts and other documents with a recording."""
     page = recordings(
-        kb, asked.filters(), limit=asked.limit, offset=asked.offset, order=asked.order
+        kb, params.filters(), limit=params.limit, offset=params.offset, order=params.order
     )
-    return RecordingsBody(total=page.total, offset=asked.offset, videos=page.recordings)
+    return RecordingsBody(total=page.total, offset=params.offset, videos=page.recordings)
 
 
 @router.get("/api/videos/{name:path}/transcript")

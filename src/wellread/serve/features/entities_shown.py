@@ -1,4 +1,4 @@
-"""Routes for entities: one with its facts, relations and mentions, and lists."""
+"""Routes that return an entity (facts, relations, mentions) and that list entities."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from wellread.types import Filters, Span
 from wellread.values.locators import Marks
 
 router = FeatureRouter("read")
-CONTEXT = 300  # characters read on both sides of a mention to find its sentence
-TOPICS = "GET /api/topics lists the entities that are named most"
+CONTEXT_CHARS = 300  # characters read on both sides of a mention to find its sentence
+TOPICS_HINT = "GET /api/topics lists the entities that are named most"
 EntityOrder = Literal["mentions", "relations", "title"]
 
 FACES.show_whole(MentionTotal)
@@ -97,7 +97,7 @@ def entity(
     check_collections(kb, Filters(collections=scope))
     body = entity_body(kb, scope, name, limit)
     if body is None:
-        raise ProblemError(unknown_entity(kb, scope, name, lists=TOPICS))
+        raise ProblemError(unknown_entity(kb, scope, name, fallback_hint=TOPICS_HINT))
     return body
 
 
@@ -111,10 +111,10 @@ def list_entities(
     limit: Limit = 50,
     offset: Offset = 0,
 ) -> EntitiesBody:
-    """List entities, by default those named by most documents first."""
+    """List entities, by default in the order of how many documents mention them."""
     check_collections(kb, Filters(collections=scope))
-    types = [one for one in type if one.strip()] or None
-    return entities_body(kb, scope, types, (limit, offset), part=query, order=order)
+    types = [name for name in type if name.strip()] or None
+    return entities_body(kb, scope, types, (limit, offset), name_part=query, order=order)
 
 
 def entity_body(
@@ -140,17 +140,17 @@ def entity_body(
 
 
 def unknown_entity(
-    kb: KnowledgeBase, collections: Sequence[str], name: str, *, lists: str
+    kb: KnowledgeBase, collections: Sequence[str], name: str, *, fallback_hint: str
 ) -> Problem:
-    """The 404 problem for ``name``; its hint gives similar names, or else ``lists``."""
-    near = kb.catalogue.graph.similar_to(collections, name)
-    names = ", ".join(dict.fromkeys(node.title for node in near))
-    hint = f"similar names: {names}" if names else lists
+    """Return the 404 problem for ``name``, with similar names as its hint if there are any."""
+    similar_nodes = kb.catalogue.graph.similar_to(collections, name)
+    names = ", ".join(dict.fromkeys(node.title for node in similar_nodes))
+    hint = f"similar names: {names}" if names else fallback_hint
     return problem_of_status(HTTPStatus.NOT_FOUND, f"no entity is called {name!r}", hint)
 
 
 def _mentions(kb: KnowledgeBase, mentioning: Sequence[MentioningDocument]) -> list[MentionBody]:
-    windows = [(mention.document.id, _window(mention)) for mention in mentioning]
+    windows = [(mention.document.id, _context_window(mention)) for mention in mentioning]
     texts = kb.catalogue.texts(windows)
     marks = kb.catalogue.marks_over([(m.document.id, m.first) for m in mentioning])
     bodies = []
@@ -163,9 +163,10 @@ def _mentions(kb: KnowledgeBase, mentioning: Sequence[MentioningDocument]) -> li
     return bodies
 
 
-def _window(mention: MentioningDocument) -> Span:
-    start = max(0, mention.first.start - CONTEXT)
-    return Span(start=start, end=min(mention.document.characters, mention.first.end + CONTEXT))
+def _context_window(mention: MentioningDocument) -> Span:
+    start = max(0, mention.first.start - CONTEXT_CHARS)
+    end = min(mention.document.characters, mention.first.end + CONTEXT_CHARS)
+    return Span(start=start, end=end)
 
 
 def entities_body(
@@ -174,10 +175,10 @@ def entities_body(
     types: Sequence[str] | None,
     page: tuple[int, int],
     *,
-    part: str = "",
+    name_part: str = "",
     order: EntityOrder = "mentions",
 ) -> EntitiesBody:
-    """Return a page (limit and offset) of the entities with ``part`` in a name or the id."""
+    """Return a page (limit and offset) of the entities with ``name_part`` in a name or the id."""
     graph = kb.catalogue.graph
     existing = {node.type for node in graph.entities(collections)}
     for unknown in sorted(set(types or ()) - existing):
@@ -186,7 +187,7 @@ def entities_body(
             f"there is no entity of the type {unknown!r}", hint=f"known: {names}"
         )
     limit, offset = page
-    key, no_mentions = key_of(part), MentionTotal(documents=0, mentions=0)
+    key, no_mentions = key_of(name_part), MentionTotal(documents=0, mentions=0)
     totals, degrees = graph.mention_totals(collections), graph.degrees(collections)
     lines = [
         EntityLine(

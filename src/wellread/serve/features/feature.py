@@ -1,4 +1,4 @@
-"""Turns functions into routes: parameters from the signature, JSON from the return type.
+"""Turns functions into HTTP routes: parameters from the signature, JSON from the return type.
 
 ::
 
@@ -42,10 +42,10 @@ from wellread.text.periods import window_of
 from wellread.types import Filters, Kind
 
 MAX_RESULTS = 200
-MAX_SEARCH_OFFSET = 1_000  # largest offset of a search
+MAX_SEARCH_OFFSET = 1_000
 MAX_OFFSET = 1_000_000_000
 # Routes with a frozen contract still accept unknown parameters.
-LENIENT = ("/api/entities/{name:path}",)
+LENIENT_PATHS = ("/api/entities/{name:path}",)
 
 
 class ErrorBody(BaseModel):
@@ -86,8 +86,8 @@ class FeatureRoute(APIRoute):
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Return the handler, preceded by the check of parameter names."""
         handle = super().get_route_handler()
-        parameters = set(_parameters(self.dependant))
-        lenient = self.path in LENIENT or self.path.startswith(OPENAI_PATH)
+        parameters = set(_query_parameters(self.dependant))
+        lenient = self.path in LENIENT_PATHS or self.path.startswith(OPENAI_PATH)
 
         async def strict(request: Request) -> Response:
             unknown = [name for name in request.query_params if name not in parameters]
@@ -99,16 +99,16 @@ class FeatureRoute(APIRoute):
         return strict
 
 
-def _parameters(dependant: Dependant) -> Iterator[str]:
+def _query_parameters(dependant: Dependant) -> Iterator[str]:
     """Yield the query parameters of a route."""
     for field in dependant.query_params:
         model = field.field_info.annotation
         if inspect.isclass(model) and issubclass(model, BaseModel):
-            yield from (each.alias or name for name, each in model.model_fields.items())
+            yield from (part.alias or name for name, part in model.model_fields.items())
         else:
             yield field.alias
     for inner in dependant.dependencies:
-        yield from _parameters(inner)
+        yield from _query_parameters(inner)
 
 
 class FeatureRouter(APIRouter):
@@ -142,18 +142,18 @@ def _union_members(type_hint: Any) -> tuple[Any, ...]:
 
 
 def _value_type(type_hint: Any) -> Any:
-    """The part of a return type that is serialised by ``views``; None without one."""
-    kinds = [
-        each
-        for each in _union_members(type_hint)
-        if each is not None and not (inspect.isclass(each) and issubclass(each, Response))
+    """Return the part of a return type that ``views`` serialises; None if there is none."""
+    members = [
+        member
+        for member in _union_members(type_hint)
+        if member is not None and not (inspect.isclass(member) and issubclass(member, Response))
     ]
-    return Union[tuple(kinds)] if kinds else None  # noqa: UP007 - known at run time
+    return Union[tuple(members)] if members else None  # noqa: UP007 - known at run time
 
 
 def _schema_type(type_hint: Any) -> Any:
-    kinds = tuple(view_of(each).described(each) for each in _union_members(type_hint))
-    return Union[kinds]  # noqa: UP007 - as above
+    models = tuple(view_of(kind).schema_type(kind) for kind in _union_members(type_hint))
+    return Union[models]  # noqa: UP007 - as above
 
 
 def _with_json_response(endpoint: Callable[..., Any], status: int) -> Callable[..., Any]:
@@ -167,25 +167,25 @@ def _with_json_response(endpoint: Callable[..., Any], status: int) -> Callable[.
     if inspect.iscoroutinefunction(endpoint):
 
         @wraps(endpoint)
-        async def awaited(*given: Any, **named: Any) -> Response:
-            return to_response(await endpoint(*given, **named))
+        async def async_endpoint(*args: Any, **kwargs: Any) -> Response:
+            return to_response(await endpoint(*args, **kwargs))
 
-        return awaited
+        return async_endpoint
 
     @wraps(endpoint)
-    def called(*given: Any, **named: Any) -> Response:
-        return to_response(endpoint(*given, **named))
+    def sync_endpoint(*args: Any, **kwargs: Any) -> Response:
+        return to_response(endpoint(*args, **kwargs))
 
-    return called
+    return sync_endpoint
 
 
-def may_ask(kb: Kb) -> None:
+def check_may_ask(kb: Kb) -> None:
     """Raise 403 when answering is switched off."""
     if not kb.settings.qa.enabled:
         raise ProblemError(QA_SWITCHED_OFF)
 
 
-ASKING = [Depends(may_ask)]
+ASKING = [Depends(check_may_ask)]
 
 
 # --- request bodies and query parameters -----------------------------------------------------
@@ -258,7 +258,7 @@ class DatedQuery(FieldsQuery):
 
 
 class RankedQuery(BaseModel):
-    """A query and a page of its results; without a query they are not ranked."""
+    """A query and the page of its results; without a query, results are not ranked."""
 
     query: str = ""
     mode: SearchMode = "hybrid"
@@ -319,7 +319,7 @@ RowNumber = Annotated[int, Field(ge=0, lt=2**63)]
 """A row id that fits into 64 bits."""
 
 
-def event_after(last_event_id: str) -> int | None:
+def last_event_number(last_event_id: str) -> int | None:
     """Parse the header ``Last-Event-ID``; None when it is not an event number."""
     text = last_event_id.strip()
     is_number = text.isascii() and text.isdecimal() and len(text) < len(str(MAX_OFFSET))

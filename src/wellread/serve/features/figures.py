@@ -1,4 +1,4 @@
-"""Usage metrics as JSON (``/api/metrics``) and for Prometheus, and the health check.
+"""Routes for usage metrics, as JSON (``/api/metrics``) and for Prometheus, and the health check.
 
 Prometheus numbers are read from the catalogue on each request, so that counters survive restarts
 and agree in every process. Labels contain our own terms (outcome, step, verdict, …) and names of
@@ -51,7 +51,7 @@ router = FeatureRouter("open")
 anybody, admin = router.requiring("open", "admin")
 
 
-def rate(count: int, sums: AnswerTotals) -> float:
+def share_of_questions(count: int, sums: AnswerTotals) -> float:
     """Return ``count`` as a share of all questions."""
     return count / (sums.asked or 1)
 
@@ -75,18 +75,18 @@ FACES.show(
     AnswerTotals,
     """asked cited uncited unanswered asked_back follow_ups cached cited_rate no_answer_rate
     follow_up_rate high medium low confidence citations verdicts input_tokens output_tokens cost""",
-    cited_rate=(float, lambda sums: rate(sums.cited, sums)),
-    no_answer_rate=(float, lambda sums: rate(sums.unanswered, sums)),
-    follow_up_rate=(float, lambda sums: rate(sums.follow_ups, sums)),
+    cited_rate=(float, lambda sums: share_of_questions(sums.cited, sums)),
+    no_answer_rate=(float, lambda sums: share_of_questions(sums.unanswered, sums)),
+    follow_up_rate=(float, lambda sums: share_of_questions(sums.follow_ups, sums)),
     verdicts=(dict[str, int], verdicts_of),
 )
 FACES.show(
     Latency,
     "name answers mean p50 p90 p95 p99",
-    mean=(float, lambda one: round(one.seconds / one.answers, 4)),
+    mean=(float, lambda latency: round(latency.seconds / latency.answers, 4)),
     **{
-        name: (float, lambda one, at=at: round(one.percentiles[at], 4))
-        for at, name in enumerate(("p50", "p90", "p95", "p99"))
+        name: (float, lambda latency, index=index: round(latency.percentiles[index], 4))
+        for index, name in enumerate(("p50", "p90", "p95", "p99"))
     },
 )
 
@@ -126,7 +126,7 @@ def figures(kb: Kb, period: PeriodName = "month", since: str = "", until: str = 
 
 
 def report_of(kb: KnowledgeBase, period: PeriodName, since: str, until: str) -> MetricReport:
-    """Return the metrics of the period, or between two dates when one is given."""
+    """Return the metrics of ``period``, or between two dates if at least one of them is given."""
     start, end = window_of(since, until, hint="swap the two dates")
     return metrics(kb, period, start, end)
 
@@ -138,7 +138,7 @@ NOT_READY = problem_of_status(503, "The stores cannot be read.", "See the server
 
 
 class HealthBody(Shape):
-    """The health of the server, and the size of its material."""
+    """The state of the server and the size of its material."""
 
     status: Literal["ok"]
     documents: int
@@ -181,13 +181,13 @@ def _health(kb: KnowledgeBase, whole_kb: KnowledgeBase, *, with_counts: bool) ->
 # --- Prometheus ------------------------------------------------------------------------------
 
 # In seconds: a step takes milliseconds without a model, up to two minutes with one.
-BOUNDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0)
-ENDLESS = "+Inf"
+BUCKET_BOUNDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0)
+INFINITE_BOUND = "+Inf"
 OPEN_METRICS_NAME = "application/openmetrics-text"
 OPEN_METRICS = f"{OPEN_METRICS_NAME}; version=1.0.0"
-_STEPS, _WHOLE = "wellread_step_seconds", "wellread_answer_seconds"
+_STEP_TIME, _ANSWER_TIME = "wellread_step_seconds", "wellread_answer_seconds"
 _ANSWERERS = {EXTRACTIVE, CATALOGUE, BEFORE, NOBODY}
-_CALLED = ("purpose", "provider", "model")
+_LABELS = ("purpose", "provider", "model")
 # The help text and the labels of each counter.
 _COUNTERS: dict[str, tuple[str, tuple[str, ...]]] = {
     "wellread_questions": ("Questions asked, by outcome.", ("outcome",)),
@@ -198,25 +198,25 @@ _COUNTERS: dict[str, tuple[str, tuple[str, ...]]] = {
     "wellread_citations": ("Citations in answers.", ()),
     "wellread_sentences": ("Sentences of answers by verdict.", ("verdict",)),
     "wellread_ratings": ("Expert ratings of whole answers.", ()),
-    "wellread_provider_calls": ("Model calls.", (*_CALLED, "result")),
-    "wellread_provider_tokens": ("Tokens that models read and wrote.", (*_CALLED, "direction")),
-    "wellread_provider_cost_dollars": ("US dollars spent on model calls.", _CALLED),
-    "wellread_provider_seconds": ("Seconds spent in model calls.", _CALLED),
+    "wellread_provider_calls": ("Model calls.", (*_LABELS, "result")),
+    "wellread_provider_tokens": ("Tokens that models read and wrote.", (*_LABELS, "direction")),
+    "wellread_provider_cost_dollars": ("US dollars spent on model calls.", _LABELS),
+    "wellread_provider_seconds": ("Seconds spent in model calls.", _LABELS),
 }
-Key = tuple[str, ...]
-_GAP = ("kind", "status")
+Key = tuple[str, ...]  # the name of a counter and the values of its labels
+_GAP_LABELS = ("kind", "status")
 
 
 @admin.get("/metrics", response_class=Response)
 def prometheus(kb: WholeKb, request: Request) -> Response:
-    """Counters, histograms and gauges for Prometheus, as text or OpenMetrics."""
+    """Return counters, histograms and gauges for Prometheus, as text or OpenMetrics."""
     content, media_type = prometheus_text(kb, request.headers.get("accept", ""))
     return Response(content, headers={"content-type": media_type, "cache-control": "no-store"})
 
 
 def prometheus_text(kb: KnowledgeBase, accept: str) -> tuple[bytes, str]:
     """Return the metrics in the format that ``accept`` requests, and its media type."""
-    sums = {json.dumps(key): value for key, value in _sums(kb)}
+    sums = {json.dumps(key): value for key, value in _counter_values(kb)}
     stored = kb.catalogue.counters.monotonic(sums)
     counters = {tuple(json.loads(key)): value for key, value in stored.items()}
     registry = CollectorRegistry(auto_describe=False)
@@ -227,7 +227,7 @@ def prometheus_text(kb: KnowledgeBase, accept: str) -> tuple[bytes, str]:
 
 
 class _FixedCollector(Collector):
-    """A collector of metrics that have already been computed."""
+    """Hands already computed metrics to the Prometheus library."""
 
     def __init__(self, families: Iterable[Metric]) -> None:
         self._families = list(families)
@@ -237,7 +237,7 @@ class _FixedCollector(Collector):
         return self._families
 
 
-def _sums(kb: KnowledgeBase) -> Iterator[tuple[Key, float]]:
+def _counter_values(kb: KnowledgeBase) -> Iterator[tuple[Key, float]]:
     """Yield each counter with its label values and current value."""
     sums = kb.catalogue.figures.sums(TimeRange())
     outcomes = ("cited", "uncited", "unanswered", "asked_back")
@@ -252,26 +252,26 @@ def _sums(kb: KnowledgeBase) -> Iterator[tuple[Key, float]]:
         yield ("wellread_sentences", verdict.value), getattr(sums, field)
     yield from _by_answerer(kb)
     yield ("wellread_ratings",), kb.catalogue.figures.ratings(TimeRange())[0]
-    yield from _steps(kb)
+    yield from _step_values(kb)
     yield from _model_calls(kb)
 
 
 def _by_answerer(kb: KnowledgeBase) -> Iterator[tuple[Key, float]]:
     """Yield the answers by writer; all models count as ``model``."""
     counts = dict.fromkeys([*sorted(_ANSWERERS), "model"], 0)
-    for by, _, answers, _ in kb.catalogue.figures.by_answerer_and_type(TimeRange()):
-        counts[by if by in _ANSWERERS else "model"] += answers
-    for by, answers in counts.items():
-        yield ("wellread_answers", by.replace(" ", "_")), answers
+    for writer, _, answers, _ in kb.catalogue.figures.by_answerer_and_type(TimeRange()):
+        counts[writer if writer in _ANSWERERS else "model"] += answers
+    for writer, answers in counts.items():
+        yield ("wellread_answers", writer.replace(" ", "_")), answers
 
 
-def _steps(kb: KnowledgeBase) -> Iterator[tuple[Key, float]]:
-    places = (*map(str, BOUNDS), ENDLESS)
-    for step, (counts, seconds) in kb.catalogue.figures.histogram(BOUNDS).items():
-        key: Key = (_WHOLE,) if step == TOTAL else (_STEPS, step)
+def _step_values(kb: KnowledgeBase) -> Iterator[tuple[Key, float]]:
+    bounds = (*map(str, BUCKET_BOUNDS), INFINITE_BOUND)
+    for step, (counts, seconds) in kb.catalogue.figures.histogram(BUCKET_BOUNDS).items():
+        key: Key = (_ANSWER_TIME,) if step == TOTAL else (_STEP_TIME, step)
         yield (*key, "sum"), seconds
-        for place, count in zip(places, counts, strict=True):
-            yield (*key, place), count
+        for bound, count in zip(bounds, counts, strict=True):
+            yield (*key, bound), count
 
 
 def _model_calls(kb: KnowledgeBase) -> Iterator[tuple[Key, float]]:
@@ -292,26 +292,26 @@ def _families(counters: dict[Key, float]) -> Iterator[Metric]:
             if key[0] == name:
                 family.add_metric(key[1:], value)
         yield family
-    steps = HistogramMetricFamily(_STEPS, "Seconds of one step of answering.", labels=["step"])
-    for step in sorted({key[1] for key in counters if key[0] == _STEPS}):
-        steps.add_metric([step], *_histogram(counters, (_STEPS, step)))
-    answer = HistogramMetricFamily(_WHOLE, "Seconds from question to answer.", labels=[])
-    if (_WHOLE, "sum") in counters:
-        answer.add_metric([], *_histogram(counters, (_WHOLE,)))
+    steps = HistogramMetricFamily(_STEP_TIME, "Seconds of one step of answering.", labels=["step"])
+    for step in sorted({key[1] for key in counters if key[0] == _STEP_TIME}):
+        steps.add_metric([step], *_histogram(counters, (_STEP_TIME, step)))
+    answer = HistogramMetricFamily(_ANSWER_TIME, "Seconds from question to answer.", labels=[])
+    if (_ANSWER_TIME, "sum") in counters:
+        answer.add_metric([], *_histogram(counters, (_ANSWER_TIME,)))
     yield from (steps, answer)
 
 
 def _histogram(counters: dict[Key, float], key: Key) -> tuple[list[tuple[str, float]], float]:
     """Return the cumulative count at each bound, and the sum of seconds."""
-    buckets, below = [], 0.0
-    for place in (*map(str, BOUNDS), ENDLESS):
-        below += counters.get((*key, place), 0.0)
-        buckets.append((place, below))
+    buckets, cumulative = [], 0.0
+    for bound in (*map(str, BUCKET_BOUNDS), INFINITE_BOUND):
+        cumulative += counters.get((*key, bound), 0.0)
+        buckets.append((bound, cumulative))
     return buckets, counters[(*key, "sum")]
 
 
 def _gauges(kb: KnowledgeBase) -> Iterator[Metric]:
-    gaps = GaugeMetricFamily("wellread_gaps", "Unanswered questions (gaps).", labels=_GAP)
+    gaps = GaugeMetricFamily("wellread_gaps", "Unanswered questions (gaps).", labels=_GAP_LABELS)
     for gap in kb.catalogue.figures.gaps(TimeRange()):
         gaps.add_metric([gap.kind, gap.status], gap.questions)
     yield gaps

@@ -1,4 +1,4 @@
-"""Unanswered questions (gaps), frequent questions and the coverage of the material."""
+"""Routes for unanswered questions (gaps), frequent questions and the coverage of the material."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ from wellread.store.catalogue.preference_records import QuestionWithSources
 from wellread.store.schema.stored_values import Gap, GapStatus
 from wellread.text.words import harmless
 
-BAD = refusals(s400="A bad parameter", s5XX=FAILED)
-UNKNOWN = refusals(s404="Unknown cluster or gap")
-router, coverage_router = FeatureRouter("read", responses=BAD), FeatureRouter("read")
+BAD_PARAMETER = refusals(s400="A bad parameter", s5XX=FAILED)
+UNKNOWN_GAP = refusals(s404="Unknown cluster or gap")
+router, coverage_router = FeatureRouter("read", responses=BAD_PARAMETER), FeatureRouter("read")
 reads, edits = router.requiring("read", "edit")
-MAX_ID_DIGITS = 18  # most digits of a row id
+MAX_ID_DIGITS = 18  # a row id with more might not fit into 64 bits
 
 FACES.show(
     Gap,
@@ -70,8 +70,8 @@ FACES.show(RetriedQuestion, "gap=gap.id question=gap.question answer_id why")
 FACES.show(
     RetryReport,
     "open documents asked closed waiting job=job_id questions=tried",
-    asked=(int, lambda done: len(done.tried)),
-    closed=(int, lambda done: len(done.closed)),
+    asked=(int, lambda report: len(report.tried)),
+    closed=(int, lambda report: len(report.closed)),
 )
 FACES.show(EntrySuggestion, "* file_name")
 
@@ -98,7 +98,7 @@ class SuggestionBody(Shape, line="cluster *suggestion"):
 
 
 class StatusBody(Shape):
-    """The number of gaps whose status was changed."""
+    """The new status and the number of gaps that got it."""
 
     id: str
     status: GapStatus
@@ -144,13 +144,13 @@ def reask(kb: WholeKb) -> RetryReport:
     return ask_again(kb)
 
 
-@reads.get("/api/gaps/{cluster_id}", responses=UNKNOWN)
+@reads.get("/api/gaps/{cluster_id}", responses=UNKNOWN_GAP)
 def cluster_detail(kb: Kb, cluster_id: str) -> GapClusterDetailBody:
-    """Return a cluster (``c12``) with its questions; ``12`` names it by one of its questions."""
+    """Return a cluster (``c12``) with its questions; ``12`` means the cluster of that question."""
     return GapClusterDetailBody(cluster=find_cluster(kb, cluster_id))
 
 
-@reads.get("/api/gaps/{cluster_id}/suggestion", responses=UNKNOWN)
+@reads.get("/api/gaps/{cluster_id}/suggestion", responses=UNKNOWN_GAP)
 def suggestion(
     kb: Kb, cluster_id: str, format: Literal["json", "markdown"] = "json"
 ) -> SuggestionBody | Response:
@@ -165,10 +165,10 @@ def suggestion(
     )
 
 
-@edits.patch("/api/gaps/{gap_id}", responses=UNKNOWN)
-def change_gap(kb: Kb, gap_id: str, asked: StatusRequest) -> StatusBody:
+@edits.patch("/api/gaps/{gap_id}", responses=UNKNOWN_GAP)
+def change_gap(kb: Kb, gap_id: str, request: StatusRequest) -> StatusBody:
     """Open, plan or close all gaps of a cluster (``c12``), or one question (``12``)."""
-    return set_status(kb, gap_id, asked.status)
+    return set_status(kb, gap_id, request.status)
 
 
 def suggestion_body(kb: KnowledgeBase, name: str) -> SuggestionBody:
@@ -246,53 +246,53 @@ class CoverageQuery(DatedQuery):
 
 
 @coverage_router.get("/api/coverage")
-def coverage(kb: Kb, asked: Annotated[CoverageQuery, Query()]) -> Grid | Response:
+def coverage(kb: Kb, params: Annotated[CoverageQuery, Query()]) -> Grid | Response:
     """Return the cells of two dimensions, the covered share and the gaps."""
-    grid = coverage_grid(kb, asked.filters(), asked.dimensions, owner=kb.asker.owner)
-    if asked.format == "markdown":
+    grid = coverage_grid(kb, params.filters(), params.dimensions, owner=kb.asker.owner)
+    if params.format == "markdown":
         return Response(coverage_markdown(grid), media_type="text/markdown; charset=utf-8")
     return grid
 
 
 def coverage_sentence(grid: Grid) -> str:
-    """``13 of 25 cells of sectors × scales are covered (52 %).``"""
+    """Return a sentence like ``13 of 25 cells of sectors × scales are covered (52 %).``"""
     by = " × ".join(grid.by)
     if not grid.wanted:
         return f"No cell of {by} has a target, so there is nothing to cover."
-    covered, wanted = _count_covered(grid), len(grid.wanted)
-    share = f"{covered / wanted:.0%}".replace("%", " %")
+    covered, targets = _count_covered(grid), len(grid.wanted)
+    share = f"{covered / targets:.0%}".replace("%", " %")
     return (
-        f"{covered:,} of {amount(wanted, 'cell', 'cells')} of {by} "
+        f"{covered:,} of {amount(targets, 'cell', 'cells')} of {by} "
         f"{'is' if covered == 1 else 'are'} covered ({share}); "
         f"{grid.placed:,} of {amount(grid.documents, 'document', 'documents')} "
         f"{'is' if grid.placed == 1 else 'are'} in a cell."
     )
 
 
-def gap_words(cell: Cell) -> str:
-    """``energy × regional: no document, 1 wanted``."""
+def describe_gap(cell: Cell) -> str:
+    """Describe a gap as ``energy × regional: no document, 1 wanted``."""
     count = len(cell.document_ids)
     documents = amount(count, "document", "documents") if count else "no document"
     return f"{cell.row} × {cell.column}: {documents}, {cell.target:,} wanted"
 
 
 def table_axes(grid: Grid) -> tuple[list[str], list[str]]:
-    """Return the rows and columns of a table; of too many, those with most documents."""
+    """Return the rows and columns of a table; if too many, those with the most documents."""
     rows: dict[str, int] = dict.fromkeys(grid.rows, 0)
     columns: dict[str, int] = dict.fromkeys(grid.columns, 0)
     for cell in grid.cells:
         rows[cell.row] += len(cell.document_ids)
         columns[cell.column] += len(cell.document_ids)
-    return _largest(rows), _largest(columns)
+    return _with_most_documents(rows), _with_most_documents(columns)
 
 
-def _largest(sizes: dict[str, int]) -> list[str]:
+def _with_most_documents(sizes: dict[str, int]) -> list[str]:
     largest = set(sorted(sizes, key=lambda value: -sizes[value])[:MAX_AXIS_VALUES])
     return [value for value in sizes if value in largest]
 
 
 def omission_note(grid: Grid, rows: Sequence[str], columns: Sequence[str]) -> str:
-    """The note on omitted rows and columns; empty when the table shows all."""
+    """Return a note on omitted rows and columns; empty when the table shows all."""
     if len(rows) == len(grid.rows) and len(columns) == len(grid.columns):
         return ""
     return (
@@ -301,8 +301,8 @@ def omission_note(grid: Grid, rows: Sequence[str], columns: Sequence[str]) -> st
     )
 
 
-def cell_words(cell: Cell) -> str:
-    """``3``; below the target ``1/2``; without a target ``(3)``."""
+def format_cell(cell: Cell) -> str:
+    """Format a cell as ``3``; below its target as ``1/2``; without a target as ``(3)``."""
     count = len(cell.document_ids)
     if not cell.target:
         return f"({count})" if count else "–"
@@ -320,20 +320,23 @@ def coverage_markdown(grid: Grid) -> str:
         "",
     ]
     if rows and columns:
-        lines += [_row([f"{grid.by[0]} × {grid.by[1]}", *columns])]
+        lines += [_table_row([f"{grid.by[0]} × {grid.by[1]}", *columns])]
         lines += ["|---|" + "---:|" * len(columns)]
-        lines += [_row([row, *(cell_words(cells[row, cell]) for cell in columns)]) for row in rows]
-        lines += ["", *([f"{note}", ""] if (note := omission_note(grid, rows, columns)) else [])]
+        for row in rows:
+            lines.append(
+                _table_row([row, *(format_cell(cells[row, column]) for column in columns)])
+            )
+        lines += ["", *([note, ""] if (note := omission_note(grid, rows, columns)) else [])]
     lines += ["## Gaps", ""]
-    lines += [f"- {_escaped(gap_words(cell))}" for cell in grid.gaps] or ["None."]
+    lines += [f"- {_escaped(describe_gap(cell))}" for cell in grid.gaps] or ["None."]
     return "\n".join(lines) + "\n"
 
 
-def _row(values: Sequence[str]) -> str:
+def _table_row(values: Sequence[str]) -> str:
     return f"| {' | '.join(_escaped(value).replace('|', chr(92) + '|') for value in values)} |"
 
 
 def _escaped(text: str) -> str:
-    """``text`` from sources on one line, without markup."""
-    words = " ".join(harmless(text).split())
-    return words.replace("<", "&lt;").replace("[", "\\[").replace("`", "\\`")
+    """Return ``text`` from sources on one line, with its markup escaped."""
+    line = " ".join(harmless(text).split())
+    return line.replace("<", "&lt;").replace("[", "\\[").replace("`", "\\`")

@@ -1,4 +1,4 @@
-"""Routes for jobs and model usage; replies about the contents of a home."""
+"""Routes for jobs and model usage, and the reply that counts the contents of a home."""
 
 from __future__ import annotations
 
@@ -81,21 +81,21 @@ def holdings_body(kb: KnowledgeBase) -> HoldingsBody:
     The folder and size of the home are only shown to askers who may read everything.
     """
     rows = kb.catalogue.stats()
-    live = kb.catalogue.reindexing.live()
+    live_index = kb.catalogue.reindexing.live()
     reads_all = sees_all(kb)
     return HoldingsBody(
         home=str(kb.home) if reads_all else "",
-        bytes=sum(_sizes(kb.home)) + kb.catalogue.size_on_server() if reads_all else 0,
+        bytes=sum(_file_sizes(kb.home)) + kb.catalogue.size_on_server() if reads_all else 0,
         documents=sum(row.documents for row in rows),
         passages=sum(row.passages for row in rows),
         waiting=kb.catalogue.vectors.passages_pending(),
-        fingerprint=asdict(live.fingerprint) if live else None,
+        fingerprint=asdict(live_index.fingerprint) if live_index else None,
         collections=tuple(rows),
     )
 
 
-def _sizes(home: Path) -> Iterator[int]:
-    """Yield the bytes of each file; skips files that another process has just removed."""
+def _file_sizes(home: Path) -> Iterator[int]:
+    """Yield the size of each file in bytes; skips files that another process has just removed."""
     for path in files_of(home):
         with suppress(FileNotFoundError):
             yield path.stat().st_size
@@ -132,7 +132,7 @@ class ReportBody(
 
 
 def report_body(report: Report, collection: str) -> ReportBody:
-    """Return the reply about a run of ``add`` or ``sync``."""
+    """Return the result of a run of ``add`` or ``sync``."""
     return ReportBody(collection=collection, report=report)
 
 
@@ -183,7 +183,7 @@ FACES.show(Total)
 
 
 class CallsLine(PlainShape, line="*total price_known"):
-    """Calls of one day (UTC), purpose and model. ``cost`` in US dollars, 0 without a known price.
+    """Calls of one day (UTC), purpose and model. ``cost`` in US dollars, 0 if the price is unknown.
 
     ``seconds`` is the total duration of the calls.
     """
@@ -220,7 +220,7 @@ def usage(kb: Kb, days: Annotated[int, Query(ge=1, le=MAX_DAYS)] = 30) -> UsageR
     since = today - timedelta(days=days - 1)
     totals = kb.catalogue.calls.totals(since)
     # The total spending would reveal the activity of others.
-    standing = kb.ledger.standing() if sees_all(kb) else BudgetStatus()
+    budget_status = kb.ledger.standing() if sees_all(kb) else BudgetStatus()
     return UsageReport(
         days=days,
         since=since,
@@ -229,14 +229,14 @@ def usage(kb: Kb, days: Annotated[int, Query(ge=1, le=MAX_DAYS)] = 30) -> UsageR
         output_tokens=sum(total.output_tokens for total in totals),
         cost=sum(total.cost for total in totals),
         questions_cost=sum(total.cost for total in totals if total.purpose != EMBED_PASSAGE),
-        budget_level=standing.level,
-        budgets=standing.budgets,
+        budget_level=budget_status.level,
+        budgets=budget_status.budgets,
         lines=tuple(CallsLine(total=total, price_known=_is_priced(kb, total)) for total in totals),
     )
 
 
 def _is_priced(kb: KnowledgeBase, total: Total) -> bool:
-    """Whether the settings or the price list have the price of these calls."""
+    """Whether the settings or the price list contain the price of these calls."""
     if total.cost or not (total.input_tokens or total.output_tokens):
         return True
     settings = kb.settings.generation

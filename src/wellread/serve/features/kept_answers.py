@@ -1,4 +1,4 @@
-"""Stored answers: conversations, re-verification, export and expert feedback."""
+"""Routes for stored answers: conversations, re-verification, export and expert feedback."""
 
 from __future__ import annotations
 
@@ -43,17 +43,13 @@ from wellread.values.answers import Answer
 router = FeatureRouter("read")
 reads, asks = router.requiring("read", "ask")
 MAX_LISTED = 1_000
-Listed = Annotated[int, Query(ge=1, le=MAX_LISTED)]
+ListLimit = Annotated[int, Query(ge=1, le=MAX_LISTED)]
 
 FACES.show_whole(SessionFacts, SentenceRating)
 FACES.show(StoredAnswer, "* -owner")
 FACES.show(Feedback, "* -author")
-FACES.show(
-    BetterCitation,
-    "* view_url",
-    view_url=(str, lambda cited: _citation_url(cited)),
-)
-FACES.show(CitationCheck, "id number=id title standing reason", id=(str, lambda one: str(one.id)))
+FACES.show(BetterCitation, "* view_url", view_url=(str, lambda cited: _citation_url(cited)))
+FACES.show(CitationCheck, "id number=id title standing reason", id=(str, lambda row: str(row.id)))
 FACES.show(SentenceCheck, "text before verdict=now.name method=now.method reason=now.reason")
 FACES.show(Rechecked, "id=answer.id stale citations sentences notes")
 
@@ -112,19 +108,19 @@ def session_detail_body(facts: SessionFacts, answers: Sequence[Answer]) -> Sessi
     return SessionDetailBody(session=facts, answers=tuple(map(answer_body, answers)))
 
 
-def whole_body(stored: StoredAnswer, answer: Answer) -> WholeAnswerBody:
+def stored_answer_body(stored: StoredAnswer, answer: Answer) -> WholeAnswerBody:
     """Return the reply with a stored answer."""
     return WholeAnswerBody(answer=answer_body(answer), stored=stored)
 
 
 def opened_body(kb: KnowledgeBase, answer: Answer, number: int) -> OpenedBody:
     """Return citation ``number`` of ``answer`` with the sentences around it."""
-    citation = next((each for each in answer.citations if each.id == number), None)
+    citation = next((cited for cited in answer.citations if cited.id == number), None)
     if citation is None:
         raise RequestError(
             f"the answer has no citation {number}", hint=f"it has {len(answer.citations)} citations"
         )
-    contexts = {one.number: one for one in quote_contexts(kb, answer)}
+    contexts = {context.number: context for context in quote_contexts(kb, answer)}
     if number not in contexts:
         raise RequestError(
             f"the source of citation {number} was changed or removed after the answer was given",
@@ -137,7 +133,7 @@ def opened_body(kb: KnowledgeBase, answer: Answer, number: int) -> OpenedBody:
 
 
 @reads.get("/api/answers")
-def answers(kb: Kb, limit: Listed = 50, offset: Offset = 0) -> StoredAnswersBody:
+def answers(kb: Kb, limit: ListLimit = 50, offset: Offset = 0) -> StoredAnswersBody:
     """List stored answers, newest first."""
     stored = kb.catalogue.sessions.answers(kb.asker.owner, limit, offset)
     return StoredAnswersBody(answers=tuple(stored))
@@ -146,7 +142,7 @@ def answers(kb: Kb, limit: Listed = 50, offset: Offset = 0) -> StoredAnswersBody
 @reads.get("/api/answers/{answer_id}")
 def answer(kb: Kb, answer_id: str) -> WholeAnswerBody:
     """Return a stored answer; ``last`` is the newest."""
-    return whole_body(*_answer_named(kb, answer_id))
+    return stored_answer_body(*_find_answer(kb, answer_id))
 
 
 @asks.post("/api/answers/{answer_id}/verify")
@@ -158,7 +154,7 @@ def verify(kb: Kb, answer_id: str) -> Rechecked:
 @reads.get("/api/answers/{answer_id}/export", response_class=Response)
 def export(kb: Kb, answer_id: str, format: Format = "markdown") -> Response:
     """Export an answer as Markdown, or its sources as BibTeX or CSL-JSON."""
-    stored, answer = _answer_named(kb, answer_id)
+    stored, answer = _find_answer(kb, answer_id)
     ending, media_type = MEDIA_TYPES[format]
     return Response(
         export_answer(kb, stored, answer, format),
@@ -173,7 +169,7 @@ def sessions(
     query: Annotated[
         str, Query(max_length=200, description="words in the title, questions or answers")
     ] = "",
-    limit: Listed = 50,
+    limit: ListLimit = 50,
     offset: Offset = 0,
 ) -> SessionsBody:
     """List conversations that contain all words of ``query``, most recently used first."""
@@ -183,7 +179,7 @@ def sessions(
 
 @reads.get("/api/sessions/{session_id}")
 def session(kb: Kb, session_id: str) -> SessionDetailBody:
-    """A conversation with its answers, oldest first."""
+    """Return a conversation with its answers, oldest first."""
     facts = session_named(kb, session_id)
     turns = kb.catalogue.sessions.turns(facts.id, kb.asker.owner, MAX_LISTED)
     return session_detail_body(facts, turns)
@@ -196,14 +192,14 @@ def remove(kb: Kb, session_id: str) -> RemovedBody:
     return RemovedBody(id=facts.id, answers=remove_conversation(kb, facts.id, kb.asker.owner) or 0)
 
 
-def _answer_named(kb: KnowledgeBase, answer_id: str) -> tuple[StoredAnswer, Answer]:
+def _find_answer(kb: KnowledgeBase, answer_id: str) -> tuple[StoredAnswer, Answer]:
     """Return the answer with this id; ``last`` is allowed because nothing is changed."""
     find = named_answer if answer_id == NEWEST else stored_answer
     return find(kb, answer_id, kb.asker.owner)
 
 
 def session_named(kb: KnowledgeBase, session_id: str) -> SessionFacts:
-    """Return the conversation with this id; raises when it does not exist."""
+    """Return the conversation with this id, which has to exist."""
     facts = kb.catalogue.sessions.session(session_id, kb.asker.owner)
     if facts is None:
         raise UnknownNameError(
@@ -217,7 +213,7 @@ def session_named(kb: KnowledgeBase, session_id: str) -> SessionFacts:
 feedback_router = FeatureRouter("read")
 feedback_reads, feedback_edits = feedback_router.requiring("read", "edit")
 
-Rated = StrictInt | StrictFloat | None
+RatingScore = StrictInt | StrictFloat | None
 
 
 class CitationRequest(StrictModel):
@@ -233,7 +229,7 @@ class SentenceRequest(StrictModel):
     """Feedback on one sentence; ``sentence`` counts from 0."""
 
     sentence: StrictInt
-    score: Rated = Field(default=None, description="0–100; null: not rated")
+    score: RatingScore = Field(default=None, description="0–100; null: not rated")
     explanation: StrictStr | None = None
     harmful: StrictBool | None = None
     content_issue: StrictBool | None = Field(default=None, alias="contentIssue")
@@ -244,7 +240,7 @@ class SentenceRequest(StrictModel):
 class FeedbackRequest(StrictModel):
     """Feedback on an answer; its author is the user who sends it."""
 
-    score: Rated = Field(default=None, description="0–100; null: not rated")
+    score: RatingScore = Field(default=None, description="0–100; null: not rated")
     comment: StrictStr | None = None
     correction: StrictStr | None = None
     citations: list[CitationRequest] | None = None
@@ -297,7 +293,7 @@ def delete_feedback(kb: Kb, answer_id: str) -> RemovedFeedbackBody:
 
 
 @feedback_edits.get("/api/feedback")
-def list_feedback(kb: Kb, limit: Listed = 50, offset: Offset = 0) -> FeedbackListBody:
+def list_feedback(kb: Kb, limit: ListLimit = 50, offset: Offset = 0) -> FeedbackListBody:
     """List all feedback, oldest first."""
     page = kb.catalogue.feedback.list_all(limit=limit, offset=offset)
     return FeedbackListBody(feedback=tuple(page), total=kb.catalogue.feedback.count())

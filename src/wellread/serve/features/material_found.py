@@ -1,4 +1,4 @@
-"""Search routes: passages by query, speaker or date, and similar past questions."""
+"""Routes that search passages (by query, speaker or date) and similar past questions."""
 
 from __future__ import annotations
 
@@ -16,10 +16,7 @@ from wellread.ask.retrieve.past_questions import (
     formatted,
     similar_questions,
 )
-from wellread.ask.retrieve.rated_questions import (
-    flagged_sentences,
-    without_flagged,
-)
+from wellread.ask.retrieve.rated_questions import flagged_sentences, without_flagged
 from wellread.ask.retrieve.search import SearchMode
 from wellread.errors import RequestError
 from wellread.kb import KnowledgeBase
@@ -32,11 +29,7 @@ from wellread.serve.features.feature import (
     SpeakerQuery,
 )
 from wellread.serve.guards.route_rules import Kb, note_opened
-from wellread.serve.views import (
-    FACES,
-    Shape,
-    show_quoted,
-)
+from wellread.serve.views import FACES, Shape, show_quoted
 from wellread.store.schema.stored_values import Rights
 from wellread.types import Filters, SentenceFeedback
 
@@ -53,7 +46,7 @@ show_quoted(
 )
 
 
-def _position(surroundings: Surroundings) -> int:
+def _passage_index(surroundings: Surroundings) -> int:
     ids = [result.hit.passage.id for result in surroundings.results]
     return ids.index(surroundings.passage_id)
 
@@ -62,9 +55,9 @@ FACES.show(
     Surroundings,
     """document_id=document.id title=document.title passage_id ordinal passages before passage
     after""",
-    before=(tuple[Result, ...], lambda found: found.results[: _position(found)]),
-    passage=(Result, lambda found: found.results[_position(found)]),
-    after=(tuple[Result, ...], lambda found: found.results[_position(found) + 1 :]),
+    before=(tuple[Result, ...], lambda value: value.results[: _passage_index(value)]),
+    passage=(Result, lambda value: value.results[_passage_index(value)]),
+    after=(tuple[Result, ...], lambda value: value.results[_passage_index(value) + 1 :]),
 )
 
 
@@ -88,27 +81,31 @@ class ResultsBody(
 
 
 @router.get("/api/search")
-def search_passages(kb: Kb, asked: Annotated[SearchQuery, Query()]) -> ResultsBody:
+def search_passages(kb: Kb, params: Annotated[SearchQuery, Query()]) -> ResultsBody:
     """Search passages by ``query``, best first."""
-    return search_body(kb, asked.query, asked.filters(), asked.mode, (asked.limit, asked.offset))
+    return search_body(
+        kb, params.query, params.filters(), params.mode, (params.limit, params.offset)
+    )
 
 
 # Names may contain slashes.
 @router.get("/api/search/speaker/{name:path}")
-def by_speaker(kb: Kb, name: str, asked: Annotated[SpeakerQuery, Query()]) -> ResultsBody:
+def by_speaker(kb: Kb, name: str, params: Annotated[SpeakerQuery, Query()]) -> ResultsBody:
     """Search the words of a speaker by ``query``; without one, list all, newest first."""
-    limits = replace(asked.filters(), speakers=(name,))
-    return find_or_list(kb, asked.query, limits, asked.mode, (asked.limit, asked.offset))
+    limits = replace(params.filters(), speakers=(name,))
+    return find_or_list(kb, params.query, limits, params.mode, (params.limit, params.offset))
 
 
 @router.get("/api/search/date-range")
-def by_date(kb: Kb, asked: Annotated[DateRangeQuery, Query()]) -> ResultsBody:
+def by_date(kb: Kb, params: Annotated[DateRangeQuery, Query()]) -> ResultsBody:
     """Search passages published from ``start`` to ``end``; without a query, newest first."""
-    if not (asked.start or asked.end):
+    if not (params.start or params.end):
         raise RequestError(
             "the date range has neither start nor end", hint="give start, end or both"
         )
-    return find_or_list(kb, asked.query, asked.filters(), asked.mode, (asked.limit, asked.offset))
+    return find_or_list(
+        kb, params.query, params.filters(), params.mode, (params.limit, params.offset)
+    )
 
 
 Neighbours = Annotated[int, Query(ge=0, le=50)]
@@ -132,7 +129,7 @@ def context(
 def find_or_list(
     kb: KnowledgeBase, query: str, limits: Filters, mode: SearchMode, page: tuple[int, int]
 ) -> ResultsBody:
-    """Search by ``query``, or list without one; ``page`` is limit and offset."""
+    """Search by ``query``, or list the newest if it is empty; ``page`` is limit and offset."""
     if query.strip():
         return search_body(kb, query, limits, mode, page)
     limit, offset = page
@@ -198,7 +195,7 @@ def similarity_criteria(
     threshold: float | None,
     limit: int | None,
 ) -> SimilarityCriteria:
-    """Return the similarity criteria; missing ones are taken from the settings."""
+    """Return the criteria; those that are None are taken from the settings."""
     defaults = default_criteria(kb, collections)
     score, comparison = rating
     return SimilarityCriteria(
@@ -221,12 +218,12 @@ def similar_body(
     if not question.strip():
         raise RequestError("the question is empty", hint="give the question to compare with")
     questions = [
-        one if all(map(may_edit, one.collections or ("",))) else _without_explanations(one)
-        for one in similar_questions(kb, question, criteria)
+        past if all(map(may_edit, past.collections or ("",))) else _without_explanations(past)
+        for past in similar_questions(kb, question, criteria)
     ]
     return SimilarBody(
         question=question,
-        results=tuple(_similar_question(kb, one) for one in questions),
+        results=tuple(_similar_question(kb, past) for past in questions),
         prompt=formatted(kb, questions),
     )
 
@@ -275,5 +272,5 @@ def similar(
 
 
 def _without_explanations(similar: SimilarQuestion) -> SimilarQuestion:
-    judged = tuple(replace(each, explanation="") for each in similar.past.sentences)
-    return replace(similar, past=replace(similar.past, sentences=judged))
+    sentences = tuple(replace(rated, explanation="") for rated in similar.past.sentences)
+    return replace(similar, past=replace(similar.past, sentences=sentences))

@@ -1,4 +1,4 @@
-"""Accounts, API keys, edit checks, preferences and notices of users."""
+"""Accounts, API keys, preferences and notices of users, and checks of what they may edit."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ show_plain(AuditEntry, "* -id")
 
 
 class UserBody(PlainShape, line="*user groups"):
-    """An account; ``groups`` by name."""
+    """An account with the names of its groups."""
 
     user: User
     groups: tuple[str, ...] = ()
@@ -77,7 +77,7 @@ class NewKeyBody(PlainShape, line="*made key"):
 
 
 class ForgottenBody(PlainShape):
-    """Counts of what was deleted with a user, and the files that still hold traces of it."""
+    """Counts of what was deleted with a user, and the files that still contain traces."""
 
     user: str
     answers: int = 0
@@ -89,7 +89,7 @@ class ForgottenBody(PlainShape):
 
 
 def user_bodies(accounts: Accounts) -> list[UserBody]:
-    """All users with their groups."""
+    """Return all users with their groups."""
     groups = accounts.groups.list_all()
     return [
         UserBody(user=user, groups=tuple(g.name for g in groups if user.name in g.members))
@@ -109,15 +109,15 @@ def new_key(
 
     Args:
         scopes: what the key may do; read and ask when empty.
-        collections: those it is limited to; when empty, all that the user may read.
-        days: until it expires; None for never.
+        collections: the only ones it may read; when empty, all that the user may read.
+        days: until the key expires; None for never.
     """
-    chosen = [scope_named(scope) for scope in scopes] or ["read", "ask"]
+    chosen_scopes = [scope_named(scope) for scope in scopes] or ["read", "ask"]
     expires_at = None if days is None else datetime.now(UTC) + timedelta(days=days)
     key, secret = accounts.keys.new(
         user.id,
         name.strip() or "key",
-        [scope for scope in SCOPES if scope in chosen],
+        [scope for scope in SCOPES if scope in chosen_scopes],
         collections or None,
         expires_at,
     )
@@ -126,7 +126,7 @@ def new_key(
 
 def scope_named(name: str) -> Scope:
     """Return the scope with this name."""
-    scope = next((known for known in SCOPES if known == name.strip()), None)
+    scope = next((scope for scope in SCOPES if scope == name.strip()), None)
     if scope is None:
         raise RequestError(f"there is no scope {name!r}", hint=f"one of {', '.join(SCOPES)}")
     return scope
@@ -187,7 +187,7 @@ class NamedRule(Shape, line="*rule title"):
     """Sources, written ``KIND:VALUE``: document, collection, source_type or site.
 
     Attributes:
-        title: of the document, if it is one.
+        title: the document's title; empty for other sources.
     """
 
     rule: SourceRule
@@ -208,15 +208,15 @@ class PreferencesBody(
     personas=(
         tuple[dict[str, str], ...],
         lambda body: [
-            {"id": known, "name": one.name, "prompt": one.prompt, "length": one.length}
-            for known, one in body.personas.items()
+            {"id": id_, "name": persona.name, "prompt": persona.prompt, "length": persona.length}
+            for id_, persona in body.personas.items()
         ],
     ),
 ):
     """The chosen and learned preferences, and the available personas.
 
     Attributes:
-        languages: of the user interface.
+        languages: the languages of the user interface.
         consent: whether preferences may be learned from ratings.
     """
 
@@ -250,7 +250,7 @@ class PreferencesChange(StrictModel, frozen=True):
 
 @reads.get("/api/preferences")
 def preferences(kb: Kb) -> PreferencesBody:
-    """The chosen and learned preferences with reasons, and the available personas."""
+    """Return the chosen and learned preferences with reasons, and the available personas."""
     return preferences_body(kb, kb.asker.owner)
 
 
@@ -265,7 +265,8 @@ def preferences_body(kb: KnowledgeBase, owner: str) -> PreferencesBody:
     """Return all preferences of ``owner``."""
     stored = refresh_preferences(kb, owner)
     chosen = stored.given
-    rules = [*chosen.preferred, *chosen.lowered, *chosen.muted, *(x.rule for x in stored.learned)]
+    learned_rules = (item.rule for item in stored.learned)
+    rules = [*chosen.preferred, *chosen.lowered, *chosen.muted, *learned_rules]
     facts = kb.catalogue.facts({rule.value for rule in rules if rule.kind == "document"})
 
     def with_title(rule: SourceRule) -> NamedRule:
@@ -278,7 +279,7 @@ def preferences_body(kb: KnowledgeBase, owner: str) -> PreferencesBody:
         lowered=tuple(map(with_title, chosen.lowered)),
         muted=tuple(map(with_title, chosen.muted)),
         consent=stored.consent,
-        learned=tuple(Learned(rule=with_title(x.rule), learned=x) for x in stored.learned),
+        learned=tuple(Learned(rule=with_title(item.rule), learned=item) for item in stored.learned),
         personas=personas(kb),
     )
 
@@ -318,18 +319,18 @@ def rules_of(kb: KnowledgeBase, texts: Sequence[str]) -> tuple[SourceRule, ...]:
     rules = []
     for text in texts:
         name, _, value = (part.strip() for part in text.partition(":"))
-        kind = next((one for one in KINDS if one == name), None)
+        kind = next((kind for kind in KINDS if kind == name), None)
         if kind is None or not value:
             raise RequestError(
                 f"{text!r} is not a rule for sources",
                 hint=f"write KIND:VALUE with a KIND of {', '.join(KINDS)}",
             )
-        # The page shows ``ID # TITLE``.
-        first = value.partition(" # ")[0]
-        if kind == "document" and kb.catalogue.facts({first}):
-            value = first
+        # The preferences page writes a document as ``ID # TITLE``.
+        document_id = value.partition(" # ")[0]
+        if kind == "document" and kb.catalogue.facts({document_id}):
+            value = document_id
         elif kind == "document":
-            ids = [one.id for one in kb.catalogue.listings.titles(()) if one.title == value]
+            ids = [entry.id for entry in kb.catalogue.listings.titles(()) if entry.title == value]
             if len(ids) != 1:
                 why = "several documents have" if ids else "no document has"
                 raise RequestError(f"{why} the title {value!r}", hint="give the id of a document")
@@ -338,8 +339,8 @@ def rules_of(kb: KnowledgeBase, texts: Sequence[str]) -> tuple[SourceRule, ...]:
     return tuple(dict.fromkeys(rules))
 
 
-def rule_words(rule: NamedRule) -> str:
-    """``document:“Title”`` or ``site:example.org``."""
+def format_rule(rule: NamedRule) -> str:
+    """Format a rule as ``document:“Title”`` or ``site:example.org``."""
     return f"{rule.rule.kind}:{f'“{rule.title}”' if rule.title else rule.rule.value}"
 
 
@@ -348,11 +349,11 @@ def rule_words(rule: NamedRule) -> str:
 FACES.show(Notice)
 
 
-def notices(kb: KnowledgeBase, *, every: bool = False, limit: int = 100) -> list[Notice]:
-    """Return the unread notices, newest first, or all of them with ``every``.
+def notices(kb: KnowledgeBase, *, include_read: bool = False, limit: int = 100) -> list[Notice]:
+    """Return the unread notices, newest first, or all of them with ``include_read``.
 
     Without accounts there is one user, who also gets the notices for experts whose feedback was
     imported.
     """
     owner = None if kb.asker == LOCAL else kb.asker.owner
-    return kb.catalogue.notices.of(owner, unseen=not every, limit=limit)
+    return kb.catalogue.notices.of(owner, unseen=not include_read, limit=limit)

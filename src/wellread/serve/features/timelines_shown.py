@@ -42,24 +42,24 @@ class Period(Shape):
 def unit_for(first: datetime, last: datetime) -> Unit:
     """Return the finest unit that divides the time span into a readable number of periods."""
     days = (last - first).days
-    return next((unit for unit, longest in MAX_DAYS_BY_UNIT if days <= longest), "year")
+    return next((unit for unit, max_days in MAX_DAYS_BY_UNIT if days <= max_days), "year")
 
 
 def periods(dates: Sequence[datetime], unit: Unit) -> list[Period]:
     """Return all periods from the first to the last date, including empty ones."""
     if not dates:
         return []
-    starts = [_start(moment.date(), unit) for moment in dates]
+    starts = [_period_start(moment.date(), unit) for moment in dates]
     result: list[Period] = []
     current = min(starts)
     while current <= max(starts):
-        label, count = _label(current, unit), starts.count(current)
+        label, count = _period_label(current, unit), starts.count(current)
         result.append(Period(label=label, start=current, count=count))
-        current = _next(current, unit)
+        current = _next_start(current, unit)
     return result
 
 
-def _start(day: date, unit: Unit) -> date:
+def _period_start(day: date, unit: Unit) -> date:
     if unit == "week":
         return day - timedelta(days=day.weekday())
     if unit == "month":
@@ -67,7 +67,7 @@ def _start(day: date, unit: Unit) -> date:
     return day.replace(month=1, day=1) if unit == "year" else day
 
 
-def _next(start: date, unit: Unit) -> date:
+def _next_start(start: date, unit: Unit) -> date:
     if unit == "year":
         return start.replace(year=start.year + 1)
     if unit == "month":
@@ -75,7 +75,7 @@ def _next(start: date, unit: Unit) -> date:
     return start + timedelta(days=7 if unit == "week" else 1)
 
 
-def _label(start: date, unit: Unit) -> str:
+def _period_label(start: date, unit: Unit) -> str:
     return {"year": f"{start:%Y}", "month": f"{start:%Y-%m}"}.get(unit, f"{start:%Y-%m-%d}")
 
 
@@ -83,7 +83,7 @@ def _label(start: date, unit: Unit) -> str:
 
 
 class OftenNamed(Shape, line="*node mentioned_in=total.documents mentions=total.mentions"):
-    """An entity with the numbers of documents and mentions that name it."""
+    """An entity with the numbers of its mentions and of the documents that mention it."""
 
     node: EntityNode
     total: MentionTotal
@@ -109,7 +109,7 @@ class TopicsBody(Shape):
 def list_topics(
     kb: Kb, scope: Scope, entities: Annotated[int, Query(ge=0, le=200)] = 10
 ) -> TopicsBody:
-    """List the collections with the entities named most in each."""
+    """List the collections, each with its most mentioned entities."""
     return TopicsBody(topics=tuple(topics(kb, scope, entities=entities)))
 
 
@@ -117,7 +117,7 @@ def list_topics(
 
 
 def _source(entry: Entry) -> Quoted | None:
-    """Return the place of an entry; None for a story without a summary."""
+    """Return the passage that an entry quotes; None for a story without a summary."""
     if not (entry.document and entry.span and entry.locator):
         return None
     return Quoted(document=entry.document, span=entry.span, text=entry.text, locator=entry.locator)
@@ -178,15 +178,15 @@ def topic_timeline(
 def timeline_body(name: str, timeline: Timeline, unit: Unit | None = None) -> TimelineBody:
     """Return the timeline counted by ``unit``, by default the finest readable one."""
     dates = timeline.dates
-    chosen = unit or (unit_for(dates[0], dates[-1]) if dates else "day")
-    days = {"day": 1, "week": 7, "month": 28, "year": 365}[chosen]
+    chosen_unit = unit or (unit_for(dates[0], dates[-1]) if dates else "day")
+    days = {"day": 1, "week": 7, "month": 28, "year": 365}[chosen_unit]
     if dates and (dates[-1] - dates[0]).days > MAX_PERIODS * days:
         raise RequestError(
             f"from {dates[0]:%Y-%m-%d} to {dates[-1]:%Y-%m-%d} there are too many periods",
             hint="choose a longer unit, or set from and to",
         )
     return TimelineBody(
-        name=name, found=timeline, unit=chosen, periods=tuple(periods(dates, chosen))
+        name=name, found=timeline, unit=chosen_unit, periods=tuple(periods(dates, chosen_unit))
     )
 
 
@@ -195,7 +195,7 @@ def timeline_body(name: str, timeline: Timeline, unit: Unit | None = None) -> Ti
 FACES.show(
     SummarySentence,
     "text document_id view_url source_span=span",
-    view_url=(str, lambda place: view_url(place.document_id, "", place.span)),
+    view_url=(str, lambda sentence: view_url(sentence.document_id, "", sentence.span)),
 )
 FACES.show(
     Story,
@@ -252,7 +252,7 @@ def list_stories(
         since, until = window[0] or EARLIEST, window[1]
         limits = Filters(collections=scope, published_from=since, published_to=until)
         matches = find_stories(kb, query, limits, top_k=limit + offset)[offset:]
-        lines = [StoryLine(story=one.story, score=round(one.score, 4)) for one in matches]
+        lines = [StoryLine(story=match.story, score=round(match.score, 4)) for match in matches]
         total = None
     else:
         check_collections(kb, Filters(collections=scope))
@@ -276,16 +276,13 @@ def story_detail(kb: KnowledgeBase, story_id: str, limit: int) -> StoryDetail:
     """Return the story with this id prefix and its newest ``limit`` news items."""
     matches = kb.catalogue.stories.named(story_id) if story_id.strip() else []
     if len(matches) != 1:
-        what = "several stories have" if matches else "no story has"
+        subject = "several stories have" if matches else "no story has"
         raise UnknownNameError(
-            f"{what} an id that begins with {story_id!r}", hint="/stories lists them"
+            f"{subject} an id that begins with {story_id!r}", hint="/stories lists them"
         )
     items = kb.catalogue.stories.items(matches[0].id)
     dates = [item.published_at for item in items if item.published_at]
     unit = unit_for(dates[0], dates[-1]) if dates else "day"
     return StoryDetail(
-        story=matches[0],
-        unit=unit,
-        periods=tuple(periods(dates, unit)),
-        news=tuple(items[-limit:]),
+        story=matches[0], unit=unit, periods=tuple(periods(dates, unit)), news=tuple(items[-limit:])
     )

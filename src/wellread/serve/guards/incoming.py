@@ -25,7 +25,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from wellread.serve.error_shapes import Problem, problem_of_status
 from wellread.serve.guards.refusals import SECURITY_HEADERS, ErrorResponses, Guard
-from wellread.serve.guards.route_rules import READING, route_of
+from wellread.serve.guards.route_rules import READING_METHODS, route_of
 
 
 class AllowedHosts(Guard):
@@ -40,7 +40,7 @@ class AllowedHosts(Guard):
     ) -> None:
         """``names`` is None for any host, on servers where everybody has to sign in.
 
-        Under another host name, the browser does not send the session cookie.
+        There, the browser does not send the session cookie to another host name.
         """
         super().__init__(app, responses)
         self.names = None if names is None else frozenset(map(str.lower, names))
@@ -59,7 +59,7 @@ class AllowedHosts(Guard):
 
 
 def _host(scope: Scope) -> str:
-    """The host in the ``Host`` header, in lower case and without its port."""
+    """Return the host in the ``Host`` header, in lower case and without its port."""
     host = Headers(scope=scope).get("host", "").lower()
     if host.startswith("["):
         return host.partition("]")[0] + "]"
@@ -114,7 +114,7 @@ def _is_visit(scope: Scope) -> bool:
     navigates = headers.get("sec-fetch-mode", "navigate") == "navigate"
     is_document = headers.get("sec-fetch-dest", "document") == "document"
     is_page = not route_of(scope).startswith(INTERFACES) and "origin" not in headers
-    return scope["method"] in READING and navigates and is_document and is_page
+    return scope["method"] in READING_METHODS and navigates and is_document and is_page
 
 
 def _searches(scope: Scope) -> bool:
@@ -122,9 +122,9 @@ def _searches(scope: Scope) -> bool:
     return any(name == SEARCH_PARAMETER and value.strip() for name, value in parameters)
 
 
-MIN_BYTES_PER_SECOND = 64_000  # bytes per second that a body must reach after its first seconds
+MIN_BYTES_PER_SECOND = 64_000  # the speed that a body must reach after its first seconds
 FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
-MAX_JSON_DEPTH = 200  # levels of JSON; no valid request has five
+MAX_JSON_DEPTH = 200  # nested levels; no valid request has more than four
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,17 +132,17 @@ class BodyLimits:
     """The largest size and longest duration of a request body.
 
     Attributes:
-        larger: byte limits of routes that read their bodies themselves (uploads).
-        seconds: allowed in addition to the time that the body takes at ``MIN_BYTES_PER_SECOND``.
+        max_bytes_by_route: byte limits of routes that read their bodies themselves (uploads).
+        seconds: time allowed besides that which the body takes at ``MIN_BYTES_PER_SECOND``.
     """
 
-    most_bytes: int
+    max_bytes: int
     seconds: float
-    larger: Mapping[str, int] = field(default_factory=dict)
+    max_bytes_by_route: Mapping[str, int] = field(default_factory=dict)
 
     def of(self, scope: Scope) -> int:
-        """The most bytes that the body of this request may have."""
-        return self.larger.get(route_of(scope), self.most_bytes)
+        """Return the maximum number of bytes of this request's body."""
+        return self.max_bytes_by_route.get(route_of(scope), self.max_bytes)
 
 
 class RefusedBodyError(Exception):
@@ -163,22 +163,22 @@ class RequestBodies(Guard):
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on with its whole body, or refuse it."""
         limit = self.limits.of(scope)
-        announced = Headers(scope=scope).get("content-length", "")
-        if announced.isdecimal() and (len(announced) > 18 or int(announced) > limit):
+        content_length = Headers(scope=scope).get("content-length", "")
+        if content_length.isdecimal() and (len(content_length) > 18 or int(content_length) > limit):
             await self.responses.send(too_large(limit), scope, receive, send)
             return
         reader = _Reader(receive, limit, self.limits.seconds)
-        if route_of(scope) in self.limits.larger:
-            await self.app(scope, reader.counted, send)
+        if route_of(scope) in self.limits.max_bytes_by_route:
+            await self.app(scope, reader.next_or_http_error, send)
             return
         try:
-            body = await reader.whole()
+            body = await reader.read_all()
         except RefusedBodyError as error:
             if error.problem is not None:
                 closing = {"connection": "close"}
                 await self.responses.send(error.problem, scope, receive, send, closing)
             return
-        problem = unreadable(scope, body)
+        problem = unreadable_problem(scope, body)
         if problem is not None:
             await self.responses.send(problem, scope, receive, send)
             return
@@ -212,16 +212,16 @@ class _Reader:
             raise RefusedBodyError(too_large(self._limit))
         return message
 
-    async def whole(self) -> bytes:
-        pieces = []
+    async def read_all(self) -> bytes:
+        chunks = []
         while not self._ended:
             message = await self.next()
             if message["type"] == "http.disconnect":
                 raise RefusedBodyError
-            pieces.append(message.get("body", b""))
-        return b"".join(pieces)
+            chunks.append(message.get("body", b""))
+        return b"".join(chunks)
 
-    async def counted(self) -> Message:
+    async def next_or_http_error(self) -> Message:
         """Return ``next()`` for a route that reads its own body; limits raise an HTTP error."""
         try:
             return await self.next()
@@ -231,7 +231,7 @@ class _Reader:
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:
-    """A ``receive`` that returns ``body`` first and afterwards waits for the disconnect."""
+    """Return a ``receive`` that returns ``body`` first and afterwards waits for the disconnect."""
     unread: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def receive_next() -> Message:
@@ -252,11 +252,9 @@ TOO_SLOW = problem_of_status(
 
 
 def too_large(limit: int) -> Problem:
-    """The problem of a body that is larger than ``limit`` bytes."""
+    """Return the problem for a body that is larger than ``limit`` bytes."""
     return problem_of_status(
-        413,
-        f"The request body is larger than {limit:,} bytes.",
-        "Shorten it.",
+        413, f"The request body is larger than {limit:,} bytes.", "Shorten it."
     )
 
 
@@ -270,8 +268,8 @@ TOO_DEEP = problem_of_status(
 )
 
 
-def unreadable(scope: Scope, body: bytes) -> Problem | None:
-    """The problem with the characters of a request; None when all of them can be stored.
+def unreadable_problem(scope: Scope, body: bytes) -> Problem | None:
+    """Return the problem with the characters of a request; None if all of them can be stored.
 
     Invalid JSON passes, because the routes report where it is wrong.
     """
@@ -292,16 +290,16 @@ def unreadable(scope: Scope, body: bytes) -> Problem | None:
 
 
 def _unreadable_value(value: object) -> Problem | None:
-    waiting = [(value, 0)]
-    while waiting:
-        each, depth = waiting.pop()
+    unchecked = [(value, 0)]
+    while unchecked:
+        item, depth = unchecked.pop()
         if depth > MAX_JSON_DEPTH:
             return TOO_DEEP
-        if isinstance(each, dict):
-            waiting += [(part, depth + 1) for pair in each.items() for part in pair]
-        elif isinstance(each, list):
-            waiting += [(part, depth + 1) for part in each]
-        elif isinstance(each, str) and ("\0" in each or _has_half_pair(each)):
+        if isinstance(item, dict):
+            unchecked += [(part, depth + 1) for pair in item.items() for part in pair]
+        elif isinstance(item, list):
+            unchecked += [(part, depth + 1) for part in item]
+        elif isinstance(item, str) and ("\0" in item or _has_half_pair(item)):
             return UNREADABLE
     return None
 
@@ -310,7 +308,7 @@ def _has_half_pair(text: str) -> bool:
     return any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
-MAX_HEADER_BYTES = 32_768  # bytes, with the request line
+MAX_HEADER_BYTES = 32_768  # including the request line
 SLOW_HEADERS = problem_of_status(
     HTTPStatus.REQUEST_TIMEOUT,
     "The headers of the request did not arrive in time.",
@@ -322,11 +320,11 @@ LONG_HEADERS = problem_of_status(
     f"The headers of the request are larger than {MAX_HEADER_BYTES:,} bytes.",
     "Send long texts in the body of a POST.",
 )
-_BY_STATUS: Mapping[int, Problem] = {LONG_HEADERS.status: LONG_HEADERS}
+_PROBLEM_BY_STATUS: Mapping[int, Problem] = {LONG_HEADERS.status: LONG_HEADERS}
 
 
 def timed_connection(header_seconds: float) -> type[H11Protocol]:
-    """A connection class whose headers must arrive within ``header_seconds``."""
+    """Return a connection class whose headers must arrive within ``header_seconds``."""
     return type("TimedConnection", (TimedConnection,), {"header_seconds": header_seconds})
 
 
@@ -367,7 +365,7 @@ class TimedConnection(H11Protocol):
         """Answer an unreadable request with our error body, and close."""
         error = sys.exception()
         status = error.error_status_hint if isinstance(error, h11.RemoteProtocolError) else 400
-        self._send_problem(_BY_STATUS.get(status, NOT_HTTP))
+        self._send_problem(_PROBLEM_BY_STATUS.get(status, NOT_HTTP))
 
     @property
     def _is_busy(self) -> bool:

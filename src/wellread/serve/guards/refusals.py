@@ -1,6 +1,6 @@
 """Middleware for every response: error bodies, security headers, the request log.
 
-The log holds no questions, titles or keys: it names a request by its declared route.
+The log contains no questions, titles or keys: it names a request by its declared route.
 """
 
 from __future__ import annotations
@@ -32,12 +32,9 @@ class ErrorResponses:
         self.wants_page = wants_page
 
     def response(
-        self,
-        request: Request,
-        problem: Problem,
-        headers: Mapping[str, str] | None = None,
+        self, request: Request, problem: Problem, headers: Mapping[str, str] | None = None
     ) -> Response:
-        """The error response for ``problem``, with ``Retry-After`` where a retry makes sense."""
+        """Return the response for ``problem``, with ``Retry-After`` if a retry may succeed."""
         all_headers = dict(headers or {})
         if problem.status == TOO_MANY_REQUESTS or problem == STOPPING:
             all_headers.setdefault("retry-after", str(retry_seconds(problem)))
@@ -79,7 +76,7 @@ class Guard:
 
 
 def retry_seconds(problem: Problem) -> int:
-    """Seconds until a retry may succeed; a spent budget is renewed at midnight UTC."""
+    """Return the seconds until a retry may succeed; budgets are renewed at midnight UTC."""
     if problem.error != "budget":
         return problem.wait or RETRY_SECONDS
     now = datetime.now(UTC)
@@ -129,7 +126,7 @@ class SecurityHeaders(Guard):
             await self.responses.send(STOPPING, scope, receive, with_headers)
         except Exception:
             if started:
-                raise  # the server drops the connection, so that nobody takes the body for complete
+                raise  # the server drops the connection, so that the body is not taken for complete
             server_log.exception("%s %s failed", scope["method"], scope["path"])
             await self.responses.send(INTERNAL, scope, receive, with_headers)
 
@@ -145,7 +142,7 @@ class RequestLog(Guard):
         """Pass the request on and log its status and duration."""
         started, request_id, status = time.perf_counter(), secrets.token_hex(8), 500
 
-        async def counted(message: Message) -> None:
+        async def send_with_id(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
@@ -154,7 +151,7 @@ class RequestLog(Guard):
 
         state = scope.setdefault("state", {})
         try:
-            await self.app(scope, receive, counted)
+            await self.app(scope, receive, send_with_id)
         finally:
             rights = state.get("rights")
             logger.info(

@@ -1,4 +1,4 @@
-"""What the route of a request requires: access, the material of its asker, a turn in the queue.
+"""Applies the rules of a request's route: required access, readable material, turn in the queue.
 
 The rule is chosen by the route that the router will run, never by the spelling of the path:
 ``/mcp%0A`` runs the route ``/mcp``. ``sign_in`` sets the asker of a request; material that the
@@ -34,12 +34,12 @@ from wellread.serve.guards.refusals import ErrorResponses, Guard
 Access = Literal["open", "own", "read", "ask", "edit", "admin"]
 
 MCP_PATH = "/mcp"
-READING = ("GET", "HEAD")
+READING_METHODS = ("GET", "HEAD")
 Rule = tuple[str, str, Access]  # method, declared path and required access
 
 
 class RouteRules:
-    """Finds the rule of a request."""
+    """Finds the declared path and the required access of a request."""
 
     def __init__(self, rules: Iterable[Rule]) -> None:
         self._rules = {(method, path): access for method, path, access in rules}
@@ -49,7 +49,7 @@ class RouteRules:
         return self._rules["GET", page] in scopes
 
     def of(self, scope: Scope) -> tuple[str, Access]:
-        """The declared path and the required access; an empty path and ``own`` without a route."""
+        """Return the declared path and the required access; ``("", "own")`` if no route matches."""
         path = route_of(scope)
         method = "GET" if scope["method"] == "HEAD" else scope["method"]
         access = self._rules.get((method, path)) or self._rules.get(("*", path))
@@ -57,7 +57,7 @@ class RouteRules:
 
 
 def route_of(scope: Scope) -> str:
-    """The declared path of the route that will run; empty when no route matches.
+    """Return the declared path of the route that will run; empty when no route matches.
 
     It is found as the router finds it and cached in the request's state.
     """
@@ -70,13 +70,13 @@ def route_of(scope: Scope) -> str:
 
 
 def asker_of(request: HTTPConnection) -> Asker:
-    """The asker that ``sign_in`` found; ``NOBODY`` without one."""
+    """Return the asker that ``sign_in`` found; ``NOBODY`` if there is none."""
     asker = getattr(request.state, "asker", None)
     return asker if isinstance(asker, Asker) else NOBODY
 
 
 def kb_for(request: HTTPConnection) -> KnowledgeBase:
-    """The application's knowledge base, restricted to what the asker of ``request`` may read."""
+    """Return the knowledge base, restricted to what the asker of ``request`` may read."""
     return view_for(cast(KnowledgeBase, request.app.state.kb), asker_of(request))
 
 
@@ -110,7 +110,7 @@ WholeKb = Annotated[KnowledgeBase, Depends(_whole_kb_dependency)]
 
 
 def kb_to_change(kb: KnowledgeBase, collection: str) -> KnowledgeBase:
-    """The unrestricted knowledge base, to change a collection that the asker may read.
+    """Return the unrestricted knowledge base, to change a collection that the asker may read.
 
     Whether the asker may change it is checked elsewhere (``sign_in``, ``check_may_edit``).
     """
@@ -137,12 +137,12 @@ _QUEUED = (
 
 
 class WorkQueue:
-    """Runs ``most`` pieces of work at once; up to ``MAX_WAITING`` more wait in order of arrival."""
+    """Runs ``max_running`` jobs at once; up to ``MAX_WAITING`` more wait in order of arrival."""
 
     def __init__(self, max_running: int, work_name: str) -> None:
         self._max_running = max_running
         self._work_name = work_name
-        self._places = asyncio.Semaphore(max_running)
+        self._free_places = asyncio.Semaphore(max_running)
         self._count = 0
         self._stopping = False
 
@@ -150,7 +150,7 @@ class WorkQueue:
         """Refuse waiting and new requests; running work continues."""
         self._stopping = True
         for _ in range(self._count):
-            self._places.release()
+            self._free_places.release()
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
@@ -165,7 +165,7 @@ class WorkQueue:
             raise ProblemError(problem_of_status(429, detail, "Try again in a moment."))
         self._count += 1
         try:
-            async with self._places:
+            async with self._free_places:
                 if self._stopping:
                     raise ProblemError(STOPPING)
                 yield
@@ -187,12 +187,12 @@ class WorkLimits(Guard):
             await self.app(scope, receive, send)
             return
         queued = is_queued(scope)
-        if not queued and scope["method"] not in READING:
+        if not queued and scope["method"] not in READING_METHODS:
             await self.app(scope, receive, send)  # changes are completed even without a client
             return
         watched = _WatchedRequest(receive, send)
         with anyio.CancelScope() as work:
-            watching = asyncio.create_task(watched.end(work))
+            watching = asyncio.create_task(watched.cancel_on_disconnect(work))
             try:
                 await self._in_turn(queued, scope, watched)
             finally:
@@ -215,7 +215,7 @@ def is_queued(scope: Scope) -> bool:
 
 
 class _WatchedRequest:
-    """Watches for a disconnect: the first message after the body says that the client has gone."""
+    """A request whose client may disconnect, which the first message after the body reports."""
 
     def __init__(self, receive: Receive, send: Send) -> None:
         self._receive = receive
@@ -225,7 +225,7 @@ class _WatchedRequest:
         self._gone = asyncio.Event()
         self._ended = False
 
-    async def end(self, work: anyio.CancelScope) -> None:
+    async def cancel_on_disconnect(self, work: anyio.CancelScope) -> None:
         """Cancel ``work`` when the client disconnects before the response has ended."""
         self._body.set_result(await self._receive())
         while (await self._receive())["type"] != "http.disconnect":

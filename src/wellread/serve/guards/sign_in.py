@@ -33,7 +33,7 @@ from wellread.serve.error_shapes import Problem, ProblemError, problem_of_status
 from wellread.serve.guards.refusals import ErrorResponses, Guard
 from wellread.serve.guards.route_rules import (
     MCP_PATH,
-    READING,
+    READING_METHODS,
     Access,
     RouteRules,
     WorkQueue,
@@ -45,8 +45,8 @@ from wellread.store.catalogue.accounts.user_records import local_rights, plain_n
 from wellread.store.schema.stored_values import REMOVED, Rights, User
 
 LimitName = Literal["request", "ask", "name", "address"]
-ADDRESS_FACTOR = 4  # times the failed sign-ins of one name: an office shares one address
-HOUR_FACTOR = 20  # times the limit per minute is the limit per hour
+ADDRESS_FACTOR = 4  # the limit per address, divided by that per name: an office shares one
+HOUR_FACTOR = 20  # the limit per hour, divided by the limit per minute
 
 
 class RateLimits:
@@ -59,11 +59,11 @@ class RateLimits:
             "ask": settings.asks_per_minute,
         }
         self._items: dict[LimitName, list[RateLimitItem]] = {
-            what: parse_many(f"{most}/minute") if most else [] for what, most in minutes.items()
+            name: parse_many(f"{limit}/minute") if limit else [] for name, limit in minutes.items()
         }
         failed: dict[LimitName, int] = {"name": tries, "address": tries * ADDRESS_FACTOR}
-        for what, most in failed.items():
-            self._items[what] = parse_many(f"{most}/minute;{most * HOUR_FACTOR}/hour")
+        for name, limit in failed.items():
+            self._items[name] = parse_many(f"{limit}/minute;{limit * HOUR_FACTOR}/hour")
         try:
             storage = storage_from_string(settings.limits_storage)
             self._limiter = MovingWindowRateLimiter(storage)
@@ -77,7 +77,7 @@ class RateLimits:
         self._try_lock = threading.Lock()
 
     def take(self, limit: LimitName, client: str) -> int | None:
-        """Count one request of ``client``; None when it is allowed, else the seconds to wait."""
+        """Count a request of ``client``; return None if it is allowed, else the seconds to wait."""
         for item in self._items[limit]:
             if not self._limiter.hit(item, limit, client):
                 return _seconds_to_wait(self._limiter, item, limit, client)
@@ -90,11 +90,11 @@ class RateLimits:
         """
         counted: list[tuple[RateLimitItem, str, str]] = []
         with self._try_lock:
-            for item, what, who in self._try_counters(name, address):
-                counted.append((item, what, who))
-                if not self._try_limiter.hit(item, what, who):
+            for item, limit, client in self._try_counters(name, address):
+                counted.append((item, limit, client))
+                if not self._try_limiter.hit(item, limit, client):
                     self._uncount(counted)
-                    return _seconds_to_wait(self._try_limiter, item, what, who)
+                    return _seconds_to_wait(self._try_limiter, item, limit, client)
         return None
 
     def uncount_try(self, name: str, address: str) -> None:
@@ -103,15 +103,18 @@ class RateLimits:
             self._uncount(self._try_counters(name, address))
 
     def _try_counters(self, name: str, address: str) -> list[tuple[RateLimitItem, str, str]]:
-        counts: tuple[tuple[LimitName, str], ...] = (("name", name), ("address", address))
-        return [(item, f"tried {what}", who) for what, who in counts for item in self._items[what]]
+        counters: tuple[tuple[LimitName, str], ...] = (("name", name), ("address", address))
+        return [
+            (item, f"tried {limit}", client)
+            for limit, client in counters
+            for item in self._items[limit]
+        ]
 
     def _uncount(self, counted: list[tuple[RateLimitItem, str, str]]) -> None:
-        for item, what, who in counted:
-            if (
-                self._try_limiter.storage.get(item.key_for(what, who)) > 0
-            ):  # else its window is over
-                self._try_limiter.hit(item, what, who, cost=-1)
+        for item, limit, client in counted:
+            # If the count is 0, the window in which the attempt was counted is over.
+            if self._try_limiter.storage.get(item.key_for(limit, client)) > 0:
+                self._try_limiter.hit(item, limit, client, cost=-1)
 
 
 def _seconds_to_wait(limiter: RateLimiter, item: RateLimitItem, limit: str, client: str) -> int:
@@ -126,10 +129,8 @@ MAX_LOOKUPS = 8  # rights lookups at once
 MAX_HASHES = 2  # password hashes at once
 NO_RIGHTS = Rights(user=None, asker=NOBODY, edits=frozenset(), scopes=frozenset())
 FORGET_ME = "/account/forget"
-UNKNOWN = problem_of_status(
-    401,
-    "Nobody is signed in.",
-    "Sign in at /sign-in, or send a key: Authorization: Bearer wr_…",
+NOT_SIGNED_IN = problem_of_status(
+    401, "Nobody is signed in.", "Sign in at /sign-in, or send a key: Authorization: Bearer wr_…"
 )
 BAD_KEY = problem_of_status(
     401,
@@ -169,7 +170,7 @@ class Authenticator:
         async with self.hashes.turn():
             return await to_thread.run_sync(work, limiter=self.lookups)
 
-    async def opened_by(self, name: str, password: str, address: str) -> User | None:
+    async def user_signing_in(self, name: str, password: str, address: str) -> User | None:
         """Return the user with this name and password if they may sign in, else None.
 
         The attempt is counted before the password is checked, so that parallel guesses get no more
@@ -202,10 +203,10 @@ class Authenticator:
         return self.accounts.rights.of(user, session_id=session.id) if user and session else None
 
     def pause(self, rights: Rights, access: Access) -> int | None:
-        """Seconds that a user, or their key, has to wait; None when they may go on."""
+        """Return the seconds that a user or their key has to wait; None if they may continue."""
         key_or_user = rights.key_id or rights.asker.owner
-        kinds: tuple[LimitName, ...] = ("request", "ask") if access == "ask" else ("request",)
-        pauses = [self.rates.take(kind, key_or_user) for kind in kinds]
+        limits: tuple[LimitName, ...] = ("request", "ask") if access == "ask" else ("request",)
+        pauses = [self.rates.take(limit, key_or_user) for limit in limits]
         return max((seconds for seconds in pauses if seconds is not None), default=None)
 
 
@@ -223,10 +224,7 @@ class SignIn(Guard):
         state = scope.setdefault("state", {})
         bearer, cookie = bearer_of(scope), request.cookies.get(COOKIE, "")
         rights = await to_thread.run_sync(
-            self.auth.authenticate,
-            bearer,
-            cookie,
-            limiter=self.auth.lookups,
+            self.auth.authenticate, bearer, cookie, limiter=self.auth.lookups
         )
         if rights is None and access != "open":
             await self._send_to_sign_in(request, bearer, receive, send)
@@ -235,18 +233,18 @@ class SignIn(Guard):
         state["asker"], state["rights"] = rights.asker, rights
         problem = await self._refusal(rights, access, scope)
         if problem is not None:
-            await self._note(request, path, access, rights, str(problem.status))
+            await self._write_to_audit_log(request, path, access, rights, str(problem.status))
             await self.responses.send(problem, scope, receive, send)
             return
         recorder = _StatusRecorder(send)
         try:
             await self.app(scope, receive, recorder.send)
         finally:
-            outcome = "" if recorder.code < 400 else str(recorder.code)
-            await self._note(request, path, access, rights, outcome)
+            outcome = "" if recorder.status < 400 else str(recorder.status)
+            await self._write_to_audit_log(request, path, access, rights, outcome)
 
     async def _refusal(self, rights: Rights, access: Access, scope: Scope) -> Problem | None:
-        """Why an authenticated request is refused; None when it is allowed."""
+        """Return why an authenticated request is refused; None if it is allowed."""
         if access == "open" or rights.user is None:
             return None
         allowed = bool(rights.session_id) if access == "own" else access in rights.scopes
@@ -254,7 +252,8 @@ class SignIn(Guard):
             allowed = False  # its tools need both: some read, one asks
         if not allowed and (access != "own" or route_of(scope)):
             return FORBIDDEN
-        if rights.session_id and scope["method"] not in READING and not has_origin_header(scope):
+        is_change = scope["method"] not in READING_METHODS
+        if rights.session_id and is_change and not has_origin_header(scope):
             return NO_ORIGIN
         pause = await to_thread.run_sync(self.auth.pause, rights, access, limiter=self.auth.lookups)
         return None if pause is None else rate_limit_problem(pause)
@@ -267,11 +266,11 @@ class SignIn(Guard):
             await response(request.scope, receive, send)
             return
         challenge = 'Bearer error="invalid_token"' if bearer is not None else "Bearer"
-        problem = BAD_KEY if bearer is not None else UNKNOWN
+        problem = BAD_KEY if bearer is not None else NOT_SIGNED_IN
         headers = {"www-authenticate": challenge}
         await self.responses.send(problem, request.scope, receive, send, headers)
 
-    async def _note(
+    async def _write_to_audit_log(
         self, request: Request, path: str, access: Access, rights: Rights, outcome: str
     ) -> None:
         """Write what a user changed, opened or was refused into the audit log."""
@@ -284,15 +283,15 @@ class SignIn(Guard):
 
 
 class _StatusRecorder:
-    """Passes a response on and keeps its status."""
+    """Passes a response on and records its status."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
-        self.code = 500
+        self.status = 500
 
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
-            self.code = message["status"]
+            self.status = message["status"]
         await self._send(message)
 
 
@@ -310,7 +309,7 @@ def _audit_entry(
         facts |= {"user_id": REMOVED, "key_id": "", "address": ""}
     if (opened := opened_ids(request)) and not outcome:
         return NewEntry(action=OPENED, target=path, documents=tuple(dict.fromkeys(opened)), **facts)
-    changes = scope["method"] not in READING and access in ("edit", "admin", "own")
+    changes = scope["method"] not in READING_METHODS and access in ("edit", "admin", "own")
     if changes or outcome == "403":
         changed_thing = scope.get("state", {}).get("changed", "")
         target = f"{scope['method']} {scope['path']} {changed_thing}".strip()
@@ -319,32 +318,32 @@ def _audit_entry(
 
 
 def bearer_of(scope: Scope) -> str | None:
-    """The key in the header ``Authorization``; None without one."""
+    """Return the key in the header ``Authorization``; None if there is none."""
     kind, _, key = Headers(scope=scope).get("authorization", "").partition(" ")
     return key.strip() if kind.lower() == "bearer" else None
 
 
 def has_origin_header(scope: Scope) -> bool:
-    """Whether the browser names the page; ``ForeignRequests`` has checked that it is ours."""
+    """Whether the browser sent the page's origin, which ``ForeignRequests`` has checked."""
     headers = Headers(scope=scope)
     return "sec-fetch-site" in headers or "origin" in headers
 
 
 def address_of_client(scope: Scope) -> str:
-    """The network address of the client; empty when it is unknown."""
+    """Return the network address of the client; empty when it is unknown."""
     client = scope.get("client")
     return str(client[0]) if client else ""
 
 
 def sign_in_url(request: Request) -> str:
-    """The URL of the sign-in page, which leads back to the requested page."""
-    if request.method not in READING or request.url.path == "/":
+    """Return the URL of the sign-in page, which leads back to the requested page."""
+    if request.method not in READING_METHODS or request.url.path == "/":
         return SIGN_IN
     target = request.url.path + (f"?{request.url.query}" if request.url.query else "")
     return f"{SIGN_IN}?next={quote(target, safe='')}"
 
 
 def rate_limit_problem(pause: int) -> Problem:
-    """The 429 problem for a client that exceeded its rate limit."""
+    """Return the 429 problem for a client that exceeded its rate limit."""
     detail = "Too many requests in a short time."
     return replace(problem_of_status(429, detail, f"Try again in {pause} seconds."), wait=pause)

@@ -1,4 +1,4 @@
-"""Renders an answer as one Markdown text with numbered links, and parses such texts again.
+"""Renders an answer as one Markdown text with numbered links, and parses such texts.
 
 Most programs show only this text, so it contains everything that a reader must not miss: the
 verdicts of unsupported sentences, missing information, disagreements of sources, each source with
@@ -31,12 +31,12 @@ from wellread.values.answer_text import (
 from wellread.values.answers import CATALOGUE, Answer, Citation, VerdictName
 from wellread.values.reports import Report
 
-RULE = "\n\n---\n\n"  # between the answer and the sections below it
+SECTION_BREAK = "\n\n---\n\n"  # between the answer and the sections below it
 UNDERSTOOD = "*Understood as: {}*\n\n"
-SURE = "*Confidence {:.2f} ({})"
-CONFIDENCE = re.compile(r"\*Confidence \d\.\d\d \(\w+\).*\* · \[[^\]\n]*\]\([^)\n]*\)\Z")
+CONFIDENCE_START = "*Confidence {:.2f} ({})"
+CONFIDENCE_LINE = re.compile(r"\*Confidence \d\.\d\d \(\w+\).*\* · \[[^\]\n]*\]\([^)\n]*\)\Z")
 UNDERSTOOD_LINE = re.compile(r"\A\*Understood as: .*\*\n\n")
-FLAGGED = {name: f" *({name.label})*" for name in VerdictName if not name.whole}
+VERDICT_FLAGS = {name: f" *({name.label})*" for name in VerdictName if not name.whole}
 ANSWER_PAGE = "/answers/"
 MAX_ROWS = 200  # table rows in the text
 SECTIONS = ("Where sources disagree", "What is missing", "Sources")
@@ -67,33 +67,34 @@ class AnswerMarkdown:
         self._write_sentences(report)
         table = answer.table
         if table is not None and len(table.rows) > len(answer.sentences):
-            short = replace(table, rows=table.rows[:MAX_ROWS])
-            self.text += "\n\n" + harmless("\n".join(table_lines(short))).strip()
+            first_rows = replace(table, rows=table.rows[:MAX_ROWS])
+            self.text += "\n\n" + harmless("\n".join(table_lines(first_rows))).strip()
             if len(table.rows) > MAX_ROWS:
-                more = len(table.rows) - MAX_ROWS
-                self.text += f"\n\n{more:,} more rows are in `wellread.table`."
+                left_out = len(table.rows) - MAX_ROWS
+                self.text += f"\n\n{left_out:,} more rows are in `wellread.table`."
         sections = [*self._sections(report), self._confidence_line()]
-        self.text += RULE + "\n\n".join(sections)
+        self.text += SECTION_BREAK + "\n\n".join(sections)
 
     def _write_sentences(self, report: Report | None) -> None:
         answer = self._answer
         by_id = {citation.id: citation for citation in answer.citations}
-        plain = answer.answered_by in PLAIN
+        # Only models write Markdown in sentences; between sentences, all but plain replies have it.
+        without_markdown = answer.answered_by in PLAIN
         is_plain = is_plain_reply(answer) and report is None
         escape = escaped_within if is_plain else without_links
-        place = 0
-        for sentence in sorted(answer.sentences, key=lambda one: one.span.start):
-            self.text += escape(answer.text[place : sentence.span.start])
+        end = 0
+        for sentence in sorted(answer.sentences, key=lambda sentence: sentence.span.start):
+            self.text += escape(answer.text[end : sentence.span.start])
             text = sentence.span.of(answer.text)
-            self.text += escaped_row(text, answer.text) if plain else without_links(text)
+            self.text += escaped_row(text, answer.text) if without_markdown else without_links(text)
             name = sentence.verdict.name
             if name is not VerdictName.NOT_CHECKED or answer.answered_by != CATALOGUE:
-                self.text += FLAGGED.get(name, "")
+                self.text += VERDICT_FLAGS.get(name, "")
             for citation_id in sentence.citations:
                 if citation_id in by_id and not sentence.within:
                     self._mark(by_id[citation_id])
-            place = max(sentence.span.end, markers_after(answer.text, sentence).end)
-        self.text += escape(answer.text[place:])
+            end = max(sentence.span.end, markers_after(answer.text, sentence).end)
+        self.text += escape(answer.text[end:])
 
     def _mark(self, citation: Citation) -> None:
         url = citation_url(citation, self._base)
@@ -120,7 +121,7 @@ class AnswerMarkdown:
 
     def _confidence_line(self) -> str:
         answer = self._answer
-        text = SURE.format(answer.confidence.score, answer.confidence.band)
+        text = CONFIDENCE_START.format(answer.confidence.score, answer.confidence.band)
         proof = f"{self._base}{ANSWER_PAGE}{quote(answer.id, safe='')}"
         return f"{text} · answered by {_escape(answer.answered_by)}* · [proof]({proof})"
 
@@ -133,11 +134,11 @@ def citation_url(citation: Citation, base: str) -> str:
 
 
 def _source_line(citation: Citation, base: str) -> str:
-    """``[1] [title](address) – kind, place — “quotation”``."""
+    """Format a source as ``[1] [title](address) – kind, place — “quotation”``."""
     title = _escape(citation.title or citation.url)
-    place = f", {_escape(citation.locator.label)}" if citation.locator.label else ""
+    locator = f", {_escape(citation.locator.label)}" if citation.locator.label else ""
     link = f"[{title}]({citation_url(citation, base)})"
-    return f"\\[{citation.id}\\] {link} – {citation.kind}{place} — “{_escape(citation.quote)}”"
+    return f"\\[{citation.id}\\] {link} – {citation.kind}{locator} — “{_escape(citation.quote)}”"
 
 
 def _escape(text: str) -> str:
@@ -146,7 +147,7 @@ def _escape(text: str) -> str:
 
 
 _MARKER = re.compile(r" ?\[\\\[\d+\\\]\]\([^()\s]*\)")
-_FLAG = re.compile("|".join(re.escape(flag) for flag in FLAGGED.values()))
+_FLAG = re.compile("|".join(re.escape(flag) for flag in VERDICT_FLAGS.values()))
 _ESCAPED = re.compile(r"\\([^\w\s]|_)|&#(\d+);")
 _ID = re.compile(rf"\({'[^()]*'}{re.escape(ANSWER_PAGE)}([^()/\s]+)\)\Z")
 
@@ -154,14 +155,14 @@ _ID = re.compile(rf"\({'[^()]*'}{re.escape(ANSWER_PAGE)}([^()/\s]+)\)\Z")
 def earlier_turn(question: str, answer: str) -> EarlierTurn:
     """Parse a question and our answer to it, as a program sends them back."""
     text = answer.replace("\r\n", "\n").strip()
-    body, rule, after = text.rpartition(RULE)
-    last_line = after.rpartition("\n")[2]
-    if not rule or not CONFIDENCE.match(last_line):
+    body, separator, sections = text.rpartition(SECTION_BREAK)
+    last_line = sections.rpartition("\n")[2]
+    if not separator or not CONFIDENCE_LINE.match(last_line):
         return EarlierTurn(question=question, answer=text)
     id_match = _ID.search(last_line)
     body = _FLAG.sub("", _MARKER.sub("", UNDERSTOOD_LINE.sub("", body)))
     return EarlierTurn(
         question=question,
-        answer=_ESCAPED.sub(lambda one: one[1] or chr(int(one[2])), body),
+        answer=_ESCAPED.sub(lambda match: match[1] or chr(int(match[2])), body),
         answer_id=unquote(id_match[1]) if id_match else "",
     )

@@ -99,20 +99,20 @@ PAGE_ROUTERS = (
 )
 ROUTERS = (*API_ROUTERS, chat_completions.router, *PAGE_ROUTERS)
 # The access to routes that no ``FeatureRouter`` declares.
-BESIDE: tuple[Rule, ...] = (
+OTHER_RULES: tuple[Rule, ...] = (
     ("GET", "/openapi.json", "read"),
     ("*", MCP_PATH, "ask"),
     ("GET", "/static", "open"),
 )
 LOCAL_NAMES = ("127.0.0.1", "localhost", "[::1]")
-HEALTH_CHECKS = 2  # health checks at once, in threads of their own
+MAX_HEALTH_CHECKS = 2  # health checks at once, in threads of their own
 TRIM_SECONDS = 6 * 3_600
 GRACE_SECONDS = 5  # grace period of running requests when the server stops
 
 
 def rules() -> list[Rule]:
     """Return the rules of all routes, in the order in which the application tries them."""
-    first, *others = BESIDE
+    first, *others = OTHER_RULES
     routes = [route for router in ROUTERS for route in router.routes]
     declared: list[Rule] = [
         (method, route.path, route.access)
@@ -123,16 +123,16 @@ def rules() -> list[Rule]:
     return [first, *declared, *others]
 
 
-def create_app(kb: KnowledgeBase, *, demand_users: bool = False) -> FastAPI:
+def create_app(kb: KnowledgeBase, *, require_sign_in: bool = False) -> FastAPI:
     """Build the application over ``kb``, which the caller opens and closes.
 
     Args:
-        demand_users: require sign-in even while there are no users.
+        require_sign_in: require sign-in even while there are no users.
     """
     runs, ingest, images = AskRuns(), IngestRuns(kb), PageImages()
     settings = kb.settings.serve
     queue = WorkQueue(settings.asks_at_once, "questions are answered")
-    mcp_route, mcp_context = _mcp(kb, queue)
+    mcp_route, mcp_context = _mcp_route_and_context(kb, queue)
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
@@ -154,13 +154,13 @@ def create_app(kb: KnowledgeBase, *, demand_users: bool = False) -> FastAPI:
     app.state.runs = runs
     app.state.ingest = ingest
     app.state.page_images = images
-    app.state.room_for_health = CapacityLimiter(HEALTH_CHECKS)
+    app.state.room_for_health = CapacityLimiter(MAX_HEALTH_CHECKS)
     app.state.authenticator = Authenticator(
         accounts=kb.catalogue.accounts,
         settings=kb.settings,
         rates=RateLimits(kb.settings.users),
         rules=RouteRules(rules()),
-        sign_in_required=demand_users,
+        sign_in_required=require_sign_in,
     )
     app.state.identity_provider = provider_of(kb.settings.oidc)
     _add_middleware(app, settings, queue)
@@ -180,7 +180,7 @@ async def _trimmed_audit_log(kb: KnowledgeBase) -> AsyncIterator[None]:
         audit, days = kb.catalogue.accounts.audit, kb.settings.users.audit_days
         await to_thread.run_sync(audit.trim, days)
 
-    async def keep_up() -> None:
+    async def trim_repeatedly() -> None:
         while True:
             await asyncio.sleep(TRIM_SECONDS)
             try:
@@ -189,9 +189,9 @@ async def _trimmed_audit_log(kb: KnowledgeBase) -> AsyncIterator[None]:
                 logger.warning("old entries of the audit log could not be deleted: %s", error)
 
     await trim()
-    turns = asyncio.create_task(keep_up())
+    repetition = asyncio.create_task(trim_repeatedly())
     yield
-    turns.cancel()
+    repetition.cancel()
 
 
 def _add_middleware(app: FastAPI, settings: ServeSettings, queue: WorkQueue) -> None:
@@ -200,9 +200,9 @@ def _add_middleware(app: FastAPI, settings: ServeSettings, queue: WorkQueue) -> 
     responses = ErrorResponses(error_page, wants_page)
     shape_errors(app, responses)
     bodies = BodyLimits(
-        most_bytes=settings.max_request_bytes,
+        max_bytes=settings.max_request_bytes,
         seconds=settings.body_seconds,
-        larger={library_pages.UPLOAD_PATH: settings.max_upload_bytes},
+        max_bytes_by_route={library_pages.UPLOAD_PATH: settings.max_upload_bytes},
     )
     app.add_middleware(WorkLimits, queue=queue, responses=responses)
     app.add_middleware(RequestBodies, limits=bodies, responses=responses)
@@ -215,10 +215,10 @@ def _add_middleware(app: FastAPI, settings: ServeSettings, queue: WorkQueue) -> 
     app.add_middleware(RequestLog, responses=responses)
 
 
-def _mcp(
+def _mcp_route_and_context(
     kb: KnowledgeBase, queue: WorkQueue
 ) -> tuple[BaseRoute, AbstractAsyncContextManager[None]]:
-    """The MCP route and the context in which it can answer."""
+    """Return the MCP route and the context within which it can answer."""
     try:
         # The SDK is an extra and takes a third of a second to import.
         from wellread.serve.mcp.mcp_server import http_route, http_sessions  # noqa: PLC0415
@@ -247,16 +247,16 @@ def serve(
     with listener:
         # Opened before the first request, so that a damaged home fails at once.
         kb.live().embedder.embed(["ready"], "query")
-        address = address_of(listener)
-        config = server_config(kb, demand_users=not local_only)
+        address = url_of(listener)
+        config = server_config(kb, require_sign_in=not local_only)
         _Server(config, lambda: on_ready and on_ready(address)).run(sockets=[listener])
 
 
-def server_config(kb: KnowledgeBase, *, demand_users: bool = False) -> uvicorn.Config:
-    """The uvicorn configuration of a server over ``kb``."""
+def server_config(kb: KnowledgeBase, *, require_sign_in: bool = False) -> uvicorn.Config:
+    """Return the uvicorn configuration of a server over ``kb``."""
     proxies = kb.settings.serve.proxies
     return uvicorn.Config(
-        create_app(kb, demand_users=demand_users),
+        create_app(kb, require_sign_in=require_sign_in),
         http=timed_connection(kb.settings.serve.header_seconds),
         ws="none",
         h11_max_incomplete_event_size=MAX_HEADER_BYTES,
@@ -270,7 +270,7 @@ def server_config(kb: KnowledgeBase, *, demand_users: bool = False) -> uvicorn.C
 
 
 class _Server(uvicorn.Server):
-    """Calls ``on_started`` when it accepts connections; earlier ones would be refused."""
+    """A server that calls ``on_started`` as soon as it accepts connections."""
 
     def __init__(self, config: uvicorn.Config, on_started: Callable[[], object]) -> None:
         super().__init__(config)
@@ -330,35 +330,31 @@ def parse_address(host: str) -> Address:
         ) from error
 
 
-def address_of(listener: socket.socket) -> str:
-    """The URL of a bound socket."""
+def url_of(listener: socket.socket) -> str:
+    """Return the URL of a bound socket."""
     host, port = listener.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-SEE = "The format is described at /docs and in /openapi.json."
-SEE_OPENAI = "docs/programs.md has the routes and fields of /v1."
-_HINTS = {
-    404: SEE,
-    405: SEE,
-    413: "Shorten the body.",
-}
+FORMAT_HINT = "The format is described at /docs and in /openapi.json."
+OPENAI_HINT = "docs/programs.md has the routes and fields of /v1."
+_HINTS = {404: FORMAT_HINT, 405: FORMAT_HINT, 413: "Shorten the body."}
 
 
 def shape_errors(app: FastAPI, responses: ErrorResponses) -> None:
-    """Make ``app`` answer expected errors of its routes with ``responses``.
+    """Make ``app`` use ``responses`` for expected errors of its routes.
 
     Any other error propagates to ``SecurityHeaders``.
     """
 
-    async def shaped(request: Request, error: Exception) -> Response:
+    async def error_response(request: Request, error: Exception) -> Response:
         problem, headers = _problem_and_headers(error)
         if request.scope["path"].startswith(OPENAI_PATH):
-            problem, headers = _with_openai_hint(problem, error), _retry_header(error, headers)
+            problem, headers = _with_openai_hint(problem, error), _with_retry_header(error, headers)
         return responses.response(request, problem, headers)
 
     for kind in (ProblemError, WellreadError, RequestValidationError, HTTPException):
-        app.add_exception_handler(kind, shaped)
+        app.add_exception_handler(kind, error_response)
 
 
 def _problem_and_headers(error: Exception) -> tuple[Problem, Mapping[str, str] | None]:
@@ -373,9 +369,9 @@ def _problem_and_headers(error: Exception) -> tuple[Problem, Mapping[str, str] |
         case RequestValidationError():  # 400, naming the first field that is wrong
             first = error.errors()[0]
             # The first part is the location: body, query or path.
-            where = ".".join(str(part) for part in first["loc"][1:])
-            detail = f"{where}: {first['msg']}" if where else str(first["msg"])
-            problem = problem_of_status(400, detail, SEE, param=where)
+            field = ".".join(str(part) for part in first["loc"][1:])
+            detail = f"{field}: {first['msg']}" if field else str(first["msg"])
+            problem = problem_of_status(400, detail, FORMAT_HINT, param=field)
         case HTTPException(status_code=status):
             problem = problem_of_status(status, str(error.detail), _HINTS.get(status, ""))
             headers = error.headers
@@ -385,11 +381,14 @@ def _problem_and_headers(error: Exception) -> tuple[Problem, Mapping[str, str] |
 def _with_openai_hint(problem: Problem, error: Exception) -> Problem:
     """Return ``problem`` with a hint for callers of the OpenAI interface."""
     no_route = isinstance(error, HTTPException) and problem.status in (404, 405)
-    return replace(problem, hint=SEE_OPENAI if no_route or problem.hint == SEE else problem.hint)
+    is_wrong_format = no_route or problem.hint == FORMAT_HINT
+    return replace(problem, hint=OPENAI_HINT if is_wrong_format else problem.hint)
 
 
-def _retry_header(error: Exception, headers: Mapping[str, str] | None) -> Mapping[str, str] | None:
-    """Add the header that tells OpenAI's client whether to retry."""
+def _with_retry_header(
+    error: Exception, headers: Mapping[str, str] | None
+) -> Mapping[str, str] | None:
+    """Add the header that makes OpenAI's client retry or give up."""
     if not isinstance(error, WellreadError):
         return headers
     return {**(headers or {}), "x-should-retry": "true" if error.retryable else "false"}

@@ -1,4 +1,4 @@
-"""Routes ``/api/ask`` (answers as JSON or as events) and ``/api/query`` (video archives).
+"""Routes ``/api/ask`` (JSON or events) and ``/api/query`` (the format of a video archive).
 
 ``/api/query`` is compatible with the interface of a video archive: quick answers use the ordinary
 pipeline, deep ones research, each within a time limit.
@@ -66,24 +66,24 @@ router = FeatureRouter(
 )
 
 
-def _validated_by(read: Callable[[str], datetime]) -> AfterValidator:
-    """A validator that rejects the texts for which ``read`` raises."""
+def _validator(parse: Callable[[str], datetime]) -> AfterValidator:
+    """Return a validator that rejects the texts for which ``parse`` raises an error."""
 
-    def checked(text: str) -> str:
+    def validate(text: str) -> str:
         try:
-            read(text)
+            parse(text)
         except RequestError as error:
             raise ValueError(str(error)) from error
         return text
 
-    return AfterValidator(checked)
+    return AfterValidator(validate)
 
 
 class TimeWindow(CamelModel):
     """Limits on the day of publication, both inclusive (``2025``, ``2025-10``, ``2025-10-14``)."""
 
-    from_: Annotated[str, _validated_by(first_moment)] | None = Field(default=None, alias="from")
-    to: Annotated[str, _validated_by(last_moment)] | None = None
+    from_: Annotated[str, _validator(first_moment)] | None = Field(default=None, alias="from")
+    to: Annotated[str, _validator(last_moment)] | None = None
 
 
 class WhereOptions(CamelModel):
@@ -98,7 +98,7 @@ class AskOptions(WhereOptions):
     """Limits of a question and options of its answer."""
 
     max_clusters: int | None = Field(
-        default=None, ge=1, description="most stories used to answer about news"
+        default=None, ge=1, description="maximum number of stories used to answer about news"
     )
     strict: bool | None = Field(default=None, description="drop unsupported sentences")
     fresh: bool = Field(default=False, description="write a new answer even if one is stored")
@@ -126,9 +126,8 @@ class AskRequest(CamelModel):
     ),
 )
 async def ask(kb: Kb, request: AskRequest) -> ExplainedResponse | AskResponse | Response:
-    """Answer a question; with ``stream`` the events step, token, sentence, final or error.
-
-    With ``options.explain`` the event explanation comes before final.
+    """Answer a question; with ``stream``, as events ``step``, ``token``, ``sentence``, then
+    ``final`` or ``error``. With ``options.explain``, an event ``explanation`` precedes ``final``.
     """
     question = question_of(request)
     # Checked now, because retrieval would raise in the middle of a stream.
@@ -235,7 +234,7 @@ class QueryRequest(StrictModel):
 
     question: QuestionText
     session_id: Annotated[str, Field(max_length=MAX_ID_CHARS, pattern=r"^[!-~]*$")] | None = Field(
-        default=None, description="of a conversation; an unknown one begins it"
+        default=None, description="id of a conversation; an unknown id starts a new one"
     )
     mode: Mode = Field(
         default="quick", description="`auto`: deep when one search cannot answer the question"
@@ -245,29 +244,29 @@ class QueryRequest(StrictModel):
 class DeepQueryRequest(QueryRequest):
     """A question to research, optionally in a conversation."""
 
-    mode: Literal["deep", "auto"] = Field(default="deep", description="always deep")
+    mode: Literal["deep", "auto"] = Field(default="deep", description="ignored: always deep")
 
 
 @query_router.post("/api/query")
 async def query(kb: Kb, request: QueryRequest) -> QueryResponse:
-    """Answer a question of a conversation; an unknown ``session_id`` begins one."""
-    return await _replied(kb, await with_mode_read(kb, _question_of(request)))
+    """Answer a question in a conversation; an unknown ``session_id`` starts a new one."""
+    return await _answer_query(kb, await with_mode_read(kb, _question_of(request)))
 
 
 @query_router.post("/api/query/deep")
 async def query_deep(kb: Kb, request: DeepQueryRequest) -> QueryResponse:
     """Research a question in several rounds of searches and return a report."""
-    return await _replied(kb, replace(_question_of(request), mode="deep"))
+    return await _answer_query(kb, replace(_question_of(request), mode="deep"))
 
 
 def _question_of(request: QueryRequest) -> Question:
     return Question(text=request.question, mode=request.mode, session_id=request.session_id or "")
 
 
-async def _replied(kb: KnowledgeBase, question: Question) -> QueryResponse:
+async def _answer_query(kb: KnowledgeBase, question: Question) -> QueryResponse:
     """Return the answer, or the report of a deep question, in the format of a video archive."""
-    served, reports = kb.settings.serve, list[Report]()
-    seconds = served.research_seconds if question.mode == "deep" else served.query_seconds
+    limits, reports = kb.settings.serve, list[Report]()
+    seconds = limits.research_seconds if question.mode == "deep" else limits.query_seconds
     result: Answer | None = None
     with move_on_after(seconds):
         result = await final(answer_in_mode(kb, question, on_report=reports.append))
@@ -276,5 +275,5 @@ async def _replied(kb: KnowledgeBase, question: Question) -> QueryResponse:
         hint = "Ask a narrower question."
         raise ProblemError(Problem(error="timeout", detail=detail, hint=hint, status=504))
     report = reports[0] if reports else None
-    build = partial(query_body, kb, result, report=report, asked_in=question.session_id)
+    build = partial(query_body, kb, result, report=report, requested_id=question.session_id)
     return await to_thread.run_sync(build)

@@ -27,7 +27,7 @@ from wellread.identity import random_id, tagged_hash
 from wellread.kb import KnowledgeBase
 from wellread.serve.error_shapes import INTERNAL, Problem, ProblemError, openai_error, problem_of
 from wellread.serve.features.answering import answer_body
-from wellread.serve.features.feature import FeatureRouter, may_ask
+from wellread.serve.features.feature import FeatureRouter, check_may_ask
 from wellread.serve.guards.route_rules import Kb
 from wellread.serve.http.answer_markdown import AnswerMarkdown, Marker, citation_url, earlier_turn
 from wellread.serve.views import PLAIN
@@ -40,7 +40,7 @@ logger = logging.getLogger(__name__)
 router = FeatureRouter("read")
 reads, asks = router.requiring("read", "ask")
 ASK, RESEARCH = "wellread", "wellread-deep"
-MAX_NAMED = 10  # models listed in an error message
+MAX_NAMED_MODELS = 10  # models listed in an error message
 TEXT_TYPES = ("text", "refusal")  # types of text parts
 SPOKEN_ROLES = ("user", "assistant")
 LINE_END = "\n"  # line end in OpenAI's streams
@@ -63,11 +63,11 @@ def check_model(kb: KnowledgeBase, name: str) -> None:
     names = model_names(kb)
     if name in names:
         return
-    more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
+    more = f" and {len(names) - MAX_NAMED_MODELS} more" if len(names) > MAX_NAMED_MODELS else ""
     problem = Problem(
         error="model_not_found",
         detail=f"The model {name!r} does not exist.",
-        hint=f"Known models: {', '.join(names[:MAX_NAMED])}{more}.",
+        hint=f"Known models: {', '.join(names[:MAX_NAMED_MODELS])}{more}.",
         status=HTTPStatus.NOT_FOUND,
         param="model",
     )
@@ -131,25 +131,25 @@ def question_of(kb: KnowledgeBase, request: CompletionRequest) -> Question:
     It continues the session of the last stored answer among them.
     """
     check_model(kb, request.model)
-    spoken = [
-        (one.role, _text_of(f"messages[{place}]", one))
-        for place, one in enumerate(request.messages)
-        if one.role in SPOKEN_ROLES
+    turns = [
+        (message.role, _text_of(f"messages[{index}]", message))
+        for index, message in enumerate(request.messages)
+        if message.role in SPOKEN_ROLES
     ]
-    while spoken and spoken[-1][0] == "assistant" and not spoken[-1][1].strip():
-        spoken.pop()
-    if not spoken or spoken[-1][0] != "user" or not spoken[-1][1].strip():
+    while turns and turns[-1][0] == "assistant" and not turns[-1][1].strip():
+        turns.pop()
+    if not turns or turns[-1][0] != "user" or not turns[-1][1].strip():
         raise _request_error(
             "messages",
             "The last message is not a question from the user.",
             "End with a message of the role user that contains text.",
         )
-    history = tuple(_turns(spoken[:-1]))
-    answer_ids = [one.answer_id for one in history if one.answer_id]
+    history = tuple(_turns(turns[:-1]))
+    answer_ids = [turn.answer_id for turn in history if turn.answer_id]
     last = kb.catalogue.sessions.answer(answer_ids[-1], kb.asker.owner) if answer_ids else None
     model, _, collection = request.model.partition("/")
     return Question(
-        text=spoken[-1][1].strip(),
+        text=turns[-1][1].strip(),
         filters=Filters(collections=(collection,) if collection else ()),
         mode="deep" if model == RESEARCH else "auto",
         session_id=last[1].session_id if last else "",
@@ -162,10 +162,10 @@ def _text_of(where: str, message: ChatMessage) -> str:
     content = message.content
     if content is None or isinstance(content, str):
         return content or ""
-    for place, part in enumerate(content):
+    for index, part in enumerate(content):
         if part.type not in TEXT_TYPES and message.role == "user":
             raise _request_error(
-                f"{where}.content[{place}]",
+                f"{where}.content[{index}]",
                 f"A question has to be text; {part.type} is not supported.",
                 "Add the file to the knowledge base (wellread add), then ask about it.",
             )
@@ -179,11 +179,11 @@ def _request_error(param: str, detail: str, hint: str) -> ProblemError:
     )
 
 
-def _turns(spoken: Sequence[tuple[str, str]]) -> Iterable[EarlierTurn]:
+def _turns(messages: Sequence[tuple[str, str]]) -> Iterable[EarlierTurn]:
     """Yield the earlier questions with their answers, which may be empty."""
     question: str | None = None
     replies: list[str] = []
-    for role, text in spoken:
+    for role, text in messages:
         if role == "user":
             if question is not None:
                 yield earlier_turn(question, "\n\n".join(replies))
@@ -212,10 +212,10 @@ async def deliver(
     """Yield progress messages and, last, the answer.
 
     Args:
-        base: the URL of this server as the program calls it.
+        base: the base URL of this server, as the client addressed it.
     """
     small_talk = small_talk_reply(question, programs=True)
-    if small_talk is not None:  # without sources and confidence
+    if small_talk is not None:  # has no sources and no confidence
         yield RenderedAnswer(answer=replace(small_talk, id=random_id("ans")), text=small_talk.text)
         return
     reports: list[Report] = []
@@ -230,7 +230,7 @@ async def deliver(
 
 def _proof(reply: RenderedAnswer, base: str) -> dict[str, Any]:
     """Return the citation URLs in order, and the fields of ``POST /api/ask``."""
-    citations = sorted(reply.answer.citations, key=lambda one: one.id)
+    citations = sorted(reply.answer.citations, key=lambda citation: citation.id)
     urls = [citation_url(citation, base) for citation in citations]
     return {"citations": urls, "wellread": PLAIN.json(answer_body(reply.answer))}
 
@@ -261,7 +261,7 @@ def _annotations(reply: RenderedAnswer) -> list[dict[str, Any]]:
     ]
 
 
-@asks.post("/v1/chat/completions", response_model=None, dependencies=[Depends(may_ask)])
+@asks.post("/v1/chat/completions", response_model=None, dependencies=[Depends(check_may_ask)])
 async def chat_completions(
     kb: Kb, http: Request, request: CompletionRequest
 ) -> Response | dict[str, Any]:
@@ -273,8 +273,8 @@ async def chat_completions(
     head = {"id": chat_id, "created": int(created), "model": request.model}
     events = deliver(kb, question, base)
     if not request.stream:
-        (done,) = [event async for event in events if isinstance(event, RenderedAnswer)]
-        return _completion(done, head, base)
+        (reply,) = [event async for event in events if isinstance(event, RenderedAnswer)]
+        return _completion(reply, head, base)
     # Awaited before the response starts, so that errors in the question itself still set the
     # HTTP status.
     first = await anext(events)
@@ -309,27 +309,27 @@ async def _stream(
         usage: whether to add a chunk with the token counts.
     """
 
-    def chunk(delta: Mapping[str, Any], finish: str | None = None, **more: Any) -> ServerSentEvent:
-        choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
-        return sent([choice], **more)
+    def chunk(choices: Sequence[Mapping[str, Any]], **extra: Any) -> ServerSentEvent:
+        return _event_of({**head, "object": "chat.completion.chunk", "choices": choices, **extra})
 
-    def sent(choices: Sequence[Mapping[str, Any]], **more: Any) -> ServerSentEvent:
-        return _event_of({**head, "object": "chat.completion.chunk", "choices": choices, **more})
+    def delta(value: Mapping[str, Any], finish: str | None = None, **extra: Any) -> ServerSentEvent:
+        choice = {"index": 0, "delta": value, "logprobs": None, "finish_reason": finish}
+        return chunk([choice], **extra)
 
-    def whole(done: RenderedAnswer) -> Iterator[ServerSentEvent]:
-        yield chunk({"content": done.text})
-        yield chunk({"annotations": _annotations(done)}, "stop", **_proof(done, base))
+    def answer_events(reply: RenderedAnswer) -> Iterator[ServerSentEvent]:
+        yield delta({"content": reply.text})
+        yield delta({"annotations": _annotations(reply)}, "stop", **_proof(reply, base))
         if usage:
-            yield sent([], usage=_usage(done))
+            yield chunk([], usage=_usage(reply))
 
     try:
-        yield chunk({"role": "assistant", "content": ""})
+        yield delta({"role": "assistant", "content": ""})
         event = first
         while not isinstance(event, RenderedAnswer):
-            yield chunk({"reasoning_content": f"{event}\n"})
+            yield delta({"reasoning_content": f"{event}\n"})
             event = await anext(events)
-        for chunk_event in whole(event):
-            yield chunk_event
+        for answer_event in answer_events(event):
+            yield answer_event
         yield ServerSentEvent(data="[DONE]", sep=LINE_END)
     except WellreadError as error:
         yield _event_of(openai_error(problem_of(error)))

@@ -25,11 +25,11 @@ from wellread.serve.mcp.tool_calls import (
     Collection,
     Facts,
     Kinds,
+    NonEmptyText,
     ServedContext,
     Since,
     Speakers,
     Until,
-    Words,
     as_result,
     fit_result,
     library_tool,
@@ -38,14 +38,7 @@ from wellread.serve.mcp.tool_calls import (
 from wellread.serve.views import FACES
 from wellread.types import Mode
 from wellread.values.answer_text import markers_after
-from wellread.values.answers import (
-    Answer,
-    Citation,
-    FinalEvent,
-    Question,
-    StepEvent,
-    VerdictName,
-)
+from wellread.values.answers import Answer, Citation, FinalEvent, Question, StepEvent, VerdictName
 from wellread.values.reports import Report
 
 ANSWER_FIELDS = (
@@ -64,15 +57,14 @@ REPORT_FIELDS = ("stopped", "warning", "rounds", "searches", "seconds")
 @library_tool("Ask the library")
 async def ask(  # noqa: PLR0913 - the SDK reads the arguments from the signature
     context: ServedContext,
-    question: Annotated[Words, Field(description="the question in plain words")],
+    question: Annotated[NonEmptyText, Field(description="the question in plain words")],
     collection: Collection = None,
     kinds: Kinds = (),
     speakers: Speakers = (),
     since: Since = "",
     until: Until = "",
     session_id: Annotated[
-        str,
-        Field(description="sessionId of an answer, so that this is read as a follow-up to it"),
+        str, Field(description="sessionId of an answer, so that this is read as a follow-up to it")
     ] = "",
     mode: Annotated[
         Mode,
@@ -97,7 +89,7 @@ async def ask(  # noqa: PLR0913 - the SDK reads the arguments from the signature
     async with aclosing(events):
         async for event in events:
             if isinstance(event, StepEvent):
-                await call.tell(f"{event.step.name}: {event.step.found:,} found")
+                await call.report_progress(f"{event.step.name}: {event.step.found:,} found")
             elif isinstance(event, FinalEvent):
                 reply = event.answer
     return await to_thread.run_sync(_result_of, call, reply, reports)
@@ -105,35 +97,36 @@ async def ask(  # noqa: PLR0913 - the SDK reads the arguments from the signature
 
 def _result_of(call: Call, reply: Answer, reports: Sequence[Report]) -> CallToolResult:
     """Return the answer, with the facts of the research report if there is one."""
-    more: Facts = {}
+    report_facts: Facts = {}
     for report in reports:
         sections = [pick_fields(section, ("title", "found")) for section in report.sections]
         # ``run`` is the id for ``wellread research --show``.
         facts = pick_fields(report, REPORT_FIELDS) | {"run": report.id, "sections": sections}
-        more = {"report": facts}
-    return fit_result(lambda tokens: as_result(_facts(call, reply, tokens) | more))
+        report_facts = {"report": facts}
+    return fit_result(lambda tokens: as_result(_answer_facts(call, reply, tokens) | report_facts))
 
 
-def _facts(call: Call, reply: Answer, tokens: int) -> Facts:
+def _answer_facts(call: Call, reply: Answer, tokens: int) -> Facts:
     """Return the first part of an answer, in proportion to the token budget."""
     share = tokens / BUDGETS[0]
     ordered = sorted(reply.sentences, key=lambda sentence: sentence.span.start)
     sentences = ordered[: max(1, round(len(ordered) * share))]
-    lines = reply.table.rows if reply.table else ()
-    rows = lines[: max(1, round(len(lines) * share))]
-    left_out = len(ordered) - len(sentences) + len(lines) - len(rows)
-    cut = len(sentences) < len(ordered)
+    all_rows = reply.table.rows if reply.table else ()
+    rows = all_rows[: max(1, round(len(all_rows) * share))]
+    left_out = len(ordered) - len(sentences) + len(all_rows) - len(rows)
+    is_cut = len(sentences) < len(ordered)
     numbers = {number for sentence in sentences for number in sentence.citations}
     # An uncut answer keeps uncited sources too, such as the nearest ones of a refusal.
-    cited = [citation for citation in reply.citations if not cut or citation.id in numbers]
+    cited = [citation for citation in reply.citations if not is_cut or citation.id in numbers]
     reasons = relevances(reply)
     names = [sentence.verdict.name for sentence in reply.sentences]
+    text = reply.text[: markers_after(reply.text, sentences[-1]).end] if is_cut else reply.text
     facts = pick_fields(FACES.json(answer_body(reply)), ANSWER_FIELDS) | {
-        "answer": reply.text[: markers_after(reply.text, sentences[-1]).end] if cut else reply.text,
+        "answer": text,
         # The exact text from the answer, so that a page can find it there.
         "sentences": [
-            pick_fields(FACES.json(one), SENTENCE_FIELDS) | {"text": one.span.of(reply.text)}
-            for one in sentences
+            pick_fields(FACES.json(item), SENTENCE_FIELDS) | {"text": item.span.of(reply.text)}
+            for item in sentences
         ],
         "citations": [_citation_facts(call, citation, reasons[citation.id]) for citation in cited],
         "verdicts": {name.value: names.count(name) for name in VerdictName if name in names},
@@ -143,7 +136,8 @@ def _facts(call: Call, reply: Answer, tokens: int) -> Facts:
         facts["whole"] = f"wellread answers show {reply.id}"
     if reply.table:
         columns, method = reply.table.columns, reply.table.method
-        facts["table"] = {"columns": columns, "rows": rows, "total": len(lines), "method": method}
+        total = len(all_rows)
+        facts["table"] = {"columns": columns, "rows": rows, "total": total, "method": method}
     return facts
 
 

@@ -1,4 +1,4 @@
-"""The Model Context Protocol server, over stdio or HTTP.
+"""Runs the Model Context Protocol server, over stdio or HTTP.
 
 It is read-only: no tool adds, changes or removes a document. It sends no requests to the client.
 """
@@ -49,7 +49,7 @@ INSTRUCTIONS = (
 
 
 class LibraryServer(MCPServer[ServedLibrary]):
-    """Runs tools within the queue; its errors tell a model what to correct."""
+    """Runs tools within the queue; error results say what a model has to correct."""
 
     async def call_tool(
         self,
@@ -59,8 +59,8 @@ class LibraryServer(MCPServer[ServedLibrary]):
     ) -> CallToolResult | InputRequiredResult:
         """Return the result of a tool, or an error result."""
         if name not in TOOLS or context is None:
-            known = ", ".join(TOOLS)
-            raise MCPError(INVALID_PARAMS, f"there is no tool {name!r}; known: {known}")
+            tool_names = ", ".join(TOOLS)
+            raise MCPError(INVALID_PARAMS, f"there is no tool {name!r}; known: {tool_names}")
         tool = TOOLS[name]
         try:
             tool.fn_metadata.validate_arguments(arguments)
@@ -70,7 +70,7 @@ class LibraryServer(MCPServer[ServedLibrary]):
                 return await super().call_tool(name, arguments, context)
         except ValidationError as error:
             # Name the wrong arguments without their values, which may be long.
-            errors = (f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
+            errors = (f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
             hint = f"{name} takes {', '.join(tool.parameters['properties'])}"
             return error_result(problem_of_status(400, "; ".join(errors), hint))
         except ProblemError as error:
@@ -114,13 +114,13 @@ async def serve_stdio(served: ServedLibrary) -> None:
     await mcp_server(served).run_stdio_async()
 
 
-def http_sessions(served: ServedLibrary, most_bytes: int) -> StreamableHTTPSessionManager:
-    """Return the manager of HTTP sessions, which answers while its ``run()`` is entered."""
+def http_sessions(served: ServedLibrary, max_bytes: int) -> StreamableHTTPSessionManager:
+    """Return the manager of HTTP sessions, which answers within the context of its ``run()``."""
     server = mcp_server(served)
     server.streamable_http_app(
         # Our middleware already checks Host and Origin.
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
-        max_request_body_size=most_bytes,
+        max_request_body_size=max_bytes,
         max_sessions=MAX_SESSIONS,
     )
     return server.session_manager
@@ -132,7 +132,7 @@ def http_route(path: str, sessions: StreamableHTTPSessionManager) -> Route:
 
 
 class _OwnedSessions:
-    """Gives each session of the older protocol to its owner only; others get 404."""
+    """Lets only its owner use a session of the older protocol; others get 404."""
 
     def __init__(self, sessions: StreamableHTTPSessionManager) -> None:
         self._app = StreamableHTTPASGIApp(sessions)
@@ -149,12 +149,12 @@ class _OwnedSessions:
         if session is not None and self._owners.get(session, owner) != owner:
             raise HTTPException(404, "Session not found")
 
-        async def noting(message: Message) -> None:
+        async def send_and_note_owner(message: Message) -> None:
             if message["type"] == "http.response.start":
                 self._note_owner(Headers(raw=message.get("headers", [])).get(SESSION_HEADER), owner)
             await send(message)
 
-        await self._app(scope, receive, noting)
+        await self._app(scope, receive, send_and_note_owner)
 
     def _note_owner(self, session: str | None, owner: str) -> None:
         if session:

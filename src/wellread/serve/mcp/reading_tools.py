@@ -1,4 +1,4 @@
-"""The MCP tools ``search`` and ``fetch``, which read the material.
+"""The MCP tools ``search`` and ``fetch``, which find and return documents.
 
 A citation's ``source`` names a place: ``doc_…:120-180:3f09c2d1`` is a range of characters and the
 prefix of the version. Without the version, a changed document would show another sentence.
@@ -22,8 +22,8 @@ from wellread.serve.mcp.tool_calls import (
     BUDGETS,
     Call,
     Facts,
+    NonEmptyText,
     ServedContext,
-    Words,
     as_result,
     fit_result,
     library_tool,
@@ -34,26 +34,26 @@ from wellread.types import Document, Filters, Locator, Span
 from wellread.values.locators import Marks, link_to
 
 MAX_RESULTS = 10
-SEARCH_FACTOR = 3  # times the results in passages: passages within one fetch are merged
-AROUND = 1_200  # tokens of text around a citation
-SHARE_BEFORE = 4  # a quarter of a page comes before the passage
+SEARCH_FACTOR = 3  # passages searched per result, because passages within one fetch are merged
+CONTEXT_TOKENS = 1_200  # tokens of text around a citation
+SHARE_BEFORE = 4  # one part in so many of a page comes before the passage
 VERSION_DIGITS = 8  # hex digits that identify a version
 CHARACTERS_PER_TOKEN = 4
 _SOURCE = re.compile(r"(doc_[0-9a-f]+):(\d+)-(\d+):([0-9a-f]+)")
 _PASSAGE = "psg_"
-_BREAKS = ("\n\n", "\n", ". ", " ")  # page breaks, the best first
+_BREAK_MARKS = ("\n\n", "\n", ". ", " ")  # where a page may break, best first
 
 
 @library_tool("Search the library")
 def search(
-    context: ServedContext, query: Annotated[Words, Field(description="what to look for")]
+    context: ServedContext, query: Annotated[NonEmptyText, Field(description="what to look for")]
 ) -> CallToolResult:
-    """Finds documents in the user's library by words and by meaning, best first. Gives ids for
+    """Finds documents in the user's library by words and by meaning, best first. Returns ids for
     fetch. To get an answer with proof, use ask instead."""
     call = Call(context)
     limits = Filters(collections=call.served.collections)
     results = find(call.kb, query, limits, limit=MAX_RESULTS * SEARCH_FACTOR).results
-    return as_result({"results": [_result_facts(one) for one in _distinct(results)[:MAX_RESULTS]]})
+    return as_result({"results": list(map(_result_facts, _distinct(results)[:MAX_RESULTS]))})
 
 
 def _distinct(results: Sequence[Result]) -> list[Result]:
@@ -82,16 +82,16 @@ def _result_facts(result: Result) -> Facts:
 def fetch(
     context: ServedContext,
     id: Annotated[
-        Words,
+        NonEmptyText,
         Field(
             description="id of a search result, source of a citation (doc_…:120-180:…), or the id "
             "or title of a document"
         ),
     ],
 ) -> CallToolResult:
-    """Gives the text of a document: all of it, or of a long one the part around what was found;
-    search for what else it may hold. Opens a citation at its place: the quoted words among the
-    text around them, with page, minute and speaker, or heading."""
+    """Returns the text of a document: all of it or, if it is long, the part around the passage
+    found; search again for other parts. For the source of a citation, returns the quoted words in
+    the text around them, with page, minute and speaker, or heading."""
     call = Call(context)
     place = resolve_place(call, id)
     call.note_opened(place.listed.facts.id)
@@ -101,7 +101,7 @@ def fetch(
 def _fetched(call: Call, name: str, place: Place, tokens: int) -> CallToolResult:
     text, facts = place.document.text, place.listed.facts
     if place.cited:
-        tokens = min(tokens, AROUND)
+        tokens = min(tokens, CONTEXT_TOKENS)
     start = 0
     if place.span is not None and page_end(text, 0, tokens) < len(text):
         start = page_start(text, place.span.start, tokens // SHARE_BEFORE)
@@ -137,7 +137,7 @@ def _fetched(call: Call, name: str, place: Place, tokens: int) -> CallToolResult
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """A document and a ``span`` in it (None: all of it), which may be that of a citation."""
+    """A document and a ``span`` of it (None: all of it); ``cited`` if a citation named the span."""
 
     listed: ListedDocument
     document: Document
@@ -158,11 +158,11 @@ class Place:
 
 
 def source_of(document_id: str, version: str, span: Span) -> str:
-    """Return the ``source`` of a citation; see the module."""
-    return f"{document_id}:{span.start}-{span.end}:{_short(version)}"
+    """Return the ``source`` of a citation, in the form that the module's docstring explains."""
+    return f"{document_id}:{span.start}-{span.end}:{_version_prefix(version)}"
 
 
-def _short(version: str) -> str:
+def _version_prefix(version: str) -> str:
     return version.rpartition("_")[2][:VERSION_DIGITS]
 
 
@@ -176,7 +176,7 @@ def resolve_place(call: Call, name: str) -> Place:
         document_id, span = surroundings.document.id, surroundings.results[0].span
     document = load_document(kb, document_id, collections, entities=0)
     if source:
-        if _short(document.listed.facts.version) != source[4]:
+        if _version_prefix(document.listed.facts.version) != source[4]:
             detail = "the document has changed since this source was returned"
             raise RequestError(detail, hint="search or ask again")
         start, end = int(source[2]), int(source[3])
@@ -191,8 +191,8 @@ def page_end(text: str, start: int, tokens: int) -> int:
     end = min(len(text), start + tokens * CHARACTERS_PER_TOKEN)
     if end == len(text):
         return end
-    places = ((text.rfind(mark, (start + end) // 2, end), mark) for mark in _BREAKS)
-    return next((place + len(mark) for place, mark in places if place >= 0), end)
+    breaks = ((text.rfind(mark, (start + end) // 2, end), mark) for mark in _BREAK_MARKS)
+    return next((position + len(mark) for position, mark in breaks if position >= 0), end)
 
 
 def page_start(text: str, end: int, tokens: int) -> int:
@@ -200,8 +200,8 @@ def page_start(text: str, end: int, tokens: int) -> int:
     start = max(0, end - tokens * CHARACTERS_PER_TOKEN)
     if not start:
         return start
-    places = ((text.find(mark, start, (start + end) // 2), mark) for mark in _BREAKS)
-    return next((place + len(mark) for place, mark in places if place >= 0), start)
+    breaks = ((text.find(mark, start, (start + end) // 2), mark) for mark in _BREAK_MARKS)
+    return next((position + len(mark) for position, mark in breaks if position >= 0), start)
 
 
 def readable_text(document: Document, span: Span) -> str:
@@ -211,11 +211,11 @@ def readable_text(document: Document, span: Span) -> str:
     if not turns:
         return span.of(document.text)
     lines: list[str] = []
-    place = span.start
+    end = span.start
     for turn in turns:
-        lines.append(document.text[place : turn.span.start].strip())
+        lines.append(document.text[end : turn.span.start].strip())
         label = marks.locate(turn.span).label or turn.speaker
         lines.append(f"{label}: {turn.span.of(document.text).strip()}")
-        place = turn.span.end
-    lines.append(document.text[place : span.end].strip())
+        end = turn.span.end
+    lines.append(document.text[end : span.end].strip())
     return "\n\n".join(line for line in lines if line)

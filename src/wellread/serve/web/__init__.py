@@ -1,1 +1,1 @@
-"""Pages for people: templates, style and what they are filled with."""
+"""The web pages: templates, styles, and the code that fills them."""

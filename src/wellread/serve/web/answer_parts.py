@@ -1,4 +1,4 @@
-"""Template values that several pages share: answers, earlier turns, and filter choices."""
+"""Prepares template values that several pages share: answers, earlier turns, filter choices."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ class LimitChoices:
 
 def limit_choices(kb: KnowledgeBase) -> LimitChoices:
     """The filter values of all collections together."""
-    words = kb.catalogue.vocabulary.of(())
-    kinds = {kind for one in words for kind in one.kinds}
+    entries = kb.catalogue.vocabulary.of(())
+    kinds = {kind for entry in entries for kind in entry.kinds}
     return LimitChoices(
-        collections=tuple(one.collection for one in words),
+        collections=tuple(entry.collection for entry in entries),
         kinds=tuple(kind for kind in KINDS if kind in kinds),
-        speakers=_sorted(name for one in words for name in one.speakers),
-        source_types=_sorted(name for one in words for name in one.source_types),
-        languages=_sorted(name for one in words for name in one.languages),
+        speakers=_sorted(name for entry in entries for name in entry.speakers),
+        source_types=_sorted(name for entry in entries for name in entry.source_types),
+        languages=_sorted(name for entry in entries for name in entry.languages),
     )
 
 
@@ -47,21 +47,21 @@ def earlier_turns(kb: KnowledgeBase, session_id: str, *, before: str = "") -> Se
     if not session_id:
         return ()
     turns = kb.catalogue.sessions.turns(session_id, kb.asker.owner, MAX_TURNS)
-    ids = [one.id for one in turns]
+    ids = [turn.id for turn in turns]
     return turns[: ids.index(before)] if before in ids else turns
 
 
 def answer_values(kb: KnowledgeBase, answer: Answer, *, stale: bool) -> dict[str, Any]:
     """The values for ``parts/answer.html``."""
-    facts = kb.catalogue.facts({one.document_id for one in answer.citations})
+    facts = kb.catalogue.facts({citation.document_id for citation in answer.citations})
     return {
         "answer": answer,
         "parts": html_parts(answer),
-        "places": {one.id: citation_address(answer, one) for one in answer.citations},
+        "places": {cited.id: citation_address(answer, cited) for cited in answer.citations},
         "gone": {
-            one.id
-            for one in answer.citations
-            if one.document_id not in facts or facts[one.document_id].version != one.version
+            cited.id
+            for cited in answer.citations
+            if cited.document_id not in facts or facts[cited.document_id].version != cited.version
         },
         "stale": stale,
         "similar": (),
@@ -79,14 +79,14 @@ def answer_page_values(kb: KnowledgeBase, answer: Answer, *, stale: bool) -> dic
         similar = similar_past_questions(kb, answer)
     except WellreadError as error:
         return values | {"not_looked_up": str(error)}
-    return values | {"similar": [(one, past_question_status(one)) for one in similar]}
+    return values | {"similar": [(past, past_question_status(past)) for past in similar]}
 
 
 def citation_address(answer: Answer, citation: Citation) -> str:
     """The address of the source at the citation, with the answer's other citations marked."""
     address = view_url(citation.document_id, citation.version, citation.source_span)
-    page, _, place = address.partition("#")
-    return f"{page}&answer={answer.id}&citation={citation.id}#{place}"
+    page, _, fragment = address.partition("#")
+    return f"{page}&answer={answer.id}&citation={citation.id}#{fragment}"
 
 
 def _sorted(names: Any) -> tuple[str, ...]:

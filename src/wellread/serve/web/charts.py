@@ -1,4 +1,4 @@
-"""Lays out what pages draw as SVG: bars of counts over time, and an entity with its neighbours."""
+"""Lays out the SVG drawings of pages: bars of counts over time, an entity with neighbours."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ Point = tuple[float, float]
 WIDTH = 720
 HEIGHT = 160
 BAR_SHARE = 0.8  # bar width as a share of its slot
-MIN_HEIGHT = 1.5  # minimum height of a non-empty piece
+MIN_HEIGHT = 1.5  # of a piece with a count above zero
 
 
 def stack_chart(parts: Sequence[tuple[str, Mapping[str, float]]]) -> Layout | None:
-    """A chart with a bar per label, its counts stacked from bottom to top; None without counts."""
+    """Lay out a bar per label, with stacked counts; None if all counts are zero."""
     totals = [sum(counts.values()) for _, counts in parts]
     highest = max(totals, default=0.0)
     if highest <= 0:
@@ -34,10 +34,10 @@ def stack_chart(parts: Sequence[tuple[str, Mapping[str, float]]]) -> Layout | No
         {
             "label": label,
             "total": total,
-            "x": round((place + (1 - BAR_SHARE) / 2) * slot_width, 2),
+            "x": round((index + (1 - BAR_SHARE) / 2) * slot_width, 2),
             "pieces": _pieces(counts, highest),
         }
-        for place, ((label, counts), total) in enumerate(zip(parts, totals, strict=True))
+        for index, ((label, counts), total) in enumerate(zip(parts, totals, strict=True))
     ]
     return {
         "stacks": stacks,
@@ -54,18 +54,18 @@ def _pieces(counts: Mapping[str, float], highest: float) -> list[Layout]:
         if count > 0:
             height = max(count / highest * (HEIGHT - 6), MIN_HEIGHT)
             base -= height
-            place = {"y": round(base, 2), "height": round(height, 2)}
-            pieces.append({"name": name, "count": count, **place})
+            box = {"y": round(base, 2), "height": round(height, 2)}
+            pieces.append({"name": name, "count": count, **box})
     return pieces
 
 
 def trend_chart(trend: Sequence[AnswersPerPeriod], part: str) -> Layout | None:
     """Questions per period by outcome; None when there are no questions."""
     parts = []
-    for one in trend:
-        other = one.asked - one.cited - one.unanswered
-        counts = {"cited": one.cited, "other": other, "unanswered": one.unanswered}
-        parts.append((part_label(one, part), counts))
+    for period in trend:
+        other = period.asked - period.cited - period.unanswered
+        counts = {"cited": period.cited, "other": other, "unanswered": period.unanswered}
+        parts.append((part_label(period, part), counts))
     return stack_chart(parts)
 
 
@@ -81,14 +81,14 @@ NODE_WIDTH, NODE_HEIGHT = 116.0, 38.0
 RING_ACROSS, RING_DOWN = 150.0, 76.0  # distance between rings
 RING_HOLDS = 6  # nodes in the first ring; each further ring holds six more without overlap
 MARGIN = 8.0  # margin of the drawing
-LINE_CHARS, WIDE_LINE_CHARS = 17, 10  # per line of a node; the second for wide scripts
-LINES = 2
+LINE_CHARS, WIDE_LINE_CHARS = 17, 10  # characters per line of a node; second: wide scripts
+MAX_LINES = 2  # of a node's title
 MAX_NODES = 60
 
 
 def relations_drawing(centre: EntityNode, relations: Sequence[Neighbour]) -> Layout | None:
     """The entity with its neighbours in rings around it; None when it has no neighbours."""
-    ids = [one.edge.target if one.direction == "out" else one.edge.source for one in relations]
+    ids = [link.edge.target if link.direction == "out" else link.edge.source for link in relations]
     neighbours = dict(zip(ids, relations, strict=True))
     neighbours.pop(centre.id, None)
     if not neighbours:
@@ -99,17 +99,17 @@ def relations_drawing(centre: EntityNode, relations: Sequence[Neighbour]) -> Lay
     places = {name: (round(x + across, 1), round(y + down, 1)) for name, (x, y) in places.items()}
     middle = (round(across, 1), round(down, 1))
     nodes = [_node("", centre.title, centre.type, middle, "centre")]
-    for name, place in places.items():
-        one = neighbours[name]
-        kind = one.node.type if one.node else ""
-        nodes.append(_node(name if one.node else "", one.name, kind, place, ""))
+    for name, position in places.items():
+        neighbour = neighbours[name]
+        kind = neighbour.node.type if neighbour.node else ""
+        nodes.append(_node(name if neighbour.node else "", neighbour.name, kind, position, ""))
     edges = []
-    for name, one in zip(ids, relations, strict=True):
+    for name, relation in zip(ids, relations, strict=True):
         if name in places:
-            ends = [(middle, centre.title), (places[name], one.name)]
-            (start, source), (end, target) = ends if one.direction == "out" else ends[::-1]
-            words = f"{source} – {one.edge.type} – {target}"
-            edges.append({"start": start, "end": _border_point(start, end), "words": words})
+            ends = [(middle, centre.title), (places[name], relation.name)]
+            (start, source), (end, target) = ends if relation.direction == "out" else ends[::-1]
+            text = f"{source} – {relation.edge.type} – {target}"
+            edges.append({"start": start, "end": _border_point(start, end), "words": text})
     return {
         "width": round(2 * across, 1),
         "height": round(2 * down, 1),
@@ -135,7 +135,7 @@ def _ring_places(count: int) -> list[Point]:
     return places
 
 
-def _node(link: str, title: str, kind: str, place: Point, look: str) -> Layout:
+def _node(link: str, title: str, kind: str, centre: Point, look: str) -> Layout:
     """A node with its upper left corner; ``link`` is the id of an entity that has a page."""
     width = LINE_CHARS if title.isascii() else WIDE_LINE_CHARS
     return {
@@ -143,9 +143,9 @@ def _node(link: str, title: str, kind: str, place: Point, look: str) -> Layout:
         "title": title,
         "type": kind,
         "look": look or ("" if link else "missing"),
-        "left": round(place[0] - NODE_WIDTH / 2, 1),
-        "top": round(place[1] - NODE_HEIGHT / 2, 1),
-        "lines": textwrap.wrap(title, width, max_lines=LINES, placeholder="…"),
+        "left": round(centre[0] - NODE_WIDTH / 2, 1),
+        "top": round(centre[1] - NODE_HEIGHT / 2, 1),
+        "lines": textwrap.wrap(title, width, max_lines=MAX_LINES, placeholder="…"),
     }
 
 

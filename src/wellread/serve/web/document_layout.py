@@ -1,4 +1,4 @@
-"""Lays out a document for the viewer: blocks between landmarks, cited spans, PDF page images.
+"""Lays out a document for the viewer: blocks with landmarks, cited spans and PDF page images.
 
 ``page_of`` neither loses nor adds text: the pieces of all blocks joined are the document's text,
 and the marked pieces joined are the cited span.
@@ -39,7 +39,7 @@ from wellread.types import (
 )
 from wellread.values.locators import Marks, format_time, link_to
 
-TIME_LABEL_SECONDS = 30.0
+TIME_LABEL_SECONDS = 30.0  # between two time landmarks in a long turn
 
 M = TypeVar("M", bound=Mark)
 
@@ -49,7 +49,7 @@ class Landmark:
     """A place that readers recognise: a page, a speaker with a time, or a heading.
 
     Attributes:
-        link: opens the source at this place, if possible.
+        link: the address of the source at this place, if it has one.
         begin: its time in a recording, in seconds.
     """
 
@@ -61,7 +61,7 @@ class Landmark:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
-    """A stretch of text; ``first`` marks the first piece of the cited span.
+    """A part of a block's text; ``first``: the first piece of the cited span.
 
     ``citations`` are the numbers of the answer's other citations that overlap it.
     """
@@ -87,7 +87,7 @@ class Page:
 
     Attributes:
         locator: place of the cited span; None when nothing is cited.
-        link: opens the source, at the cited place if any; empty unless it is a web page.
+        link: the address of the source, at the cited place if any; empty unless it is a web page.
     """
 
     blocks: tuple[Block, ...]
@@ -104,7 +104,7 @@ def page_of(
         others: other citations of the same answer by number, which are marked too.
     """
     landmarks = _landmarks(document)
-    starts = sorted({0, *(place for place in landmarks if place < len(document.text))})
+    starts = sorted({0, *(position for position in landmarks if position < len(document.text))})
     ends = [*starts[1:], len(document.text)]
     spans = dict(others or {})
     blocks = tuple(
@@ -112,7 +112,7 @@ def page_of(
             landmarks=tuple(landmarks.get(start, ())),
             pieces=tuple(_pieces(document.text, Span(start=start, end=end), span, spans)),
             begin=next(
-                (one.begin for one in landmarks.get(start, ()) if one.begin is not None), None
+                (mark.begin for mark in landmarks.get(start, ()) if mark.begin is not None), None
             ),
         )
         for start, end in zip(starts, ends, strict=True)
@@ -131,10 +131,10 @@ def _pieces(
     text: str, block: Span, span: Span | None, others: Mapping[int, Span]
 ) -> Iterator[Piece]:
     """The text of one block, split at the borders of cited spans."""
-    marked = [one for one in (span, *others.values()) if one is not None and len(one)]
+    cited_spans = [cited for cited in (span, *others.values()) if cited is not None and len(cited)]
     cuts = {block.start, block.end}
-    for one in marked:
-        cuts |= {place for place in (one.start, one.end) if block.start < place < block.end}
+    for marked in cited_spans:
+        cuts |= {cut for cut in (marked.start, marked.end) if block.start < cut < block.end}
     if block.start == block.end:
         yield Piece(text="")
     for begin, end in pairwise(sorted(cuts)):
@@ -144,12 +144,12 @@ def _pieces(
             text=part.of(text),
             cited=cited,
             first=cited and span is not None and begin == span.start,
-            citations=tuple(number for number, one in others.items() if part.overlaps(one)),
+            citations=tuple(number for number, other in others.items() if part.overlaps(other)),
         )
 
 
 def _landmarks(document: Document) -> dict[int, list[Landmark]]:
-    """Landmarks by text position: page, then heading, then speech."""
+    """The landmarks by text position: page, then heading, then speech."""
     by_position: dict[int, list[Landmark]] = {}
     pages = _changes(document, PageMark, lambda mark: mark.page)
     headings = _changes(document, HeadingMark, lambda mark: mark.path)
@@ -161,13 +161,13 @@ def _landmarks(document: Document) -> dict[int, list[Landmark]]:
         ),
         *_speech(document),
     ]
-    for place, mark in marks:
-        by_position.setdefault(place, []).append(mark)
+    for position, mark in marks:
+        by_position.setdefault(position, []).append(mark)
     return by_position
 
 
 def _speech(document: Document) -> list[tuple[int, Landmark]]:
-    """Speaker and time landmarks: at every change of speaker, and regularly in long turns."""
+    """Landmarks of speakers and times: at each change of speaker, and regularly in long turns."""
     times = _sorted_marks(document, TimeMark)
     turns = _changes(document, SpeakerMark, lambda mark: mark.speaker)
     names = {turn.start: turn.speaker for turn in turns}
@@ -193,17 +193,17 @@ def _changes(document: Document, mark_type: type[M], value: Callable[[M], object
     return [next(group) for has_value, group in groups if has_value]
 
 
-def _time_at(times: list[TimeMark], place: int) -> TimeMark | None:
-    index = bisect_right(times, place, key=lambda mark: mark.start) - 1
-    return times[index] if index >= 0 and times[index].end > place else None
+def _time_at(times: list[TimeMark], position: int) -> TimeMark | None:
+    index = bisect_right(times, position, key=lambda mark: mark.start) - 1
+    return times[index] if index >= 0 and times[index].end > position else None
 
 
 def _speech_landmark(document: Document, speaker: str, time: TimeMark | None) -> Landmark:
     parts = [format_time(time.begin) if time else "", speaker]
     link = ""
     if time and document.media_url:
-        place = Locator(label="", begin=time.begin)
-        link = web_link(link_to(document.url, place, "", media_url=document.media_url))
+        locator = Locator(label="", begin=time.begin)
+        link = web_link(link_to(document.url, locator, "", media_url=document.media_url))
     return Landmark(
         kind="speech",
         label=" · ".join(part for part in parts if part),
@@ -273,9 +273,9 @@ def shown_pages(
     marks = [mark for mark in document.marks if isinstance(mark, PageMark) and mark.box]
     lines: dict[int, list[tuple[str, Box]]] = {}
     for mark in marks:
-        words = document.text[mark.start : mark.end].strip()
-        if mark.box and words:
-            lines.setdefault(mark.page, []).append((words, mark.box))
+        line = document.text[mark.start : mark.end].strip()
+        if mark.box and line:
+            lines.setdefault(mark.page, []).append((line, mark.box))
     cited = boxes_of(document, span) if span else {}
     by_page: dict[int, list[tuple[int, Box]]] = {}
     for number, other in others.items():
@@ -294,7 +294,7 @@ def shown_pages(
 
 
 def boxes_of(document: Document, span: Span) -> dict[int, tuple[Box, ...]]:
-    """By page, the boxes of the lines that ``span`` touches."""
+    """The boxes of the lines that ``span`` touches, by page."""
     boxes_by_page: dict[int, list[Box]] = {}
     for mark in Marks(document.marks).pages_over(span):
         if mark.box is not None:

@@ -1,4 +1,4 @@
-"""Sign-in with an identity provider: OpenID Connect code flow with PKCE, state and nonce.
+"""Signs users in with an identity provider (OpenID Connect code flow with PKCE and nonce).
 
 A token is accepted only if its signature, issuer, audience, time and nonce are valid. The libraries
 are in the extra ``oidc`` and are loaded at the first such sign-in.
@@ -33,7 +33,7 @@ class ProviderError(WellreadError):
 
 
 class ProviderGoneError(ProviderError):
-    """The identity provider cannot be reached or does not behave as one."""
+    """The identity provider cannot be reached or does not reply as expected."""
 
 
 class IdentityProvider:
@@ -42,17 +42,17 @@ class IdentityProvider:
     def __init__(self, settings: OidcSettings, secret: str) -> None:
         self._settings = settings
         self._secret = secret
-        self._facts: tuple[float, Mapping[str, Any], Any] | None = None
+        self._cached: tuple[float, Mapping[str, Any], Any] | None = None
         self._metadata_lock = asyncio.Lock()
 
     async def begin(self, redirect: str, target: str) -> tuple[str, SignInAttempt]:
         """The address that the browser is sent to, and the attempt that its return must match."""
-        facts, _ = await self._known()
+        metadata, _ = await self._metadata()
         attempt = SignInAttempt(
             state=new_secret(), nonce=new_secret(), verifier=new_secret(), target=target
         )
         address, _ = self._client(redirect).create_authorization_url(
-            facts["authorization_endpoint"],
+            metadata["authorization_endpoint"],
             state=attempt.state,
             nonce=attempt.nonce,
             code_verifier=attempt.verifier,
@@ -63,11 +63,11 @@ class IdentityProvider:
         """The identity of the user who returned with ``code``."""
         from authlib.common.errors import AuthlibBaseError  # noqa: PLC0415 - an extra
 
-        facts, keys = await self._known()
+        metadata, keys = await self._metadata()
         async with self._client(redirect) as client:
             try:
                 token = await client.fetch_token(
-                    facts["token_endpoint"], code=code, code_verifier=attempt.verifier
+                    metadata["token_endpoint"], code=code, code_verifier=attempt.verifier
                 )
                 id_token = str(token.get("id_token", ""))
             except AuthlibBaseError as error:
@@ -94,7 +94,7 @@ class IdentityProvider:
             timeout=TIMEOUT_SECONDS,
         )
 
-    async def _known(self) -> tuple[Mapping[str, Any], Any]:
+    async def _metadata(self) -> tuple[Mapping[str, Any], Any]:
         """The provider's metadata and keys, cached for an hour."""
         from httpx import AsyncClient  # noqa: PLC0415 - slow
 
@@ -102,23 +102,25 @@ class IdentityProvider:
         from joserfc.jwk import KeySet  # noqa: PLC0415 - an extra
 
         async with self._metadata_lock:
-            if self._facts is not None and time.monotonic() < self._facts[0]:
-                return self._facts[1:]
+            if self._cached is not None and time.monotonic() < self._cached[0]:
+                return self._cached[1:]
             issuer = self._settings.issuer.rstrip("/")
             try:
                 async with AsyncClient(timeout=TIMEOUT_SECONDS) as client:
                     reply = await client.get(f"{issuer}/.well-known/openid-configuration")
-                    facts = reply.raise_for_status().json()
-                    if str(facts["issuer"]).rstrip("/") != issuer:
-                        raise ProviderGoneError(f"{issuer} names another issuer: {facts['issuer']}")
-                    keys_reply = await client.get(_require_https(facts["jwks_uri"]))
+                    metadata = reply.raise_for_status().json()
+                    if str(metadata["issuer"]).rstrip("/") != issuer:
+                        raise ProviderGoneError(
+                            f"{issuer} names another issuer: {metadata['issuer']}"
+                        )
+                    keys_reply = await client.get(_require_https(metadata["jwks_uri"]))
                     keys = KeySet.import_key_set(keys_reply.raise_for_status().json())
                 for name in ("authorization_endpoint", "token_endpoint"):
-                    _require_https(facts[name])
+                    _require_https(metadata[name])
             except _reply_errors() as error:
                 raise self._gone(error) from error
-            self._facts = (time.monotonic() + METADATA_SECONDS, facts, keys)
-            return facts, keys
+            self._cached = (time.monotonic() + METADATA_SECONDS, metadata, keys)
+            return metadata, keys
 
     def _validated_claims(self, token: str, keys: Any, nonce: str) -> Mapping[str, Any]:
         from joserfc import jwt  # noqa: PLC0415 - an extra
@@ -137,10 +139,10 @@ class IdentityProvider:
             claims: dict[str, Any] = jwt.decode(token, keys, algorithms=ALGORITHMS).claims
             registry.validate(claims)
         except (JoseError, ValueError) as error:
-            self._facts = None  # the provider's keys may have changed
+            self._cached = None  # the provider's keys may have changed
             raise ProviderError(f"the identity provider's token is not valid: {error}") from error
-        several = isinstance(claims["aud"], list) and len(claims["aud"]) > 1
-        if claims.get("azp", "" if several else client) != client:
+        has_several = isinstance(claims["aud"], list) and len(claims["aud"]) > 1
+        if claims.get("azp", "" if has_several else client) != client:
             raise ProviderError("the identity provider's token is for another client")
         return claims
 
@@ -162,7 +164,7 @@ class IdentityProvider:
             issuer=self._issuer,
             subject=str(claims["sub"]),
             name=str(user_name),
-            groups=None if groups is None else tuple(str(one) for one in groups),
+            groups=None if groups is None else tuple(str(group) for group in groups),
         )
 
 
@@ -174,7 +176,7 @@ def _reply_errors() -> tuple[type[Exception], ...]:
     from joserfc.errors import JoseError  # noqa: PLC0415 - an extra
 
     stacks = [import_module(name) for name in ("httpx", "httpx2") if find_spec(name)]
-    connection_errors = [error for one in stacks for error in (one.HTTPError, one.InvalidURL)]
+    connection_errors = [error for http in stacks for error in (http.HTTPError, http.InvalidURL)]
     return (JoseError, AttributeError, KeyError, TypeError, ValueError, *connection_errors)
 
 

@@ -1,4 +1,4 @@
-"""Renders the templates of the pages."""
+"""Renders the HTML pages from their templates, with the navigation and shared filters."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from starlette.templating import Jinja2Templates
 from wellread.serve.error_shapes import OPENAI_PATH, Problem
 from wellread.serve.features.feature import FeatureRouter
 from wellread.serve.guards.route_rules import Access
-from wellread.serve.views import look_at
+from wellread.serve.views import template_view
 from wellread.store.schema.stored_values import Rights
 from wellread.text.words import harmless
 from wellread.values.answer_blocks import draft_html
@@ -45,8 +45,8 @@ def page_router(access: Access) -> FeatureRouter:
 
 
 def page_response(request: Request, template: str, body: object, **values: Any) -> Response:
-    """Render the page of ``body``, whose exposed fields the template sees, with more values."""
-    return render_page(request, template, {"body": look_at(body), **values})
+    """Render a page with the exposed fields of ``body`` and more values."""
+    return render_page(request, template, {"body": template_view(body), **values})
 
 
 def render_page(
@@ -135,7 +135,7 @@ def _environment() -> Environment:
         "drawn": draft_html,
         "first_paragraph": lambda text: " ".join(text.partition("\n\n")[0].split()),
     }
-    environment.globals["verdicts"] = {one.value: one for one in VerdictName}
+    environment.globals["verdicts"] = {verdict.value: verdict for verdict in VerdictName}
     return environment
 
 

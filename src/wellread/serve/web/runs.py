@@ -1,4 +1,4 @@
-"""Background work of one server: questions being answered for pages, and the ingest queue.
+"""Runs the background work of a server: questions asked on pages, and the ingest queue.
 
 The events of a question are numbered and can be replayed. Before a replay they are checked again,
 so that text of sources that were removed or are no longer readable is not shown from memory.
@@ -41,8 +41,8 @@ from wellread.values.answers import Answer, Event, FinalEvent, Question, StepEve
 logger = logging.getLogger(__name__)
 
 State = Literal["running", "done", "failed", "cancelled"]
-MAX_KEPT_RUNS = 100
-MAX_RUNNING = 8
+MAX_KEPT_RUNS = 100  # questions in memory, running or ended
+MAX_RUNNING = 8  # questions answered at the same time
 
 
 @dataclass(slots=True, eq=False)
@@ -80,7 +80,7 @@ class AskRun:
             await more.wait()
 
     def as_now(self, kb: KnowledgeBase, event: Event) -> Event | None:
-        """The event as the user of ``kb`` may see it now; None: not at all.
+        """Return the event as the user of ``kb`` may see it now; None if not at all.
 
         A step contains no source text. The answer is shown as currently stored; the draft and its
         sentences are shown only while the documents are unchanged.
@@ -207,7 +207,7 @@ class IngestRuns:
     def __init__(self, kb: KnowledgeBase) -> None:
         self._kb = kb
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="ingest")
-        self._asked: deque[QueuedRun] = deque(maxlen=MAX_QUEUED_RUNS)
+        self._queue: deque[QueuedRun] = deque(maxlen=MAX_QUEUED_RUNS)
         self._lock = threading.Lock()
 
     def start(self, action: Action, inputs: Sequence[str], collection: str) -> QueuedRun:
@@ -216,33 +216,31 @@ class IngestRuns:
             action=action, collection=collection, inputs=tuple(inputs), at=datetime.now(UTC)
         )
         with self._lock:
-            self._asked.appendleft(queued)
+            self._queue.appendleft(queued)
         self._thread.submit(self._run, queued)
         return queued
 
     def take_up(self) -> None:
-        """Finish the work of an earlier process: synchronize the index, then retry open
-        questions.
-        """
+        """Finish an earlier process's work: synchronize the index, then retry open questions."""
         self._thread.submit(sync_index, self._kb)
         self._thread.submit(after_ingest, self._kb)
 
-    def open_ones(self, kb: KnowledgeBase | None = None) -> list[QueuedRun]:
-        """Runs that wait, run, or failed before becoming a job; newest first.
+    def unfinished(self, kb: KnowledgeBase | None = None) -> list[QueuedRun]:
+        """The runs that wait, run, or failed before they became a job; newest first.
 
         Args:
             kb: restricts the list to what its user may read; None: no restriction.
         """
         reads = EVERYTHING if kb is None else kb.asker.reads
         with self._lock:
-            waiting = [one for one in self._asked if one.state != "done"]
+            queued = [run for run in self._queue if run.state != "done"]
         if isinstance(reads, Everything):
-            return waiting
-        return [one for one in waiting if one.collection in reads]
+            return queued
+        return [run for run in queued if run.collection in reads]
 
     def busy(self, kb: KnowledgeBase | None = None) -> bool:
-        """Whether any run is waiting or running; ``kb`` as for ``open_ones``."""
-        return any(one.state in ("waiting", "running") for one in self.open_ones(kb))
+        """Whether any run is waiting or running; ``kb`` as for ``unfinished``."""
+        return any(run.state in ("waiting", "running") for run in self.unfinished(kb))
 
     def close(self) -> None:
         """Ask the running job to stop, drop waiting runs, and wait for the job's end."""

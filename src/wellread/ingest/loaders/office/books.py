@@ -26,7 +26,7 @@ from wellread.ingest.loaders.archives import (
     value_of,
 )
 from wellread.ingest.loaders.base import LoaderLimits, Source
-from wellread.ingest.loaders.front_matter import moment
+from wellread.ingest.loaders.front_matter import parse_moment
 from wellread.ingest.loaders.plain import Blocks, decode_noted, one_line, title_from_name
 from wellread.ingest.loaders.text.html import ENCODING, page_blocks, plain_words
 from wellread.ingest.loaders.text.html_blocks import blocks_of, visible_text, write_blocks
@@ -34,7 +34,7 @@ from wellread.types import Document
 
 _CONTENT, _META, _STYLES = "content.xml", "meta.xml", "styles.xml"
 _MANIFEST = "META-INF/manifest.xml"
-_MARK_OF_NOTE = "* "
+_NOTE_MARKER = "* "
 _UNREAD = frozenset(
     "annotation tracked-changes table-of-content alphabetical-index illustration-index "
     "table-index object-index user-index bibliography sequence-decls variable-decls forms "
@@ -77,7 +77,7 @@ def load_odt(source: Source, limits: LoaderLimits) -> Iterator[Document]:
         source_type="odt",
         language=facts.get("language", [""])[0].lower(),
         authors=tuple(facts.get("initial-creator") or facts.get("creator") or ()),
-        published_at=moment(created[0] if created else None),
+        published_at=parse_moment(created[0] if created else None),
         summary=next(iter(facts.get("description") or facts.get("subject") or ()), ""),
         taxonomy={"tags": keywords} if keywords else {},
     )
@@ -93,7 +93,6 @@ def _part(archive: zipfile.ZipFile, name: str, uri: str) -> etree._Element | Non
 
 
 def _facts(holder: etree._Element | None) -> dict[str, list[str]]:
-    """The texts of a file's metadata elements, by element name."""
     facts: dict[str, list[str]] = {}
     for element in () if holder is None else holder.iter():
         words = one_line(element.text or "") if name_of(element) else ""
@@ -108,9 +107,8 @@ class _Styles:
     def __init__(self, *roots: etree._Element | None) -> None:
         self._parents: dict[str, str] = {}
         self._hiding: set[str] = set()
-        for style in (
-            each for root in roots if root is not None for each in elements(root, "style")
-        ):
+        trees = [root for root in roots if root is not None]
+        for style in (style for root in trees for style in elements(root, "style")):
             name, letters = value_of(style, "name"), child_of(style, "text-properties")
             ground = value_of(letters, "background-color") or value_of(
                 child_of(style, "paragraph-properties"), "background-color"
@@ -153,12 +151,12 @@ def _convert(holder: etree._Element, target: etree._Element, styles: _Styles) ->
                 copy.set("class", "title")
             _convert(child, copy, styles)
             for note in _notes(child) if name in ("p", "h") else ():
-                etree.SubElement(target, "p").text = _MARK_OF_NOTE + note
+                etree.SubElement(target, "p").text = _NOTE_MARKER + note
         _append_text(target, child.tail)
 
 
 def _notes(paragraph: etree._Element) -> Iterator[str]:
-    """The texts of a paragraph's notes, without notes of text boxes anchored in it."""
+    """Yield the texts of a paragraph's notes, without notes of text boxes anchored in it."""
     for body in elements(paragraph, "note-body"):
         if next(part for part in body.iterancestors() if name_of(part) in ("p", "h")) is paragraph:
             words = ("".join(map(str, part.itertext())) for part in elements(body, "p", "h"))
@@ -167,7 +165,6 @@ def _notes(paragraph: etree._Element) -> Iterator[str]:
 
 
 def _append_text(target: etree._Element, words: str | None) -> None:
-    """Append text to the content of ``target``."""
     if words and len(target):
         target[-1].tail = (target[-1].tail or "") + words
     elif words:
@@ -184,23 +181,23 @@ def load_epub(source: Source, limits: LoaderLimits) -> Iterator[Document]:
     """Load an e-book as one page."""
     with open_archive(source.data, source.uri, limits, document_types=True) as archive:
         _refuse_drm(archive, source.uri)
-        place = _package_file(archive, source.uri)
-        package = _xml(archive, place, source.uri)
+        package_path = _package_file(archive, source.uri)
+        package = _xml(archive, package_path, source.uri)
         blocks = Blocks()
-        for name in _pages_in_order(package, posixpath.dirname(place)):
+        for name in _pages_in_order(package, posixpath.dirname(package_path)):
             _write_page(blocks, archive, name, source)
     facts = _facts(child_of(package, "metadata"))
-    first = {name: values[0] for name, values in facts.items()}
+    first_values = {name: values[0] for name, values in facts.items()}
     subjects = tuple(dict.fromkeys(facts.get("subject", ())))
     yield source.document(
         blocks.build(),
         kind="page",
-        title=first.get("title") or title_from_name(source.name),
+        title=first_values.get("title") or title_from_name(source.name),
         source_type="epub",
-        language=first.get("language", "").lower(),
+        language=first_values.get("language", "").lower(),
         authors=tuple(dict.fromkeys(facts.get("creator", ()))),
-        published_at=moment(first.get("date")),
-        summary=one_line(plain_words(first.get("description", ""))),
+        published_at=parse_moment(first_values.get("date")),
+        summary=one_line(plain_words(first_values.get("description", ""))),
         taxonomy={"tags": subjects} if subjects else {},
     )
 

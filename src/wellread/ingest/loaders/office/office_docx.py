@@ -34,7 +34,7 @@ from wellread.ingest.loaders.plain import PARAGRAPH, Blocks, one_line
 from wellread.types import Document
 
 MAX_TINY_HALF_POINTS = 2  # smaller text is invisible
-MIN_PALE = 0xFF - 24  # lighter red, green and blue values appear white
+MIN_WHITE = 0xFF - 24  # lighter red, green and blue values appear white
 _PLAIN_TABLES = frozenset({"", "TableGrid", "TableNormal"})
 
 
@@ -50,9 +50,9 @@ def drop_hidden(root: etree._Element, styles: etree._Element | None) -> None:
 def _is_hidden(run: etree._Element, styles: dict[str, etree._Element]) -> bool:
     settings = child_of(run, "rPr")
     paragraph = next((node for node in run.iterancestors() if name_of(node) == "p"), None)
-    own = _style_settings(value_of(child_of(settings, "rStyle"), "val"), styles)
-    around = _style_settings(value_of(child_of(paragraph, "pPr", "pStyle"), "val"), styles)
-    chain = [node for node in (settings, *own, *around) if node is not None]
+    run_style = _style_settings(value_of(child_of(settings, "rStyle"), "val"), styles)
+    paragraph_style = _style_settings(value_of(child_of(paragraph, "pPr", "pStyle"), "val"), styles)
+    chain = [node for node in (settings, *run_style, *paragraph_style) if node is not None]
     if _first_value(chain, "vanish") not in (None, "0", "false", "off"):
         return True
     size = _first_value(chain, "sz") or ""
@@ -62,7 +62,7 @@ def _is_hidden(run: etree._Element, styles: dict[str, etree._Element]) -> bool:
 
 
 def _style_settings(name: str, styles: dict[str, etree._Element]) -> list[etree._Element]:
-    """The run settings of a style and of its base styles, nearest first."""
+    """Return the run settings of a style and of its base styles, nearest first."""
     chain: list[etree._Element] = []
     seen: set[str] = set()
     while name in styles and name not in seen:
@@ -74,7 +74,7 @@ def _style_settings(name: str, styles: dict[str, etree._Element]) -> list[etree.
 
 
 def _first_value(chain: list[etree._Element], setting: str) -> str | None:
-    """The value of a setting in the first element that has it; empty if it has no value."""
+    """Return a setting's value in the first element that has it; empty if it has no value."""
     settings = (child_of(node, setting) for node in chain)
     element = next((node for node in settings if node is not None), None)
     return None if element is None else value_of(element, "val").lower()
@@ -84,13 +84,12 @@ def _is_pale(colour: str) -> bool:
     if len(colour) != 6:
         return False
     try:
-        return all(int(colour[at : at + 2], 16) >= MIN_PALE for at in (0, 2, 4))
+        return all(int(colour[index : index + 2], 16) >= MIN_WHITE for index in (0, 2, 4))
     except ValueError:  # "auto"
         return False
 
 
 def _has_background(run: etree._Element, chain: list[etree._Element]) -> bool:
-    """Whether the run has, or may have, a coloured background."""
     if any(_is_shaded(node) or child_of(node, "highlight") is not None for node in chain):
         return True
     for node in run.iterancestors():
@@ -128,14 +127,14 @@ _HEADING_NAME = re.compile(
     re.IGNORECASE,
 )
 _TITLE_NAME = re.compile(r"(?:title|titel|titre|título|titolo|标题|表題)", re.IGNORECASE)
-_UNREAD = frozenset(
+_SKIPPED = frozenset(
     {"del", "moveFrom", "instrText", "delText", "rPr", "pPr", "rt", "sdtPr", "tblPr"}
 )
 _BLOCK_HOLDERS = frozenset({"sdt", "sdtContent", "ins", "moveTo", "customXml", "smartTag"})
 _HOLDERS = _BLOCK_HOLDERS | {"tbl", "tr", "tc"}
 _SIGNS = {"br": "\n", "cr": "\n", "tab": "\t", "ptab": "\t", "noBreakHyphen": "-"}
 _NOTES = {"footnoteReference": "footnotes", "endnoteReference": "endnotes"}
-_MARK_OF_NOTE = "* "
+_NOTE_MARKER = "* "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,7 +171,7 @@ class _Paragraph:
                 self.boxes.append(child)
             elif name in _NOTES:
                 self.notes.append((_NOTES[name], value_of(child, "id")))
-            elif name not in _UNREAD:
+            elif name not in _SKIPPED:
                 self.gather(child)
         return self
 
@@ -255,14 +254,13 @@ class _Writer:
         self._listing = False
 
     def _write_attached(self, paragraph: _Paragraph) -> None:
-        """Write the text boxes anchored in a paragraph and the notes it refers to."""
         for box in paragraph.boxes:
             self.walk(box)
         for note in paragraph.notes:
             if note in self._notes:
                 texts = (_gather(part).text for part in _paragraphs(self._notes[note]))
                 words = one_line(" ".join(texts))
-                self.blocks.block(_MARK_OF_NOTE + words if words else "")
+                self.blocks.block(_NOTE_MARKER + words if words else "")
                 self._listing = False
 
     def _write_table(self, table: etree._Element) -> None:
@@ -294,7 +292,7 @@ def _gather(element: etree._Element) -> _Paragraph:
 
 
 def _paragraphs(holder: etree._Element) -> Iterator[etree._Element]:
-    """All paragraphs of a cell or note, including those of inner tables and text boxes."""
+    """Yield all paragraphs of a cell or note, including those of inner tables and text boxes."""
     for child in visible_children(holder):
         if name_of(child) == "p":
             yield child
@@ -305,7 +303,7 @@ def _paragraphs(holder: etree._Element) -> Iterator[etree._Element]:
 
 
 def _nested(holder: etree._Element, name: str) -> Iterator[etree._Element]:
-    """The rows of a table or the cells of a row, including those in content controls."""
+    """Yield the rows of a table or the cells of a row, including those in content controls."""
     for child in visible_children(holder):
         if name_of(child) == name:
             yield child
@@ -314,7 +312,6 @@ def _nested(holder: etree._Element, name: str) -> Iterator[etree._Element]:
 
 
 def _continues_cell(cell: etree._Element) -> bool:
-    """Whether the cell continues a cell that spans several rows."""
     merged = child_of(cell, "tcPr", "vMerge")
     return merged is not None and value_of(merged, "val") != "restart"
 
@@ -331,13 +328,13 @@ def _list_depth(element: etree._Element, style: _Style) -> int | None:
 
 
 def _outline(element: etree._Element | None) -> int:
-    """The heading level of ``w:outlineLvl``; 9 there means body text."""
+    """Return the heading level of ``w:outlineLvl``; 9 there means body text."""
     level = value_of(element, "val")
     return int(level) + 1 if level.isdecimal() and int(level) < LEVELS else 0
 
 
 def _styles(part: DocumentPart) -> dict[str, _Style]:
-    """The paragraph styles by id, with inherited properties."""
+    """Return the paragraph styles by id, with inherited properties."""
     root = _related_root(part, "styles")
     if root is None:
         return {}
@@ -346,7 +343,7 @@ def _styles(part: DocumentPart) -> dict[str, _Style]:
 
 
 def _style(name: str, by_id: Mapping[str, etree._Element]) -> _Style:
-    own = value_of(child_of(by_id[name], "name"), "val")
+    style_name = value_of(child_of(by_id[name], "name"), "val")
     level, listed = 0, False
     seen: set[str] = set()
     while name in by_id and name not in seen:
@@ -360,22 +357,21 @@ def _style(name: str, by_id: Mapping[str, etree._Element]) -> _Style:
         number = child_of(element, "pPr", "numPr", "numId")
         listed = listed or (number is not None and value_of(number, "val") != "0")
         name = value_of(child_of(element, "basedOn"), "val")
-    return _Style(name=own, level=level, listed=listed)
+    return _Style(name=style_name, level=level, listed=listed)
 
 
 def _notes(part: DocumentPart, uri: str) -> dict[tuple[str, str], etree._Element]:
     return {
-        (sort, value_of(note, "id")): note
-        for sort in _NOTES.values()
-        if (root := _related_root(part, sort, uri)) is not None
+        (kind, value_of(note, "id")): note
+        for kind in _NOTES.values()
+        if (root := _related_root(part, kind, uri)) is not None
         for note in elements(root, "footnote", "endnote")
     }
 
 
-def _related_root(part: DocumentPart, sort: str, uri: str = "") -> etree._Element | None:
-    """The root element of the document's part of type ``sort``."""
+def _related_root(part: DocumentPart, kind: str, uri: str = "") -> etree._Element | None:
     for relation in part.rels.values():
-        if relation.reltype.rpartition("/")[2] == sort and not relation.is_external:
+        if relation.reltype.rpartition("/")[2] == kind and not relation.is_external:
             target = relation.target_part
             element = getattr(target, "element", None)
             return element if element is not None else parse(target.blob, uri)

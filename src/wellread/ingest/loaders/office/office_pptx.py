@@ -32,7 +32,7 @@ from wellread.ingest.loaders.plain import PARAGRAPH, one_line
 from wellread.types import Document
 
 NOTES = "Notes"
-MAX_DEPTH = 8  # of indented text
+MAX_DEPTH = 8  # levels of indented text
 
 # python-pptx knows presentations with and without macros; slide shows and templates only have
 # other names.
@@ -104,7 +104,11 @@ class _Writer:
             self._block(lines)
         # Checked first, because reading missing notes would create a notes page.
         frame = slide.notes_slide.notes_text_frame if slide.has_notes_slide else None
-        lines = [one_line(each.text) for each in frame.paragraphs] if frame is not None else []
+        lines = (
+            [one_line(paragraph.text) for paragraph in frame.paragraphs]
+            if frame is not None
+            else []
+        )
         if any(lines):
             self.builder.add(PARAGRAPH)
             self.builder.heading((heading, NOTES))
@@ -121,7 +125,7 @@ class _Writer:
 
 
 def _shape_lines(shapes: Any) -> Iterator[list[str]]:
-    """The lines of each visible shape, table and chart, except the title."""
+    """Yield the lines of each visible shape, table and chart, except the title."""
     for shape in shapes:
         properties = next((part for part in shape._element if name_of(part).startswith("nv")), None)
         if value_of(child_of(properties, "cNvPr"), "hidden") in ("1", "true"):
@@ -143,45 +147,44 @@ def _shape_lines(shapes: Any) -> Iterator[list[str]]:
 
 def _placeholder_type(shape: Any) -> str | None:
     """The shape's placeholder type (empty: the default type); None if it is not a placeholder."""
-    place = child_of(shape._element, "nvSpPr", "nvPr", "ph")
-    return None if place is None else value_of(place, "type")
+    placeholder = child_of(shape._element, "nvSpPr", "nvPr", "ph")
+    return None if placeholder is None else value_of(placeholder, "type")
 
 
 def _list_line(paragraph: Any, *, is_list: bool) -> str:
     words, settings = one_line(paragraph.text), child_of(paragraph._p, "pPr")
-    names = {name_of(mark) for mark in settings} if settings is not None else set()
-    marked = bool(names & set(_BULLETS)) or (is_list and "buNone" not in names)
-    return "  " * min(paragraph.level, MAX_DEPTH) + f"- {words}" if marked else words
+    names = {name_of(setting) for setting in settings} if settings is not None else set()
+    has_bullet = bool(names & set(_BULLETS)) or (is_list and "buNone" not in names)
+    return "  " * min(paragraph.level, MAX_DEPTH) + f"- {words}" if has_bullet else words
 
 
 def _chart_rows(root: etree._Element) -> list[str]:
-    """A chart as table rows: its title, the names of its series, and a row per category.
+    """Return a chart as table rows: its title, the names of its series, and a row per category.
 
     Read from the XML, because the library refuses charts of unknown types.
     """
     title = next(elements(root, "title"), None)
     series = list(elements(root, "ser"))
-    columns = [_points(one, "val", "yVal") for one in series]
-    names = [" ".join(_points(one, "tx").values()) for one in series]
+    columns = [_points(element, "val", "yVal") for element in series]
+    names = [" ".join(_points(element, "tx").values()) for element in series]
     categories: dict[int, str] = {}
-    for one in series:
-        categories = {**_points(one, "cat", "xVal"), **categories}
+    for element in series:
+        categories = {**_points(element, "cat", "xVal"), **categories}
     rows = [] if title is None else [one_line(" ".join(map(str, title.itertext())))]
     if any(names):
         rows.append(table_row(["", *names]))
-    for place in sorted({*categories, *(key for column in columns for key in column)}):
-        rows.append(table_row([one.get(place, "") for one in (categories, *columns)]))
+    for index in sorted({*categories, *(key for column in columns for key in column)}):
+        rows.append(table_row([column.get(index, "") for column in (categories, *columns)]))
     return rows
 
 
 def _points(series: etree._Element, *names: str) -> dict[int, str]:
-    """The cached cell values of a chart series, by index."""
     values: dict[int, str] = {}
     for holder in (child_of(series, name) for name in names):
         for point in elements(holder, "pt") if holder is not None else ():
-            value, place = child_of(point, "v"), value_of(point, "idx")
-            if value is not None and place.isdecimal():
+            value, index = child_of(point, "v"), value_of(point, "idx")
+            if value is not None and index.isdecimal():
                 text = one_line(value.text or "")
                 # Charts store 0.30000000000000004 for 0.3.
-                values[int(place)] = f"{float(text):.12g}" if _LONG_NUMBER.fullmatch(text) else text
+                values[int(index)] = f"{float(text):.12g}" if _LONG_NUMBER.fullmatch(text) else text
     return values

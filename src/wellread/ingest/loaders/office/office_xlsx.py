@@ -30,7 +30,7 @@ from wellread.ingest.loaders.plain import PARAGRAPH, one_line
 from wellread.types import Document
 
 MAX_ROWS = 1_048_576  # in a sheet, by the format
-MAX_HEADER_CHARS = 100  # of column names in a heading path
+MAX_HEADER_CHARS = 100  # characters of column names in a heading path
 SIGNIFICANT_DIGITS = 15  # Excel's precision; further digits come from binary fractions
 
 _PERCENT = re.compile(r"0(?:\.0+)?%")
@@ -122,7 +122,7 @@ def _shorten(line: str) -> str:
 
 
 def _cell_text(value: object, form: str) -> str:
-    """The text of a cell, with dates in ISO form and percentages."""
+    """Return the text of a cell, with dates in ISO form and percentages."""
     if value is None:
         return ""
     if isinstance(value, bool):

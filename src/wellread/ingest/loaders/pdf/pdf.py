@@ -10,6 +10,7 @@ Title, authors and date come from the file's metadata, else from its first page.
 from __future__ import annotations
 
 import logging
+import math
 import re
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,11 +23,11 @@ import pypdfium2 as pdfium
 from wellread.errors import SourceError
 from wellread.ingest.loaders import plain
 from wellread.ingest.loaders.base import LoaderLimits, Source
-from wellread.ingest.loaders.front_matter import moment, names
+from wellread.ingest.loaders.front_matter import names, parse_moment
 from wellread.ingest.loaders.pdf.pdf_layer import OutlineEntry, PageText, outline_of, page_text
 from wellread.ingest.loaders.pdf.pdf_rows import Row, rows_in_order, usual_size
 from wellread.ingest.loaders.pdf.pdf_text import (
-    HEADING_ROWS,
+    MAX_HEADING_ROWS,
     headings_of,
     is_section,
     joined_words,
@@ -39,8 +40,8 @@ logger = logging.getLogger(__name__)
 # pdfium is not thread-safe, even for different documents.
 _pdfium_lock = threading.Lock()
 
-MAX_NAME_WORDS = 5  # in a person's name
-MAX_AUTHOR_ROWS = 60  # below the title
+MAX_NAME_WORDS = 5  # words in a person's name
+MAX_AUTHOR_ROWS = 60  # rows below the title that are searched for authors
 MAX_AUTHOR_GAP = 6  # lines between two authors (affiliations, addresses)
 
 _USELESS_TITLE = re.compile(r"untitled|microsoft|presentation$|^\W*$|\.\w{2,4}$", re.I)
@@ -70,48 +71,46 @@ _PLACES = re.compile(
 
 
 def title_rows(declared: str, rows: Sequence[Row], body: float) -> range:
-    """The rows of the title on the first page: the declared title, else the largest letters."""
-    first = [number for number, row in enumerate(rows) if row.page == rows[0].page]
+    """Return the title's rows on the first page: the declared title, else the largest letters."""
+    first_page = [number for number, row in enumerate(rows) if row.page == rows[0].page]
     if declared:
-        wanted = plain.letters_of(declared)
-        for number in first:
-            for count in range(1, HEADING_ROWS + 1):
-                if (
-                    wanted
-                    and plain.letters_of(joined_words(rows[number : number + count])) == wanted
-                ):
+        key = plain.letters_of(declared)
+        for number in first_page if key else ():
+            for count in range(1, MAX_HEADING_ROWS + 1):
+                if plain.letters_of(joined_words(rows[number : number + count])) == key:
                     return range(number, number + count)
         return range(0)
-    wordy = [number for number in first if len(rows[number].text) >= 4]
-    largest = max((rows[number].size for number in wordy), default=0.0)
-    sized = groupby(wordy, key=lambda number: rows[number].size)
-    runs = [list(run) for size, run in sized if size == largest]
+    long_enough = [number for number in first_page if len(rows[number].text) >= 4]
+    largest = max((rows[number].size for number in long_enough), default=0.0)
+    by_size = groupby(long_enough, key=lambda number: rows[number].size)
+    runs = [list(run) for size, run in by_size if size == largest]
     # Several separate runs of the largest letters are headings.
-    if len(runs) != 1 or largest <= 1.05 * body or runs[0][-1] - runs[0][0] >= 2 * HEADING_ROWS:
+    if len(runs) != 1 or largest <= 1.05 * body or runs[0][-1] - runs[0][0] >= 2 * MAX_HEADING_ROWS:
         return range(0)
     title = range(runs[0][0], runs[0][-1] + 1)
     return range(0) if is_section(joined_words(rows[title.start : title.stop])) else title
 
 
 def declared_title(fields: Mapping[str, str]) -> str:
-    """The title in the file's metadata; empty when it is useless."""
+    """Return the title in the file's metadata; empty when it is useless."""
     title = fields.get("Title", "")
     return title if len(title) >= 4 and not _USELESS_TITLE.search(title) else ""
 
 
 def title_of(declared: str, rows: Sequence[Row], heading: range) -> str:
-    """The declared title, else the text of the title's rows, else a separate first line."""
+    """Return the declared title, else the text of the title's rows, else a separate first line."""
     if declared:
         return declared
-    words = joined_words(rows[heading.start : heading.stop]) if heading else rows[0].text
-    first = rows[0].place
-    alone = heading or len(rows) < 2 or rows[1].place.top - first.bottom > first.bottom - first.top
-    fits = alone and len(words) <= plain.TITLE_CHARACTERS and not words.endswith((".", ","))
-    return words if fits else ""
+    text = joined_words(rows[heading.start : heading.stop]) if heading else rows[0].text
+    first = rows[0].box
+    gap = rows[1].box.top - first.bottom if len(rows) > 1 else math.inf
+    is_separate = heading or gap > first.bottom - first.top
+    fits = len(text) <= plain.TITLE_CHARACTERS and not text.endswith((".", ","))
+    return text if is_separate and fits else ""
 
 
 def authors_of(fields: Mapping[str, str], rows: Sequence[Row], title: range) -> tuple[str, ...]:
-    """The authors in the file's metadata, else the names in the lines below the title."""
+    """Return the authors in the file's metadata, else the names in the lines below the title."""
     listed = names(fields.get("Author", ""))
     declared = tuple(
         name for name in listed if not _PLACES.search(name) and not _NO_NAME.match(name)
@@ -120,7 +119,7 @@ def authors_of(fields: Mapping[str, str], rows: Sequence[Row], title: range) -> 
         return declared
     authors: list[str] = []
     style: tuple[float, bool] | None = None
-    last, goes_on = title.stop, False
+    last, continues = title.stop, False
     for number, row in enumerate(rows[title.stop : title.stop + MAX_AUTHOR_ROWS], title.stop):
         # The paper begins here; but "1 Harbour School" is an affiliation.
         begins = is_section(row.text) and not row.text[0].isdigit()
@@ -128,19 +127,19 @@ def authors_of(fields: Mapping[str, str], rows: Sequence[Row], title: range) -> 
         if row.page != rows[0].page or begins or number - last > MAX_AUTHOR_GAP:
             break
         people = _people(row)
-        if people and style and goes_on and row.size == style[0]:
+        if people and style and continues and row.size == style[0]:
             style = (row.size, row.bold)  # only the first line of a list may be bold
         if people and (style is None or style == (row.size, row.bold)):
             style, last = (row.size, row.bold), number
             authors += people
-            ended, goes_on = goes_on, _CONTINUES.search(row.text) is not None
-            if ended and not goes_on:
-                break
+            continued, continues = continues, _CONTINUES.search(row.text) is not None
+            if continued and not continues:
+                break  # the last line of a list
     return tuple(dict.fromkeys(authors))
 
 
 def _people(row: Row) -> list[str]:
-    """The names on one line; empty when it contains anything else."""
+    """Return the names on one line; none when it contains anything else."""
     if _PLACES.search(row.text) or "@" in row.text:
         return []
     pieces = [piece.text for piece in row.pieces if piece.size >= 0.85 * row.size]
@@ -157,18 +156,18 @@ def _people(row: Row) -> list[str]:
 
 
 def publication_date(fields: Mapping[str, str], stamp: str, rows: Sequence[Row]) -> datetime | None:
-    """The date of a preprint's stamp, else a date on the first page, else the file's creation date
-    if the first page contains its year.
+    """Return the date of a preprint's stamp, else a date on the first page, else the file's
+    creation date if the first page contains its year.
     """
     stamped = _ARXIV.match(stamp)
     if stamped:
-        return moment(stamped.group(1))
-    first = " ".join(row.text for row in rows if row.page == rows[0].page)
-    written = _WRITTEN.search(first)
+        return parse_moment(stamped.group(1))
+    first_page = " ".join(row.text for row in rows if row.page == rows[0].page)
+    written = _WRITTEN.search(first_page)
     if written:
-        return moment(written.group(1))
+        return parse_moment(written.group(1))
     created = _file_date(fields.get("CreationDate", ""))
-    years = {int(year) for year in _YEAR.findall(first)}
+    years = {int(year) for year in _YEAR.findall(first_page)}
     return created if created and created.year in years else None
 
 
@@ -198,9 +197,9 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:
     """Load a PDF as one paper."""
     with _pdfium_lock:
         file = _read_file(source, limits)
-    stamps = [piece.text for page in file.pages for piece in page.aside if is_stamp(piece.text)]
+    stamps = [piece.text for page in file.pages for piece in page.rotated if is_stamp(piece.text)]
     pages = [
-        PageText(page.pieces, [piece for piece in page.aside if not is_stamp(piece.text)])
+        PageText(page.pieces, [piece for piece in page.rotated if not is_stamp(piece.text)])
         for page in file.pages
     ]
     rows = rows_in_order(pages)
@@ -210,7 +209,7 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:
             f"no text layer on any of its {len(pages)} pages: it looks scanned",
             hint="run text recognition on it first, for example with ocrmypdf",
         )
-    blank = sum(not (page.pieces or page.aside) for page in pages)
+    blank = sum(not (page.pieces or page.rotated) for page in pages)
     if blank:  # perhaps scanned pages
         logger.info("%s: no text on %d of %d pages", source.uri, blank, len(pages))
     body = usual_size(rows)

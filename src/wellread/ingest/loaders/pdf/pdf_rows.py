@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from itertools import groupby, pairwise
 
 from wellread.ingest.loaders.pdf.pdf_layer import (
-    CELL_GAP,
-    TABLE_GAPS,
+    MIN_CELL_GAP,
+    MIN_TABLE_GAPS,
     PageText,
     Piece,
     printed_rows,
@@ -23,15 +23,15 @@ from wellread.ingest.loaders.pdf.pdf_layer import (
 )
 from wellread.types import Box
 
-MARGIN = 0.09  # of the page height, for running headers and footers
-SIDE_MARGIN = 0.07  # of the page width, for text printed sideways along the edge
+MARGIN = 0.09  # share of the page height with running headers or footers
+SIDE_MARGIN = 0.07  # share of the page width with text printed sideways along the edge
 MIN_RUNNING_PAGES = 2  # headers must recur on this many pages and on this share of them
 MIN_RUNNING_SHARE = 0.4
-MIN_COLUMN_LINES = 6  # on each side of the gutter
-MAX_CROSSING = 0.35  # of lines across the gutter (title, wide tables)
-MAX_NOTE_SIZE = 0.93  # of the body's letter size
+MIN_COLUMN_LINES = 6  # lines on each side of the gutter
+MAX_CROSSING_SHARE = 0.35  # share of lines across the gutter (title, wide tables)
+MAX_NOTE_SIZE = 0.93  # a footnote's letter size in proportion to the body's
 
-SIGN = re.compile(r"(?:\d{1,2}|[*†‡§¶∗]{1,2})\)?")  # the raised sign of a footnote
+NOTE_SIGN = re.compile(r"(?:\d{1,2}|[*†‡§¶∗]{1,2})\)?")  # the raised sign of a footnote
 _PAGE_NUMBER = re.compile(
     r"\W*(?:page|seite|p\.)?\s*(?:\d{1,4}|[ivxl]{1,6}|\d{1,3}-\d{1,3})(?:\s*(?:of|/|von)\s*\d{1,4})?\W*",
     re.I,
@@ -43,17 +43,17 @@ class Row:
     """One printed line of one column (0: full width).
 
     Attributes:
-        place: the box around all pieces, on the upright page.
+        box: the box around all pieces, on the upright page.
         gaps: the left edges of pieces after a gap as wide as between table cells.
     """
 
     pieces: tuple[Piece, ...]
     column: int
     text: str
-    place: Box
+    box: Box
     size: float
     bold: bool
-    leftward: bool
+    right_to_left: bool
     gaps: tuple[float, ...]
 
     @property
@@ -64,47 +64,48 @@ class Row:
     @property
     def side(self) -> tuple[int, int, bool]:
         """Page, column and writing direction; rows with the same side have common edges."""
-        return self.page, self.column, self.leftward
+        return self.page, self.column, self.right_to_left
 
     @property
     def begin(self) -> float:
         """The distance of the start of the line from the side on which its script begins."""
-        return 1 - self.place.right if self.leftward else self.place.left
+        return 1 - self.box.right if self.right_to_left else self.box.left
 
     @property
     def end(self) -> float:
         """The distance of the end of the line from the same side."""
-        return 1 - self.place.left if self.leftward else self.place.right
+        return 1 - self.box.left if self.right_to_left else self.box.right
 
     @property
     def cells(self) -> bool:
         """Whether the gaps suggest a table row."""
-        return len(self.gaps) >= TABLE_GAPS
+        return len(self.gaps) >= MIN_TABLE_GAPS
 
 
 def row_of(pieces: Sequence[Piece], column: int) -> Row:
-    """The row of these pieces, in their order."""
-    places = [piece.place for piece in pieces]
-    ordered = sorted(places, key=lambda place: place.left)
+    """Return the row of these pieces, in their order."""
+    boxes = [piece.upright for piece in pieces]
+    ordered = sorted(boxes, key=lambda box: box.left)
+    right_to_left_letters = sum(piece.letters for piece in pieces if piece.right_to_left)
     return Row(
         pieces=tuple(pieces),
         column=column,
         text=" ".join(piece.text for piece in pieces),
-        place=Box(
-            left=min(place.left for place in places),
-            top=min(place.top for place in places),
-            right=max(place.right for place in places),
-            bottom=max(place.bottom for place in places),
+        box=Box(
+            left=min(box.left for box in boxes),
+            top=min(box.top for box in boxes),
+            right=max(box.right for box in boxes),
+            bottom=max(box.bottom for box in boxes),
         ),
         size=usual_size(pieces),
         bold=all(piece.bold for piece in pieces if piece.letters > 1),
-        leftward=sum(place.letters if place.leftward else -place.letters for place in pieces) > 0,
-        gaps=tuple(b.left for a, b in pairwise(ordered) if b.left - a.right >= CELL_GAP),
+        right_to_left=2 * right_to_left_letters > sum(piece.letters for piece in pieces),
+        gaps=tuple(b.left for a, b in pairwise(ordered) if b.left - a.right >= MIN_CELL_GAP),
     )
 
 
 def usual_size(parts: Iterable[Piece | Row]) -> float:
-    """The most frequent letter size; 0 without text."""
+    """Return the most frequent letter size; 0 if there is no text."""
     sizes: Counter[float] = Counter()
     for part in parts:
         sizes[part.size] += len(part.text)
@@ -112,48 +113,47 @@ def usual_size(parts: Iterable[Piece | Row]) -> float:
 
 
 def rows_in_order(pages: Sequence[PageText]) -> list[Row]:
-    """All printed lines of the body, in reading order."""
+    """Return all printed lines of the pages, in reading order."""
     body = usual_size([piece for page in pages for piece in page.pieces])
     rows: list[Row] = []
     for page in _drop_running(pages):
         rows += _move_notes(_join_rows(_reading_order(page.pieces)), body)
-        rows += _join_rows([(piece, 0) for piece in page.aside])
+        rows += _join_rows([(piece, 0) for piece in page.rotated])
     return rows
 
 
 def _drop_running(pages: Sequence[PageText]) -> list[PageText]:
-    """Remove page numbers and text that recurs in the margins of many pages."""
     seen = Counter(
         key
         for page in pages
-        for key in {_running_key(part) for part in (*page.pieces, *page.aside)}
+        for key in {_running_key(part) for part in (*page.pieces, *page.rotated)}
     )
     needed = max(MIN_RUNNING_PAGES, MIN_RUNNING_SHARE * len(pages))
     running = {key for key, count in seen.items() if key and count >= needed}
     return [
         PageText(
             [part for part in page.pieces if not _is_running(part, running, page.pieces)],
-            [part for part in page.aside if not _is_running(part, running, ())],
+            [part for part in page.rotated if not _is_running(part, running, ())],
         )
         for page in pages
     ]
 
 
-def _is_running(piece: Piece, running: set[str], beside: Sequence[Piece]) -> bool:
+def _is_running(piece: Piece, running: set[str], page_pieces: Sequence[Piece]) -> bool:
     key = _running_key(piece)
     if key and _PAGE_NUMBER.fullmatch(piece.text):
         # A number at the edge of the page, without longer text further out.
-        place = piece.place
-        longer = [other.place for other in beside if other.letters > 3 * piece.letters]
-        if place.bottom <= MARGIN:
-            return not any(other.top < place.top - 0.01 for other in longer)
-        return not any(other.bottom > place.bottom + 0.01 for other in longer)
+        box = piece.upright
+        longer = [other.upright for other in page_pieces if other.letters > 3 * piece.letters]
+        if box.bottom <= MARGIN:
+            return not any(other.top < box.top - 0.01 for other in longer)
+        return not any(other.bottom > box.bottom + 0.01 for other in longer)
     return key in running
 
 
 def _running_key(piece: Piece) -> str:
-    """A key that is equal for the same header on all pages; empty outside the margins."""
-    box = piece.place
+    """Return a key that is equal for the same header on all pages; empty outside the margins."""
+    box = piece.upright
     words = re.sub(r"[0-9]+", "#", piece.text)
     if piece.turn and (piece.box.right <= SIDE_MARGIN or piece.box.left >= 1 - SIDE_MARGIN):
         return f"side {words}"
@@ -163,7 +163,7 @@ def _running_key(piece: Piece) -> str:
 
 
 def _reading_order(pieces: list[Piece]) -> list[tuple[Piece, int]]:
-    """The pieces with their column (0: full width), in reading order."""
+    """Return the pieces with their column (0: full width), in reading order."""
     gutter = _gutter(pieces)
     if gutter is None:
         return [(piece, 0) for piece in _single_column(pieces)]
@@ -172,17 +172,19 @@ def _reading_order(pieces: list[Piece]) -> list[tuple[Piece, int]]:
         number: 0 if number in table else _side(piece, gutter)
         for number, piece in enumerate(pieces)
     }
-    tops = {n: table.get(n, piece.place.top) for n, piece in enumerate(pieces)}
+    tops = {n: table.get(n, piece.upright.top) for n, piece in enumerate(pieces)}
     wide = sorted(tops[number] for number, side in sides.items() if side == 0)
     groups: dict[tuple[int, int], list[int]] = {}
     for number, side in sides.items():
         band = 2 * bisect_left(wide, tops[number]) + (side == 0)
         groups.setdefault((band, side), []).append(number)
-    first = 2 if sum(piece.leftward for piece in pieces) > len(pieces) / 2 else 1
-    keyed = sorted(groups.items(), key=lambda group: (group[0][0], group[0][1] not in (0, first)))
+    first_side = 2 if sum(piece.right_to_left for piece in pieces) > len(pieces) / 2 else 1
+    ordered = sorted(
+        groups.items(), key=lambda group: (group[0][0], group[0][1] not in (0, first_side))
+    )
     return [
         (piece, side)
-        for (_, side), numbers in keyed
+        for (_, side), numbers in ordered
         for piece in (_by_side if table.keys() >= set(numbers) else _top_down)(
             [pieces[number] for number in numbers]
         )
@@ -190,58 +192,62 @@ def _reading_order(pieces: list[Piece]) -> list[tuple[Piece, int]]:
 
 
 def _single_column(pieces: list[Piece]) -> list[Piece]:
-    """The pieces of a single column in stream order, with the page's foot at the end."""
+    """Return a single column's pieces in stream order, between the page's header and footer."""
     ordered = sorted(
         pieces,
-        key=lambda piece: (piece.place.bottom > MARGIN) * (1 + (piece.place.top >= 1 - MARGIN)),
+        key=lambda piece: (piece.upright.bottom > MARGIN) * (1 + (piece.upright.top >= 1 - MARGIN)),
     )
-    steps = [b.place.top - a.place.top for a, b in pairwise(ordered)]
+    steps = [b.upright.top - a.upright.top for a, b in pairwise(ordered)]
     # pdfium returns the lines of some rotated pages in reverse order.
     upwards = sum(step < -0.005 for step in steps) > sum(step > 0.005 for step in steps)
     return _top_down(ordered) if upwards else ordered
 
 
 def _top_down(pieces: list[Piece]) -> list[Piece]:
-    """The pieces in stream order, or sorted from the top if the stream jumps upwards."""
-    jumps = any(b.place.top < a.place.top - 0.01 for a, b in pairwise(pieces))
+    """Return the pieces in stream order, or sorted from the top if the stream jumps upwards."""
+    jumps = any(b.upright.top < a.upright.top - 0.01 for a, b in pairwise(pieces))
     if not jumps:
         return pieces
     return [
         piece
-        for row in printed_rows([part.place for part in pieces])
+        for row in printed_rows([part.upright for part in pieces])
         for piece in _by_side([pieces[number] for number in row])
     ]
 
 
 def _by_side(pieces: list[Piece]) -> list[Piece]:
-    leftward = sum(piece.leftward for piece in pieces) > len(pieces) / 2
-    return sorted(pieces, key=lambda part: -part.place.right if leftward else part.place.left)
+    if sum(piece.right_to_left for piece in pieces) > len(pieces) / 2:
+        return sorted(pieces, key=lambda piece: -piece.upright.right)
+    return sorted(pieces, key=lambda piece: piece.upright.left)
 
 
 def _side(piece: Piece, gutter: float) -> int:
-    """The column of a piece: 1 left of the gutter, 2 right of it, 0 across it."""
-    if piece.place.right <= gutter:
+    """Return the column of a piece: 1 left of the gutter, 2 right of it, 0 across it."""
+    if piece.upright.right <= gutter:
         return 1
-    return 2 if piece.place.left >= gutter else 0
+    return 2 if piece.upright.left >= gutter else 0
 
 
 def _gutter(pieces: list[Piece]) -> float | None:
-    """The position between two columns, crossed by the fewest lines; None for one column."""
+    """Return the position between two columns, crossed by the fewest lines; None for one column."""
     ranked: list[tuple[int, float, float]] = []
-    for place in (step / 100 for step in range(35, 66)):
-        sides = Counter(_side(piece, place) for piece in pieces)
-        if min(sides[1], sides[2]) >= MIN_COLUMN_LINES and sides[0] <= MAX_CROSSING * len(pieces):
-            ranked.append((sides[0], abs(place - 0.5), place))
+    max_crossing = MAX_CROSSING_SHARE * len(pieces)
+    for gutter in (step / 100 for step in range(35, 66)):
+        sides = Counter(_side(piece, gutter) for piece in pieces)
+        if min(sides[1], sides[2]) >= MIN_COLUMN_LINES and sides[0] <= max_crossing:
+            ranked.append((sides[0], abs(gutter - 0.5), gutter))
     if not ranked:
         return None
-    chosen = min(ranked)[2]
+    *_, chosen = min(ranked)
     left = [part for part in pieces if _side(part, chosen) == 1 and len(part.text) > 20]
     right = [part for part in pieces if _side(part, chosen) == 2 and len(part.text) > 20]
     # Columns have prose on both sides at the same heights; table columns have short words.
     if min(len(left), len(right)) < MIN_COLUMN_LINES:
         return None
-    top = max(min(part.place.top for part in left), min(part.place.top for part in right))
-    bottom = min(max(part.place.bottom for part in left), max(part.place.bottom for part in right))
+    top = max(min(part.upright.top for part in left), min(part.upright.top for part in right))
+    bottom = min(
+        max(part.upright.bottom for part in left), max(part.upright.bottom for part in right)
+    )
     return chosen if bottom > top else None
 
 
@@ -256,18 +262,17 @@ def _join_rows(pieces: Sequence[tuple[Piece, int]]) -> list[Row]:
 
 
 def _is_same_line(row: Sequence[Piece], piece: Piece) -> bool:
-    """Whether ``piece`` continues the line of ``row``."""
-    last = row[-1].place
-    line = max(row, key=lambda part: (part.size, part.letters)).place
-    box = piece.place
+    last = row[-1].upright
+    line = max(row, key=lambda part: (part.size, part.letters)).upright
+    box = piece.upright
     if row[-1].turn != piece.turn:
         return False
-    onward = box.left >= last.right - 0.01
-    onward = onward or (piece.leftward and box.right <= last.left + 0.01)
-    if len(row) == 1 and SIGN.fullmatch(row[0].text):
-        return onward and box.top < last.bottom and box.bottom > last.top
-    middle, own = (box.top + box.bottom) / 2, (line.top + line.bottom) / 2
-    return onward and (line.top < middle < line.bottom or box.top < own < box.bottom)
+    follows = box.left >= last.right - 0.01
+    follows = follows or (piece.right_to_left and box.right <= last.left + 0.01)
+    if len(row) == 1 and NOTE_SIGN.fullmatch(row[0].text):
+        return follows and box.top < last.bottom and box.bottom > last.top
+    middle, line_middle = (box.top + box.bottom) / 2, (line.top + line.bottom) / 2
+    return follows and (line.top < middle < line.bottom or box.top < line_middle < box.bottom)
 
 
 def _move_notes(rows: list[Row], body: float) -> list[Row]:
@@ -279,7 +284,7 @@ def _move_notes(rows: list[Row], body: float) -> list[Row]:
         first = len(lines)
         while first and lines[first - 1].size < MAX_NOTE_SIZE * body and not lines[first - 1].cells:
             first -= 1
-        marked = first < len(lines) and first > 0 and SIGN.match(lines[first].text)
-        body_rows += lines[:first] if marked and column else lines
-        notes += lines[first:] if marked and column else []
+        has_notes = 0 < first < len(lines) and NOTE_SIGN.match(lines[first].text)
+        body_rows += lines[:first] if has_notes and column else lines
+        notes += lines[first:] if has_notes and column else []
     return body_rows + notes

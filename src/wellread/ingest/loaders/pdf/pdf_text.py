@@ -11,16 +11,16 @@ from typing import NamedTuple
 from wellread.ingest.loaders import plain
 from wellread.ingest.loaders.base import TextBuilder
 from wellread.ingest.loaders.pdf.pdf_layer import OutlineEntry
-from wellread.ingest.loaders.pdf.pdf_rows import SIGN, Row, usual_size
+from wellread.ingest.loaders.pdf.pdf_rows import NOTE_SIGN, Row, usual_size
 from wellread.types import HeadingMark, Mark
 
-HEADING_CHARACTERS = 90
-BOLD_CHARACTERS = 70
-HEADING_ROWS = 3  # at most in one heading
-MIN_SIZE_RATIO = 1.12  # to the body's letters, for headings recognised by size alone
-MIN_OUTLINE_HEADINGS = 3  # that the outline must name, ...
-MIN_OUTLINE_SHARE = 0.5  # ... and the share of its entries that must be found in the text
-MAX_HEADING_SHARE = 0.25  # of the lines; if more look like headings, size and weight mean nothing
+MAX_HEADING_CHARS = 90
+MAX_BOLD_HEADING_CHARS = 70
+MAX_HEADING_ROWS = 3
+MIN_SIZE_RATIO = 1.12  # letter size to the body's, of headings recognised by size alone
+MIN_OUTLINE_HEADINGS = 3  # headings of the outline that must be found in the text,
+MIN_OUTLINE_SHARE = 0.5  # and their share of the outline
+MAX_HEADING_SHARE = 0.25  # if more of the lines look like headings, size and weight mean nothing
 
 _NUMBER = r"(?:\d{1,2}(?:\.\d{1,2}){0,3}|[A-Z](?:\.\d{1,2}){0,3})"
 _NUMBERED = re.compile(rf"(?P<number>{_NUMBER})\.?\s+(?P<words>[^\W\d_].{{2,80}})$")
@@ -41,26 +41,28 @@ class Heading(NamedTuple):
 def headings_of(
     rows: Sequence[Row], body: float, outline: Sequence[OutlineEntry], title: range
 ) -> dict[int, Heading]:
-    """The headings by the index of their first row, from the file's outline, else from number,
-    name, size and weight.
+    """Return the headings by the index of their first row.
+
+    They come from the file's outline, else from number, name, size and weight.
 
     Args:
+        body: the letter size of the body.
         title: the rows of the paper's title, which is not a section.
     """
     headings = {title.start: Heading(level=0, rows=len(title))} if title else {}
-    taken, outlined = set(title), _outline_headings(rows, outline)
+    titled, outlined = set(title), _outline_headings(rows, outline)
     for number, row in enumerate(rows):
-        level = 0 if number in taken else _level(row, body)
+        level = 0 if number in titled else _level(row, body)
         if level and (not outlined or _SECTION_NAME.match(row.text)):
             headings[number] = Heading(level=level, rows=1 + _continues(rows, number, body))
     numbered = sum(bool(heading.level) for heading in headings.values())
     if outlined:
-        headings |= {number: entry for number, entry in outlined.items() if number not in taken}
+        headings |= {number: entry for number, entry in outlined.items() if number not in titled}
     elif numbered < MIN_OUTLINE_HEADINGS:
-        larger = _styled_headings(rows, body, taken)
-        covered = sum(heading.rows for heading in larger.values())
+        styled = _styled_headings(rows, body, titled)
+        covered = sum(heading.rows for heading in styled.values())
         if covered <= MAX_HEADING_SHARE * len(rows):
-            headings = larger | headings
+            headings = styled | headings
     return headings
 
 
@@ -70,8 +72,8 @@ def is_section(words: str) -> bool:
 
 
 def _level(row: Row, body: float) -> int:
-    """The level of a numbered or named heading in bold or large letters; 0 for other rows."""
-    if len(row.text) > HEADING_CHARACTERS or row.cells:
+    """Return the level of a numbered or named heading in bold or large letters; 0 for others."""
+    if len(row.text) > MAX_HEADING_CHARS or row.cells:
         return 0
     if not (row.bold or row.size >= 1.05 * body):
         return 0
@@ -86,22 +88,22 @@ def _continues(rows: Sequence[Row], number: int, body: float) -> bool:
     row, after = rows[number], rows[number + 1] if number + 1 < len(rows) else None
     if after is None or (after.page, after.column) != (row.page, row.column):
         return False
-    alike = (after.size, after.bold) == (row.size, row.bold) and not after.cells
-    near = 0 < after.place.top - row.place.top < 2 * (row.place.bottom - row.place.top)
-    words = len(row.text) + len(after.text) <= 2 * HEADING_CHARACTERS
-    return alike and near and words and not _level(after, body)
+    same_style = (after.size, after.bold) == (row.size, row.bold) and not after.cells
+    is_near = 0 < after.box.top - row.box.top < 2 * (row.box.bottom - row.box.top)
+    is_short = len(row.text) + len(after.text) <= 2 * MAX_HEADING_CHARS
+    return same_style and is_near and is_short and not _level(after, body)
 
 
 def _outline_headings(rows: Sequence[Row], outline: Sequence[OutlineEntry]) -> dict[int, Heading]:
-    """The headings in the file's outline; empty when the outline does not fit the text."""
+    """Return the headings in the file's outline; none when the outline does not fit the text."""
     pages: dict[int, list[int]] = {}
     for number, row in enumerate(rows):
         pages.setdefault(row.page, []).append(number)
     headings: dict[int, Heading] = {}
     for entry in outline:
-        wanted = _compare_key(entry.title)
-        for number in pages.get(entry.page, ()) if wanted else ():
-            count = _matching_rows(rows, number, wanted)
+        key = _compare_key(entry.title)
+        for number in pages.get(entry.page, ()) if key else ():
+            count = _matching_rows(rows, number, key)
             if count and number not in headings:
                 headings[number] = Heading(level=entry.level, rows=count)
                 break
@@ -109,28 +111,28 @@ def _outline_headings(rows: Sequence[Row], outline: Sequence[OutlineEntry]) -> d
     return headings if fits else {}
 
 
-def _matching_rows(rows: Sequence[Row], number: int, wanted: str) -> int:
-    """The number of rows from ``number`` on that spell ``wanted``; 0 when they do not."""
+def _matching_rows(rows: Sequence[Row], number: int, key: str) -> int:
+    """Return how many rows from ``number`` on spell the text with ``key``; 0 if they do not."""
     words = ""
-    for count, row in enumerate(rows[number : number + HEADING_ROWS], 1):
+    for count, row in enumerate(rows[number : number + MAX_HEADING_ROWS], 1):
         words += row.text + " "
         joined = _compare_key(words)
-        if joined == wanted:
+        if joined == key:
             return count
-        if not wanted.startswith(joined):
+        if not key.startswith(joined):
             return 0
     return 0
 
 
-def _styled_headings(rows: Sequence[Row], body: float, taken: set[int]) -> dict[int, Heading]:
-    """Short lines in larger letters or in bold above a paragraph, with levels by size."""
+def _styled_headings(rows: Sequence[Row], body: float, title: set[int]) -> dict[int, Heading]:
+    """Return short lines in larger letters, or in bold above a paragraph, with levels by size."""
     headings: dict[int, tuple[float, int]] = {}
     number = 0
     while number < len(rows):
         size, count = rows[number].size, _large_row_count(rows, number, body)
-        if number not in taken and count:
+        if number not in title and count:
             headings[number] = (round(size, 0), count)
-        elif number not in taken and _is_bold_heading(rows, number, body):
+        elif number not in title and _is_bold_heading(rows, number, body):
             headings[number], count = (0.0, 1), 1
         number += max(count, 1)
     order = sorted({size for size, _ in headings.values()}, reverse=True)
@@ -141,24 +143,29 @@ def _styled_headings(rows: Sequence[Row], body: float, taken: set[int]) -> dict[
 
 
 def _large_row_count(rows: Sequence[Row], number: int, body: float) -> int:
-    row, near = rows[number], rows[number : number + HEADING_ROWS + 1]
-    alike = takewhile(lambda other: (other.size, other.page) == (row.size, row.page), near)
-    texts = [other.text for other in alike]
-    count, words = len(texts), " ".join(texts)
-    fits = row.size >= MIN_SIZE_RATIO * body and count <= HEADING_ROWS and _is_heading(words)
-    return count if fits and len(words) <= HEADING_CHARACTERS and number + count < len(rows) else 0
+    row, following = rows[number], rows[number : number + MAX_HEADING_ROWS + 1]
+    same = takewhile(lambda other: (other.size, other.page) == (row.size, row.page), following)
+    texts = [other.text for other in same]
+    count, text = len(texts), " ".join(texts)
+    is_large = row.size >= MIN_SIZE_RATIO * body
+    fits = is_large and count <= MAX_HEADING_ROWS and len(text) <= MAX_HEADING_CHARS
+    return count if fits and _is_heading(text) and number + count < len(rows) else 0
 
 
 def _is_bold_heading(rows: Sequence[Row], number: int, body: float) -> bool:
     row = rows[number]
     if not row.bold or row.size < 0.95 * body or row.cells or len(row.pieces) > 2:
         return False
-    if len(row.text) > BOLD_CHARACTERS or not _is_heading(row.text) or number + 1 == len(rows):
+    if (
+        len(row.text) > MAX_BOLD_HEADING_CHARS
+        or not _is_heading(row.text)
+        or number + 1 == len(rows)
+    ):
         return False
     after, before = rows[number + 1], rows[number - 1] if number else None
-    same = (after.page, after.column) == (row.page, row.column)
-    alone = before is None or not before.bold
-    return alone and same and not after.bold and not after.cells and len(after.text) > len(row.text)
+    same_column = (after.page, after.column) == (row.page, row.column)
+    is_prose = not after.bold and not after.cells and len(after.text) > len(row.text)
+    return same_column and is_prose and (before is None or not before.bold)
 
 
 def _is_heading(words: str) -> bool:
@@ -167,16 +174,15 @@ def _is_heading(words: str) -> bool:
 
 
 def _compare_key(text: str) -> str:
-    """The letters and digits for comparison, without a leading section number."""
     match = _NUMBERED.match(text.strip())
     return plain.letters_of(match["words"] if match else text)
 
 
-SUMMARY_CHARACTERS = 3_000
-ABSTRACT_WITHIN = 20_000  # of the start of the text
-MIN_INDENT = 0.012  # of the page width
-GAP_RATIO = 1.5  # of the widest to the narrowest gap in a justified line
-CELLS_ALIKE = 0.006  # of the width, by which the second cells of two rows may differ
+MAX_SUMMARY_CHARS = 3_000
+MAX_ABSTRACT_POSITION = 20_000  # characters; an abstract begins before this position
+MIN_INDENT = 0.012  # share of the page width
+MAX_GAP_RATIO = 1.5  # ratio of the widest to the narrowest gap in a justified line
+MAX_CELL_OFFSET = 0.006  # share of the width by which the second cells of two rows may differ
 
 _SENTENCE_END = re.compile(r"[.!?:;…。！？][\"'”’)\]]*$")
 _BULLET = re.compile(r"[•▪‣◦●■□☐–\uf0b7]\s+|\(?[a-z\d]{1,2}[.)]\s+(?=\S)|\[\d+\]\s")
@@ -208,16 +214,16 @@ def paper_text(rows: Sequence[Row], headings: Mapping[int, Heading]) -> PaperTex
             name = joined_words(rows[number : number + heading.rows])
             path = [*(step for step in path if step[0] < heading.level), (heading.level, name)]
             builder.heading(tuple(part for _, part in path))
-        last = number + 1 == len(rows)
-        apart = last or breaks.before(number + 1)
-        gap = _write_row(builder, row, "" if apart else rows[number + 1].text, words)
-        builder.add("" if last else plain.PARAGRAPH if apart else gap)
+        is_last = number + 1 == len(rows)
+        ends_paragraph = is_last or breaks.before(number + 1)
+        gap = _write_row(builder, row, "" if ends_paragraph else rows[number + 1].text, words)
+        builder.add("" if is_last else plain.PARAGRAPH if ends_paragraph else gap)
     text, marks = builder.build()
     return PaperText(text=text, marks=marks, abstract=_abstract(text, marks))
 
 
 def joined_words(rows: Sequence[Row]) -> str:
-    """The rows of a title or heading in one line."""
+    """Return the text of a title's or heading's rows in one line."""
     words = " ".join(row.text for row in rows)
     return words.replace(f"{plain.HYPHEN} ", "").replace(plain.HYPHEN, "-")
 
@@ -236,15 +242,15 @@ def _write_row(builder: TextBuilder, row: Row, after: str, words: Mapping[str, i
 
 
 def _abstract(text: str, marks: Sequence[Mark]) -> str:
-    """The text under the heading "Abstract", or the paragraph that begins with this word."""
+    """Return the text under the heading "Abstract", or the paragraph that begins with this word."""
     for mark in marks:
         if isinstance(mark, HeadingMark) and _ABSTRACT.match(mark.path[-1]):
             below = text[mark.start : mark.end].partition(plain.PARAGRAPH)[2]
-            return below.strip()[:SUMMARY_CHARACTERS]
-    for paragraph in text[:ABSTRACT_WITHIN].split(plain.PARAGRAPH):
+            return below.strip()[:MAX_SUMMARY_CHARS]
+    for paragraph in text[:MAX_ABSTRACT_POSITION].split(plain.PARAGRAPH):
         match = _ABSTRACT.match(paragraph)
         if match and len(paragraph) > 2 * len(match.group()):
-            return paragraph[match.end() :].strip()[:SUMMARY_CHARACTERS]
+            return paragraph[match.end() :].strip()[:MAX_SUMMARY_CHARS]
     return ""
 
 
@@ -254,54 +260,55 @@ class _Breaks:
     def __init__(self, rows: Sequence[Row], headings: Mapping[int, Heading]) -> None:
         self._rows = rows
         self._body = usual_size(rows)
-        edges: dict[tuple[int, int, bool], list[Row]] = {}
+        by_side: dict[tuple[int, int, bool], list[Row]] = {}
         for row in rows:
-            edges.setdefault(row.side, []).append(row)
-        self._begin = {key: median(row.begin for row in side) for key, side in edges.items()}
-        self._end = {key: max(row.end for row in side) for key, side in edges.items()}
-        steps = [b.place.top - a.place.top for a, b in pairwise(rows) if _is_below(a, b)]
+            by_side.setdefault(row.side, []).append(row)
+        self._begin = {key: median(row.begin for row in side) for key, side in by_side.items()}
+        self._end = {key: max(row.end for row in side) for key, side in by_side.items()}
+        steps = [b.box.top - a.box.top for a, b in pairwise(rows) if _is_below(a, b)]
         self._step = median(steps) if steps else 0.0
-        self._cells = {number for number in range(len(rows)) if self._in_table(number)}
+        self._table_rows = {number for number in range(len(rows)) if self._in_table(number)}
         spans = [range(begin, begin + heading.rows) for begin, heading in headings.items()]
-        self._inside = {number for span in spans for number in span[1:]}
-        self._edges = {edge for span in spans for edge in (span.start, span.stop)}
-        self._first = set(headings)
+        self._in_heading = {number for span in spans for number in span[1:]}
+        self._heading_edges = {edge for span in spans for edge in (span.start, span.stop)}
+        self._heading_starts = set(headings)
         self._references = _reference_rows(rows, headings)
 
     def before(self, number: int) -> bool:
         """Whether a paragraph begins at row ``number``."""
         before, row = self._rows[number - 1], self._rows[number]
-        signed = SIGN.fullmatch(before.text) and _is_below(before, row, 0.02)
-        if number in self._inside or (signed and number not in self._first):
+        follows_sign = NOTE_SIGN.fullmatch(before.text) and _is_below(before, row, 0.02)
+        if number in self._in_heading or (follows_sign and number not in self._heading_starts):
             return False
         ended = bool(_SENTENCE_END.search(before.text))
-        lower = row.text[0].islower()
+        is_lower = row.text[0].islower()
         resized = abs(before.size - row.size) > 0.12 * max(before.size, row.size)
-        if self._is_other(number) or (resized and (ended or not lower)):
+        if self._begins_element(number) or (resized and (ended or not is_lower)):
             return True
         if not _is_below(before, row):  # the next column or page
-            return ended or not (lower or self._full(before))
-        entry = number in self._references
-        return self._is_separated(before, row, ended=ended, entry=entry)
+            return ended or not (is_lower or self._is_full(before))
+        in_references = number in self._references
+        return self._is_separated(before, row, ended=ended, in_references=in_references)
 
-    def _is_other(self, number: int) -> bool:
-        table = number in self._cells or number - 1 in self._cells
-        return number in self._edges or table or bool(_BULLET.match(self._rows[number].text))
+    def _begins_element(self, number: int) -> bool:
+        """Whether a heading, a list item, a table row or the text after these begins here."""
+        in_table = number in self._table_rows or number - 1 in self._table_rows
+        is_bullet = bool(_BULLET.match(self._rows[number].text))
+        return number in self._heading_edges or in_table or is_bullet
 
-    def _is_separated(self, before: Row, row: Row, *, ended: bool, entry: bool) -> bool:
-        """Whether a gap, an indentation or a short line separates two lines of a column."""
+    def _is_separated(self, before: Row, row: Row, *, ended: bool, in_references: bool) -> bool:
         left, right = self._begin[row.side], self._end[row.side]
         short = before.end < right - 0.15 * (right - left)
         indented = row.begin - left > MIN_INDENT and before.begin - left < 0.006
         indented = indented and not _BULLET.match(before.text)  # a hanging indent
-        step = row.place.top - before.place.top
+        step = row.box.top - before.box.top
         far = step > 1.35 * self._step * max(1.0, row.size / self._body)
         opens = not row.text[0].islower() and row.size <= 1.15 * self._body  # not a title
-        if entry:
+        if in_references:
             return far or before.begin - row.begin > 0.006 or (short and ended)
         return far or (indented and (ended or short)) or (short and (ended or opens))
 
-    def _full(self, row: Row) -> bool:
+    def _is_full(self, row: Row) -> bool:
         return self._end[row.side] - row.end < 0.02
 
     def _in_table(self, number: int) -> bool:
@@ -311,20 +318,22 @@ class _Breaks:
         """
         row = self._rows[number]
         reach = range(max(number - 2, 0), min(number + 3, len(self._rows)))
-        near = [self._rows[n] for n in reach if n != number and self._rows[n].page == row.page]
+        nearby = [self._rows[n] for n in reach if n != number and self._rows[n].page == row.page]
         if row.cells:
-            return not self._stretched(row) and any(other.cells for other in near)
+            return not self._is_justified(row) and any(other.cells for other in nearby)
         return len(row.gaps) == 1 and any(
-            len(other.gaps) == 1 and abs(other.gaps[0] - row.gaps[0]) < CELLS_ALIKE
-            for other in near
+            len(other.gaps) == 1 and abs(other.gaps[0] - row.gaps[0]) < MAX_CELL_OFFSET
+            for other in nearby
         )
 
-    def _stretched(self, row: Row) -> bool:
+    def _is_justified(self, row: Row) -> bool:
         """Whether the row is a justified line: words spread evenly over the column."""
-        full = self._full(row) and row.begin - self._begin[row.side] < MIN_INDENT
+        is_full = self._is_full(row) and row.begin - self._begin[row.side] < MIN_INDENT
         words = sum(any(map(str.isalpha, piece.text)) for piece in row.pieces)
-        wide = [b.place.left - a.place.right for a, b in pairwise(row.pieces)]
-        return full and 2 * words > len(row.pieces) and max(wide) < GAP_RATIO * max(min(wide), 1e-6)
+        boxes = [piece.upright for piece in row.pieces]
+        gaps = [b.left - a.right for a, b in pairwise(boxes)]
+        is_even = max(gaps) < MAX_GAP_RATIO * max(min(gaps), 1e-6)
+        return is_full and 2 * words > len(row.pieces) and is_even
 
 
 def _reference_rows(rows: Sequence[Row], headings: Mapping[int, Heading]) -> set[int]:
@@ -338,6 +347,5 @@ def _reference_rows(rows: Sequence[Row], headings: Mapping[int, Heading]) -> set
 
 
 def _is_below(before: Row, row: Row, slack: float = 0.0) -> bool:
-    """Whether ``row`` is lower in the same column."""
     column = (before.page, before.column) == (row.page, row.column)
-    return column and row.place.top > before.place.top - slack
+    return column and row.box.top > before.box.top - slack

@@ -16,7 +16,7 @@ import feedparser
 from wellread.errors import SourceError
 from wellread.ingest.loaders.archives import name_of, parse
 from wellread.ingest.loaders.base import LoaderLimits, Source
-from wellread.ingest.loaders.front_matter import moment, scalar, strings, web_address
+from wellread.ingest.loaders.front_matter import parse_moment, scalar, strings, web_address
 from wellread.ingest.loaders.plain import Blocks, one_line, parse_json, write_paragraphs
 from wellread.ingest.loaders.text.html import MARKUP, fragment_blocks, plain_words
 from wellread.ingest.loaders.text.html_blocks import without_scripts
@@ -46,7 +46,7 @@ class _Entry(NamedTuple):
     facts: Mapping[str, Any]
 
 
-def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: ARG001 the seam's
+def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: ARG001 the loader interface
     """Load the entries with text; a valid feed without entries yields nothing."""
     is_json = source.data[:HEAD_BYTES].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{")
     uris: set[str] = set()
@@ -91,8 +91,8 @@ def _json_items(source: Source) -> Iterator[_Entry]:
                 "source_type": "json-feed",
                 "language": (scalar(item.get("language")) or scalar(feed.get("language"))).lower(),
                 "authors": _item_authors(item) or _item_authors(feed),
-                "published_at": moment(item.get("date_published"))
-                or moment(item.get("date_modified")),
+                "published_at": parse_moment(item.get("date_published"))
+                or parse_moment(item.get("date_modified")),
                 "summary": one_line(without_scripts(_string(item, "summary"))),
                 "media_url": _media(item.get("attachments"), ("mime_type", "url"), base),
                 "taxonomy": _tags(strings(item.get("tags") or [])),
@@ -106,7 +106,7 @@ def _string(item: Item, name: str) -> str:
 
 
 def _item_authors(holder: Item) -> tuple[str, ...]:
-    """The names in ``authors`` (version 1.1) or ``author`` (version 1.0)."""
+    """Return the names in ``authors`` (version 1.1) or ``author`` (version 1.0)."""
     authors = holder.get("authors") or [holder.get("author")]
     author_list = authors if isinstance(authors, list) else [authors]
     return strings([author.get("name") for author in author_list if isinstance(author, dict)])
@@ -122,7 +122,7 @@ def _media(attachments: object, names: tuple[str, str], base: str) -> str:
 
 
 def _resolve(address: str, base: str) -> str:
-    """The absolute web address for an address that may be relative to ``base``."""
+    """Return the absolute web address for an address that may be relative to ``base``."""
     try:
         return web_address(urljoin(base, address.strip())) if address.strip() else ""
     except ValueError:  # an invalid host in brackets
@@ -180,7 +180,7 @@ def _xml_entry(entry: Item, feed: Item, base: str) -> _Entry:
 
 
 def _content(entry: Item) -> Blocks:
-    """The longest text of the entry: its content, else its summary."""
+    """Return the longest text of the entry: its content, else its summary."""
     blocks = Blocks()
     contents = [part for part in entry.get("content", ()) if (part.get("value") or "").strip()]
     marked = [part for part in contents if "html" in part.get("type", "")]
@@ -196,8 +196,8 @@ def _content(entry: Item) -> Blocks:
 
 def _language(entry: Item, feed: Item) -> str:
     details = [*entry.get("content", ()), entry.get("title_detail") or {}]
-    own = next((detail["language"] for detail in details if detail.get("language")), "")
-    return str(entry.get("language") or own or feed.get("language") or "").lower()
+    declared = next((detail["language"] for detail in details if detail.get("language")), "")
+    return str(entry.get("language") or declared or feed.get("language") or "").lower()
 
 
 def _authors(entry: Item) -> tuple[str, ...]:
@@ -217,20 +217,20 @@ def _published(entry: Item) -> datetime | None:
 @lru_cache(maxsize=1_000)
 def _parse_date(text: str) -> datetime | None:
     """Parse a date in any language; None when day and month are ambiguous ("3/4/2026")."""
-    date = moment(text)
+    date = parse_moment(text)
     if date or not text or len(text) > MAX_DATE_CHARS or _DAY_OR_MONTH.match(text):
         return date
     from dateparser import parse as read  # noqa: PLC0415 - slow to import
 
     options = {"STRICT_PARSING": True, "PARSERS": ["absolute-time"], "DATE_ORDER": "DMY"}
-    return moment(read(text, settings=options))
+    return parse_moment(read(text, settings=options))
 
 
 # --- OPML: lists of feeds, as feed readers export them ---------------------------------------
 
 
 def feeds_of(data: bytes, uri: str) -> list[str]:
-    """The distinct addresses of the feeds in an OPML file, in order.
+    """Return the distinct addresses of the feeds in an OPML file, in order.
 
     Addresses other than http and https are skipped with a warning.
     """

@@ -20,7 +20,7 @@ from lxml.etree import LxmlError, _Element
 
 from wellread.errors import SourceError
 from wellread.ingest.loaders.base import LoaderLimits, Source
-from wellread.ingest.loaders.front_matter import moment, web_address
+from wellread.ingest.loaders.front_matter import parse_moment, web_address
 from wellread.ingest.loaders.plain import Blocks, decode_noted, letters_of, title_from_name
 from wellread.ingest.loaders.text.html_blocks import (
     Block,
@@ -34,8 +34,8 @@ from wellread.ingest.loaders.text.html_blocks import (
 )
 from wellread.types import Document
 
-MAX_OUTSIDE = 0.1  # of the chosen letters outside the common element
-MIN_LINK_SHARE = 0.9  # of a heading that counts as a link to another page
+MAX_OUTSIDE_SHARE = 0.1  # share of the chosen letters that may be outside the common element
+MIN_LINK_SHARE = 0.9  # share of a heading from which it counts as a link to another page
 MARKUP = re.compile(r"<[A-Za-z/!]|&(?:#\d+|#x[0-9a-f]+|\w+);", re.IGNORECASE)
 
 _ARTICLE = re.compile(r"article|posting|report", re.IGNORECASE)
@@ -62,7 +62,7 @@ ENCODING = re.compile(
 )
 
 
-def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: ARG001 the seam's
+def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: ARG001 the loader interface
     """Load an HTML file as one page, or as one article if it declares this and its date."""
     tree = _parse(decode_noted(source, ENCODING)[0], source.uri)
     mark_hidden(tree)
@@ -102,7 +102,7 @@ def page_blocks(blocks: Blocks, markup: str, uri: str) -> None:
 
 
 def markup_text(markup: str) -> str:
-    """The visible text of an HTML fragment."""
+    """Return the visible text of an HTML fragment."""
     blocks = Blocks()
     fragment_blocks(blocks, markup)
     return blocks.build()[0]
@@ -139,17 +139,17 @@ def _facts(tree: _Element) -> _Facts:
         "outputformat": "%Y-%m-%dT%H:%M:%S%z",
     }
     metadata = extract_metadata(tree, date_config=dates)
-    declared = (
-        visible_text(one).strip()
-        for one in tree.iter("title")
-        if not any(tag_of(outer) == "svg" for outer in one.iterancestors())
+    declared_titles = (
+        visible_text(title).strip()
+        for title in tree.iter("title")
+        if not any(tag_of(outer) == "svg" for outer in title.iterancestors())
     )
     language = next(tree.iter("html"), tree).get("lang") or ""
     language = language.strip().replace("_", "-").lower()
     return _Facts(
-        titles=tuple(dict.fromkeys(one for one in (metadata.title or "", *declared) if one)),
+        titles=tuple(dict.fromkeys(filter(None, (metadata.title or "", *declared_titles)))),
         authors=tuple(dict.fromkeys(filter(None, (metadata.author or "").split("; ")))),
-        published_at=moment(metadata.date),
+        published_at=parse_moment(metadata.date),
         description=metadata.description or "",
         url=web_address(metadata.url or ""),
         language=language if _LANGUAGE.fullmatch(language) else "",
@@ -158,7 +158,7 @@ def _facts(tree: _Element) -> _Facts:
 
 
 def _title(facts: _Facts, blocks: Sequence[Block]) -> str:
-    """The first heading that a declared title contains, else the first declared title.
+    """Return the first heading that a declared title contains, else the first declared title.
 
     Declared titles often contain the site's name or are worded for search engines.
     """
@@ -179,7 +179,7 @@ def _is_title(heading: Block, titles: Iterable[str]) -> bool:
 def _main_blocks(
     tree: _Element, blocks: Sequence[Block], titles: Sequence[str], *, article: bool
 ) -> list[Block]:
-    """The blocks of the main text with their headings, in order; empty when nothing is found.
+    """Return the blocks of the main text with their headings, in order; none if nothing is found.
 
     Args:
         tree: the page with the ``blocks``. Its text nodes are marked and not restored.
@@ -190,27 +190,26 @@ def _main_blocks(
     root = _common_element(chosen)
     if root is None:
         return []
-    headings = _headings(blocks, root, titles, links_too=not article)
-    kept: list[Block] = []  # from the end of the page to the start
+    headings = _headings(blocks, root, titles, include_links=not article)
+    selected: list[Block] = []  # from the end of the page to the start
     for block in reversed(blocks):
-        if block in chosen or (block in headings and _heads_kept(block, kept)):
-            kept.append(block)
-    return kept[::-1]
+        if block in chosen or (block in headings and _heads_selected(block, selected)):
+            selected.append(block)
+    return selected[::-1]
 
 
 def _visible_blocks(blocks: Sequence[Block]) -> list[Block]:
-    """The blocks outside navigation and footers, or all blocks if there are no others."""
-    inside = [
+    """Return the blocks outside navigation and footers, or all blocks if there are no such."""
+    main_blocks = [
         block
         for block in blocks
         if not _is_beside(block.element, set())
         and not any(_FURNITURE.search(_class_and_id(box)) for box in ancestors(block.element))
     ]
-    return inside if any(not block.level for block in inside) else list(blocks)
+    return main_blocks if any(not block.level for block in main_blocks) else list(blocks)
 
 
 def _extract(tree: _Element, blocks: Sequence[Block]) -> set[Block]:
-    """The blocks that trafilatura extracts as the main text, without headings."""
     from trafilatura import bare_extraction  # noqa: PLC0415 - slow to import
     from trafilatura.settings import Document as Extracted  # noqa: PLC0415
 
@@ -228,13 +227,13 @@ def _extract(tree: _Element, blocks: Sequence[Block]) -> set[Block]:
 
 
 def _common_element(chosen: Iterable[Block]) -> _Element | None:
-    """The innermost element that contains nearly all letters of ``chosen``."""
+    """Return the innermost element that contains nearly all letters of ``chosen``."""
     weights: Counter[_Element] = Counter()
     for block in chosen:
         for node in ancestors(block.element):
             weights[node] += block.letters
-    most = max(weights.values(), default=0)
-    nearly = [node for node, weight in weights.items() if weight >= (1 - MAX_OUTSIDE) * most]
+    total = max(weights.values(), default=0)
+    nearly = [node for node, weight in weights.items() if weight >= (1 - MAX_OUTSIDE_SHARE) * total]
     return max(nearly, key=lambda node: sum(1 for _ in node.iterancestors()), default=None)
 
 
@@ -254,33 +253,33 @@ def _is_beside(element: _Element, above: set[_Element]) -> bool:
 
 
 def _class_and_id(element: _Element) -> str:
-    """The class and id, without modifiers after two hyphens, which only describe the look."""
+    """Return class and id, without modifiers after two hyphens, which only describe the look."""
     return re.sub(r"--\S+", "", f"{element.get('class') or ''} {element.get('id') or ''}")
 
 
 def _headings(
-    blocks: Sequence[Block], root: _Element, titles: Sequence[str], *, links_too: bool
+    blocks: Sequence[Block], root: _Element, titles: Sequence[str], *, include_links: bool
 ) -> set[Block]:
-    """The headings of the main text, without those of boxes around it.
+    """Return the headings of the main text, without those of boxes around it.
 
     Args:
-        links_too: whether links may be headings (as in a list of entries).
+        include_links: whether links may be headings (as in a list of entries).
     """
     above = set(ancestors(root))
-    first = [block for block in blocks if block.level == 1]
+    top = [block for block in blocks if block.level == 1]
     headings: set[Block] = set()
     for block in (heading for heading in blocks if heading.level):
-        inside = root in ancestors(block.element)
-        fits = (inside and (links_too or block.linked < MIN_LINK_SHARE)) or first == [block]
+        is_inside = root in ancestors(block.element)
+        fits = (is_inside and (include_links or block.linked < MIN_LINK_SHARE)) or top == [block]
         if _is_title(block, titles) or (fits and not _is_beside(block.element, above)):
             headings.add(block)
     return headings
 
 
-def _heads_kept(heading: Block, kept: Sequence[Block]) -> bool:
-    """Whether a following block is under ``heading``; ``kept`` has the nearest block last."""
+def _heads_selected(heading: Block, selected: Sequence[Block]) -> bool:
+    """Whether a following block is under ``heading``; ``selected`` has the nearest block last."""
     box = heading_box(heading)
-    for block in reversed(kept):
+    for block in reversed(selected):
         if block.level and block.level <= heading.level:
             return False
         if not block.level:

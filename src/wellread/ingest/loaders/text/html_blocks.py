@@ -56,12 +56,12 @@ _SIZE = re.compile(r"font-size\s*:", re.I)
 _DECLARATION = re.compile(r"(?<![\w-])(color|background(?:-color)?)\s*:\s*([^;!]+)", re.I)
 _HEX = re.compile(r"#([0-9a-f]{3,8})\b", re.I)
 _RGB = re.compile(r"rgba?\(\s*(\d{1,3})[\s,]+(\d{1,3})[\s,]+(\d{1,3})", re.I)
-_NAMED = {
+_NAMED_COLOURS = {
     "white": (255, 255, 255), "snow": (255, 250, 250), "ivory": (255, 255, 240),
     "ghostwhite": (248, 248, 255), "whitesmoke": (245, 245, 245), "black": (0, 0, 0),
     "floralwhite": (255, 250, 240), "mintcream": (245, 255, 250), "azure": (240, 255, 255),
 }  # fmt: skip
-MAX_COLOUR_DIFFERENCE = 24  # of 255, in each of red, green and blue: unreadable on each other
+MAX_COLOUR_DIFFERENCE = 24  # in red, green and blue (0-255): text and background look the same
 # Class names of text that only screen readers speak ("opens in a new window").
 _HIDING_CLASS = re.compile(
     r"(?:^|\s)(?:sr-only|visually-?hidden|screen-reader-text|screenreader|offscreen)(?:\s|$)", re.I
@@ -70,7 +70,7 @@ _NEVER_HIDDEN = frozenset({"html", "body", "main", "article"})  # even with ``ar
 
 
 def ancestors(element: _Element) -> Iterator[_Element]:
-    """``element`` and its ancestors, innermost first."""
+    """Yield ``element`` and its ancestors, innermost first."""
     yield element
     yield from element.iterancestors()
 
@@ -82,21 +82,21 @@ def tag_of(element: _Element) -> str:
 
 
 def visible_text(element: _Element) -> str:
-    """The visible text of ``element`` in one line."""
+    """Return the visible text of ``element`` in one line."""
     return SPACES.sub(" ", "".join(_visible(element)))
 
 
 def all_text(element: _Element) -> str:
-    """The text of ``element`` with all white space and hidden parts, except scripts and styles."""
-    inside = " or ".join(f"ancestor::{name}" for name in _NO_WORDS)
-    pieces = element.xpath(f"descendant::text()[not({inside})]")
+    """Return all text of ``element``, hidden or not, without scripts and styles."""
+    in_skipped = " or ".join(f"ancestor::{name}" for name in _NO_WORDS)
+    pieces = element.xpath(f"descendant::text()[not({in_skipped})]")
     return "".join(map(str, pieces)) if isinstance(pieces, list) else ""
 
 
 def without_scripts(text: str) -> str:
     """Remove scripts and styles from text with markup; line numbers are kept."""
-    kept: list[str] = []
-    place = start = 0
+    parts: list[str] = []
+    copied = start = 0
     unclosed: set[str] = set()
     while match := _CODE_OR_NO_WORDS.search(text, start):
         start = match.end()
@@ -107,9 +107,9 @@ def without_scripts(text: str) -> str:
         if end is None:
             unclosed.add(name)
             continue
-        kept += [text[place : match.start()], "\n" * text.count("\n", match.start(), end.end())]
-        place = start = end.end()
-    return "".join([*kept, text[place:]])
+        parts += [text[copied : match.start()], "\n" * text.count("\n", match.start(), end.end())]
+        copied = start = end.end()
+    return "".join([*parts, text[copied:]])
 
 
 def _visible(element: _Element) -> Iterator[str]:
@@ -161,30 +161,30 @@ def hides_text(element: _Element, style: str) -> bool:
 
 
 def declared_colours(style: str) -> dict[str, str]:
-    """The text and background colours that a style declares; the last declaration wins."""
+    """Return the text and background colours that a style declares; the last one wins."""
     if "color" not in style.lower() and "background" not in style.lower():
         return {}
     pairs = _DECLARATION.findall(style)
     return {name.lower().removesuffix("-color"): value.strip() for name, value in pairs}
 
 
-def colours_alike(one: str, other: str) -> bool:
+def colours_alike(colour: str, background: str) -> bool:
     """Whether two colours are too similar for text in one to be readable on the other."""
-    first, second = _rgb(one), _rgb(other)
-    if first is None or second is None:
-        return bool(one) and one.lower() == other.lower()
-    return all(abs(a - b) <= MAX_COLOUR_DIFFERENCE for a, b in zip(first, second, strict=True))
+    rgb1, rgb2 = _rgb(colour), _rgb(background)
+    if rgb1 is None or rgb2 is None:
+        return bool(colour) and colour.lower() == background.lower()
+    return all(abs(a - b) <= MAX_COLOUR_DIFFERENCE for a, b in zip(rgb1, rgb2, strict=True))
 
 
 def _rgb(colour: str) -> tuple[int, int, int] | None:
-    """Red, green and blue (0-255); None when the colour is unknown."""
+    """Return red, green and blue (0-255); None when the colour is unknown."""
     if match := _HEX.match(colour.strip()):
         digits = match.group(1)
         six = digits if len(digits) >= 6 else "".join(2 * digit for digit in digits)
         return int(six[:2], 16), int(six[2:4], 16), int(six[4:6], 16)
     if match := _RGB.match(colour.strip()):
         return int(match.group(1)), int(match.group(2)), int(match.group(3))
-    return _NAMED.get(colour.strip().lower())
+    return _NAMED_COLOURS.get(colour.strip().lower())
 
 
 HEADINGS = {f"h{level}": level for level in range(1, 7)}
@@ -240,7 +240,7 @@ class Block:
 
 
 def blocks_of(element: _Element) -> list[Block]:
-    """The visible blocks below ``element``, in order."""
+    """Return the visible blocks below ``element``, in order."""
     reader = _Reader()
     reader.walk(element)
     reader.flush(element)
@@ -279,7 +279,6 @@ def heading_box(heading: Block) -> _Element | None:
 
 
 def _has_text(box: _Element) -> bool:
-    """Whether the box contains more than headings."""
     headings = sum(len(visible_text(heading).strip()) for heading in box.iter(*HEADINGS))
     return len(visible_text(box).strip()) > headings + MAX_STRAY_CHARS
 
@@ -355,8 +354,8 @@ class _Reader:
 
     def _plain(self, element: _Element, tag: str) -> None:
         listed = tag in _LISTS
-        apart = listed or tag in BLOCKS
-        if apart:
+        is_block = listed or tag in BLOCKS
+        if is_block:
             self._begin(element)
             self._around.append(element)
         if listed:
@@ -370,7 +369,7 @@ class _Reader:
             self.walk(child)
             self._text(child.tail, child, tail=True)
         self._in_link -= link
-        if apart:
+        if is_block:
             self.flush(element)
             self._around.pop()
         if listed:
@@ -427,7 +426,6 @@ class _Reader:
 
 
 def _is_external_link(element: _Element) -> bool:
-    """Whether the element is a link to another page."""
     target = element.get("href") if tag_of(element) == "a" else None
     return target is not None and not target.startswith("#")
 
@@ -439,13 +437,13 @@ def _is_layout_row(row: _Element) -> bool:
 
 
 def _longest_node(element: _Element) -> tuple[TextNode, ...]:
-    pieces = [
+    nodes = [
         (len((node.tail if tail else node.text) or ""), TextNode(element=node, tail=tail))
         for node in element.iter()
         for tail in (False, True)
         if (node is not element if tail else tag_of(node))
     ]
-    length, longest = max(pieces, key=lambda piece: piece[0])
+    length, longest = max(nodes, key=lambda pair: pair[0])
     return (longest,) if length else ()
 
 
@@ -455,7 +453,7 @@ def _squeeze(text: str) -> str:
 
 
 MAX_SHEET_CHARS = 500_000  # read from all style elements together
-MAX_HIDDEN = 0.5  # of a page's letters, unless fewer than FEW_CHARS are hidden
+MAX_HIDDEN_SHARE = 0.5  # share of a page's letters, unless fewer than FEW_CHARS are hidden
 FEW_CHARS = 150
 WHITE = "#ffffff"
 
@@ -482,20 +480,20 @@ def mark_hidden(tree: _Element) -> None:
         for element in elements:
             bodies.setdefault(element, []).append(body)
     styles = {node: _cascade([*parts, node.get("style") or ""]) for node, parts in bodies.items()}
-    outside = any("stylesheet" in (node.get("rel") or "").lower() for node in tree.iter("link"))
+    has_links = any("stylesheet" in (node.get("rel") or "").lower() for node in tree.iter("link"))
     hidden = {
         element
         for element, style in styles.items()
         if hides_text(element, style)
-        or (not outside and _is_white_on_white(element, style, styles))
+        or (not has_links and _is_white_on_white(element, style, styles))
     }
-    if 0 < _length(hidden) <= max(FEW_CHARS, MAX_HIDDEN * len(visible_text(tree))):
+    if 0 < _length(hidden) <= max(FEW_CHARS, MAX_HIDDEN_SHARE * len(visible_text(tree))):
         for element in hidden:
             element.set("hidden", "")
 
 
 def _cascade(bodies: list[str]) -> str:
-    """The combined declarations of several rules; the last value of each property wins."""
+    """Return the combined declarations of several rules; the last value of each property wins."""
     values: dict[str, str] = {}
     for part in ";".join(bodies).split(";"):
         name, _, value = part.partition(":")
@@ -506,7 +504,7 @@ def _cascade(bodies: list[str]) -> str:
 
 
 def _rules(tree: _Element) -> Iterator[tuple[list[_Element], str]]:
-    """The selected elements and declarations of each rule that may hide something."""
+    """Yield the selected elements and declarations of each rule that may hide something."""
     sheets = [tag for tag in tree.iter("style") if (tag.get("media") or "all") in ("all", "screen")]
     sheet = _COMMENT.sub(" ", "\n".join(tag.text or "" for tag in sheets)[:MAX_SHEET_CHARS])
     sheet = _GROUP.sub(_unwrap_media, sheet)
@@ -518,12 +516,14 @@ def _rules(tree: _Element) -> Iterator[tuple[list[_Element], str]]:
 
 
 def _unwrap_media(group: re.Match[str]) -> str:
-    of = group["of"].strip().lower()
-    return group["rules"] if group["name"].lower() == "media" and of in ("all", "screen") else " "
+    media = group["of"].strip().lower()
+    return (
+        group["rules"] if group["name"].lower() == "media" and media in ("all", "screen") else " "
+    )
 
 
 def _select(tree: _Element, selector: str) -> list[_Element]:
-    """The elements that a selector matches; empty for pseudo-elements and invalid selectors."""
+    """Return the elements that a selector matches; none for pseudo-elements and invalid ones."""
     try:
         result = tree.xpath(HTMLTranslator().css_to_xpath(selector))
     except (SelectorError, XPathError, RecursionError):
@@ -536,10 +536,10 @@ def _is_white_on_white(element: _Element, style: str, styles: dict[_Element, str
     """Whether the text is nearly white without another background around it."""
     if not colours_alike(declared_colours(style).get("color", ""), WHITE):
         return False
-    outer_styles = (styles.get(one) or one.get("style") or "" for one in ancestors(element))
-    backgrounds = (declared_colours(one).get("background", "") for one in outer_styles)
-    background = next((one for one in backgrounds if one), "")
-    coloured = any(one.get("bgcolor") for one in ancestors(element))
+    outer_styles = (styles.get(box) or box.get("style") or "" for box in ancestors(element))
+    backgrounds = (declared_colours(outer).get("background", "") for outer in outer_styles)
+    background = next(filter(None, backgrounds), "")
+    coloured = any(box.get("bgcolor") for box in ancestors(element))
     return not coloured and (not background or colours_alike(background, WHITE))
 
 

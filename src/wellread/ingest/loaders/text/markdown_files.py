@@ -27,8 +27,8 @@ from wellread.ingest.loaders.base import LoaderLimits, Source
 from wellread.ingest.loaders.front_matter import (
     FrontMatter,
     date_in_name,
-    moment,
     parse_entity,
+    parse_moment,
     split,
     strings,
     taxonomy_of,
@@ -84,7 +84,7 @@ def _without_templates(lines: list[str]) -> list[str]:
 
 
 def _visible_part(match: re.Match[str], text: str) -> str:
-    """The visible text of one template tag, with as many line breaks as the tag."""
+    """Return the visible text of one template tag, with as many line breaks as the tag."""
     tag = match.group()
     if match.group("code"):
         return tag
@@ -97,23 +97,23 @@ def _visible_part(match: re.Match[str], text: str) -> str:
 
 
 def _quoted_sentences(tag: str, indent: str) -> str:
-    """The sentences quoted in a tag, on their original lines.
+    """Return the sentences quoted in a tag, on their original lines.
 
     Further lines get the ``indent`` before the tag, so that they stay in the same list.
     """
-    shown, place = "", 0
+    visible, copied_until = "", 0
     for quoted in _QUOTED.finditer(tag):
         words = quoted.group(1) or quoted.group(2) or ""
         if len(_PROSE_WORD.findall(words)) < 2 or _ADDRESS.match(words):
             continue  # not a sentence
-        breaks = tag.count("\n", place, quoted.start())
-        if shown:  # each argument starts a new line
-            shown += _HARD_BREAK + "\n" * breaks + indent if breaks else " "
+        breaks = tag.count("\n", copied_until, quoted.start())
+        if visible:  # each argument starts a new line
+            visible += _HARD_BREAK + "\n" * breaks + indent if breaks else " "
         else:
-            shown += "\n" * breaks + (indent if breaks else "")
-        shown += f"\n{indent}".join(line.strip() for line in words.split("\n"))
-        place = quoted.end()
-    return shown + "\n" * tag.count("\n", place)
+            visible += "\n" * breaks + (indent if breaks else "")
+        visible += f"\n{indent}".join(line.strip() for line in words.split("\n"))
+        copied_until = quoted.end()
+    return visible + "\n" * tag.count("\n", copied_until)
 
 
 _REFERENCE = re.compile(r"\[((?:[^\[\]]|\[[^\[\]]{0,200}\]){1,400})\]\[([^\[\]]{0,200})\]")
@@ -131,50 +131,50 @@ _PAGE_KINDS = ("article", "page", "paper")
 _parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 
 
-def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: ARG001 the seam's
+def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: ARG001 the loader interface
     """Load one page or, if the front matter describes a node of a graph, one entity."""
     matter = split(decode(source), source.uri)
     entity = parse_entity(matter, source.uri)
     blocks = Blocks()
     tokens = parse(strip_templates(matter.body))
-    excerpt = matter.words("excerpt")
+    excerpt = matter.text_of("excerpt")
     if excerpt and excerpt not in matter.body:
         write(blocks, parse(without_scripts(excerpt)), first_line=matter.lines.get("excerpt", 1))
     write(blocks, tokens, first_line=matter.body_line)
     if blocks.empty:
         _write_fields(blocks, matter)
-    kind = matter.words("kind", "type").lower()
+    kind = matter.text_of("kind", "type").lower()
     yield source.document(
         blocks.build(),
         kind="entity" if entity else kind if kind in _PAGE_KINDS else "page",
         title=title_of(matter, tokens, source.name),
         url=matter.link("url", "link", "canonical", "permalink"),
-        source_type=matter.words("source_type") or "markdown",
-        language=matter.words("language", "lang"),
-        authors=matter.several("authors", "author"),
+        source_type=matter.text_of("source_type") or "markdown",
+        language=matter.text_of("language", "lang"),
+        authors=matter.values_of("authors", "author"),
         published_at=date_of(matter, source.name),
-        summary=plain_line(matter.words("summary", "excerpt", "description", "abstract")),
+        summary=plain_line(matter.text_of("summary", "excerpt", "description", "abstract")),
         media_url=matter.link("media_url", "media", "video", "audio"),
-        taxonomy=taxonomy_of(matter, words_too=entity is not None),
+        taxonomy=taxonomy_of(matter, include_strings=entity is not None),
         entity=entity,
     )
 
 
 def title_of(matter: FrontMatter, tokens: Sequence[Token], name: str) -> str:
-    """The title from the front matter, the first heading of level 1, or the file name."""
+    """Return the title from the front matter, the first heading of level 1, or the file name."""
     headings = (
         " ".join(inline_text(below).split())
         for token, below in pairwise(tokens)
         if token.type == "heading_open" and token.tag == "h1"
     )
-    title = plain_line(matter.words("title"))
+    title = plain_line(matter.text_of("title"))
     return title or next(filter(None, headings), "") or title_from_name(name)
 
 
 def date_of(matter: FrontMatter, name: str) -> datetime | None:
-    """The date of publication from a field or the file name."""
+    """Return the date of publication from a field or the file name."""
     dates = [matter.fields.get(field) for field in ("published_at", "published", "date", "created")]
-    return next(filter(None, map(moment, dates)), None) or date_in_name(name)
+    return next(filter(None, map(parse_moment, dates)), None) or date_in_name(name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,12 +205,14 @@ def parse(body: str) -> list[Token]:
 
 
 def links(tokens: Sequence[Token]) -> list[Link]:
-    """The links of parsed Markdown in reading order, including those in HTML blocks."""
+    """Return the links of parsed Markdown in reading order, including those in HTML blocks."""
     targets = [
         Link(href=str(child.attrGet("href") or ""), label=child.meta.get("label", ""))
         for token in tokens
-        for one in (_parser.parseInline(token.content) if token.type == "html_block" else [token])
-        for child in one.children or ()
+        for parent in (
+            _parser.parseInline(token.content) if token.type == "html_block" else [token]
+        )
+        for child in parent.children or ()
         if child.type == "link_open"
     ]
     return [link for link in targets if link.href or link.label]
@@ -224,12 +226,12 @@ def write(blocks: Blocks, tokens: Sequence[Token], first_line: int) -> None:
 
 
 def inline_text(token: Token) -> str:
-    """The text of an inline token without emphasis marks and link targets."""
+    """Return the text of an inline token without emphasis marks and link targets."""
     return _text_and_lines(token)[0]
 
 
 def _text_and_lines(token: Token) -> tuple[str, list[tuple[int, int]]]:
-    """The text, and the offset and number (from 0) of each further source line in it."""
+    """Return the text, and the offset and number (from 0) of each further source line in it."""
     lines: list[list[str]] = [[]]
     ends: list[str] = []
     for child in token.children or ():
@@ -240,14 +242,14 @@ def _text_and_lines(token: Token) -> tuple[str, list[tuple[int, int]]]:
             ends.append("\n" if child.type == "hardbreak" else " ")
         elif _LINE_BREAK.fullmatch(child.content):
             lines[-1].append("\n")
-    text, places = "", []
-    for number, (pieces, gap) in enumerate(zip(lines, ["", *ends], strict=True)):
-        words = re.sub(r"[ \t]{2,}", " ", "".join(pieces)).strip(" \t")
+    text, line_starts = "", []
+    for number, (parts, gap) in enumerate(zip(lines, ["", *ends], strict=True)):
+        words = re.sub(r"[ \t]{2,}", " ", "".join(parts)).strip(" \t")
         if text and words:
             text += gap if not text.endswith("\n") and not words.startswith("\n") else ""
-            places.append((len(text), number))
+            line_starts.append((len(text), number))
         text += words if text else words.lstrip()
-    return text.rstrip(), places
+    return text.rstrip(), line_starts
 
 
 @dataclass(slots=True)
@@ -302,14 +304,14 @@ class _Writer:
         else:
             self._write_block(*_text_and_lines(token), token)
 
-    def _write_block(self, text: str, places: Sequence[tuple[int, int]], token: Token) -> None:
+    def _write_block(self, text: str, line_starts: Sequence[tuple[int, int]], token: Token) -> None:
         if not text.strip():
             return
         gap, line = PARAGRAPH, self._line(token)
-        later = [(place, number + line) for place, number in places] if line else []
+        later = [(position, number + line) for position, number in line_starts] if line else []
         if self._bullet:
             bullet = "  " * (self._depth - 1) + "- "
-            later = [(place + len(bullet), number) for place, number in later]
+            later = [(position + len(bullet), number) for position, number in later]
             text = bullet + text
             gap = "\n" if self._tight and self._listed else PARAGRAPH
             self._bullet = False
@@ -321,8 +323,8 @@ class _Writer:
         code = token.content.rstrip("\n")
         below = 1 if token.type == "fence" else 0
         breaks = [match.end() for match in re.finditer("\n", code)]
-        places = [(place, number + below) for number, place in enumerate([0, *breaks])]
-        self._write_block(code, places, token)
+        line_starts = [(position, number + below) for number, position in enumerate([0, *breaks])]
+        self._write_block(code, line_starts, token)
 
     def _write_row(self) -> None:
         cells, self._cells = self._cells or [], None
@@ -336,8 +338,7 @@ class _Writer:
 
 
 def _write_fields(blocks: Blocks, matter: FrontMatter) -> None:
-    """Write the fields of a page without body: title, aliases, and other text."""
-    blocks.block(plain_line(matter.words("title")), matter.lines.get("title"))
+    blocks.block(plain_line(matter.text_of("title")), matter.lines.get("title"))
     for name, value in matter.fields.items():
         if name not in _MACHINE_FIELDS:
             values = strings(value)
@@ -346,15 +347,15 @@ def _write_fields(blocks: Blocks, matter: FrontMatter) -> None:
 
 
 def plain_line(text: str) -> str:
-    """One line of Markdown as plain text."""
+    """Return one line of Markdown as plain text."""
     tokens = _parser.parseInline(without_scripts(text)) if text else ()
     return " ".join(map(inline_text, tokens))
 
 
 MIN_TURNS = 3
-MIN_TURN_SHARE = 0.25  # of the text blocks that must start a turn
+MIN_TURN_SHARE = 0.25  # share of the text blocks that must start a turn
 MIN_TURNS_PER_SPEAKER = 2.0  # average needed when there are no times
-SECTION_LEVEL = 5  # of a line that is all emphasis: below every written heading
+SECTION_LEVEL = 5  # heading level of a line that is all emphasis: below every written heading
 
 # Labels that look like a speaker in bold ("**Note**: ...").
 LABEL_WORDS = frozenset(
@@ -415,8 +416,8 @@ def is_transcript(text: str) -> bool:
     except (SourceError, yaml.YAMLError):
         return False  # the Markdown loader reports the error
     lines = matter.body.split("\n")
-    known = _known_speakers(matter, lines)
-    turns = [turn for line in lines if (turn := _parse_turn(line, known))]
+    known_speakers = _known_speakers(matter, lines)
+    turns = [turn for line in lines if (turn := _parse_turn(line, known_speakers))]
     blocks = sum(
         1
         for before, line in zip(["", *lines], lines, strict=False)
@@ -424,28 +425,30 @@ def is_transcript(text: str) -> bool:
     )
     if len(turns) < MIN_TURNS or len(turns) < MIN_TURN_SHARE * blocks:
         return False
-    if matter.words("kind", "type").lower() in _TRANSCRIPT_KINDS:
+    if matter.text_of("kind", "type").lower() in _TRANSCRIPT_KINDS:
         return True
     counts = Counter(turn.speaker for turn in turns)
     stamped = sum(turn.begin is not None for turn in turns)
-    listed = {_bare_name(name) for name in matter.several("speakers", "speaker", "guests", "hosts")}
-    likely = sum(n for name, n in counts.items() if name in listed or _is_likely_name(name))
+    declared = {
+        _bare_name(name) for name in matter.values_of("speakers", "speaker", "guests", "hosts")
+    }
+    likely = sum(n for name, n in counts.items() if name in declared or _is_likely_name(name))
     # Labels look like names too, but speakers recur.
     recurs = len(turns) >= MIN_TURNS_PER_SPEAKER * len(counts)
     return stamped * 2 >= len(turns) or (recurs and likely * 2 >= len(turns))
 
 
-def load_transcript(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: ARG001 the seam's
+def load_transcript(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: ARG001 the loader interface
     """Load one transcript with speakers, headings and, if present, times."""
     matter = split(decode(source), source.uri)
     body = strip_templates(matter.body)
     lines = body.split("\n")
-    known = _known_speakers(matter, lines)
+    known_speakers = _known_speakers(matter, lines)
     blocks = Blocks()
     chunk: list[str] = []
     first_line = matter.body_line
     for number, line in enumerate(lines, matter.body_line):
-        turn = _parse_turn(line, known)
+        turn = _parse_turn(line, known_speakers)
         if turn is None:
             chunk.append(line)
             continue
@@ -453,19 +456,19 @@ def load_transcript(source: Source, limits: LoaderLimits) -> Iterator[Document]:
         blocks.turn(turn.speaker, turn.begin)
         chunk, first_line = [turn.rest], number
     _write_chunk(blocks, chunk, first_line)
-    tokens = [] if matter.words("title") else parse(body)
+    tokens = [] if matter.text_of("title") else parse(body)
     yield source.document(
         blocks.build(),
         kind="transcript",
         title=title_of(matter, tokens, source.name),
         url=matter.link("url", "link", "canonical", "permalink"),
-        source_type=matter.words("source_type") or "markdown",
-        language=matter.words("language", "lang"),
-        authors=matter.several("speakers", "authors", "author"),
+        source_type=matter.text_of("source_type") or "markdown",
+        language=matter.text_of("language", "lang"),
+        authors=matter.values_of("speakers", "authors", "author"),
         published_at=date_of(matter, source.name),
-        summary=matter.words("summary", "excerpt", "description"),
+        summary=matter.text_of("summary", "excerpt", "description"),
         media_url=matter.link("media_url", "media", "video", "audio", "url"),
-        taxonomy=taxonomy_of(matter, words_too=False),
+        taxonomy=taxonomy_of(matter, include_strings=False),
     )
 
 
@@ -477,14 +480,14 @@ def seconds(stamp: str) -> float:
     return total
 
 
-def _parse_turn(line: str, known: frozenset[str]) -> _Turn | None:
+def _parse_turn(line: str, known_speakers: frozenset[str]) -> _Turn | None:
     if ":" not in line[:160] or line[0] in " \t#>|`":
         return None
     for pattern in (*_TURNS, *_BARE):
         match = pattern.match(line)
-        marked = pattern in _TURNS
+        is_bold = pattern in _TURNS  # else only a known speaker counts
         if match and (
-            not _is_label(match["name"]) if marked else _bare_name(match["name"]) in known
+            not _is_label(match["name"]) if is_bold else _bare_name(match["name"]) in known_speakers
         ):
             stamp = match.groupdict().get("stamp")
             begin = seconds(stamp) if stamp else None
@@ -493,9 +496,9 @@ def _parse_turn(line: str, known: frozenset[str]) -> _Turn | None:
 
 
 def _known_speakers(matter: FrontMatter, lines: Sequence[str]) -> frozenset[str]:
-    """The speakers of the front matter, their first names, and names with two marked turns."""
+    """Return the front matter's speakers, their first names, and names with two marked turns."""
     speakers = {
-        _bare_name(name) for name in matter.several("speakers", "speaker", "guests", "hosts")
+        _bare_name(name) for name in matter.values_of("speakers", "speaker", "guests", "hosts")
     }
     counts = Counter(turn.speaker for line in lines if (turn := _parse_turn(line, frozenset())))
     speakers |= {name.split()[0] for name in speakers if name}
@@ -526,7 +529,7 @@ def _write_chunk(blocks: Blocks, chunk: list[str], first_line: int) -> None:
 
 
 def _bare_name(name: str) -> str:
-    """The speaker's name without a role in brackets."""
+    """Return the speaker's name without a role in brackets."""
     return " ".join(name.partition("(")[0].split())
 
 

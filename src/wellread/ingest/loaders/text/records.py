@@ -22,7 +22,7 @@ from wellread.ingest.loaders.base import Built, LoaderLimits, Source
 from wellread.ingest.loaders.front_matter import (
     KNOWN_FIELDS,
     FrontMatter,
-    moment,
+    parse_moment,
     refuse_readers,
     scalar,
     strings,
@@ -75,7 +75,7 @@ def plain_name(name: str) -> str:
 
 
 def normalise_names(record: Record) -> Record:
-    """The record with normalised names; of equal names, the first one with a value wins."""
+    """Return the record with normalised names; of equal names, the first one with a value wins."""
     values: dict[str, Any] = {}
     for name, value in record.items():
         plain = plain_name(str(name))
@@ -99,7 +99,7 @@ def has_question_columns(columns: list[str]) -> bool:
 
 
 def delimiter_of(header: str) -> str:
-    """The column delimiter of a table; spreadsheets in some countries use ``;``."""
+    """Return the column delimiter of a table; spreadsheets in some countries use ``;``."""
     return max(",;\t", key=header.count)
 
 
@@ -122,7 +122,7 @@ def to_record(cells: Mapping[str, str]) -> Record:
 
 
 def parse_past_question(record: Record) -> PastQuestion:
-    """The past question in a record (with normalised names)."""
+    """Return the past question in a record (with normalised names)."""
     question, answer = record.get("question"), _first_value(record, _ANSWERS) or ""
     if not isinstance(question, str) or not question.strip():
         raise MalformedError("question is not text")
@@ -162,7 +162,7 @@ def _feedback(value: object) -> Record:
 
 
 def _turns(cell: str) -> list[Any]:
-    """The turns in one table cell: a JSON list, or one turn per line."""
+    """Return the turns in one table cell: a JSON list, or one turn per line."""
     if cell.startswith("["):
         with suppress(ValueError, RecursionError):
             listed: list[Any] = json.loads(cell)
@@ -171,7 +171,6 @@ def _turns(cell: str) -> list[Any]:
 
 
 def _flow(value: object) -> tuple[str, ...]:
-    """The user's turns in a list of texts or of messages with a role."""
     turns = value if isinstance(value, list) else [value]
     texts: list[object] = []
     for turn in turns:
@@ -185,7 +184,6 @@ def _flow(value: object) -> tuple[str, ...]:
 
 
 def _link(value: object) -> str:
-    """The first address in a text, list or object."""
     if isinstance(value, list):
         value = value[0] if value else ""
     if isinstance(value, dict):
@@ -236,9 +234,9 @@ _SPEECH_FORMS: tuple[tuple[SpeechForm, str, str, frozenset[str]], ...] = (
     ("aws", "results", "items", frozenset({"alternatives", "type"})),
     ("aws", "results", "audio_segments", frozenset({"transcript"})),
 )
-FIRST_BYTES = 1 << 16
-_WORDS = frozenset({"text", "content", "body", "question"})
-_FEED = "jsonfeed.org/version/"
+HEAD_BYTES = 1 << 16
+_TEXT_FIELDS = frozenset({"text", "content", "body", "question"})
+_FEED_VERSION = "jsonfeed.org/version/"
 # Only files with one of these keys are parsed completely.
 _PROMISING_KEY = re.compile(
     rb'"(?:segments|transcription|utterances|words|channels|items|audio_segments)"\s*:\s*[\[{]'
@@ -246,12 +244,12 @@ _PROMISING_KEY = re.compile(
 
 
 def kind_of_json(data: bytes) -> JsonKind:
-    """The kind of a JSON file; empty when it is not supported.
+    """Return the kind of a JSON file; empty when it is not supported.
 
     Only the first object of a list is parsed, and a single object only when one of its keys
     suggests a feed or transcript.
     """
-    start = data[:FIRST_BYTES].lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
+    start = data[:HEAD_BYTES].lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
     if start == b"[":
         return "records" if is_record(_first_entry(data)) else ""
     if start != b"{" or not _PROMISING_KEY.search(data):
@@ -264,11 +262,11 @@ def kind_of_json(data: bytes) -> JsonKind:
 
 def is_record(entry: object) -> bool:
     """Whether ``entry`` is a record: an object with a text field."""
-    return isinstance(entry, dict) and any(plain_name(str(name)) in _WORDS for name in entry)
+    return isinstance(entry, dict) and any(plain_name(str(name)) in _TEXT_FIELDS for name in entry)
 
 
 def parse_object(data: bytes) -> dict[str, Any]:
-    """The JSON object in ``data``; empty when it is not an object."""
+    """Return the JSON object in ``data``; empty when it is not an object."""
     try:
         tree = json.loads(data.decode("utf-8-sig"))
     except (ValueError, RecursionError):
@@ -278,13 +276,15 @@ def parse_object(data: bytes) -> dict[str, Any]:
 
 def is_feed(tree: dict[str, Any]) -> bool:
     """Whether ``tree`` is a JSON Feed (jsonfeed.org), version 1 or 1.1."""
-    return _FEED in str(tree.get("version", ""))[:100] and isinstance(tree.get("items"), list)
+    return _FEED_VERSION in str(tree.get("version", ""))[:100] and isinstance(
+        tree.get("items"), list
+    )
 
 
 def speech_form(tree: dict[str, Any]) -> SpeechForm:
-    """The tool that wrote the transcript; empty when ``tree`` is not a known transcript."""
-    for form, inside, name, keys in _SPEECH_FORMS:
-        holder = tree.get(inside) if inside else tree
+    """Return the tool that wrote the transcript; empty when ``tree`` is not a known transcript."""
+    for form, holder_name, name, keys in _SPEECH_FORMS:
+        holder = tree.get(holder_name) if holder_name else tree
         value = holder.get(name) if isinstance(holder, dict) else None
         entry = value[0] if isinstance(value, list) and value else None
         if isinstance(entry, dict) and keys <= entry.keys():
@@ -293,27 +293,26 @@ def speech_form(tree: dict[str, Any]) -> SpeechForm:
 
 
 def _first_entry(data: bytes) -> dict[str, Any]:
-    """The first entry of a list of objects, parsed without the rest."""
-    for size in (FIRST_BYTES, len(data)):
-        inside = data[:size].decode("utf-8-sig", errors="replace").partition("[")[2].lstrip()
-        if not inside.startswith("{"):
+    for size in (HEAD_BYTES, len(data)):
+        list_text = data[:size].decode("utf-8-sig", errors="replace").partition("[")[2].lstrip()
+        if not list_text.startswith("{"):
             return {}
         try:
-            entry, _ = json.JSONDecoder().raw_decode(inside)
+            entry, _ = json.JSONDecoder().raw_decode(list_text)
         except (ValueError, RecursionError):
             continue
         return entry if isinstance(entry, dict) else {}
     return {}
 
 
-TITLE_CHARACTERS = 120
+MAX_TITLE_CHARS = 120
 _KINDS = frozenset(KINDS) - {"entity", "qa"}
 _PARAGRAPHS = re.compile(r"\n[ \t]*\n\s*")
 _SPACE = re.compile(r"[ \t\r\n]*")
 _COMMA = re.compile(r"[ \t\r\n]*(?:,[ \t\r\n]*)?")
 
 
-def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: ARG001 the seam's
+def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: ARG001 the loader interface
     """Load one document per record; a malformed record makes the file fail."""
     text = decode(source)
     is_list = False
@@ -359,7 +358,6 @@ def _json_records(uri: str, text: str) -> Iterator[tuple[int, Record]]:
 
 
 def _list_records(uri: str, text: str) -> Iterator[tuple[int, Record]]:
-    """The objects of a JSON list, each with its first line number."""
     decoder = json.JSONDecoder()
     position = text.index("[") + 1
     line, counted, separator = 1, 0, _SPACE
@@ -416,17 +414,17 @@ def _item(source: Source, record: Record, line: int, key: str) -> Document:
     link = matter.link("url", "link")
     return source.document(
         built,
-        uri=link or matter.words("uri", "id", "guid") or f"{source.uri}#{key}",
-        kind=matter.words("kind") if matter.words("kind") in _KINDS else "article",
-        title=matter.words("title", "headline") or _first_words(built[0]),
+        uri=link or matter.text_of("uri", "id", "guid") or f"{source.uri}#{key}",
+        kind=matter.text_of("kind") if matter.text_of("kind") in _KINDS else "article",
+        title=matter.text_of("title", "headline") or _first_words(built[0]),
         url=link,
-        source_type=matter.words("source_type", "type") or "jsonl",
-        language=matter.words("language", "lang").lower(),
-        authors=matter.several("authors", "author"),
-        published_at=moment(record.get("published_at") or record.get("date")),
-        summary=matter.words("summary", "description"),
+        source_type=matter.text_of("source_type", "type") or "jsonl",
+        language=matter.text_of("language", "lang").lower(),
+        authors=matter.values_of("authors", "author"),
+        published_at=parse_moment(record.get("published_at") or record.get("date")),
+        summary=matter.text_of("summary", "description"),
         media_url=matter.link("media_url"),
-        taxonomy=taxonomy_of(matter, words_too=False),
+        taxonomy=taxonomy_of(matter, include_strings=False),
     )
 
 
@@ -447,15 +445,14 @@ def _qa(source: Source, record: Record, line: int, key: str) -> Document:
         kind="qa",
         title=_first_words(past.question),
         url=web_address(past.citation_url),
-        source_type=fields.words("source_type") or "qa",
-        language=fields.words(*LANGUAGES).lower(),
-        published_at=moment(record.get("published_at") or record.get("date")),
+        source_type=fields.text_of("source_type") or "qa",
+        language=fields.text_of(*LANGUAGES).lower(),
+        published_at=parse_moment(record.get("published_at") or record.get("date")),
         past_question=past,
     )
 
 
 def _paragraphs(text: str) -> list[str]:
-    """The paragraphs of a field, with hard-wrapped lines joined."""
     paragraphs = [part.strip() for part in _PARAGRAPHS.split(text.replace("\r\n", "\n").strip())]
     words = count_words(text.split("\n"))
     return [unwrap(part.split("\n"), words)[0] for part in paragraphs if part]
@@ -469,7 +466,7 @@ def _blocks(paragraphs: list[str], line: int) -> Built:
 
 
 def _first_words(text: str) -> str:
-    first = " ".join(text.partition("\n")[0].split())
-    if len(first) <= TITLE_CHARACTERS:
-        return first
-    return first[:TITLE_CHARACTERS].rsplit(" ", 1)[0] + "…"
+    first_line = " ".join(text.partition("\n")[0].split())
+    if len(first_line) <= MAX_TITLE_CHARS:
+        return first_line
+    return first_line[:MAX_TITLE_CHARS].rsplit(" ", 1)[0] + "…"

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from wellread.ingest.loaders.base import LoaderLimits, Source
-from wellread.ingest.loaders.front_matter import moment, names, refuse_readers
+from wellread.ingest.loaders.front_matter import names, parse_moment, refuse_readers
 from wellread.ingest.loaders.plain import PARAGRAPH, Blocks, decode, one_line, title_from_name
 from wellread.types import Document
 
@@ -64,7 +64,7 @@ _FIELD_ALIASES = {"published": "date", "lang": "language", "description": "summa
 _TAGS = frozenset({"tags", "keywords", "category", "categories"})
 
 
-def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: ARG001 the seam's
+def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: ARG001 the loader interface
     """Load the file as one page, with metadata from the fields before the text."""
     lines = list(enumerate(decode(source).expandtabs().split("\n"), 1))
     reader = _Reader(lines)
@@ -87,8 +87,8 @@ class _Reader:
         self.blocks = Blocks()
         self.title = ""
         self.fields: list[tuple[str, str]] = []
-        self._begun = False  # anything except a title was written
-        self._styles: list[str] = []  # of titles, the outermost first
+        self._text_begun = False  # anything except a title was written
+        self._styles: list[str] = []  # underlines of titles, the outermost level first
         self._depth = 0
         self._lead = ""
         self._gap = PARAGRAPH
@@ -99,38 +99,38 @@ class _Reader:
 
     def read(self, lines: Sequence[Line], *, top: bool = False) -> None:
         """Parse and write the lines; only ``top`` level lines may have sections."""
-        at = 0
-        while at < len(lines):
-            text = lines[at][1].rstrip()
+        index = 0
+        while index < len(lines):
+            text = lines[index][1].rstrip()
             if not text:
-                at += 1
-            elif top and (after := self._heading(lines, at)):
-                at = after
+                index += 1
+            elif top and (after := self._heading(lines, index)):
+                index = after
             elif text[0] == " ":
-                end = _block_end(lines, at, 1)
-                self.read(_dedent(lines[at:end]))
-                at = end
+                end = _block_end(lines, index, 1)
+                self.read(_dedent(lines[index:end]))
+                index = end
             elif text == ".." or text.startswith((".. ", "__ ")):
-                end = _block_end(lines, at, 1)
-                self._explicit(lines[at:end])
-                at = end
+                end = _block_end(lines, index, 1)
+                self._explicit(lines[index:end])
+                index = end
             elif match := _BULLET.match(text) or _NUMBER.match(text):
-                at = self._item(lines, at, match.group())
+                index = self._item(lines, index, match.group())
             elif match := _FIELD.match(text):
-                at = self._field(lines, at, match)
+                index = self._field(lines, index, match)
             else:
-                at = self._text(lines, at)
+                index = self._text(lines, index)
 
-    def _heading(self, lines: Sequence[Line], at: int) -> int:
+    def _heading(self, lines: Sequence[Line], start: int) -> int:
         """Write the title or skip the rule that begins here; return its end, or 0 for neither."""
-        texts = [text.rstrip() for _, text in lines[at : at + 3]] + ["", ""]
+        texts = [text.rstrip() for _, text in lines[start : start + 3]] + ["", ""]
         overline, underline = _ADORNMENT.match(texts[0]), _ADORNMENT.match(texts[1])
         if overline and texts[1] and not underline and texts[2] == texts[0]:
-            style, index = texts[0][0] * 2, at + 1
+            style, index = texts[0][0] * 2, start + 1
         elif overline:
-            return 0 if texts[1] else at + 1
+            return 0 if texts[1] else start + 1
         elif underline and texts[0][0] != " " and len(texts[1]) >= min(len(texts[0]), 4):
-            style, index = texts[1][0], at
+            style, index = texts[1][0], start
         else:
             return 0
         if style not in self._styles:
@@ -138,7 +138,7 @@ class _Reader:
         number, text = lines[index]
         words = one_line(self._shown(text.strip()).replace(_HIDDEN_BREAK, ""))
         self.blocks.heading(self._styles.index(style) + 1, words, number)
-        self.title = self.title or ("" if self._begun else words)
+        self.title = self.title or ("" if self._text_begun else words)
         return index + 2
 
     def _explicit(self, lines: Sequence[Line]) -> None:
@@ -155,10 +155,9 @@ class _Reader:
             self._lead = ""
 
     def _directive(self, name: str, first: Line, inner: Sequence[Line]) -> None:
-        """Write the text of a directive as paragraphs, or verbatim if it is code."""
         if name in _DROPPED:
             return
-        count = next((at for at, (_, text) in enumerate(inner) if not text.strip()), len(inner))
+        count = next((n for n, (_, text) in enumerate(inner) if not text.strip()), len(inner))
         head, body = inner[:count], list(inner[count:])
         options = {
             match["name"]: (number, match["words"] or "")
@@ -171,8 +170,8 @@ class _Reader:
             self._words([options["caption"]] if "caption" in options else [])
             self._verbatim([*words, *plain, *body])
         elif name == "toctree":
-            entries = ((at, _TARGETED.match(text.strip())) for at, text in [*plain, *body])
-            self.read([(at, f"- {match[1]}") for at, match in entries if match])
+            entries = ((line, _TARGETED.match(text.strip())) for line, text in [*plain, *body])
+            self.read([(line, f"- {match[1]}") for line, match in entries if match])
         elif name == "csv-table":
             self._words(words)
             self._rows(_csv_rows([*filter(None, [options.get("header")]), *plain, *body]))
@@ -182,27 +181,26 @@ class _Reader:
             self._words([(first[0], f"{lead} {texts[0][1]}".strip()), *texts[1:]] if texts else [])
             self.read(_dedent(body))
 
-    def _item(self, lines: Sequence[Line], at: int, mark: str) -> int:
-        """Write a list item with the lines indented below it."""
-        end = _block_end(lines, at, 2)
-        number, text = lines[at]
-        bullet = "- " if _BULLET.match(mark) else f"{mark.strip()} "
+    def _item(self, lines: Sequence[Line], start: int, marker: str) -> int:
+        end = _block_end(lines, start, 2)
+        number, text = lines[start]
+        bullet = "- " if _BULLET.match(marker) else f"{marker.strip()} "
         self._lead = "  " * self._depth + bullet
-        above = next((text for _, text in reversed(lines[:at]) if text[:1] not in ("", " ")), "")
+        above = next((text for _, text in reversed(lines[:start]) if text[:1] not in ("", " ")), "")
         if self._depth or any(form.match(above) and form.match(text) for form in _ITEMS):
             self._gap = "\n"
         self._depth += 1
-        below = [(n, line[min(len(mark), _indent(line)) :]) for n, line in lines[at + 1 : end]]
-        self.read([(number, text[len(mark) :]), *below])
+        below = [(n, line[min(len(marker), _indent(line)) :]) for n, line in lines[start + 1 : end]]
+        self.read([(number, text[len(marker) :]), *below])
         self._depth -= 1
         self._lead, self._gap = "", "\n" if self._depth else PARAGRAPH
         return end
 
-    def _field(self, lines: Sequence[Line], at: int, match: re.Match[str]) -> int:
+    def _field(self, lines: Sequence[Line], start: int, match: re.Match[str]) -> int:
         """Read ``:name: words``: metadata before the text, else a pair to write."""
-        end = _block_end(lines, at, 1)
-        number, inner = lines[at][0], _dedent(lines[at + 1 : end])
-        if not self._begun and not self._depth:
+        end = _block_end(lines, start, 1)
+        number, inner = lines[start][0], _dedent(lines[start + 1 : end])
+        if not self._text_begun and not self._depth:
             value = " ".join([match["words"] or "", *(text.strip("-* ") for _, text in inner)])
             self.fields.append((match["name"].lower(), one_line(value)))
             return end
@@ -212,42 +210,42 @@ class _Reader:
         self._write(name, number, ())  # a name without text
         return end
 
-    def _text(self, lines: Sequence[Line], at: int) -> int:
+    def _text(self, lines: Sequence[Line], start: int) -> int:
         """Write a table, a verse, a term with its definition, or a paragraph with its code."""
-        end = at + 1
+        end = start + 1
         while end < len(lines) and lines[end][1].strip() and lines[end][1][0] != " ":
             end += 1
-        text = lines[at][1].rstrip()
+        text = lines[start][1].rstrip()
         below = end < len(lines) and lines[end][1].strip()
         if text.startswith(">>>"):
-            self._verbatim(lines[at:end])
+            self._verbatim(lines[start:end])
         elif _GRID.match(text):
-            rows = _grid_rows(lines[at:end])
-            self._rows(rows) if rows else self._verbatim(lines[at:end])
+            rows = _grid_rows(lines[start:end])
+            self._rows(rows) if rows else self._verbatim(lines[start:end])
         elif _SIMPLE.match(text):
-            end = _simple_end(lines, at)
-            self._rows(_simple_rows(lines[at:end]))
+            end = _simple_end(lines, start)
+            self._rows(_simple_rows(lines[start:end]))
         elif text.startswith("| "):
-            for number, line in lines[at:end]:
+            for number, line in lines[start:end]:
                 self._words([(number, line.removeprefix("|"))])
                 self._gap = "\n"
             self._gap = PARAGRAPH
-        elif below and end == at + 1 and not text.endswith("::"):
-            self._words([(lines[at][0], text.partition(" : ")[0])])
+        elif below and end == start + 1 and not text.endswith("::"):
+            self._words([(lines[start][0], text.partition(" : ")[0])])
             self._gap = "\n"
-            end = _block_end(lines, at, 1)
-            self.read(_dedent(lines[at + 1 : end]))
+            end = _block_end(lines, start, 1)
+            self.read(_dedent(lines[start + 1 : end]))
         else:
-            end = self._paragraph(lines, at, end)
+            end = self._paragraph(lines, start, end)
         return end
 
-    def _paragraph(self, lines: Sequence[Line], at: int, end: int) -> int:
+    def _paragraph(self, lines: Sequence[Line], start: int, end: int) -> int:
         number, last = lines[end - 1][0], lines[end - 1][1].rstrip()
         if not last.endswith("::"):
-            self._words(lines[at:end])
+            self._words(lines[start:end])
             return end
         last_text = last[:-2].rstrip() if last.endswith(" ::") or last == "::" else last[:-1]
-        self._words([*lines[at : end - 1], *([(number, last_text)] if last_text else [])])
+        self._words([*lines[start : end - 1], *([(number, last_text)] if last_text else [])])
         stop = _block_end(lines, end - 1, 1)
         self._verbatim(_dedent(lines[end:stop]))
         return stop
@@ -270,17 +268,17 @@ class _Reader:
 
     def _write(self, text: str, line: int, later: Sequence[tuple[int, int]]) -> None:
         if text.strip():
-            moved = [(place + len(self._lead), number) for place, number in later]
+            moved = [(position + len(self._lead), number) for position, number in later]
             self.blocks.block(self._lead + text, line, gap=self._gap, later=moved)
-            self._lead, self._gap, self._begun = "", PARAGRAPH, True
+            self._lead, self._gap, self._text_begun = "", PARAGRAPH, True
 
     def _verbatim(self, lines: Sequence[Line]) -> None:
         dedented = [(number, text.rstrip()) for number, text in _dedent(lines)]
-        filled = [at for at, (_, text) in enumerate(dedented) if text]
+        nonblank = [index for index, (_, text) in enumerate(dedented) if text]
         self._lead, self._gap = "", PARAGRAPH
         text = ""
         later: list[tuple[int, int]] = []
-        for number, words in dedented[filled[0] : filled[-1] + 1] if filled else ():
+        for number, words in dedented[nonblank[0] : nonblank[-1] + 1] if nonblank else ():
             text += f"\n{words}" if later else words
             later.append((len(text) - len(words), number))
         if later:
@@ -295,12 +293,11 @@ class _Reader:
         self._gap = PARAGRAPH
 
     def _shown(self, text: str) -> str:
-        """The visible text with the line breaks of the source."""
-        return _INLINE.sub(self._seen, text)
+        return _INLINE.sub(self._visible_inline, text)
 
-    def _seen(self, found: re.Match[str]) -> str:
-        kind, whole = found.lastgroup or "", found.group()
-        words = found.group(kind) if kind else ""
+    def _visible_inline(self, match: re.Match[str]) -> str:
+        kind, source_text = match.lastgroup or "", match.group()
+        words = match.group(kind) if kind else ""
         if kind in ("role", "roled", "linked"):
             titled = _TARGETED.match(words)
             if titled:
@@ -312,12 +309,12 @@ class _Reader:
             words = self._slots.get(words) or f"|{words}|"
         elif kind == "escaped" and words.isspace():
             words = ""
-        return words + _HIDDEN_BREAK * (whole.count("\n") - words.count("\n"))
+        return words + _HIDDEN_BREAK * (source_text.count("\n") - words.count("\n"))
 
 
-def _block_end(lines: Sequence[Line], at: int, width: int) -> int:
-    """The end of the block indented below a line, without trailing blank lines."""
-    end = after = at + 1
+def _block_end(lines: Sequence[Line], start: int, width: int) -> int:
+    """Return the end of the block indented below a line, without trailing blank lines."""
+    end = after = start + 1
     while after < len(lines):
         text = lines[after][1]
         if text.strip():
@@ -338,7 +335,7 @@ def _dedent(lines: Sequence[Line]) -> list[Line]:
 
 
 def _grid_rows(lines: Sequence[Line]) -> list[tuple[int, list[str]]]:
-    """The rows of a grid table; empty when the grid is not closed."""
+    """Return the rows of a grid table; none when the grid is not closed."""
     rows: list[tuple[int, list[str]]] = []
     open_row = False
     for number, line in lines:
@@ -357,18 +354,18 @@ def _grid_rows(lines: Sequence[Line]) -> list[tuple[int, list[str]]]:
     return rows
 
 
-def _simple_end(lines: Sequence[Line], at: int) -> int:
-    """The end of a simple table: after its closing line, else after its first line."""
-    for end in range(at + 2, len(lines) + 1):
+def _simple_end(lines: Sequence[Line], start: int) -> int:
+    """Return the end of a simple table: after its closing line, else after its first line."""
+    for end in range(start + 2, len(lines) + 1):
         closed = lines[end - 1][1].rstrip()
         following = lines[end][1].strip() if end < len(lines) else ""
         if _SIMPLE.match(closed) and not following:
             return end
-    return at + 1
+    return start + 1
 
 
 def _simple_rows(lines: Sequence[Line]) -> list[tuple[int, list[str]]]:
-    """The rows of a simple table; a line with an empty first cell continues the row above."""
+    """Return a simple table's rows; a line with an empty first cell continues the row above."""
     starts = [match.start() for match in re.finditer("=+", lines[0][1])]
     rows: list[tuple[int, list[str]]] = []
     for number, text in lines:
@@ -386,16 +383,16 @@ def _simple_rows(lines: Sequence[Line]) -> list[tuple[int, list[str]]]:
 
 def _csv_rows(lines: Sequence[Line]) -> list[tuple[int, list[str]]]:
     reader = csv.reader([text.strip() for _, text in lines], skipinitialspace=True)
-    rows, at = [], 0
+    rows, index = [], 0
     for cells in reader:
         if any(cells):
-            rows.append((lines[at][0], cells))
-        at = reader.line_num
+            rows.append((lines[index][0], cells))
+        index = reader.line_num
     return rows
 
 
 def _facts(fields: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    """Title, authors, date and tags."""
+    """Return title, authors, date, language, summary and tags as fields of a document."""
     authors: list[str] = []
     tags: list[str] = []
     values: dict[str, str] = {}
@@ -409,7 +406,7 @@ def _facts(fields: Sequence[tuple[str, str]]) -> dict[str, Any]:
     return {
         "title": values.get("title", ""),
         "authors": tuple(authors),
-        "published_at": moment(values.get("date", "").strip("$ ").removeprefix("Date: ")),
+        "published_at": parse_moment(values.get("date", "").strip("$ ").removeprefix("Date: ")),
         "language": values.get("language", "").lower(),
         "summary": values.get("summary", ""),
         "taxonomy": {"tags": tuple(dict.fromkeys(tags))} if tags else {},

@@ -25,7 +25,7 @@ from wellread.ingest.loaders.base import Built, EmptyError, LoaderLimits, Source
 from wellread.ingest.loaders.front_matter import (
     FrontMatter,
     date_in_name,
-    moment,
+    parse_moment,
     refuse_readers,
     scalar,
     strings,
@@ -37,9 +37,9 @@ from wellread.ingest.loaders.text.markdown_files import LABEL_WORDS, seconds
 from wellread.ingest.loaders.text.records import SpeechForm, speech_form
 from wellread.types import Document
 
-MIN_PAUSE_SECONDS = 4.0  # of silence before a new paragraph
-MIN_PARAGRAPH_CUES = 10  # in paragraphs without speakers, which then end with a sentence
-MIN_ROLLING_SHARE = 0.3  # of neighbouring cues that repeat a line; more mean scrolling captions
+MIN_PAUSE_SECONDS = 4.0  # silence before a new paragraph
+MIN_PARAGRAPH_CUES = 10  # cues without a speaker after which a paragraph ends with a sentence
+MIN_ROLLING_SHARE = 0.3  # captions scroll if more of the neighbouring cues repeat a line
 
 Form = Literal["vtt", "srt", "sbv"]
 
@@ -77,7 +77,7 @@ class Cue:
         return " ".join(" ".join(self.lines).split())
 
 
-def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: ARG001 the seam's
+def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: ARG001 the loader interface
     """Load a caption file as one transcript, with metadata from ``NOTE name: value`` lines."""
     text = decode(source)
     form = _form(source.name, text)
@@ -97,7 +97,8 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: A
         source_type=form,
         language=facts.get("language", "").lower(),
         authors=strings([name.strip() for name in facts.get("author", "").split(",")]),
-        published_at=moment(facts.get("date", "").replace("/", "-")) or date_in_name(source.name),
+        published_at=parse_moment(facts.get("date", "").replace("/", "-"))
+        or date_in_name(source.name),
         media_url=web_address(facts.get("url", "")),
     )
 
@@ -141,10 +142,10 @@ def _parse_cues(uri: str, form: Form, text: str) -> list[Cue]:
 
 def _split_voices(raw: str, begin: float, finish: float) -> Iterator[Cue]:
     """Split one caption at its voice tags; without tags it is one cue."""
-    pieces = _VOICE.split(raw)  # text, name, text, name, text ...
-    speakers = [None, *pieces[1::2]]
-    for speaker, piece in zip(speakers, pieces[::2], strict=True):
-        lines = (html.unescape(_TAG.sub("", line)).strip() for line in piece.split("\n"))
+    parts = _VOICE.split(raw)  # text, name, text, name, text ...
+    speakers = [None, *parts[1::2]]
+    for speaker, text in zip(speakers, parts[::2], strict=True):
+        lines = (html.unescape(_TAG.sub("", line)).strip() for line in text.split("\n"))
         filled = tuple(line for line in lines if line)
         if filled:
             name = " ".join(html.unescape(speaker).split()) if speaker else None
@@ -152,7 +153,7 @@ def _split_voices(raw: str, begin: float, finish: float) -> Iterator[Cue]:
 
 
 def _facts(text: str) -> dict[str, str]:
-    """The ``Name: value`` lines in the header and the notes before the first cue."""
+    """Return the ``Name: value`` lines in the header and the notes before the first cue."""
     head = text.partition("-->")[0]
     matches = [_HEADER.match(line.strip()) for line in head.split("\n")[1:]]
     # The first value of a name wins.
@@ -160,7 +161,6 @@ def _facts(text: str) -> dict[str, str]:
 
 
 def _drop_repeats(cues: list[Cue]) -> list[Cue]:
-    """Remove the repeated lines of scrolling captions; other captions stay unchanged."""
     shared = [_overlap_length(a.lines, b.lines) for a, b in pairwise(cues)]
     repeats = sum(overlap > 0 for overlap in shared)
     if repeats < 2 or repeats < MIN_ROLLING_SHARE * len(shared):
@@ -173,7 +173,7 @@ def _drop_repeats(cues: list[Cue]) -> list[Cue]:
 
 
 def _overlap_length(before: tuple[str, ...], after: tuple[str, ...]) -> int:
-    """The number of lines at the start of ``after`` that repeat the end of ``before``."""
+    """Return the number of lines at the start of ``after`` that repeat the end of ``before``."""
     longest = min(len(before), len(after))
     return next((n for n in range(longest, 0, -1) if before[-n:] == after[:n]), 0)
 
@@ -206,15 +206,15 @@ def _is_speaker(name: str, count: int) -> bool:
 
 
 def _fix_case(name: str | None) -> str | None:
-    """The name in title case if it is all capitals: ``JANE DOE`` becomes ``Jane Doe``."""
+    """Return the name in title case if it is all capitals: ``JANE DOE`` becomes ``Jane Doe``."""
     return name.title() if name and name.isupper() and len(name) > 3 else name
 
 
 def write_cues(cues: Sequence[Cue]) -> Built:
-    """The text of all cues with marks; turns and long pauses start paragraphs."""
+    """Return the text of all cues with marks; turns and long pauses start paragraphs."""
     builder = TextBuilder()
     before: Cue | None = None
-    run = 0  # cues in the open paragraph
+    cue_count = 0  # cues in the open paragraph
     for cue in cues:
         if not cue.text:
             continue
@@ -223,20 +223,20 @@ def write_cues(cues: Sequence[Cue]) -> Built:
         )
         new_paragraph = new_turn
         if before is not None:
-            pause = cue.begin - before.finish > MIN_PAUSE_SECONDS
-            full = run >= MIN_PARAGRAPH_CUES and SENTENCE_END.search(before.text)
-            new_paragraph = new_turn or pause or bool(full and cue.speaker is None)
+            after_pause = cue.begin - before.finish > MIN_PAUSE_SECONDS
+            is_full = cue_count >= MIN_PARAGRAPH_CUES and SENTENCE_END.search(before.text)
+            new_paragraph = new_turn or after_pause or bool(is_full and cue.speaker is None)
             builder.add(PARAGRAPH if new_paragraph else " ")
         if new_turn:
             builder.speaker(cue.speaker)
         builder.time(cue.begin, cue.finish)
         builder.add(cue.text)
-        run = 1 if new_paragraph else run + 1
+        cue_count = 1 if new_paragraph else cue_count + 1
         before = cue
     return builder.build()
 
 
-MAX_CUE_WORDS = 40  # so that speech without punctuation gets times too
+MAX_CUE_WORDS = 40  # limits cues of speech without punctuation, so that it gets times too
 MILLISECONDS = 0.001
 
 Node = Mapping[str, Any]
@@ -254,7 +254,7 @@ class _Word(NamedTuple):
     speaker: str | None
 
 
-def load_speech(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: ARG001 the seam's
+def load_speech(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: ARG001 the loader interface
     """Load the JSON of a speech-to-text tool as one transcript."""
     tree = parse_json(source)
     if not isinstance(tree, dict):
@@ -275,16 +275,16 @@ def load_speech(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # 
     yield source.document(
         write_cues(sorted(cues, key=lambda cue: cue.begin)),
         kind="transcript",
-        title=one_line(fields.words("title")) or title_from_name(source.name),
+        title=one_line(fields.text_of("title")) or title_from_name(source.name),
         source_type=form,
         language=_language(tree, form),
-        published_at=moment(tree.get("recorded_at") or tree.get("date")),
+        published_at=parse_moment(tree.get("recorded_at") or tree.get("date")),
         media_url=fields.link("media_url", "audio_url", "video_url", "source_url", "url"),
     )
 
 
 def _language(tree: Node, form: SpeechForm) -> str:
-    """The language code; verbose output of Whisper gives the language's name instead."""
+    """Return the language code; verbose output of Whisper gives the language's name instead."""
     results, result = _object(tree.get("results")), _object(tree.get("result"))
     channels = _objects(results.get("channels")) if form == "deepgram" else []
     language = (
@@ -302,7 +302,7 @@ def _language(tree: Node, form: SpeechForm) -> str:
 
 
 def _whisper(tree: Node) -> Iterator[Cue]:
-    """The cues of OpenAI's verbose JSON, faster-whisper and WhisperX (with speakers)."""
+    """Yield the cues of OpenAI's verbose JSON, faster-whisper and WhisperX (with speakers)."""
     for segment in _objects(tree.get("segments")):
         speaker = _speaker(segment.get("speaker"))
         words = _parse_words(segment.get("words"), ("word", "text"), 1.0)
@@ -374,9 +374,10 @@ def _aws(tree: Node) -> Iterator[Cue]:
         speaker = _speaker(item.get("speaker_label") or speakers.get(begin))
         words.append(_Word(text, _seconds(begin or None), finish, speaker))
     yield from _sentence_cues(words, None)
-    for piece in _objects(results.get("audio_segments")) if not words else ():
-        times = {"start": piece["start_time"], "end": piece.get("end_time")}
-        yield from _cues({**piece, **times, "speaker": piece.get("speaker_label")}, "transcript")
+    for segment in _objects(results.get("audio_segments")) if not words else ():
+        times = {"start": segment["start_time"], "end": segment.get("end_time")}
+        speaker = segment.get("speaker_label")
+        yield from _cues({**segment, **times, "speaker": speaker}, "transcript")
 
 
 _READERS: Mapping[SpeechForm, Callable[[Node], Iterator[Cue]]] = {
@@ -412,16 +413,16 @@ def _parse_words(value: object, names: Sequence[str], unit: float) -> list[_Word
     ]
 
 
-def _cues(piece: Node, text: str, names: Sequence[str] = (), unit: float = 1.0) -> Iterator[Cue]:
-    """The cues of one segment: from its words (texts under ``names``), else from its ``text``."""
-    speaker = _speaker(piece.get("speaker"))
-    if words := _parse_words(piece.get("words"), names, unit):
+def _cues(segment: Node, text: str, names: Sequence[str] = (), unit: float = 1.0) -> Iterator[Cue]:
+    """Yield a segment's cues: from its words (texts under ``names``), else from its ``text``."""
+    speaker = _speaker(segment.get("speaker"))
+    if words := _parse_words(segment.get("words"), names, unit):
         yield from _sentence_cues(words, speaker)
         return
-    begin = _seconds(piece["start"], unit)
+    begin = _seconds(segment["start"], unit)
     if begin is None:
         raise ValueError("a segment without a time")
-    yield _cue(scalar(piece[text]), begin, _seconds(piece.get("end"), unit), speaker)
+    yield _cue(scalar(segment[text]), begin, _seconds(segment.get("end"), unit), speaker)
 
 
 def _sentence_cues(words: Sequence[_Word], speaker: str | None) -> Iterator[Cue]:
@@ -459,7 +460,6 @@ def _cue(text: str, begin: float, finish: float | None, speaker: str | None) -> 
 
 
 def _seconds(value: object, unit: float = 1.0) -> float | None:
-    """A time in seconds, from a number or its text."""
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float | str):
@@ -471,7 +471,7 @@ def _seconds(value: object, unit: float = 1.0) -> float | None:
 
 
 def _speaker(label: object) -> str | None:
-    """The speaker's name; numbers and letters of tools become ``Speaker 1``."""
+    """Return the speaker's name; numbers and letters of tools become ``Speaker 1``."""
     text = one_line(scalar(label))
     match = _NUMBERED.fullmatch(text) or _LETTERED.fullmatch(text)
     return f"Speaker {match.group(1)}" if match else text or None

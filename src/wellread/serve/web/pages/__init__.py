@@ -1,1 +1,1 @@
-"""The pages, a module for each part of the navigation; each fills templates with a body."""
+"""The routes of the web pages, in one module for each part of the navigation."""

@@ -1,4 +1,4 @@
-"""Routes for signing in and out and for the user's own account."""
+"""Routes of the account pages: sign-in, sign-out, password, API keys and deletion."""
 
 from __future__ import annotations
 
@@ -28,12 +28,7 @@ from wellread.store.catalogue.accounts.sign_in_records import (
     NewEntry,
 )
 from wellread.store.catalogue.accounts.user_records import plain_name
-from wellread.store.schema.stored_values import (
-    SCOPES,
-    SCOPES_OF,
-    Rights,
-    User,
-)
+from wellread.store.schema.stored_values import SCOPES, SCOPES_OF, Rights, User
 
 router = page_router("open")
 anybody, own = router.requiring("open", "own")
@@ -80,7 +75,7 @@ async def sign_in(
     """Check the password and sign the browser in."""
     address = address_of_client(request.scope)
     try:
-        user = await auth.opened_by(name, password, address)
+        user = await auth.user_signing_in(name, password, address)
     except ProblemError as error:
         return _form(request, next, error.problem)
     if user is None:
@@ -146,10 +141,10 @@ def _signed_out() -> Response:
     return response
 
 
-def own_path(given: str) -> str:
-    """``given`` if it is a path of this server; otherwise the home page."""
-    parts = urlsplit(given)
-    path = given if not parts.scheme and not parts.netloc else ""
+def own_path(target: str) -> str:
+    """``target`` if it is a path of this server; otherwise the home page."""
+    parts = urlsplit(target)
+    path = target if not parts.scheme and not parts.netloc else ""
     plain = path.startswith("/") and not path.startswith("//") and "\\" not in path
     return path if plain and path.isprintable() else "/"
 
@@ -207,12 +202,12 @@ def _log_failure(auth: Authenticator, name: str, address: str) -> None:
     # Unknown names are not logged: people type passwords into that field.
     entered_name = plain_name(name, strict=False)
     user_id = next(
-        (one.id for one in auth.accounts.users.list_all() if one.name == entered_name), ""
+        (user.id for user in auth.accounts.users.list_all() if user.name == entered_name), ""
     )
-    deed = NewEntry(
+    entry = NewEntry(
         action=REFUSED_SIGN_IN, user_id=user_id, address=address, outcome="wrong password"
     )
-    auth.accounts.audit.write(deed)
+    auth.accounts.audit.write(entry)
 
 
 def _note(auth: Authenticator, request: Request, action: str, user: User) -> None:
@@ -248,7 +243,7 @@ async def password(
     user = own_user(rights)
     if new != again:
         raise RequestError("the two new passwords differ", hint="type the same password twice")
-    if await auth.opened_by(user.name, current, address_of_client(request.scope)) is None:
+    if await auth.user_signing_in(user.name, current, address_of_client(request.scope)) is None:
         raise RequestError("the current password is wrong")
     await auth.run_hashing(partial(auth.accounts.users.set_password, user.id, user.name, new))
     return _signed_out()
@@ -256,12 +251,12 @@ async def password(
 
 @own.post("/account/keys")
 def add_key(
-    request: Request, auth: Auth, rights: CurrentRights, asked: Annotated[KeyForm, Form()]
+    request: Request, auth: Auth, rights: CurrentRights, form: Annotated[KeyForm, Form()]
 ) -> Response:
     """Create an API key and show it once."""
-    collections = [one.strip() for one in asked.collections.split(",") if one.strip()]
+    collections = [name.strip() for name in form.collections.split(",") if name.strip()]
     new_key_ = new_key(
-        auth.accounts, own_user(rights), asked.name, asked.scope, collections, asked.days or None
+        auth.accounts, own_user(rights), form.name, form.scope, collections, form.days or None
     )
     return _page(request, auth, rights, new_key_)
 
@@ -308,10 +303,10 @@ def _page(
     reads = rights.asker.reads
     values = {
         "user": user,
-        "groups": [one.name for one in auth.accounts.groups.of(user.id)],
+        "groups": [group.name for group in auth.accounts.groups.of(user.id)],
         "collections": sorted(reads) if isinstance(reads, frozenset) else None,
         "keys": auth.accounts.keys.of(user.id),
         "new": new,
-        "scopes": [one for one in SCOPES if one in SCOPES_OF[user.role]],
+        "scopes": [scope for scope in SCOPES if scope in SCOPES_OF[user.role]],
     }
     return render_page(request, "accounts/account.html", values)

@@ -28,17 +28,15 @@ from wellread.serve.features.feature import (
     DatedQuery,
     Limit,
     Offset,
-    event_after,
-    may_ask,
+    check_may_ask,
+    last_event_number,
 )
 from wellread.serve.features.home_and_jobs import holdings_body
-from wellread.serve.features.kept_answers import (
-    session_named,
-)
+from wellread.serve.features.kept_answers import session_named
 from wellread.serve.features.people import notices
 from wellread.serve.guards.incoming import is_foreign
 from wellread.serve.guards.route_rules import Kb
-from wellread.serve.views import look_at
+from wellread.serve.views import template_view
 from wellread.serve.web.answer_parts import (
     MAX_TURNS,
     answer_page_values,
@@ -46,19 +44,9 @@ from wellread.serve.web.answer_parts import (
     earlier_turns,
     limit_choices,
 )
-from wellread.serve.web.rendering import (
-    fragment,
-    page_response,
-    page_router,
-    render_page,
-)
+from wellread.serve.web.rendering import fragment, page_response, page_router, render_page
 from wellread.serve.web.runs import TOO_MANY, AskRun, AskRuns
-from wellread.store.schema.stored_values import (
-    BetterCitation,
-    Feedback,
-    Score,
-    SentenceRating,
-)
+from wellread.store.schema.stored_values import BetterCitation, Feedback, Score, SentenceRating
 from wellread.types import Mode
 from wellread.values.answer_blocks import draft_html
 from wellread.values.answers import (
@@ -123,29 +111,29 @@ async def home(
     kb: Kb,
     runs: Runs,
     request: Request,
-    asked: Annotated[AskQuery, Query()],
+    query: Annotated[AskQuery, Query()],
 ) -> Response:
     """The home page with the question form; with ``q``, starts answering the question."""
-    if not asked.q.strip() or is_foreign(request.scope):
-        return await to_thread.run_sync(_home, kb, request, asked)
-    may_ask(kb)
-    question = asked.question()
+    if not query.q.strip() or is_foreign(request.scope):
+        return await to_thread.run_sync(_home, kb, request, query)
+    check_may_ask(kb)
+    question = query.question()
     await to_thread.run_sync(check_collections, kb, question.filters)
     run = runs.start(kb, question)
     if run is None:
         raise ProblemError(TOO_MANY)
-    return RedirectResponse(f"/ask/{run.id}?{asked.address()}", status_code=303)
+    return RedirectResponse(f"/ask/{run.id}?{query.address()}", status_code=303)
 
 
-def _home(kb: KnowledgeBase, request: Request, asked: AskQuery) -> Response:
+def _home(kb: KnowledgeBase, request: Request, query: AskQuery) -> Response:
     holdings = holdings_body(kb)
     return page_response(
         request,
         "home.html" if holdings.documents else "first_run.html",
         holdings,
-        asked=asked,
+        asked=query,
         choices=limit_choices(kb),
-        turns=earlier_turns(kb, asked.session),
+        turns=earlier_turns(kb, query.session),
         sessions=kb.catalogue.sessions.of(kb.asker.owner, MAX_SESSIONS),
         notices=notices(kb, limit=MAX_SESSIONS),
     )
@@ -153,7 +141,7 @@ def _home(kb: KnowledgeBase, request: Request, asked: AskQuery) -> Response:
 
 @reads.get("/ask/{run_id}")
 async def run_page(
-    kb: Kb, runs: Runs, request: Request, run_id: str, asked: Annotated[AskQuery, Query()]
+    kb: Kb, runs: Runs, request: Request, run_id: str, query: Annotated[AskQuery, Query()]
 ) -> Response:
     """A running question: the events so far, with more to follow."""
     run = runs.get(kb, run_id)
@@ -162,35 +150,35 @@ async def run_page(
         return RedirectResponse(f"/answers/{answer.id}", status_code=303)
     values = {
         "run_id": run_id,
-        "question": run.question.text if run else asked.q,
+        "question": run.question.text if run else query.q,
         "state": run.state if run else "interrupted",
-        "asked": asked,
-        "turns": await to_thread.run_sync(earlier_turns, kb, asked.session),
+        "asked": query,
+        "turns": await to_thread.run_sync(earlier_turns, kb, query.session),
         "choices": await to_thread.run_sync(limit_choices, kb),
         "said": answer.text if answer else "",
         "problem": run.problem if run else None,
-        "follow": AskQuery(session=asked.session),
+        "follow": AskQuery(session=query.session),
     }
     return render_page(request, "run.html", values)
 
 
 @reads.get("/ask/{run_id}/wait")
-async def wait(kb: Kb, runs: Runs, run_id: str, asked: Annotated[AskQuery, Query()]) -> Response:
+async def wait(kb: Kb, runs: Runs, run_id: str, query: Annotated[AskQuery, Query()]) -> Response:
     """Wait for the answer, for browsers without scripts."""
     run = runs.get(kb, run_id)
     if run is not None:
         async for _ in run.follow(len(run.events)):
             continue
-    return RedirectResponse(f"/ask/{run_id}?{asked.address()}", status_code=303)
+    return RedirectResponse(f"/ask/{run_id}?{query.address()}", status_code=303)
 
 
 @asks.post("/ask/{run_id}/cancel")
-async def cancel(kb: Kb, runs: Runs, run_id: str, asked: Annotated[AskQuery, Query()]) -> Response:
+async def cancel(kb: Kb, runs: Runs, run_id: str, query: Annotated[AskQuery, Query()]) -> Response:
     """Stop answering a question."""
     run = runs.get(kb, run_id)
     if run is not None:
         await runs.cancel(run)
-    return RedirectResponse(f"/ask/{run_id}?{asked.address()}", status_code=303)
+    return RedirectResponse(f"/ask/{run_id}?{query.address()}", status_code=303)
 
 
 @reads.get("/ask/{run_id}/events")
@@ -208,7 +196,7 @@ async def events(
     run = runs.get(kb, run_id)
     if run is None:
         raise UnknownNameError(f"this server has no running question {run_id!r}", hint="ask again")
-    last = event_after(last_event_id)
+    last = last_event_number(last_event_id)
     start = after if last is None else last + 1
     return EventSourceResponse(_stream(kb, run, start))
 
@@ -218,7 +206,7 @@ async def _stream(kb: KnowledgeBase, run: AskRun, after: int) -> AsyncIterator[S
     try:
         async for number, event in run.follow(after):
             more = run.events[number + 1 : number + 2]
-            if more and all(isinstance(one, TokenEvent) for one in (event, *more)):
+            if more and all(isinstance(next_event, TokenEvent) for next_event in (event, *more)):
                 continue  # the next token event renders the whole draft
             await to_thread.run_sync(check_rights, kb)
             event_now = await to_thread.run_sync(run.as_now, kb, event)
@@ -248,8 +236,8 @@ def _event_html(
             html = fragment("parts/step.html", step=step)
             return "step", {"html": html, "name": step.name}
         case TokenEvent():
-            drafts = (one.text for one in [*before, event] if isinstance(one, TokenEvent))
-            return "token", {"html": draft_html("".join(drafts))}
+            tokens = (token for token in [*before, event] if isinstance(token, TokenEvent))
+            return "token", {"html": draft_html("".join(token.text for token in tokens))}
     answer = event.answer
     html = fragment("parts/answer.html", **answer_page_values(kb, answer, stale=False))
     return "final", {"html": html, "id": answer.id, "session": answer.session_id}
@@ -264,8 +252,8 @@ def answer_page(kb: Kb, request: Request, answer_id: str) -> Response:
 @asks.post("/answers/{answer_id}/verify")
 async def verify(kb: Kb, request: Request, answer_id: str) -> Response:
     """Check an answer against the current sources and show the result."""
-    found = await to_thread.run_sync(verify_again, kb, answer_id, kb.asker.owner)
-    return await to_thread.run_sync(_page, kb, request, answer_id, found)
+    recheck = await to_thread.run_sync(verify_again, kb, answer_id, kb.asker.owner)
+    return await to_thread.run_sync(_page, kb, request, answer_id, recheck)
 
 
 def _page(
@@ -275,7 +263,7 @@ def _page(
     values = {
         **answer_page_values(kb, answer, stale=stored.stale),
         **feedback_values(kb, answer),
-        "recheck": look_at(recheck),
+        "recheck": template_view(recheck),
         "turns": earlier_turns(kb, answer.session_id, before=answer.id),
         "asked": AskQuery(session=answer.session_id),
         "choices": limit_choices(kb),
@@ -286,16 +274,16 @@ def _page(
 def feedback_values(kb: KnowledgeBase, answer: Answer) -> dict[str, Any]:
     """The values for ``parts/feedback.html``."""
     feedback = feedback_of(kb, answer.id, kb.asker.owner)
-    ratings = {one.sentence: one for one in feedback.sentences} if feedback else {}
+    ratings = {rating.sentence: rating for rating in feedback.sentences} if feedback else {}
     rated = []
-    for place, sentence in enumerate(answer.sentences):
-        rating = ratings.get(place) or SentenceRating(
-            sentence=place, content=sentence_hash(sentence.text)
+    for index, sentence in enumerate(answer.sentences):
+        rating = ratings.get(index) or SentenceRating(
+            sentence=index, content=sentence_hash(sentence.text)
         )
         words = _cited_words(kb, rating.citation)
-        rated.append({"number": place + 1, "sentence": sentence, "rating": rating, "words": words})
-    whole = list(feedback.citations) if feedback else []
-    better = whole + [one.citation for one in ratings.values() if one.citation]
+        rated.append({"number": index + 1, "sentence": sentence, "rating": rating, "words": words})
+    for_answer = list(feedback.citations) if feedback else []
+    better = for_answer + [rating.citation for rating in ratings.values() if rating.citation]
     ids = [cited.document_id for cited in answer.citations]
     ids += [cited.document_id for cited in better]
     facts = kb.catalogue.facts(dict.fromkeys(ids))
@@ -303,8 +291,8 @@ def feedback_values(kb: KnowledgeBase, answer: Answer) -> dict[str, Any]:
         "given": feedback,
         "rated": rated,
         "documents": {name: facts[name].title for name in ids if name in facts},
-        "whole_citation": whole[0] if whole else None,
-        "whole_words": _cited_words(kb, whole[0] if whole else None),
+        "whole_citation": for_answer[0] if for_answer else None,
+        "whole_words": _cited_words(kb, for_answer[0] if for_answer else None),
     }
 
 
@@ -317,20 +305,22 @@ def feedback_changes(
         "comment": str(form.get("comment", "")),
         "correction": str(form.get("correction", "")),
     }
-    cited = _citation(form, "", str(form.get("words_before", "")))
+    cited = _citation_change(form, "", str(form.get("words_before", "")))
     if cited is not _SAME:
         change["citations"] = [cited] if cited else []
-    known = {one.sentence: one for one in before.sentences} if before else {}
+    ratings = {rating.sentence: rating for rating in before.sentences} if before else {}
     change["sentences"] = [
-        _sentence(form, place, known.get(place)) for place in range(len(answer.sentences))
+        _sentence_change(form, index, ratings.get(index)) for index in range(len(answer.sentences))
     ]
     return change
 
 
-def _sentence(form: Mapping[str, Any], place: int, before: SentenceRating | None) -> dict[str, Any]:
-    name = f"s{place + 1}_"
+def _sentence_change(
+    form: Mapping[str, Any], index: int, before: SentenceRating | None
+) -> dict[str, Any]:
+    name = f"s{index + 1}_"
     change: dict[str, Any] = {
-        "sentence": place,
+        "sentence": index,
         "score": _score(form.get(f"{name}score", "")),
         "explanation": str(form.get(f"{name}explanation", "")),
         "correction": str(form.get(f"{name}correction", "")),
@@ -340,7 +330,7 @@ def _sentence(form: Mapping[str, Any], place: int, before: SentenceRating | None
             change[flag] = True
         elif before and getattr(before, flag):
             change[flag] = None  # the box was unticked: the flag is removed
-    cited = _citation(form, name, str(form.get(f"{name}words_before", "")))
+    cited = _citation_change(form, name, str(form.get(f"{name}words_before", "")))
     if cited is not _SAME:
         change["citation"] = cited
     return change
@@ -349,8 +339,8 @@ def _sentence(form: Mapping[str, Any], place: int, before: SentenceRating | None
 _SAME: Any = object()
 
 
-def _citation(form: Mapping[str, Any], name: str, before: str) -> Any:
-    """The citation in the form; None: removed; ``_SAME``: unchanged."""
+def _citation_change(form: Mapping[str, Any], name: str, before: str) -> Any:
+    """The citation in the form; None if it was removed, ``_SAME`` if it is unchanged."""
     document = str(form.get(f"{name}document", ""))
     words = str(form.get(f"{name}words", "")).strip()
     if [document, *words.split()] == before.split():
@@ -364,9 +354,9 @@ def _citation(form: Mapping[str, Any], name: str, before: str) -> Any:
     return {"document_id": document, "words": words}
 
 
-def _score(given: Any) -> Score | None:
+def _score(value: Any) -> Score | None:
     """The typed number; an empty field means “not rated”."""
-    text = str(given).strip()
+    text = str(value).strip()
     if not text:
         return None
     try:
@@ -426,7 +416,7 @@ def conversation(kb: Kb, request: Request, session_id: str) -> Response:
     turns = kb.catalogue.sessions.turns(facts.id, kb.asker.owner, MAX_TURNS)
     values = {
         "facts": facts,
-        "shown_turns": [answer_values(kb, one, stale=False) for one in turns],
+        "shown_turns": [answer_values(kb, turn, stale=False) for turn in turns],
         "asked": AskQuery(session=facts.id),
         "choices": limit_choices(kb),
     }

@@ -51,12 +51,15 @@ class ViewQuery(StrictModel):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _CitedPlaces:
-    """The cited span and the citations to mark."""
+    """The cited span and the answer's citations of this document, by number.
+
+    ``others`` are the spans to mark besides; ``changed``: the cited version is not the current one;
+    ``outside``: the requested span is not in the text.
+    """
 
     span: Span | None
     others: dict[int, Span]
     by_number: dict[int, Citation]
-    answer: Answer | None
     changed: bool
     outside: bool
 
@@ -74,63 +77,62 @@ def view(
     images: Images,
     request: Request,
     document_id: str,
-    asked: Annotated[ViewQuery, Query()],
+    query: Annotated[ViewQuery, Query()],
 ) -> Response:
     """The viewer page of a document at the cited span."""
     document = kb.catalogue.document(document_id)
     facts = kb.catalogue.facts([document_id]).get(document_id)
-    template = "parts/source.html" if asked.pane else "view.html"
-    answer = kb.catalogue.sessions.answer(asked.answer, kb.asker.owner) if asked.answer else None
+    template = "parts/source.html" if query.pane else "view.html"
+    stored = kb.catalogue.sessions.answer(query.answer, kb.asker.owner) if query.answer else None
+    answer = stored[1] if stored else None
     if document is None or facts is None:
-        missing_citation = _citation(answer[1] if answer else None, asked.citation)
-        missing_template = "parts/source_missing.html" if asked.pane else "missing.html"
+        missing_citation = _citation_numbered(query.citation, answer)
+        missing_template = "parts/source_missing.html" if query.pane else "missing.html"
         return render_page(request, missing_template, {"cited": missing_citation}, status=404)
     note_opened(request, facts.id)
-    cited = _cited(document, facts, asked, answer[1] if answer else None)
+    cited = _cited_places(document, facts, query, answer)
     values = {
         "document": document,
         "facts": facts,
         "page": page_of(document, cited.span, cited.others),
-        "pages": () if asked.text else _pages(kb, images, document, facts, cited),
+        "pages": () if query.text else _pages(kb, images, document, facts, cited),
         "media": media_address(document, facts),
         "cited": cited,
         "places": {
-            number: citation_address(cited.answer, one) for number, one in cited.by_number.items()
+            number: citation_address(answer, citation)
+            for number, citation in cited.by_number.items()
         }
-        if cited.answer
+        if answer
         else {},
     }
     return render_page(request, template, values)
 
 
-def _citation(answer: Answer | None, number: int) -> Citation | None:
-    matching = (one for one in (answer.citations if answer else ()) if one.id == number)
-    return next(matching, None)
+def _citation_numbered(number: int, answer: Answer | None) -> Citation | None:
+    citations = answer.citations if answer else ()
+    return next((citation for citation in citations if citation.id == number), None)
 
 
-def _cited(
-    document: Document, facts: DocumentFacts, asked: ViewQuery, answer: Answer | None
+def _cited_places(
+    document: Document, facts: DocumentFacts, query: ViewQuery, answer: Answer | None
 ) -> _CitedPlaces:
     """The spans to mark; no span if the cited version is not the current one."""
-    changed = bool(asked.version) and facts.version != asked.version
-    has_place = asked.start is not None or asked.end is not None
-    span = _span(document, asked.start, asked.end) if has_place and not changed else None
-    same_version = [
-        one
-        for one in (answer.citations if answer else ())
-        if one.document_id == facts.id and one.version == facts.version
-    ]
-    others = {
-        one.id: one.source_span for one in same_version if one.source_span.end <= len(document.text)
-    }
+    changed = bool(query.version) and facts.version != query.version
+    has_place = query.start is not None or query.end is not None
+    span = _span(document, query.start, query.end) if has_place and not changed else None
+    citations = answer.citations if answer else ()
     by_number = {
-        one.id: one for one in (answer.citations if answer else ()) if one.document_id == facts.id
+        citation.id: citation for citation in citations if citation.document_id == facts.id
+    }
+    others = {
+        number: citation.source_span
+        for number, citation in by_number.items()
+        if citation.version == facts.version and citation.source_span.end <= len(document.text)
     }
     return _CitedPlaces(
         span=span,
         others=others,
         by_number=by_number,
-        answer=answer,
         changed=changed,
         outside=has_place and span is None and not changed,
     )
@@ -176,18 +178,18 @@ def page_image(kb: Kb, images: Images, request: Request, document_id: str, numbe
 
 @router.get("/documents/{document_id}/media")
 def media(kb: Kb, request: Request, document_id: str) -> Response:
-    """The recording next to a transcript's file, with support for range requests."""
+    """The recording beside a transcript's file, with support for range requests."""
     facts = kb.catalogue.facts([document_id]).get(document_id)
     path = recording_beside(facts) if facts else None
     if path is None:
         raise UnknownNameError(f"{document_id} has no recording next to its file")
     note_opened(request, document_id)
-    kind = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
-    return FileResponse(path, media_type=kind, headers=NOT_KEPT)
+    type_ = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
+    return FileResponse(path, media_type=type_, headers=NOT_KEPT)
 
 
 def media_address(document: Document, facts: DocumentFacts) -> str:
-    """The address of the recording for the browser's player; empty if it cannot play it.
+    """The address of the recording for the browser's player; empty if the browser cannot play it.
 
     A page of a video site is not a playable recording; its link opens it at the right time.
     """
@@ -201,9 +203,9 @@ def media_address(document: Document, facts: DocumentFacts) -> str:
 
 
 def recording_beside(facts: DocumentFacts) -> Path | None:
-    """The recording in the folder of the transcript's file with the same name."""
+    """The recording beside the transcript's file, with the same name and another extension."""
     if not facts.uri.startswith("file:"):
         return None
     path = Path(local_path(facts.uri))
     candidates = (path.with_suffix(ending) for ending in RECORDINGS)
-    return next((path_ for path_ in candidates if path_.is_file() and path_ != path), None)
+    return next((file for file in candidates if file.is_file() and file != path), None)

@@ -21,10 +21,10 @@ from wellread.serve.features.figures import MetricsBody, report_of
 from wellread.serve.features.gaps_and_coverage import (
     MAX_LISTED_GAPS,
     CoverageQuery,
-    cell_words,
     cluster_detail,
     coverage_sentence,
-    gap_words,
+    describe_gap,
+    format_cell,
     omission_note,
     set_status,
     suggestion_body,
@@ -33,7 +33,7 @@ from wellread.serve.features.gaps_and_coverage import (
 from wellread.serve.features.home_and_jobs import MAX_DAYS, CallsLine
 from wellread.serve.features.people import PreferencesChange, change_preferences, preferences_body
 from wellread.serve.guards.route_rules import Kb
-from wellread.serve.views import look_at
+from wellread.serve.views import template_view
 from wellread.serve.web.answer_parts import limit_choices
 from wellread.serve.web.charts import part_label, stack_chart, trend_chart
 from wellread.serve.web.rendering import page_response, page_router, render_page
@@ -41,33 +41,33 @@ from wellread.store.schema.stored_values import GapStatus
 
 router = page_router("read")
 reads, asks, edits, admin = router.requiring("read", "ask", "edit", "admin")
-LEVELS = (1, 2, 4, 8, 16)  # minimum number of documents for each shade
+LEVELS = (1, 2, 4, 8, 16)  # minimum number of documents for each shade of a cell
 
 
 @reads.get("/coverage")
-def coverage_page(kb: Kb, request: Request, asked: Annotated[CoverageQuery, Query()]) -> Response:
+def coverage_page(kb: Kb, request: Request, query: Annotated[CoverageQuery, Query()]) -> Response:
     """The coverage heat map and the gaps."""
-    grid = coverage_grid(kb, asked.filters(), asked.dimensions, owner=kb.asker.owner)
+    grid = coverage_grid(kb, query.filters(), query.dimensions, owner=kb.asker.owner)
     rows, columns = table_axes(grid)
-    cells = {(one.row, one.column): one for one in grid.cells}
+    cells = {(cell.row, cell.column): cell for cell in grid.cells}
     return page_response(
         request,
         "coverage.html",
         grid,
-        asked=asked,
-        given=asked.model_dump(by_alias=True, exclude_defaults=True) | {"by": list(grid.by)},
+        asked=query,
+        given=query.model_dump(by_alias=True, exclude_defaults=True) | {"by": list(grid.by)},
         choices=limit_choices(kb),
         sentence=coverage_sentence(grid),
         columns=columns,
         lines=[(row, [_heat_cell(cells[row, column]) for column in columns]) for row in rows],
         left_out=omission_note(grid, rows, columns),
-        gaps=[gap_words(one) for one in grid.gaps[:MAX_LISTED_GAPS]],
+        gaps=[describe_gap(gap) for gap in grid.gaps[:MAX_LISTED_GAPS]],
     )
 
 
 def _heat_cell(cell: Cell) -> tuple[Any, str, int]:
-    shade = sum(len(cell.document_ids) >= least for least in LEVELS)
-    return look_at(cell), cell_words(cell), shade
+    shade = sum(len(cell.document_ids) >= level for level in LEVELS)
+    return template_view(cell), format_cell(cell), shade
 
 
 @reads.get("/gaps")
@@ -94,7 +94,7 @@ def cluster(kb: Kb, request: Request, cluster_id: str) -> Response:
     body = cluster_detail(kb, cluster_id)
     waiting = body.cluster.status in ("open", "planned")
     suggestion = suggestion_body(kb, body.cluster.id) if waiting else None
-    return page_response(request, "learning/gap.html", body, suggestion=look_at(suggestion))
+    return page_response(request, "learning/gap.html", body, suggestion=template_view(suggestion))
 
 
 @edits.post("/gaps/{gap_id}/status")
@@ -137,15 +137,15 @@ def usage(
     report = home_and_jobs.usage(kb, days)
     by_day = _sums_by_day(report.lines)
     measure = "cost" if report.cost else "calls"
-    counts = {one["day"]: one[measure] for one in by_day}
-    dates = [report.since.date() + timedelta(days=place) for place in range(days)]
+    counts = {sums["day"]: sums[measure] for sums in by_day}
+    dates = [report.since.date() + timedelta(days=number) for number in range(days)]
     return page_response(
         request,
         "usage.html",
         report,
         by_day=by_day,
         measure=measure,
-        chart=stack_chart([(str(one), {"bar": counts.get(one, 0)}) for one in dates]),
+        chart=stack_chart([(str(date), {"bar": counts.get(date, 0)}) for date in dates]),
         dollars=dollars,
         most_days=MAX_DAYS,
     )
@@ -157,8 +157,8 @@ def _sums_by_day(lines: Sequence[CallsLine]) -> list[dict[str, Any]]:
     for day, group in groupby(lines, key=lambda line: line.total.day):
         calls = list(group)
         names = ("calls", "failed", "input_tokens", "output_tokens", "cost")
-        totals = {name: sum(getattr(one.total, name) for one in calls) for name in names}
-        price_known = all(one.price_known for one in calls)
+        totals = {name: sum(getattr(call.total, name) for call in calls) for name in names}
+        price_known = all(call.price_known for call in calls)
         sums.append({"day": day, "price_known": price_known, **totals})
     return sums
 
@@ -219,8 +219,8 @@ def _save_changes(kb: Kb, changes: dict[str, Any]) -> Response:
     try:
         change = PreferencesChange.model_validate(changes)
     except ValidationError as error:
-        first = error.errors()[0]
-        raise RequestError(f"{first['loc'][0]}: {first['msg']}") from error
+        first_error = error.errors()[0]
+        raise RequestError(f"{first_error['loc'][0]}: {first_error['msg']}") from error
     change_preferences(kb, kb.asker.owner, change)
     return RedirectResponse("/preferences", status_code=303)
 

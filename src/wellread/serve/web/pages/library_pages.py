@@ -24,7 +24,7 @@ from wellread.library.named_things import list_documents
 from wellread.library.uploads import keep_upload, uploaded_file, uploads_below
 from wellread.serve.features.feature import Limit, ListQuery, Offset
 from wellread.serve.features.home_and_jobs import SAMPLE, sample_inputs
-from wellread.serve.features.home_and_jobs import job as one_job
+from wellread.serve.features.home_and_jobs import job as job_detail
 from wellread.serve.features.home_and_jobs import jobs as newest_jobs
 from wellread.serve.features.people import check_may_edit, check_may_read
 from wellread.serve.guards.route_rules import Kb, WholeKb, kb_to_change
@@ -50,30 +50,30 @@ MAX_TROUBLED = 200
 
 
 @reads.get("/library")
-def library(kb: Kb, request: Request, asked: Annotated[LibraryQuery, Query()]) -> Response:
+def library(kb: Kb, request: Request, query: Annotated[LibraryQuery, Query()]) -> Response:
     """A page of documents with kind, date and state."""
-    limits, part = asked.filters(), {"limit": asked.limit, "offset": asked.offset}
-    page = list_documents(kb, limits, order=asked.order, **part)
-    owing = kb.catalogue.vectors.pending_among(one.facts.id for one in page.documents)
-    sources = kb.catalogue.known_sources(one.facts.uri for one in page.documents)
+    filters, part = query.filters(), {"limit": query.limit, "offset": query.offset}
+    page = list_documents(kb, filters, order=query.order, **part)
+    unembedded = kb.catalogue.vectors.pending_among(listed.facts.id for listed in page.documents)
+    sources = kb.catalogue.known_sources(listed.facts.uri for listed in page.documents)
 
     documents = [
         {
-            "listed": one,
+            "listed": listed,
             # "words ready": found by its words already, but not yet by meaning.
-            "state": "words ready" if one.facts.id in owing else "ready",
-            "source": one.facts.uri
-            if (one.facts.collection, one.facts.uri) in sources
-            else one.facts.id,
-            "uploaded": uploaded_file(kb, one.facts.uri) is not None,
+            "state": "words ready" if listed.facts.id in unembedded else "ready",
+            "source": listed.facts.uri
+            if (listed.facts.collection, listed.facts.uri) in sources
+            else listed.facts.id,
+            "uploaded": uploaded_file(kb, listed.facts.uri) is not None,
         }
-        for one in page.documents
+        for listed in page.documents
     ]
     values = {
         "total": page.total,
         "documents": documents,
-        "troubled": kb.catalogue.troubled_sources(asked.collections, MAX_TROUBLED),
-        "asked": asked,
+        "troubled": kb.catalogue.troubled_sources(query.collections, MAX_TROUBLED),
+        "asked": query,
         "choices": limit_choices(kb),
     }
     return render_page(request, "library.html", values)
@@ -92,8 +92,8 @@ async def upload(kb: Kb, ingest: Ingest, request: Request) -> Response:
     """Store the uploaded files and queue them for ingest."""
     max_files = kb.settings.serve.max_upload_files
     async with request.form(max_files=max_files, max_fields=20) as form:
-        files_ = [one for one in form.getlist("files") if isinstance(one, UploadFile)]
-        uploads = [(one.filename or "", one.file) for one in files_ if one.filename]
+        files_ = [field for field in form.getlist("files") if isinstance(field, UploadFile)]
+        uploads = [(file.filename or "", file.file) for file in files_ if file.filename]
         collection = _collection(str(form.get("collection") or ""))
         check_may_edit(request, collection)
         replace = bool(form.get("replace"))
@@ -117,11 +117,11 @@ def address(
     kb: Kb,
     request: Request,
     ingest: Ingest,
-    given: Annotated[str, Form(alias="address", min_length=1, max_length=2_000)],
+    entered: Annotated[str, Form(alias="address", min_length=1, max_length=2_000)],
     collection: CollectionName = "",
 ) -> Response:
     """Queue a web page, a feed, or a file or folder of this machine for ingest."""
-    location = given.strip()
+    location = entered.strip()
     name = _collection(collection)
     full_kb = kb_to_change(kb, name)
     check_may_edit(request, name)
@@ -139,14 +139,14 @@ def text(
     request: Request,
     ingest: Ingest,
     title: Annotated[str, Form(min_length=1, max_length=200)],
-    said: Annotated[str, Form(alias="text", min_length=1)],
+    body: Annotated[str, Form(alias="text", min_length=1)],
     collection: CollectionName = "",
 ) -> Response:
     """Store a pasted text as a Markdown file and queue it for ingest."""
     name = _collection(collection)
     check_may_edit(request, name)
     heading = " ".join(title.split())
-    content = f"# {heading}\n\n{said.replace(chr(13), '')}\n"
+    content = f"# {heading}\n\n{body.replace(chr(13), '')}\n"
     stored = keep_upload(
         kb_to_change(kb, name), name, f"{heading[:80]}.md", io.BytesIO(content.encode())
     )
@@ -203,8 +203,8 @@ def _to_remove(kb: KnowledgeBase, collection: str, sources: Sequence[str]) -> Kn
         return full_kb
     for source in sources:
         facts = kb.catalogue.facts([source]).get(source)
-        inside = facts is not None and facts.collection == collection
-        if not inside and kb.catalogue.source(collection, source) is None:
+        in_collection = facts is not None and facts.collection == collection
+        if not in_collection and kb.catalogue.source(collection, source) is None:
             raise UnknownNameError(f"{collection!r} has no document or source {source!r}")
     return full_kb
 
@@ -233,8 +233,8 @@ def jobs(
     """The newest jobs and the queue; ``pane``: only the list, for a page that refreshes it."""
     body = newest_jobs(kb, limit)
     template = "parts/jobs.html" if pane else "jobs.html"
-    running = ingest.busy(kb) or any(one.state == "running" for one in body.jobs)
-    return page_response(request, template, body, asked_for=ingest.open_ones(kb), running=running)
+    running = ingest.busy(kb) or any(job_.state == "running" for job_ in body.jobs)
+    return page_response(request, template, body, asked_for=ingest.unfinished(kb), running=running)
 
 
 @edits.get("/library/jobs/{job_id}")
@@ -248,7 +248,7 @@ def job(
     pane: bool = False,
 ) -> Response:
     """One job with a line for each source."""
-    body = one_job(kb, job_id, status, limit, offset)
+    body = job_detail(kb, job_id, status, limit, offset)
     template = "parts/job.html" if pane else "job.html"
     return page_response(request, template, body, again=body.job.action in REPEATABLE)
 

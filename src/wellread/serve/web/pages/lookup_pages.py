@@ -12,20 +12,11 @@ from pydantic import Field
 from wellread.ask.retrieve.search import check_collections
 from wellread.serve.error_shapes import ProblemError
 from wellread.serve.features import material_found, timelines_shown
-from wellread.serve.features.entities_shown import (
-    entities_body,
-    entity_body,
-    unknown_entity,
-)
-from wellread.serve.features.feature import (
-    MAX_SEARCH_OFFSET,
-    Scope,
-    ScopeQuery,
-    SearchQuery,
-)
+from wellread.serve.features.entities_shown import entities_body, entity_body, unknown_entity
+from wellread.serve.features.feature import MAX_SEARCH_OFFSET, Scope, ScopeQuery, SearchQuery
 from wellread.serve.features.timelines_shown import story_detail
 from wellread.serve.guards.route_rules import Kb
-from wellread.serve.views import document_view, look_at, view_url
+from wellread.serve.views import document_view, template_view, view_url
 from wellread.serve.web.answer_parts import limit_choices
 from wellread.serve.web.charts import relations_drawing, stack_chart
 from wellread.serve.web.rendering import page_response, page_router
@@ -52,21 +43,21 @@ class SearchPageQuery(SearchQuery):
 
 
 @router.get("/search")
-def search(kb: Kb, request: Request, asked: Annotated[SearchPageQuery, Query()]) -> Response:
+def search(kb: Kb, request: Request, form: Annotated[SearchPageQuery, Query()]) -> Response:
     """The best passages for ``query``, best first; without a query, the newest."""
-    page = (asked.limit, asked.offset)
-    body = material_found.find_or_list(kb, asked.query, asked.filters(), asked.mode, page)
+    page = (form.limit, form.offset)
+    body = material_found.find_or_list(kb, form.query, form.filters(), form.mode, page)
     results = body.found
-    last = asked.offset + len(results.results)
+    last = form.offset + len(results.results)
     if results.total is None:
-        more = len(results.results) == asked.limit and last <= MAX_SEARCH_OFFSET
+        more = len(results.results) == form.limit and last <= MAX_SEARCH_OFFSET
     else:
         more = last < min(results.total, MAX_SEARCH_OFFSET)
     return page_response(
         request,
         "search.html",
         body,
-        asked=asked,
+        asked=form,
         choices=limit_choices(kb),
         modes=MODES,
         lists=LIST_WORDS,
@@ -88,20 +79,20 @@ class StoriesQuery(ScopeQuery):
 
 
 @router.get("/stories")
-def stories(kb: Kb, request: Request, asked: Annotated[StoriesQuery, Query()]) -> Response:
+def stories(kb: Kb, request: Request, form: Annotated[StoriesQuery, Query()]) -> Response:
     """Stories, latest first; with a query, most relevant first."""
-    window = window_of(asked.from_, asked.to, hint="swap the two dates")
+    window = window_of(form.from_, form.to, hint="swap the two dates")
     # One more than is shown, to know whether there are further stories.
     listed = timelines_shown.list_stories(
-        kb, asked.collections, window, asked.query, asked.limit + 1, asked.offset
+        kb, form.collections, window, form.query, form.limit + 1, form.offset
     )
     return page_response(
         request,
         "stories.html",
-        replace(listed, stories=listed.stories[: asked.limit]),
-        asked=asked,
+        replace(listed, stories=listed.stories[: form.limit]),
+        asked=form,
         collections=kb.catalogue.collection_names(),
-        more=len(listed.stories) > asked.limit,
+        more=len(listed.stories) > form.limit,
     )
 
 
@@ -114,13 +105,13 @@ def story(
 ) -> Response:
     """One story with its timeline and news items."""
     body = story_detail(kb, story_id, limit)
-    facts = kb.catalogue.facts({sentence_.document_id for sentence_ in body.story.summary})
+    facts = kb.catalogue.facts({sentence.document_id for sentence in body.story.summary})
     summary = []
-    for sentence_ in body.story.summary:
-        document = facts.get(sentence_.document_id)
-        place = view_url(document.id, document.version, sentence_.span) if document else ""
+    for sentence in body.story.summary:
+        document = facts.get(sentence.document_id)
+        address = view_url(document.id, document.version, sentence.span) if document else ""
         title = document.title if document else ""
-        summary.append((sentence_.text, title, place or document_view(sentence_.document_id)))
+        summary.append((sentence.text, title, address or document_view(sentence.document_id)))
     chart = stack_chart([(period.label, {"bar": period.count}) for period in body.periods])
     return page_response(request, "story.html", body, chart=chart, said=summary)
 
@@ -143,8 +134,8 @@ def entities(
     """Entities, most often mentioned first; ``query`` matches part of their names."""
     check_collections(kb, Filters(collections=scope))
     types = [name for name in type if name]
-    body = entities_body(kb, scope, types or None, (limit, 0), part=query)
-    near = kb.catalogue.graph.similar_to(scope, query) if query and not body.total else []
+    body = entities_body(kb, scope, types or None, (limit, 0), name_part=query)
+    similar = kb.catalogue.graph.similar_to(scope, query) if query and not body.total else []
     return page_response(
         request,
         "entities.html",
@@ -152,7 +143,7 @@ def entities(
         asked={"query": query, "types": types, "collections": scope},
         collections=kb.catalogue.collection_names(),
         types=sorted({node.type for node in kb.catalogue.graph.entities(()) if node.type}),
-        near=near,
+        near=similar,
     )
 
 
@@ -169,9 +160,9 @@ def entity(
     check_collections(kb, Filters(collections=scope))
     body = entity_body(kb, scope, name, limit)
     if body is None:
-        raise ProblemError(unknown_entity(kb, scope, name, lists=LIST_HINT))
-    out = [one for one in body.relations if one.direction == "out"]
-    into = [one for one in body.relations if one.direction == "in"]
+        raise ProblemError(unknown_entity(kb, scope, name, fallback_hint=LIST_HINT))
+    outgoing = template_view([edge for edge in body.relations if edge.direction == "out"])
+    incoming = template_view([edge for edge in body.relations if edge.direction == "in"])
     return page_response(
         request,
         "entity.html",
@@ -179,5 +170,5 @@ def entity(
         limit=limit,
         drawing=relations_drawing(body.node, body.relations),
         most=MAX_RELATIONS,
-        directions=[("From it", "out", look_at(out)), ("To it", "in", look_at(into))],
+        directions=[("From it", "out", outgoing), ("To it", "in", incoming)],
     )

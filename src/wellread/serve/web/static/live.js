@@ -16,7 +16,7 @@ async function watch(place, say) {
       if (!reply.ok) continue;
       html = await reply.text();
     } catch {
-      say("The connection is lost; trying again");
+      say("Connection lost; trying again");
       continue;
     }
     const action = busy ? document.activeElement.closest("form")?.getAttribute("action") : null;

@@ -62,7 +62,7 @@ export function reading(say, showKeys) {
     else pane.scrollTop = 0;
     player(pane);
     const title = pane.querySelector(".source-title")?.textContent.trim() ?? "";
-    say(cited ? `Source ${link.dataset.cite}: ${title}` : `Source ${link.dataset.cite} has no certain place`);
+    say(cited ? `Source ${link.dataset.cite}: ${title}` : `Source ${link.dataset.cite} has no exact place`);
     if (enter && !cited) pane.querySelector("a, button")?.focus();
   };
 

@@ -54,16 +54,16 @@ export function follow(run, say, ready) {
 
   source.addEventListener("ended", (event) => {
     const { state, problem } = JSON.parse(event.data);
-    if (state === "cancelled") finish("Cancelled", "The work was stopped.");
+    if (state === "cancelled") finish("Cancelled", "You stopped this question.");
     else finish("Failed", problem ? `${problem.detail} ${problem.hint}` : "");
   });
 
   source.addEventListener("error", () => {
     if (ended) return;
     if (source.readyState === EventSource.CLOSED) {
-      finish("Interrupted", "The server that was answering has stopped. Ask again.");
+      finish("Interrupted", "The server stopped while it was answering. Ask again.");
     } else {
-      now.textContent = "The connection is lost; trying again";
+      now.textContent = "Connection lost; trying again";
       say(now.textContent);
     }
   });
@@ -76,7 +76,7 @@ export function follow(run, say, ready) {
 }
 
 const NEXT = {
-  cache: "Found an answer of before",
+  cache: "Found an earlier answer",
   analysis: "Searching",
   retrieval: "Reading the passages",
   evidence: "Writing",
