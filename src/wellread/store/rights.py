@@ -113,8 +113,8 @@ _NO_ROWS = "1 = 0"
 
 _OF_DOCUMENTS = (
     *("texts", "marks", "document_names", "passages", "past_questions", "entities", "relations"),
-    *("mentions", "mention_scans", "story_items", "vector_debts", "next_documents"),
-    *("next_passages", "index_writes"),
+    *("mentions", "mention_scans", "story_items", "vector_debts", "next_passages"),
+    "index_writes",
 )
 _OF_ANSWERS = ("citations", "sentences", "facts", "steps")
 _OF_ACCOUNTS = (

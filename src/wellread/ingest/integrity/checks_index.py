@@ -79,12 +79,11 @@ def check_notes(kb: KnowledgeBase, *, alone: bool) -> list[Problem]:
         Problem(kind=damage.STRAY, subject=name, detail="takes up space and may hold removed text")
         for name in kb.other_indexes()
     ]
-    counts = kb.catalogue.integrity.row_counts()
     problems += _next_index(kb)
-    staged = counts["next_documents"] + counts["next_passages"]
+    staged = kb.catalogue.integrity.row_counts()["next_passages"]
     if staged and kb.catalogue.reindexing.attempt() is None:
         problems.append(
-            Problem(kind=damage.STAGED, subject="next_documents", detail=f"{staged} rows")
+            Problem(kind=damage.STAGED, subject="next_passages", detail=f"{staged} rows")
         )
     problems += [
         Problem(kind=damage.VOID, subject=document_id, detail="not its live version")

@@ -314,15 +314,7 @@ vector_debts = table(
     *required(Integer, "passages"),
 )
 
-# The passages of the index being built beside the live one; they replace ``passages`` when it is
-# done. ``next_documents`` has a document's version when its rows are in that index, and an empty
-# version while they may be incomplete.
-next_documents = table(
-    "next_documents",
-    Column("document_id", String, primary_key=True),
-    *required(String, "version facts"),
-)
-
+# The passages of the index being built; they replace ``passages`` when it is complete.
 next_passages = table(
     "next_passages",
     Column("id", String, primary_key=True),
