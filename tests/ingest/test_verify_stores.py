@@ -426,10 +426,6 @@ PLANTED: dict[str, Planted] = {
         ("INSERT INTO vector_debts VALUES ('$mill', 'ver_old', 2)",),
         ((damage.VOID, "$mill"),),
     ),
-    "interrupted reindexing": (
-        ("INSERT INTO next_passages VALUES ('psg_a', 'doc_a', 'ver_a', 0, 0, 1, 'Secret', '[]')",),
-        ((damage.STAGED, "next_passages"),),
-    ),
     "passage that is gone": (
         (f"DELETE FROM passages {SECOND}",),
         ((damage.UNCOVERED, "$mill"), (damage.MISCOUNTED, "$mill"), (damage.ORPHAN, "$mill")),
