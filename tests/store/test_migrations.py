@@ -70,6 +70,19 @@ def test_processes_can_open_a_new_catalogue_at_once(tmp_path: Path) -> None:
     catalogue.close()
 
 
+def test_a_catalogue_of_0101_loses_the_tables_that_nothing_uses(tmp_path: Path) -> None:
+    path = tmp_path / "catalogue.db"
+    Catalogue.open(path).close()
+    engine = create_engine(f"sqlite:///{path}")
+    with engine.begin() as connection:
+        connection.execute(text("CREATE TABLE notices (text VARCHAR)"))
+        connection.execute(text("UPDATE alembic_version SET version_num = '0101'"))
+    Catalogue.open(path).close()
+    with engine.connect() as connection:
+        assert set(inspect(connection).get_table_names()) == {*metadata.tables, "alembic_version"}
+    engine.dispose()
+
+
 @pytest.mark.parametrize("schema", ["0100", "9999"])
 @pytest.mark.parametrize(
     "command",

@@ -140,7 +140,6 @@ RULES = {
     " WHERE a.session_id = t.id AND a.owner = t.owner"
     " AND NOT EXISTS (SELECT 1 FROM {temp}.answers p WHERE p.id = a.id)))",
     "gaps": _GAP,
-    "notices": f"{_OWN} AND {_answer_readable('target')}",
     "preferences": _OWN,
     "research_runs": _RUN,
     "research_steps": _parent_readable("research_runs", "run_id"),

@@ -44,7 +44,7 @@ from wellread.store.catalogue.documents.story_records import Stories
 from wellread.store.catalogue.feedback_records import Expiry, FeedbackRecords
 from wellread.store.catalogue.forgetting import AccountForgetting, Forgetting
 from wellread.store.catalogue.gap_records import GapLedger
-from wellread.store.catalogue.preference_records import CoverageReads, Notices, PreferenceRecords
+from wellread.store.catalogue.preference_records import CoverageReads, PreferenceRecords
 from wellread.store.catalogue.run_logs import Calls, Jobs
 from wellread.store.rights import RestrictedReaders
 from wellread.store.schema.database import (
@@ -61,6 +61,7 @@ from wellread.values.reports import Report
 
 REPAIR = "run 'wellread verify --repair' to restore them from a backup, if there is one"
 CONVERTING_COMMIT = "790eb804"  # the last one that upgrades homes of the schemas 0001 to 0100
+BASELINE = "0101"
 CURRENT = text("SELECT version_num FROM alembic_version")  # Alembic's own table
 
 
@@ -110,7 +111,6 @@ class Catalogue(CataloguePart):
     research = Part(ResearchRuns)
     feedback = Part(FeedbackRecords)
     expiry = Part(Expiry, "everybody")
-    notices = Part(Notices)
     figures = Part(AnswerFigures)
     counters = Part(CounterRecords)
     gap_ledger = Part(GapLedger)
@@ -125,11 +125,11 @@ class Catalogue(CataloguePart):
 
     @classmethod
     def open(cls, where: str | Path, *, new: bool = True) -> Catalogue:
-        """Open the catalogue in a file or at a database URL; create it when it is ``new``."""
+        """Open the catalogue in a file or at a database URL; create or upgrade it when needed."""
         database = Database(where)
         try:
             with database.alone():
-                _create_if_missing(database, new)
+                _bring_up_to_date(database, new)
         except BaseException:
             database.close()
             raise
@@ -257,20 +257,21 @@ class Catalogue(CataloguePart):
             research_records.finish_run(connection, run_id, report)
 
 
-def _create_if_missing(database: Database, new: bool) -> None:
-    """Create the tables of a new catalogue; raise for one of another schema."""
+def _bring_up_to_date(database: Database, new: bool) -> None:
+    """Create the tables of a new catalogue, or upgrade them; raise for an unknown schema."""
     with database.read() as connection:
         has_version = inspect(connection).has_table("alembic_version")
         current = connection.execute(CURRENT).scalar() if has_version else None
-    if current is None:
-        if not new:
-            raise DamageError("the catalogue's tables are missing", hint=REPAIR)
-        with database.setting_up() as connection:
-            upgrade(connection)
-    elif current != HEAD:
+    if current == HEAD:
+        return
+    if current is None and not new:
+        raise DamageError("the catalogue's tables are missing", hint=REPAIR)
+    if current not in (None, BASELINE):
         raise StoreError(
             f"the catalogue has the schema {current}, and this release reads {HEAD}; nothing was "
             "changed",
             hint="if a newer Wellread wrote it, update this one; if an earlier one did, open the "
             f"home once with commit {CONVERTING_COMMIT}, which upgrades it",
         )
+    with database.setting_up() as connection:
+        upgrade(connection)

@@ -29,7 +29,7 @@ from sqlalchemy.types import TypeEngine
 from wellread.store.schema.database import Moment
 
 # The newest migration; opening compares it with the database before it loads Alembic.
-HEAD = "0101"
+HEAD = "0102"
 
 metadata = MetaData(
     naming_convention={
@@ -367,16 +367,6 @@ feedback_marks = table(
     ordinal_key("ordinal"),
     *required(String, "kind"),
     indexed("key"),
-)
-
-notices = table(
-    "notices",
-    Column("id", Integer, primary_key=True),
-    indexed("owner"),
-    *required(Moment, "created_at"),
-    *required(String, "kind target"),
-    *required(Text, "text"),
-    Column("seen_at", Moment),
 )
 
 # Statistics of each answer, so that metrics need not read bodies.
