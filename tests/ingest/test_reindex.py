@@ -31,16 +31,18 @@ from wellread.ingest import reindex as reindexing
 from wellread.ingest.integrity.damage import DEAD_JOB, ORPHAN, STRAY, UNFINISHED
 from wellread.ingest.integrity.verify import verify
 from wellread.ingest.pipeline.commit import (
+    REINDEX_LOCK,
     ReadSource,
     VectorFiller,
     Window,
     drop_noted,
+    tidy,
     write_window,
     writing,
 )
 from wellread.ingest.pipeline.job_log import end_dead_jobs
 from wellread.ingest.pipeline.parse import cut_text
-from wellread.ingest.reindex import REINDEX_LOCK, ReindexProgress, reindex, tidy
+from wellread.ingest.reindex import ReindexProgress, reindex
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.kb.home_catalogue import CATALOGUE_FILE
 from wellread.kb.index_parts import INDEX_FOLDER

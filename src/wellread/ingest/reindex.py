@@ -20,7 +20,14 @@ from numpy.typing import NDArray
 
 from wellread.errors import SettingsError, StoreError
 from wellread.identity import passage_id
-from wellread.ingest.pipeline.commit import drop_noted, embedded_text, index_rows, writing
+from wellread.ingest.pipeline.commit import (
+    REINDEX_LOCK,
+    drop_noted,
+    drop_unused_indexes,
+    embedded_text,
+    index_rows,
+    writing,
+)
 from wellread.ingest.pipeline.job_log import JobLog, Progress, end_dead_jobs, job_log
 from wellread.ingest.pipeline.parse import split
 from wellread.kb import KnowledgeBase
@@ -31,7 +38,6 @@ from wellread.types import Passage
 
 logger = logging.getLogger(__name__)
 
-REINDEX_LOCK = "reindex.lock"
 LOCK_SECONDS = 5.0  # ``tidy`` holds the lock briefly at the start of other runs
 WINDOW_PASSAGES = 512  # passages written to the next index together
 EMBED_SLICE = 64  # passages embedded between two checks whether to stop
@@ -239,7 +245,7 @@ def reindex(kb: KnowledgeBase, *, on_progress: OnReindexProgress | None = None) 
                 hint="'wellread jobs' shows its progress",
             )
         before = (kb.catalogue.reindexing.live() or kb.wanted_live()).fingerprint
-        _drop_unused(kb)
+        drop_unused_indexes(kb)
         if before == kb.wanted:
             end_dead_jobs(kb)  # a run may have been killed right after the switch
             return ReindexReport(before=before, now=before)
@@ -247,7 +253,7 @@ def reindex(kb: KnowledgeBase, *, on_progress: OnReindexProgress | None = None) 
         with job_log(kb, "reindex", "", [before.embedder, kb.wanted.embedder]) as log:
             run = NextIndex(kb, log, on_progress)
             switched = run.make()
-        _drop_unused(kb)
+        drop_unused_indexes(kb)
     return ReindexReport(
         before=before,
         now=kb.wanted if switched else before,
@@ -259,26 +265,3 @@ def reindex(kb: KnowledgeBase, *, on_progress: OnReindexProgress | None = None) 
         seconds=time.perf_counter() - started,
         job_id=log.job.id,
     )
-
-
-def tidy(kb: KnowledgeBase) -> None:
-    """Drop unused indexes and what a killed build left.
-
-    Does nothing while another process is re-indexing, which cleans up itself. Needs no embedder.
-    """
-    if kb.catalogue.reindexing.live() is None:
-        return
-    with kb.locks.hold(REINDEX_LOCK) as acquired:
-        if acquired:
-            _drop_unused(kb)
-
-
-def _drop_unused(kb: KnowledgeBase) -> None:
-    if kb.catalogue.reindexing.attempt() is not None:
-        kb.catalogue.reindexing.abandon()
-    try:
-        for name in kb.drop_other_indexes():
-            logger.info("dropped the index %s, which is no longer in use", name)
-    except (StoreError, SettingsError) as error:
-        # Harmless: old files may still be in use, or the old cluster or its address is gone.
-        logger.warning("an old index stays until the next run: %s", error)

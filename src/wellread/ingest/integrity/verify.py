@@ -28,9 +28,8 @@ from wellread.ingest.integrity.checks_index import (
 )
 from wellread.ingest.integrity.damage import Problem
 from wellread.ingest.integrity.purge import is_purged, purge
-from wellread.ingest.pipeline.commit import VectorFiller, drop_noted, writing
+from wellread.ingest.pipeline.commit import VectorFiller, drop_noted, tidy, writing
 from wellread.ingest.pipeline.job_log import end_dead_jobs
-from wellread.ingest.reindex import tidy
 from wellread.kb import KnowledgeBase
 from wellread.kb.home_catalogue import CATALOGUE_FILE, has_remains
 from wellread.store.recovery.moving import FileState, inspect_file, is_unmade
