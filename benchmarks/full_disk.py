@@ -1,4 +1,4 @@
-"""A disk that fills up in the middle of adding, updating, removing and re-indexing.
+"""A disk that fills up in the middle of adding, updating, removing, re-indexing and migrating.
 
     python -m benchmarks.full_disk [--trials 60]
 
@@ -28,6 +28,7 @@ from benchmarks.kills import (
     DO,
     by_action,
     check,
+    downgrade,
     opened,
     prepare,
     texts_of,
@@ -103,6 +104,8 @@ def one(action: str, place: Path, told: Told, share: float) -> None:
         with opened(home) as kb:
             if action != "add":
                 run.add(kb, [str(folder)])
+        if action == "migrate":
+            downgrade(home)
         after = prepare(action, folder, before)
         used = taken(mounted)
         resize(mounted, used + int(share * needed(action, home, folder, place)))

@@ -1,4 +1,4 @@
-"""Kills: SIGKILL at random moments of adding, updating, removing and re-indexing.
+"""Kills: SIGKILL at random moments of adding, updating, removing, re-indexing and migrating.
 
     python -m benchmarks.kills --kills 100
 
@@ -25,6 +25,10 @@ from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from typing import Any
 
+from alembic import command
+from alembic.config import Config
+from sqlalchemy import create_engine
+
 from benchmarks.record import save
 from wellread.ask.retrieve.search import search
 from wellread.ingest import reindex as next_index
@@ -34,12 +38,16 @@ from wellread.ingest.pipeline import commit as vectors
 from wellread.ingest.reindex import reindex as make_index
 from wellread.ingest.remove import remove_sources
 from wellread.kb import KnowledgeBase, open_kb
+from wellread.kb.home_catalogue import CATALOGUE_FILE
+from wellread.store.schema.database import MIGRATIONS
+from wellread.store.schema.tables import HEAD
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import Filters
 
-ACTIONS = ("add", "update", "sync", "remove", "reindex")
+ACTIONS = ("add", "update", "sync", "remove", "reindex", "migrate")
 FILES = 24
 COLLECTION = "default"
+FIRST = "0001"
 # Each process begins as a copy of one that has loaded everything: a kill costs no start.
 FORKING = get_context("forkserver")
 LENGTHS: dict[str, float] = {}  # seconds that each action takes when nobody kills it
@@ -145,6 +153,8 @@ def set_up(action: str, place: Path) -> dict[str, str]:
         with opened(home) as kb:
             if action != "add":
                 run.add(kb, [str(folder)])
+        if action == "migrate":
+            downgrade(home)
         shutil.copytree(home, kept)
         shutil.rmtree(home)
     shutil.copytree(kept, home)
@@ -259,13 +269,31 @@ def reindex(kb: KnowledgeBase, _folder: Path) -> None:
     make_index(kb)
 
 
+def migrate(kb: KnowledgeBase, folder: Path) -> None:
+    assert kb.catalogue.stats()  # opening brings the schema up to date
+    run.add(kb, [str(folder)])
+
+
 DO: dict[str, Callable[[KnowledgeBase, Path], None]] = {
     "add": add,
     "update": add,
     "sync": sync,
     "remove": remove,
     "reindex": reindex,
+    "migrate": migrate,
 }
+
+
+def downgrade(home: Path) -> None:
+    """Bring the catalogue back to the first release's schema."""
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS))
+    engine = create_engine(f"sqlite:///{home / CATALOGUE_FILE}")
+    with engine.begin() as connection:
+        config.attributes["connection"] = connection
+        command.downgrade(config, FIRST)
+    engine.dispose()
+    assert HEAD != FIRST
 
 
 def texts_of(kb: KnowledgeBase) -> dict[str, str]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
+import tarfile
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
+from wellread.config import BackupSettings
 from wellread.errors import DamageError
 from wellread.kb.home_catalogue import BACKUPS_FOLDER, CATALOGUE_FILE, CataloguePlace
 from wellread.store.catalogue import Catalogue
@@ -25,6 +27,9 @@ from wellread.store.recovery.copies import (
 )
 
 pytestmark = pytest.mark.sqlite_only
+
+OLD_HOME = Path(__file__).parent / "homes" / "0004.tar.gz"
+KEEP = BackupSettings(keep=3)
 
 
 @pytest.fixture
@@ -141,6 +146,25 @@ def test_a_log_goes_aside_with_its_file(
     assert aside.with_name(f"{aside.name}-wal").read_bytes() == b"of another file"
 
 
+def test_a_catalogue_is_backed_up_before_it_is_upgraded(tmp_path: Path, folder: Path) -> None:
+    with tarfile.open(OLD_HOME) as archive:
+        archive.extractall(tmp_path / "old", filter="data")
+    (tmp_path / "old" / "home" / CATALOGUE_FILE).rename(tmp_path / CATALOGUE_FILE)
+    for _ in range(2):
+        CataloguePlace(tmp_path, "").open(KEEP).close()
+    (copy,) = copies_in(folder)
+    with closing(sqlite3.connect(copy.path)) as read:
+        assert read.execute("SELECT version_num FROM alembic_version").fetchall() == [("0004",)]
+
+
+def test_backups_can_be_turned_off(tmp_path: Path, folder: Path) -> None:
+    with tarfile.open(OLD_HOME) as archive:
+        archive.extractall(tmp_path / "old", filter="data")
+    (tmp_path / "old" / "home" / CATALOGUE_FILE).rename(tmp_path / CATALOGUE_FILE)
+    CataloguePlace(tmp_path, "").open(BackupSettings(keep=0)).close()
+    assert not folder.exists()
+
+
 def test_a_home_that_lost_its_catalogue_is_no_new_home(file: Path, folder: Path) -> None:
     take_copy(file, folder)
     file.unlink()
@@ -148,7 +172,7 @@ def test_a_home_that_lost_its_catalogue_is_no_new_home(file: Path, folder: Path)
         if made:
             file.touch()
         with pytest.raises(DamageError, match=state):
-            CataloguePlace(file.parent, "").open()
+            CataloguePlace(file.parent, "").open(KEEP)
     sqlite3.connect(file).execute("CREATE TABLE other (x)").connection.close()
     with pytest.raises(DamageError, match="tables are missing"):
-        CataloguePlace(file.parent, "").open()
+        CataloguePlace(file.parent, "").open(KEEP)

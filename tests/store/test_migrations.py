@@ -1,4 +1,4 @@
-"""The migration that ships in the package, and opening a catalogue of this or another schema."""
+"""The migrations that ship in the package, and opening at every stage of them."""
 
 from __future__ import annotations
 
@@ -10,10 +10,7 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import create_engine, inspect, text
-from typer.testing import CliRunner
 
-from wellread.kb import open_kb
-from wellread.serve.cli import app
 from wellread.store.catalogue import Catalogue
 from wellread.store.schema.tables import metadata
 
@@ -81,34 +78,3 @@ def test_a_catalogue_of_0101_loses_the_tables_that_nothing_uses(tmp_path: Path) 
     with engine.connect() as connection:
         assert set(inspect(connection).get_table_names()) == {*metadata.tables, "alembic_version"}
     engine.dispose()
-
-
-@pytest.mark.parametrize("schema", ["0100", "9999"])
-@pytest.mark.parametrize(
-    "command",
-    [["show", "document"], ["ask", "Who?"], ["verify", "--repair"], ["add", __file__]],
-    ids=lambda words: words[0],
-)
-def test_a_home_of_another_schema_is_refused_untouched(
-    tmp_path: Path, command: list[str], schema: str
-) -> None:
-    home = tmp_path / "home"
-    with open_kb(home) as kb:
-        kb.catalogue.record_gap("Who?", "")
-    engine = create_engine(f"sqlite:///{home / 'catalogue.db'}")
-    with engine.begin() as connection:
-        connection.execute(text(f"UPDATE alembic_version SET version_num = '{schema}'"))
-    engine.dispose()
-    before = fingerprint(home)
-    result = CliRunner().invoke(app, ["--home", str(home), *command])
-    assert result.exit_code
-    said = " ".join(result.stderr.split())
-    assert f"has the schema {schema}" in said
-    assert "newer Wellread" in said
-    assert fingerprint(home) == before
-
-
-def fingerprint(home: Path) -> dict[str, bytes]:
-    """Every file with its bytes; locks may come."""
-    files = (path for path in sorted(home.rglob("*")) if path.is_file() and path.suffix != ".lock")
-    return {str(path.relative_to(home)): path.read_bytes() for path in files}

@@ -119,7 +119,7 @@ class KnowledgeBase:
     @opened_once
     def catalogue(self) -> Catalogue:
         """The authoritative record of documents, passages, sources and answers."""
-        return self.place.open()
+        return self.place.open(self.settings.backups)
 
     @property
     def cache_key(self) -> object:

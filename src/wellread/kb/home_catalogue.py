@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from wellread.config import BackupSettings
 from wellread.errors import DamageError, StoreError
 from wellread.kb.index_parts import INDEX_FOLDER
 from wellread.store.catalogue import Catalogue
 from wellread.store.locks import AdvisoryLocks, FileLocks, Locks
-from wellread.store.recovery.copies import copies_in
+from wellread.store.recovery.copies import copies_in, drop_copies, take_copy
 
 CATALOGUE_FILE = "catalogue.db"
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f]")  # the index engine accepts none of them in a path
@@ -36,7 +37,10 @@ def files_of(home: Path) -> Iterator[Path]:
 
 
 class CataloguePlace:
-    """The location of a catalogue: a database server's URL, or a file in the home."""
+    """The location of a catalogue: a database server's URL, or a file in the home.
+
+    ``upgraded`` says whether opening it here upgraded it from an older release.
+    """
 
     def __init__(self, home: Path, url: str) -> None:
         """Raise StoreError when the URL or its driver cannot be used."""
@@ -44,10 +48,16 @@ class CataloguePlace:
         self.url = url
         self.where: str | Path = url or home / CATALOGUE_FILE
         self.locks: Locks = AdvisoryLocks(url) if url else FileLocks(home)
+        self.upgraded = False
 
-    def open(self) -> Catalogue:
-        """Open the catalogue; create it in a new home."""
-        return _on_server(self.home, self.url) if self.url else _in_file(self.home)
+    def open(self, backups: BackupSettings) -> Catalogue:
+        """Open the catalogue; create it in a new home, and back a file up before an upgrade."""
+        if self.url:
+            return _on_server(self.home, self.url, self._upgrading)
+        return _in_file(self.home, backups, self._upgrading)
+
+    def _upgrading(self) -> None:
+        self.upgraded = True
 
     def close(self) -> None:
         """Release the locks' connections."""
@@ -60,7 +70,7 @@ def is_unused(home: Path, url: str) -> bool:
     return not url and not (home / CATALOGUE_FILE).exists() and not has_remains(home)
 
 
-def _in_file(home: Path) -> Catalogue:
+def _in_file(home: Path, settings: BackupSettings, upgrading: Callable[[], object]) -> Catalogue:
     path, remains = home / CATALOGUE_FILE, has_remains(home)
     state = _state(path)
     if remains and state:
@@ -68,12 +78,20 @@ def _in_file(home: Path) -> Catalogue:
             f"the catalogue {path} is {state}, but the rest of the home exists, so it is not new",
             hint=f"'wellread verify --repair' {_describe_repair(home)}",
         )
-    return Catalogue.open(path, new=not remains)
+
+    def back_up() -> None:
+        upgrading()
+        if settings.keep:
+            take_copy(path, home / BACKUPS_FOLDER)
+            drop_copies(home / BACKUPS_FOLDER, keep=settings.keep)
+
+    return Catalogue.open(path, new=not remains, before_upgrade=back_up)
 
 
-def _on_server(home: Path, url: str) -> Catalogue:
+def _on_server(home: Path, url: str, upgrading: Callable[[], object]) -> Catalogue:
     try:
-        return Catalogue.open(url, new=not has_remains(home))
+        new = not has_remains(home)
+        return Catalogue.open(url, new=new, before_upgrade=upgrading)
     except DamageError as error:
         raise DamageError(
             f"the database of catalogue.url holds no catalogue, but {home} has the index or the "

@@ -266,6 +266,10 @@ class Terminal:
         """Check the index of ``kb``; its damage is an error for questions and else a warning."""
         try:
             warn_if_outdated(kb)  # reads the catalogue, whose damage ends every command
+            if kb.place.upgraded:
+                from wellread.ingest.pipeline.commit import sync_index  # noqa: PLC0415 - rare
+
+                sync_index(kb)
             try:
                 warn_if_incomplete(kb)
             except DamageError as error:

@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar
 
 from sqlalchemy import Connection, inspect, text
 
-from wellread.errors import DamageError, StoreError
+from wellread.errors import DamageError
 from wellread.store.base import IndexKey
 from wellread.store.catalogue import document_writes, gap_records
 from wellread.store.catalogue.accounts.sign_in_records import Accounts
@@ -23,6 +23,7 @@ from wellread.store.catalogue.answer_figures import AnswerFigures, CounterRecord
 from wellread.store.catalogue.asking import answer_records, research_records
 from wellread.store.catalogue.asking.answer_records import AnswerCache, Sessions
 from wellread.store.catalogue.asking.research_records import ResearchRuns
+from wellread.store.catalogue.conversion import OLD_SCHEMAS, convert
 from wellread.store.catalogue.documents import collection_records, lookup
 from wellread.store.catalogue.documents.collection_records import (
     Collections,
@@ -50,6 +51,7 @@ from wellread.store.rights import RestrictedReaders
 from wellread.store.schema.database import (
     CataloguePart,
     Database,
+    check_known,
     reading,
     upgrade,
     writing,
@@ -60,8 +62,6 @@ from wellread.store.schema.tables import HEAD
 from wellread.values.reports import Report
 
 REPAIR = "run 'wellread verify --repair' to restore them from a backup, if there is one"
-CONVERTING_COMMIT = "790eb804"  # the last one that upgrades homes of the schemas 0001 to 0100
-BASELINE = "0101"
 CURRENT = text("SELECT version_num FROM alembic_version")  # Alembic's own table
 
 
@@ -124,12 +124,18 @@ class Catalogue(CataloguePart):
         self.material = self.everybody = database
 
     @classmethod
-    def open(cls, where: str | Path, *, new: bool = True) -> Catalogue:
+    def open(
+        cls,
+        where: str | Path,
+        *,
+        new: bool = True,
+        before_upgrade: Callable[[], object] = lambda: None,
+    ) -> Catalogue:
         """Open the catalogue in a file or at a database URL; create or upgrade it when needed."""
         database = Database(where)
         try:
             with database.alone():
-                _bring_up_to_date(database, new)
+                _bring_up_to_date(database, new, before_upgrade)
         except BaseException:
             database.close()
             raise
@@ -257,8 +263,7 @@ class Catalogue(CataloguePart):
             research_records.finish_run(connection, run_id, report)
 
 
-def _bring_up_to_date(database: Database, new: bool) -> None:
-    """Create the tables of a new catalogue, or upgrade them; raise for an unknown schema."""
+def _bring_up_to_date(database: Database, new: bool, before_upgrade: Callable[[], object]) -> None:
     with database.read() as connection:
         has_version = inspect(connection).has_table("alembic_version")
         current = connection.execute(CURRENT).scalar() if has_version else None
@@ -266,12 +271,12 @@ def _bring_up_to_date(database: Database, new: bool) -> None:
         return
     if current is None and not new:
         raise DamageError("the catalogue's tables are missing", hint=REPAIR)
-    if current not in (None, BASELINE):
-        raise StoreError(
-            f"the catalogue has the schema {current}, and this release reads {HEAD}; nothing was "
-            "changed",
-            hint="if a newer Wellread wrote it, update this one; if an earlier one did, open the "
-            f"home once with commit {CONVERTING_COMMIT}, which upgrades it",
-        )
+    if current is not None:
+        if current not in OLD_SCHEMAS:
+            check_known(current)
+        before_upgrade()
     with database.setting_up() as connection:
-        upgrade(connection)
+        if current in OLD_SCHEMAS:
+            convert(connection, current)
+        else:
+            upgrade(connection)

@@ -287,6 +287,15 @@ def delete_oldest_day(connection: Connection, moment: Column[Any], before: datet
 MIGRATIONS = Path(__file__).parent.parent / "migrations"
 
 
+def check_known(schema: str) -> None:
+    """Raise for a schema version that this release does not know."""
+    if not any(path.name.startswith(f"{schema}_") for path in (MIGRATIONS / "versions").iterdir()):
+        raise StoreError(
+            f"this release does not know the catalogue's schema {schema!r}",
+            hint="a newer Wellread wrote it; update this one",
+        )
+
+
 def upgrade(connection: Connection) -> None:
     """Run the missing migrations inside the connection's transaction."""
     # Alembic takes a tenth of a second to load, and is needed once per release.

@@ -463,13 +463,13 @@ def name_rows(names: Iterable[NameKey], collection: str) -> Iterator[dict[str, A
         yield {"ordinal": ordinal, "collection": collection, **key._asdict()}
 
 
-def write_names(connection: Connection, wanted: Container[str]) -> None:
-    """Insert the keys of the ``wanted`` documents, which must have none yet."""
+def write_names(connection: Connection, wanted: Container[str] | None = None) -> None:
+    """Insert the keys of the ``wanted`` documents (None: of all), which must have none yet."""
     for batch in _document_batches(connection):
         rows = [
             {"document_id": document_id, **row}
             for document_id, document, speakers in batch
-            if document_id in wanted
+            if wanted is None or document_id in wanted
             for row in name_rows(name_keys(document, speakers), document.collection)
         ]
         if rows:
