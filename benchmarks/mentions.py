@@ -147,8 +147,8 @@ def links(catalogue: Catalogue, topics: set[str], letters: dict[str, Document]) 
     homes = {facts_of(one).entity_id: path for path, one in letters.items()}
     return {
         (edge.target, homes[edge.source])
-        for edge in catalogue.graph.edges([COLLECTION], ["links_to"])
-        if edge.target in topics and edge.source in homes
+        for edge in catalogue.graph.edges([COLLECTION])
+        if edge.type == "links_to" and edge.target in topics and edge.source in homes
     }
 
 

@@ -6,6 +6,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from tests.doubles.recorded_calls import newest_calls
 
 from wellread import kb as kb_module
 from wellread.errors import ModelError
@@ -21,7 +22,7 @@ PROMPT = Prompt(system="s", user="u")
 def calls(kb: KnowledgeBase) -> list[tuple[str, str, str, int]]:
     return [
         (call.purpose, call.provider, call.model, call.input_tokens)
-        for call in kb.catalogue.calls.newest(9)
+        for call in newest_calls(kb.catalogue, 9)
     ]
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.doubles import forked
+from tests.doubles.recorded_calls import newest_calls
 
 from wellread.ask.answer import answer, final
 from wellread.errors import ModelError
@@ -84,7 +85,7 @@ async def test_the_same_question_is_answered_once(home: Path) -> None:
         first = await ask(kb)
         again = await ask(kb, "  how much was Paid for the ferry Osprey ")
         assert kb.catalogue.answer(again.id) == again
-        assert [call.purpose for call in kb.catalogue.calls.newest(9)] == ["judge", "answer"]
+        assert [call.purpose for call in newest_calls(kb.catalogue, 9)] == ["judge", "answer"]
     assert (first.cached, again.cached) == (False, True)
     assert (again.text, again.citations, again.sentences) == (
         first.text, first.citations, first.sentences,

@@ -265,7 +265,7 @@ CHANGES: list[tuple[str, Callable[[Home], None]]] = [
 
 
 @pytest.mark.parametrize("change", [change for _, change in CHANGES], ids=[n for n, _ in CHANGES])
-async def test_it_expires_and_its_author_is_told(
+async def test_it_expires_and_its_question_is_a_gap(
     home: Home, change: Callable[[Home], None]
 ) -> None:
     given = await home.correct()
@@ -275,9 +275,6 @@ async def test_it_expires_and_its_author_is_told(
         kept = kb.catalogue.feedback.named([given.id]).get(given.id)
         assert kept is not None
         assert "no longer in their source" in kept.expired
-        [told] = kb.catalogue.notices.of("mara")
-        assert (told.kind, told.target) == ("correction_expired", given.id)
-        assert ASKED in told.text
         [gap] = [gap for gap in kb.catalogue.gaps() if gap.question == ASKED]
         assert "expired" in gap.reason
         [shown] = similar_questions(kb, ASKED, SimilarityCriteria())
@@ -288,7 +285,7 @@ async def test_it_expires_and_its_author_is_told(
     assert again.answered_by != BEFORE
     home.take_in()
     with home.opened() as kb:
-        assert len(kb.catalogue.notices.of("mara")) == 1, "nobody is told twice"
+        assert len([gap for gap in kb.catalogue.gaps() if gap.question == ASKED]) == 1
 
 
 async def test_words_that_moved_take_it_along(home: Home) -> None:
@@ -304,7 +301,6 @@ async def test_words_that_moved_take_it_along(home: Home) -> None:
         assert kept is not None
         assert not kept.expired
         assert kept.citations[0].span != given.citations[0].span
-        assert not kb.catalogue.notices.of("mara")
     told = await home.ask()
     assert told.sentences[0].text == RIGHT
     assert " ".join(told.citations[0].quote.split()) == PROOF
@@ -330,17 +326,17 @@ from wellread.store.catalogue.feedback_records import Expiry
 from wellread.testing.embedding import ReadableEmbedder
 import wellread.store.catalogue.feedback_records as expiry
 
-def die(*_):
+def die(*_, **__):
     os.kill(os.getpid(), signal.SIGKILL)
 
-setattr(expiry if sys.argv[3] == "_notify_author" else Expiry, sys.argv[3], die)
+setattr(expiry if sys.argv[3] == "record_gap" else Expiry, sys.argv[3], die)
 parse_alone()
 with open_kb(Path(sys.argv[1]), embedder=ReadableEmbedder()) as kb:
     add(kb, [sys.argv[2]], collection="boats")
 """
 
 
-@pytest.mark.parametrize("at", ["sweep", "_notify_author"])
+@pytest.mark.parametrize("at", ["sweep", "record_gap"])
 async def test_a_kill_leaves_nothing_that_counts_wrongly(home: Home, at: str) -> None:
     given = await home.correct()
     home.put("news.md", NEWS.replace("15 crowns", "18 crowns"))
@@ -356,11 +352,10 @@ async def test_a_kill_leaves_nothing_that_counts_wrongly(home: Home, at: str) ->
         kept = kb.catalogue.feedback.named([given.id]).get(given.id)
         assert kept is not None
         assert kept.expired
-        assert len(kb.catalogue.notices.of("mara")) == 1
         assert len([gap for gap in kb.catalogue.gaps() if gap.question == ASKED]) == 1
 
 
-async def test_what_is_removed_leaves_corrections_vectors_and_notices(home: Home) -> None:
+async def test_what_is_removed_leaves_corrections_and_vectors(home: Home) -> None:
     quoted = "Paddles hang on the north wall and life vests hang by the door."
     home.put("guide.md", f"# Boat house guide\n\nA kayak is 12 crowns a day.\n\n{quoted}\n")
     told = await home.asked()
@@ -373,14 +368,12 @@ async def test_what_is_removed_leaves_corrections_vectors_and_notices(home: Home
     with home.opened() as kb:
         similar_questions(kb, given.question, SimilarityCriteria())
         assert kb.catalogue.feedback.questions()[0].vector
-        kb.catalogue.notices.add("mara", "correction_expired", given.id, f"About {quoted}")
         guide = next(one for one in kb.catalogue.documents("boats") if "guide" in one.title)
         remove_documents(kb, [guide.id])
         [kept] = kb.catalogue.feedback.questions()
         assert kept.vector == b""
         stored = [
             kb.catalogue.feedback.named([given.id]).get(given.id),
-            *kb.catalogue.notices.of("mara"),
         ]
     assert stored
     assert "north wall" not in repr(stored)

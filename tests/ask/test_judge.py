@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from tests.ask.conftest import MakeHome
+from tests.doubles.recorded_calls import forget_calls
 
 from wellread.ask.answer import answer, final
 from wellread.ask.verify.judge import SCHEMA
@@ -57,7 +58,7 @@ async def asked(
     with open_kb(
         home, overrides=overrides, embedder=embedder, model=model, judge_model=given
     ) as kb:
-        kb.catalogue.calls.forget()
+        forget_calls(kb.catalogue)
         return await final(answer(kb, question or Question(text=ASKED)))
 
 
@@ -172,7 +173,7 @@ async def test_the_judge_is_dropped_first_when_money_is_short(home: Path) -> Non
         "budget": {"daily": 1.0},
     }
     with open_kb(home, overrides=overrides, embedder=ReadableEmbedder(), model=model) as kb:
-        kb.catalogue.calls.forget()
+        forget_calls(kb.catalogue)
         kb.catalogue.calls.record(Call(purpose="answer", provider="p", model="m", cost=0.9))
         given = await final(answer(kb, Question(text=ASKED)))
     assert given.answered_by == "scripted:model"

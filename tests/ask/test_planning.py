@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from tests.ask.conftest import MakeHome
 from tests.ask.test_prompts import recorded
+from tests.doubles.recorded_calls import forget_calls, newest_calls
 
 from wellread.ask.answer import answer, final
 from wellread.ask.planning_call import SCHEMA, plan_prompt
@@ -206,10 +207,10 @@ async def test_the_call_is_recorded_counted_and_dropped_when_money_is_short(home
             "budget": {"daily": 1.0},
         }
         with open_kb(home, overrides=overrides, embedder=ReadableEmbedder(), model=model) as kb:
-            kb.catalogue.calls.forget()
+            forget_calls(kb.catalogue)
             kb.catalogue.calls.record(Call(purpose="x", provider="p", model="m", cost=spent))
             given = await final(answer(kb, Question(text=SHE, history=(ROSA,))))
-            calls = [one for one in kb.catalogue.calls.newest(9) if one.provider == "scripted"]
+            calls = [one for one in newest_calls(kb.catalogue, 9) if one.provider == "scripted"]
         assert [call.purpose for call in calls] == purposes
         assert given.usage.cost == pytest.approx(sum(call.cost for call in calls))
         assert ("is left of the budget" in "".join(given.failures)) == (spent > 0)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.ask.conftest import MakeHome
+from tests.doubles.recorded_calls import forget_calls, newest_calls
 
 from wellread.ask.answer import answer, final
 from wellread.errors import ModelError, ModelTimeoutError
@@ -54,7 +55,7 @@ def opened(home: Path) -> Opened:
             fallback_model=fallback,
             cheap_model=cheap,
         )
-        kb.catalogue.calls.forget()
+        forget_calls(kb.catalogue)
         return kb
 
     return open_it
@@ -75,7 +76,7 @@ def spend(kb: KnowledgeBase, cost: float, purpose: str = ANSWER) -> None:
 async def test_a_failure_is_followed_by_the_fallback_model(opened: Opened) -> None:
     with opened(scripted("one", ModelError("on fire")), scripted("two", GOOD)) as kb:
         given = await ask(kb)
-        (failed, wrote) = kb.catalogue.calls.newest(2)[::-1]
+        (failed, wrote) = newest_calls(kb.catalogue, 2)[::-1]
     assert given.answered_by == "two:model"
     assert given.fallback == "one:model failed: on fire"
     assert (failed.provider, failed.error) == ("one", "failed")
@@ -98,7 +99,7 @@ async def test_what_was_streamed_before_a_failure_is_void(opened: Opened) -> Non
     broken = Broken(text=myth, error=ModelError("gone"))
     with opened(scripted("one", broken), scripted("two", GOOD)) as kb:
         events = [event async for event in answer(kb, Question(text=ASKED))]
-        spent = kb.catalogue.calls.newest(2)[1]
+        spent = newest_calls(kb.catalogue, 2)[1]
     streamed = "".join(event.text for event in events if isinstance(event, TokenEvent))
     assert "myth" in streamed
     last = events[-1]
@@ -115,7 +116,7 @@ async def test_a_call_is_priced_by_the_settings_and_the_answer_says_so(opened: O
     model = scripted("one", GOOD)
     with opened(model, generation=DOLLARS) as kb:
         given = await ask(kb)
-        (call,) = kb.catalogue.calls.newest(5)
+        (call,) = newest_calls(kb.catalogue, 5)
     tokens = given.usage.input_tokens + given.usage.output_tokens
     assert given.usage.cost == pytest.approx(tokens * 100 / 1_000_000)
     assert (call.purpose, call.provider, call.model, call.error) == ("answer", "one", "model", "")
@@ -141,7 +142,7 @@ async def test_an_empty_budget_leaves_the_sources_sentences(
     with opened(one, two, cheap, budget=budget) as kb:
         spend(kb, 1.0)
         given = await ask(kb)
-        assert len(kb.catalogue.calls.newest(5)) == 1
+        assert len(newest_calls(kb.catalogue, 5)) == 1
     period = "month" if "monthly" in budget else "day"
     assert given.answered_by == "extractive"
     assert given.fallback == f"the budget of $1.00 a {period} is spent"

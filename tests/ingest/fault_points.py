@@ -20,7 +20,6 @@ REINDEXING = {
     "begin": (Reindexing, "begin"),
     "intend": (Reindexing, "intend"),
     "index": (LanceIndex, "write"),
-    "stage": (Reindexing, "stage"),
     "switch": (Reindexing, "switch"),
 }
 

@@ -54,7 +54,7 @@ SEALS = "Nineteen grey seals were counted on the northern pier."
 SEALS_NOW = "Seals left in May."
 QUOTED = "It carries ninety passengers."
 # What was written for people keeps the titles that sources had at the time.
-WRITTEN = ("answers", "answer_sentences", "answer_citations", "gaps", "notices")
+WRITTEN = ("answers", "answer_sentences", "answer_citations", "gaps")
 QUESTIONS = {
     "quoting": "How many passengers does the ferry Osprey carry?",
     "listing": "How many documents mention Osprey?",
@@ -220,7 +220,6 @@ def test_a_conversation_takes_everything_along_that_it_left(town: Town) -> None:
         made.research("What is known about the wombatross?", session_id=known)
         answer = made.ask("How many passengers has the wombatross ferry Osprey?", session_id=known)
     give_feedback(kb, answer.id, {"score": 10, "comment": "wombatross"}, author="")
-    kb.catalogue.notices.add("", "correction_expired", answer.id, "The wombatross is wrong.")
     assert len(kb.catalogue.research.newest()) == 2
     assert remove_conversation(kb, known, "") == 3
     assert "wombatross" not in town.everything()
@@ -230,8 +229,6 @@ def test_a_conversation_takes_everything_along_that_it_left(town: Town) -> None:
 
 @pytest.mark.parametrize("way", ["sync", "remove"])
 def test_what_people_are_told_of_a_removed_source_does_not_name_it(town: Town, way: str) -> None:
-    told = "“Is the Xylograph here?” has an answer now, from The yard, Xylograph Memorandum."
-    town.kb.catalogue.notices.add("", "gap_closed", "ans_x", told)
     town.kb.catalogue.record_gap("Who?", "only “Xylograph Memorandum” is near")
     path = town.folder / "zanzibook.md"
     path.unlink()
@@ -239,8 +236,6 @@ def test_what_people_are_told_of_a_removed_source_does_not_name_it(town: Town, w
         remove_named(town.kb, "default", [str(path)])
     else:
         sync(town.kb, [str(town.folder)])
-    (notice,) = town.kb.catalogue.notices.of("")
     after = "█████████ ██████████"
-    assert notice.text == told.replace("Xylograph Memorandum", after)
     reasons = [gap.reason for gap in town.kb.catalogue.gaps() if gap.question == "Who?"]
     assert reasons == [f"only “{after}” is near"]

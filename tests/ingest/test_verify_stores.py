@@ -253,7 +253,7 @@ def test_an_index_that_is_not_in_use_is_dropped(kb: KnowledgeBase) -> None:
 def test_an_index_in_the_making_is_no_stray(kb: KnowledgeBase) -> None:
     kb.catalogue.reindexing.begin(OTHER)
     kb.open_index(OTHER)
-    by_sql(kb, "INSERT INTO next_documents VALUES ('doc_a', 'ver_a', 'f')")
+    by_sql(kb, "INSERT INTO next_passages VALUES ('psg_a', 'doc_a', 'ver_a', 0, 0, 1, '', '[]')")
     assert verify(kb, repair=True).problems == ()
     assert kb.other_indexes() == []
 
@@ -380,7 +380,6 @@ STORY = (
 )
 SCAN = "INSERT OR REPLACE INTO mention_scans VALUES ('$ferry', '{}', '')"
 MENTION = "INSERT INTO mentions VALUES ('$ferry', 0, 'e', {}, {}, 'E')"
-NEXT = "INSERT INTO next_{} VALUES ({})"
 OF_FERRY = "WHERE document_id = '$ferry'"
 SECOND = "WHERE document_id = '$mill' AND ordinal = 1"
 # Table with its columns, which of them names what is not there, and the values.
@@ -426,13 +425,6 @@ PLANTED: dict[str, Planted] = {
     "debt of another version": (
         ("INSERT INTO vector_debts VALUES ('$mill', 'ver_old', 2)",),
         ((damage.VOID, "$mill"),),
-    ),
-    "interrupted reindexing": (
-        (
-            NEXT.format("documents", "'doc_a', 'ver_a', 'f'"),
-            NEXT.format("passages", "'psg_a', 'doc_a', 'ver_a', 0, 0, 1, 'Secret', '[]'"),
-        ),
-        ((damage.STAGED, "next_documents"),),
     ),
     "passage that is gone": (
         (f"DELETE FROM passages {SECOND}",),

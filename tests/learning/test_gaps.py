@@ -146,9 +146,6 @@ async def test_a_gap_closes_by_itself_when_its_answer_arrives(
     assert "1874" in closing.text
     assert closing.owner == "ann"
     assert closing.session_id == ""
-    (notice,) = kb.catalogue.notices.of("ann")
-    assert (notice.kind, notice.target) == ("gap_closed", built.closed_by)
-    assert BUILT in notice.text
     assert kb.catalogue.sessions.of("ann", limit=10)[0].turns == 1  # no conversation for it
     (job,) = [job for job in kb.catalogue.jobs.newest() if job.action == "re-ask"]
     assert (job.state, job.done, job.total) == ("done", 1, 1)
@@ -245,7 +242,6 @@ async def test_a_gap_opens_again_when_what_closed_it_goes(
     assert (gap.status, gap.closed_by) == ("open", "")
     more(kb, material, LIGHTHOUSE + "\nIt is white.\n")
     assert kb.catalogue.gaps()[0].status == "closed"
-    assert len(kb.catalogue.notices.of("")) == 1  # told once
 
 
 # --- clusters and suggestions --------------------------------------------------------------------
@@ -302,7 +298,7 @@ async def test_patterns_count_what_people_asked(kb: KnowledgeBase, material: Pat
 
 
 @pytest.mark.sqlite_only
-async def test_removing_a_session_takes_its_gap_the_new_answer_and_the_notice(
+async def test_removing_a_session_takes_its_gap_and_the_new_answer(
     kb: KnowledgeBase, material: Path, tmp_path: Path
 ) -> None:
     given = await ask(kb, "When was the lighthouse Zarnikau built?", owner="ann")
@@ -311,11 +307,7 @@ async def test_removing_a_session_takes_its_gap_the_new_answer_and_the_notice(
     assert kb.catalogue.gaps()[0].status == "closed"
     remove_named(kb, "town", [str(material / "more.md")])
     kb.catalogue.sessions.remove(given.session_id, "ann")
-    assert (kb.catalogue.gaps(), kb.catalogue.answers(), kb.catalogue.notices.of("ann")) == (
-        [],
-        [],
-        [],
-    )
+    assert (kb.catalogue.gaps(), kb.catalogue.answers()) == ([], [])
     kb.catalogue.forgetting.rewrite()
     assert b"Zarnikau" not in (tmp_path / "home" / "catalogue.db").read_bytes()
 
@@ -326,11 +318,10 @@ async def test_removed_words_go_from_gaps_with_the_vectors_made_of_them(kb: Know
     clusters_of(kb)
     assert kb.catalogue.gap_ledger.vectors(kb.embedder.identity)
     kb.catalogue.gap_ledger.tried(1, f"still missing: {secret}", kb.catalogue.gaps()[0].created_at)
-    kb.catalogue.notices.add("", "gap_closed", "ans_x", f"“{secret}” has an answer now")
     kb.catalogue.commit([change("secret", secret)])
     kb.catalogue.remove_sources("main", ["secret"])
     (gap,) = kb.catalogue.gaps()
-    told = (gap.question, gap.reason, gap.tried, kb.catalogue.notices.of("")[0].text)
+    told = (gap.question, gap.reason, gap.tried)
     assert all("smugglers" not in text and "█" in text for text in told)
     assert kb.catalogue.gap_ledger.vectors(kb.embedder.identity) == {}
 

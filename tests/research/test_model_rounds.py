@@ -275,7 +275,7 @@ async def test_nothing_new(home: Path) -> None:
     assert len(model.prompts) == 3, "two rounds in a row"
 
 
-@pytest.mark.parametrize("reason", ["time_limit", "budget", "cancelled"])
+@pytest.mark.parametrize("reason", ["time_limit", "budget", "source_removed"])
 @pytest.mark.parametrize("after", [0, 1, 2, 3])
 async def test_a_limit_of_the_run(home: Path, reason: StopReason, after: int) -> None:
     """Asked before every call of a model and every search; none begins after it says stop."""

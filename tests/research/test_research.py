@@ -298,30 +298,6 @@ def test_it_stops_when_its_time_is_used_up(kb: KnowledgeBase, monkeypatch: Any) 
     assert "time" in report.warning
 
 
-def test_a_cancelled_run_answers_from_what_it_has(kb: KnowledgeBase) -> None:
-    several = tuple(
-        Facet(id=f"f{n}", kind="section", title=f"t{n}", query=f"ferry {n}") for n in range(9)
-    )
-    asked = request()
-    run_id = begun(kb, asked, several)
-
-    async def cancelled() -> Report:
-        async for event in research(kb, asked, run_id=run_id):
-            if isinstance(event, ProgressEvent) and event.stage == "search":
-                kb.catalogue.research.cancel(run_id)
-            if isinstance(event, ReportEvent):
-                return event.report
-        raise AssertionError
-
-    report = asyncio.run(cancelled())
-    assert report.stopped == "cancelled"
-    assert report.searches == 4, "those that were on their way"
-    assert report.answer.sentences
-    kept = kb.catalogue.research.get(run_id)
-    assert kept is not None
-    assert kept.state == "cancelled"
-
-
 # --- a durable job -------------------------------------------------------------------------------
 
 

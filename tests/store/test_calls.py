@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from tests.doubles.recorded_calls import forget_calls, newest_calls
 
 from wellread.store.catalogue import Catalogue
 from wellread.store.catalogue import run_logs as calls_module
@@ -32,9 +33,9 @@ def call(cost: float = 0.25, *, purpose: str = "answer", error: str = "") -> Cal
 def test_what_is_recorded_comes_back(catalogue: Catalogue) -> None:
     catalogue.calls.record(CALL)
     catalogue.calls.record(call(purpose="judge", error="timed out"))
-    assert catalogue.calls.newest(5) == [call(purpose="judge", error="timed out"), CALL]
-    catalogue.calls.forget()
-    assert catalogue.calls.newest(5) == []
+    assert newest_calls(catalogue, 5) == [call(purpose="judge", error="timed out"), CALL]
+    forget_calls(catalogue)
+    assert newest_calls(catalogue, 5) == []
 
 
 def test_calls_are_summed_by_day_purpose_and_model(catalogue: Catalogue) -> None:
@@ -69,10 +70,10 @@ def test_what_is_set_aside_counts_until_it_is_settled(catalogue: Catalogue) -> N
     limits = [Limit(since=LONG_AGO, dollars=1.0)]
     number = catalogue.calls.reserve(call(0.75), limits)
     assert isinstance(number, int)
-    assert catalogue.calls.newest(1)[0].error == "did not end"
+    assert newest_calls(catalogue, 1)[0].error == "did not end"
     assert catalogue.calls.reserve(call(0.5), limits) == limits[0]
     catalogue.calls.settle(number, call(0.125))
-    assert catalogue.calls.newest(5) == [call(0.125)]
+    assert newest_calls(catalogue, 5) == [call(0.125)]
     assert isinstance(catalogue.calls.reserve(call(0.5), limits), int)
 
 
@@ -118,4 +119,4 @@ def test_calls_of_years_ago_are_forgotten(
         catalogue.calls.record(call(9.0))
     monkeypatch.setattr(calls_module, "CALLS_PER_SWEEP", 2)
     catalogue.calls.record(CALL)
-    assert catalogue.calls.newest(5) == [CALL]
+    assert newest_calls(catalogue, 5) == [CALL]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from sqlalchemy import create_engine, inspect
+from sqlalchemy import create_engine, inspect, text
 
 from wellread.store.catalogue import Catalogue
 from wellread.store.schema.tables import metadata
@@ -65,3 +65,16 @@ def test_processes_can_open_a_new_catalogue_at_once(tmp_path: Path) -> None:
     catalogue = Catalogue.open(path)
     assert len(catalogue.gaps()) == 3
     catalogue.close()
+
+
+def test_a_catalogue_of_0101_loses_the_tables_that_nothing_uses(tmp_path: Path) -> None:
+    path = tmp_path / "catalogue.db"
+    Catalogue.open(path).close()
+    engine = create_engine(f"sqlite:///{path}")
+    with engine.begin() as connection:
+        connection.execute(text("CREATE TABLE notices (text VARCHAR)"))
+        connection.execute(text("UPDATE alembic_version SET version_num = '0101'"))
+    Catalogue.open(path).close()
+    with engine.connect() as connection:
+        assert set(inspect(connection).get_table_names()) == {*metadata.tables, "alembic_version"}
+    engine.dispose()

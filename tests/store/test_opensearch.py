@@ -38,10 +38,10 @@ from wellread.testing.index_model import (
     DIMENSIONS,
     OpenIndex,
     axes,
-    held,
     ids,
     make_row,
     random_vectors,
+    stored_ids,
     write,
 )
 from wellread.types import Filters
@@ -85,8 +85,8 @@ def test_fingerprints_live_side_by_side_until_one_is_dropped(base: str) -> None:
     assert OpenSearchIndex.others(place, PRINT, OTHER) == []
     (gone,) = OpenSearchIndex.drop_others(place, OTHER)
     assert gone.startswith(f"{base}-b1-")
-    assert held(OpenSearchIndex.open(place, PRINT)) == []
-    assert held(OpenSearchIndex.open(place, OTHER)) == ["b"]
+    assert stored_ids(OpenSearchIndex.open(place, PRINT)) == []
+    assert stored_ids(OpenSearchIndex.open(place, OTHER)) == ["b"]
 
 
 def test_bases_do_not_touch_each_other(base: str) -> None:
@@ -97,7 +97,7 @@ def test_bases_do_not_touch_each_other(base: str) -> None:
     assert OpenSearchIndex.drop_others(one) == []
     assert OpenSearchIndex.open(one, PRINT).rows() == 0
     for place in (other, longer):
-        assert held(OpenSearchIndex.open(place, PRINT)) == ["a"]
+        assert stored_ids(OpenSearchIndex.open(place, PRINT)) == ["a"]
 
 
 def test_a_purge_leaves_no_index_with_the_removed_rows(base: str) -> None:
@@ -122,7 +122,7 @@ def test_rows_that_are_written_while_the_index_is_copied_are_kept(base: str) -> 
     for number in range(10):
         write(index, [make_row(f"p{number}", "ferry")])
     copying.join()
-    assert len(held(index)) == 11
+    assert len(stored_ids(index)) == 11
 
 
 def test_a_copy_that_broke_off_is_given_up_by_the_next_writer(
@@ -140,7 +140,7 @@ def test_a_copy_that_broke_off_is_given_up_by_the_next_writer(
     )
     write(index, [make_row("b", "ferry")])
     assert index.remove([("doc-a", "v1")]) == 1
-    assert held(index) == ["b"]
+    assert stored_ids(index) == ["b"]
 
 
 def test_the_graph_agrees_with_the_exact_search(base: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,20 +1,18 @@
 """Builds a new index with the current settings beside the live one, and switches at the end.
 
-Queries and runs of ``add`` use the live index meanwhile, and a killed or cancelled run continues
-where it stopped. The catalogue lists the documents whose rows are written; the order of writes
-keeps this list true when the run is killed: passages are noted (``intend``), their rows written,
-then the documents are listed with their versions (``stage``).
+Queries and runs of ``add`` use the live index meanwhile. A killed or cancelled build leaves that in
+use; the next run drops what was built (``tidy``) and begins anew.
 
 When every document is written, the writers' lock is taken, recent changes are applied, the rows
 are compared with the catalogue's list, and one transaction makes the new index the live one. Then
-the old one is dropped; after a kill just before, the next run drops it (``tidy``).
+the old one is dropped; after a kill just before, the next run drops it.
 """
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -22,34 +20,38 @@ from numpy.typing import NDArray
 
 from wellread.errors import SettingsError, StoreError
 from wellread.identity import passage_id
-from wellread.ingest.pipeline.commit import drop_noted, embedded_text, index_rows, writing
+from wellread.ingest.pipeline.commit import (
+    REINDEX_LOCK,
+    drop_noted,
+    drop_unused_indexes,
+    embedded_text,
+    index_rows,
+    writing,
+)
 from wellread.ingest.pipeline.job_log import JobLog, Progress, end_dead_jobs, job_log
 from wellread.ingest.pipeline.parse import split
 from wellread.kb import KnowledgeBase
 from wellread.models.word_pieces import count_tokens
-from wellread.store.base import Fingerprint, Index
-from wellread.store.catalogue.documents.reindexing import Edition, Extent, Reindexing
+from wellread.store.base import Fingerprint
+from wellread.store.catalogue.documents.reindexing import Edition
 from wellread.types import Passage
 
 logger = logging.getLogger(__name__)
 
-REINDEX_LOCK = "reindex.lock"
 LOCK_SECONDS = 5.0  # ``tidy`` holds the lock briefly at the start of other runs
 WINDOW_PASSAGES = 512  # passages written to the next index together
 EMBED_SLICE = 64  # passages embedded between two checks whether to stop
 FOLD_PASSAGES = 20_000  # rows written before the index is optimised
-CATCH_UP_PASSAGES = 128  # most passages embedded while other writers wait
-STALE_BATCH = 500
-LOOKUP_BATCH = 64  # documents looked up together
+CATCH_UP_DOCUMENTS = 8  # most documents embedded while other writers wait
 COMPARISONS = 3  # rounds after which a mismatch counts as a defect
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReindexProgress:
-    """The progress; this run embedded ``passages``. The time left is estimated by characters."""
+    """Documents to write and written, and passages embedded."""
 
-    total: Extent
-    done: Extent
+    total: int
+    done: int
     passages: int
 
 
@@ -58,7 +60,10 @@ _Cut = tuple[Edition, list[Passage]]
 
 
 class NextIndex:
-    """Builds the next index. Only one process at a time may do so."""
+    """Builds the next index. Only one process at a time may do so.
+
+    ``written`` has the version and facts hash of each document whose rows are in that index.
+    """
 
     def __init__(
         self, kb: KnowledgeBase, log: JobLog, on_progress: OnReindexProgress | None
@@ -66,36 +71,21 @@ class NextIndex:
         self.kb = kb
         self.log = log
         self.on_progress = on_progress
-        self.state: Reindexing = kb.catalogue.reindexing
+        self.state = kb.catalogue.reindexing
         self.parts = kb.wanted_parts()
-        self.embedded = self.unfolded = self.compared = self.passages = 0
-        self.total = self.done = self.state.done()
+        self.written: dict[str, tuple[str, str]] = {}
+        self.total = self.embedded = self.unfolded = self.compared = self.passages = 0
 
     def make(self) -> bool:
         """Fill the next index and switch to it; False if the job was cancelled first."""
-        while True:
-            if not self._fill():
-                return False
+        while self._write(self._missing()):
             self.parts.index.optimize()
             with writing(self.kb):
                 if self._ready():
                     self.state.switch(self.kb.wanted_live())
                     logger.info("the index of %s is live", self.parts.fingerprint.embedder)
                     return True
-
-    def _fill(self) -> bool:
-        """Write all live documents into the next index; False if the job was cancelled."""
-        drop_stale(self.kb, self.parts.index)
-        self._update_totals()
-        for window in _windows(self._missing()):
-            if self._stopped() or not self._write(window):
-                self._update_totals()
-                return False
-            if self.unfolded >= FOLD_PASSAGES:
-                self.parts.index.optimize()
-                self.unfolded = 0
-        self._update_totals()
-        return not self._stopped()
+        return False
 
     def _ready(self) -> bool:
         """Apply the last changes and compare, under the writers' lock; False to fill again."""
@@ -103,40 +93,62 @@ class NextIndex:
             drop_noted(self.kb, self.kb.index)
         except (StoreError, SettingsError) as error:  # not needed: rows come from the catalogue
             logger.warning("the index in use cannot be reached and is left unchanged: %s", error)
-        drop_stale(self.kb, self.parts.index)
-        if self.state.whole().passages - self.state.done().passages > CATCH_UP_PASSAGES:
+        missing = self._missing()
+        if len(missing) > CATCH_UP_DOCUMENTS or not self._write(missing):
             return False
-        for window in _windows(self._missing()):
-            if not self._write(window):
-                return False
-        if unread := self.state.missing("", 1):
+        if unread := self._missing():
             self._count_failed_comparison(f"document {unread[0]} cannot be read from the catalogue")
             return False
-        if self._mismatched():
-            return False
-        self._update_totals()
-        return True
+        return not self._mismatched()
 
-    def _write(self, window: Sequence[_Cut]) -> bool:
+    def _missing(self) -> list[str]:
+        """Drop the rows of documents that changed; return the documents to write."""
+        live = self.state.live_hashes()
+        self.total = len(live)
+        self._drop([key for key, hashes in self.written.items() if live.get(key) != hashes])
+        return [document_id for document_id in live if document_id not in self.written]
+
+    def _drop(self, document_ids: Collection[str]) -> None:
+        versions = [(document_id, self.written[document_id][0]) for document_id in document_ids]
+        self.parts.index.remove(versions)
+        self.state.forget(document_ids)
+        for document_id in document_ids:
+            del self.written[document_id]
+
+    def _write(self, document_ids: Iterable[str]) -> bool:
+        """Write these documents in windows; False if the job was cancelled."""
+        window: list[_Cut] = []
+        size = 0
+        for document_id in document_ids:
+            if edition := self.state.edition(document_id):
+                passages = split(edition.document, self.parts.tokens, count_tokens)
+                window.append((edition, _with_version(edition, passages)))
+                size += len(passages)
+            if size >= WINDOW_PASSAGES:
+                if not self._write_window(window):
+                    return False
+                window, size = [], 0
+        complete = self._write_window(window)
+        self.log.write(self._progress())
+        return complete
+
+    def _write_window(self, window: Sequence[_Cut]) -> bool:
         """Embed and write some documents; False if the job was cancelled before writing."""
         passages = [passage for _, parts in window for passage in parts]
         vectors = self._embed(passages)
         if vectors is None:
             return False
-        self.state.intend(window)
+        self.state.intend([parts for _, parts in window])
         rows = [row for edition, parts in window for row in index_rows(edition.document, parts)]
         if rows:
             self.parts.index.write(rows, vectors)
-        self.state.stage([(edition.document_id, edition.version) for edition, _ in window])
+        self.written |= {each.document_id: (each.version, each.facts) for each, _ in window}
         self.unfolded += len(rows)
-        characters = sum(len(edition.document.text) for edition, _ in window)
-        self.done = replace(
-            self.done,
-            documents=self.done.documents + len(window),
-            characters=self.done.characters + characters,
-        )
+        if self.unfolded >= FOLD_PASSAGES:
+            self.parts.index.optimize()
+            self.unfolded = 0
         self._report_progress()
-        return True
+        return not self._stopped()
 
     def _embed(self, passages: Sequence[Passage]) -> NDArray[np.float32] | None:
         vectors = [np.zeros((0, self.parts.fingerprint.dimensions), dtype=np.float32)]
@@ -150,16 +162,8 @@ class NextIndex:
             self._report_progress()
         return np.concatenate(vectors)
 
-    def _missing(self) -> Iterator[_Cut]:
-        last = ""
-        while ids := self.state.missing(last, LOOKUP_BATCH):
-            for edition in self.state.editions(ids):
-                passages = split(edition.document, self.parts.tokens, count_tokens)
-                yield edition, _with_version(edition, passages)
-            last = ids[-1]
-
     def _mismatched(self) -> bool:
-        """Compare the rows with the catalogue's list; mark documents that differ for rewriting."""
+        """Compare the rows with the catalogue's list; drop those of documents that differ."""
         listed = {key.passage_id: key.document_id for key in self.state.passage_keys()}
         self.passages = len(listed)
         strays: set[tuple[str, str]] = set()
@@ -174,7 +178,7 @@ class NextIndex:
             f"rows of {len(strays)} documents"
         )
         logger.warning("%d documents of the new index do not match; writing them again", len(wrong))
-        self.state.mark_incomplete(wrong)
+        self._drop(wrong & self.written.keys())
         self.parts.index.remove(sorted(strays))
         return True
 
@@ -189,48 +193,18 @@ class NextIndex:
     def _stopped(self) -> bool:
         return self.log.record_if_due(self._progress())
 
-    def _update_totals(self) -> None:
-        """Update the totals from the catalogue: documents come and go while this runs."""
-        self.total, self.done = self.state.whole(), self.state.done()
-        self.log.write(self._progress())
-        self._report_progress()
-
     def _progress(self) -> Progress:
         return Progress(
-            sources_total=self.total.documents,
-            sources_done=self.done.documents,
+            sources_total=self.total,
+            sources_done=len(self.written),
             passages_done=self.embedded,
             passages_written=self.embedded,
         )
 
     def _report_progress(self) -> None:
         if self.on_progress:
-            self.on_progress(
-                ReindexProgress(total=self.total, done=self.done, passages=self.embedded)
-            )
-
-
-def drop_stale(kb: KnowledgeBase, index: Index) -> None:
-    """Remove rows from the next index that are not live or were not completely written."""
-    state = kb.catalogue.reindexing
-    while stale := state.stale(STALE_BATCH):
-        # This order keeps a document whose old version returns from counting as written.
-        state.mark_incomplete(stale)
-        index.remove([(doc, v) for doc, versions in stale.items() for v in versions])
-        state.forget(stale)
-
-
-def _windows(documents: Iterable[_Cut]) -> Iterator[list[_Cut]]:
-    window: list[_Cut] = []
-    size = 0
-    for edition, passages in documents:
-        window.append((edition, passages))
-        size += len(passages)
-        if size >= WINDOW_PASSAGES:
-            yield window
-            window, size = [], 0
-    if window:
-        yield window
+            done = len(self.written)
+            self.on_progress(ReindexProgress(total=self.total, done=done, passages=self.embedded))
 
 
 def _with_version(edition: Edition, passages: list[Passage]) -> list[Passage]:
@@ -243,13 +217,7 @@ def _with_version(edition: Edition, passages: list[Passage]) -> list[Passage]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReindexReport:
-    """The result of re-indexing.
-
-    Attributes:
-        before, now: fingerprint of the live index before and after the run.
-        documents, passages: counts of the new index (passages: only once it was compared).
-        embedded: passages that this run embedded; an earlier run embedded the others.
-    """
+    """The result of re-indexing: the live index before and now, and the size of the new one."""
 
     before: Fingerprint
     now: Fingerprint
@@ -266,8 +234,8 @@ def reindex(kb: KnowledgeBase, *, on_progress: OnReindexProgress | None = None) 
     """Rebuild the index with the current settings, unless the live one has them already.
 
     Raises:
-        StoreError: another process is re-indexing, or a store failed; finished work stays.
-        ModelError: the embedder failed; finished work stays.
+        StoreError: another process is re-indexing, or a store failed; the old index stays in use.
+        ModelError: the embedder failed; the old index stays in use.
     """
     started = time.perf_counter()
     with kb.locks.hold(REINDEX_LOCK, LOCK_SECONDS) as acquired:
@@ -277,56 +245,23 @@ def reindex(kb: KnowledgeBase, *, on_progress: OnReindexProgress | None = None) 
                 hint="'wellread jobs' shows its progress",
             )
         before = (kb.catalogue.reindexing.live() or kb.wanted_live()).fingerprint
+        drop_unused_indexes(kb)
         if before == kb.wanted:
             end_dead_jobs(kb)  # a run may have been killed right after the switch
-            _tidy(kb, keep_attempt=False)
             return ReindexReport(before=before, now=before)
-        if kb.catalogue.reindexing.attempt() != kb.wanted:
-            _tidy(kb, keep_attempt=False)
-            kb.catalogue.reindexing.begin(kb.wanted)
+        kb.catalogue.reindexing.begin(kb.wanted)
         with job_log(kb, "reindex", "", [before.embedder, kb.wanted.embedder]) as log:
             run = NextIndex(kb, log, on_progress)
             switched = run.make()
-        if switched:
-            _drop_others(kb)
+        drop_unused_indexes(kb)
     return ReindexReport(
         before=before,
         now=kb.wanted if switched else before,
         switched=switched,
         cancelled=not switched,
-        documents=run.done.documents,
+        documents=len(run.written),
         passages=run.passages,
         embedded=run.embedded,
         seconds=time.perf_counter() - started,
         job_id=log.job.id,
     )
-
-
-def tidy(kb: KnowledgeBase) -> None:
-    """Drop unused indexes, and removed texts from an unfinished index.
-
-    Does nothing while another process is re-indexing, which cleans up itself. Needs no embedder.
-    """
-    if kb.catalogue.reindexing.live() is None:
-        return
-    with kb.locks.hold(REINDEX_LOCK) as acquired:
-        if acquired:
-            _tidy(kb, keep_attempt=True)
-
-
-def _tidy(kb: KnowledgeBase, *, keep_attempt: bool) -> None:
-    attempt = kb.catalogue.reindexing.attempt()
-    if attempt is not None and keep_attempt:
-        drop_stale(kb, kb.open_index(attempt))
-    elif attempt is not None:
-        kb.catalogue.reindexing.abandon()
-    _drop_others(kb)
-
-
-def _drop_others(kb: KnowledgeBase) -> None:
-    try:
-        for name in kb.drop_other_indexes():
-            logger.info("dropped the index %s, which is no longer in use", name)
-    except (StoreError, SettingsError) as error:
-        # Harmless: old files may still be in use, or the old cluster or its address is gone.
-        logger.warning("an old index stays until the next run: %s", error)

@@ -24,8 +24,7 @@ from wellread.ingest.integrity.purge import (
 )
 from wellread.ingest.joining.story_refresh import finish_run
 from wellread.ingest.pipeline.change_detection import with_feed_entries
-from wellread.ingest.pipeline.commit import drop_noted, writing
-from wellread.ingest.reindex import tidy
+from wellread.ingest.pipeline.commit import drop_noted, tidy, writing
 from wellread.ingest.sources.addresses import is_web
 from wellread.ingest.sources.discover import local_path, uri_of
 from wellread.kb import KnowledgeBase

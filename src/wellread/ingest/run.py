@@ -35,13 +35,13 @@ from wellread.ingest.pipeline.commit import (
     Window,
     recover,
     source_results,
+    tidy,
     write_window,
     writing,
 )
 from wellread.ingest.pipeline.job_log import JobLog, OnProgress, Progress, Report, job_log
 from wellread.ingest.pipeline.readers import Readers, open_pool
 from wellread.ingest.pipeline.workers import WorkerPool
-from wellread.ingest.reindex import tidy
 from wellread.ingest.remove import remove_sources
 from wellread.ingest.settings.folder_settings import effective_settings
 from wellread.ingest.sources.discover import Input, find_files

@@ -26,8 +26,6 @@ from wellread.ingest.pipeline.job_log import Progress, Report, job_log
 from wellread.ingest.sources.discover import Input
 from wellread.kb import KnowledgeBase
 from wellread.kb.seen_by import drawn_from, with_current_rights
-from wellread.store.catalogue.asking.answer_removal import GAP_CLOSED
-from wellread.store.catalogue.gap_records import OUTDATED, TITLES_MARK
 from wellread.store.schema.stored_values import Gap
 from wellread.text.parsed import parse
 from wellread.types import Filters
@@ -184,8 +182,6 @@ def _retry(kb: KnowledgeBase, gap: Gap, portal: BlockingPortal) -> RetriedQuesti
         stored = replace(new_answer, session_id="")
         collections = drawn_from(owner_kb, filters_of(gap))
         if kb.catalogue.gap_ledger.close(gap, stored, collections):
-            if gap.tried != OUTDATED:  # else the owner has had an answer before
-                _notify_owner(kb, gap, stored)
             return RetriedQuestion(gap=gap, answer_id=stored.id)
         why = "it was asked, closed or removed meanwhile"
         return RetriedQuestion(gap=gap, why=why)
@@ -199,13 +195,6 @@ async def _answer(kb: KnowledgeBase, gap: Gap) -> Answer:
         text=gap.question, filters=filters_of(gap), owner=gap.owner, fresh=True, recorded=False
     )
     return await final(answer(kb, question))
-
-
-def _notify_owner(kb: KnowledgeBase, gap: Gap, new_answer: Answer) -> None:
-    titles = dict.fromkeys(citation.title for citation in new_answer.citations)
-    sources = ", ".join(list(titles)[:2]) or "the count"
-    text = f"“{gap.question}” has an answer now{TITLES_MARK}{sources}."
-    kb.catalogue.notices.add(gap.owner, GAP_CLOSED, new_answer.id, text)
 
 
 MIN_WORD_SHARE = 0.5  # share of a question's topical words that a new passage must contain

@@ -62,7 +62,7 @@ _ENDS: dict[StopReason, str] = {
     "round_limit": "the model has used its last round",
     "time_limit": "the time limit was reached",
     "budget": "the budget was used up",
-    "cancelled": "the run was cancelled",
+    "source_removed": "a document that it had read was removed",
 }
 
 

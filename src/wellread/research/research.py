@@ -161,7 +161,7 @@ def _open_run(kb: KnowledgeBase, run_id: str, owner: str) -> ResearchRun:
         raise UnknownNameError(
             f"there is no research {run_id!r}", hint="start a new one; old runs are deleted"
         )
-    if run.state in ("done", "cancelled"):
+    if run.state == "done":
         raise RequestError(f"research {run_id} has ended", hint="read its stored report")
     return run
 

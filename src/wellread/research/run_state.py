@@ -36,8 +36,8 @@ from wellread.values.reports import Facet, Limits, StopReason
 T = TypeVar("T")
 R = TypeVar("R")
 
-RUNS_FOLDER = "research"  # in the knowledge base folder; lock files of running and queued runs
-_WORK, _QUEUE = ".lock", ".queue.lock"
+RUNS_FOLDER = "research"  # in the knowledge base folder; lock files of running runs
+_WORK = ".lock"
 LOCK_SECONDS = 1.0  # longer than another process takes to check whether a run is locked
 WORD_WEIGHT = 0.65  # weight of word overlap in similarity; the rest is the cosine
 MAX_DIRECT_DOCUMENTS = 6  # documents of the question's own search that always rank first
@@ -137,8 +137,8 @@ class RunState:
 
     def stop(self) -> StopReason | None:
         """Return the limit that ends the run now, if any; asked before each search and call."""
-        if self.kb.catalogue.research.cancelled(self.id):
-            return "cancelled"
+        if not self.kb.catalogue.research.exists(self.id):
+            return "source_removed"
         if self.seconds >= self.limits.seconds:
             return "time_limit"
         spent = self.limits.dollars is not None and self.dollars >= self.limits.dollars
@@ -220,11 +220,6 @@ def lock_run(kb: KnowledgeBase, run_id: str) -> AbstractContextManager[None]:
     return _hold_lock(kb, f"{run_id}{_WORK}")
 
 
-def queued(kb: KnowledgeBase, run_id: str) -> AbstractContextManager[None]:
-    """Mark a run as waiting in this process while the context is open."""
-    return _hold_lock(kb, f"{run_id}{_QUEUE}")
-
-
 def is_running(kb: KnowledgeBase, run_id: str, host: str) -> bool:
     """Whether a process works on a run that is recorded as running on ``host``."""
     if host != platform.node() and not kb.locks.everywhere:
@@ -232,17 +227,12 @@ def is_running(kb: KnowledgeBase, run_id: str, host: str) -> bool:
     return kb.locks.taken(f"{RUNS_FOLDER}/{run_id}{_WORK}")
 
 
-def is_queued(kb: KnowledgeBase, run_id: str) -> bool:
-    """Whether the run is queued in a process of this machine."""
-    return kb.locks.taken(f"{RUNS_FOLDER}/{run_id}{_QUEUE}")
-
-
 @contextmanager
 def _hold_lock(kb: KnowledgeBase, name: str) -> Iterator[None]:
     with kb.locks.hold(f"{RUNS_FOLDER}/{name}", LOCK_SECONDS) as acquired:
         if not acquired:
             raise RequestError(
-                f"research {name.partition('.')[0]} is already running", hint="follow or cancel it"
+                f"research {name.partition('.')[0]} is already running", hint="wait for it to end"
             )
         try:
             yield

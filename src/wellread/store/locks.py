@@ -82,11 +82,6 @@ class FileLocks:
 _FREE = text("SELECT pg_advisory_unlock(:key)")
 _TAKE = text("SELECT pg_advisory_lock(:key)")
 _TRY = text("SELECT pg_try_advisory_lock(:key)")
-_HELD = text(
-    "SELECT count(*) FROM pg_locks JOIN pg_database ON pg_database.oid = pg_locks.database"
-    " WHERE locktype = 'advisory' AND granted AND objsubid = 1"
-    " AND datname = current_database() AND classid = :high AND objid = :low"
-)
 
 
 class AdvisoryLocks:
@@ -126,10 +121,8 @@ class AdvisoryLocks:
 
     def taken(self, name: str) -> bool:
         """See ``Locks.taken``."""
-        key = postgresql.lock_key(self._schema, name) & 0xFFFF_FFFF_FFFF_FFFF
-        parts = {"high": key >> 32, "low": key & 0xFFFF_FFFF}
-        with _store_errors(name), self._engine.connect() as connection:
-            return bool(connection.execute(_HELD, parts).scalar())
+        with self.hold(name) as acquired:
+            return not acquired
 
     def forget(self, _name: str) -> None:
         """Do nothing: an advisory lock leaves nothing behind."""

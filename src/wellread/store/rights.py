@@ -113,8 +113,8 @@ _NO_ROWS = "1 = 0"
 
 _OF_DOCUMENTS = (
     *("texts", "marks", "document_names", "passages", "past_questions", "entities", "relations"),
-    *("mentions", "mention_scans", "story_items", "vector_debts", "next_documents"),
-    *("next_passages", "index_writes"),
+    *("mentions", "mention_scans", "story_items", "vector_debts", "next_passages"),
+    "index_writes",
 )
 _OF_ANSWERS = ("citations", "sentences", "facts", "steps")
 _OF_ACCOUNTS = (
@@ -140,7 +140,6 @@ RULES = {
     " WHERE a.session_id = t.id AND a.owner = t.owner"
     " AND NOT EXISTS (SELECT 1 FROM {temp}.answers p WHERE p.id = a.id)))",
     "gaps": _GAP,
-    "notices": f"{_OWN} AND {_answer_readable('target')}",
     "preferences": _OWN,
     "research_runs": _RUN,
     "research_steps": _parent_readable("research_runs", "run_id"),

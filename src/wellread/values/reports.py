@@ -19,15 +19,15 @@ FacetKind = Literal[
     "model",
 ]
 StopReason = Literal[
-    "complete", "no_new_evidence", "round_limit", "time_limit", "budget", "cancelled"
+    "complete", "no_new_evidence", "round_limit", "time_limit", "budget", "source_removed"
 ]
-RunState = Literal["planned", "running", "done", "failed", "cancelled"]
+RunState = Literal["planned", "running", "done", "failed"]
 MAX_FACETS = 24  # facets of a plan; those added during the run are not counted
 WARNINGS: dict[StopReason, str] = {
     "round_limit": "stopped after the last round allowed; there may be more to find",
     "time_limit": "stopped at the time limit; this is what was found until then",
     "budget": "stopped when the budget was used up; this is what was found until then",
-    "cancelled": "stopped because it was cancelled; this is what was found until then",
+    "source_removed": "stopped because a document that it had read was removed",
 }
 
 

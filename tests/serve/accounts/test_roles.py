@@ -380,7 +380,6 @@ CHANGES_OF_ONES_OWN: list[tuple[str, dict[str, object]]] = [
     ("PATCH /api/preferences", {"length": "short"}),
     ("POST /preferences", {"length": "long"}),
     ("POST /preferences/learned", {"consent": "yes"}),
-    ("POST /notices/seen", {"notice": "1"}),
     ("PATCH /api/gaps/{gap_id}", {"status": "closed"}),
     ("POST /gaps/{gap_id}/status", {"status": "open", "cluster": "c1"}),
     ("DELETE /api/sessions/{session_id}", {}),
@@ -394,7 +393,6 @@ async def test_everybody_changes_and_removes_what_is_their_own(
 ) -> None:
     user = accounts.users.named(name)
     needs = {f"{method} {path}": access for method, path, access in rules()}
-    kb.catalogue.notices.add(user.id, "gap_closed", "x", "told")
     ids = {"gap_id": kb.catalogue.record_gap("Who flew?", "nothing", owner=user.id)}
     async with visitor(name) as client:
         for route, sent in CHANGES_OF_ONES_OWN:

@@ -238,7 +238,6 @@ async def _ask_for_others(whole: KnowledgeBase) -> None:
         asked = Question(text="Compare quixomel and the ferry, yobbleton", mode="deep")
         plan = await plan_research(kb, ResearchRequest(question=asked, limits=default_limits(kb)))
         await begin(kb, ResearchRequest(question=asked, limits=default_limits(kb)), plan)
-        kb.catalogue.notices.add(asker.owner, "gap_closed", given.id, "snorvexed notice")
 
 
 ASKING: ContextVar[Asker] = ContextVar("asking", default=NOBODY)
@@ -332,7 +331,6 @@ def foreign_names(kb: KnowledgeBase) -> dict[str, str]:
         "session": "SELECT id FROM sessions WHERE owner='rivalowner'",
         "run": "SELECT id FROM research_runs WHERE owner='rivalowner'",
         "gap": "SELECT id FROM gaps WHERE owner='rivalowner'",
-        "notice": "SELECT id FROM notices WHERE owner='rivalowner'",
     }
     with kb.catalogue._database.read() as connection:
         found = {kind: connection.execute(text(query)).scalar() for kind, query in queries.items()}

@@ -223,7 +223,6 @@ EXAMPLES: dict[str, list[Example]] = {
     "GET /preferences": page("/preferences"),
     "POST /preferences": form("/preferences", {"preferred": "{f_document}"}),
     "POST /preferences/learned": form("/preferences/learned", {"consent": "yes"}),
-    "POST /notices/seen": form("/notices/seen", {"notice": "{f_notice}"}),
     "GET /usage": page("/usage"),
     "GET /docs": page("/docs"),
     "GET /sign-in": get("/sign-in"),

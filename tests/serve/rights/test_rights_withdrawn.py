@@ -118,7 +118,6 @@ async def test_a_kept_answer_is_gone_with_the_rights_and_back_with_them(kb: Know
     assert after.sessions.answer(names["answer"], RIVAL.owner) is None
     assert before.research.get(names["run"], RIVAL.owner) is not None
     assert after.research.get(names["run"], RIVAL.owner) is None
-    assert after.notices.of(RIVAL.owner) == []
     assert [gap for gap in after.gaps() if "yobbleton" in gap.question] == []
     assert before.gaps() != []
     assert view_for(kb, RIVAL).catalogue.sessions.answer(names["answer"], RIVAL.owner) is not None

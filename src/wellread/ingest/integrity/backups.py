@@ -1,8 +1,7 @@
 """Makes, rotates, checks and restores backups of the catalogue.
 
-A run makes a backup when the newest is old; an upgrade (``kb.home_catalogue``) and a purge make one
-first. Backups contain text that was removed later, so a purge deletes the older ones: afterwards
-only the backup made for the purge is left.
+A run makes a backup when the newest is old, and a purge makes one first. Backups contain text that
+was removed later, so a purge deletes the older ones: afterwards only its own backup is left.
 """
 
 from __future__ import annotations

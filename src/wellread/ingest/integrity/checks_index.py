@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from wellread.errors import DamageError, StoreError
+from wellread.errors import StoreError
 from wellread.ingest.integrity import damage
 from wellread.ingest.integrity.checks_catalogue import Expected, hash64, row_hash
 from wellread.ingest.integrity.damage import Problem
@@ -79,37 +79,11 @@ def check_notes(kb: KnowledgeBase, *, alone: bool) -> list[Problem]:
         Problem(kind=damage.STRAY, subject=name, detail="takes up space and may hold removed text")
         for name in kb.other_indexes()
     ]
-    counts = kb.catalogue.integrity.row_counts()
-    problems += _next_index(kb)
-    staged = counts["next_documents"] + counts["next_passages"]
-    if staged and kb.catalogue.reindexing.attempt() is None:
-        problems.append(
-            Problem(kind=damage.STAGED, subject="next_documents", detail=f"{staged} rows")
-        )
     problems += [
         Problem(kind=damage.VOID, subject=document_id, detail="not its live version")
         for document_id in kb.catalogue.integrity.outdated_vector_debts()
     ]
     return problems
-
-
-def _next_index(kb: KnowledgeBase) -> list[Problem]:
-    attempt = kb.catalogue.reindexing.attempt()
-    if attempt is not None:
-        try:
-            kb.open_index(attempt).purged()
-        except DamageError:
-            lost = "its files are damaged; 'wellread reindex' starts it again"
-            return [Problem(kind=damage.NEXT_LOST, subject="next index", detail=lost)]
-    return []
-
-
-def discard_next_index(kb: KnowledgeBase) -> None:
-    """Discard the unfinished new index and its staged rows."""
-    attempt = kb.catalogue.reindexing.attempt()
-    kb.catalogue.reindexing.abandon()
-    if attempt is not None:
-        kb.drop_other_indexes()
 
 
 def drop_orphans(kb: KnowledgeBase, document_ids: Iterable[str]) -> None:

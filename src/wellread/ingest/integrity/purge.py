@@ -41,7 +41,7 @@ def purge(kb: KnowledgeBase) -> bool:
     """Erase removed or replaced text from stores and backups; return whether all of it is gone.
 
     Takes no time when there is nothing to do. Questions are answered meanwhile; writers wait.
-    The result is False while a running query still needs some of the old data.
+    The result is False while a query still needs old data, or an index is being built.
     """
     with writing(kb):
         if not is_purged(kb):
@@ -49,10 +49,7 @@ def purge(kb: KnowledgeBase) -> bool:
         if not kb.catalogue.forgetting.rewritten():
             renew_backups(kb)
         kb.index.purge()
-        attempt = kb.catalogue.reindexing.attempt()
-        if attempt is not None:
-            kb.open_index(attempt).purge()
-        return kb.catalogue.forgetting.rewrite()
+        return kb.catalogue.forgetting.rewrite() and kb.catalogue.reindexing.attempt() is None
 
 
 def purge_if_quick(kb: KnowledgeBase) -> None:
@@ -64,11 +61,8 @@ def purge_if_quick(kb: KnowledgeBase) -> None:
 
 def is_purged(kb: KnowledgeBase) -> bool:
     """Whether the stores certainly contain no bytes of removed or replaced text."""
-    attempt = kb.catalogue.reindexing.attempt()
-    others = [kb.open_index(attempt)] if attempt is not None else []
-    return kb.catalogue.forgetting.rewritten() and all(
-        index.purged() for index in [kb.index, *others]
-    )
+    being_built = kb.catalogue.reindexing.attempt() is not None
+    return not being_built and kb.catalogue.forgetting.rewritten() and kb.index.purged()
 
 
 MIN_WORDS = 5  # words; shorter sentences occur anywhere

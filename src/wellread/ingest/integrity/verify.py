@@ -22,14 +22,13 @@ from wellread.ingest.integrity.checks_index import (
     check_index,
     check_notes,
     check_search,
-    discard_next_index,
     drop_orphans,
     rebuild_index,
     rewrite_rows,
 )
 from wellread.ingest.integrity.damage import Problem
 from wellread.ingest.integrity.purge import is_purged, purge
-from wellread.ingest.pipeline.commit import VectorFiller, drop_noted, writing
+from wellread.ingest.pipeline.commit import VectorFiller, drop_noted, tidy, writing
 from wellread.ingest.pipeline.job_log import end_dead_jobs
 from wellread.kb import KnowledgeBase
 from wellread.kb.home_catalogue import CATALOGUE_FILE, has_remains
@@ -84,6 +83,7 @@ def verify(kb: KnowledgeBase, *, repair: bool = False) -> VerifyReport:
                 return VerifyReport(counts={}, problems=tuple(lost))
             report = _examine(kb, alone=True)
             repair_damage(kb, report.problems)
+            tidy(kb)
         fresh = _new_problems([*lost, *report.problems], collected)
         collected += fresh
         if round_ and not fresh:
@@ -155,7 +155,7 @@ def _examine(kb: KnowledgeBase, *, alone: bool) -> VerifyReport:
 
 
 def _notes(kb: KnowledgeBase, problems: Iterable[Problem]) -> tuple[str, ...]:
-    unread = {damage.UNREADABLE, damage.NEXT_LOST, damage.CATALOGUE}
+    unread = {damage.UNREADABLE, damage.CATALOGUE}
     if any(problem.kind in unread and not problem.repaired for problem in problems):
         return ()
     server = (ON_SERVER,) if kb.place.url else ()
@@ -232,8 +232,6 @@ REMEDIES: tuple[tuple[tuple[str, ...], Remedy], ...] = (
     ((damage.MISCALLED,), lambda kb, ids: kb.catalogue.names.rewrite_keys(ids)),
     ((damage.MISCOUNTED,), lambda kb, _: kb.catalogue.integrity.correct_counts()),
     ((damage.VOID, damage.PAID), lambda kb, ids: kb.catalogue.integrity.drop_vector_debts(ids)),
-    ((damage.STAGED,), lambda kb, _: kb.catalogue.reindexing.abandon()),
-    ((damage.NEXT_LOST,), lambda kb, _: discard_next_index(kb)),
     ((damage.STRAY,), lambda kb, _: kb.drop_other_indexes()),
     ((damage.UNREADABLE,), lambda kb, _: rebuild_index(kb)),
     ((damage.UNSEARCHABLE,), lambda kb, _: kb.index.rebuild()),

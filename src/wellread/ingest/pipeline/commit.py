@@ -24,7 +24,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from wellread.errors import DamageError, ModelError, StoreError, WellreadError
+from wellread.errors import DamageError, ModelError, SettingsError, StoreError, WellreadError
 from wellread.identity import facts_of, version_of
 from wellread.ingest.pipeline.parse import ParsedDocument, cut_text
 from wellread.kb import INGEST_LOCK, KnowledgeBase
@@ -366,3 +366,30 @@ class VectorFiller:
 def embedded_text(passage: Passage) -> str:
     """Return the text to embed for a passage: title and heading path, then its own text."""
     return f"{passage.context}\n{passage.text}"
+
+
+REINDEX_LOCK = "reindex.lock"
+
+
+def tidy(kb: KnowledgeBase) -> None:
+    """Drop unused indexes and what a killed build left.
+
+    Does nothing while another process is re-indexing, which cleans up itself. Needs no embedder.
+    """
+    if kb.catalogue.reindexing.live() is None:
+        return
+    with kb.locks.hold(REINDEX_LOCK) as acquired:
+        if acquired:
+            drop_unused_indexes(kb)
+
+
+def drop_unused_indexes(kb: KnowledgeBase) -> None:
+    """Drop every index but the live one; the caller holds ``REINDEX_LOCK``."""
+    if kb.catalogue.reindexing.attempt() is not None:
+        kb.catalogue.reindexing.abandon()
+    try:
+        for name in kb.drop_other_indexes():
+            logger.info("dropped the index %s, which is no longer in use", name)
+    except (StoreError, SettingsError) as error:
+        # Harmless: old files may still be in use, or the old cluster or its address is gone.
+        logger.warning("an old index stays until the next run: %s", error)

@@ -24,7 +24,6 @@ from wellread.library.answer_export import Format, export_answer
 from wellread.library.recheck import Rechecked, named_answer, verify_again
 from wellread.serve.cli.answer_printing import print_answer
 from wellread.serve.cli.options import Limit, Topics
-from wellread.serve.features import people
 from wellread.serve.features.kept_answers import (
     RemovedBody,
     RemovedFeedbackBody,
@@ -57,7 +56,6 @@ RATED = "answer=answer_id:id given=updated_at:day score sentences:count question
 FEEDBACK = """question answer=answer_id:id score By=by Comment=comment Should_say=correction
     Expired=expired"""
 RATINGS = "sentence:from_one score harmful content_issue explanation correction"
-NOTICES = "on=created_at:day for=owner what=text"
 
 
 @answers.callback()
@@ -321,16 +319,3 @@ def _print_similar(console: Console, body: SimilarBody) -> None:
             print_line(console, f"Expired: {past.question}: {past.expired}", "yellow")
     if body.prompt or not body.results:
         print_line(console, body.prompt or "There is no similar past question.")
-
-
-@feedback.command()
-def notices(
-    context: typer.Context,
-    every: Annotated[bool, typer.Option("--all", help="Include notices already seen.")] = False,
-) -> None:
-    """Show notices: expired corrections, and questions that can be answered now."""
-    terminal = terminal_of(context)
-    with terminal.open() as kb:
-        listed = people.notices(kb, include_read=every)
-        kb.catalogue.notices.mark_seen([notice.id for notice in listed])
-    terminal.show_rows(listed, NOTICES, none="There are no new notices.")

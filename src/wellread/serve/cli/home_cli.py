@@ -242,7 +242,7 @@ def settings(
 
 
 NICENESS = 3  # half the CPU share of a busy process; 10 gave a tenth, and the run starved
-RESUME_HINT = "The current index stays in use; 'wellread reindex' continues from there."
+RESUME_HINT = "The current index stays in use; 'wellread reindex' begins anew."
 
 
 @app.command()
@@ -250,7 +250,7 @@ def reindex(context: typer.Context) -> None:
     """Rebuild the index according to the settings, while questions are still answered.
 
     Needed after a change of embedder or passage size. The new index replaces the current one when
-    it is complete. An interrupted run continues where it stopped.
+    it is complete. An interrupted run leaves the current one in use.
 
     Exit status: 0 when the index matches the settings, 1 when the run was cancelled.
     """
@@ -297,8 +297,8 @@ def _print_reindex(terminal: Terminal, report: ReindexReport) -> None:
 def _progress_state(progress: ReindexProgress, seconds: float) -> ProgressState:
     rate = progress.passages / seconds if seconds > 0 else 0.0
     return ProgressState(
-        done=progress.done.characters,
-        total=progress.total.characters,
-        head=f"{progress.done.documents:,}/{progress.total.documents:,} documents",
+        done=progress.done,
+        total=progress.total,
+        head=f"{progress.done:,}/{progress.total:,} documents",
         body=f"{progress.passages:,} passages ({rate:,.0f}/s)",
     )

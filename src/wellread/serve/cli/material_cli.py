@@ -184,17 +184,12 @@ def collections(context: typer.Context) -> None:
     terminal = terminal_of(context)
     with terminal.open_current() as kb:
         body = holdings_body(kb)
-        waiting = len(kb.catalogue.notices.of(None))
     if terminal.json:
         facts = json_of(body)
         items = facts.pop("collections")
         terminal.write_json({"items": items, "total": len(items), **facts})
         return
     _print_holdings(terminal.out, body)
-    if waiting:
-        print_line(
-            terminal.out, f"Notices for you: {waiting} (wellread feedback notices)", "yellow"
-        )
 
 
 def _print_holdings(console: Console, body: HoldingsBody) -> None:

@@ -63,7 +63,7 @@ Show = Annotated[str, typer.Option(metavar="RUN", help="Show the report of a run
 
 
 # ``interrupted``: its process has ended, and it can be resumed.
-State = Literal["planned", "running", "interrupted", "done", "failed", "cancelled"]
+State = Literal["planned", "running", "interrupted", "done", "failed"]
 LAST = "last"
 
 # The JSON of these values: see ``serve/views.py``.

@@ -1,4 +1,4 @@
-"""Accounts, API keys, preferences and notices of users, and checks of what they may edit."""
+"""Accounts, API keys and preferences of users, and checks of what they may edit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from starlette.requests import Request
 from wellread.ask.retrieve.search import check_collections
 from wellread.ask.understand.conversation import Persona, personas
 from wellread.errors import RequestError, SourceError
-from wellread.identity import LOCAL
 from wellread.ingest.sources.addresses import is_web
 from wellread.ingest.sources.discover import local_path
 from wellread.kb import KnowledgeBase
@@ -30,7 +29,7 @@ from wellread.serve.guards.route_rules import Kb
 from wellread.serve.guards.sign_in import FORBIDDEN
 from wellread.serve.views import FACES, PlainShape, Shape, show_plain
 from wellread.store.catalogue.accounts.sign_in_records import Accounts
-from wellread.store.catalogue.preference_records import Notice, StoredPreferences
+from wellread.store.catalogue.preference_records import StoredPreferences
 from wellread.store.schema.stored_values import (
     SCOPES,
     ApiKey,
@@ -342,18 +341,3 @@ def rules_of(kb: KnowledgeBase, texts: Sequence[str]) -> tuple[SourceRule, ...]:
 def format_rule(rule: NamedRule) -> str:
     """Format a rule as ``document:“Title”`` or ``site:example.org``."""
     return f"{rule.rule.kind}:{f'“{rule.title}”' if rule.title else rule.rule.value}"
-
-
-# --- notices ---------------------------------------------------------------------------------
-
-FACES.show(Notice)
-
-
-def notices(kb: KnowledgeBase, *, include_read: bool = False, limit: int = 100) -> list[Notice]:
-    """Return the unread notices, newest first, or all of them with ``include_read``.
-
-    Without accounts there is one user, who also gets the notices for experts whose feedback was
-    imported.
-    """
-    owner = None if kb.asker == LOCAL else kb.asker.owner
-    return kb.catalogue.notices.of(owner, unseen=not include_read, limit=limit)

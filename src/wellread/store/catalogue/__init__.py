@@ -45,7 +45,7 @@ from wellread.store.catalogue.documents.story_records import Stories
 from wellread.store.catalogue.feedback_records import Expiry, FeedbackRecords
 from wellread.store.catalogue.forgetting import AccountForgetting, Forgetting
 from wellread.store.catalogue.gap_records import GapLedger
-from wellread.store.catalogue.preference_records import CoverageReads, Notices, PreferenceRecords
+from wellread.store.catalogue.preference_records import CoverageReads, PreferenceRecords
 from wellread.store.catalogue.run_logs import Calls, Jobs
 from wellread.store.rights import RestrictedReaders
 from wellread.store.schema.database import (
@@ -111,7 +111,6 @@ class Catalogue(CataloguePart):
     research = Part(ResearchRuns)
     feedback = Part(FeedbackRecords)
     expiry = Part(Expiry, "everybody")
-    notices = Part(Notices)
     figures = Part(AnswerFigures)
     counters = Part(CounterRecords)
     gap_ledger = Part(GapLedger)

@@ -75,8 +75,7 @@ def commit_changes(
     collection_records.record_sources(connection, [change.record for change in changes])
     reindexing.settle(connection, [(key, new[0]) for key, new in now_live.items()])
     reindexing.plan_writes(connection, replaced, action="remove")
-    for ids in chunks(outdated):
-        _blank_staged(connection, ids)
+    reindexing.forget_staged(connection, outdated)
     if before:
         reindexing.note_deletion(connection)
     pending = [
@@ -119,22 +118,11 @@ def delete_documents(connection: Connection, versions: dict[str, str]) -> None:
     collection_records.touch_documents(connection, versions)
     for ids in chunks(versions):
         connection.execute(delete(tables.documents).where(tables.documents.c.id.in_(ids)))
-        _blank_staged(connection, ids)
+    reindexing.forget_staged(connection, versions)
     reindexing.plan_writes(connection, list(versions.items()), action="remove")
     redact_everywhere(connection, removed, titles)
     delete_runs_reading(connection, versions)
     reindexing.note_deletion(connection)
-
-
-def _blank_staged(connection: Connection, ids: Sequence[str]) -> None:
-    """Remove the words of documents from the rows staged for the next index.
-
-    The rows stay, because they record what that index contains and must drop.
-    """
-    listed = tables.next_documents.c.document_id.in_(ids)
-    connection.execute(update(tables.next_documents).where(listed).values(version="", facts=""))
-    staged = tables.next_passages.c.document_id.in_(ids)
-    connection.execute(update(tables.next_passages).where(staged).values(context="", speakers=[]))
 
 
 def _document_row(record: SourceRecord, change: DocumentChange, now: datetime) -> Row:

@@ -4,8 +4,8 @@ Feedback expires when the words that support it are gone: the citations that the
 else the answer's own quotations. When a document has a new version, its citations are checked
 again: if the same words are still in the document, the citation moves to them. Code that presents
 feedback as verified calls ``settle`` first, so a crash cannot make it stale; each ingest run calls
-``sweep`` to settle all feedback, so that authors are notified soon. The expiry, the notice to the
-author and the reopened question are written in one transaction.
+``sweep`` to settle all feedback, so that gaps are filed soon. The expiry and the gap are written in
+one transaction.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from wellread.store.catalogue.documents.lookup import (
 from wellread.store.catalogue.gap_records import record_gap
 from wellread.store.schema.database import CataloguePart, rows_to_values
 from wellread.store.schema.stored_values import BetterCitation, Feedback
-from wellread.store.schema.tables import answers, feedback, feedback_marks, notices
+from wellread.store.schema.tables import answers, feedback, feedback_marks
 from wellread.types import Span
 from wellread.values.answers import Answer
 
@@ -179,7 +179,6 @@ def feedback_of(row: Any) -> Feedback:
     return from_plain(Feedback, plain)
 
 
-EXPIRED = "correction_expired"  # the kind of the notice
 _WORD_START = re.compile(r"(?<!\S)\S|\b\w")  # a word, or the mark before it, may start a citation
 
 
@@ -346,24 +345,9 @@ def _store_settled(connection: Connection, before: Feedback, now: Feedback) -> N
         return
     note_change(connection)
     if corrects(now):
-        _notify_author(connection, now)
-
-
-def _notify_author(connection: Connection, expired: Feedback) -> None:
-    """Notify the author of an expired correction, and file its question as a gap."""
-    moment = datetime.now(UTC)
-    notice = {
-        "owner": expired.author,
-        "created_at": moment,
-        "kind": EXPIRED,
-        "target": expired.id,
-        "text": f"Your correction of “{expired.question}” no longer applies: {expired.expired}.",
-    }
-    connection.execute(insert(notices).values(**notice))
-    # The gap has no owner, like the gaps of unanswered questions: the author of the feedback need
-    # not be the user who asked the question.
-    reason = f"a correction expired: {expired.expired}"
-    record_gap(connection, expired.question, reason, kind="expired", answer_id=expired.answer_id)
+        # The gap has no owner: the author of the feedback need not have asked the question.
+        reason = f"a correction expired: {now.expired}"
+        record_gap(connection, now.question, reason, kind="expired", answer_id=now.answer_id)
 
 
 CHANGES = "feedback_changes"  # the property that counts the changes to feedback
@@ -375,7 +359,7 @@ def note_change(connection: Connection) -> None:
 
 
 def redact_feedback(connection: Connection, removed: RemovedWords) -> None:
-    """Remove quotations of removed texts from all feedback and notices."""
+    """Remove quotations of removed texts from all feedback."""
     if not removed:
         return
     columns = (feedback.c.id, feedback.c.question, feedback.c.body)
@@ -389,7 +373,3 @@ def redact_feedback(connection: Connection, removed: RemovedWords) -> None:
             statement = update(feedback).where(feedback.c.id == row.id)
             connection.execute(statement.values(updated_at=datetime.now(UTC), **values))
             note_change(connection)
-    for notice in connection.execute(select(notices.c.id, notices.c.text)).all():
-        text = removed.redact(notice.text)
-        if text != notice.text:
-            connection.execute(update(notices).where(notices.c.id == notice.id).values(text=text))

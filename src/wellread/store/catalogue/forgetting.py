@@ -34,7 +34,6 @@ from wellread.store.schema.tables import (
     gaps,
     jobs,
     metadata,
-    notices,
     preferences,
     properties,
     research_runs,
@@ -48,7 +47,7 @@ from wellread.store.schema.tables import (
 def redact_everywhere(
     connection: Connection, removed: RemovedWords, gone: Mapping[str, str]
 ) -> None:
-    """Redact removed documents (id to title) in answers, feedback, gaps and notices."""
+    """Redact removed documents (id to title) in answers, feedback and gaps."""
     statement = select(documents.c.title).where(documents.c.title.in_(VALUES))
     remaining = {row.title for row in rows_in(connection, statement, gone.values())}
     titles = set(gone.values()) - remaining
@@ -196,7 +195,7 @@ class AccountForgetting(CataloguePart):
             conversations = connection.execute(statement).rowcount
             statement = delete(feedback).where(feedback.c.author == user_id)
             ratings = connection.execute(statement).rowcount
-            for table in (research_runs, gaps, notices, preferences):
+            for table in (research_runs, gaps, preferences):
                 connection.execute(delete(table).where(table.c.owner == user_id))
             entries = _redact_log(connection, user_id)
             note_change(connection)

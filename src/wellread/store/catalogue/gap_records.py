@@ -17,7 +17,6 @@ from wellread.codec import storable
 from wellread.identity import sentence_hash, tagged_hash
 from wellread.store.catalogue.asking.answer_records import record_answer
 from wellread.store.catalogue.asking.answer_removal import (
-    GAP_CLOSED,
     RemovedWords,
     map_strings,
     title_redactor,
@@ -26,7 +25,7 @@ from wellread.store.catalogue.documents.lookup import property_of, put_propertie
 from wellread.store.catalogue.documents.reindexing import note_deletion
 from wellread.store.schema.database import CataloguePart, chunks
 from wellread.store.schema.stored_values import Gap, GapKind, GapStatus
-from wellread.store.schema.tables import answers, documents, gaps, notices
+from wellread.store.schema.tables import answers, documents, gaps
 from wellread.values.answers import Answer
 
 FACTS = [gaps.c[one.name] for one in fields(Gap)]
@@ -198,18 +197,15 @@ def _gaps(rows: Iterable[Any]) -> list[Gap]:
     return [Gap(**{**row._mapping, "scope": tuple(row.scope)}) for row in rows]
 
 
-TITLES_MARK = ", from "  # in a GAP_CLOSED notice, precedes the titles of the cited documents
-
-
 def redact_gaps(connection: Connection, removed: RemovedWords, titles: Collection[str]) -> None:
-    """Redact quotations and titles of removed documents in gaps and the notices about them.
+    """Redact quotations and titles of removed documents in gaps.
 
     The question, and what repeats a title in it, are the user's own words, so they keep the title.
     A gap whose question changes loses its vector.
     """
     if not removed and not titles:
         return
-    black, black_names = title_redactor(titles), title_redactor((), titles)
+    black = title_redactor(titles)
     for gap in connection.execute(select(gaps)).all():
         own = str if black(gap.question) != gap.question else black
         new = {
@@ -223,13 +219,6 @@ def redact_gaps(connection: Connection, removed: RemovedWords, titles: Collectio
             lost = {"vector": None, "embedder": ""} if new["question"] != gap.question else {}
             is_gap = gaps.c.id == gap.id
             connection.execute(update(gaps).where(is_gap).values(**new, **lost, key=key))
-            note_deletion(connection)
-    statement = select(notices.c.id, notices.c.text).where(notices.c.kind == GAP_CLOSED)
-    for notice in connection.execute(statement).all():
-        question, mark, names = removed.redact(notice.text).rpartition(TITLES_MARK)
-        text = question + mark + black_names(names)
-        if text != notice.text:
-            connection.execute(update(notices).where(notices.c.id == notice.id).values(text=text))
             note_deletion(connection)
 
 

@@ -1,4 +1,4 @@
-"""Stores users' preferences and notices, and reads the cited documents for topic coverage."""
+"""Stores users' preferences, and reads the cited documents for topic coverage."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
-from sqlalchemy import delete, func, insert, select, update
+from sqlalchemy import delete, func, insert, select
 
 from wellread.codec import from_plain, to_plain
 from wellread.store.catalogue.documents.lookup import VALUES
-from wellread.store.schema.database import CataloguePart, rows_to_values
-from wellread.store.schema.tables import answer_citations, answers, documents, notices, preferences
+from wellread.store.schema.database import CataloguePart
+from wellread.store.schema.tables import answer_citations, answers, documents, preferences
 from wellread.values.question import LearnedPreference, Preferences
 
 
@@ -75,45 +75,6 @@ class PreferenceRecords(CataloguePart):
         for row in self._rows_in(statement, answer_ids):
             cited.setdefault(row.answer_id, set()).add(row.document_id)
         return cited
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Notice:
-    """A message to a user, such as an expired correction."""
-
-    id: int
-    owner: str
-    created_at: datetime
-    kind: str
-    target: str
-    text: str
-    seen_at: datetime | None
-
-
-class Notices(CataloguePart):
-    """The notices of all users."""
-
-    def add(self, owner: str, kind: str, target: str, text: str) -> None:
-        """Create a notice for a user."""
-        values = {"owner": owner, "kind": kind, "target": target, "text": text}
-        self._run(insert(notices).values(created_at=datetime.now(UTC), **values))
-
-    def of(self, owner: str | None, *, unseen: bool = True, limit: int = 100) -> list[Notice]:
-        """The newest notices of a user (None: of all), newest first; ``unseen``: unread ones."""
-        conditions = [] if owner is None else [notices.c.owner == owner]
-        if unseen:
-            conditions.append(notices.c.seen_at.is_(None))
-        statement = select(notices).where(*conditions).order_by(notices.c.id.desc()).limit(limit)
-        return rows_to_values(Notice, self._rows(statement))
-
-    def known(self, notice_ids: list[int]) -> list[int]:
-        """The ids among ``notice_ids`` that exist."""
-        return self._values(select(notices.c.id).where(notices.c.id.in_(notice_ids)))
-
-    def mark_seen(self, notice_ids: list[int]) -> None:
-        """Mark these notices as read, whoever owns them."""
-        is_unseen = (notices.c.id.in_(notice_ids), notices.c.seen_at.is_(None))
-        self._run(update(notices).where(*is_unseen).values(seen_at=datetime.now(UTC)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

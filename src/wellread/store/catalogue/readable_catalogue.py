@@ -16,7 +16,6 @@ from wellread.store.catalogue import Catalogue, Part
 from wellread.store.catalogue.documents.collection_records import stamps_of
 from wellread.store.catalogue.feedback_records import FeedbackRecords
 from wellread.store.catalogue.gap_records import GapLedger
-from wellread.store.catalogue.preference_records import Notices
 from wellread.store.rights import ReadScope, RestrictedDatabase
 from wellread.store.schema.stored_values import Feedback, GapStatus
 from wellread.store.schema.tables import passages
@@ -73,14 +72,6 @@ class _SharedFeedback(FeedbackRecords):
         return len(self.list_all())
 
 
-class _OwnNotices(Notices):
-    """Notices of which only those that the user may read can be changed."""
-
-    def mark_seen(self, notice_ids: list[int]) -> None:
-        """As ``Notices.mark_seen``."""
-        super().mark_seen(self.known(notice_ids))
-
-
 class _OwnGaps(GapLedger):
     """Gaps of which only those that the user may read can be changed."""
 
@@ -97,7 +88,6 @@ class ReadableCatalogue(Catalogue):
     """
 
     feedback = Part(_SharedFeedback)
-    notices = Part(_OwnNotices)
     gap_ledger = Part(_OwnGaps)
 
     def __init__(

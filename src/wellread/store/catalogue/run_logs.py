@@ -248,16 +248,6 @@ class Calls(CataloguePart):
         """The US dollars spent on answering since then; embedding at ingest is not included."""
         return float(self._values(_spent_since(since))[0] or 0.0)
 
-    def newest(self, limit: int) -> list[Call]:
-        """The newest calls, newest first."""
-        columns = [provider_calls.c[name] for name in Call.__dataclass_fields__]
-        statement = select(*columns).order_by(provider_calls.c.id.desc()).limit(limit)
-        return rows_to_values(Call, self._rows(statement))
-
-    def forget(self) -> None:
-        """Delete all calls, and with them the amount spent."""
-        self._run(delete(provider_calls))
-
     def totals(self, since: datetime) -> list[Total]:
         """The totals of calls since then, by day (newest first), cost, purpose and model."""
         at = provider_calls.c.at

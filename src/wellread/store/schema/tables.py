@@ -29,7 +29,7 @@ from sqlalchemy.types import TypeEngine
 from wellread.store.schema.database import Moment
 
 # The newest migration; opening compares it with the database before it loads Alembic.
-HEAD = "0101"
+HEAD = "0102"
 
 metadata = MetaData(
     naming_convention={
@@ -314,15 +314,7 @@ vector_debts = table(
     *required(Integer, "passages"),
 )
 
-# The passages of the index being built beside the live one; they replace ``passages`` when it is
-# done. ``next_documents`` has a document's version when its rows are in that index, and an empty
-# version while they may be incomplete.
-next_documents = table(
-    "next_documents",
-    Column("document_id", String, primary_key=True),
-    *required(String, "version facts"),
-)
-
+# The passages of the index being built; they replace ``passages`` when it is complete.
 next_passages = table(
     "next_passages",
     Column("id", String, primary_key=True),
@@ -375,16 +367,6 @@ feedback_marks = table(
     ordinal_key("ordinal"),
     *required(String, "kind"),
     indexed("key"),
-)
-
-notices = table(
-    "notices",
-    Column("id", Integer, primary_key=True),
-    indexed("owner"),
-    *required(Moment, "created_at"),
-    *required(String, "kind target"),
-    *required(Text, "text"),
-    Column("seen_at", Moment),
 )
 
 # Statistics of each answer, so that metrics need not read bodies.

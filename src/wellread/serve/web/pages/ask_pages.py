@@ -33,7 +33,6 @@ from wellread.serve.features.feature import (
 )
 from wellread.serve.features.home_and_jobs import holdings_body
 from wellread.serve.features.kept_answers import session_named
-from wellread.serve.features.people import notices
 from wellread.serve.guards.incoming import is_foreign
 from wellread.serve.guards.route_rules import Kb
 from wellread.serve.views import template_view
@@ -135,7 +134,6 @@ def _home(kb: KnowledgeBase, request: Request, query: AskQuery) -> Response:
         choices=limit_choices(kb),
         turns=earlier_turns(kb, query.session),
         sessions=kb.catalogue.sessions.of(kb.asker.owner, MAX_SESSIONS),
-        notices=notices(kb, limit=MAX_SESSIONS),
     )
 
 

@@ -16,7 +16,7 @@ from wellread.kb.language_models import dollars
 from wellread.learning.coverage_grid import Cell, coverage_grid
 from wellread.learning.metric_report import PeriodName
 from wellread.serve.features import gaps_and_coverage, home_and_jobs
-from wellread.serve.features.feature import Limit, Offset, RowNumber
+from wellread.serve.features.feature import Limit, Offset
 from wellread.serve.features.figures import MetricsBody, report_of
 from wellread.serve.features.gaps_and_coverage import (
     MAX_LISTED_GAPS,
@@ -223,10 +223,3 @@ def _save_changes(kb: Kb, changes: dict[str, Any]) -> Response:
         raise RequestError(f"{first_error['loc'][0]}: {first_error['msg']}") from error
     change_preferences(kb, kb.asker.owner, change)
     return RedirectResponse("/preferences", status_code=303)
-
-
-@asks.post("/notices/seen")
-def seen(kb: Kb, notice: Annotated[list[RowNumber], Form()]) -> Response:
-    """Mark these notices as read."""
-    kb.catalogue.notices.mark_seen(notice)
-    return RedirectResponse("/", status_code=303)

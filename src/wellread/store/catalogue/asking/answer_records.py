@@ -227,8 +227,8 @@ class Sessions(CataloguePart):
     def remove(self, session_id: str, owner: str) -> int | None:
         """Remove a session with its answers and their traces; return the number of answers.
 
-        The traces are the gaps that the answers filed, their research runs, and notices about
-        feedback on them. Return None when the owner has no such session.
+        The traces are the gaps that the answers filed and their research
+        runs. Return None when the owner has no such session.
         """
         in_session = (answers.c.session_id == session_id, answers.c.owner == owner)
         with self._database.write() as connection:

@@ -29,16 +29,13 @@ from wellread.store.schema.tables import (
     answer_citations,
     answers,
     documents,
-    feedback,
     gaps,
-    notices,
     research_runs,
     sessions,
 )
 from wellread.text.sentences import sentence_spans
 from wellread.types import Locator
 
-GAP_CLOSED = "gap_closed"  # the kind of notice that names the answer which closed a gap
 Change = Callable[[str], str]
 
 # --- the words of removed documents ---
@@ -328,7 +325,7 @@ def _redact_rows(body: Plain, gone: Collection[str]) -> None:
 
 
 def delete_answers(connection: Connection, owner: str, answer_ids: Collection[str]) -> None:
-    """Delete answers of ``owner`` with their research runs, gaps and notices.
+    """Delete answers of ``owner`` with their research runs and gaps.
 
     A gap stays when another answer has its question. The answer that closed a gap on retry is
     deleted with the gap.
@@ -340,9 +337,6 @@ def delete_answers(connection: Connection, owner: str, answer_ids: Collection[st
         asked += connection.execute(select(*columns).where(answers.c.id.in_(ids))).all()
         runs = research_runs.c.answer_id.in_(ids)
         connection.execute(delete(research_runs).where(runs))
-        feedback_ids = select(feedback.c.id).where(feedback.c.answer_id.in_(ids))
-        targets = [*connection.execute(feedback_ids).scalars(), *ids]
-        connection.execute(delete(notices).where(notices.c.target.in_(targets)))
     for ids in chunks(answer_ids):
         connection.execute(delete(answers).where(answers.c.id.in_(ids)))
     for row in asked:
@@ -360,8 +354,6 @@ def delete_answers(connection: Connection, owner: str, answer_ids: Collection[st
         if filed and connection.execute(others.limit(1)).first() is None:
             connection.execute(delete(gaps).where(gaps.c.id.in_([gap.id for gap in filed])))
             connection.execute(delete(answers).where(answers.c.id.in_(closing)))
-            is_notice = (notices.c.kind == GAP_CLOSED, notices.c.target.in_(closing))
-            connection.execute(delete(notices).where(*is_notice))
     for ids in chunks(answer_ids):
         for column in (gaps.c.answer_id, gaps.c.closed_by):
             connection.execute(update(gaps).where(column.in_(ids)).values({column: ""}))

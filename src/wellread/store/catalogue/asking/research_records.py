@@ -54,10 +54,9 @@ class ResearchRun:
     seconds: float
     host: str
     pid: int
-    cancel: bool
 
 
-_RUNS = select(*(column for column in research_runs.c if column.name != "report"))
+_RUNS = select(*(research_runs.c[name] for name in ResearchRun.__dataclass_fields__))
 
 
 class ResearchRuns(CataloguePart):
@@ -94,13 +93,6 @@ class ResearchRuns(CataloguePart):
             names = {"run_id": run_id, "key": READ, "result": sorted(set(read))}
             connection.execute(insert(research_steps), names)
 
-    def queue(self, run_id: str, host: str, pid: int) -> None:
-        """Record that the run waits in a process for its turn."""
-        runs = research_runs.c
-        is_open = (runs.id == run_id, runs.state.not_in(("done", "cancelled")))
-        values = {"state": "planned", "host": host, "pid": pid, "reason": ""}
-        self._run(update(research_runs).where(*is_open).values(**values))
-
     def work(self, run_id: str, host: str, pid: int) -> None:
         """Record that a process has started to work on the run."""
         self._set(run_id, state="running", host=host, pid=pid, reason="")
@@ -113,18 +105,9 @@ class ResearchRuns(CataloguePart):
         """Record that the run has ended without a report."""
         self._set(run_id, state=state, reason=reason, finished_at=datetime.now(UTC))
 
-    def cancel(self, run_id: str) -> bool:
-        """Request the cancellation of a run; return whether it has not ended yet."""
-        runs = research_runs.c
-        is_open = (runs.id == run_id, runs.state.in_(("planned", "running")))
-        with self._database.write() as connection:
-            result = connection.execute(update(research_runs).where(*is_open).values(cancel=True))
-            return result.rowcount > 0
-
-    def cancelled(self, run_id: str) -> bool:
-        """Whether the run's cancellation was requested, or the run was deleted."""
-        flags = self._values(select(research_runs.c.cancel).where(research_runs.c.id == run_id))
-        return bool(flags[0]) if flags else True
+    def exists(self, run_id: str) -> bool:
+        """Whether the run is stored; a run goes with a document that it read."""
+        return bool(self._values(select(research_runs.c.id).where(research_runs.c.id == run_id)))
 
     def get(self, run_id: str, owner: str = "") -> ResearchRun | None:
         """The run with this id and owner, or None."""
@@ -221,7 +204,7 @@ class ResearchRuns(CataloguePart):
 def finish_run(connection: Connection, run_id: str, report: Report) -> None:
     """Store the report of a run and delete its steps."""
     values = {
-        "state": "cancelled" if report.stopped == "cancelled" else "done",
+        "state": "done",
         "report": stored_report(to_plain(report)),
         "answer_id": report.answer.id,
         "finished_at": datetime.now(UTC),

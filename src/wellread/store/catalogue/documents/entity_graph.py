@@ -253,12 +253,12 @@ class Graph(CataloguePart):
             for item in network.neighbours(entity_id, types, direction)
         ]
 
-    def edges(self, collections: Sequence[str], types: Sequence[str] | None = None) -> list[Edge]:
-        """All edges, optionally of some types; a type may be named by its inverse.
+    def edges(self, collections: Sequence[str]) -> list[Edge]:
+        """All edges.
 
         Equivalent relations (``a uses b`` and ``b used_by a``) are one edge.
         """
-        return [edge for network in self._networks(collections) for edge in network.edges(types)]
+        return [edge for network in self._networks(collections) for edge in network.edges()]
 
     def degrees(self, collections: Sequence[str]) -> dict[tuple[str, str], int]:
         """(Collection, entity id) to the number of its edges, in and out."""

@@ -1,8 +1,6 @@
 """Records which index is live, the next one being built, pending vectors and pending index writes.
 
-A document is listed in ``next_documents`` with its version once all its rows are in the next index;
-without a version its rows may be missing or incomplete. So ``next_passages`` always covers what
-that index may contain, and a killed build can be resumed where it stopped.
+``next_passages`` covers what the next index may contain, so that the switch copies it.
 
 Index writes are recorded before they begin, and the record is deleted when they are complete.
 """
@@ -16,9 +14,7 @@ from typing import Any
 
 from sqlalchemy import (
     Connection,
-    FromClause,
     Table,
-    and_,
     bindparam,
     delete,
     func,
@@ -38,7 +34,6 @@ from wellread.store.schema.stored_values import PendingWrite, VersionKey, WriteA
 from wellread.store.schema.tables import (
     documents,
     index_writes,
-    next_documents,
     next_passages,
     passages,
     properties,
@@ -49,7 +44,6 @@ from wellread.types import Document, Passage
 FINGERPRINT, EMBEDDER, SWITCHES, NEXT = "fingerprint", "embedder", "switches", "next_fingerprint"
 BASE_ID = "base_id"  # distinguishes this base's indexes on a server from those of other bases
 BASE_ID_BYTES = 6
-UNFINISHED = ""  # the version of a document whose rows are not all in the next index
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,15 +63,6 @@ class Edition:
     document_id: str
     version: str
     facts: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Extent:
-    """The size of a set of documents, with ``passages`` counted as in the live index."""
-
-    documents: int = 0
-    characters: int = 0
-    passages: int = 0
 
 
 class Reindexing(CataloguePart):
@@ -127,116 +112,46 @@ class Reindexing(CataloguePart):
         """Discard the unfinished next index and what was staged for it."""
         self._run(*_CLEARED)
 
-    # --- progress ---
+    # --- its rows ---
 
-    def whole(self) -> Extent:
-        """The size of all live documents."""
-        return self._extent(documents)
+    def live_hashes(self) -> dict[str, tuple[str, str]]:
+        """The version and the facts hash of every live document, by id."""
+        columns = (documents.c[name] for name in ("id", "version", "facts"))
+        rows = self._rows(select(*columns).order_by(documents.c.id))
+        return {row.id: (row.version, row.facts) for row in rows}
 
-    def done(self) -> Extent:
-        """The size of the live documents that are complete in the next index."""
-        return self._extent(documents.join(next_documents, _CURRENT))
+    def edition(self, document_id: str) -> Edition | None:
+        """The live document; None if it is damaged or changes during the read."""
+        with self._database.read() as connection:
+            before = lookup.live_hashes(connection, [document_id])
+            document = lookup.document(connection, document_id)
+            after = lookup.live_hashes(connection, [document_id])
+        if document is None or not before or before != after:
+            return None
+        version, facts = before[document_id]
+        return Edition(document=document, document_id=document_id, version=version, facts=facts)
 
-    def missing(self, after: str, limit: int) -> list[str]:
-        """The next ids after ``after`` of live documents that are not in the next index."""
-        statement = (
-            select(documents.c.id)
-            .outerjoin_from(
-                documents, next_documents, next_documents.c.document_id == documents.c.id
-            )
-            .where(next_documents.c.document_id.is_(None), documents.c.id > after)
-            .order_by(documents.c.id)
-            .limit(limit)
-        )
-        return self._values(statement)
-
-    def stale(self, limit: int) -> dict[str, list[str]]:
-        """Listed documents that differ from their live state, with their staged versions."""
-        statement = (
-            select(next_documents.c.document_id)
-            .outerjoin_from(next_documents, documents, _CURRENT)
-            .where(documents.c.id.is_(None))
-            .order_by(next_documents.c.document_id)
-            .limit(limit)
-        )
-        staged = (
-            select(next_passages.c.document_id, next_passages.c.version)
-            .where(next_passages.c.document_id.in_(lookup.VALUES))
-            .distinct()
-        )
-        versions: dict[str, list[str]] = {listed_id: [] for listed_id in self._values(statement)}
-        for document_id, version in self._rows_in(staged, versions):
-            versions[document_id].append(version)
-        return versions
-
-    def editions(self, document_ids: Iterable[str]) -> Iterator[Edition]:
-        """The live documents; documents that change during the read are left out."""
-        for doc_id in document_ids:
-            with self._database.read() as connection:
-                before = lookup.live_hashes(connection, [doc_id])
-                document = lookup.document(connection, doc_id)
-                after = lookup.live_hashes(connection, [doc_id])
-            if document is not None and before and before == after:
-                version, facts = before[doc_id]
-                yield Edition(document=document, document_id=doc_id, version=version, facts=facts)
-
-    # --- staging ---
-
-    def intend(self, new: Sequence[tuple[Edition, Sequence[Passage]]]) -> None:
-        """Record the rows that are about to be written to the next index."""
-        listed = [
-            {"document_id": edition.document_id, "version": UNFINISHED, "facts": edition.facts}
-            for edition, _ in new
-        ]
+    def intend(self, new: Iterable[Sequence[Passage]]) -> None:
+        """Record the rows of documents that are about to be written to the next index."""
         rows = [
             lookup.passage_row(passage, ordinal)
-            for _, parts in new
+            for parts in new
             for ordinal, passage in enumerate(parts)
         ]
-        with self._database.write() as connection:
-            if listed:
-                connection.execute(insert(next_documents), listed)
-            if rows:
+        if rows:
+            with self._database.write() as connection:
                 connection.execute(insert(next_passages), rows)
-
-    def stage(self, keys: Sequence[VersionKey]) -> None:
-        """Record that all rows of these documents are in the next index."""
-        if not keys:
-            return
-        statement = (
-            update(next_documents)
-            .where(next_documents.c.document_id == bindparam("d"))
-            .values(version=bindparam("v"))
-        )
-        with self._database.write() as connection:
-            connection.execute(statement, [{"d": doc_id, "v": version} for doc_id, version in keys])
-
-    def mark_incomplete(self, document_ids: Iterable[str]) -> None:
-        """Mark the rows of these documents in the next index as possibly incomplete."""
-        listed = update(next_documents).values(version=UNFINISHED)
-        listed_id = next_documents.c.document_id
-        self._run(*(listed.where(listed_id.in_(ids)) for ids in chunks(document_ids)))
 
     def forget(self, document_ids: Iterable[str]) -> None:
         """Record that the next index has no rows of these documents."""
-        self._run(
-            *(
-                delete(table).where(table.c.document_id.in_(ids))
-                for ids in chunks(document_ids)
-                for table in (next_passages, next_documents)
-            )
-        )
+        with self._database.write() as connection:
+            forget_staged(connection, document_ids)
 
     def passage_keys(self) -> Iterator[IndexKey]:
         """The key of every passage that the next index should contain, streamed."""
         columns = (next_passages.c[name] for name in ("id", "document_id", "version"))
         for row in self._stream(select(*columns)):
             yield IndexKey(passage_id=row.id, document_id=row.document_id, version=row.version)
-
-    def _extent(self, source: FromClause) -> Extent:
-        sums = (func.sum(documents.c.characters), func.sum(documents.c.passages))
-        ((count, characters, parts),) = self._rows(select(func.count(), *sums).select_from(source))
-        return Extent(documents=count, characters=int(characters or 0), passages=int(parts or 0))
 
     # --- the switch ---
 
@@ -271,13 +186,7 @@ class Reindexing(CataloguePart):
 _LIVE = select(properties).where(properties.c.key.in_((FINGERPRINT, EMBEDDER, SWITCHES)))
 _CLEARED = (
     delete(next_passages),
-    delete(next_documents),
     delete(properties).where(properties.c.key == NEXT),
-)
-_CURRENT = and_(
-    next_documents.c.document_id == documents.c.id,
-    next_documents.c.version == documents.c.version,
-    next_documents.c.facts == documents.c.facts,
 )
 
 
@@ -398,6 +307,12 @@ def check_planned(connection: Connection, keys: Iterable[VersionKey]) -> None:
 def settle(connection: Connection, keys: Sequence[VersionKey]) -> None:
     """Record that the index rows of these versions are complete."""
     _drop(connection, index_writes, keys)
+
+
+def forget_staged(connection: Connection, document_ids: Iterable[str]) -> None:
+    """Delete the rows of these documents that are staged for the next index."""
+    for ids in chunks(document_ids):
+        connection.execute(delete(next_passages).where(next_passages.c.document_id.in_(ids)))
 
 
 def note_deletion(connection: Connection) -> None:

@@ -29,7 +29,6 @@ class Edge:
     type: str
     source: str
     target: str
-    inverse: str
     known: bool
 
 
@@ -150,10 +149,9 @@ class Network:
         ]
         return sorted(neighbours, key=lambda end: (end.direction == "in", end.relation, end.name))
 
-    def edges(self, types: Sequence[str] | None) -> list[Edge]:
-        """All edges, optionally of some types, which may be named by their inverses."""
-        wanted = None if types is None else {self.names.primary(name)[0] for name in types}
-        return [self._edge(*key) for key in self._edges if wanted is None or key[0] in wanted]
+    def edges(self) -> list[Edge]:
+        """All edges."""
+        return [self._edge(*key) for key in self._edges]
 
     def degree(self, entity_id: str) -> int:
         """The number of the entity's edges, in and out."""
@@ -270,7 +268,6 @@ class Network:
             type=name,
             source=source,
             target=target,
-            inverse=self.names.inverse(name),
             known=source in self.nodes.by_id and target in self.nodes.by_id,
         )
 

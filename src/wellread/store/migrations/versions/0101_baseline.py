@@ -1,4 +1,4 @@
-"""Creates all tables as the code declares them; the next migration must spell them out here."""
+"""Creates all tables as the code declares them; a migration that adds one spells them out here."""
 
 from __future__ import annotations
 
