@@ -35,11 +35,11 @@ from wellread.ask.aggregate.counts import OTHER_PARTS
 from wellread.ask.aggregate.execute import CatalogueRequest, RequestPart, WhereBody, query_of
 from wellread.ask.aggregate.query import CatalogueQuery, Form, nouns
 from wellread.ask.plan import Planned, read_as, read_query
+from wellread.ask.understand.analyse import names_kinds
 from wellread.ask.understand.conversation import SessionQuestion
 from wellread.ask.understand.mentions import people_in
 from wellread.ask.understand.planted_orders import find_prompt_injection
 from wellread.ask.understand.question_parts import MOST_QUESTIONS, remove_spans, split_questions
-from wellread.ask.understand.question_type import names_kinds
 from wellread.ask.understand.rewrite import LONGEST, Turn, known_names
 from wellread.ask.understand.vocabulary import KeyLookup, Vocabulary, decode_pairs
 from wellread.ask.write.drafting import usage_of

@@ -21,8 +21,7 @@ from wellread.ask.understand.mentions import LIKELY
 from wellread.ask.understand.question_parts import defines
 from wellread.kb import KnowledgeBase
 from wellread.store.catalogue.documents.listings import Entry
-from wellread.text.english import BACK_MATTER
-from wellread.text.english_patterns import PRESENTING, RESULTING
+from wellread.text.english import BACK_MATTER, PRESENTING, RESULTING
 from wellread.text.parsed import parse
 from wellread.text.sentences import sentence_spans, shorten
 from wellread.text.tokens import ARTICLES, key_of, tokens_of

@@ -63,8 +63,7 @@ from wellread.ask.aggregate.walk_reading import (
     reading_of,
     walk_model,
 )
-from wellread.ask.retrieve.relax import narrowed
-from wellread.ask.retrieve.search import check_collections
+from wellread.ask.retrieve.search import check_collections, narrowed
 from wellread.ask.retrieve.story_search import WINDOW
 from wellread.ask.understand.vocabulary import Vocabulary, vocabulary_of
 from wellread.kb import KnowledgeBase

@@ -29,7 +29,7 @@ from wellread.ask.aggregate.query import (
     kind_of,
     times,
 )
-from wellread.ask.retrieve.relax import SOURCE_KINDS
+from wellread.ask.retrieve.search import SOURCE_KINDS
 from wellread.store.catalogue.documents.listings import Entry
 from wellread.store.catalogue.documents.story_records import Story, StoryItem
 from wellread.text.parsed import parse

@@ -25,7 +25,7 @@ from wellread.ask.aggregate.catalogue_reading import (
 )
 from wellread.ask.aggregate.catalogue_reading import features as plain_features
 from wellread.ask.aggregate.query import Sense
-from wellread.ask.understand.question_type import FIRST, LAST
+from wellread.ask.understand.analyse import FIRST, LAST
 from wellread.text.english import PREPOSITIONS
 from wellread.text.tokens import ARTICLES, Token
 from wellread.text.words import stem

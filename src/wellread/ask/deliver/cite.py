@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
-from wellread.ask.retrieve.relax import text_of
+from wellread.ask.retrieve.search import text_of
 from wellread.ask.understand.question_parts import sides_of
 from wellread.ask.verify.judge import Rival
 from wellread.ask.write.extract_score import BETWEEN_CELLS

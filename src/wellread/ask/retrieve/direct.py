@@ -13,8 +13,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from wellread.ask.retrieve.ranking import Found, merged, varied
-from wellread.ask.retrieve.relax import search_within
-from wellread.ask.retrieve.search import search
+from wellread.ask.retrieve.search import search, search_within
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.kb import KnowledgeBase
 from wellread.text.parsed import parse

@@ -14,11 +14,10 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 from wellread.ask.retrieve.ranking import Found, varied
-from wellread.ask.retrieve.relax import search_within
-from wellread.ask.retrieve.search import search
+from wellread.ask.retrieve.search import search, search_within
 from wellread.kb import KnowledgeBase
 from wellread.store.catalogue.documents.story_records import ItemKey, ItemPlace, Story
-from wellread.text.english_patterns import NEWS_ASKED
+from wellread.text.english import NEWS_ASKED
 from wellread.types import DocumentFacts, Filters, Hit, Span
 from wellread.values.question import Analysis
 

@@ -20,12 +20,16 @@ from wellread.store.catalogue.documents.name_records import (
     singular_form,
     title_keys,
 )
-from wellread.text.english import AFTER_NAME, ASKED_OF, BEFORE_NAME, FORMS_OF_ADDRESS, STOP_WORDS
-from wellread.text.english_patterns import (
+from wellread.text.english import (
     ACCORDING_TO,
+    AFTER_NAME,
+    ASKED_OF,
+    BEFORE_NAME,
+    FORMS_OF_ADDRESS,
     HEARD,
     OPINIONS,
     SAYING_FORMS,
+    STOP_WORDS,
     WORKS,
     WRITING,
 )

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
-from wellread.text.english_patterns import (
+from wellread.text.english import (
     ANNOUNCING,
     BEING_ASKED,
     FORGETTING,

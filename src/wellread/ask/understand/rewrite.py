@@ -18,23 +18,21 @@ from typing import NamedTuple
 from wellread.ask.understand.mentions import entities_of, people_in
 from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.text.english import (
+    ALSO,
     ASPECTS,
     AUXILIARIES,
     BE,
+    EMPTY_IT,
+    EXISTS,
     GROUPS,
+    HOW_MANY_REST,
     NO_PERSONS,
+    ONLY_QUESTION_WORD,
+    POLAR,
     PREPOSITIONS,
     PRONOUNS,
     QUESTION_WORDS,
     STOP_WORDS,
-)
-from wellread.text.english_patterns import (
-    ALSO,
-    EMPTY_IT,
-    EXISTS,
-    HOW_MANY_REST,
-    ONLY_QUESTION_WORD,
-    POLAR,
     TIME_LED,
     WHAT_ABOUT,
     WHICH_ONES,

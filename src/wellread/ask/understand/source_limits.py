@@ -23,26 +23,24 @@ from functools import lru_cache
 from wellread.ask.understand.question_parts import Limit, asking_sentences, limit
 from wellread.ask.understand.vocabulary import Vocabulary, is_everyday
 from wellread.text.english import (
-    BEFORE_SOURCES,
-    BEFORE_VALUE,
-    ENTRIES,
-    FILED,
-    LABELLED,
-    LANGUAGES,
-    MASSES,
-    SOURCE_NOUNS,
-)
-from wellread.text.english_patterns import (
     ABOUT,
     AFTER_TIME,
     AMOUNT,
     ANY_SOURCE,
+    BEFORE_SOURCES,
     BEFORE_TIME,
+    BEFORE_VALUE,
+    ENTRIES,
+    FILED,
     IN_LANGUAGE,
+    LABELLED,
+    LANGUAGES,
     LISTING,
     LISTING_ASKED,
+    MASSES,
     NAMED,
     PUBLISHED,
+    SOURCE_NOUNS,
     TOLD,
 )
 from wellread.text.names import plural, singular

@@ -13,10 +13,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import isclose
 
-from wellread.ask.retrieve.relax import sentences_of
+from wellread.ask.retrieve.search import sentences_of
 from wellread.ask.understand.planted_orders import blank_prompt_injection
-from wellread.text.english import LOOSE_NUMBERS, NUMBER_WORDS
-from wellread.text.english_patterns import ROUGHLY
+from wellread.text.english import LOOSE_NUMBERS, NUMBER_WORDS, ROUGHLY
 from wellread.text.parsed import parse
 from wellread.text.sentences import sentence_spans
 from wellread.text.words import Quantity

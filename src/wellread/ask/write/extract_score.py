@@ -20,7 +20,7 @@ from importlib import resources
 import numpy as np
 from numpy.typing import NDArray
 
-from wellread.ask.retrieve.relax import is_said_by, sentences_of
+from wellread.ask.retrieve.search import is_said_by, sentences_of
 from wellread.ask.understand.planted_orders import find_prompt_injection
 from wellread.models.base import Embedder, PassageReader
 from wellread.text.parsed import parse

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 import yaml
 
-from wellread.ask.retrieve.relax import text_of
+from wellread.ask.retrieve.search import text_of
 from wellread.kb import KnowledgeBase
 from wellread.models.base import Prompt
 from wellread.models.prompts import fence_of, fenced, template
