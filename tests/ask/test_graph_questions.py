@@ -169,13 +169,6 @@ def test_two_hops_are_read_from_the_name_outwards(kb: KnowledgeBase, text: str) 
     assert ends == set(names(found))
 
 
-def test_a_part_of_a_name_counts_where_one_entity_has_it(kb: KnowledgeBase) -> None:
-    found = ask(kb, "What does the lamp light own?")
-    assert names(found) == ["Barn stage"]
-    assert found.notes == ("“lamp light” was read as “Lamp club”",)
-    assert clearly_related(kb, read(kb, "What does the lamp moth own?")) is None
-
-
 def test_rows_tell_the_way_and_rest_on_the_documents_of_the_answers(kb: KnowledgeBase) -> None:
     found = ask(kb, "What do the devices that Kite song needs depend on?")
     assert isinstance(found, AggregateResult)

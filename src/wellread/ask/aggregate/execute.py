@@ -159,7 +159,7 @@ def execute(
     kb: KnowledgeBase, query: CatalogueQuery, asked: Analysis | None = None
 ) -> AggregateResult | None:
     """The result of ``query``; None when the catalogue cannot answer it."""
-    if query.order == "newest" and query.about:
+    if query.order == "newest" and (query.about or query.of.what != "stories"):
         query = replace(query, order="latest")  # of those, and not of all there are
     if not query.fits:
         return None
@@ -177,7 +177,7 @@ def execute(
         result = entity_list(scope, query, asked)
     else:
         result = count_result(scope, query)
-    if result is None:
+    if result is None or (query.order == "latest" and not (query.about or result.rows)):
         return None
     result = replace(
         result,

@@ -348,7 +348,13 @@ class _FactReader:
             return opening, False
         lead, leaves = self._summary_text(2), list(self.parts.leaves())
         if kind == "transcript" or len(leaves) > 1:
-            parts = [self._row(bare(mark.path[-1]), self.parts.after(mark)) for mark in leaves]
+            text = self.document.text
+            parts = []
+            for mark in leaves:
+                line, first = bare(mark.path[-1]), self.parts.after(mark)
+                if first and kind != "transcript":
+                    line = f"{line}: {one_line(first.of(text))}"
+                parts.append(self._row(line, first))
             return [*lead, *parts], bool(parts)
         known = " ".join(row.line for row in lead)
         return [*lead, *(row for row in opening if row.line not in known)][:KEY_SENTENCES], False

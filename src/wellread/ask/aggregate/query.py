@@ -265,9 +265,8 @@ class CatalogueQuery:
             ends = len(self.related.starts) if self.related else 0
             hops = len(self.related.hops) if self.related else 0
             return not self.by and (bool(hops) if self.form == "walk" else ends > 1)
-        if (what == "stories" or self.order == "newest") and not (
-            listing and self.order == "newest" and what in ("documents", "stories")
-        ):
+        newest = listing and self.order == "newest"
+        if newest != (what == "stories"):
             return False
         if self.order == "relevance" and not (listing and what == "entities"):
             return False

@@ -26,10 +26,8 @@ from wellread.ask.aggregate.query import (
     amount,
     day,
     in_words,
-    kind_of,
     times,
 )
-from wellread.ask.retrieve.search import SOURCE_KINDS
 from wellread.store.catalogue.documents.listings import Entry
 from wellread.store.catalogue.documents.story_records import Story, StoryItem
 from wellread.text.parsed import parse
@@ -211,48 +209,26 @@ _Told = tuple[datetime, Story, frozenset[str] | None]  # None: it may tell of al
 
 
 def newest(scope: Scope, query: CatalogueQuery) -> AggregateResult | None:
-    """The newest stories or documents within the limits; None without any."""
+    """The newest stories within the limits; None without any."""
     since = [one.published_from for one in query.where if one.published_from]
     until = [one.published_to for one in query.where if one.published_to]
     time = Filters(published_from=max(since, default=None), published_to=min(until, default=None))
-    stories = query.of.what == "stories"
-    tell = _newest_stories if stories else _newest_documents
-    rows = tell(scope, time, query.limit or MOST)
+    rows = _newest_stories(scope, time, query.limit or MOST)
     if not rows:
         return None
-    one, many = ("story", "stories") if stories else ("document", "documents")
     days = [row.cells[1] for row in rows]
     when = f"from {min(days)} to {max(days)}" if min(days) != max(days) else f"of {days[0]}"
     limits = "".join(f", {part}" for part in (*scope.said, *in_words(time)))
     return AggregateResult(
         strategy=NEWEST,
         kind="list",
-        sentence=f"The newest {f'{len(rows):,} {many}' if len(rows) > 1 else one}, {when}:",
+        sentence=f"The newest {f'{len(rows):,} stories' if len(rows) > 1 else 'story'}, {when}:",
         number=len(rows),
-        columns=("Title", "Date", "Sources" if stories else "Kind", "Told"),
+        columns=("Title", "Date", "Sources", "Told"),
         rows=tuple(rows),
-        method=f"{many} by the date of what is newest in them{limits}; in {scope.where}",
-        clusters=len(rows) if stories else 0,
+        method=f"stories by the date of what is newest in them{limits}; in {scope.where}",
+        clusters=len(rows),
     )
-
-
-def _newest_documents(scope: Scope, time: Filters, most: int) -> list[Row]:
-    """The most recently published documents of the scope in ``time``, from all sources."""
-    inside = scope.within(time) if time != Filters() else scope
-    if not any(limit.kinds for limit in scope.limits):
-        inside = inside.within(Filters(kinds=SOURCE_KINDS))
-    entries = inside.dated(most)[::-1]
-    facts = scope.kb.catalogue.facts([entry.id for entry in entries])
-    entries = [entry for entry in entries if entry.id in facts and facts[entry.id].characters]
-    places = [
-        _opening(entry.id, facts[entry.id].version, Span(start=0, end=facts[entry.id].characters))
-        for entry in entries
-    ]
-    told = _first_sentences(scope, places)
-    return [
-        _row((entry.title, day(entry.published_at), kind_of(entry), said), (entry.id,), place)
-        for entry, said, place in zip(entries, told, places, strict=True)
-    ]
 
 
 def _newest_stories(scope: Scope, time: Filters, most: int) -> list[Row]:
