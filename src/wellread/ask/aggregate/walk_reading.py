@@ -98,13 +98,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clause:
-    """The interpretation of the words around a name.
-
-    Attributes:
-        readings: those that may be meant, the best first.
-        flags: what else is asked ("both", "whether").
-        sense: of a relation that is like no family, read from the name.
-    """
+    """The interpretation of the words around a name."""
 
     readings: tuple[str, ...]
     flags: frozenset[str]

@@ -121,11 +121,7 @@ def _fuse(
 def _hits(
     kb: KnowledgeBase, text: str, fused: Sequence[Fused], limit: int, closeness: float
 ) -> list[Hit]:
-    """The best ``limit`` candidates that are live, with text and metadata.
-
-    Args:
-        closeness: the weight of how close together the words of ``text`` occur.
-    """
+    """The best ``limit`` candidates that are live, with text and metadata."""
     hits: list[Hit] = []
     # Nearly all candidates are live, so a second look beyond the first few is rare.
     step = max(limit, CLOSER_LOOKED) if closeness else limit

@@ -48,14 +48,7 @@ class FoundStory:
 
 
 def rank(fit: float, age_days: float, sources: int, novelty: float) -> float:
-    """The ranking score of a story; larger is better.
-
-    Args:
-        fit: of question and story, 0-1.
-        age_days: since the story's last item.
-        sources: independent ones that tell it.
-        novelty: 0-1, how little its newest item repeats what came before.
-    """
+    """The ranking score of a story; larger is better."""
     recency = math.pow(0.5, max(0.0, age_days) / RECENT_DAYS)
     witnesses = min(1.0, math.log2(max(1, sources)) / math.log2(MANY_SOURCES))
     return (
@@ -77,10 +70,6 @@ def find_stories(
     """The stories that fit the question best, best first.
 
     Stories of which no passage reaches ``retrieval.min_similarity`` are left out.
-
-    Args:
-        limits: collections and publication dates; without dates, the last 30 days.
-        top_k: most stories; None uses ``qa.max_clusters``.
     """
     now = now or datetime.now(UTC)
     since, until = limits.published_from, limits.published_to

@@ -114,11 +114,7 @@ def with_bias(vectors: Floats) -> Floats:
 def mask_question(
     text: str, vocabulary: Vocabulary, named: Mapping[str, Sequence[Span]], today: date
 ) -> list[str]:
-    """The model's input: the question's words and slots, then its punctuation marks.
-
-    Args:
-        named: the slots of names to the places at which they stand, most certain first.
-    """
+    """The model's input: the question's words and slots, then its punctuation marks."""
     tokens = tokens_of(text)
     slots: dict[int, str] = {}  # "" for the later words of a slot
     for span, slot in _places(text, tokens, vocabulary, named, today):
@@ -256,14 +252,7 @@ def analyse(
     *,
     days: Collection[date] = (),
 ) -> Analysis:
-    """Analyse ``question``.
-
-    Args:
-        vocabulary: the names of the collections that the question is scoped to.
-        today: the day from which "last week" is counted.
-        embedder: breaks the tie when the words leave the type open.
-        days: the days named in the question on which something was published.
-    """
+    """Analyse ``question``."""
     text = _in_one_line(question.text)
     asking, mentions = asking_sentences(text), people_in(text, vocabulary)
     people = [person.span for person in mentions]

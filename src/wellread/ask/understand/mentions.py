@@ -323,13 +323,7 @@ IsKind = Callable[[Entry, str], bool]
 def resolve_document_name(
     name: Name, entries: Iterable[Entry], aliased: Iterable[str], files: dict[str, str], of: IsKind
 ) -> DocumentMatch:
-    """Match ``name`` against the documents ``entries``.
-
-    Args:
-        aliased: ids of documents whose entity has the name.
-        files: document id to its address, whose last part also counts as a name.
-        of: whether a document is of the kind that a noun names.
-    """
+    """Match ``name`` against the documents ``entries``."""
     alias_ids = frozenset(aliased)
     scored: list[tuple[float, float, Entry]] = []
     for entry in entries:

@@ -98,12 +98,7 @@ class _Thing(NamedTuple):
 def make_standalone(
     question: str, earlier: Sequence[Turn], vocabulary: Vocabulary, today: date
 ) -> Rewritten:
-    """Rewrite ``question`` so that it needs no earlier turn, where that is certain.
-
-    Args:
-        earlier: the turns so far, oldest first.
-        today: the day from which "last week" is counted.
-    """
+    """Rewrite ``question`` so that it needs no earlier turn, where that is certain."""
     text = " ".join(question.split())
     last = next((turn.question for turn in reversed(earlier) if turn.question), "")
     if not text or not last or len(text) > LONGEST:

@@ -358,12 +358,7 @@ def windows_of(
     *,
     of_sources: bool,
 ) -> Iterator[Limit]:
-    """Yield the time window of the question; nothing if there are two, which are compared.
-
-    Args:
-        days: those on which something was published.
-        of_sources: whether the question names sources.
-    """
+    """Yield the time window of the question; nothing if there are two, which are compared."""
     noun = source_noun(vocabulary)
     amount = AMOUNT.search(text) and not (noun.search(text) or TOLD.search(text))
     asking = asking_sentences(text)

@@ -273,13 +273,7 @@ def parse_draft(
     *,
     evidence: Sequence[Evidence] = (),
 ) -> Draft:
-    """Parse a model's reply. If all of it is a JSON object, its ``answer`` is the text.
-
-    Args:
-        known_keys: the evidence keys in the prompt.
-        guard: removes text that must not be shown; None trusts the reply.
-        evidence: resolves markers by title, page, time or id.
-    """
+    """Parse a model's reply. If all of it is a JSON object, its ``answer`` is the text."""
     reply = reply.replace("\r\n", "\n")
     place, state = find_tail(reply)
     tail = _read_tail(reply[place:]) if state == "tail" else {}

@@ -276,15 +276,7 @@ def build_prompt(
     similar_questions: str = "",
     about: SourceFacts = MappingProxyType({}),
 ) -> Prompt:
-    """Build the writer's prompt: evidence, rules and question. Deterministic.
-
-    Args:
-        similar_questions: text about verified past answers, shown under its own heading.
-        about: facts about the sources beyond their text.
-
-    Raises:
-        ValueError: there is no evidence, without which a model must not answer.
-    """
+    """Build the writer's prompt: evidence, rules and question. Deterministic."""
     if not evidence:
         raise ValueError("a prompt without evidence would be answered from general knowledge")
     fence = _fence(analysis, evidence)
