@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from wellread.ask.aggregate.query import AggregateResult
-from wellread.ask.plan import answer_from_graph, clearly_related
+from wellread.ask.plan import answer_from_graph
 from wellread.ask.retrieve.ranking import Found
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import vocabulary_of

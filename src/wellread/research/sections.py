@@ -18,7 +18,7 @@ from typing import Any
 
 from anyio import to_thread
 
-from wellread.ask.deliver.prune_draft import Deliverable, prune
+from wellread.ask.deliver.cite import is_deliverable, prune
 from wellread.ask.retrieve.ranking import overlap
 from wellread.ask.verify.check_claims import check_claims
 from wellread.ask.verify.judge import Opinion, Ruling, apply_opinion, ask_judge
@@ -369,8 +369,11 @@ async def write_section(
     checked = await to_thread.run_sync(check_claims, draft.claims, evidence, analysis.voices)
     ruling = await _judge(state, about, evidence, checked, reply.by)
     strict, voices = state.kb.settings.citations.strict, bool(analysis.voices)
-    shown = Deliverable(strict=strict, required=True, voices=voices)
-    fit = [item for item in ruling.checked if shown.holds(item)]
+    fit = [
+        item
+        for item in ruling.checked
+        if is_deliverable(item, strict=strict, required=True, voices=voices)
+    ]
     text, kept = prune(draft.text, ruling.checked, fit)
     stated = tuple(item for item in kept if not item.verdict.states_nothing)
     return replace(

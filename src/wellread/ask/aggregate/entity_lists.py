@@ -7,7 +7,7 @@ every entity that has them is listed.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from wellread.ask.aggregate.query import (
     CATALOGUE_SURE,
@@ -36,15 +36,6 @@ ABOUT_LENGTH = 160  # characters of the line about an entity
 Pair = tuple[str, str]  # dimension and value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Candidate:
-    """An entity with its ranking signals."""
-
-    node: EntityNode
-    score: float
-    hit: Hit | None
-
-
 def entity_list(scope: Scope, query: CatalogueQuery, asked: Analysis) -> AggregateResult | None:
     """The entities that fit, best first; None where there are none."""
     kb = scope.kb
@@ -59,15 +50,14 @@ def entity_list(scope: Scope, query: CatalogueQuery, asked: Analysis) -> Aggrega
         text = query.about.names[0].phrase
     ranked, failures = _ranked(kb, asked, nodes, text)
     if exhaustive:
-        known = {_key(one.node) for one in ranked}
-        unranked = [node for node in nodes if _key(node) not in known]
-        listed = ranked + [_Candidate(node=node, score=0.0, hit=None) for node in unranked]
+        listed = list({_key(node): node for node in (*ranked, *nodes)}.values())
     else:
-        best = max((one.score for one in ranked), default=0.0)
-        listed = [one for one in ranked if one.score >= LEAST_FOUND * best][:MOST_LISTED]
+        best = max((hit.score for hit in ranked.values()), default=0.0)
+        near = [node for node, hit in ranked.items() if hit.score >= LEAST_FOUND * best]
+        listed = near[:MOST_LISTED]
     if not listed:
         return None
-    hits = [one.hit for one in listed if one.hit is not None]
+    hits = [ranked[node] for node in listed if node in ranked]
     grouped = _grouped(listed, assigned, {dimension for dimension, _ in values})
     return replace(
         _result(kb, grouped, _method(query, values, exhaustive=exhaustive)),
@@ -110,8 +100,11 @@ def _assigned(kb: KnowledgeBase, nodes: Sequence[EntityNode]) -> Mapping[EntityK
 
 def _ranked(
     kb: KnowledgeBase, analysis: Analysis, nodes: Sequence[EntityNode], text: str
-) -> tuple[list[_Candidate], tuple[str, ...]]:
-    """The entities that a search in their own texts finds, best first, and what failed in it."""
+) -> tuple[dict[EntityNode, Hit], tuple[str, ...]]:
+    """The entities that a search in their own texts finds, best first, each with its best hit.
+
+    Also what failed in the search.
+    """
     by_document = {known: node for node in nodes for known in node.documents}
     within = replace(
         analysis,
@@ -119,12 +112,12 @@ def _ranked(
         filters=replace(analysis.filters, kinds=("entity",), document_ids=tuple(by_document)),
     )
     search = search_within(kb, within, text, DEEP)
-    best: dict[EntityKey, _Candidate] = {}
+    best: dict[EntityNode, Hit] = {}
     for hit in search.hits:
         if node := by_document.get(hit.document.id):
-            best.setdefault(_key(node), _Candidate(node=node, score=hit.score, hit=hit))
-    ranked = sorted(best.values(), key=lambda one: (-one.score, one.node.title.casefold()))
-    return ranked, search.failures
+            best.setdefault(node, hit)
+    ranked = sorted(best, key=lambda node: (-best[node].score, node.title.casefold()))
+    return {node: best[node] for node in ranked}, search.failures
 
 
 def _key(node: EntityNode) -> EntityKey:
@@ -132,18 +125,18 @@ def _key(node: EntityNode) -> EntityKey:
 
 
 def _grouped(
-    listed: Sequence[_Candidate], assigned: Mapping[EntityKey, list[Pair]], asked: set[str]
-) -> dict[str, list[_Candidate]]:
+    listed: Sequence[EntityNode], assigned: Mapping[EntityKey, list[Pair]], asked: set[str]
+) -> dict[str, list[EntityNode]]:
     """By type when there are several; else by the dimension that divides them best."""
-    groups: dict[str, list[_Candidate]] = {}
-    types = {one.node.type for one in listed}
+    groups: dict[str, list[EntityNode]] = {}
+    types = {node.type for node in listed}
     if len(types) > 1:
-        for one in listed:
-            groups.setdefault(one.node.type or "without a type", []).append(one)
+        for node in listed:
+            groups.setdefault(node.type or "without a type", []).append(node)
         return groups
     of_dimension: dict[str, set[str]] = {}
-    for one in listed:
-        for dimension, value in assigned.get(_key(one.node), ()):
+    for node in listed:
+        for dimension, value in assigned.get(_key(node), ()):
             of_dimension.setdefault(dimension, set()).add(value)
     useful = [
         (abs(len(values) - len(listed) ** 0.5), dimension)
@@ -153,17 +146,17 @@ def _grouped(
     if not useful:
         return {next(iter(types)) or "entities": list(listed)}
     chosen = min(useful)[1]
-    for one in listed:
-        values = (value for name, value in assigned.get(_key(one.node), ()) if name == chosen)
-        groups.setdefault(next(values, "other"), []).append(one)
+    for node in listed:
+        values = (value for name, value in assigned.get(_key(node), ()) if name == chosen)
+        groups.setdefault(next(values, "other"), []).append(node)
     return groups
 
 
 def _result(
-    kb: KnowledgeBase, grouped: Mapping[str, Sequence[_Candidate]], method: str
+    kb: KnowledgeBase, grouped: Mapping[str, Sequence[EntityNode]], method: str
 ) -> AggregateResult:
     """The list with a line about each entity, and how it was made."""
-    listed = [(group, one.node) for group, those in grouped.items() for one in those]
+    listed = [(group, node) for group, those in grouped.items() for node in those]
     nodes = [node for _, node in listed]
     about = _about(kb, nodes)
     totals = kb.catalogue.graph.mention_totals(
@@ -184,7 +177,7 @@ def _result(
     parts = listing([node.title for node in nodes])
     if len(grouped) > 1:
         parts = "; ".join(
-            f"{group}: {listing([one.node.title for one in those])}"
+            f"{group}: {listing([node.title for node in those])}"
             for group, those in grouped.items()
         )
     types = {node.type for node in nodes}

@@ -34,6 +34,7 @@ LONGEST = 260  # characters of a line from a text
 SHORTEST = 25  # characters of a sentence; "We release our code. 1" is cut at its note
 PROSE = 5  # words of a sentence, at least
 
+_ITEM = re.compile(r"^(?:[-*•] |\d{1,2}[.)] )(?P<text>\S.*)", re.MULTILINE)
 _NUMBERED = re.compile(r"^(?:\d+(?:\.\d+)*|[A-Z])[.)]?\s+(?=\w)")
 
 
@@ -158,6 +159,7 @@ STRATEGY = "facts of the catalogue"
 MOST_TOLD = 25  # documents, one line each
 KEY_SENTENCES = 3  # of an abstract
 DEFINED_WITHIN, DEFINING = 6, 2  # sentences of an entity that are looked at, and told
+FEWEST_POINTS = 3  # of a text without headings that consists of them
 MOST_HEARD, MOST_TURNS = 3, 5  # documents, and turns of each, of what somebody says
 LONGEST_TURN = 600  # characters
 
@@ -347,8 +349,8 @@ class _FactReader:
         if key or kind == "entity":
             return opening, False
         lead, leaves = self._summary_text(2), list(self.parts.leaves())
+        text = self.document.text
         if kind == "transcript" or len(leaves) > 1:
-            text = self.document.text
             parts = []
             for mark in leaves:
                 line, first = bare(mark.path[-1]), self.parts.after(mark)
@@ -356,6 +358,15 @@ class _FactReader:
                     line = f"{line}: {one_line(first.of(text))}"
                 parts.append(self._row(line, first))
             return [*lead, *parts], bool(parts)
+        points = (
+            []
+            if leaves
+            else [
+                Span(start=one.start("text"), end=one.end("text")) for one in _ITEM.finditer(text)
+            ]
+        )
+        if len(points) >= FEWEST_POINTS:
+            return [self._row(one_line(span.of(text)), span) for span in points], True
         known = " ".join(row.line for row in lead)
         return [*lead, *(row for row in opening if row.line not in known)][:KEY_SENTENCES], False
 

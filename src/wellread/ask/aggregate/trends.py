@@ -30,9 +30,8 @@ from wellread.ask.aggregate.query import (
 )
 from wellread.store.catalogue.documents.listings import Entry
 from wellread.store.catalogue.documents.story_records import Story, StoryItem
-from wellread.text.parsed import parse
+from wellread.text.parsed import parse, visible
 from wellread.text.sentences import QUOTED, first_sentence, shorten
-from wellread.text.words import visible
 from wellread.types import Filters, Span
 
 STRATEGY = "counted by period in the catalogue"

@@ -152,7 +152,7 @@ def _join(lists: RankedLists, score: Callable[[str], float]) -> list[Fused]:
 
 
 def varied(hits: Sequence[Hit], limit: int, relevance: float) -> list[Hit]:
-    """The ``limit`` hits to use, in order of maximal marginal relevance, near-duplicates left out."""
+    """The ``limit`` hits to use, by maximal marginal relevance, near-duplicates left out."""
     bags = [parse(hit.passage.text).stem_set for hit in hits]
     kept: list[int] = []
     for place, bag in enumerate(bags):

@@ -37,8 +37,8 @@ from wellread.text.english import (
     UNIVERSAL,
     Sign,
 )
+from wellread.text.parsed import visible
 from wellread.text.sentences import sentence_spans
-from wellread.text.words import visible
 from wellread.types import Span
 
 ENOUGH, BESIDE = 2, 1  # signs that make an injection, alone and next to another one

@@ -45,9 +45,8 @@ from wellread.store.catalogue.documents.name_records import (
 )
 from wellread.text.english import EVERYDAY, STOP_WORDS
 from wellread.text.names import bracketed_forms, is_acronym, plural, singular
-from wellread.text.parsed import parse
+from wellread.text.parsed import parse, stem
 from wellread.text.tokens import ARTICLES, Token, key_of, key_of_words, tokens_of
-from wellread.text.words import stem
 from wellread.types import KINDS, Filters, Kind
 from wellread.values.answers import Question
 

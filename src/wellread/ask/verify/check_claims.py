@@ -16,9 +16,8 @@ from math import isclose
 from wellread.ask.retrieve.search import sentences_of
 from wellread.ask.understand.planted_orders import blank_prompt_injection
 from wellread.text.english import LOOSE_NUMBERS, NUMBER_WORDS, ROUGHLY
-from wellread.text.parsed import parse
+from wellread.text.parsed import Quantity, parse
 from wellread.text.sentences import sentence_spans
-from wellread.text.words import Quantity
 from wellread.types import Span
 from wellread.values.answers import Checked, Claim, Evidence, Verdict, VerdictName
 

@@ -75,7 +75,7 @@ def confidence_of_catalogue(
 def confidence_of_expert(
     rating: int | None, *, fully_supported: bool, threshold: float
 ) -> Confidence:
-    """Confidence of a reused expert-rated answer: its rating, capped at that of a catalogue result."""
+    """Confidence of a reused expert-rated answer: its rating, up to that of a catalogue result."""
     most = CATALOGUE_SURE if fully_supported else HIGH
     score = most if rating is None else round(min(rating / 100, most), 3)
     state = "its sources still say so" if fully_supported else "its sources have not changed since"

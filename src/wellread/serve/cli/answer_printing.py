@@ -25,7 +25,7 @@ from wellread.serve.terminal import (
     table,
 )
 from wellread.serve.views import source_link
-from wellread.text.words import harmless
+from wellread.text.parsed import harmless
 from wellread.values.answer_blocks import CLOSE, MARK, OPEN, tokens_of
 from wellread.values.answers import (
     NOBODY,

@@ -42,8 +42,8 @@ from wellread.serve.features.timelines_shown import (
     story_detail,
 )
 from wellread.serve.terminal import print_facts, print_line, print_rows, terminal_of
+from wellread.text.parsed import harmless
 from wellread.text.periods import seconds_of
-from wellread.text.words import harmless
 from wellread.types import Filters
 from wellread.values.locators import format_time
 

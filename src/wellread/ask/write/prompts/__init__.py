@@ -23,8 +23,8 @@ from wellread.kb import KnowledgeBase
 from wellread.models.base import Prompt
 from wellread.models.prompts import fence_of, fenced, template
 from wellread.store.catalogue.documents.entity_nodes import EntityNode
+from wellread.text.parsed import visible
 from wellread.text.sentences import sentence_spans
-from wellread.text.words import visible
 from wellread.values.answers import Claim, Evidence
 from wellread.values.question import Analysis
 

@@ -36,8 +36,7 @@ from wellread.store.schema.tables import (
 )
 from wellread.text.english import NUMBER_WORDS
 from wellread.text.names import singular
-from wellread.text.parsed import parse
-from wellread.text.words import lowercase, stem, words_in
+from wellread.text.parsed import lowercase, parse, stem, words_in
 from wellread.values.answers import CATALOGUE, NOBODY, Answer, Related, VerdictName
 
 Plain = dict[str, Any]

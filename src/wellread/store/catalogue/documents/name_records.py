@@ -45,8 +45,8 @@ from wellread.text.names import (
     singular,
 )
 from wellread.text.names import key_of as strict_key
+from wellread.text.parsed import stem
 from wellread.text.tokens import key_of, normalise, tokens_of
-from wellread.text.words import stem
 from wellread.types import Document
 
 # The sorts of keys. From a title: all of it, the part before its colon, its initials, and its words
