@@ -9,7 +9,7 @@ import pytest
 from tests.ask.conftest import MakeHome
 
 from wellread.ask.answer import answer, final
-from wellread.ask.verify.judge import SCHEMA
+from wellread.ask.verify.check_claims import SCHEMA
 from wellread.errors import ModelError
 from wellread.kb import open_kb
 from wellread.testing.embedding import ReadableEmbedder

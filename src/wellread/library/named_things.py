@@ -19,7 +19,7 @@ from wellread.store.catalogue.documents.collection_records import CollectionWord
 from wellread.store.catalogue.documents.entity_graph import EntityMentions
 from wellread.store.catalogue.documents.entity_nodes import EntityNode, MentionTotal
 from wellread.store.catalogue.documents.listings import DocumentPage, ListedDocument, Order
-from wellread.text.names import key_of
+from wellread.text.tokens import strict_key
 from wellread.types import Document, Filters, Kind
 
 MAX_SUGGESTIONS = 5  # similar names suggested for an unknown one
@@ -55,11 +55,11 @@ def named_document(
     if exact and (not collections or exact.facts.collection in collections):
         return exact
     titles = kb.catalogue.listings.titles(collections, media=media)
-    key = key_of(name)
+    key = strict_key(name)
     candidates = (
         [one.id for one in titles if name in (one.uri, one.url)][:1],
-        [one.id for one in titles if key and key_of(one.title) == key][:1],
-        [one.id for one in titles if len(key) > 2 and key in key_of(one.title)],
+        [one.id for one in titles if key and strict_key(one.title) == key][:1],
+        [one.id for one in titles if len(key) > 2 and key in strict_key(one.title)],
         [one.id for one in titles if len(name) > len("doc_") and one.id.startswith(name)],
     )
     ids_found = next((ids for ids in candidates if ids), [])
@@ -125,10 +125,10 @@ def _people(
 
 def _person(label: str, wanted: str, known: Iterable[str]) -> list[str]:
     """All spellings of the one person with this name."""
-    key = key_of(wanted)
+    key = strict_key(wanted)
     spellings: dict[str, list[str]] = {}
     for name in known:
-        spellings.setdefault(key_of(name), []).append(name)
+        spellings.setdefault(strict_key(name), []).append(name)
     if key in spellings:
         return spellings[key]
     parts = key.split()

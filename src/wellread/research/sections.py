@@ -20,8 +20,7 @@ from anyio import to_thread
 
 from wellread.ask.deliver.cite import is_deliverable, prune
 from wellread.ask.retrieve.ranking import overlap
-from wellread.ask.verify.check_claims import check_claims
-from wellread.ask.verify.judge import Opinion, Ruling, apply_opinion, ask_judge
+from wellread.ask.verify.check_claims import Opinion, Ruling, apply_opinion, ask_judge, check_claims
 from wellread.ask.write.extract_score import Window, windows_of
 from wellread.ask.write.extracts import Extract, extract_of, nearest_extracts, nearest_sentences
 from wellread.ask.write.parse_draft import parse_draft

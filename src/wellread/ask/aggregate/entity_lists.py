@@ -21,8 +21,8 @@ from wellread.ask.aggregate.walk_result import listing
 from wellread.ask.retrieve.search import search_within
 from wellread.kb import KnowledgeBase
 from wellread.store.catalogue.documents.entity_nodes import EntityNode
-from wellread.text.names import plural
 from wellread.text.sentences import sentence_spans
+from wellread.text.tokens import plural
 from wellread.types import Filters, Hit
 from wellread.values.question import Analysis, Constraint
 

@@ -21,8 +21,7 @@ from wellread.store.catalogue.documents.entity_nodes import EntityNode
 from wellread.store.catalogue.documents.listings import Entry
 from wellread.store.catalogue.documents.relation_network import Direction
 from wellread.text.english import CLAUSES
-from wellread.text.names import plural, singular
-from wellread.text.tokens import tokens_of
+from wellread.text.tokens import plural, singular, tokens_of
 from wellread.types import Filters, Kind, Span
 from wellread.values.question import Analysis, Constraint
 

@@ -1,5 +1,7 @@
 """Turns the checked draft into the delivered text, with citation markers after each sentence.
 
+Rejected sentences go first, with the headings and lead-ins that only led to them.
+
 A citation has the spans in answer and source, a quotation, its locator and a link. Its marker
 (``citations.style``) is one pair of square brackets without another inside, so that programs find
 it in a stored answer whatever the style was.
@@ -15,7 +17,7 @@ from types import MappingProxyType
 
 from wellread.ask.retrieve.rated_questions import flagged_sentences
 from wellread.ask.retrieve.search import text_of
-from wellread.ask.verify.judge import Rival
+from wellread.ask.verify.check_claims import Rival
 from wellread.ask.write.extract_score import BETWEEN_CELLS
 from wellread.ask.write.extracts import Extract
 from wellread.config import Style

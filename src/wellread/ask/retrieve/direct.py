@@ -1,4 +1,4 @@
-"""Finds the passages for a question: as a whole, by persona, by the sides of a comparison.
+"""Finds the passages for a question: as a whole, by persona, by sides, or from news stories.
 
 "Who directed the film in which she made her debut?" needs two passages: the one about her names the
 film but no director. When a hit names the title of another document, a second search looks for that

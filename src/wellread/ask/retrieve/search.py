@@ -1,4 +1,8 @@
-"""Runs one hybrid search: candidates per list, score fusion, and a check for live versions."""
+"""Runs one hybrid search: candidates per list, score fusion, and a check for live versions.
+
+``search_within`` keeps to the limits of a question, and relaxes one that matches nothing: never a
+filter that the user set, else one at a time, and the answer says so.
+"""
 
 from __future__ import annotations
 

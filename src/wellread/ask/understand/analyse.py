@@ -31,10 +31,17 @@ from wellread.ask.understand.vocabulary import Vocabulary, word_runs
 from wellread.errors import RequestError
 from wellread.models.base import Embedder
 from wellread.text.english import CAUSES, EVERYTHING, PREPOSITIONS, STOP_WORDS, UNITS
-from wellread.text.names import singular
 from wellread.text.parsed import parse, stem
 from wellread.text.periods import expressions_of
-from wellread.text.tokens import ARTICLES, Token, key_of, key_of_words, normalise, tokens_of
+from wellread.text.tokens import (
+    ARTICLES,
+    Token,
+    key_of,
+    key_of_words,
+    normalise,
+    singular,
+    tokens_of,
+)
 from wellread.types import Mode, Span
 from wellread.values.answers import Question
 from wellread.values.question import Analysis, QuestionType

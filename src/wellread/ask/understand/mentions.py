@@ -33,9 +33,16 @@ from wellread.text.english import (
     WORKS,
     WRITING,
 )
-from wellread.text.names import singular
 from wellread.text.parsed import parse
-from wellread.text.tokens import ARTICLES, Token, key_of, key_of_words, normalise, plain_at
+from wellread.text.tokens import (
+    ARTICLES,
+    Token,
+    key_of,
+    key_of_words,
+    normalise,
+    plain_at,
+    singular,
+)
 from wellread.types import Filters, Span
 from wellread.values.question import ConstraintKind, NamedEntity
 

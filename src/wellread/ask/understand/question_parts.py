@@ -29,8 +29,8 @@ from wellread.text.english import (
     STANDS_FOR,
     UNITS_ASKED,
 )
-from wellread.text.names import is_acronym
 from wellread.text.parsed import parse
+from wellread.text.tokens import is_acronym
 from wellread.types import Filters, Kind, Span
 from wellread.values.question import Constraint, ConstraintKind, NamedEntity
 

@@ -43,10 +43,9 @@ from wellread.text.english import (
     SOURCE_NOUNS,
     TOLD,
 )
-from wellread.text.names import plural, singular
 from wellread.text.parsed import parse
 from wellread.text.periods import RELATIVE, Expression, Period, expressions_of, lacks_year, month_of
-from wellread.text.tokens import Token, key_of, key_of_words, normalise, plain_at
+from wellread.text.tokens import Token, key_of, key_of_words, normalise, plain_at, plural, singular
 from wellread.types import Filters, Kind, Span
 from wellread.values.question import ConstraintKind, NamedEntity
 

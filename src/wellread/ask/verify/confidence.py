@@ -15,10 +15,9 @@ from anyio import to_thread
 
 from wellread.ask.aggregate.query import CATALOGUE_SURE
 from wellread.ask.retrieve.ranking import Found
-from wellread.ask.verify.check_claims import VERBATIM
+from wellread.ask.verify.check_claims import METHOD as JUDGE
+from wellread.ask.verify.check_claims import VERBATIM, Rival, judge_sentences
 from wellread.ask.verify.check_claims import check_claims as check_claims
-from wellread.ask.verify.judge import METHOD as JUDGE
-from wellread.ask.verify.judge import Rival, judge_sentences
 from wellread.ask.write.extracts import Extracts, choose_extracts
 from wellread.ask.write.parse_draft import Answered, Draft
 from wellread.kb import KnowledgeBase

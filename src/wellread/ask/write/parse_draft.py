@@ -1,6 +1,8 @@
 """Parses a model's reply, whatever its shape, into text, claims and a machine-readable tail.
 
-Nothing here raises: models may reply with anything.
+Nothing here raises: models may reply with anything. Citation markers are found in all forms that
+models write: ``[e1, e3]``, ``[e1–e3]``, ``[E1, p. 5]``, ``[Source: e1]``, ``[^e1]``, ``(see e1)``,
+``【e1†source】``. Numbers in brackets (``[12]``) belong to the source and are kept.
 """
 
 from __future__ import annotations
