@@ -3,9 +3,9 @@
 Extracts for a facet are chosen as for a question (``ask/write/extracts.py``). No extract is shown
 twice or repeats an earlier one; the question as a whole comes last and gets what no narrower facet
 has used. A model writes a section only from that section's evidence, and the summary from what the
-sections cite. A judge model checks the text (``judge.py``): sentences without citations are removed
-and counted, and so are unsupported ones if ``citations.strict`` is set; other sentences are shown
-with their verdict. A section without any remaining sentence is empty.
+sections cite. A judge model checks the text (``check_claims.py``): sentences without citations are
+removed and counted, and so are unsupported ones if ``citations.strict`` is set; other sentences are
+shown with their verdict. A section without any remaining sentence is empty.
 """
 
 from __future__ import annotations

@@ -187,7 +187,7 @@ def pack(kb: KnowledgeBase, hits: Sequence[Hit], sides: int = 1) -> list[Evidenc
 
     Args:
         sides: how many the question compares. The first hits are about one side each, in turns
-            (``compare.py``); none of them takes more than its share of the budgets.
+            (``direct.compare``); none of them takes more than its share of the budgets.
     """
     marks = kb.catalogue.marks_over([(hit.passage.document_id, hit.passage.span) for hit in hits])
     packed: list[Evidence] = []

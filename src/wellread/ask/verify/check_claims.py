@@ -3,7 +3,10 @@
 A sentence that occurs verbatim in its sources is *quoted*. Any other sentence is *not checked* and
 gets the nearest sentence of its sources, found by word overlap, to be shown beside it. The only
 warning is for an amount that does not occur in the cited passages, as it is almost never wrong.
-Everything else is left to the judge model (``judge.py``).
+
+The judge sees all sentences and all passages that the writer saw. A verdict of it counts only if
+its quotation stands verbatim in a passage. Without money, after a failed call or an unreadable
+reply the sentences keep the verdicts of the rules, and a note says why.
 """
 
 from __future__ import annotations
