@@ -323,7 +323,7 @@ class Text:
 
     @cached_property
     def amounts(self) -> frozenset[str]:
-        """The numbers that are not part of a name; see ``words.amounts_in``."""
+        """The numbers that are not part of a name; see ``amounts_in``."""
         return amounts_in(self.content)
 
     @cached_property

@@ -138,6 +138,7 @@ def execute(
     kb: KnowledgeBase, query: CatalogueQuery, asked: Analysis | None = None
 ) -> AggregateResult | None:
     """The result of ``query``; None when the catalogue cannot answer it."""
+    of_all = query.order == "newest" and not query.about
     if query.order == "newest" and (query.about or query.of.what != "stories"):
         query = replace(query, order="latest")  # of those, and not of all there are
     if not query.fits:
@@ -156,7 +157,7 @@ def execute(
         result = entity_list(scope, query, asked)
     else:
         result = count_result(scope, query)
-    if result is None or (query.order == "latest" and not (query.about or result.rows)):
+    if result is None or (of_all and not result.rows):
         return None
     result = replace(
         result,

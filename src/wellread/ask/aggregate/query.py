@@ -264,8 +264,8 @@ class CatalogueQuery:
             ends = len(self.related.starts) if self.related else 0
             hops = len(self.related.hops) if self.related else 0
             return not self.by and (bool(hops) if self.form == "walk" else ends > 1)
-        newest = listing and self.order == "newest"
-        if newest != (what == "stories"):
+        newest = listing and self.order == "newest" and what in ("documents", "stories")
+        if (what == "stories" or self.order == "newest") and not newest:
             return False
         if self.order == "relevance" and not (listing and what == "entities"):
             return False

@@ -219,7 +219,7 @@ def _newest(
                 form="list",
                 of=thing,
                 where=(*where, time),
-                order="newest" if thing.what == "stories" else "latest",
+                order="newest",
                 limit=plain.limit or analysis.max_clusters or kb.settings.qa.max_clusters,
                 relaxed=relaxed,
                 notes=notes,
