@@ -138,8 +138,7 @@ def execute(
     kb: KnowledgeBase, query: CatalogueQuery, asked: Analysis | None = None
 ) -> AggregateResult | None:
     """The result of ``query``; None when the catalogue cannot answer it."""
-    of_all = query.order == "newest" and not query.about
-    if query.order == "newest" and (query.about or query.of.what != "stories"):
+    if query.order == "newest" and query.about:
         query = replace(query, order="latest")  # of those, and not of all there are
     if not query.fits:
         return None
@@ -157,7 +156,7 @@ def execute(
         result = entity_list(scope, query, asked)
     else:
         result = count_result(scope, query)
-    if result is None or (of_all and not result.rows):
+    if result is None:
         return None
     result = replace(
         result,

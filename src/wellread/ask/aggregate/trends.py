@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from wellread.ask.aggregate.holding import documents_about, nodes_of, places_naming
 from wellread.ask.aggregate.query import (
+    DOCUMENTS,
     PERIODS,
     AggregateResult,
     CatalogueQuery,
@@ -25,9 +26,11 @@ from wellread.ask.aggregate.query import (
     Topic,
     amount,
     day,
+    document_rows,
     in_words,
     times,
 )
+from wellread.ask.retrieve.search import SOURCE_KINDS
 from wellread.store.catalogue.documents.listings import Entry
 from wellread.store.catalogue.documents.story_records import Story, StoryItem
 from wellread.text.parsed import parse, visible
@@ -208,25 +211,33 @@ _Told = tuple[datetime, Story, frozenset[str] | None]  # None: it may tell of al
 
 
 def newest(scope: Scope, query: CatalogueQuery) -> AggregateResult | None:
-    """The newest stories within the limits; None without any."""
+    """The newest stories or documents within the limits; None without any."""
     since = [one.published_from for one in query.where if one.published_from]
     until = [one.published_to for one in query.where if one.published_to]
     time = Filters(published_from=max(since, default=None), published_to=min(until, default=None))
-    rows = _newest_stories(scope, time, query.limit or MOST)
+    stories, most = query.of.what == "stories", query.limit or MOST
+    if stories:
+        rows = _newest_stories(scope, time, most)
+    else:
+        inside = scope.within(time) if time != Filters() else scope
+        if not any(limit.kinds for limit in scope.limits):
+            inside = inside.within(Filters(kinds=SOURCE_KINDS))
+        rows = list(document_rows(inside.dated(most)[::-1]))
     if not rows:
         return None
+    one, many = ("story", "stories") if stories else ("document", "documents")
     days = [row.cells[1] for row in rows]
     when = f"from {min(days)} to {max(days)}" if min(days) != max(days) else f"of {days[0]}"
     limits = "".join(f", {part}" for part in (*scope.said, *in_words(time)))
     return AggregateResult(
         strategy=NEWEST,
         kind="list",
-        sentence=f"The newest {f'{len(rows):,} stories' if len(rows) > 1 else 'story'}, {when}:",
+        sentence=f"The newest {f'{len(rows):,} {many}' if len(rows) > 1 else one}, {when}:",
         number=len(rows),
-        columns=("Title", "Date", "Sources", "Told"),
+        columns=("Title", "Date", "Sources", "Told") if stories else DOCUMENTS,
         rows=tuple(rows),
-        method=f"stories by the date of what is newest in them{limits}; in {scope.where}",
-        clusters=len(rows),
+        method=f"{many} by the date of what is newest in them{limits}; in {scope.where}",
+        clusters=len(rows) if stories else 0,
     )
 
 
