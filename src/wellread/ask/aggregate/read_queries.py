@@ -68,10 +68,12 @@ from wellread.ask.retrieve.search import check_collections, narrowed
 from wellread.ask.understand.vocabulary import Vocabulary, vocabulary_of
 from wellread.kb import KnowledgeBase
 from wellread.store.catalogue.documents.entity_graph import Graph
+from wellread.store.catalogue.documents.entity_nodes import EntityNode
+from wellread.store.catalogue.documents.name_records import ALIAS_WORD, WORD, singular_form
 from wellread.store.catalogue.documents.relation_network import RelationKind
 from wellread.text.english import PREPOSITIONS, STOP_WORDS
 from wellread.text.parsed import stem
-from wellread.text.tokens import tokens_of
+from wellread.text.tokens import Token, tokens_of
 from wellread.types import Filters, Span
 from wellread.values.question import Analysis, Constraint, NamedEntity
 
@@ -276,6 +278,7 @@ def _name(words: QuestionWords, pieces: Sequence[Piece]) -> Name:
 
 UNNAMED = "←"  # how the inverse of a relation begins that has no name for it
 FRAMES = ("things that {words} N", "things that are {words} N", "what {words} N", "{words} N")
+MIN_WORDS = 2  # of a part of a name: "the fund" may be any
 
 
 class Relations:
@@ -409,23 +412,75 @@ def related_both_ways(relation: str) -> bool:
 
 
 def read_walk(kb: KnowledgeBase, analysis: Analysis) -> CatalogueQuery | None:
-    """The traversal that the question asks for; None unless every word is understood."""
+    """The traversal that the question asks for; None unless every word is understood.
+
+    Where the names leave a word, a part of one more name may be meant ("the seagrass programme").
+    """
     check_collections(kb, analysis.filters)
     inside = analysis.filters.collections
     named = [one for one in analysis.entities if not inside or one.collection in inside]
-    if not named:
+    tokens = tokens_of(analysis.question)
+    spans = list(_unnamed(tokens, named))
+    if not (named or spans):
         return None
-    known = vocabulary_of(kb, [one.collection for one in named])
+    known = vocabulary_of(kb, [one.collection for one in named] or inside)
     relations = relations_of(kb.catalogue.graph, known.collections)
-    tokens, types = tokens_of(analysis.question), _types_by_stem(known)
+    types = _types_by_stem(known)
     words = WalkWords(tokens, _groups(named), types, relations.own)
-    clauses = best_clauses(words)
-    return _query(analysis, words, clauses, relations) if clauses else None
+    if clauses := best_clauses(words) if named else []:
+        return _query(analysis, words, clauses, relations)
+    for span in spans:
+        unknown = NamedEntity(span=span, collection="", entity_id="", title="")
+        words = WalkWords(tokens, _groups([*named, unknown]), types, relations.own)
+        if not best_clauses(words):
+            continue
+        phrase = span.of(analysis.question)
+        if node := _named_in_part(kb, known.collections, phrase):
+            meant = replace(
+                unknown, collection=node.collection, entity_id=node.id, title=node.title
+            )
+            words = WalkWords(tokens, _groups([*named, meant]), types, relations.own)
+            query = _query(analysis, words, best_clauses(words), relations)
+            note = f"“{phrase}” was read as “{node.title}”"
+            return replace(query, notes=(note,)) if query else None
+    return None
 
 
 def _groups(named: Sequence[NamedEntity]) -> list[tuple[NamedEntity, ...]]:
     """The entities in the order of the question, namesakes together."""
     return [tuple(group) for _, group in groupby(sorted(named, key=_where), key=_where)]
+
+
+def _unnamed(tokens: Sequence[Token], named: Sequence[NamedEntity]) -> Iterator[Span]:
+    """The words after each "the" that may be a part of a name, the longest first."""
+    for place, token in enumerate(tokens):
+        last = place + 1
+        while (
+            token.plain == "the"
+            and last < len(tokens)
+            and tokens[last].joined
+            and tokens[last].plain not in STOP_WORDS
+        ):
+            last += 1
+        for end in range(last, place + MIN_WORDS, -1):
+            span = Span(start=tokens[place + 1].start, end=tokens[end - 1].end)
+            if not any(span.overlaps(one.span) for one in named):
+                yield span
+
+
+def _named_in_part(kb: KnowledgeBase, collections: Sequence[str], phrase: str) -> EntityNode | None:
+    """The only entity that has a name with all words of ``phrase``."""
+    wanted = {singular_form(token.plain) for token in tokens_of(phrase)}
+    ids = kb.catalogue.names.with_words(collections, wanted, (WORD, ALIAS_WORD))
+    nodes = [
+        node
+        for node in kb.catalogue.graph.described_by(ids)
+        if any(
+            wanted <= {singular_form(token.plain) for token in tokens_of(name)}
+            for name in (node.title, *node.aliases)
+        )
+    ]
+    return nodes[0] if len(nodes) == 1 else None
 
 
 def _query(

@@ -32,6 +32,7 @@ from wellread.store.catalogue.documents.name_records import (
     DIMENSION,
     ENTITY_TYPE,
     LANGUAGE,
+    LINKING,
     SITE,
     SORT,
     SPEAKER,
@@ -351,6 +352,23 @@ def _spellings(node: EntityNode) -> Iterator[tuple[str, int]]:
         for form in bracketed_forms(name):
             yield form, PART if len(form) < len(name) / 3 and not is_acronym(form) else IDENTITY
     yield from ((part, PART) for part in title_parts(node.title))
+    yield from ((ending, PART) for ending in _shared_endings((node.title, *node.aliases)))
+
+
+def _shared_endings(names: Sequence[str]) -> Iterator[str]:
+    """Two-word endings that several names share ("tool library")."""
+    first: dict[str, str] = {}
+    seen: set[str] = set()
+    for name in names:
+        words = name.split()
+        ending = " ".join(words[-2:])
+        key = key_of(ending)
+        if len(words) < 3 or words[-2].lower() in LINKING or key_of(name) in seen:
+            continue
+        seen.add(key_of(name))
+        if key in first:
+            yield first[key]
+        first.setdefault(key, ending)
 
 
 def _name_form(node: EntityNode, written: str, rank: int) -> NameForm | None:
