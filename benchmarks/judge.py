@@ -22,8 +22,7 @@ from typing import Any
 
 from benchmarks.paths import eval_data
 from benchmarks.record import save
-from wellread.ask.verify.check_claims import check_claims
-from wellread.ask.verify.judge import NO_QUESTION, judge_sentences
+from wellread.ask.verify.check_claims import NO_QUESTION, check_claims, judge_sentences
 from wellread.ask.write.parse_draft import parse_draft
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.types import DocumentFacts, Hit, Locator, Passage, Span

@@ -27,7 +27,7 @@ from wellread.ask.retrieve import search
 from wellread.evaluation.scores import bootstrap, paired_difference
 from wellread.kb import KnowledgeBase
 from wellread.models import open_reader
-from wellread.text.words import stem
+from wellread.text.parsed import stem
 from wellread.types import Candidate, Filters, Passage
 
 MOST = 300  # queries of a set, drawn by chance

@@ -27,7 +27,7 @@ from benchmarks.clusters import judge
 from benchmarks.homes import default_embedder, open_home
 from benchmarks.paths import CACHE
 from benchmarks.story_gold import COLLECTION, Gold, gold, newsletters
-from wellread.ask.retrieve.story_search import find_stories
+from wellread.ask.retrieve.direct import find_stories
 from wellread.identity import document_id, tagged_hash
 from wellread.ingest.joining.story_clusters import Clusters
 from wellread.ingest.joining.story_refresh import refresh_stories

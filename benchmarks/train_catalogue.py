@@ -32,7 +32,7 @@ from wellread.ask.aggregate.catalogue_reading import (
     features,
     joined,
 )
-from wellread.ask.understand.question_type import FIRST, LAST
+from wellread.ask.understand.analyse import FIRST, LAST
 from wellread.text.english import PREPOSITIONS, STOP_WORDS
 from wellread.text.tokens import tokens_of
 

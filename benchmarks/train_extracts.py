@@ -40,14 +40,12 @@ from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.ask.write import extract_score
 from wellread.ask.write.extract_score import (
     COLUMNS,
-    COSINES,
     FILE,
     MARKED,
     MODES,
     SURE,
     TOLD,
     Window,
-    add_cosines,
     add_marked_cosines,
     add_network_scores,
     confidence_features,
@@ -152,7 +150,6 @@ def _row(kb: KnowledgeBase, name: str, asked: Asked, group: str) -> Row | None:
     places = [int(at) for at in order[:READ]]
     best = add_network_scores(analysis.wanted, windows, places, table, kb.passage_reader)
     near = sorted(places, key=lambda at: -table[at, COLUMNS.index("odds")] + at * 1e-6)[:COMPARED]
-    add_cosines(analysis.wanted, windows, near, table, kb.embedder)
     marked = {at: best[at][:MARKED] for at in near}
     add_marked_cosines(analysis.wanted, windows, marked, table, kb.embedder)
     gold = np.array([_holds(evidence, window, asked) for window in windows])
@@ -273,7 +270,7 @@ def lowest(loss: Callable[[Floats], tuple[float, Floats]], size: int) -> Floats:
 
 def _seen(row: Row, columns: Sequence[str]) -> tuple[Floats, NDArray[np.bool_]]:
     """The windows whose columns are known: cosines were worked out for the first few alone."""
-    most = COMPARED if {*TOLD, *COSINES} & {*columns} else READ
+    most = COMPARED if {*TOLD} & {*columns} else READ
     return row.table[:most], row.gold[:most]
 
 
@@ -286,7 +283,7 @@ def chosen(row: Row, weights: Floats, mode: str) -> tuple[list[int], Floats]:
     table, _ = _seen(row, MODES[mode])
     scores = table @ weights
     order = order or list(np.argsort(-scores, kind="stable"))
-    if mode in ("full", "cosines"):
+    if mode == "full":
         order = order[: extract_score.NEAREST]
     return [int(at) for at in order], row.table @ weights
 

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from benchmarks.homes import default_embedder
 from benchmarks.paths import ROOT
-from wellread.ask.understand.question_type import (
+from wellread.ask.understand.analyse import (
     FILE,
     STEPS,
     UNSURE,

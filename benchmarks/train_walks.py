@@ -30,7 +30,7 @@ from wellread.ask.aggregate.walk_reading import (
     SKIPPED,
     features,
 )
-from wellread.ask.understand.question_type import FIRST, LAST
+from wellread.ask.understand.analyse import FIRST, LAST
 from wellread.text.english import PREPOSITIONS, STOP_WORDS
 from wellread.text.tokens import ARTICLES, tokens_of
 

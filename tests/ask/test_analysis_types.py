@@ -14,8 +14,7 @@ from benchmarks.train_question_type import examples, words_of
 from numpy.typing import NDArray
 from tests.store.made import kept
 
-from wellread.ask.understand.analyse import analyse
-from wellread.ask.understand.question_type import load_model
+from wellread.ask.understand.analyse import analyse, load_model
 from wellread.ask.understand.vocabulary import Vocabulary, forms_of, vocabulary_of
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.models.base import Purpose

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from wellread.ask.deliver.prune_draft import prune
+from wellread.ask.deliver.cite import prune
 from wellread.ask.write.parse_draft import Draft, VisibleStream, find_tail, parse_draft
 from wellread.ask.write.prompts import Guard
 from wellread.values.answers import Checked, Verdict, VerdictName

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
-from wellread.ask.retrieve import story_search as finding
-from wellread.ask.retrieve.story_search import FoundStory, find_stories
+from wellread.ask.retrieve import direct as finding
+from wellread.ask.retrieve.direct import FoundStory, find_stories
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.store.schema.database import Database

@@ -10,7 +10,7 @@ from tests.ask.conftest import MakeHome
 from tests.doubles.recorded_calls import forget_calls
 
 from wellread.ask.answer import answer, final
-from wellread.ask.verify.judge import SCHEMA
+from wellread.ask.verify.check_claims import SCHEMA
 from wellread.errors import ModelError
 from wellread.kb import open_kb
 from wellread.testing.embedding import ReadableEmbedder

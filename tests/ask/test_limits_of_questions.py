@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.ask.conftest import MakeHome
 
-from wellread.ask.retrieve.relax import narrowed, search_within
+from wellread.ask.retrieve.search import narrowed, search_within
 from wellread.kb import KnowledgeBase
 from wellread.types import Filters, Span
 from wellread.values.question import Analysis, Constraint, ConstraintKind

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.ask.conftest import MakeHome
 
-from wellread.ask.retrieve.relax import period_named, search_within
+from wellread.ask.retrieve.search import period_named, search_within
 from wellread.kb import KnowledgeBase
 from wellread.types import Filters, Span
 from wellread.values.question import Analysis, Constraint

@@ -9,8 +9,8 @@ import pytest
 from tests.ask.conftest import MakeHome, jsonl
 
 from wellread.ask.answer import answer, final
+from wellread.ask.retrieve.direct import news
 from wellread.ask.retrieve.ranking import Found
-from wellread.ask.retrieve.story_search import news
 from wellread.kb import KnowledgeBase
 from wellread.types import Filters
 from wellread.values.answers import Answer, Question

@@ -12,7 +12,7 @@ import pytest
 from wellread.ask.aggregate.query import AggregateResult, Row
 from wellread.ask.answer import answer, final
 from wellread.ask.deliver.tell import SHOWN_ROWS, aggregate_reply
-from wellread.ask.verify.judge import NO_QUESTION
+from wellread.ask.verify.check_claims import NO_QUESTION
 from wellread.ingest.integrity.verify import verify
 from wellread.ingest.remove import remove_documents
 from wellread.ingest.run import add

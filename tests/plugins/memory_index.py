@@ -18,7 +18,7 @@ from wellread.errors import StoreError
 from wellread.store.base import Fingerprint, HeldRow, IndexKey, IndexRow
 from wellread.testing.index_model import matches
 from wellread.text.english import FUNCTION_WORDS
-from wellread.text.words import stem
+from wellread.text.parsed import stem
 from wellread.types import Candidate, Filters
 
 Vector = NDArray[np.float32]

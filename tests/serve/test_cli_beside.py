@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 from tests.serve.conftest import printed
 from typer.testing import CliRunner
@@ -63,15 +62,3 @@ def test_links_are_shown_unless_the_settings_say_otherwise(
     monkeypatch.setenv("WELLREAD_CITATIONS_INCLUDE_LINKS", "false")
     assert "file://" not in shown(added, "ask", ASKED)
     assert asked(added)["citations"][0]["link"].startswith("file://")
-
-
-# --- the JSON --------------------------------------------------------------------------------
-
-
-async def test_of_a_comparison_it_says_which_side_a_source_tells_of(
-    client: httpx.AsyncClient,
-) -> None:
-    question = "What is the difference between the boathouse roof and the ferry?"
-    body = (await client.post("/api/ask", json={"question": question})).json()
-    why = {one["title"]: one["relevance"] for one in body["citations"]}
-    assert "about the side “ferry”" in why["The ferry"]

@@ -8,7 +8,7 @@ from threading import Barrier
 import pytest
 
 from wellread.ingest.joining import story_clusters
-from wellread.text.words import stem
+from wellread.text.parsed import stem
 
 THREADS = 8
 ENDINGS = (

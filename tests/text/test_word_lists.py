@@ -20,9 +20,9 @@ MOST = 8
 LEFT: dict[str, int] = {
     "ask/aggregate/query.py": 2,
     "ask/plan.py": 1,
-    "ask/retrieve/relax.py": 1,
+    "ask/retrieve/search.py": 1,
     "ask/understand/source_limits.py": 1,
-    "ask/write/markers.py": 1,
+    "ask/write/parse_draft.py": 1,
     "ask/write/prompts/__init__.py": 2,
 }
 # Technical vocabularies, no English: columns of tables, tags, formats, names of settings.

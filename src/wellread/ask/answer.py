@@ -18,8 +18,14 @@ from anyio import to_thread
 
 from wellread.ask.aggregate.query import AggregateResult
 from wellread.ask.deliver import answer_reuse
-from wellread.ask.deliver.cite import CitedText, add_conflicting_passages, add_draft
-from wellread.ask.deliver.prune_draft import Deliverable, drop_flagged, prune
+from wellread.ask.deliver.cite import (
+    CitedText,
+    add_conflicting_passages,
+    add_draft,
+    drop_flagged,
+    is_deliverable,
+    prune,
+)
 from wellread.ask.deliver.related import small_talk_reply, suggest_related
 from wellread.ask.deliver.reply import (
     Part,
@@ -286,12 +292,13 @@ def _deliver(
 ) -> Answer:
     """The cited text of what may be shown, or the reply that the material does not answer."""
     written, checked, evidence = verified.written, verified.checked, verified.evidence
-    asked = Deliverable(
-        strict=_strict(kb, question),
-        required=kb.settings.citations.required,
-        voices=bool(analysis.voices),
-    )
-    allowed = [item for item in checked if asked.holds(item)]
+    strict, required = _strict(kb, question), kb.settings.citations.required
+    voices = bool(analysis.voices)
+    allowed = [
+        item
+        for item in checked
+        if is_deliverable(item, strict=strict, required=required, voices=voices)
+    ]
     fit = drop_flagged(kb, allowed, evidence, verified.own)
     text, kept = prune(written.text, checked, fit)
     stated = [item for item in kept if not item.verdict.states_nothing]

@@ -17,11 +17,9 @@ from wellread.ask.aggregate.execute import execute
 from wellread.ask.aggregate.facts import facts, said_by
 from wellread.ask.aggregate.query import AggregateResult, CatalogueQuery, Noun, Topic, amount
 from wellread.ask.aggregate.read_queries import read_catalogue, read_walk
-from wellread.ask.retrieve.direct import compare, direct, persona, synthesis
+from wellread.ask.retrieve.direct import compare, direct, news, persona, synthesis
 from wellread.ask.retrieve.ranking import Found
-from wellread.ask.retrieve.relax import narrowed
-from wellread.ask.retrieve.search import BEST, muted, muted_words, search
-from wellread.ask.retrieve.story_search import news
+from wellread.ask.retrieve.search import BEST, muted, muted_words, narrowed, search
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.question_parts import asks_amount
 from wellread.ask.understand.source_limits import date_filters, days_in

@@ -35,11 +35,11 @@ from wellread.ask.aggregate.counts import OTHER_PARTS
 from wellread.ask.aggregate.execute import CatalogueRequest, RequestPart, WhereBody, query_of
 from wellread.ask.aggregate.query import CatalogueQuery, Form, nouns
 from wellread.ask.plan import Planned, read_as, read_query
+from wellread.ask.understand.analyse import names_kinds
 from wellread.ask.understand.conversation import SessionQuestion
 from wellread.ask.understand.mentions import people_in
 from wellread.ask.understand.planted_orders import find_prompt_injection
 from wellread.ask.understand.question_parts import MOST_QUESTIONS, remove_spans, split_questions
-from wellread.ask.understand.question_type import names_kinds
 from wellread.ask.understand.rewrite import LONGEST, Turn, known_names
 from wellread.ask.understand.vocabulary import KeyLookup, Vocabulary, decode_pairs
 from wellread.ask.write.drafting import usage_of
@@ -51,6 +51,7 @@ from wellread.models.prompts import fence_of, fenced, template
 from wellread.store.catalogue.documents.name_records import VALUE
 from wellread.text.english import STOP_WORDS
 from wellread.text.parsed import parse
+from wellread.text.periods import window_of
 from wellread.text.tokens import key_of
 from wellread.types import Filters, Span
 from wellread.values.answers import Usage
@@ -387,24 +388,29 @@ def _within(analysis: Analysis, limits: Sequence[Constraint]) -> Analysis:
 def limits_in(where: WhereBody, vocabulary: Vocabulary) -> tuple[list[Constraint], list[str]]:
     """The model's limits that the knowledge base knows, one by one, and the unknown ones."""
     unknown: list[str] = []
-    given = where.filters()
 
     def named(values: Iterable[str], names: KeyLookup[tuple[Any, ...]]) -> tuple[Any, ...]:
         meant = {value: names.get(key_of(value), ()) for value in values}
         unknown.extend(value for value, those in meant.items() if not those)
         return tuple(dict.fromkeys(chain(*meant.values())))
 
-    def held(values: Iterable[str], there: Iterable[str]) -> tuple[Any, ...]:
-        return named(values, {key_of(name): (name,) for name in there})
+    def held(values: Iterable[str], known: Iterable[str]) -> tuple[Any, ...]:
+        return named(values, {key_of(name): (name,) for name in known})
 
+    since, until = window_of(
+        where.from_ or None,
+        where.to or None,
+        hint="swap where.from and where.to",
+        empty="where: the time ends before it begins",
+    )
     filters: list[tuple[ConstraintKind, Filters]] = [
-        ("collection", Filters(collections=held(given.collections, vocabulary.collections))),
-        ("kind", Filters(kinds=held(given.kinds, vocabulary.kinds))),
-        ("source_type", Filters(source_types=held(given.source_types, vocabulary.source_types))),
-        ("language", Filters(languages=held(given.languages, vocabulary.languages))),
-        ("author", Filters(authors=named(given.authors, vocabulary.authors))),
-        ("speaker", Filters(speakers=named(given.speakers, vocabulary.speakers))),
-        ("time", Filters(published_from=given.published_from, published_to=given.published_to)),
+        ("collection", Filters(collections=held(where.topics, vocabulary.collections))),
+        ("kind", Filters(kinds=held(where.kinds, vocabulary.kinds))),
+        ("source_type", Filters(source_types=held(where.source_types, vocabulary.source_types))),
+        ("language", Filters(languages=held(where.languages, vocabulary.languages))),
+        ("author", Filters(authors=named(where.authors, vocabulary.authors))),
+        ("speaker", Filters(speakers=named(where.speakers, vocabulary.speakers))),
+        ("time", Filters(published_from=since, published_to=until)),
     ]
     for dimension, values in where.fields.items():
         pairs = [pair for pair in named(values, vocabulary.taxonomy) if pair[0] == dimension]

@@ -30,7 +30,7 @@ from wellread.store.catalogue.documents.reindexing import LiveIndex
 from wellread.store.catalogue.readable_catalogue import ReadableCatalogue
 from wellread.store.index.backends import EMBEDDED, backend_of
 from wellread.text.english import STOP_WORDS
-from wellread.text.words import snowball_stem, unaccented
+from wellread.text.parsed import snowball_stem, unaccented
 from wellread.types import Candidate, Filters, Passage
 
 logger = logging.getLogger(__name__)

@@ -19,7 +19,7 @@ from wellread.store.catalogue.documents.collection_records import CollectionWord
 from wellread.store.catalogue.documents.entity_graph import EntityMentions
 from wellread.store.catalogue.documents.entity_nodes import EntityNode, MentionTotal
 from wellread.store.catalogue.documents.listings import DocumentPage, ListedDocument, Order
-from wellread.text.names import key_of
+from wellread.text.tokens import strict_key
 from wellread.types import Document, Filters, Kind
 
 MAX_SUGGESTIONS = 5  # similar names suggested for an unknown one
@@ -55,11 +55,11 @@ def named_document(
     if exact and (not collections or exact.facts.collection in collections):
         return exact
     titles = kb.catalogue.listings.titles(collections, media=media)
-    key = key_of(name)
+    key = strict_key(name)
     candidates = (
         [entry.id for entry in titles if name in (entry.uri, entry.url)][:1],
-        [entry.id for entry in titles if key and key_of(entry.title) == key][:1],
-        [entry.id for entry in titles if len(key) > 2 and key in key_of(entry.title)],
+        [entry.id for entry in titles if key and strict_key(entry.title) == key][:1],
+        [entry.id for entry in titles if len(key) > 2 and key in strict_key(entry.title)],
         [entry.id for entry in titles if len(name) > len("doc_") and entry.id.startswith(name)],
     )
     ids_found = next((ids for ids in candidates if ids), [])
@@ -128,10 +128,10 @@ def _people(
 
 def _person(label: str, requested: str, existing: Iterable[str]) -> list[str]:
     """All spellings of the one person with this name."""
-    key = key_of(requested)
+    key = strict_key(requested)
     spellings: dict[str, list[str]] = {}
     for name in existing:
-        spellings.setdefault(key_of(name), []).append(name)
+        spellings.setdefault(strict_key(name), []).append(name)
     if key in spellings:
         return spellings[key]
     parts = key.split()

@@ -13,7 +13,7 @@ from wellread.errors import RequestError, UnknownNameError
 from wellread.kb import KnowledgeBase
 from wellread.library.named_things import known_values, named_document, similar_names
 from wellread.store.catalogue.documents.listings import ListedDocument, Order
-from wellread.text.names import key_of
+from wellread.text.tokens import strict_key
 from wellread.types import Document, Filters, Locator, Mark, Span, SpeakerMark, TimeMark
 from wellread.values.locators import Marks
 
@@ -234,9 +234,9 @@ def _duration(marks: Sequence[Mark]) -> float | None:
 
 def _speaker_spellings(name: str, speakers: Sequence[str], title: str) -> set[str]:
     """All spellings of the speakers with this name or with this word in their name."""
-    key = key_of(name)
-    matches = {speaker for speaker in speakers if key_of(speaker) == key} or {
-        speaker for speaker in speakers if f" {key} " in f" {key_of(speaker)} "
+    key = strict_key(name)
+    matches = {speaker for speaker in speakers if strict_key(speaker) == key} or {
+        speaker for speaker in speakers if f" {key} " in f" {strict_key(speaker)} "
     }
     if not matches:
         similar = similar_names(name, speakers) or list(speakers)

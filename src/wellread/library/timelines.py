@@ -13,8 +13,8 @@ from wellread.kb import KnowledgeBase
 from wellread.library.named_things import similar_names
 from wellread.store.catalogue.documents.entity_nodes import MentioningDocument
 from wellread.store.catalogue.documents.story_records import Story, StoryItem
-from wellread.text.names import key_of
 from wellread.text.sentences import sentence_spans
+from wellread.text.tokens import strict_key
 from wellread.types import DocumentFacts, Filters, Locator, Span
 from wellread.values.locators import Marks
 
@@ -139,7 +139,9 @@ def _of_entity(
         return None
     best = nodes[0]
     same = [
-        node for node in nodes if node.id == best.id or key_of(node.title) == key_of(best.title)
+        node
+        for node in nodes
+        if node.id == best.id or strict_key(node.title) == strict_key(best.title)
     ]
     mentioning = kb.catalogue.graph.documents_mentioning
     dated = [
@@ -200,15 +202,15 @@ def _stories_called(kb: KnowledgeBase, name: str, collections: Sequence[str]) ->
         by_id = kb.catalogue.stories.named(name, collections)
         if len(by_id) == 1:
             return by_id
-    key = key_of(name)
+    key = strict_key(name)
     stories = kb.catalogue.stories.latest(collections) if key else []
     return _with_title(stories, key)[:1] or [
-        story for story in stories if f" {key} " in f" {key_of(story.title)} "
+        story for story in stories if f" {key} " in f" {strict_key(story.title)} "
     ]
 
 
 def _with_title(stories: Sequence[Story], key: str) -> list[Story]:
-    return [story for story in stories if key_of(story.title) == key]
+    return [story for story in stories if strict_key(story.title) == key]
 
 
 def _others(
@@ -217,7 +219,7 @@ def _others(
     types: list[Taken] = []
     if taken == "collection" and kb.catalogue.graph.resolve(collections, name):
         types.append("entity")
-    if _with_title(kb.catalogue.stories.latest(collections), key_of(name)):
+    if _with_title(kb.catalogue.stories.latest(collections), strict_key(name)):
         types.append("story")
     return tuple(types)
 

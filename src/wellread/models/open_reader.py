@@ -30,7 +30,7 @@ from wellread.models.base import (
 )
 from wellread.plugins import find
 from wellread.text.english import FUNCTION_WORDS
-from wellread.text.words import stem
+from wellread.text.parsed import stem
 
 
 class LexicalReader:

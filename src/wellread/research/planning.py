@@ -20,12 +20,11 @@ from anyio import to_thread
 from wellread.ask.plan import read_as
 from wellread.ask.planning_call import planned
 from wellread.ask.retrieve.direct import shared_topic, whole_side
-from wellread.ask.retrieve.relax import intersect_filters, search_within
+from wellread.ask.retrieve.search import intersect_filters, search_within
 from wellread.ask.understand.conversation import SessionQuestion, preferences_for, resolve_follow_up
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.kb import KnowledgeBase
-from wellread.text.english import ALL_THERE_IS, COMMON_WORDS, DOCUMENT_NOUNS, SUMMING_UP
-from wellread.text.english_patterns import EVERYTHING
+from wellread.text.english import ALL_THERE_IS, COMMON_WORDS, DOCUMENT_NOUNS, EVERYTHING, SUMMING_UP
 from wellread.text.parsed import parse
 from wellread.types import DocumentFacts, Filters, Hit, Passage
 from wellread.values.answers import Question

@@ -13,8 +13,14 @@ from dataclasses import dataclass, field, replace
 from anyio import to_thread
 
 from wellread.ask.answer import answer, final
-from wellread.ask.deliver.cite import CitedText, add_draft, flatten_label, styled_marker
-from wellread.ask.deliver.prune_draft import drop_flagged, prune
+from wellread.ask.deliver.cite import (
+    CitedText,
+    add_draft,
+    drop_flagged,
+    flatten_label,
+    prune,
+    styled_marker,
+)
 from wellread.ask.deliver.reply import flagged_note, remove_flagged_sentences
 from wellread.ask.understand.conversation import SessionQuestion
 from wellread.identity import tagged_hash

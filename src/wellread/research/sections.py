@@ -3,9 +3,9 @@
 Extracts for a facet (a subtopic) are chosen as for a question (``ask/write/extracts.py``). No
 extract is shown twice or repeats an earlier one; the question as a whole comes last and gets what
 no narrower facet has used. A model writes a section only from that section's evidence, and the
-summary from what the sections cite. A judge model checks the text (``judge.py``): sentences without
-citations are removed and counted, and so are unsupported ones if ``citations.strict`` is set; other
-sentences are shown with their verdict. A section of which no sentence remains is empty.
+summary from what the sections cite. A judge model checks the text (``check_claims.py``): sentences
+without citations are removed and counted, and so are unsupported ones if ``citations.strict`` is
+set; other sentences are shown with their verdict. A section may end up empty.
 """
 
 from __future__ import annotations
@@ -18,10 +18,9 @@ from typing import Any, NamedTuple
 
 from anyio import to_thread
 
-from wellread.ask.deliver.prune_draft import Deliverable, prune
+from wellread.ask.deliver.cite import is_deliverable, prune
 from wellread.ask.retrieve.ranking import overlap
-from wellread.ask.verify.check_claims import check_claims
-from wellread.ask.verify.judge import Opinion, Ruling, apply_opinion, ask_judge
+from wellread.ask.verify.check_claims import Opinion, Ruling, apply_opinion, ask_judge, check_claims
 from wellread.ask.write.extract_score import Window, windows_of
 from wellread.ask.write.extracts import Extract, extract_of, nearest_extracts, nearest_sentences
 from wellread.ask.write.parse_draft import parse_draft
@@ -395,8 +394,11 @@ async def write_section(
     checked = await to_thread.run_sync(check_claims, draft.claims, evidence, analysis.voices)
     ruling = await _judge(state, judged, evidence, checked, reply.by)
     strict, voices = state.kb.settings.citations.strict, bool(analysis.voices)
-    requirements = Deliverable(strict=strict, required=True, voices=voices)
-    deliverable = [item for item in ruling.checked if requirements.holds(item)]
+    deliverable = [
+        item
+        for item in ruling.checked
+        if is_deliverable(item, strict=strict, required=True, voices=voices)
+    ]
     text, remaining = prune(draft.text, ruling.checked, deliverable)
     stated = tuple(item for item in remaining if not item.verdict.states_nothing)
     return replace(

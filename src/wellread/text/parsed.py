@@ -6,25 +6,249 @@ only once. Each property is computed on first use.
 
 from __future__ import annotations
 
+import json
+import re
+import threading
+import unicodedata
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 
-from wellread.text.english import ASKING, STOP_WORDS
+import Stemmer
+
+from wellread.text.english import (
+    ASKING,
+    NEGATIONS,
+    NUMBER_WORDS,
+    REQUESTS,
+    SCALES,
+    STOP_WORDS,
+    UNITS,
+)
 from wellread.text.sentences import sentence_spans
 from wellread.text.tokens import Phrase, Token, phrases_of, tokens_of
-from wellread.text.words import (
-    Quantity,
-    amounts_in,
-    lowercase,
-    names_in,
-    negations_in,
-    numbers_in,
-    quantities_in,
-    stem,
-    stems_in,
-    words_in,
-)
 from wellread.types import Span
+
+_WORD = re.compile(r"[^\W_]+(?:['’\-_.][^\W_]+)*")
+_JOINT = re.compile(r"[-_.]")
+_NUMBER = re.compile(r"(?<![\w.])[-+]?\d[\d,]*(?:\.\d+)?(?:st|nd|rd|th)?(?!\w)|\d+(?:\.\d+)?")
+_ORDINAL = re.compile(r"(st|nd|rd|th)$")
+# Letters followed by digits, also after a hyphen ("mid-1990s" is a year), or digits and capitals.
+_IN_NAME = re.compile(
+    r"\b[^\W\d_]+(?:-(?!(?:1[5-9]|20)\d\ds?\b))?\d[\w.]*(?:-\w+)*|\b\d+[A-Z]{1,}[A-Za-z]*\b"
+)
+_NAME = re.compile(
+    r"\b[A-Z][\w’'&.-]*(?:\s+(?:(?:of|the|de|van|von|for|&)\s+)?[A-Z0-9][\w’'&.-]*)*"
+)
+_QUOTED = re.compile(r"[\"“«`]([^\"”»`]{2,80})[\"”»`]")
+# Control characters except tab and line break, zero-width spaces, direction marks and overrides,
+# Unicode tags and supplementary variation selectors, all of which can hide whole sentences.
+# Joiners (U+200C, U+200D) are kept: some scripts and emoji need them.
+_INVISIBLE = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff"
+    r"\U000e0000-\U000e007f\U000e0100-\U000e01ef]"
+)
+# First words of a question that are not part of a name ("Compare the Kittiwake ...").
+_OPENERS = STOP_WORDS | REQUESTS
+
+
+def visible(text: str) -> str:
+    """``text`` without invisible characters, which only a model reads; line breaks are ``\\n``."""
+    return _INVISIBLE.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+# Terminal control characters and direction overrides; joiners are kept.
+_CONTROLS = {
+    code: "\N{REPLACEMENT CHARACTER}"
+    for code in (
+        *range(0x20),
+        *range(0x7F, 0xA0),
+        *(0x061C, 0x200B, 0x200E, 0x200F, 0x2060, 0xFEFF),
+        *range(0x202A, 0x202F),
+        *range(0x2066, 0x206A),
+        *range(0xE0000, 0xE0080),
+    )
+    if chr(code) not in "\n\t"
+}
+_CONTROL = re.compile(f"[{''.join(map(re.escape, map(chr, _CONTROLS)))}]")
+
+
+_BREAK = re.compile("[\n\t\x0b\x0c\r\x1c-\x1e\x85\u2028\u2029]")
+
+
+def harmless(text: str) -> str:
+    """Replace each control, direction or hidden character by a replacement character."""
+    return text.translate(_CONTROLS) if _CONTROL.search(text) else text
+
+
+def harmless_line(text: str) -> str:
+    """``harmless`` text in which line breaks and tabs are replaced too."""
+    return harmless(_BREAK.sub("\N{REPLACEMENT CHARACTER}", text))
+
+
+def escape_json(json_text: str) -> str:
+    """Escape terminal control characters in a JSON text without changing its value."""
+    return _CONTROL.sub(lambda match: _escape(match.group()), json_text)
+
+
+def _escape(character: str) -> str:
+    return json.dumps(character)[1:-1] if ord(character) > 0x7F else f"\\u{ord(character):04x}"
+
+
+def words_in(text: str) -> list[str]:
+    """All words of ``text`` as written, in order."""
+    return _WORD.findall(text)
+
+
+def lowercase(word: str) -> str:
+    """``word`` in lower case with a straight apostrophe."""
+    return word.lower().replace("’", "'")
+
+
+def stems_in(text: str) -> list[str]:
+    """The stems of the content words of ``text``, in order, with repeats.
+
+    A compound with hyphens or points also gives the stems of its parts ("tool-library").
+    """
+    stems: list[str] = []
+    for word in words_in(text):
+        if lowercase(word) in STOP_WORDS:
+            continue
+        stems.append(stem(word))
+        parts = _JOINT.split(word)
+        if len(parts) > 1:
+            stems += [stem(part) for part in parts if part and part.lower() not in STOP_WORDS]
+    return stems
+
+
+def numbers_in(text: str) -> frozenset[str]:
+    """The numbers of ``text`` in normal form: ``1,250`` becomes ``1250``, and six ``6``."""
+    numbers = {_plain_number(match) for match in _NUMBER.findall(text)}
+    numbers |= {
+        NUMBER_WORDS[word.lower()] for word in words_in(text) if word.lower() in NUMBER_WORDS
+    }
+    return frozenset(number for number in numbers if number)
+
+
+def amounts_in(text: str) -> frozenset[str]:
+    """The numbers of ``text`` except those inside names: COVID-19, B12, 3DES."""
+    return numbers_in(_IN_NAME.sub(" ", text))
+
+
+def names_in(text: str) -> tuple[str, ...]:
+    """Capitalised names inside sentences, quoted phrases, and words with digits, as written.
+
+    The first word of the text counts only if it has inner capitals or a digit, or if another
+    capitalised word follows.
+    """
+    names = [match.group(1) for match in _QUOTED.finditer(text)]
+    for match in _NAME.finditer(text):
+        name = match.group().rstrip(".,;:'’")
+        first, *rest = name.split()
+        if first.lower() in _OPENERS and match.start() == _first_letter(text):
+            while rest and rest[0].lower() in STOP_WORDS:
+                rest = rest[1:]
+            name = " ".join(rest)
+        elif match.start() == _first_letter(text) and not rest and not _has_inner_capital(first):
+            continue
+        if name and name.lower() not in STOP_WORDS:
+            names.append(name)
+    return tuple(dict.fromkeys(names))
+
+
+def negations_in(text: str) -> int:
+    """Count the negations in ``text``."""
+    words = [lowercase(word) for word in words_in(text)]
+    return sum(word in NEGATIONS or word.endswith("n't") for word in words)
+
+
+def _plain_number(text: str) -> str:
+    number = _ORDINAL.sub("", text.replace(",", "")).lstrip("+-")
+    if "." in number:
+        number = number.rstrip("0").rstrip(".")
+    return number.lstrip("0") or "0"
+
+
+def _first_letter(text: str) -> int:
+    return len(text) - len(text.lstrip(" \t\n\"'“‘(*_-"))
+
+
+def _has_inner_capital(word: str) -> bool:
+    return any(char.isupper() or char.isdigit() for char in word[1:])
+
+
+LETTERS = {"k": 1e3, "mn": 1e6, "bn": 1e9}
+_SCALES = SCALES | LETTERS
+_SIGNS = {"$": "dollar", "€": "euro", "£": "pound"}
+_QUANTITY = re.compile(
+    rf"(?<![\w.,])(?P<sign>[$€£])?(?P<digits>\d[\d,]*(?:\.\d+)?|\b(?:{'|'.join(NUMBER_WORDS)})\b)"
+    rf"(?:[\s-]?(?P<scale>{'|'.join(_SCALES)})\b)?"
+    rf"(?:[\s-]?(?:{'|'.join(f'(?P<u{n}>{form})' for n, form in enumerate(UNITS.values()))})"
+    r"(?!\w))?",
+    re.IGNORECASE,
+)
+_NAMES = tuple(UNITS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quantity:
+    """A number in a text, with its unit if a known one is next to it."""
+
+    said: str
+    value: float
+    unit: str
+
+
+def quantities_in(text: str) -> Iterator[Quantity]:
+    """The numbers of ``text`` in order, each with its unit (empty if unknown)."""
+    for match in _QUANTITY.finditer(text):
+        scale = _SCALES[match["scale"].lower()] if match["scale"] else 1.0
+        unit = next((name for n, name in enumerate(_NAMES) if match[f"u{n}"]), "")
+        if match["digits"].lower() == "one":  # "one day" is seldom an amount
+            unit = ""
+        yield Quantity(
+            said=" ".join(match.group().split()),
+            value=_number(match["digits"]) * scale,
+            unit=unit or _SIGNS.get(match["sign"] or "", ""),
+        )
+
+
+def _number(digits: str) -> float:
+    return float(NUMBER_WORDS.get(digits.lower(), digits).replace(",", ""))
+
+
+# --- stems: the common part of a word's forms ("lending", "lends": "lend") ---
+
+# A Snowball stemmer is stateful and not thread-safe, so each thread has its own: sharing one could
+# return the stem of another thread's word, which the cache would then keep.
+LANGUAGE = "english"
+MOST_WORDS = 100_000  # cached stems
+
+_of_thread = threading.local()
+
+
+@lru_cache(maxsize=MOST_WORDS)
+def snowball_stem(word: str) -> str:
+    """The stem of one word in lower case (Snowball English; Porter, 2001)."""
+    stemmer = getattr(_of_thread, "stemmer", None)
+    if stemmer is None:
+        # 0: no cache of its own, as the cache here serves all threads.
+        stemmer = _of_thread.stemmer = Stemmer.Stemmer(LANGUAGE, 0)
+    return str(stemmer.stemWord(word))
+
+
+@lru_cache(maxsize=MOST_WORDS)
+def stem(word: str) -> str:
+    """The stem of one word as written; case, accents and a possessive are ignored."""
+    plain = word.lower().replace("’", "'").removesuffix("'s")
+    return snowball_stem(plain if plain.isascii() else unaccented(plain))
+
+
+def unaccented(word: str) -> str:
+    """``word`` without accents, since people type "cafe" for "café"."""
+    parts = unicodedata.normalize("NFKD", word)
+    return unicodedata.normalize("NFC", "".join(c for c in parts if not "\u0300" <= c <= "\u036f"))
+
 
 MOST_KEPT = 4_000  # cached texts; a question needs a few hundred
 LONGEST_KEPT = 20_000  # characters of a cached text
@@ -99,7 +323,7 @@ class Text:
 
     @cached_property
     def amounts(self) -> frozenset[str]:
-        """The numbers that are not part of a name; see ``words.amounts_in``."""
+        """The numbers that are not part of a name; see ``amounts_in``."""
         return amounts_in(self.content)
 
     @cached_property

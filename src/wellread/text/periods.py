@@ -271,11 +271,7 @@ def last_moment(text: str) -> datetime:
 def window_of(
     since: str | None, until: str | None, *, hint: str, empty: str = ""
 ) -> tuple[datetime | None, datetime | None]:
-    """Return the first moment of ``since`` and the last of ``until``, or None for a missing one.
-
-    Args:
-        empty: a message for a window that ends before it begins, in place of the usual one.
-    """
+    """Return the first moment of ``since`` and the last of ``until``, or None for a missing one."""
     start = first_moment(since) if since else None
     end = last_moment(until) if until else None
     if start and end and start > end:

@@ -144,13 +144,7 @@ _SENTENCE_END = re.compile(r"[.!?](?=\s)")
 
 
 def part_title(span: Span, head: str, title: str, characters: int) -> str:
-    """The title of a document's part ``span``.
-
-    Args:
-        head: the first ``HEAD`` characters of the part.
-        title: the document's title, used for a part that is nearly all of the document.
-        characters: the length of the document's text.
-    """
+    """The title of a document's part ``span``."""
     if len(span) >= WHOLE * characters and title:
         return shorten(" ".join(title.split()), LONGEST_TITLE)
     return short_title(head)

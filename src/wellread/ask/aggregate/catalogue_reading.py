@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wellread.ask.aggregate.query import MOST_WORDS, PERIODS, Noun, nouns, said, spelling
+from wellread.ask.understand.analyse import FIRST, LAST, pairs_and_triples
 from wellread.ask.understand.mentions import people_in
-from wellread.ask.understand.question_type import FIRST, LAST, pairs_and_triples
 from wellread.ask.understand.source_limits import date_filters
 from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.store.catalogue.documents.listings import FIELDS

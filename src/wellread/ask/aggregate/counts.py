@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, combinations, product
 
-from rapidfuzz import fuzz, process, utils
-
 from wellread.ask.aggregate.holding import (
     Request,
     documents_about,
@@ -34,7 +32,6 @@ from wellread.ask.aggregate.query import (
 )
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.store.catalogue.documents.listings import FIELDS, Part
-from wellread.store.catalogue.documents.name_records import ALIAS_WORD, WORD
 from wellread.text.parsed import parse
 from wellread.text.tokens import key_of
 from wellread.types import Filters
@@ -380,10 +377,7 @@ _COUNTERS: Mapping[What, Callable[[Request], AggregateResult | None]] = {
 
 
 LOOKED_THROUGH = "looked through everything"
-MOST_ALIKE = 5
-LEAST_ALIKE_NAME = 65.0
 SHORTEST_WORD = 4
-SAME_START = 2  # letters that a misspelt word begins with all the same
 
 
 def existence_result(scope: Scope, query: CatalogueQuery) -> AggregateResult:
@@ -419,7 +413,7 @@ def existence_result(scope: Scope, query: CatalogueQuery) -> AggregateResult:
         gap=f"nothing found about {topic.quoted}{scope.suffix}",
         columns=("Near", "Why"),
         rows=tuple(near),
-        method=f"{method}; near are names and words that look like it, and its words one by one",
+        method=f"{method}; near are its words one by one",
     )
 
 
@@ -471,10 +465,10 @@ def _outside(scope: Scope, topic: Topic) -> Iterator[Row]:
 
 
 def _nearby(scope: Scope, topic: Topic, apart: tuple[str, ...]) -> list[Row]:
-    """Rows for names like those of the topic, and for its words one by one."""
+    """Rows for the words of the topic apart, and one by one."""
     rows: list[Row] = []
     for phrase in (name.phrase for name in topic.names):
-        near = _similar_names(scope, phrase)
+        near: list[Row] = []
         if apart:
             cells = (f"the words of “{phrase}”", f"apart, in {_documents(len(apart))}")
             near.append(Row(cells=cells, document_ids=apart))
@@ -485,39 +479,6 @@ def _nearby(scope: Scope, topic: Topic, apart: tuple[str, ...]) -> list[Row]:
                 near.append(Row(cells=cells, document_ids=ids))
         rows += [*{row.cells[0].casefold(): row for row in reversed(near)}.values()][::-1]
     return rows
-
-
-def _similar_names(scope: Scope, phrase: str) -> list[Row]:
-    """Rows for entities within the limits whose name resembles ``phrase``."""
-    names, sorts = scope.kb.catalogue.names, (WORD, ALIAS_WORD)
-    keys = [
-        key
-        for sort in sorts
-        for term in parse(phrase).terms
-        for key, _, _ in process.extract(
-            term,
-            names.with_prefix(scope.collections, sort, term[:SAME_START]),
-            scorer=fuzz.ratio,
-            limit=MOST_ALIKE,
-            score_cutoff=LEAST_ALIKE_NAME,
-        )
-    ]
-    entries = scope.only(names.documents(scope.collections, sorts, keys) if keys else []).entries()
-    likeness = {
-        node: max(
-            fuzz.token_sort_ratio(phrase, name, processor=utils.default_process)
-            for name in (node.title, *node.aliases)
-        )
-        for node in scope.kb.catalogue.graph.described_by([entry.id for entry in entries])
-    }
-    alike = [node for node, score in likeness.items() if score >= LEAST_ALIKE_NAME]
-    return [
-        Row(
-            cells=(node.title, f"{node.type or 'entity'} with a similar name"),
-            document_ids=node.documents,
-        )
-        for node in sorted(alike, key=lambda node: (-likeness[node], node.title))[:MOST_ALIKE]
-    ]
 
 
 def _documents(number: int) -> str:

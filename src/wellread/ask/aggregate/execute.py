@@ -45,7 +45,6 @@ from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.kb import KnowledgeBase
 from wellread.store.catalogue.documents.listings import FIELDS
 from wellread.store.catalogue.documents.relation_network import Direction
-from wellread.text.periods import window_of
 from wellread.types import Filters, Kind
 from wellread.values.question import Analysis
 
@@ -108,26 +107,6 @@ class WhereBody(RequestPart):
     from_: str = Field(default="", alias="from", description="first day of publication")
     to: str = Field(default="", description="last day of publication")
     fields: dict[str, Names] = Field(default_factory=dict, description="field to its values")
-
-    def filters(self) -> Filters:
-        """The same for the catalogue."""
-        since, until = window_of(
-            self.from_ or None,
-            self.to or None,
-            hint="swap where.from and where.to",
-            empty="where: the time ends before it begins",
-        )
-        return Filters(
-            collections=self.topics,
-            kinds=self.kinds,
-            source_types=self.source_types,
-            languages=self.languages,
-            authors=self.authors,
-            speakers=self.speakers,
-            published_from=since,
-            published_to=until,
-            taxonomy=tuple((name, one) for name, values in self.fields.items() for one in values),
-        )
 
 
 class CatalogueRequest(RequestPart):
@@ -229,11 +208,7 @@ MOST_NAMED = 30  # of what is allowed, in an error
 
 
 def query_of(kb: KnowledgeBase, asked: CatalogueRequest) -> CatalogueQuery:
-    """The query that the fields describe, over everything that may be seen.
-
-    Raises:
-        QueryError: a field names what is not there, or some do not go together.
-    """
+    """The query that the fields describe, over everything that may be seen."""
     collections = scope_of(kb, ()).collections
     vocabulary = vocabulary_of(kb, collections)
     usual = OTHER_PARTS if asked.form == "coverage" else (*DATES, *FIELDS)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cache
@@ -22,10 +21,9 @@ from wellread.ask.understand.mentions import LIKELY
 from wellread.ask.understand.question_parts import defines
 from wellread.kb import KnowledgeBase
 from wellread.store.catalogue.documents.listings import Entry
-from wellread.text.english import BACK_MATTER
-from wellread.text.english_patterns import PRESENTING, RESULTING
+from wellread.text.english import BACK_MATTER, PRESENTING, RESULTING
 from wellread.text.parsed import parse
-from wellread.text.sentences import sentence_spans, short_title, shorten
+from wellread.text.sentences import sentence_spans, shorten
 from wellread.text.tokens import ARTICLES, key_of, tokens_of
 from wellread.types import Document, HeadingMark, Span
 from wellread.values.locators import Marks
@@ -56,12 +54,6 @@ class Parts:
             and bare(mark.path[-1]) != self._document.title
         ]
 
-    def sections(self) -> list[HeadingMark]:
-        """The headings of the first level that has several: a title alone is no section."""
-        depths = Counter(len(mark.path) for mark in self.headings())
-        level = min((depth for depth, count in depths.items() if count > 1), default=0)
-        return [mark for mark in self.headings() if len(mark.path) == level]
-
     def leaves(self) -> Iterator[HeadingMark]:
         """The headings under which no other stands."""
         marks = self.headings()
@@ -79,12 +71,6 @@ class Parts:
             and len(one.path) <= len(mark.path)
         ]
         return min(later, default=len(self._document.text))
-
-    def items(self, mark: HeadingMark) -> list[Span]:
-        """The items of the list under a heading, those inside others left out."""
-        text, end = self._document.text, self.end(mark)
-        line = text.find("\n", mark.start, end)  # a numbered heading is no item
-        return items_in(text, Span(start=line if line >= 0 else mark.start, end=end))
 
     def after(self, mark: HeadingMark) -> Span | None:
         """The first sentence under a heading."""
@@ -138,15 +124,6 @@ class Parts:
         return Span(start=start + found.start, end=start + found.end)
 
 
-def items_in(text: str, body: Span | None = None) -> list[Span]:
-    """The items of the lists in ``text``, or a part of it, those inside others left out."""
-    start = body.start if body else 0
-    return [
-        Span(start=start + one.start("text"), end=start + one.end("text"))
-        for one in _ITEM.finditer(body.of(text) if body else text)
-    ]
-
-
 def prose(text: str) -> bool:
     """Whether the text is a sentence rather than a heading or label."""
     return len(text.split()) >= PROSE and text.rstrip("\"'”’)").endswith((".", "!", "…"))
@@ -155,19 +132,6 @@ def prose(text: str) -> bool:
 def bare(heading: str) -> str:
     """A heading without its number."""
     return _NUMBERED.sub("", heading)
-
-
-def lead_of_item(item: str) -> str:
-    """What an item is called."""
-    lead = short_title(item)
-    return f"{lead}?" if item[len(lead) : len(lead) + 1] == "?" else lead
-
-
-def first_of(item: str) -> str:
-    """The first sentence of an item."""
-    spans = sentence_spans(item)
-    whole = next((one.end for one in spans if len(item[: one.end].split()) >= PROSE), len(item))
-    return one_line(item[:whole])
 
 
 def one_line(text: str) -> str:
@@ -195,10 +159,9 @@ STRATEGY = "facts of the catalogue"
 MOST_TOLD = 25  # documents, one line each
 KEY_SENTENCES = 3  # of an abstract
 DEFINED_WITHIN, DEFINING = 6, 2  # sentences of an entity that are looked at, and told
-FEWEST_POINTS = 3  # numbered, of a text without headings that consists of them
+FEWEST_POINTS = 3  # of a text without headings that consists of them
 MOST_HEARD, MOST_TURNS = 3, 5  # documents, and turns of each, of what somebody says
 LONGEST_TURN = 600  # characters
-MOST_ITEMS = 14  # that are told by a sentence each; of more only their names
 
 
 def facts(kb: KnowledgeBase, analysis: Analysis) -> AggregateResult | None:
@@ -379,25 +342,33 @@ class _FactReader:
     # --- what it is about ---
 
     def _summary(self) -> tuple[list[Row], bool]:
-        """What it is about, and whether that is a list: of its items, or of its parts."""
+        """What it is about, and whether that is a list of its parts."""
         kind = self.document.kind
         key = self._key(KEY_SENTENCES) if kind == "paper" else []
         opening = key or self._sentences(self.parts.opening(KEY_SENTENCES))
         if key or kind == "entity":
             return opening, False
-        lead = self._summary_text(2)
-        if kind == "transcript":
-            parts = [
-                self._row(bare(mark.path[-1]), self.parts.after(mark))
-                for mark in self.parts.leaves()
-            ]
+        lead, leaves = self._summary_text(2), list(self.parts.leaves())
+        text = self.document.text
+        if kind == "transcript" or len(leaves) > 1:
+            parts = []
+            for mark in leaves:
+                line, first = bare(mark.path[-1]), self.parts.after(mark)
+                if first and kind != "transcript":
+                    line = f"{line}: {one_line(first.of(text))}"
+                parts.append(self._row(line, first))
             return [*lead, *parts], bool(parts)
-        items = self._items()
-        told = [
-            *lead,
-            *(row for row in opening if row.line not in " ".join(one.line for one in lead)),
-        ]
-        return items or told[:KEY_SENTENCES], bool(items)
+        points = (
+            []
+            if leaves
+            else [
+                Span(start=one.start("text"), end=one.end("text")) for one in _ITEM.finditer(text)
+            ]
+        )
+        if len(points) >= FEWEST_POINTS:
+            return [self._row(one_line(span.of(text)), span) for span in points], True
+        known = " ".join(row.line for row in lead)
+        return [*lead, *(row for row in opening if row.line not in known)][:KEY_SENTENCES], False
 
     def defining(self, name: str) -> list[Row]:
         """The sentences that say what the thing is that the document is called after.
@@ -431,21 +402,6 @@ class _FactReader:
         if most:
             summary = summary[: sentence_spans(summary)[:most][-1].end]
         return [replace(self._row(" ".join(summary.split()), span), shown=span is not None)]
-
-    def _items(self) -> list[Row]:
-        """The items of each section, where it is made of items; else its first sentence."""
-        marks, text = self.parts.sections(), self.document.text
-        if not self.parts.headings() and len(points := items_in(text)) >= FEWEST_POINTS:
-            return [self._row(one_line(span.of(text)), span) for span in points]
-        if len(marks) < 2:
-            return []
-        found: list[tuple[str, Span]] = []
-        for mark in marks:
-            after = self.parts.after(mark)
-            items = self.parts.items(mark) or ([after] if after else [])
-            found += [(bare(mark.path[-1]), one) for one in items]
-        tell = lead_of_item if len(found) > MOST_ITEMS else first_of
-        return [self._row(f"{section}: {tell(span.of(text))}", span) for section, span in found]
 
     def _row(self, line: str, span: Span | None) -> Row:
         place = Place(document_id=self.entry.id, version=self.version, span=span) if span else None

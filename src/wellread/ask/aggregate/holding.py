@@ -18,10 +18,9 @@ from wellread.ask.aggregate.query import CatalogueQuery, Name, Place, Scope, Top
 from wellread.store.catalogue.documents.entity_nodes import EntityNode
 from wellread.store.catalogue.documents.listings import Entry
 from wellread.text.english import STOP_WORDS
-from wellread.text.names import singular
+from wellread.text.parsed import stem
 from wellread.text.sentences import is_sentence, sentence_spans
-from wellread.text.tokens import key_of
-from wellread.text.words import stem
+from wellread.text.tokens import key_of, singular
 from wellread.types import Filters, Span
 
 LONGEST_LIST = 20_000  # passages; beyond, reading texts is about as quick as unpacking the list

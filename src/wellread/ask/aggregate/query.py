@@ -21,8 +21,7 @@ from wellread.store.catalogue.documents.entity_nodes import EntityNode
 from wellread.store.catalogue.documents.listings import Entry
 from wellread.store.catalogue.documents.relation_network import Direction
 from wellread.text.english import CLAUSES
-from wellread.text.names import plural, singular
-from wellread.text.tokens import tokens_of
+from wellread.text.tokens import plural, singular, tokens_of
 from wellread.types import Filters, Kind, Span
 from wellread.values.question import Analysis, Constraint
 
@@ -265,9 +264,8 @@ class CatalogueQuery:
             ends = len(self.related.starts) if self.related else 0
             hops = len(self.related.hops) if self.related else 0
             return not self.by and (bool(hops) if self.form == "walk" else ends > 1)
-        if (what == "stories" or self.order == "newest") and not (
-            listing and self.order == "newest" and what in ("documents", "stories")
-        ):
+        newest = listing and self.order == "newest" and what in ("documents", "stories")
+        if (what == "stories" or self.order == "newest") and not newest:
             return False
         if self.order == "relevance" and not (listing and what == "entities"):
             return False

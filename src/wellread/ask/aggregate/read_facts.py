@@ -40,8 +40,15 @@ from wellread.text.english import (
     SPOKEN_NOUNS,
     STOP_WORDS,
 )
-from wellread.text.names import is_acronym, singular
-from wellread.text.tokens import ARTICLES, Token, key_of, key_of_words, tokens_of
+from wellread.text.tokens import (
+    ARTICLES,
+    Token,
+    is_acronym,
+    key_of,
+    key_of_words,
+    singular,
+    tokens_of,
+)
 from wellread.types import KINDS, Filters, Kind
 from wellread.values.question import Analysis
 

@@ -57,15 +57,14 @@ from wellread.ask.aggregate.walk_reading import (
     TYPE,
     WHETHER,
     Clause,
-    Lexicon,
+    OwnWords,
     WalkWords,
     best_clauses,
     reading_of,
     walk_model,
 )
-from wellread.ask.retrieve.relax import narrowed
-from wellread.ask.retrieve.search import check_collections
-from wellread.ask.retrieve.story_search import WINDOW
+from wellread.ask.retrieve.direct import WINDOW
+from wellread.ask.retrieve.search import check_collections, narrowed
 from wellread.ask.understand.vocabulary import Vocabulary, vocabulary_of
 from wellread.kb import KnowledgeBase
 from wellread.store.catalogue.documents.entity_graph import Graph
@@ -73,8 +72,8 @@ from wellread.store.catalogue.documents.entity_nodes import EntityNode
 from wellread.store.catalogue.documents.name_records import ALIAS_WORD, WORD, singular_form
 from wellread.store.catalogue.documents.relation_network import RelationKind
 from wellread.text.english import PREPOSITIONS, STOP_WORDS
+from wellread.text.parsed import stem
 from wellread.text.tokens import Token, tokens_of
-from wellread.text.words import stem
 from wellread.types import Filters, Span
 from wellread.values.question import Analysis, Constraint, NamedEntity
 
@@ -279,8 +278,7 @@ def _name(words: QuestionWords, pieces: Sequence[Piece]) -> Name:
 
 UNNAMED = "←"  # how the inverse of a relation begins that has no name for it
 FRAMES = ("things that {words} N", "things that are {words} N", "what {words} N", "{words} N")
-NO_WORDS = Lexicon(types={})
-LEAST_WORDS = 2  # of a part of a name: "the fund" may be any
+MIN_WORDS = 2  # of a part of a name: "the fund" may be any
 
 
 class Relations:
@@ -288,7 +286,7 @@ class Relations:
 
     def __init__(self, kinds: Sequence[RelationKind]) -> None:
         self._meant: dict[str, dict[Sense, frozenset[str]]] = {}
-        self.own: list[tuple[tuple[str, ...], str, Sense]] = []
+        self.own: list[OwnWords] = []
         for kind in kinds:
             self._add(kind)
 
@@ -362,7 +360,7 @@ def family_of(words: tuple[str, ...]) -> str:
         known = _called(words[:size])
         if known:
             return known
-        clauses = filter(None, (_read(frame.format(words=said), NO_WORDS) for frame in FRAMES))
+        clauses = filter(None, (_read(frame.format(words=said)) for frame in FRAMES))
         best = max(clauses, key=lambda one: one.score, default=None)
         if best:
             return best.readings[0]
@@ -386,17 +384,17 @@ def _called(words: tuple[str, ...]) -> str:
     return ""
 
 
-def _read(text: str, lexicon: Lexicon) -> Clause | None:
+def _read(text: str) -> Clause | None:
     """The one clause that a text is whose last capital is a name."""
     tokens = tokens_of(text)
     at = next(one for one in tokens if one.written == "N")
     name = NamedEntity(span=Span(start=at.start, end=at.end), collection="", entity_id="", title="")
-    clauses = best_clauses(WalkWords(tokens, [(name,)], lexicon))
+    clauses = best_clauses(WalkWords(tokens, [(name,)], {}))
     fits = len(clauses) == 1 and not clauses[0].flags and clauses[0].readings[0] != PATH
     return clauses[0] if fits else None
 
 
-def _own(words: tuple[str, ...], sense: Sense) -> Iterator[tuple[tuple[str, ...], str, Sense]]:
+def _own(words: tuple[str, ...], sense: Sense) -> Iterator[OwnWords]:
     """The words as phrase and verb; of what ends in "by", its verb is turned."""
     stems = tuple(map(stem, words))
     for slot in ("{P}", "{Vs}", "{V}"):
@@ -427,20 +425,21 @@ def read_walk(kb: KnowledgeBase, analysis: Analysis) -> CatalogueQuery | None:
         return None
     known = vocabulary_of(kb, [one.collection for one in named] or inside)
     relations = relations_of(kb.catalogue.graph, known.collections)
-    lexicon = _lexicon(known, relations)
-    words = WalkWords(tokens, _groups(named), lexicon)
+    types = _types_by_stem(known)
+    words = WalkWords(tokens, _groups(named), types, relations.own)
     if clauses := best_clauses(words) if named else []:
         return _query(analysis, words, clauses, relations)
     for span in spans:
         unknown = NamedEntity(span=span, collection="", entity_id="", title="")
-        if not best_clauses(WalkWords(tokens, _groups([*named, unknown]), lexicon)):
+        words = WalkWords(tokens, _groups([*named, unknown]), types, relations.own)
+        if not best_clauses(words):
             continue
         phrase = span.of(analysis.question)
         if node := _named_in_part(kb, known.collections, phrase):
             meant = replace(
                 unknown, collection=node.collection, entity_id=node.id, title=node.title
             )
-            words = WalkWords(tokens, _groups([*named, meant]), lexicon)
+            words = WalkWords(tokens, _groups([*named, meant]), types, relations.own)
             query = _query(analysis, words, best_clauses(words), relations)
             note = f"“{phrase}” was read as “{node.title}”"
             return replace(query, notes=(note,)) if query else None
@@ -463,7 +462,7 @@ def _unnamed(tokens: Sequence[Token], named: Sequence[NamedEntity]) -> Iterator[
             and tokens[last].plain not in STOP_WORDS
         ):
             last += 1
-        for end in range(last, place + LEAST_WORDS, -1):
+        for end in range(last, place + MIN_WORDS, -1):
             span = Span(start=tokens[place + 1].start, end=tokens[end - 1].end)
             if not any(span.overlaps(one.span) for one in named):
                 yield span
@@ -540,11 +539,10 @@ def _where(entity: NamedEntity) -> tuple[int, int]:
     return entity.span.start, entity.span.end
 
 
-def _lexicon(known: Vocabulary, relations: Relations) -> Lexicon:
-    types: dict[str, set[str]] = {}
+def _types_by_stem(known: Vocabulary) -> dict[str, frozenset[str]]:
+    """The stem of the last word of each entity type to the types that end in it."""
+    types: dict[str, frozenset[str]] = {}
     for name in known.entity_types:
-        types.setdefault(stem(plain_words(name)[-1]), set()).add(name)
-    return Lexicon(
-        types={word: frozenset(names) for word, names in types.items()},
-        relations=relations.own,
-    )
+        word = stem(plain_words(name)[-1])
+        types[word] = types.get(word, frozenset()) | {name}
+    return types

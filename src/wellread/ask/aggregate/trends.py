@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from wellread.ask.aggregate.holding import documents_about, nodes_of, places_naming
 from wellread.ask.aggregate.query import (
+    DOCUMENTS,
     PERIODS,
     AggregateResult,
     CatalogueQuery,
@@ -25,16 +26,15 @@ from wellread.ask.aggregate.query import (
     Topic,
     amount,
     day,
+    document_rows,
     in_words,
-    kind_of,
     times,
 )
-from wellread.ask.retrieve.relax import SOURCE_KINDS
+from wellread.ask.retrieve.search import SOURCE_KINDS
 from wellread.store.catalogue.documents.listings import Entry
 from wellread.store.catalogue.documents.story_records import Story, StoryItem
-from wellread.text.parsed import parse
+from wellread.text.parsed import parse, visible
 from wellread.text.sentences import QUOTED, first_sentence, shorten
-from wellread.text.words import visible
 from wellread.types import Filters, Span
 
 STRATEGY = "counted by period in the catalogue"
@@ -215,9 +215,14 @@ def newest(scope: Scope, query: CatalogueQuery) -> AggregateResult | None:
     since = [one.published_from for one in query.where if one.published_from]
     until = [one.published_to for one in query.where if one.published_to]
     time = Filters(published_from=max(since, default=None), published_to=min(until, default=None))
-    stories = query.of.what == "stories"
-    tell = _newest_stories if stories else _newest_documents
-    rows = tell(scope, time, query.limit or MOST)
+    stories, most = query.of.what == "stories", query.limit or MOST
+    if stories:
+        rows = _newest_stories(scope, time, most)
+    else:
+        inside = scope.within(time) if time != Filters() else scope
+        if not any(limit.kinds for limit in scope.limits):
+            inside = inside.within(Filters(kinds=SOURCE_KINDS))
+        rows = list(document_rows(inside.dated(most)[::-1]))
     if not rows:
         return None
     one, many = ("story", "stories") if stories else ("document", "documents")
@@ -229,30 +234,11 @@ def newest(scope: Scope, query: CatalogueQuery) -> AggregateResult | None:
         kind="list",
         sentence=f"The newest {f'{len(rows):,} {many}' if len(rows) > 1 else one}, {when}:",
         number=len(rows),
-        columns=("Title", "Date", "Sources" if stories else "Kind", "Told"),
+        columns=("Title", "Date", "Sources", "Told") if stories else DOCUMENTS,
         rows=tuple(rows),
         method=f"{many} by the date of what is newest in them{limits}; in {scope.where}",
         clusters=len(rows) if stories else 0,
     )
-
-
-def _newest_documents(scope: Scope, time: Filters, most: int) -> list[Row]:
-    """The most recently published documents of the scope in ``time``, from all sources."""
-    inside = scope.within(time) if time != Filters() else scope
-    if not any(limit.kinds for limit in scope.limits):
-        inside = inside.within(Filters(kinds=SOURCE_KINDS))
-    entries = inside.dated(most)[::-1]
-    facts = scope.kb.catalogue.facts([entry.id for entry in entries])
-    entries = [entry for entry in entries if entry.id in facts and facts[entry.id].characters]
-    places = [
-        _opening(entry.id, facts[entry.id].version, Span(start=0, end=facts[entry.id].characters))
-        for entry in entries
-    ]
-    told = _first_sentences(scope, places)
-    return [
-        _row((entry.title, day(entry.published_at), kind_of(entry), said), (entry.id,), place)
-        for entry, said, place in zip(entries, told, places, strict=True)
-    ]
 
 
 def _newest_stories(scope: Scope, time: Filters, most: int) -> list[Row]:

@@ -25,10 +25,10 @@ from wellread.ask.aggregate.catalogue_reading import (
 )
 from wellread.ask.aggregate.catalogue_reading import features as plain_features
 from wellread.ask.aggregate.query import Sense
-from wellread.ask.understand.question_type import FIRST, LAST
+from wellread.ask.understand.analyse import FIRST, LAST
 from wellread.text.english import PREPOSITIONS
+from wellread.text.parsed import stem
 from wellread.text.tokens import ARTICLES, Token
-from wellread.text.words import stem
 from wellread.types import Span
 from wellread.values.question import NamedEntity
 
@@ -65,12 +65,8 @@ def features(masked: Sequence[str]) -> list[str]:
     return list(dict.fromkeys((*plain_features(masked), *sides, *slots)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Lexicon:
-    """The meanings of the nouns in a question."""
-
-    types: Mapping[str, frozenset[str]]
-    relations: Sequence[tuple[tuple[str, ...], str, Sense]] = ()
+OwnWords = tuple[tuple[str, ...], str, Sense]
+"""The words of a relation that is like no family, the slot that they fill, and its meaning."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,13 +94,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clause:
-    """The interpretation of the words around a name.
-
-    Attributes:
-        readings: those that may be meant, the best first.
-        flags: what else is asked ("both", "whether").
-        sense: of a relation that is like no family, read from the name.
-    """
+    """The interpretation of the words around a name."""
 
     readings: tuple[str, ...]
     flags: frozenset[str]
@@ -197,9 +187,13 @@ class WalkWords:
     """The words of a question with the slots that each word could fill."""
 
     def __init__(
-        self, tokens: Sequence[Token], groups: Sequence[tuple[NamedEntity, ...]], lexicon: Lexicon
+        self,
+        tokens: Sequence[Token],
+        groups: Sequence[tuple[NamedEntity, ...]],
+        types: Mapping[str, frozenset[str]],
+        relations: Sequence[OwnWords] = (),
     ) -> None:
-        self.tokens, self._lexicon = tokens, lexicon
+        self.tokens, self._types, self._relations = tokens, types, relations
         self._model = walk_model()
         self._begins = {0}  # where a question may begin
         self._named: set[int] = set()  # words of names behind the first
@@ -214,10 +208,10 @@ class WalkWords:
         if word in ARTICLES:
             yield Piece(slot="", first=at, last=at + 1)
             return
-        types = self._lexicon.types.get(stem(word), frozenset())
+        types = self._types.get(stem(word), frozenset())
         if types or (at and self.plain[at - 1] == SAME):
             yield Piece(slot=TYPE, first=at, last=at + 1, types=types)
-        for words, slot, sense in self._lexicon.relations:
+        for words, slot, sense in self._relations:
             if tuple(map(stem, self.plain[at : at + len(words)])) == words:
                 yield Piece(slot=slot, first=at, last=at + len(words), sense=sense)
         for size in range(min(LONGEST, len(self.plain) - at), 0, -1):

@@ -20,7 +20,7 @@ from wellread.store.catalogue.documents.entity_graph import MAX_HOPS, Graph
 from wellread.store.catalogue.documents.entity_nodes import EntityNode
 from wellread.store.catalogue.documents.relation_network import Direction, Neighbour, Path
 from wellread.text.english import PARTICIPLES, PREPOSITIONS
-from wellread.text.names import plural
+from wellread.text.tokens import plural
 from wellread.types import Filters
 from wellread.values.question import Constraint
 

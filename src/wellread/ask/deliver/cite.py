@@ -1,5 +1,7 @@
 """Turns the checked draft into the delivered text, with citation markers after each sentence.
 
+Rejected sentences go first, with the headings and lead-ins that only led to them.
+
 A citation has the spans in answer and source, a quotation, its locator and a link. Its marker
 (``citations.style``) is one pair of square brackets without another inside, so that programs find
 it in a stored answer whatever the style was.
@@ -7,20 +9,21 @@ it in a stored answer whatever the style was.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import re
+from bisect import bisect_right
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
-from wellread.ask.retrieve.relax import text_of
-from wellread.ask.understand.question_parts import sides_of
-from wellread.ask.verify.judge import Rival
+from wellread.ask.retrieve.rated_questions import flagged_sentences
+from wellread.ask.retrieve.search import text_of
+from wellread.ask.verify.check_claims import Rival
 from wellread.ask.write.extract_score import BETWEEN_CELLS
 from wellread.ask.write.extracts import Extract
 from wellread.config import Style
 from wellread.kb import KnowledgeBase
-from wellread.text.parsed import parse
+from wellread.text.parsed import parse, visible
 from wellread.text.sentences import shorten
-from wellread.text.words import visible
 from wellread.types import DocumentFacts, Span
 from wellread.values.answers import (
     CATALOGUE,
@@ -378,7 +381,6 @@ LONGEST = 200  # characters of a quoted sentence of the answer
 def relevances(answer: Answer) -> Mapping[int, str]:
     """Explain for each citation, by number, why its source matters to the question."""
     question = answer.standalone or answer.question
-    sides = sides_of(question) if answer.type == "comparative" else ()
     first_use: dict[int, str] = {}
     for sentence in answer.sentences:
         for number in sentence.citations:
@@ -393,15 +395,13 @@ def relevances(answer: Answer) -> Mapping[int, str]:
             first = shared_words(question, citation) or "quoted verbatim"
         else:
             first = f"the source for “{first_use[citation.id]}”"
-        reasons[citation.id] = "; ".join(
-            filter(None, (first, _side_note(sides, citation), _date_note(citation)))
-        )
+        reasons[citation.id] = first
     return reasons
 
 
 def shared_words(question: str, citation: Citation) -> str:
     """Name the words of the question that the quotation or title contains; empty without one."""
-    source_stems = _stems(citation)
+    source_stems = parse(f"{citation.title} {citation.quote}").stem_set
     matching = [
         word
         for word in dict.fromkeys(parse(question).words)
@@ -413,15 +413,124 @@ def shared_words(question: str, citation: Citation) -> str:
     return f"contains {listing}{tail} of the question" if matching else ""
 
 
-def _side_note(sides: Sequence[str], citation: Citation) -> str:
-    stems = _stems(citation)
-    about = [side for side in sides if (words := parse(side).stem_set) and words <= stems]
-    return f"about the side “{about[0]}”" if len(about) == 1 else ""
+_HEADING = re.compile(r"\s{0,3}(#{1,6})(?:\s|\Z)|\s*(?:\*\*[^*\n]+\*\*:?|__[^_\n]+__:?)\s*\Z")
+_MARKS = re.compile(r"[\s>*+•‣▪\-_|:.)\]\[\d]*")
+_ITEM = re.compile(r"\s*(?:[-*+•‣▪]|\d{1,3}[.)])\s|\s*\|")
 
 
-def _date_note(citation: Citation) -> str:
-    return f"published {citation.published_at:%Y-%m-%d}" if citation.published_at else ""
+def is_deliverable(item: Checked, *, strict: bool, required: bool, voices: bool) -> bool:
+    """Whether a sentence may be delivered; one that states nothing always may.
+
+    ``required`` rejects sentences without a citation, ``voices`` those that the requested speakers
+    did not say, and ``strict`` all that are unsupported or without a citation.
+    """
+    verdict = item.verdict
+    if verdict.states_nothing:
+        return True
+    if not (item.claim.keys or (verdict.key and verdict.source)):
+        return not (strict or required)
+    return verdict.name != VerdictName.UNSUPPORTED or not (strict or voices)
 
 
-def _stems(citation: Citation) -> frozenset[str]:
-    return frozenset(parse(f"{citation.title} {citation.quote}").stem_set)
+def drop_flagged(
+    kb: KnowledgeBase,
+    items: Sequence[Checked],
+    evidence: Sequence[Evidence],
+    own: Collection[str] = (),
+) -> list[Checked]:
+    """The sentences that repeat nothing an expert flagged as harmful, alone or with neighbours.
+
+    Args:
+        evidence: the cited pieces; a sentence without citations counts as citing all of them.
+        own: sentences by which an expert corrects what they flagged themselves.
+    """
+    place = {piece.key: piece.hit.document.collection for piece in evidence}
+    texts = [item.claim.text for item in items]
+    within = [
+        frozenset(place[key] for key in (*item.claim.keys, item.verdict.key) if key in place)
+        or frozenset(place.values())
+        for item in items
+    ]
+    harmful = {names: flagged_sentences(kb, names).places(texts) for names in dict.fromkeys(within)}
+    return [
+        item
+        for at, item in enumerate(items)
+        if at not in harmful[within[at]] or item.claim.text in own
+    ]
+
+
+def prune(
+    text: str, checked: Sequence[Checked], kept: Sequence[Checked]
+) -> tuple[str, list[Checked]]:
+    """Reduce ``text`` to the claims ``kept``; also return the claims still in it.
+
+    A heading goes when nothing of its section is left, and a claim that introduces a list ("Two
+    things changed:") when no item of the list is left.
+    """
+    if len(kept) == len(checked):
+        return text, list(kept)
+    keeping = {id(item) for item in kept}
+    lines = text.split("\n")
+    starts = [0]
+    for line in lines:
+        starts.append(starts[-1] + len(line) + 1)
+    new_lines, owners = list(lines), list[list[int]]([] for _ in lines)
+    places, end = [], 0
+    for item in checked:
+        start = text.find(item.claim.text, end)
+        if start >= 0:
+            end = start + len(item.claim.text)
+            places.append((item, start, end))
+    for item, start, end in reversed(places):
+        number = bisect_right(starts, start) - 1
+        if id(item) in keeping:
+            owners[number].append(id(item))
+        elif end < starts[number + 1]:
+            new_lines[number] = _cut(new_lines[number], start - starts[number], end - start)
+    for number in reversed(range(len(lines))):
+        under = _governed(lines, new_lines, number)
+        lost = any(lines[other].strip() and not new_lines[other] for other in under)
+        if new_lines[number] and lost and not any(new_lines[other].strip() for other in under):
+            new_lines[number] = ""
+            keeping.difference_update(owners[number])
+    remaining = [
+        new
+        for old, new in zip(lines, new_lines, strict=True)
+        if new or not old.strip()  # keep the draft's own blank lines
+    ]
+    body = re.sub(r"\n{3,}", "\n\n", "\n".join(remaining)).strip()
+    return body, [item for item in kept if id(item) in keeping]
+
+
+def _cut(line: str, start: int, length: int) -> str:
+    """Cut a claim out of a line; empty when only list marks and brackets are left."""
+    rest = (line[:start] + line[start + length :].lstrip(" ")).rstrip()
+    return "" if _MARKS.fullmatch(rest) else rest
+
+
+def _governed(lines: Sequence[str], new_lines: Sequence[str], number: int) -> list[int]:
+    """The lines below a heading up to the next one, or the list items below a lead-in."""
+    level = _level(new_lines[number])
+    following = range(number + 1, len(lines))
+    if level is not None:
+        higher = (at for at in following if (_level(new_lines[at]) or level + 1) <= level)
+        return list(range(number + 1, next(higher, len(lines))))
+    if not lines[number].rstrip().endswith(":"):
+        return []
+    items: list[int] = []
+    for at in following:
+        line = lines[at]
+        if not line.strip() and not items:
+            continue
+        if not _ITEM.match(line) and not (items and line.startswith((" ", "\t"))):
+            break
+        items.append(at)
+    return items
+
+
+def _level(line: str) -> int | None:
+    """The level of a heading, 1-7 (a bold line is 7); None when the line is not a heading."""
+    heading = _HEADING.match(line)
+    if heading is None:
+        return None
+    return len(heading.group(1)) if heading.group(1) else 7

@@ -22,9 +22,8 @@ from wellread.kb import KnowledgeBase
 from wellread.store.catalogue.documents.entity_nodes import EntityNode
 from wellread.store.catalogue.documents.relation_network import Neighbour
 from wellread.text.english import BESIDE_A_COURTESY, GREETINGS, PARTINGS, PLEASED, POINTING, THANKS
-from wellread.text.parsed import parse
+from wellread.text.parsed import parse, visible
 from wellread.text.tokens import tokens_of
-from wellread.text.words import visible
 from wellread.types import DocumentFacts, Filters, Hit
 from wellread.values.answers import NOBODY, Answer, Confidence, Question, Related
 from wellread.values.question import Analysis

@@ -42,9 +42,8 @@ from wellread.text.english import (
     STOP_WORDS,
     SYNONYMS,
 )
-from wellread.text.parsed import parse
+from wellread.text.parsed import parse, stem
 from wellread.text.periods import RELATIVE, expressions_of
-from wellread.text.words import stem
 from wellread.types import DocumentFacts, Filters, PastQuestion
 
 LEAST = 0.8  # cosine of two questions that mean the same

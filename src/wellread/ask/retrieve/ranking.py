@@ -103,13 +103,7 @@ def diversify(
     limit: int,
     relevance: float,
 ) -> list[int]:
-    """Positions in order of maximal marginal relevance (Carbonell and Goldstein, SIGIR 1998).
-
-    Args:
-        scores: relevance of each position, best first.
-        alike: similarity (0-1) of two positions.
-        relevance: lambda; 1 keeps the order of ``scores``.
-    """
+    """Positions in order of maximal marginal relevance (Carbonell and Goldstein, SIGIR 1998)."""
     left = list(range(len(scores)))
     chosen: list[int] = []
     nearest = [0.0] * len(scores)
@@ -158,12 +152,7 @@ def _join(lists: RankedLists, score: Callable[[str], float]) -> list[Fused]:
 
 
 def varied(hits: Sequence[Hit], limit: int, relevance: float) -> list[Hit]:
-    """The ``limit`` hits to use, in order of maximal marginal relevance, near-duplicates left out.
-
-    Args:
-        relevance: 1 keeps the order of ``hits``, whatever their scores; less makes them differ
-            more.
-    """
+    """The ``limit`` hits to use, by maximal marginal relevance, near-duplicates left out."""
     bags = [parse(hit.passage.text).stem_set for hit in hits]
     kept: list[int] = []
     for place, bag in enumerate(bags):
@@ -198,7 +187,7 @@ def pack(kb: KnowledgeBase, hits: Sequence[Hit], sides: int = 1) -> list[Evidenc
 
     Args:
         sides: how many the question compares. The first hits are about one side each, in turns
-            (``compare.py``); none of them takes more than its share of the budgets.
+            (``direct.compare``); none of them takes more than its share of the budgets.
     """
     marks = kb.catalogue.marks_over([(hit.passage.document_id, hit.passage.span) for hit in hits])
     packed: list[Evidence] = []

@@ -53,10 +53,6 @@ def rated_answers(
     """The answers to questions like ``question``, with an expert's feedback, the nearest first.
 
     One that two experts judged comes twice. Whether feedback still counts is settled first.
-
-    Args:
-        least: cosine of the two questions.
-        collections: all that an answer rests on must be in one of these; none means all.
     """
     ids, vectors = _vectors.of(kb)
     if not ids:
@@ -141,12 +137,7 @@ LEFT_OUT = "[left out: an expert flagged it as harmful]"
 
 
 def question_lines(past: PastQuestion, correction: str, flagged: FlaggedSentences) -> list[str]:
-    """Every field on a line of its own: a field cannot pose as the next one.
-
-    Args:
-        correction: what the answer should say instead; may be empty.
-        flagged: sentences that are not shown, though the judgement of them is.
-    """
+    """Every field on a line of its own: a field cannot pose as the next one."""
     lines = [f"Q: {_flat(past.question)}"]
     if past.flow:
         lines.append(f"Flow: {' | '.join(map(_flat, past.flow))}")
@@ -215,12 +206,7 @@ T = TypeVar("T")
 
 
 class FeedbackCache(Generic[T]):
-    """A cache per knowledge base and read scope, valid until the feedback changes.
-
-    Args:
-        make: reads the value from the catalogue.
-        depends_on: names what else the value depends on.
-    """
+    """A cache per knowledge base and read scope, valid until the feedback changes."""
 
     def __init__(
         self,

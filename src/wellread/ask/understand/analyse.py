@@ -6,32 +6,240 @@ vocabulary on the same day always gives the same analysis.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date
+from functools import cache, lru_cache
+from importlib import resources
+from itertools import pairwise
+from typing import cast
 
-from wellread.ask.understand.mentions import (
-    entities_of,
-    people_in,
-    people_limits,
-    publisher_limits,
-)
+import numpy as np
+from numpy.typing import NDArray
+
+from wellread.ask.understand.mentions import entities_of, people_in, people_limits, publisher_limits
 from wellread.ask.understand.question_parts import Limit, asking_sentences, remove_spans, sides_of
-from wellread.ask.understand.question_type import (
-    ENTITY,
-    PERSON,
-    VALUE,
-    classify_question,
-    mask_question,
+from wellread.ask.understand.source_limits import (
+    dimension_words,
+    source_noun,
+    sources_of,
+    taxonomy_of,
+    windows_of,
 )
-from wellread.ask.understand.source_limits import sources_of, taxonomy_of, windows_of
-from wellread.ask.understand.vocabulary import Vocabulary
+from wellread.ask.understand.vocabulary import Vocabulary, word_runs
 from wellread.errors import RequestError
 from wellread.models.base import Embedder
-from wellread.text.english_patterns import CAUSES, EVERYTHING
-from wellread.text.parsed import parse
+from wellread.text.english import CAUSES, EVERYTHING, PREPOSITIONS, STOP_WORDS, UNITS
+from wellread.text.parsed import parse, stem
+from wellread.text.periods import expressions_of
+from wellread.text.tokens import (
+    ARTICLES,
+    Token,
+    key_of,
+    key_of_words,
+    normalise,
+    singular,
+    tokens_of,
+)
 from wellread.types import Mode, Span
 from wellread.values.answers import Question
 from wellread.values.question import Analysis, QuestionType
+
+FILE = "question_types.npz"
+TOPIC, TOPICS, NUMBER, UNIT = "{topic}", "{topics}", "{number}", "{unit}"
+ENTITY, PERSON, WHEN, VALUE, DOCUMENT = "{entity}", "{person}", "{when}", "{value}", "{document}"
+NOUN, NOUNS, BY, BYS = "{noun}", "{nouns}", "{by}", "{bys}"
+FIRST, LAST = "^", "$"
+STEPS = 64  # the stored integer for a weight of 1.0; all weights are below 2.0
+UNSURE = 0.2  # a lead of the best type below which the vector is used too
+UNASKED, LISTED = "no question mark", "colon"
+# Words that merge into the slot after them: the same topic's words, articles, "the pattern" in
+# "the pattern Role".
+_JOINED: Mapping[str, Collection[str]] = {
+    **dict.fromkeys((PERSON, VALUE, DOCUMENT), ARTICLES),
+    **dict.fromkeys((TOPIC, TOPICS), ARTICLES | {TOPIC, TOPICS}),
+    ENTITY: ARTICLES | {NOUN},
+}
+_SLOT = re.compile(r"\{\w+\}")
+_UNITS = re.compile("|".join(UNITS.values()), re.IGNORECASE)
+
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TypeModel:
+    """The trained weights; ``turning`` are those of a vector of ``embedder``, and a bias row."""
+
+    types: tuple[QuestionType, ...]
+    words: frozenset[str]
+    weights: Mapping[str, Floats]
+    embedder: str
+    turning: Floats
+
+    def scores(self, masked: Sequence[str]) -> Floats:
+        """The score of each type for the masked words."""
+        names = [name for name in features(masked) if name in self.weights]
+        rows = [self.weights[name] for name in names] or [np.zeros(len(self.types), np.float32)]
+        total: Floats = np.sum(rows, axis=0) / np.float32(np.sqrt(len(rows)))
+        return total
+
+    def deciding_words(self, sort: QuestionType, masked: Sequence[str]) -> str:
+        """The feature with the highest weight for a type, as words."""
+        at = self.types.index(sort)
+        words = {name: _SLOT.sub("…", name).strip(f"{FIRST}{LAST}~ ") for name in features(masked)}
+        names = [name for name in self.weights.keys() & words if words[name].strip("… ")]
+        best = max(names, key=lambda name: (self.weights[name][at], name), default="")
+        return words.get(best, "")
+
+
+def classify_question(
+    masked: Sequence[str], subject: str, embedder: Embedder | None = None
+) -> tuple[QuestionType, str]:
+    """Return the type of a question, and the words that decided it."""
+    model = load_model()
+    scores = model.scores(masked)
+    second, first = np.sort(scores)[-2:]
+    is_fitted = embedder is not None and model_name(embedder) == model.embedder
+    if embedder is not None and is_fitted and first - second < UNSURE:
+        scores = scores + with_bias(embedder.embed([subject], "query"))[0] @ model.turning
+    sort = model.types[int(scores.argmax())]
+    return sort, model.deciding_words(sort, masked)
+
+
+def model_name(embedder: Embedder) -> str:
+    """The embedding model's name without variant suffixes (precision, maximum length)."""
+    return embedder.identity.partition("/")[0]
+
+
+def with_bias(vectors: Floats) -> Floats:
+    """Append a column of ones to ``vectors``."""
+    return np.hstack([vectors, np.ones((len(vectors), 1), np.float32)])
+
+
+def mask_question(
+    text: str, vocabulary: Vocabulary, named: Mapping[str, Sequence[Span]], today: date
+) -> list[str]:
+    """The model's input: the question's words and slots, then its punctuation marks."""
+    tokens = tokens_of(text)
+    slots: dict[int, str] = {}  # "" for the later words of a slot
+    for span, slot in _places(text, tokens, vocabulary, named, today):
+        inside = [
+            at
+            for at, token in enumerate(tokens)
+            if token.start < span.end and span.start < token.end
+        ]
+        if inside and slots.keys().isdisjoint(inside):
+            slots |= dict.fromkeys(inside, "") | {inside[0]: slot}
+    words = (slots.get(at, token.plain) for at, token in enumerate(tokens))
+    return mask([word for word in words if word], marks_of(text), load_model().words)
+
+
+def mask(slotted: Iterable[str], marks: Iterable[str], words: Collection[str]) -> list[str]:
+    """Replace words outside the model's vocabulary, and append the question's marks.
+
+    Neighbouring topic words become one slot, and articles before names are dropped.
+    """
+    words_and_slots: list[str] = []
+    for token in slotted:
+        word = token if token.startswith("{") else word_or_slot(token, words)
+        ahead = _JOINED.get(word, frozenset())
+        while words_and_slots and words_and_slots[-1] in ahead:
+            words_and_slots.pop()
+        words_and_slots.append(word)
+    return [*words_and_slots, *marks]
+
+
+def _places(
+    text: str,
+    tokens: Sequence[Token],
+    vocabulary: Vocabulary,
+    named: Mapping[str, Sequence[Span]],
+    today: date,
+) -> Iterator[tuple[Span, str]]:
+    """The spans that become slots, most certain first."""
+    yield from ((span, slot) for slot, spans in named.items() for span in spans)
+    for time in expressions_of(text, today):
+        before = "".join(text[: time.start].split()[-1:])
+        # a bare "may" is a month only after "in", "since" and the like
+        if time.form != "month" or time.end - time.start > 3 or normalise(before) in PREPOSITIONS:
+            yield Span(start=time.start, end=time.end), WHEN
+    yield from _kinds_in(text, tokens, vocabulary)
+
+
+def names_kinds(text: str, vocabulary: Vocabulary) -> bool:
+    """Whether ``text`` names a kind of source, a type of entity or a dimension."""
+    return any(_kinds_in(text, tokens_of(text), vocabulary))
+
+
+def _kinds_in(
+    text: str, tokens: Sequence[Token], vocabulary: Vocabulary
+) -> Iterator[tuple[Span, str]]:
+    """The spans that name a kind of source, a type of entity or a dimension, with their slots."""
+    for match in source_noun(vocabulary).finditer(text):
+        many = singular(match.group().split()[-1].lower())
+        yield Span(start=match.start(), end=match.end()), NOUNS if many else NOUN
+    kinds, dimensions = _keys(vocabulary.entity_types), dimension_words(vocabulary.dimensions)
+    for start, end in word_runs(tokens, 3):
+        words = [token.plain for token in tokens[start:end]]
+        one, many = (NOUN, NOUNS) if key_of_words(words) in kinds else (BY, BYS)
+        if one == NOUN or (len(words) == 1 and words[0] in dimensions):
+            span = Span(start=tokens[start].start, end=tokens[end - 1].end)
+            yield span, many if singular(words[-1]) else one
+
+
+@lru_cache(maxsize=64)
+def _keys(types: frozenset[str]) -> frozenset[str]:
+    """The keys of the names of entity types."""
+    return frozenset(key_of(name.replace("_", " ")) for name in types)
+
+
+def word_or_slot(word: str, model_words: Collection[str]) -> str:
+    """The word itself if the model knows it, else the slot that replaces it."""
+    if word in model_words:
+        return word
+    if word.isdigit():
+        return NUMBER
+    if _UNITS.fullmatch(word):
+        return UNIT
+    if word in STOP_WORDS:
+        return word
+    return TOPICS if singular(word) else TOPIC
+
+
+def marks_of(text: str) -> list[str]:
+    """Features of the punctuation: no question mark at the end, a colon."""
+    unasked = [] if text.rstrip(" \"'”’)").endswith("?") else [UNASKED]
+    return [*unasked, *([LISTED] if ":" in text else [])]
+
+
+def features(masked: Sequence[str]) -> list[str]:
+    """The words of a masked question, their stems, pairs and triples, and its marks, each once."""
+    words = [word for word in masked if word not in (UNASKED, LISTED)]
+    stems = (f"~{stem(word)}" for word in words if not word.startswith("{"))
+    return list(dict.fromkeys((*masked, *stems, *pairs_and_triples(words))))
+
+
+def pairs_and_triples(words: Sequence[str]) -> Iterator[str]:
+    """Word pairs and triples, with markers for both ends of the question."""
+    ends = [FIRST, *words, LAST]
+    yield from map(" ".join, pairwise(ends))
+    yield from map(" ".join, zip(ends, ends[1:], ends[2:], strict=False))
+
+
+@cache
+def load_model() -> TypeModel:
+    """The model that ships with the package."""
+    with (resources.files(__package__) / FILE).open("rb") as file, np.load(file) as arrays:
+        weights = arrays["weights"].astype(np.float32) / STEPS
+        return TypeModel(
+            types=cast("tuple[QuestionType, ...]", tuple(map(str, arrays["types"]))),
+            words=frozenset(map(str, arrays["words"])),
+            embedder=str(arrays["embedder"]),
+            turning=arrays["turning"].astype(np.float32),
+            weights=dict(zip(map(str, arrays["features"]), weights, strict=True)),
+        )
+
 
 MAX_QUESTION_CHARS = 4_000
 MAX_TYPE_CHARS = 1_000  # characters of the question that its type is predicted from
@@ -50,14 +258,7 @@ def analyse(
     *,
     days: Collection[date] = (),
 ) -> Analysis:
-    """Analyse ``question``.
-
-    Args:
-        vocabulary: the names of the collections that the question is scoped to.
-        today: the day from which "last week" is counted.
-        embedder: breaks the tie when the words leave the type open.
-        days: the days named in the question on which something was published.
-    """
+    """Analyse ``question``."""
     text = _in_one_line(question.text)
     asking, mentions = asking_sentences(text), people_in(text, vocabulary)
     people = [person.span for person in mentions]

@@ -20,18 +20,29 @@ from wellread.store.catalogue.documents.name_records import (
     singular_form,
     title_keys,
 )
-from wellread.text.english import AFTER_NAME, ASKED_OF, BEFORE_NAME, FORMS_OF_ADDRESS, STOP_WORDS
-from wellread.text.english_patterns import (
+from wellread.text.english import (
     ACCORDING_TO,
+    AFTER_NAME,
+    ASKED_OF,
+    BEFORE_NAME,
+    FORMS_OF_ADDRESS,
     HEARD,
     OPINIONS,
     SAYING_FORMS,
+    STOP_WORDS,
     WORKS,
     WRITING,
 )
-from wellread.text.names import singular
 from wellread.text.parsed import parse
-from wellread.text.tokens import ARTICLES, Token, key_of, key_of_words, normalise, plain_at
+from wellread.text.tokens import (
+    ARTICLES,
+    Token,
+    key_of,
+    key_of_words,
+    normalise,
+    plain_at,
+    singular,
+)
 from wellread.types import Filters, Span
 from wellread.values.question import ConstraintKind, NamedEntity
 
@@ -319,13 +330,7 @@ IsKind = Callable[[Entry, str], bool]
 def resolve_document_name(
     name: Name, entries: Iterable[Entry], aliased: Iterable[str], files: dict[str, str], of: IsKind
 ) -> DocumentMatch:
-    """Match ``name`` against the documents ``entries``.
-
-    Args:
-        aliased: ids of documents whose entity has the name.
-        files: document id to its address, whose last part also counts as a name.
-        of: whether a document is of the kind that a noun names.
-    """
+    """Match ``name`` against the documents ``entries``."""
     alias_ids = frozenset(aliased)
     scored: list[tuple[float, float, Entry]] = []
     for entry in entries:

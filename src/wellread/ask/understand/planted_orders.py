@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
-from wellread.text.english_patterns import (
+from wellread.text.english import (
     ANNOUNCING,
     BEING_ASKED,
     FORGETTING,
@@ -37,8 +37,8 @@ from wellread.text.english_patterns import (
     UNIVERSAL,
     Sign,
 )
+from wellread.text.parsed import visible
 from wellread.text.sentences import sentence_spans
-from wellread.text.words import visible
 from wellread.types import Span
 
 ENOUGH, BESIDE = 2, 1  # signs that make an injection, alone and next to another one

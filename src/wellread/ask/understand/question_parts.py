@@ -7,19 +7,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from wellread.text.english import ASKING_ON, INSIDE_A_NAME, PRONOUNS
-from wellread.text.english_patterns import (
+from wellread.text.english import (
     ANOTHER_QUESTION,
+    ASKING_ON,
     ASKS_FOR,
     ASKS_WHAT,
     ASPECT,
     COMPARING,
     GIVEN_NAME,
     HOW_MANY,
+    INSIDE_A_NAME,
     OPENING_A_SENTENCE,
     OPENS_A_QUESTION,
     POINTED_AT,
     PRESENTED,
+    PRONOUNS,
     SAYS_WHAT,
     SIDE_LEADING,
     SIDE_TRAILING,
@@ -27,8 +29,8 @@ from wellread.text.english_patterns import (
     STANDS_FOR,
     UNITS_ASKED,
 )
-from wellread.text.names import is_acronym
 from wellread.text.parsed import parse
+from wellread.text.tokens import is_acronym
 from wellread.types import Filters, Kind, Span
 from wellread.values.question import Constraint, ConstraintKind, NamedEntity
 

@@ -18,23 +18,21 @@ from typing import NamedTuple
 from wellread.ask.understand.mentions import entities_of, people_in
 from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.text.english import (
+    ALSO,
     ASPECTS,
     AUXILIARIES,
     BE,
+    EMPTY_IT,
+    EXISTS,
     GROUPS,
+    HOW_MANY_REST,
     NO_PERSONS,
+    ONLY_QUESTION_WORD,
+    POLAR,
     PREPOSITIONS,
     PRONOUNS,
     QUESTION_WORDS,
     STOP_WORDS,
-)
-from wellread.text.english_patterns import (
-    ALSO,
-    EMPTY_IT,
-    EXISTS,
-    HOW_MANY_REST,
-    ONLY_QUESTION_WORD,
-    POLAR,
     TIME_LED,
     WHAT_ABOUT,
     WHICH_ONES,
@@ -100,12 +98,7 @@ class _Thing(NamedTuple):
 def make_standalone(
     question: str, earlier: Sequence[Turn], vocabulary: Vocabulary, today: date
 ) -> Rewritten:
-    """Rewrite ``question`` so that it needs no earlier turn, where that is certain.
-
-    Args:
-        earlier: the turns so far, oldest first.
-        today: the day from which "last week" is counted.
-    """
+    """Rewrite ``question`` so that it needs no earlier turn, where that is certain."""
     text = " ".join(question.split())
     last = next((turn.question for turn in reversed(earlier) if turn.question), "")
     if not text or not last or len(text) > LONGEST:

@@ -23,32 +23,29 @@ from functools import lru_cache
 from wellread.ask.understand.question_parts import Limit, asking_sentences, limit
 from wellread.ask.understand.vocabulary import Vocabulary, is_everyday
 from wellread.text.english import (
-    BEFORE_SOURCES,
-    BEFORE_VALUE,
-    ENTRIES,
-    FILED,
-    LABELLED,
-    LANGUAGES,
-    MASSES,
-    SOURCE_NOUNS,
-)
-from wellread.text.english_patterns import (
     ABOUT,
     AFTER_TIME,
     AMOUNT,
     ANY_SOURCE,
+    BEFORE_SOURCES,
     BEFORE_TIME,
+    BEFORE_VALUE,
+    ENTRIES,
+    FILED,
     IN_LANGUAGE,
+    LABELLED,
+    LANGUAGES,
     LISTING,
     LISTING_ASKED,
+    MASSES,
     NAMED,
     PUBLISHED,
+    SOURCE_NOUNS,
     TOLD,
 )
-from wellread.text.names import plural, singular
 from wellread.text.parsed import parse
 from wellread.text.periods import RELATIVE, Expression, Period, expressions_of, lacks_year, month_of
-from wellread.text.tokens import Token, key_of, key_of_words, normalise, plain_at
+from wellread.text.tokens import Token, key_of, key_of_words, normalise, plain_at, plural, singular
 from wellread.types import Filters, Kind, Span
 from wellread.values.question import ConstraintKind, NamedEntity
 
@@ -360,12 +357,7 @@ def windows_of(
     *,
     of_sources: bool,
 ) -> Iterator[Limit]:
-    """Yield the time window of the question; nothing if there are two, which are compared.
-
-    Args:
-        days: those on which something was published.
-        of_sources: whether the question names sources.
-    """
+    """Yield the time window of the question; nothing if there are two, which are compared."""
     noun = source_noun(vocabulary)
     amount = AMOUNT.search(text) and not (noun.search(text) or TOLD.search(text))
     asking = asking_sentences(text)

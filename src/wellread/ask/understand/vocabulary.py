@@ -45,10 +45,18 @@ from wellread.store.catalogue.documents.name_records import (
     title_parts,
 )
 from wellread.text.english import EVERYDAY, STOP_WORDS
-from wellread.text.names import bracketed_forms, is_acronym, plural, singular
-from wellread.text.parsed import parse
-from wellread.text.tokens import ARTICLES, Token, key_of, key_of_words, tokens_of
-from wellread.text.words import stem
+from wellread.text.parsed import parse, stem
+from wellread.text.tokens import (
+    ARTICLES,
+    Token,
+    bracketed_forms,
+    is_acronym,
+    key_of,
+    key_of_words,
+    plural,
+    singular,
+    tokens_of,
+)
 from wellread.types import KINDS, Filters, Kind
 from wellread.values.answers import Question
 

@@ -18,8 +18,7 @@ from dataclasses import dataclass, replace
 from wellread.ask.retrieve.past_questions import SimilarQuestion, asked_before, corrections
 from wellread.ask.retrieve.ranking import pack
 from wellread.ask.retrieve.rated_questions import RatedAnswer, flagged_sentences
-from wellread.ask.retrieve.relax import SOURCE_KINDS
-from wellread.ask.retrieve.search import search
+from wellread.ask.retrieve.search import SOURCE_KINDS, search
 from wellread.ask.verify.check_claims import NUMBER, check_claims, full_text, missing_amounts
 from wellread.ask.verify.confidence import VerifiedDraft, confidence_of_expert
 from wellread.ask.write.parse_draft import Draft

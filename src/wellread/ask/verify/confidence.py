@@ -15,10 +15,9 @@ from anyio import to_thread
 
 from wellread.ask.aggregate.query import CATALOGUE_SURE
 from wellread.ask.retrieve.ranking import Found
-from wellread.ask.verify.check_claims import VERBATIM
+from wellread.ask.verify.check_claims import METHOD as JUDGE
+from wellread.ask.verify.check_claims import VERBATIM, Rival, judge_sentences
 from wellread.ask.verify.check_claims import check_claims as check_claims
-from wellread.ask.verify.judge import METHOD as JUDGE
-from wellread.ask.verify.judge import Rival, judge_sentences
 from wellread.ask.write.extracts import Extracts, choose_extracts
 from wellread.ask.write.parse_draft import Answered, Draft
 from wellread.kb import KnowledgeBase
@@ -75,12 +74,7 @@ def confidence_of_catalogue(
 def confidence_of_expert(
     rating: int | None, *, fully_supported: bool, threshold: float
 ) -> Confidence:
-    """Confidence of a reused expert-rated answer: its rating, capped at that of a catalogue result.
-
-    Args:
-        rating: None for an answer that the expert corrected.
-        fully_supported: whether the checker found every sentence in the sources.
-    """
+    """Confidence of a reused expert-rated answer: its rating, up to that of a catalogue result."""
     most = CATALOGUE_SURE if fully_supported else HIGH
     score = most if rating is None else round(min(rating / 100, most), 3)
     state = "its sources still say so" if fully_supported else "its sources have not changed since"
@@ -176,11 +170,6 @@ def confidence_of_verdicts(
 
     Its band is ``none`` only when it cites nothing and does not claim to answer: text with a
     citation is always shown. The weights are set by hand, not fitted.
-
-    Args:
-        verdicts: the verdicts on its sentences.
-        evidence: the probability that the evidence contains the answer, 0-1.
-        answered: whether the model says that the sources answer the question.
     """
     stated = [verdict for verdict in verdicts if not verdict.states_nothing]
     settled = [verdict for verdict in stated if verdict.name != VerdictName.NOT_CHECKED]

@@ -30,8 +30,7 @@ from wellread.text.english import (
     TIMES,
     WEEKDAYS,
 )
-from wellread.text.parsed import parse
-from wellread.text.words import stem
+from wellread.text.parsed import parse, stem
 from wellread.types import DocumentFacts, Span
 from wellread.values.answers import Conflict, Evidence, Sentence, View
 from wellread.values.question import Analysis

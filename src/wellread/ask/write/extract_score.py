@@ -2,7 +2,7 @@
 
 A linear score in three steps: cheap features (passage rank, matched words weighted by rarity)
 choose ``READ`` windows; the reader network scores them; cosines of the two sentences that it marks
-reorder its best ``NEAREST``. Without the network, cosines of windows and all their sentences count.
+reorder its best ``NEAREST``.
 The weights, and those of the logistic regression for the confidence, are in
 ``extract_weights.json``; ``benchmarks/train_extracts.py`` fits them with whole data sets held out.
 """
@@ -20,7 +20,7 @@ from importlib import resources
 import numpy as np
 from numpy.typing import NDArray
 
-from wellread.ask.retrieve.relax import is_said_by, sentences_of
+from wellread.ask.retrieve.search import is_said_by, sentences_of
 from wellread.ask.understand.planted_orders import find_prompt_injection
 from wellread.models.base import Embedder, PassageReader
 from wellread.text.parsed import parse
@@ -251,21 +251,17 @@ FILE = "extract_weights.json"
 READ = 8  # windows that the network reads
 NEAREST = 4  # best windows that are compared by embedding
 MARKED = 2  # best sentences of a window, marked as the answer
-SENTENCES = 40  # most sentences that are embedded
 MOST_ODDS = 8.0
 FREE = ("rank", "log_rank", "cover", "cover_above", "prose")
 NETWORK = ("odds", "peak")
 TOLD = ("told",)
-COSINES = ("cosine", "sentence")
-COLUMNS = (*FREE, *NETWORK, *TOLD, *COSINES)
+COLUMNS = (*FREE, *NETWORK, *TOLD)
 MODES = {
     "free": FREE,
     "network": FREE + NETWORK,
-    "cosines": FREE + COSINES,
     "full": FREE + NETWORK + TOLD,
 }
-SURE = ("most_odds", "odds", "most_told", "told", "most_cosine", "most_sentence", "sentence",
-        "most_cover", "cover", "lead", "rank")  # fmt: skip
+SURE = ("most_odds", "odds", "most_told", "told", "most_cover", "cover", "lead", "rank")
 Matrix = NDArray[np.float64]
 
 
@@ -286,16 +282,16 @@ class RankedWindows:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Readers:
-    """The models that score windows; either may be missing."""
+    """The models that score windows; either may be missing. The embedder serves the network."""
 
     network: PassageReader | None
     embedder: Embedder | None
 
     @property
     def mode(self) -> str:
-        """The set of weights to use: ``full``, ``network``, ``cosines`` or ``free``."""
+        """The set of weights to use: ``full``, ``network`` or ``free``."""
         if self.network is None:
-            return "free" if self.embedder is None else "cosines"
+            return "free"
         return "network" if self.embedder is None else "full"
 
 
@@ -315,14 +311,11 @@ def rank_windows(
     if readers.network is not None:
         chosen |= add_network_scores(question, windows, order, table, readers.network)
         order = _by_score(order, table @ weights.score["network"])
-    if readers.embedder is not None:
+    if readers.mode == "full" and readers.embedder is not None:
         near = order[: most[1]]
-        if readers.network is None:
-            chosen |= add_cosines(question, windows, near, table, readers.embedder)
-        else:
-            marked = {at: chosen[at][:MARKED] for at in near}
-            add_marked_cosines(question, windows, marked, table, readers.embedder)
-        order = _by_score(near, table @ weights.score[readers.mode])
+        marked = {at: chosen[at][:MARKED] for at in near}
+        add_marked_cosines(question, windows, marked, table, readers.embedder)
+        order = _by_score(near, table @ weights.score["full"])
     scores = table @ weights.score[readers.mode]
     shares = np.exp(scores[order] - scores[order].max()) if order else np.zeros(0)
     readings = confidence_features(table[order], scores[order], [windows[at].piece for at in order])
@@ -390,28 +383,6 @@ def add_network_scores(
     return best
 
 
-def add_cosines(
-    question: str, windows: Sequence[Window], places: Sequence[int], table: Matrix,
-    embedder: Embedder,
-) -> dict[int, tuple[int, ...]]:  # fmt: skip
-    """Fill in the cosines of the windows at ``places``; return their nearest sentences."""
-    most = SENTENCES * len(places) // NEAREST
-    texts = list(dict.fromkeys(text for at in places for text in windows[at].texts))[:most]
-    wholes = [windows[at].text for at in places]
-    if not wholes:
-        return {}
-    question_vector = embedder.embed([question], "query")[0]
-    cosines = embedder.embed([*wholes, *texts], "passage") @ question_vector
-    of_text = dict(zip(texts, map(float, cosines[len(wholes) :]), strict=True))
-    window_column, nearest = COLUMNS.index("cosine"), COLUMNS.index("sentence")
-    best: dict[int, tuple[int, ...]] = {}
-    for at, cosine in zip(places, cosines, strict=False):
-        sentence_cosines = np.array([of_text.get(text, -1.0) for text in windows[at].texts])
-        table[at, window_column], table[at, nearest] = 10 * cosine, 10 * sentence_cosines.max()
-        best[at] = tuple(_descending(sentence_cosines))
-    return best
-
-
 def add_marked_cosines(
     question: str, windows: Sequence[Window], marked: Mapping[int, Sequence[int]], table: Matrix,
     embedder: Embedder,
@@ -438,9 +409,6 @@ def confidence_features(table: Matrix, scores: Matrix, pieces: Sequence[int]) ->
         "odds": float(column["odds"][0]),
         "most_told": float(column["told"].max()),
         "told": float(column["told"][0]),
-        "most_cosine": float(column["cosine"].max()),
-        "most_sentence": float(column["sentence"].max()),
-        "sentence": float(column["sentence"][0]),
         "most_cover": float(column["cover_above"].max()),
         "cover": float(column["cover_above"][0]),
         "lead": float(scores[0] - scores[second]) if second is not None else 2.0,

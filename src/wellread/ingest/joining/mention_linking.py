@@ -34,7 +34,7 @@ from wellread.store.catalogue.documents.entity_nodes import (
     UnscannedDocument,
 )
 from wellread.text.english import COMMON_WORDS, NEVER_NAMES
-from wellread.text.names import bracketed_forms, is_acronym, plural, singular
+from wellread.text.tokens import bracketed_forms, is_acronym, plural, singular
 from wellread.types import Span
 
 HYPHENS = frozenset("-\u2010\u2011\u2012\u2013")

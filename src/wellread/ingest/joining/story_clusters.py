@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wellread.text.english import COMMON_WORDS, NUMBERS_AND_TIMES, STORY_STOP_WORDS
-from wellread.text.words import stem
+from wellread.text.parsed import stem
 
 MIN_MERGED = 20_000  # pending codes below which no merge is due
 SHARE_MERGED = 16

@@ -20,7 +20,7 @@ from wellread.library.searches import Result, Results, Surroundings
 from wellread.serve.features.answering import PastBeside, QuoteContext, past_question_status
 from wellread.serve.terminal import SHORT_ID, print_line, shortened, table
 from wellread.serve.views import source_link
-from wellread.text.words import harmless
+from wellread.text.parsed import harmless
 from wellread.values.answer_blocks import CLOSE, MARK, OPEN, tokens_of
 from wellread.values.answers import (
     NOBODY,

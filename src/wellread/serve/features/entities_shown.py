@@ -23,7 +23,7 @@ from wellread.store.catalogue.documents.entity_nodes import (
     MentionTotal,
 )
 from wellread.store.catalogue.documents.relation_network import Neighbour
-from wellread.text.names import key_of
+from wellread.text.tokens import strict_key
 from wellread.types import Filters, Span
 from wellread.values.locators import Marks
 
@@ -187,7 +187,7 @@ def entities_body(
             f"there is no entity of the type {unknown!r}", hint=f"known: {names}"
         )
     limit, offset = page
-    key, no_mentions = key_of(name_part), MentionTotal(documents=0, mentions=0)
+    key, no_mentions = strict_key(name_part), MentionTotal(documents=0, mentions=0)
     totals, degrees = graph.mention_totals(collections), graph.degrees(collections)
     lines = [
         EntityLine(
@@ -211,4 +211,4 @@ def entities_body(
 
 
 def _matches(node: EntityNode, key: str) -> bool:
-    return not key or any(key in key_of(name) for name in (node.title, node.id, *node.aliases))
+    return not key or any(key in strict_key(name) for name in (node.title, node.id, *node.aliases))

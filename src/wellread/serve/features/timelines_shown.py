@@ -8,8 +8,8 @@ from typing import Annotated, Literal
 
 from fastapi import Query
 
+from wellread.ask.retrieve.direct import find_stories
 from wellread.ask.retrieve.search import check_collections
-from wellread.ask.retrieve.story_search import find_stories
 from wellread.errors import RequestError, UnknownNameError
 from wellread.kb import KnowledgeBase
 from wellread.library.named_things import Topic, topics

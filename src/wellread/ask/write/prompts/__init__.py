@@ -18,13 +18,13 @@ from urllib.parse import urlsplit
 
 import yaml
 
-from wellread.ask.retrieve.relax import text_of
+from wellread.ask.retrieve.search import text_of
 from wellread.kb import KnowledgeBase
 from wellread.models.base import Prompt
 from wellread.models.prompts import fence_of, fenced, template
 from wellread.store.catalogue.documents.entity_nodes import EntityNode
+from wellread.text.parsed import visible
 from wellread.text.sentences import sentence_spans
-from wellread.text.words import visible
 from wellread.values.answers import Claim, Evidence
 from wellread.values.question import Analysis
 
@@ -276,15 +276,7 @@ def build_prompt(
     similar_questions: str = "",
     about: SourceFacts = MappingProxyType({}),
 ) -> Prompt:
-    """Build the writer's prompt: evidence, rules and question. Deterministic.
-
-    Args:
-        similar_questions: text about verified past answers, shown under its own heading.
-        about: facts about the sources beyond their text.
-
-    Raises:
-        ValueError: there is no evidence, without which a model must not answer.
-    """
+    """Build the writer's prompt: evidence, rules and question. Deterministic."""
     if not evidence:
         raise ValueError("a prompt without evidence would be answered from general knowledge")
     fence = _fence(analysis, evidence)

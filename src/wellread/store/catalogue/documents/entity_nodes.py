@@ -46,13 +46,13 @@ from wellread.store.schema.database import (
 )
 from wellread.store.schema.stored_values import VersionKey
 from wellread.store.schema.tables import documents, entities, mention_scans, mentions
-from wellread.text.names import (
+from wellread.text.tokens import (
     address_key,
     address_keys,
     bracketed_forms,
-    key_of,
     looks_like_address,
     loose_key,
+    strict_key,
 )
 from wellread.types import DocumentFacts, Span
 
@@ -137,7 +137,7 @@ class Nodes:
         entity has such a name.
         """
         matches = dict.fromkeys([name] if name in self.by_id else [])
-        matches |= dict.fromkeys(self._by_name.get(key_of(name), ()))
+        matches |= dict.fromkeys(self._by_name.get(strict_key(name), ()))
         if looks_like_address(name):
             for key in (address_key(name), address_key(name.partition("#")[0])):
                 matches |= dict.fromkeys(self._by_address.get(key, ()))
@@ -170,7 +170,7 @@ class Nodes:
 
     @cached_property
     def _by_name(self) -> NameIndex:
-        index = _index((key_of(name), entity_id) for name, entity_id in self._spelled())
+        index = _index((strict_key(name), entity_id) for name, entity_id in self._spelled())
         index.pop("", None)
         return index
 

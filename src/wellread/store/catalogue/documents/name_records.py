@@ -36,17 +36,19 @@ from wellread.store.catalogue.documents.lookup import described_entities, docume
 from wellread.store.schema.database import AT_ONCE, CataloguePart, chunks
 from wellread.store.schema.tables import document_names, documents, passages
 from wellread.text.english import STOP_WORDS
-from wellread.text.names import (
+from wellread.text.parsed import stem
+from wellread.text.tokens import (
     address_key,
     address_keys,
     bracketed_forms,
+    key_of,
     looks_like_address,
     loose_key,
+    normalise,
     singular,
+    strict_key,
+    tokens_of,
 )
-from wellread.text.names import key_of as strict_key
-from wellread.text.tokens import key_of, normalise, tokens_of
-from wellread.text.words import stem
 from wellread.types import Document
 
 # The sorts of keys. From a title: all of it, the part before its colon, its initials, and its words

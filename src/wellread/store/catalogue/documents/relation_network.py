@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from wellread.store.catalogue.documents.entity_nodes import EntityNode, Nodes
-from wellread.text.names import key_of
+from wellread.text.tokens import strict_key
 
 Direction = Literal["out", "in", "both"]
 Side = Literal["out", "in"]
@@ -193,7 +193,7 @@ class Network:
                 entity_id = resolved[row.target] = self.nodes.called(row.target)
             # A relative address resolves against the document that states it.
             entity_id = entity_id or self.nodes.beside(row.target, row.base)
-            target = entity_id or spellings.setdefault(key_of(row.target), row.target)
+            target = entity_id or spellings.setdefault(strict_key(row.target), row.target)
             name, flipped = self.names.primary(row.type)
             if flipped:
                 self._add(name, target, row.source)
