@@ -24,7 +24,7 @@ from benchmarks.material import COLLECTIONS, FIRST_DAY, generated_home, pattern,
 from benchmarks.record import save
 from wellread.ask.answer import answer, final
 from wellread.ask.retrieve.ranking import weighted
-from wellread.ask.retrieve.search import CLOSER_LOOKED, LOWEST, search
+from wellread.ask.retrieve.search import CLOSENESS_DEPTH, LOWEST_SCORES, search
 from wellread.evaluation.scores import percentile
 from wellread.kb import KnowledgeBase
 from wellread.models.open_reader import closeness
@@ -133,9 +133,9 @@ def steps(kb: KnowledgeBase, asked: Sequence[str]) -> dict[str, dict[str, float]
         clock = note("text list", clock)
         lists["vector"] = kb.index.search_vector(vector, Filters(), DEPTH)
         clock = note("vector list", clock)
-        fused = weighted(lists, {"text": 0.5, "vector": 0.5}, LOWEST)
+        fused = weighted(lists, {"text": 0.5, "vector": 0.5}, LOWEST_SCORES)
         clock = note("fusion", clock)
-        best = fused[:CLOSER_LOOKED]
+        best = fused[:CLOSENESS_DEPTH]
         held = kb.catalogue.live_passages([item.candidate.passage_id for item in best])
         clock = note("texts of the best 60", clock)
         closeness(text, [(passage.context, passage.text) for passage in held.values()])

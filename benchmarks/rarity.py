@@ -157,7 +157,7 @@ def _with_rarity(found: Sequence[tuple[Query, Looked]], weighed: Callable[..., A
 
 
 def _ordered(kb: KnowledgeBase, query: Query, looked: Looked) -> list[Candidate]:
-    head, rest = looked[: search.CLOSER_LOOKED], looked[search.CLOSER_LOOKED :]
+    head, rest = looked[: search.CLOSENESS_DEPTH], looked[search.CLOSENESS_DEPTH :]
     texts = [passage.text for _, _, passage in head]
     share = kb.settings.retrieval.closeness * open_reader.closeness_weight(query.text, texts)
     close = open_reader.closeness(query.text, [(held.context, held.text) for _, _, held in head])

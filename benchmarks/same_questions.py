@@ -35,7 +35,7 @@ import numpy as np
 
 from benchmarks.paths import CACHE, eval_data
 from benchmarks.record import save
-from wellread.ask.retrieve.past_questions import LEAST, is_same_question
+from wellread.ask.retrieve.past_questions import MIN_SAME, is_same_question
 from wellread.config import load_settings
 from wellread.evaluation.scores import bootstrap
 from wellread.models.embedders.open_embedder import open_embedder
@@ -151,7 +151,7 @@ def near_by_vectors(half: str, embed: Embed) -> dict[str, str]:
     ones, others = (np.asarray(embed([pair[place] for pair in pairs])) for place in (1, 2))
     taken: dict[str, list[float]] = {}
     for (kind, _, _), cosine in zip(pairs, np.sum(ones * others, axis=1), strict=True):
-        taken.setdefault(kind, []).append(float(cosine >= LEAST))
+        taken.setdefault(kind, []).append(float(cosine >= MIN_SAME))
     everything = [each for found in taken.values() for each in found]
     return {kind: _share(found) for kind, found in (*taken.items(), ("all", everything))}
 
@@ -264,7 +264,7 @@ def real(half: str, embed: Embed, show: int) -> dict[str, Any]:
     figures: dict[str, Any] = {}
     for name, questions, labels in groups:
         vectors = np.asarray(embed(questions))
-        near = np.argwhere(np.triu(vectors @ vectors.T, 1) >= LEAST)
+        near = np.argwhere(np.triu(vectors @ vectors.T, 1) >= MIN_SAME)
         counts: Counter[str] = Counter()
         for one, other in near.tolist():
             kind = "the same" if labels[one] == labels[other] else "another"

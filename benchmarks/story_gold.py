@@ -21,7 +21,7 @@ from benchmarks.paths import eval_data
 from wellread.ingest.joining.story_refresh import news_items
 from wellread.ingest.loaders.base import LoaderLimits, Source
 from wellread.ingest.pipeline.kinds import load
-from wellread.text.sentences import HEAD, part_title
+from wellread.text.sentences import HEAD_CHARS, part_title
 from wellread.types import Document, Span
 
 LEAST_SHARE = 0.5  # of the line's weighted words, for an item that its anchor does not name
@@ -93,7 +93,7 @@ def gold() -> Gold:
             document=document,
             span=span,
             title=part_title(
-                span, span.of(document.text)[:HEAD], document.title, len(document.text)
+                span, span.of(document.text)[:HEAD_CHARS], document.title, len(document.text)
             ),
             text=span.of(document.text),
         )
@@ -140,7 +140,7 @@ class _Finder:
             wanted = anchor.replace("-", joiner)
             for place in places:
                 item = self._items[place]
-                begins = _slug(item.text[:HEAD]).replace("-", joiner).startswith(wanted)
+                begins = _slug(item.text[:HEAD_CHARS]).replace("-", joiner).startswith(wanted)
                 if anchor and (begins or _slug(item.title) == anchor):
                     return place, "anchor"
         wanted_words = _words(f"{line} {anchor}") - _FILLER

@@ -22,15 +22,15 @@ from numpy.typing import NDArray
 
 from benchmarks.paths import ROOT
 from wellread.ask.aggregate.catalogue_reading import (
-    FACTS,
-    FILE,
-    LEAST,
+    CATALOGUE_MODEL_FILE,
+    FACTS_MODEL_FILE,
+    MIN_MARGIN,
+    MIN_SCORE,
     NAMING,
-    SURE,
     TEXTS,
     TOPIC,
     features,
-    joined,
+    merge_topics,
 )
 from wellread.ask.understand.analyse import FIRST, LAST
 from wellread.text.english import PREPOSITIONS, STOP_WORDS
@@ -38,9 +38,9 @@ from wellread.text.tokens import tokens_of
 
 MODELS = ROOT / "src" / "wellread" / "ask" / "aggregate"
 # The file of each model to the examples that it is learned from.
-EXAMPLES = {FILE: "catalogue-examples.txt", FACTS: "fact-examples.txt"}
-STEPS = {FILE: 127, FACTS: 4095}  # in which the largest weight is kept
-PENALTY = {FILE: 0.15, FACTS: 0.05}
+EXAMPLES = {CATALOGUE_MODEL_FILE: "catalogue-examples.txt", FACTS_MODEL_FILE: "fact-examples.txt"}
+STEPS = {CATALOGUE_MODEL_FILE: 127, FACTS_MODEL_FILE: 4095}  # in which the largest weight is kept
+PENALTY = {CATALOGUE_MODEL_FILE: 0.15, FACTS_MODEL_FILE: 0.05}
 LEAST_EXAMPLES = 2  # that have a feature
 
 SMALL = STOP_WORDS | PREPOSITIONS
@@ -145,7 +145,7 @@ def masked_words(one: Example, known: Collection[str]) -> list[str]:
     words = [
         word if _SLOT.match(word) or word in known or word in SMALL else TOPIC for word in one.words
     ]
-    return joined(words)
+    return merge_topics(words)
 
 
 def beside(one: Example, words: Sequence[str]) -> list[str]:
@@ -162,7 +162,9 @@ def print_left_out(
     texts = readings.index(TEXTS)
     read = [
         readings[at]
-        if at != texts and row[at] >= max(LEAST, row[texts] + SURE) and words.count(TOPIC) < 2
+        if at != texts
+        and row[at] >= max(MIN_SCORE, row[texts] + MIN_MARGIN)
+        and words.count(TOPIC) < 2
         else TEXTS
         for at, row, words in zip(scores[:, :-1].argmax(axis=1), scores, masked, strict=True)
     ]

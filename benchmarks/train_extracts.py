@@ -33,7 +33,7 @@ from benchmarks.homes import default_embedder, filled
 from benchmarks.paths import CACHE, ROOT
 from benchmarks.sets.asked import Asked
 from benchmarks.sets.refused import foreign
-from wellread.ask.plan import read_as
+from wellread.ask.plan import analyse_within
 from wellread.ask.retrieve.direct import direct
 from wellread.ask.retrieve.ranking import pack
 from wellread.ask.understand.vocabulary import vocabulary_of
@@ -135,7 +135,7 @@ def collected(kb: KnowledgeBase, name: str, limit: int) -> Iterator[Row]:
 
 def _row(kb: KnowledgeBase, name: str, asked: Asked, group: str) -> Row | None:
     question = Question(text=asked.text, filters=asked.filters)
-    analysis = read_as(kb, question, vocabulary_of(kb, question.filters.collections))
+    analysis = analyse_within(kb, question, vocabulary_of(kb, question.filters.collections))
     evidence = pack(kb, direct(kb, analysis).hits)
     if group == "withheld":
         evidence = [

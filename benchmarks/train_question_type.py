@@ -27,8 +27,8 @@ from benchmarks.homes import default_embedder
 from benchmarks.paths import ROOT
 from wellread.ask.understand.analyse import (
     FILE,
-    STEPS,
-    UNSURE,
+    MIN_LEAD,
+    WEIGHT_STEPS,
     Floats,
     TypeModel,
     features,
@@ -133,9 +133,9 @@ def main() -> None:
         turning = turned(vectors[others], wanted[others] - scores[others])
         both[~others] += vectors[~others] @ turning
     ahead = np.diff(np.sort(scores, axis=1)[:, -2:]).ravel()
-    both = np.where((ahead < UNSURE)[:, None], both, scores)
+    both = np.where((ahead < MIN_LEAD)[:, None], both, scores)
     print_right("words alone", types, gold, scores)
-    print_right(f"vectors of {np.mean(ahead < UNSURE):.2f} too", types, gold, both)
+    print_right(f"vectors of {np.mean(ahead < MIN_LEAD):.2f} too", types, gold, both)
     model = learn(given, types)
     path = ROOT / "src" / "wellread" / "ask" / "understand" / FILE
     np.savez_compressed(
@@ -143,7 +143,7 @@ def main() -> None:
         types=np.array(types),
         words=np.array(sorted(model.words)),
         features=np.array(list(model.weights)),
-        weights=np.rint(STEPS * np.array(list(model.weights.values()))).astype(np.int8),
+        weights=np.rint(WEIGHT_STEPS * np.array(list(model.weights.values()))).astype(np.int8),
         embedder=np.array(model_name(embedder)),
         turning=turned(vectors, wanted - scores).astype(np.float16),
     )

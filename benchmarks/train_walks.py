@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from benchmarks.paths import ROOT
 from benchmarks.train_question_type import CHOICE, ridge, worded
-from wellread.ask.aggregate.catalogue_reading import LEAST, SURE, TEXTS, TOPIC
+from wellread.ask.aggregate.catalogue_reading import MIN_MARGIN, MIN_SCORE, TEXTS, TOPIC
 from wellread.ask.aggregate.walk_reading import (
     FILE,
     FLAGS,
@@ -282,7 +282,7 @@ def print_left_out(
         rows = [weights[name] for name in names if name in weights]
         scores = np.array([*rows, np.zeros(len(labels))]).sum(axis=0) / np.sqrt(len(names) or 1)
         best = max(readings, key=lambda column: scores[column])
-        sure = best != texts and scores[best] >= max(LEAST, scores[texts] + SURE)
+        sure = best != texts and scores[best] >= max(MIN_SCORE, scores[texts] + MIN_MARGIN)
         read = labels[best] if sure else TEXTS
         how = "right" if read in one.labels else "left" if read == TEXTS else "another"
         told["of the texts" if TEXTS in one.labels else "of the graph", how] += 1

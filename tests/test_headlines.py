@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellread.text.sentences import LONGEST_TITLE, part_title, short_title, shorten
+from wellread.text.sentences import MAX_TITLE_CHARS, part_title, short_title, shorten
 from wellread.types import Span
 
 
@@ -43,5 +43,5 @@ def test_a_long_line_is_cut_at_a_space() -> None:
 @given(st.text(max_size=400))
 def test_a_lead_is_one_short_line(text: str) -> None:
     lead = short_title(text)
-    assert len(lead) <= LONGEST_TITLE + 1
+    assert len(lead) <= MAX_TITLE_CHARS + 1
     assert "\n" not in lead

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellread.text.sentences import LONGEST_LINE, sentence_spans
+from wellread.text.sentences import MAX_LINE_CHARS, sentence_spans
 
 
 def sentences(text: str) -> list[str]:
@@ -50,7 +50,7 @@ def test_where_a_reader_would_break(text: str, expected: list[str]) -> None:
 
 
 def test_an_endless_line_is_cut_at_spaces() -> None:
-    text = "word " * LONGEST_LINE
+    text = "word " * MAX_LINE_CHARS
     pieces = sentences(text)
     assert len(pieces) > 1
     assert all(set(piece.split()) == {"word"} for piece in pieces)

@@ -16,7 +16,7 @@ from anyio import to_thread
 
 from wellread.ask.answer import Explain, answer
 from wellread.ask.deliver.related import small_talk_reply
-from wellread.ask.plan import reading
+from wellread.ask.plan import analyse_alone
 from wellread.errors import WellreadError
 from wellread.kb import KnowledgeBase
 from wellread.values.answers import Event, FinalEvent, Question, SentenceEvent, Step, StepEvent
@@ -34,9 +34,10 @@ OnReport = Callable[[Report], object]
 
 async def with_mode_read(kb: KnowledgeBase, question: Question) -> Question:
     """Return ``question`` with the mode ``deep`` when it is ``auto`` and one search is too few."""
-    if question.mode == "auto" and (await to_thread.run_sync(reading, kb, question)).mode == "deep":
-        return replace(question, mode="deep")
-    return question
+    if question.mode != "auto":
+        return question
+    analysis = await to_thread.run_sync(analyse_alone, kb, question)
+    return replace(question, mode="deep") if analysis.mode == "deep" else question
 
 
 async def answer_in_mode(

@@ -9,7 +9,7 @@ import pytest
 from tests.ask.conftest import MakeHome
 
 from wellread.ask.plan import find
-from wellread.ask.retrieve.direct import ADDED, BEHIND, expand_by_references
+from wellread.ask.retrieve.direct import INSERT_AT, MAX_ADDED, expand_by_references
 from wellread.ask.retrieve.search import search
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import vocabulary_of
@@ -48,9 +48,9 @@ def test_what_the_named_thing_leads_to_stands_behind_the_best(kb: KnowledgeBase)
     hits = first(kb, ASKED, without="Salt Road")
     assert titles(hits)[0] == "Ottilie Brandvik"
     found = expand_by_references(kb, ASKED, Filters(), hits)
-    assert titles(found)[:BEHIND] == titles(hits)[:BEHIND]
-    assert titles(found)[BEHIND] == "Salt Road"
-    assert len(found) <= len(hits) + ADDED
+    assert titles(found)[:INSERT_AT] == titles(hits)[:INSERT_AT]
+    assert titles(found)[INSERT_AT] == "Salt Road"
+    assert len(found) <= len(hits) + MAX_ADDED
 
 
 @pytest.mark.parametrize(

@@ -92,7 +92,7 @@ async def test_a_story_has_its_date_its_sources_and_a_sentence_that_is_cited(
 ) -> None:
     given = await ask(kb, "What's new?")
     assert given.table is not None
-    assert given.table.columns == ("Title", "Date", "Sources", "Told")
+    assert given.table.columns == ("Title", "Date", "Sources", "Summary")
     first, second = given.sentences[1:]
     told = given.table.rows[0][3]
     assert told in {text.partition(". ")[0].rstrip(".") + "." for *_, text in LATELY}

@@ -15,7 +15,7 @@ from wellread.ask.verify.confidence import (
     confidence_of_verdicts,
 )
 from wellread.ask.write.extract_score import (
-    FOLLOWING,
+    MIN_FOLLOWING_WORDS,
     extend_forward,
 )
 from wellread.ask.write.extracts import Extracts
@@ -41,7 +41,7 @@ def test_what_follows_the_marked_sentence_is_shown_too(first: int, many: int) ->
     assert (shown.start, shown.end >= stretch.end) == (stretch.start, True)
     assert any(shown.end == span.end for span in spans), "it ends with a sentence"
     behind = text[window[-1].end : shown.end].split()
-    assert len(behind) >= FOLLOWING or shown.end == len(text)
+    assert len(behind) >= MIN_FOLLOWING_WORDS or shown.end == len(text)
 
 
 async def test_nothing_is_quoted_to_a_question_about_something_else(

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from wellread.ask.aggregate.query import AggregateResult
-from wellread.ask.plan import answer_from_graph, clearly_related
+from wellread.ask.plan import answer_from_graph, clear_relation
 from wellread.ask.retrieve.ranking import Found
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import vocabulary_of
@@ -173,7 +173,7 @@ def test_a_part_of_a_name_counts_where_one_entity_has_it(kb: KnowledgeBase) -> N
     found = ask(kb, "What does the lamp light own?")
     assert names(found) == ["Barn stage"]
     assert found.notes == ("“lamp light” was read as “Lamp club”",)
-    assert clearly_related(kb, read(kb, "What does the lamp moth own?")) is None
+    assert clear_relation(kb, read(kb, "What does the lamp moth own?")) is None
 
 
 def test_rows_tell_the_way_and_rest_on_the_documents_of_the_answers(kb: KnowledgeBase) -> None:

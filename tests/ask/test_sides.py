@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from wellread.ask.answer import answer, final
-from wellread.ask.retrieve.direct import MOST_SOURCES, compare, synthesis
+from wellread.ask.retrieve.direct import MAX_SOURCES, compare, synthesis
 from wellread.ask.retrieve.ranking import pack
-from wellread.ask.write.extracts import SAID, Extracts, choose_extracts
+from wellread.ask.write.extracts import MIN_SPREAD_CONFIDENCE, Extracts, choose_extracts
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.testing.embedding import ReadableEmbedder
@@ -72,9 +72,9 @@ def test_every_side_has_a_passage_also_the_one_that_fits_less(kb: KnowledgeBase)
     titles = [hit.document.title for hit in found.hits]
     assert titles[0].startswith("Trams")
     assert "Ferries 0" in titles
-    assert len(titles) == MOST_SOURCES
+    assert len(titles) == MAX_SOURCES
     assert found.notes == ()
-    assert len({hit.document.id for hit in found.hits}) <= MOST_SOURCES
+    assert len({hit.document.id for hit in found.hits}) <= MAX_SOURCES
 
 
 def test_a_side_that_nothing_is_about_is_named(kb: KnowledgeBase) -> None:
@@ -91,7 +91,7 @@ def test_a_comparison_stays_within_its_collection(kb: KnowledgeBase) -> None:
     assert found.notes == ("nothing was found about “balloon”",)
 
 
-@pytest.mark.parametrize(("topic", "sources"), [("costs of trams", MOST_SOURCES), ("zeppelins", 1)])
+@pytest.mark.parametrize(("topic", "sources"), [("costs of trams", MAX_SOURCES), ("zeppelins", 1)])
 def test_a_synthesis_shows_each_source_that_is_about_it(
     kb: KnowledgeBase, topic: str, sources: int
 ) -> None:
@@ -99,7 +99,7 @@ def test_a_synthesis_shows_each_source_that_is_about_it(
     found = synthesis(kb, asked)
     shown = choose_extracts(kb, asked, pack(kb, found.hits)) if found else Extracts()
     assert len({one.piece.hit.document.id for one in shown.shown}) >= sources
-    assert (shown.confidence >= SAID) == (sources > 1)
+    assert (shown.confidence >= MIN_SPREAD_CONFIDENCE) == (sources > 1)
 
 
 async def test_the_answer_says_what_is_missing(kb: KnowledgeBase) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from wellread.ask.aggregate.query import AggregateResult, Row
 from wellread.ask.answer import answer, final
-from wellread.ask.deliver.tell import SHOWN_ROWS, aggregate_reply
+from wellread.ask.deliver.tell import MAX_ROWS, aggregate_reply
 from wellread.ask.verify.check_claims import NO_QUESTION
 from wellread.ingest.integrity.verify import verify
 from wellread.ingest.remove import remove_documents
@@ -37,7 +37,7 @@ def item(number: int) -> dict[str, str]:
 def kb(tmp_path: Path) -> Iterator[KnowledgeBase]:
     folder = tmp_path / "material"
     folder.mkdir()
-    lines = [item(number) for number in range(1, SHOWN_ROWS + 4)]
+    lines = [item(number) for number in range(1, MAX_ROWS + 4)]
     news = "".join(json.dumps(line) + "\n" for line in lines)
     (folder / "news.jsonl").write_text(news, encoding="utf-8")
     (folder / "osprey.md").write_text(
@@ -80,11 +80,11 @@ async def test_a_list_is_an_answer_with_citations_and_a_whole_table(kb: Knowledg
     check_spans(kb, given)
     assert given.answered_by == "catalogue"
     assert given.table is not None
-    assert len(given.table.rows) == len(given.table.documents) == SHOWN_ROWS + 3
+    assert len(given.table.rows) == len(given.table.documents) == MAX_ROWS + 3
     assert {row[0] for row in given.table.rows} == {
-        f"Bulletin {number}" for number in range(1, SHOWN_ROWS + 4)
+        f"Bulletin {number}" for number in range(1, MAX_ROWS + 4)
     }
-    assert len(given.sentences) == 1 + SHOWN_ROWS
+    assert len(given.sentences) == 1 + MAX_ROWS
     assert given.text.endswith("3 more are in the table.")
     assert {one.verdict.method for one in given.sentences} == {"catalogue"}
     whole, *rows = [one.verdict for one in given.sentences]
@@ -168,7 +168,7 @@ async def test_a_changed_document_makes_the_answer_stale(
     given = await ask(kb, "List all articles")
     assert given.table is not None
     title = given.table.rows[place][0]
-    lines = [item(number) for number in range(1, SHOWN_ROWS + 4)]
+    lines = [item(number) for number in range(1, MAX_ROWS + 4)]
     for line in lines:
         if line["title"] == title:
             line["text"] = "It has sunk."

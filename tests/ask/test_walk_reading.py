@@ -9,7 +9,7 @@ from wellread.ask.aggregate.catalogue_reading import TEXTS
 from wellread.ask.aggregate.read_queries import family_of, plain_words
 from wellread.ask.aggregate.walk_reading import (
     FLAGS,
-    judged,
+    interpret_clause,
     walk_model,
 )
 
@@ -21,14 +21,14 @@ MOST_TAKEN = 0.01  # of those about the texts
 
 def test_most_examples_have_their_reading() -> None:
     mine = [one for one in GIVEN if TEXTS not in one.labels]
-    clauses = [(one, judged(tuple(masked_words(one, KNOWN)))) for one in mine]
+    clauses = [(one, interpret_clause(tuple(masked_words(one, KNOWN)))) for one in mine]
     right = [one for one, clause in clauses if clause and clause.readings[0] in one.readings]
     assert len(right) / len(mine) > LEAST_RIGHT
 
 
 def test_examples_about_the_texts_are_left_to_them() -> None:
     texts = [one for one in GIVEN if TEXTS in one.labels]
-    taken = [one.text for one in texts if judged(tuple(masked_words(one, KNOWN)))]
+    taken = [one.text for one in texts if interpret_clause(tuple(masked_words(one, KNOWN)))]
     assert len(texts) > len(GIVEN) / 8
     assert len(taken) / len(texts) < MOST_TAKEN
 

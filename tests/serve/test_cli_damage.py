@@ -152,7 +152,7 @@ def test_what_nobody_foresaw_is_one_line(
     def fail(*_: object, **__: object) -> object:
         raise error
 
-    monkeypatch.setattr("wellread.serve.cli.home_cli.verified", fail)
+    monkeypatch.setattr("wellread.serve.cli.home_cli.verify_home", fail)
     code, out, err = run(broken, "verify")
     assert (code, out) == (1, "")
     (line,) = told(err)

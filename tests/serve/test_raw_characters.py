@@ -19,7 +19,7 @@ from wellread.serve.cli import app
 from wellread.serve.error_shapes import Problem, openai_error
 from wellread.serve.http.app import create_app, rules
 from wellread.testing.embedding import ReadableEmbedder
-from wellread.text.parsed import escape_json, harmless
+from wellread.text.characters import escape_json, harmless
 
 BAD = "\x1b[31m\x9b2J\x7f\u202e\u2066\u200b\x07"
 RAW = re.compile(

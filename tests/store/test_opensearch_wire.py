@@ -91,7 +91,7 @@ def test_a_row_that_will_never_go_ends_the_write(
 def test_a_cluster_that_stays_busy_is_told_as_passing(
     monkeypatch: pytest.MonkeyPatch, double: ClusterDouble, waited: list[float]
 ) -> None:
-    monkeypatch.setattr(passage_index, "LONGEST", 20.0)
+    monkeypatch.setattr(passage_index, "RETRY_SECONDS", 20.0)
     double.will_say("_bulk", *[(200, failed_items(a=(429, "full"), b=(429, "full")))] * 50)
     with pytest.raises(StoreError, match=r"is overloaded .* full") as caught:
         opened(double.port).write(ROWS, None)

@@ -1,6 +1,6 @@
-"""The one way from a question to a checked answer. Read this first.
+"""Answers a question, from understanding it to a checked, cited and recorded answer. Start here.
 
-understand → retrieve → aggregate, or write → verify → deliver, and the answer is recorded.
+understand → retrieve → (aggregate | write → verify) → deliver → record.
 ``answer`` yields events; the API streams them, the CLI prints them, everything else takes the last
 one (``final``).
 """
@@ -41,8 +41,8 @@ from wellread.ask.deliver.reply import (
     remove_flagged_sentences,
 )
 from wellread.ask.deliver.tell import aggregate_reply
-from wellread.ask.plan import Planned, find, read_as
-from wellread.ask.planning_call import PlannedQuestion, Reading, apply_model_plan, planned
+from wellread.ask.plan import ModelPlan, analyse_within, find
+from wellread.ask.planning_call import PlannedQuestion, Reading, apply_model_plan, read_turn
 from wellread.ask.retrieve.past_questions import corrections, verified_similar
 from wellread.ask.retrieve.ranking import Found, pack, with_neighbours
 from wellread.ask.retrieve.search import check_index
@@ -83,10 +83,10 @@ class Clock:
     steps: list[Step] = field(default_factory=list)
     _last: float = field(default_factory=time.perf_counter)
 
-    def lap(self, name: str, found: int) -> StepEvent:
+    def lap(self, name: str, count: int) -> StepEvent:
         """End the step ``name`` here."""
         now = time.perf_counter()
-        step = Step(name=name, seconds=round(now - self._last, 4), found=found)
+        step = Step(name=name, seconds=round(now - self._last, 4), found=count)
         self._last = now
         self.steps.append(step)
         return StepEvent(step=step)
@@ -98,13 +98,13 @@ async def answer(
     """Answer ``question`` from the material of ``kb``; the last event holds the answer.
 
     Args:
-        explain: is told what the question was read as, and what was found and how.
+        explain: called with the analysis of the question and the search result.
 
     Raises:
         RequestError: the question is empty or too long, its collection is unknown, or asking is
             switched off.
-        UnknownNameError: the asker's rights were taken away meanwhile.
-        FingerprintError, StoreError, ModelError: a part of the home cannot be used.
+        UnknownNameError: the asker's rights were revoked meanwhile.
+        FingerprintError, StoreError, ModelError: index, catalogue or model cannot be used.
     """
     async with aclosing(_answered(kb, asked_by(kb, question), explain)) as events:
         async for event in events:
@@ -116,7 +116,7 @@ async def answer(
 async def _answered(
     kb: KnowledgeBase, question: Question, explain: Explain | None
 ) -> AsyncGenerator[Event]:
-    """The stages in order."""
+    """Yield the events of all steps in order."""
     if not kb.settings.qa.enabled:
         raise RequestError("asking is switched off", hint="set qa.enabled to true")
     small_talk = small_talk_reply(question)
@@ -127,39 +127,41 @@ async def _answered(
     clock = Clock()
     turn, vocabulary = await open_session(kb, question)
     reading = Reading(turn=turn)
-    if turn.earlier:  # what a follow-up asks decides which answer is the same
-        reading = await planned(kb, turn, vocabulary)
+    # A first question is looked up in the cache before a model is paid to read it; a follow-up must
+    # be read first, because its meaning decides which cached answer is the same.
+    if turn.earlier:
+        reading = await read_turn(kb, turn, vocabulary)
     entry = await in_thread(
         partial(answer_reuse.find_cached, kb, reading.turn, use_cache=explain is None)
     )
     if entry.answer is not None:
         yield clock.lap("cache", 1)
-        again = replace(entry.answer, steps=tuple(clock.steps))
-        for sentence in again.sentences:
+        cached_answer = replace(entry.answer, steps=tuple(clock.steps))
+        for sentence in cached_answer.sentences:
             yield SentenceEvent(sentence=sentence)
-        await in_thread(_record, kb, entry, again, question)
-        yield FinalEvent(answer=again)
+        await in_thread(_record, kb, entry, cached_answer, question)
+        yield FinalEvent(answer=cached_answer)
         return
     if not turn.earlier:
-        reading = await planned(kb, turn, vocabulary)
-    if reading.asked:
+        reading = await read_turn(kb, turn, vocabulary)
+    if reading.model_called:
         yield clock.lap("planning", len(reading.questions))
     turn = reading.turn
     parts: list[Part] = []
-    for text, read in await in_thread(_asked, kb, reading):
-        part = _part_of(turn, text, () if read else parts, vocabulary)
-        own = Reading(turn=part, questions=(read,) if read else ())
-        async for event in _reply_to(kb, own, vocabulary, parts, clock, explain):
+    for text, plan in await in_thread(_questions_to_answer, kb, reading):
+        part_turn = _part_of(turn, text, () if plan else parts, vocabulary)
+        part_reading = Reading(turn=part_turn, questions=(plan,) if plan else ())
+        async for event in _reply_to(kb, part_reading, vocabulary, parts, clock, explain):
             yield event
-    whole = await in_thread(merge_replies, kb, parts)
-    for sentence in whole.reply.sentences:
+    merged = await in_thread(merge_replies, kb, parts)
+    for sentence in merged.reply.sentences:
         yield SentenceEvent(sentence=sentence)
-    yield clock.lap("citation", len(whole.reply.citations))
-    reply = await in_thread(suggest_related, kb, whole.analysis, whole.found.hits, whole.reply)
+    yield clock.lap("citation", len(merged.reply.citations))
+    reply = await in_thread(suggest_related, kb, merged.analysis, merged.found.hits, merged.reply)
     reply = await in_thread(remove_flagged, kb, reply)
-    done = _assemble(whole.analysis, turn, whole.found, reply, clock.steps)
-    await in_thread(_record, kb, entry, done, question)
-    yield FinalEvent(answer=done)
+    final_answer = _assemble(merged.analysis, turn, merged.found, reply, clock.steps)
+    await in_thread(_record, kb, entry, final_answer, question)
+    yield FinalEvent(answer=final_answer)
 
 
 async def _reply_to(
@@ -170,41 +172,56 @@ async def _reply_to(
     clock: Clock,
     explain: Explain | None,
 ) -> AsyncIterator[Event]:
-    """The steps to the reply to one question, which is added to ``parts``."""
+    """Answer one question; its reply is appended to ``parts``."""
     turn = reading.turn
-    analysis, by_model = await in_thread(_understand, kb, reading, vocabulary)
+    analysis, plan = await in_thread(_understand, kb, reading, vocabulary)
     yield clock.lap("analysis", len(analysis.terms))
-    before = await in_thread(find_correction, kb, analysis, turn.question.text)
+    past = await in_thread(find_correction, kb, analysis, turn.question.text)
     found = Found(strategy=CORRECTION)
-    if before is None:
-        found = await in_thread(find, kb, analysis, by_model)
+    if past is None:  # an expert's correction needs no search
+        found = await in_thread(find, kb, analysis, plan)
     analysis = replace(analysis, relaxed=found.relaxed)
     yield clock.lap("retrieval", len(found.hits))
     if explain is not None:
         explain(analysis, found)
     if isinstance(found, AggregateResult):
         reply = await in_thread(aggregate_reply, kb, found, analysis)
-    elif before := before or await in_thread(find_past_answer, kb, analysis):
-        found = replace(found, notes=(*found.notes, before.note))
-        reply = await in_thread(_deliver, kb, turn.question, analysis, before)
+    elif past := past or await in_thread(find_past_answer, kb, analysis):
+        found = replace(found, notes=(*found.notes, past.note))
+        reply = await in_thread(_deliver, kb, turn.question, analysis, past)
     else:
-        evidence = await in_thread(pack, kb, found.hits, len(analysis.sides) or 1)
-        yield clock.lap("evidence", len(evidence))
-        drafting, shown = DraftSink(), evidence
-        if evidence and turn.question.models:
-            similar, shown = await in_thread(_for_model, kb, analysis, evidence)
-            async for token in write(kb, analysis, shown, drafting, similar):
-                if not _strict(kb, turn.question):  # what may be dropped is not shown before
-                    yield token
-        if drafting.written is None:
-            reply = await in_thread(_shown, kb, analysis, evidence, drafting.fallback)
-            yield clock.lap("extracts", len(reply.citations))
-        else:
-            yield clock.lap("draft", len(drafting.written.claims))
-            verified = await verify_draft(kb, analysis, found, shown, drafting.written)
-            found = replace(found, failures=(*found.failures, *verified.failures))
-            yield clock.lap("verification", len(verified.checked))
-            reply = await in_thread(_deliver, kb, turn.question, analysis, verified)
+        async for event in _write_reply(kb, turn.question, analysis, found, parts, clock):
+            yield event
+        return
+    parts.append(Part(analysis=analysis, found=found, reply=reply))
+
+
+async def _write_reply(
+    kb: KnowledgeBase,
+    question: Question,
+    analysis: Analysis,
+    found: Found,
+    parts: list[Part],
+    clock: Clock,
+) -> AsyncIterator[Event]:
+    """Answer from the passages found, with a model's verified draft or else with extracts."""
+    evidence = await in_thread(pack, kb, found.hits, len(analysis.sides) or 1)
+    yield clock.lap("evidence", len(evidence))
+    sink, model_evidence = DraftSink(), evidence
+    if evidence and question.models:
+        similar, model_evidence = await in_thread(_for_model, kb, analysis, evidence)
+        async for token in write(kb, analysis, model_evidence, sink, similar):
+            if not _is_strict(kb, question):  # else nothing is streamed that may be dropped later
+                yield token
+    if sink.written is None:
+        reply = await in_thread(_extracts_reply, kb, analysis, evidence, sink.fallback)
+        yield clock.lap("extracts", len(reply.citations))
+    else:
+        yield clock.lap("draft", len(sink.written.claims))
+        verified = await verify_draft(kb, analysis, found, model_evidence, sink.written)
+        found = replace(found, failures=(*found.failures, *verified.failures))
+        yield clock.lap("verification", len(verified.checked))
+        reply = await in_thread(_deliver, kb, question, analysis, verified)
     parts.append(Part(analysis=analysis, found=found, reply=reply))
 
 
@@ -219,114 +236,113 @@ async def final(events: AsyncIterator[Event]) -> Answer:
 # --- the stages ------------------------------------------------------------------------------
 
 
-def _asked(kb: KnowledgeBase, reading: Reading) -> Sequence[tuple[str, PlannedQuestion | None]]:
-    """The questions in the question as they are searched, with what a model read of each.
+def _questions_to_answer(
+    kb: KnowledgeBase, reading: Reading
+) -> Sequence[tuple[str, PlannedQuestion | None]]:
+    """The parts of a compound question as searched, each with a model's plan for it, if any.
 
-    One, where an expert put the answer to all of it right.
+    The question is not split if an expert corrected an earlier answer to all of it.
     """
     question = reading.turn.question
     parts: list[tuple[str, PlannedQuestion | None]]
-    parts = [(one.search or one.question, one) for one in reading.questions]
+    parts = [(plan.search or plan.question, plan) for plan in reading.questions]
     parts = parts or [(part, None) for part in split_questions(question.text)]
-    several = len(parts) > 1 and kb.settings.features.corrections
-    whole = several and corrections(kb, question.text, question.filters.collections)
-    return [(question.text, None)] if whole else parts
+    may_be_corrected = len(parts) > 1 and kb.settings.features.corrections
+    is_corrected = may_be_corrected and corrections(kb, question.text, question.filters.collections)
+    return [(question.text, None)] if is_corrected else parts
 
 
 def _part_of(
-    turn: SessionQuestion, text: str, before: Sequence[Part], vocabulary: Vocabulary
+    turn: SessionQuestion, text: str, earlier_parts: Sequence[Part], vocabulary: Vocabulary
 ) -> SessionQuestion:
-    """The turn for one of its questions, in words that need none of those ``before`` it."""
+    """``turn`` with one part as its question, rewritten to stand without the parts before it."""
     if text == turn.question.text:
         return turn
     context = turn.context
-    if before:
-        earlier = [
+    if earlier_parts:
+        earlier_turns = [
             Turn(
                 question=part.analysis.question,
                 answer=" ".join(sentence.text for sentence in part.reply.sentences),
             )
-            for part in before
+            for part in earlier_parts
         ]
-        leans = depends_on_previous(text, earlier[-1].question)
+        depends = depends_on_previous(text, earlier_turns[-1].question)
         rewritten = make_standalone(
-            f"And {text}" if leans else text, earlier, vocabulary, date.today()
-        )
+            f"And {text}" if depends else text, earlier_turns, vocabulary, date.today()
+        )  # "And" marks a follow-up
         text = rewritten.text if rewritten.reasons else text
-        context = rewritten.context if leans else ""
+        context = rewritten.context if depends else ""
     return replace(turn, question=replace(turn.question, text=text), context=context)
 
 
 def _understand(
     kb: KnowledgeBase, reading: Reading, vocabulary: Vocabulary
-) -> tuple[Analysis, Planned | None]:
-    analysis = read_as(kb, reading.turn.question, vocabulary)
-    analysis = reading.turn.read_as(analysis, analysis.respelt)
-    by_model = next(iter(reading.questions), None)
-    return apply_model_plan(kb, analysis, by_model, vocabulary) if by_model else (analysis, None)
+) -> tuple[Analysis, ModelPlan | None]:
+    analysis = analyse_within(kb, reading.turn.question, vocabulary)
+    analysis = reading.turn.add_conversation(analysis, analysis.respelt)
+    plan = next(iter(reading.questions), None)
+    return apply_model_plan(kb, analysis, plan, vocabulary) if plan else (analysis, None)
 
 
 def _for_model(
     kb: KnowledgeBase, analysis: Analysis, evidence: list[Evidence]
 ) -> tuple[str, list[Evidence]]:
-    """What a model is told of past questions like this one, and the evidence that it may read."""
+    """The text on similar verified questions for the prompt, and the evidence for the model."""
     if kb.model is None:
         return "", evidence
     past = verified_similar(kb, analysis.question, analysis.filters.collections)
     return past, with_neighbours(kb, evidence)
 
 
-def _shown(
+def _extracts_reply(
     kb: KnowledgeBase, analysis: Analysis, evidence: Sequence[Evidence], fallback: str
 ) -> Answer:
-    """The places that answer, word for word; ``fallback``: why no model wrote."""
+    """A reply of verbatim extracts; ``fallback`` says why no model wrote it."""
     dispute = find_dispute(analysis, evidence)
-    shown = choose_extracts(kb, analysis, evidence, leading_sentences(dispute))
-    reply = deliver_extracts(kb, analysis, evidence, shown, dispute)
-    failed = (shown.failure,) if shown.failure else ()
-    return replace(reply, fallback=fallback, failures=failed, notes=(*reply.notes, *failed))
+    extracts = choose_extracts(kb, analysis, evidence, leading_sentences(dispute))
+    reply = deliver_extracts(kb, analysis, evidence, extracts, dispute)
+    failures = (extracts.failure,) if extracts.failure else ()
+    return replace(reply, fallback=fallback, failures=failures, notes=(*reply.notes, *failures))
 
 
 def _deliver(
     kb: KnowledgeBase, question: Question, analysis: Analysis, verified: VerifiedDraft
 ) -> Answer:
-    """The cited text of what may be shown, or the reply that the material does not answer."""
+    """The supported sentences of a draft with citations, or a refusal when none is left."""
     written, checked, evidence = verified.written, verified.checked, verified.evidence
-    strict, required = _strict(kb, question), kb.settings.citations.required
+    strict, required = _is_strict(kb, question), kb.settings.citations.required
     voices = bool(analysis.voices)
-    allowed = [
-        item
-        for item in checked
-        if is_deliverable(item, strict=strict, required=required, voices=voices)
-    ]
-    fit = drop_flagged(kb, allowed, evidence, verified.own)
-    text, kept = prune(written.text, checked, fit)
-    stated = [item for item in kept if not item.verdict.states_nothing]
-    if verified.sure.band == "none" or not stated:
-        near, _ = remove_flagged_sentences(kb, choose_extracts(kb, analysis, evidence).near)
-        reply = refuse_to_answer(kb, analysis, evidence, near, verified.sure)
+    may_deliver = partial(is_deliverable, strict=strict, required=required, voices=voices)
+    allowed = list(filter(may_deliver, checked))
+    unflagged = drop_flagged(kb, allowed, evidence, verified.own)
+    text, kept_claims = prune(written.text, checked, unflagged)
+    stated_claims = [claim for claim in kept_claims if not claim.verdict.states_nothing]
+    if verified.sure.band == "none" or not stated_claims:
+        nearest, _ = remove_flagged_sentences(kb, choose_extracts(kb, analysis, evidence).near)
+        reply = refuse_to_answer(kb, analysis, evidence, nearest, verified.sure)
     else:
-        page = CitedText(kb)
-        add_draft(page, text, stated, evidence, written.relevance)
-        conflicts = add_conflicting_passages(page, verified.rivals, evidence)
-        reply = deliver(page, written.by, analysis, evidence, verified.sure)
+        cited_text = CitedText(kb)
+        add_draft(cited_text, text, stated_claims, evidence, written.relevance)
+        conflicts = add_conflicting_passages(cited_text, verified.rivals, evidence)
+        reply = deliver(cited_text, written.by, analysis, evidence, verified.sure)
         reply = replace(
             reply,
             data_gaps=tuple(dict.fromkeys((*written.data_gaps, *reply.data_gaps))),
-            conflicts=conflicts or written.conflicts,  # the judge quotes them
-            dropped_sentences=len(checked) - len(kept) + written.withheld,
-            repaired_citations=sum(item.repaired for item in kept),
+            conflicts=conflicts or written.conflicts,  # else those that the model reported
+            dropped_sentences=len(checked) - len(kept_claims) + written.withheld,
+            repaired_citations=sum(claim.repaired for claim in kept_claims),
         )
     return replace(
         reply,
-        notes=flagged_note(len(allowed) - len(fit)),
+        notes=flagged_note(len(allowed) - len(unflagged)),
         fallback=written.fallback,
         hallucinated_citations=written.unknown_keys,
         usage=written.usage,
     )
 
 
-def _strict(kb: KnowledgeBase, question: Question) -> bool:
+def _is_strict(kb: KnowledgeBase, question: Question) -> bool:
     return kb.settings.citations.strict if question.strict is None else question.strict
 
 
@@ -357,8 +373,8 @@ def _assemble(
 
 
 def _record(
-    kb: KnowledgeBase, entry: answer_reuse.CacheEntry, done: Answer, asked: Question
+    kb: KnowledgeBase, entry: answer_reuse.CacheEntry, final_answer: Answer, question: Question
 ) -> None:
-    if asked.recorded:
-        answer_reuse.record(kb, entry, done, drawn_from(kb, asked.filters))
-        file_gap(kb, done, asked)
+    if question.recorded:
+        answer_reuse.record(kb, entry, final_answer, drawn_from(kb, question.filters))
+        file_gap(kb, final_answer, question)

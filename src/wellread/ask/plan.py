@@ -14,12 +14,12 @@ from functools import partial
 from typing import Literal
 
 from wellread.ask.aggregate.execute import execute
-from wellread.ask.aggregate.facts import facts, said_by
+from wellread.ask.aggregate.facts import facts, turns_of_speaker
 from wellread.ask.aggregate.query import AggregateResult, CatalogueQuery, Noun, Topic, amount
 from wellread.ask.aggregate.read_queries import read_catalogue, read_walk
 from wellread.ask.retrieve.direct import compare, direct, news, persona, synthesis
 from wellread.ask.retrieve.ranking import Found
-from wellread.ask.retrieve.search import BEST, muted, muted_words, narrowed, search
+from wellread.ask.retrieve.search import MUTED_DEPTH, muted, muted_words, narrowed, search
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.question_parts import asks_amount
 from wellread.ask.understand.source_limits import date_filters, days_in
@@ -33,10 +33,10 @@ from wellread.values.question import Analysis, QuestionType
 
 Strategy = Callable[[KnowledgeBase, Analysis], Found | None]
 DOCUMENTS: Literal["documents"] = "documents"
-OTHER_KINDS = 0.75  # that documents of other kinds are what is asked for
-FEW = 5  # passages, of which one may tell of what no document is filed under
-MOST_DAYS = 3  # of a question that are looked up
-SUBJECT_PASSAGES = 2  # of each document that a question about the graph names
+MAX_OTHER_CERTAINTY = 0.75  # if no document of the kind asked for is on the topic
+MAX_TOPIC_PASSAGES = 5  # passages searched for a topic that no document is filed under
+MAX_DAYS = 3  # days named in a question that are looked up
+PASSAGES_PER_SUBJECT = 2  # from each document on a subject of a question about the graph
 
 
 def answer_from_catalogue(kb: KnowledgeBase, analysis: Analysis) -> AggregateResult | None:
@@ -44,26 +44,26 @@ def answer_from_catalogue(kb: KnowledgeBase, analysis: Analysis) -> AggregateRes
 
     When no document matches the topic, passages are tried before absence is reported.
     """
-    for query in filter(partial(_allowed, kb), read_catalogue(kb, analysis)):
-        result = _of_any_kind(kb, query, analysis)
+    for query in filter(partial(_is_allowed, kb), read_catalogue(kb, analysis)):
+        result = _execute_any_kind(kb, query, analysis)
         vague = query.form == "list" and query.about and not query.about.naming
         if result and (result.number or not vague):
             return result
     return None
 
 
-def _allowed(kb: KnowledgeBase, query: CatalogueQuery) -> bool:
+def _is_allowed(kb: KnowledgeBase, query: CatalogueQuery) -> bool:
     """Whether the query may run; ``features.graph_aware`` off excludes traversals."""
     return query.related is None or kb.settings.features.graph_aware
 
 
-def _of_any_kind(
+def _execute_any_kind(
     kb: KnowledgeBase, query: CatalogueQuery, analysis: Analysis
 ) -> AggregateResult | None:
-    """The result; where no document of a kind is about it, with those of other kinds that are.
+    """The result; if no document of the kind is on the topic, those of other kinds.
 
-    That there is none is said only after the passages were searched, too: None where one of them
-    holds the topic in other forms.
+    None if there are none of any kind but a passage has the topic's words in other forms, since
+    then the passages can answer.
     """
     any_kind, kind = Noun(what=DOCUMENTS, one="document"), query.of.filters
     topic = query.about
@@ -72,50 +72,51 @@ def _of_any_kind(
         return result
     if query.form not in ("count", "list", "exists"):
         return result
-    every = execute(kb, replace(query, of=any_kind), analysis) if kind != Filters() else None
-    if every is None or not every.number:
-        told = not topic.naming and _is_told(kb, topic, analysis)
-        return None if told else result
-    others = amount(every.number, "other document", "other documents")
-    found = f"There are no {query.of.many} {topic.said}, but {others}:"
-    return replace(every, sentence=found, kind="list", certainty=min(every.certainty, OTHER_KINDS))
+    others = execute(kb, replace(query, of=any_kind), analysis) if kind != Filters() else None
+    if others is None or not others.number:
+        is_in_passage = not topic.naming and _is_in_passage(kb, topic, analysis)
+        return None if is_in_passage else result
+    number = amount(others.number, "other document", "other documents")
+    sentence = f"There are no {query.of.many} {topic.condition}, but {number}:"
+    certainty = min(others.certainty, MAX_OTHER_CERTAINTY)
+    return replace(others, sentence=sentence, kind="list", certainty=certainty)
 
 
-def _is_told(kb: KnowledgeBase, topic: Topic, analysis: Analysis) -> bool:
+def _is_in_passage(kb: KnowledgeBase, topic: Topic, analysis: Analysis) -> bool:
     """Whether a passage contains all words of the topic, in any form and order."""
     text = " ".join(name.phrase for name in topic.names)
-    wanted, filters = parse(text).stem_set, narrowed(analysis.filters, analysis.constraints)
-    if not wanted or filters is None:
+    topic_stems, filters = parse(text).stem_set, narrowed(analysis.filters, analysis.constraints)
+    if not topic_stems or filters is None:
         return False
-    hits = search(kb, text, filters, limit=FEW)
+    hits = search(kb, text, filters, limit=MAX_TOPIC_PASSAGES)
     texts = (f"{hit.passage.context} {hit.passage.text}" for hit in hits)
-    return any(wanted <= parse(passage).stem_set for passage in texts)
+    return any(topic_stems <= parse(passage).stem_set for passage in texts)
 
 
 def answer_from_graph(kb: KnowledgeBase, analysis: Analysis) -> Found | None:
     """A certain graph result, else a catalogue or document fact, else an uncertain graph result."""
-    walked = _walked(kb, analysis)
-    if walked and walked.paths:
-        return _with_passages(kb, analysis, walked)
+    traversal = _traverse(kb, analysis)
+    if traversal and traversal.paths:
+        return _with_passages(kb, analysis, traversal)
     for strategy in (answer_from_catalogue, *OF_RELATIONAL):
         if found := strategy(kb, analysis):
             return found
-    if walked is None:
+    if traversal is None:
         return None
-    if not walked.absent:
-        return _with_passages(kb, analysis, walked)
+    if not traversal.absent:
+        return _with_passages(kb, analysis, traversal)
     found = direct(kb, analysis)
-    note = f"{walked.sentence[:1].lower()}{walked.sentence[1:-1]}; texts were searched"
+    note = f"{traversal.sentence[:1].lower()}{traversal.sentence[1:-1]}; texts were searched"
     return replace(found, notes=(note, *found.notes))
 
 
-def clearly_related(kb: KnowledgeBase, analysis: Analysis) -> AggregateResult | None:
-    """The graph's answer when the question's reading is unambiguous; else None."""
-    walked = _walked(kb, analysis)
-    return _with_passages(kb, analysis, walked) if walked and walked.paths else None
+def clear_relation(kb: KnowledgeBase, analysis: Analysis) -> AggregateResult | None:
+    """The graph's answer if the question can be read in one way only; else None."""
+    traversal = _traverse(kb, analysis)
+    return _with_passages(kb, analysis, traversal) if traversal and traversal.paths else None
 
 
-def _walked(kb: KnowledgeBase, analysis: Analysis) -> AggregateResult | None:
+def _traverse(kb: KnowledgeBase, analysis: Analysis) -> AggregateResult | None:
     """The traversal result that the question asks for; None for counts or without a traversal."""
     if asks_amount(analysis.question) or not kb.settings.features.graph_aware:
         return None
@@ -123,70 +124,72 @@ def _walked(kb: KnowledgeBase, analysis: Analysis) -> AggregateResult | None:
     return execute(kb, query) if query else None
 
 
-OF_RELATIONAL: tuple[Strategy, ...] = (said_by, facts)
+OF_RELATIONAL: tuple[Strategy, ...] = (turns_of_speaker, facts)
 STRATEGIES: Mapping[QuestionType, tuple[Strategy, ...]] = {
-    "comparative": (said_by, clearly_related, compare, synthesis),
-    "synthesis": (answer_from_catalogue, said_by, facts, clearly_related, news, synthesis),
-    "persona": (said_by, clearly_related, persona),
-    "counting": (answer_from_catalogue, said_by, facts, clearly_related),
-    "gap_finding": (answer_from_catalogue, said_by, facts, clearly_related),
-    "meta": (said_by, facts, answer_from_catalogue, clearly_related),
-    "trend": (answer_from_catalogue, said_by, clearly_related),
+    "comparative": (turns_of_speaker, clear_relation, compare, synthesis),
+    "synthesis": (answer_from_catalogue, turns_of_speaker, facts, clear_relation, news, synthesis),
+    "persona": (turns_of_speaker, clear_relation, persona),
+    "counting": (answer_from_catalogue, turns_of_speaker, facts, clear_relation),
+    "gap_finding": (answer_from_catalogue, turns_of_speaker, facts, clear_relation),
+    "meta": (turns_of_speaker, facts, answer_from_catalogue, clear_relation),
+    "trend": (answer_from_catalogue, turns_of_speaker, clear_relation),
     "relational": (answer_from_graph,),
-    "exploratory": (clearly_related, answer_from_catalogue, said_by, facts),
-    "factual": (answer_from_catalogue, said_by, facts, clearly_related, news),
-    "temporal": (answer_from_catalogue, said_by, facts, clearly_related, news),
+    "exploratory": (clear_relation, answer_from_catalogue, turns_of_speaker, facts),
+    "factual": (answer_from_catalogue, turns_of_speaker, facts, clear_relation, news),
+    "temporal": (answer_from_catalogue, turns_of_speaker, facts, clear_relation, news),
 }
-# What finds passages, or facts of one document, where a model read the question.
-OF_PASSAGES: frozenset[Strategy] = frozenset({said_by, compare, synthesis, persona, news, facts})
+# If a model read the question, only these strategies are tried after its query.
+OF_PASSAGES: frozenset[Strategy] = frozenset(
+    {turns_of_speaker, compare, synthesis, persona, news, facts}
+)
 
 
 def read_query(kb: KnowledgeBase, analysis: Analysis) -> CatalogueQuery | None:
     """The first catalogue query read from the question; None when it is about texts."""
     queries = (*read_catalogue(kb, analysis), read_walk(kb, analysis))
-    return next((query for query in queries if query and _allowed(kb, query)), None)
+    return next((query for query in queries if query and _is_allowed(kb, query)), None)
 
 
-def reading(kb: KnowledgeBase, question: Question) -> Analysis:
+def analyse_alone(kb: KnowledgeBase, question: Question) -> Analysis:
     """Analyse ``question`` on its own, with misspelt words corrected."""
-    return read_as(kb, question, vocabulary_of(kb, question.filters.collections))
+    return analyse_within(kb, question, vocabulary_of(kb, question.filters.collections))
 
 
-def read_as(kb: KnowledgeBase, question: Question, known: Vocabulary) -> Analysis:
-    """``reading`` with the words of where it is asked.
+def analyse_within(kb: KnowledgeBase, question: Question, vocabulary: Vocabulary) -> Analysis:
+    """``analyse_alone`` with the vocabulary of the scope.
 
-    A day that it names is a limit where a document of that day is there.
+    A day in the question is a limit only if a document has that date.
     """
-    read, changed = correct_spelling(kb, question, known)
-    today, asked = date.today(), Filters(collections=question.filters.collections)
+    corrected, respelt = correct_spelling(kb, question, vocabulary)
+    today, scope = date.today(), Filters(collections=question.filters.collections)
     days = [
         day
-        for day in days_in(read.text, known, today)[:MOST_DAYS]
-        if kb.catalogue.counts.totals([asked, date_filters(day, day)]).documents
+        for day in days_in(corrected.text, vocabulary, today)[:MAX_DAYS]
+        if kb.catalogue.counts.totals([scope, date_filters(day, day)]).documents
     ]
-    analysis = analyse(read, known, today, kb.embedder, days=days)
-    return replace(analysis, respelt=changed)
+    analysis = analyse(corrected, vocabulary, today, kb.embedder, days=days)
+    return replace(analysis, respelt=respelt)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Planned:
+class ModelPlan:
     """A language model's reading of a question (``planning_call.py``), replacing the patterns."""
 
     query: CatalogueQuery | None = None
     failures: tuple[str, ...] = ()
 
-    def strategies(self, sort: QuestionType) -> Iterator[Strategy]:
-        """The query first, then what finds passages or facts of one document."""
+    def strategies(self, kind: QuestionType) -> Iterator[Strategy]:
+        """The query, then the strategies that find passages or facts of one document."""
         yield self.result
-        usual = OF_RELATIONAL if sort == "relational" else STRATEGIES.get(sort, ())
-        yield from (one for one in usual if one in OF_PASSAGES)
+        usual_strategies = OF_RELATIONAL if kind == "relational" else STRATEGIES.get(kind, ())
+        yield from (strategy for strategy in usual_strategies if strategy in OF_PASSAGES)
 
     def result(self, kb: KnowledgeBase, analysis: Analysis) -> AggregateResult | None:
-        """The result of the query; None when it counts nothing, so that passages are searched."""
+        """The result of the query; None if it is empty, so that passages are searched."""
         query = self.query
-        if query is None or not _allowed(kb, query):
+        if query is None or not _is_allowed(kb, query):
             return None
-        result = _of_any_kind(kb, query, analysis)
+        result = _execute_any_kind(kb, query, analysis)
         if result is None:
             return None
         naming = query.about is not None and query.about.naming
@@ -195,52 +198,52 @@ class Planned:
         return _with_passages(kb, analysis, result) if result.paths else result
 
 
-def find(kb: KnowledgeBase, analysis: Analysis, planned: Planned | None = None) -> Found:
+def find(kb: KnowledgeBase, analysis: Analysis, plan: ModelPlan | None = None) -> Found:
     """Run the strategies of the question's type and return the first result."""
-    usual = STRATEGIES.get(analysis.type, (said_by,))
-    for strategy in planned.strategies(analysis.type) if planned else usual:
+    by_type = STRATEGIES.get(analysis.type, (turns_of_speaker,))
+    for strategy in plan.strategies(analysis.type) if plan else by_type:
         found = strategy(kb, analysis)
         if found is not None:
             break
     else:
         found = direct(kb, analysis)
-    if planned and planned.failures:
-        found = replace(found, failures=(*found.failures, *planned.failures))
+    if plan and plan.failures:
+        found = replace(found, failures=(*found.failures, *plan.failures))
     return _without_muted(kb, analysis, found) if analysis.liking.muted else found
 
 
 def _without_muted(kb: KnowledgeBase, analysis: Analysis, found: Found) -> Found:
-    """What was found without passages of muted sources; a note says where one would have helped.
+    """The result without passages of muted sources, and a note if one was among the best.
 
-    Counts and lists of the catalogue stay whole: they tell what there is.
+    Counts and lists from the catalogue are not filtered, as they describe the whole material.
     """
-    kept = tuple(hit for hit in found.hits if not muted(analysis, hit))
-    without = search(kb, analysis.searched, analysis.filters, limit=BEST)
-    note = muted_words(analysis, without)
-    return replace(found, hits=kept, notes=(*found.notes, *([note] if note else [])))
+    unmuted = tuple(hit for hit in found.hits if not muted(analysis, hit))
+    best_hits = search(kb, analysis.searched, analysis.filters, limit=MUTED_DEPTH)
+    note = muted_words(analysis, best_hits)
+    return replace(found, hits=unmuted, notes=(*found.notes, *([note] if note else [])))
 
 
-# --- passages that tell of a relation ---
+# --- passages about a relation ---
 
 
 def _with_passages(
     kb: KnowledgeBase, analysis: Analysis, result: AggregateResult
 ) -> AggregateResult:
     """The result with passages to quote for its entities and documents."""
-    most = kb.settings.retrieval.top_k
+    max_hits = kb.settings.retrieval.top_k
     subjects = result.subjects
     others = [node for node in result.others if node not in subjects]
-    names = [node.title for node in others][:most]
+    names = [node.title for node in others][:max_hits]
     text = " ".join([analysis.question, *names])
     lists = [
-        (_search(kb, analysis, text, subjects), SUBJECT_PASSAGES),
+        (_search(kb, analysis, text, subjects), PASSAGES_PER_SUBJECT),
         (_search(kb, analysis, analysis.question, others), 1),
     ]
     chosen: dict[str, Hit] = {}
     per_document = Counter[str]()
     for hits, limit in lists:
         for hit in hits:
-            if per_document[hit.document.id] < limit and len(chosen) < most:
+            if per_document[hit.document.id] < limit and len(chosen) < max_hits:
                 per_document[hit.document.id] += 1
                 chosen.setdefault(hit.passage.id, hit)
     return replace(result, hits=tuple(chosen.values()))
@@ -250,9 +253,10 @@ def _search(
     kb: KnowledgeBase, analysis: Analysis, text: str, nodes: Sequence[EntityNode]
 ) -> list[Hit]:
     filters = analysis.filters
-    wanted = dict.fromkeys(document for node in nodes for document in node.documents)
-    within = [name for name in wanted if not filters.document_ids or name in filters.document_ids]
-    if not within:
+    document_ids = dict.fromkeys(document for node in nodes for document in node.documents)
+    limit = filters.document_ids or document_ids
+    allowed_ids = [document_id for document_id in document_ids if document_id in limit]
+    if not allowed_ids:
         return []
-    limits = Filters(collections=filters.collections, document_ids=tuple(within))
+    limits = Filters(collections=filters.collections, document_ids=tuple(allowed_ids))
     return search(kb, text, limits, limit=2 * kb.settings.retrieval.top_k)

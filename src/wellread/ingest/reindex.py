@@ -1,11 +1,11 @@
 """Builds a new index with the current settings beside the live one, and switches at the end.
 
-Queries and runs of ``add`` use the live index meanwhile. A killed or cancelled build leaves that in
-use; the next run drops what was built (``tidy``) and begins anew.
+Queries and runs of ``add`` use the live index meanwhile, and keep it after a killed or cancelled
+build; the next run drops what was built (``tidy``) and begins anew.
 
 When every document is written, the writers' lock is taken, recent changes are applied, the rows
 are compared with the catalogue's list, and one transaction makes the new index the live one. Then
-the old one is dropped; after a kill just before, the next run drops it.
+the old one is dropped; if the process is killed just before, the next run drops it.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ logger = logging.getLogger(__name__)
 LOCK_SECONDS = 5.0  # ``tidy`` holds the lock briefly at the start of other runs
 WINDOW_PASSAGES = 512  # passages written to the next index together
 EMBED_SLICE = 64  # passages embedded between two checks whether to stop
-FOLD_PASSAGES = 20_000  # rows written before the index is optimised
-CATCH_UP_DOCUMENTS = 8  # most documents embedded while other writers wait
-COMPARISONS = 3  # rounds after which a mismatch counts as a defect
+OPTIMIZE_PASSAGES = 20_000  # rows written before the index is optimised
+CATCH_UP_DOCUMENTS = 8  # at most this many documents are embedded while other writers wait
+MAX_COMPARISONS = 3  # a mismatch after this many counts as a defect
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReindexProgress:
-    """Documents to write and written, and passages embedded."""
+    """The number of documents to write, of those written, and of passages embedded."""
 
     total: int
     done: int
@@ -74,7 +74,7 @@ class NextIndex:
         self.state = kb.catalogue.reindexing
         self.parts = kb.wanted_parts()
         self.written: dict[str, tuple[str, str]] = {}
-        self.total = self.embedded = self.unfolded = self.compared = self.passages = 0
+        self.total = self.embedded = self.unoptimized = self.compared = self.passages = 0
 
     def make(self) -> bool:
         """Fill the next index and switch to it; False if the job was cancelled first."""
@@ -142,11 +142,11 @@ class NextIndex:
         rows = [row for edition, parts in window for row in index_rows(edition.document, parts)]
         if rows:
             self.parts.index.write(rows, vectors)
-        self.written |= {each.document_id: (each.version, each.facts) for each, _ in window}
-        self.unfolded += len(rows)
-        if self.unfolded >= FOLD_PASSAGES:
+        self.written |= {item.document_id: (item.version, item.facts) for item, _ in window}
+        self.unoptimized += len(rows)
+        if self.unoptimized >= OPTIMIZE_PASSAGES:
             self.parts.index.optimize()
-            self.unfolded = 0
+            self.unoptimized = 0
         self._report_progress()
         return not self._stopped()
 
@@ -170,7 +170,7 @@ class NextIndex:
         for key in self.parts.index.keys():  # noqa: SIM118 - an index is no mapping
             if listed.pop(key.passage_id, None) is None:
                 strays.add((key.document_id, key.version))
-        wrong = {*listed.values(), *(document for document, _ in strays)}
+        wrong = {*listed.values(), *(document_id for document_id, _ in strays)}
         if not wrong:
             return False
         self._count_failed_comparison(
@@ -184,7 +184,7 @@ class NextIndex:
 
     def _count_failed_comparison(self, reason: str) -> None:
         self.compared += 1
-        if self.compared >= COMPARISONS:
+        if self.compared >= MAX_COMPARISONS:
             raise StoreError(
                 f"the new index cannot replace the old one: {reason}",
                 hint="check the disk and run 'wellread verify'; the old index stays in use",
@@ -209,10 +209,13 @@ class NextIndex:
 
 def _with_version(edition: Edition, passages: list[Passage]) -> list[Passage]:
     """Give passages the ids of the live version, even if the stored text has been damaged."""
-    doc_id, version = edition.document_id, edition.version
+    document_id, version = edition.document_id, edition.version
     if all(passage.version == version for passage in passages):
         return passages
-    return [replace(p, id=passage_id(doc_id, version, p.span), version=version) for p in passages]
+    return [
+        replace(passage, id=passage_id(document_id, version, passage.span), version=version)
+        for passage in passages
+    ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

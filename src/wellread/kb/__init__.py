@@ -1,6 +1,6 @@
 """A knowledge base folder with its parts: catalogue, index, embedder and models, opened on use.
 
-Questions use the live index and the embedder that built it, even while the settings ask for
+Questions use the live index and the embedder that built it, even while the settings name
 others (``ingest/reindex.py`` builds those). Another process may switch the live index at any
 time; ``live`` follows.
 """
@@ -134,7 +134,7 @@ class KnowledgeBase:
     def model_for(self, purpose: str) -> LanguageModel | None:
         """Return the language model, with its calls recorded and within the budget.
 
-        While that is low, the cheap model is used; a call that exceeds it fails (``BudgetError``).
+        While the budget is low, the cheap model is used; a call beyond it fails (``BudgetError``).
         """
         return self.models.within_budget(purpose)
 
@@ -230,12 +230,12 @@ class KnowledgeBase:
         live = self.catalogue.reindexing.live()
         if live is None:
             return False
-        shape = live.fingerprint
+        fingerprint = live.fingerprint
         configured = (_chunking(self.settings), SCHEMA_VERSION, self.settings.index.engine)
-        if (shape.chunking, shape.schema, shape.backend) != configured:
+        if (fingerprint.chunking, fingerprint.schema, fingerprint.backend) != configured:
             return True
         same = self._embedders.same_as_wanted(live)
-        return shape != self.wanted if same is None else not same
+        return fingerprint != self.wanted if same is None else not same
 
     # --- indexes ---
 
@@ -264,7 +264,7 @@ class KnowledgeBase:
     def _kept_indexes(self) -> list[Fingerprint]:
         live = self.catalogue.reindexing.live()
         attempt = self.catalogue.reindexing.attempt()
-        return [each for each in (live and live.fingerprint, attempt) if each] if live else []
+        return [used for used in (live and live.fingerprint, attempt) if used] if live else []
 
     def forget_catalogue(self) -> None:
         """Close the catalogue before its file is replaced; the next use opens it again."""

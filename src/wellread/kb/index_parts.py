@@ -41,7 +41,7 @@ Opener = Callable[[EmbeddingSettings], Embedder]
 
 
 class Embedders:
-    """The embedders of the settings (or ``given``) and of the live index, each opened once."""
+    """The embedders of the settings (or ``replacement``) and the live index, each opened once."""
 
     def __init__(
         self,
@@ -49,30 +49,30 @@ class Embedders:
         settings: EmbeddingSettings,
         opener: Opener,
         record: Record,
-        given: Embedder | None,
+        replacement: Embedder | None,
     ) -> None:
         self._home = home
         self._settings = settings
         self._opener = opener
         self._record = record
-        self._given = CachedEmbedder(given) if given else None
+        self._replacement = CachedEmbedder(replacement) if replacement else None
         self._opened: dict[EmbeddingSettings, CachedEmbedder] = {}
         self._lock = threading.Lock()
 
     def wanted(self) -> CachedEmbedder:
         """Return the embedder of the settings."""
-        return self._given or self._open(self._settings)
+        return self._replacement or self._open(self._settings)
 
     def record(self) -> dict[str, str]:
-        """The settings that open this embedder again; empty when a given one replaces it."""
-        if self._given:
+        """The settings that open this embedder again; empty when another replaces it."""
+        if self._replacement:
             return {}
         return self._settings.model_dump(include=set(OPENS_EMBEDDER))
 
     def same_as_wanted(self, live: LiveIndex) -> bool | None:
-        """Whether the live index and the settings share an embedder; None if only opening tells."""
+        """Whether the live index and the settings share an embedder; None if unknown unopened."""
         settings = self._settings_of(live)
-        if self._given or settings is None:
+        if self._replacement or settings is None:
             return None
         if settings.backend == "local" == self._settings.backend:
             # The file's hash identifies the model, not its path.
@@ -103,7 +103,7 @@ class Embedders:
         """Close the connections of all embedders."""
         with self._lock:
             opened, self._opened = list(self._opened.values()), {}
-        for embedder in [*opened, *([self._given] if self._given else [])]:
+        for embedder in [*opened, *([self._replacement] if self._replacement else [])]:
             embedder.close()
 
     def _open(self, settings: EmbeddingSettings) -> CachedEmbedder:
@@ -156,25 +156,25 @@ class Indexes:
 
     def open(self, fingerprint: Fingerprint) -> KeptIndex:
         """Open the index of ``fingerprint``, and create it when it is missing."""
-        return backend_of(fingerprint.backend).open(self._of(fingerprint.backend), fingerprint)
+        return backend_of(fingerprint.backend).open(self._place(fingerprint.backend), fingerprint)
 
     def set_aside(self, fingerprint: Fingerprint) -> None:
         """Rename the damaged files of an index, so that it can be rebuilt."""
-        backend_of(fingerprint.backend).set_aside(self._of(fingerprint.backend), fingerprint)
+        backend_of(fingerprint.backend).set_aside(self._place(fingerprint.backend), fingerprint)
 
     def others(self, kept: Sequence[Fingerprint]) -> list[str]:
         """The names of the indexes whose fingerprint is not in ``kept``."""
         names: list[str] = []
-        for backend, prints in self._backends(kept).items():
-            names += backend_of(backend).others(self._of(backend), *prints)
-        return names + [folder.name for folder in self._left(kept)]
+        for backend, fingerprints in self._backends(kept).items():
+            names += backend_of(backend).others(self._place(backend), *fingerprints)
+        return names + [folder.name for folder in self._unused_folders(kept)]
 
     def drop_others(self, kept: Sequence[Fingerprint]) -> list[str]:
         """Drop every index except those of ``kept``, and return the names of the dropped ones."""
         names: list[str] = []
-        for backend, prints in self._backends(kept).items():
-            names += backend_of(backend).drop_others(self._of(backend), *prints)
-        for folder in self._left(kept):
+        for backend, fingerprints in self._backends(kept).items():
+            names += backend_of(backend).drop_others(self._place(backend), *fingerprints)
+        for folder in self._unused_folders(kept):
             try:
                 shutil.rmtree(folder)
             except OSError as error:
@@ -182,7 +182,7 @@ class Indexes:
             names.append(folder.name)
         return names
 
-    def _of(self, backend: str) -> Path | ServiceAddress:
+    def _place(self, backend: str) -> Path | ServiceAddress:
         if backend == self._settings.service:
             password = os.environ.get(PASSWORD_ENV, "")
             return ServiceAddress(url=self._settings.url, base=self._base_id(), password=password)
@@ -190,23 +190,23 @@ class Indexes:
 
     def _backends(self, kept: Sequence[Fingerprint]) -> dict[str, list[Fingerprint]]:
         configured = [self._settings.service] if self._settings.service else []
-        names = dict.fromkeys([EMBEDDED, *configured, *(each.backend for each in kept)])
-        return {name: [each for each in kept if each.backend == name] for name in names}
+        names = dict.fromkeys([EMBEDDED, *configured, *(index.backend for index in kept)])
+        return {name: [index for index in kept if index.backend == name] for name in names}
 
-    def _left(self, kept: Sequence[Fingerprint]) -> list[Path]:
+    def _unused_folders(self, kept: Sequence[Fingerprint]) -> list[Path]:
         """Folders of back ends that are no longer used, and perhaps no longer installed."""
-        used = {fingerprint.backend for fingerprint in kept}
+        used = {index.backend for index in kept}
         folders = (path for path in self._folder.glob("*") if path.is_dir())
         return sorted(path for path in folders if not path.suffix and path.name not in used)
 
 
 K1, B = 1.2, 0.75  # the BM25 parameters of the back ends
-OVERFETCH = 4  # candidates fetched for each one wanted, because rescoring changes the order
-MIN_FETCH = 400  # fewest candidates fetched
-MOST_COUNTED = 10_000  # passages: the document frequency of a word is capped here
-MOST_KEPT = 20_000  # words in the cache of counts
+OVERFETCH = 4  # candidates fetched for each result, because rescoring changes the order
+MIN_FETCH = 400  # fewest candidates fetched for one search
+MAX_FREQUENCY = 10_000  # passages with one word; more count as this many
+MAX_CACHED_WORDS = 20_000  # words in the cache of counts
 LONG_LIST = 2_000  # passages: a caller with this limit wants the set of matches, not a ranking
-MOST_DIFFERENCES = 2
+MAX_DIFFERENCES = 2  # letters
 _WORD = re.compile(r"[^\W_]+")
 
 
@@ -220,7 +220,7 @@ class ReadableIndex:
     def __init__(
         self, index: KeptIndex, collections: frozenset[str], catalogue: ReadableCatalogue
     ) -> None:
-        self._whole = index
+        self._index = index
         self._collections = collections
         self._all = Filters(collections=tuple(sorted(collections)))
         self._catalogue = catalogue
@@ -233,23 +233,23 @@ class ReadableIndex:
         if within is None or limit < 1:
             return []
         if limit >= LONG_LIST:
-            candidates = self._whole.search_text(query, within, limit, differences=differences)
+            candidates = self._index.search_text(query, within, limit, differences=differences)
             return sorted((replace(hit, score=0.0) for hit in candidates), key=_by_id)
         depth = max(MIN_FETCH, OVERFETCH * limit)
-        hits = self._whole.search_text(query, within, depth, differences=differences)
+        hits = self._index.search_text(query, within, depth, differences=differences)
         if differences:
             passages = self._catalogue.live_passages([hit.passage_id for hit in hits])
             readable = [hit for hit in hits if hit.passage_id in passages]
             return _nearest_first(query, readable, passages)[:limit]
-        words = {snowball_stem(word): word for word in _plain_words(query)}
-        counts, weights, mean = self._weights(words)
+        words_by_stem = {snowball_stem(word): word for word in _plain_words(query)}
+        counts, weights, mean = self._weights(words_by_stem)
         if len(hits) >= depth:  # add every passage with a rare word, whatever its rank
-            for stem, word in words.items():
+            for stem, word in words_by_stem.items():
                 if counts[stem] <= MIN_FETCH:
-                    hits += self._whole.search_text(word, within, MIN_FETCH)
+                    hits += self._index.search_text(word, within, MIN_FETCH)
         by_id = {hit.passage_id: hit for hit in hits}
         passages = self._catalogue.live_passages(by_id)
-        readable = [hit for name, hit in by_id.items() if name in passages]
+        readable = [hit for passage_id, hit in by_id.items() if passage_id in passages]
         scored = [
             replace(hit, score=_score(passages[hit.passage_id], weights, mean)) for hit in readable
         ]
@@ -260,7 +260,7 @@ class ReadableIndex:
     ) -> list[Candidate]:
         """See ``Index.search_vector``."""
         within = self._within(filters)
-        return self._whole.search_vector(vector, within, limit) if within else []
+        return self._index.search_vector(vector, within, limit) if within else []
 
     def rows(self) -> int:
         """The number of readable passages."""
@@ -272,11 +272,11 @@ class ReadableIndex:
 
     def held(self) -> Iterator[HeldRow]:
         """The rows of readable collections; see ``Index.held``."""
-        return (row for row in self._whole.held() if row.collection in self._collections)
+        return (row for row in self._index.held() if row.collection in self._collections)
 
     def purged(self) -> bool:
         """See ``Index.purged``."""
-        return self._whole.purged()
+        return self._index.purged()
 
     def _refused(self, *_: Any, **__: Any) -> NoReturn:
         """Refuse to write."""
@@ -294,25 +294,25 @@ class ReadableIndex:
         names = self._collections.intersection(requested) if requested else self._collections
         return replace(filters, collections=tuple(sorted(names))) if names else None
 
-    def _weights(self, words: Mapping[str, str]) -> tuple[dict[str, int], dict[str, float], float]:
+    def _weights(self, stems: Mapping[str, str]) -> tuple[dict[str, int], dict[str, float], float]:
         """Return document frequency and BM25 weight of each stem, and the mean passage length.
 
-        Lengths are in characters; the keys of ``words`` are stems.
+        Lengths are in characters; ``stems`` has a word for each stem.
         """
         totals = self._catalogue.word_counts()
-        if len(totals.frequencies) > MOST_KEPT:
+        if len(totals.frequencies) > MAX_CACHED_WORDS:
             totals.frequencies.clear()
         counts: dict[str, int] = {}
-        for stem, word in words.items():
+        for stem, word in stems.items():
             count = totals.frequencies.get(stem)
             if count is None:
-                count = len(self._whole.search_text(word, self._all, MOST_COUNTED))
+                count = len(self._index.search_text(word, self._all, MAX_FREQUENCY))
                 totals.frequencies[stem] = count
             counts[stem] = count
         total = max(totals.passages, 1)
         weights = {
             stem: math.log(1 + (total - frequency + 0.5) / (frequency + 0.5))
-            for stem in words
+            for stem in stems
             if (frequency := min(counts[stem], total))
         }
         return counts, weights, max(totals.characters / total, 1.0)
@@ -352,12 +352,12 @@ def _nearest_first(
     def distance(candidate: Candidate) -> int:
         passage = passages[candidate.passage_id]
         words = set(words_of(f"{passage.context} {passage.text}"))
-        near = (
-            OSA.distance(stem, word, score_cutoff=MOST_DIFFERENCES)
+        distances = (
+            OSA.distance(stem, word, score_cutoff=MAX_DIFFERENCES)
             for word in words
-            if word[0] == stem[:1] and abs(len(word) - len(stem)) <= MOST_DIFFERENCES
+            if word[0] == stem[:1] and abs(len(word) - len(stem)) <= MAX_DIFFERENCES
         )
-        return min(near, default=MOST_DIFFERENCES + 1)
+        return min(distances, default=MAX_DIFFERENCES + 1)
 
     scored = [replace(candidate, score=-float(distance(candidate))) for candidate in candidates]
     return sorted(scored, key=lambda candidate: (-candidate.score, candidate.passage_id))

@@ -91,11 +91,11 @@ class BudgetLedger:
     def standing(self) -> BudgetStatus:
         """Return the state of the budgets; costs one cheap query for each."""
         budgets = tuple(self._budget(*period) for period in self._periods())
-        least = min((budget.share for budget in budgets), default=1.0)
+        smallest_share = min((budget.share for budget in budgets), default=1.0)
         level: Level = "normal"
         if any(budget.left <= 0 for budget in budgets):
             level = "spent"
-        elif least < self._settings.cheaper_below:
+        elif smallest_share < self._settings.cheaper_below:
             level = "low"
         return BudgetStatus(budgets=budgets, level=level)
 
@@ -107,15 +107,18 @@ class BudgetLedger:
     def begin(self, expected: Callable[[], Call]) -> int | None:
         """Reserve the maximum cost of a call; return a ticket for ``end`` if a budget applies."""
         try:
-            limits = [Limit(since=since, dollars=most) for _, since, most in self._periods()]
+            limits = [Limit(since=since, dollars=amount) for _, since, amount in self._periods()]
             if not limits:
                 return None
             call = expected()
             limit = self._catalogue().calls.reserve(call, limits)
             if isinstance(limit, int):
                 return limit
-            reached = next(each for each in self._periods() if each[1] == limit.since)
-            budget = self._budget(*reached)
+            budget = next(
+                self._budget(name, since, amount)
+                for name, since, amount in self._periods()
+                if since == limit.since
+            )
         except StoreError as error:
             raise BudgetError(f"the budget cannot be read: {error}") from error
         self._failed()
@@ -172,21 +175,21 @@ Opener = Callable[[str], LanguageModel | None]
 
 
 class LanguageModels:
-    """The language models of the settings (or ``given``), by role. Thread-safe."""
+    """The language models of the settings (or ``replacements``), by role. Thread-safe."""
 
     def __init__(
         self,
         settings: GenerationSettings,
         ledger: BudgetLedger,
         opener: Opener,
-        given: Mapping[Role, LanguageModel | None],
+        replacements: Mapping[Role, LanguageModel | None],
         judge: str = "",
     ) -> None:
         self._settings = settings
         self._named: dict[Role, str] = {**settings.by_role, "judge_model": judge.strip()}
         self._ledger = ledger
         self._opener = opener
-        self._opened = {role: model for role, model in given.items() if model is not None}
+        self._opened = {role: model for role, model in replacements.items() if model is not None}
         self._lock = threading.Lock()
 
     def names(self) -> dict[Role, str]:

@@ -93,16 +93,16 @@ def _covers(reads: frozenset[str] | Everything, others: frozenset[str] | Everyth
 class KnowledgeBaseView(KnowledgeBase):
     """A knowledge base restricted to one asker; only its catalogue is its own."""
 
-    def __init__(self, whole: KnowledgeBase, asker: Asker) -> None:
-        # The base class is not initialised: everything opened once belongs to ``whole``.
-        self.whole = whole
+    def __init__(self, base: KnowledgeBase, asker: Asker) -> None:
+        # The base class is not initialised: everything opened once belongs to ``base``.
+        self.whole = base
         self.asker = asker
-        self.home, self.settings = whole.home, whole.settings
-        self.place, self.locks = whole.place, whole.locks
-        self.ledger, self.models = whole.ledger, whole.models
-        self.stand_ins = whole.stand_ins
-        self._embedders = whole._embedders
-        self._shown: tuple[Parts, Parts] | None = None
+        self.home, self.settings = base.home, base.settings
+        self.place, self.locks = base.place, base.locks
+        self.ledger, self.models = base.ledger, base.models
+        self.stand_ins = base.stand_ins
+        self._embedders = base._embedders
+        self._live_parts: tuple[Parts, Parts] | None = None
 
     @property
     def cache_key(self) -> object:
@@ -130,9 +130,9 @@ class KnowledgeBaseView(KnowledgeBase):
 
     def live(self) -> Parts:
         """Return the parts in use, with the index restricted to what the asker may read."""
-        parts, cached = self.whole.live(), self._shown
+        parts, cached = self.whole.live(), self._live_parts
         if cached is None or cached[0] is not parts:
-            cached = self._shown = (parts, replace(parts, index=self._readable(parts.index)))
+            cached = self._live_parts = (parts, replace(parts, index=self._readable(parts.index)))
         return cached[1]
 
     @property
@@ -150,7 +150,7 @@ class KnowledgeBaseView(KnowledgeBase):
         )
 
     def close(self) -> None:
-        """Do nothing: all that is open belongs to the whole knowledge base."""
+        """Do nothing: all that is open belongs to the unrestricted knowledge base."""
 
     def _readable(self, index: KeptIndex) -> KeptIndex:
         catalogue, reads = self.catalogue, self.asker.reads

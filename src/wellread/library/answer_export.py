@@ -9,7 +9,7 @@ from wellread.ask.deliver.cite import styled_marker
 from wellread.kb import KnowledgeBase
 from wellread.library.works import bibtex, csl_json, works_of
 from wellread.store.schema.stored_values import StoredAnswer
-from wellread.text.parsed import harmless
+from wellread.text.characters import harmless
 from wellread.values.answer_text import (
     PLAIN,
     as_rendered,

@@ -19,7 +19,7 @@ from urllib.parse import quote
 from wellread.errors import RequestError, StoreError
 from wellread.ingest.sources.discover import local_path, uri_of
 from wellread.kb import KnowledgeBase
-from wellread.text.parsed import harmless_line
+from wellread.text.characters import harmless_line
 
 UPLOADS_FOLDER = "uploads"
 MAX_NAME_CHARS = 120

@@ -8,7 +8,7 @@ from functools import cache
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from wellread.identity import tagged_hash
-from wellread.text.parsed import visible
+from wellread.text.characters import visible
 
 FENCE_CHARACTERS = 12
 

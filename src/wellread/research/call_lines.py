@@ -28,8 +28,9 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from wellread.ask.understand.planted_orders import find_prompt_injection
 from wellread.research.tools import ARGUMENT_TYPES, RequestedCall
+from wellread.text.characters import visible
 from wellread.text.english import CALL_SYNTAX, ORDERS_TO_LOOK
-from wellread.text.parsed import parse, visible
+from wellread.text.parsed import parse
 from wellread.text.sentences import sentence_spans
 from wellread.types import Span
 

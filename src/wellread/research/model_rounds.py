@@ -35,7 +35,7 @@ from wellread.research.tools import (
     read_arguments,
     tool_definitions,
 )
-from wellread.text.parsed import harmless
+from wellread.text.characters import harmless
 from wellread.values.calls import RESEARCH
 from wellread.values.reports import MAX_FACETS, Facet, ProgressEvent, StopReason
 

@@ -17,9 +17,9 @@ from itertools import groupby, pairwise
 
 from anyio import to_thread
 
-from wellread.ask.plan import read_as
-from wellread.ask.planning_call import planned
-from wellread.ask.retrieve.direct import shared_topic, whole_side
+from wellread.ask.plan import analyse_within
+from wellread.ask.planning_call import read_turn
+from wellread.ask.retrieve.direct import complete_side, shared_topic
 from wellread.ask.retrieve.search import intersect_filters, search_within
 from wellread.ask.understand.conversation import SessionQuestion, preferences_for, resolve_follow_up
 from wellread.ask.understand.vocabulary import vocabulary_of
@@ -67,15 +67,15 @@ async def turn_of(kb: KnowledgeBase, question: Question) -> SessionQuestion:
     """Return the question as a turn; a follow-up is resolved with the earlier turns."""
     vocabulary = await to_thread.run_sync(vocabulary_of, kb, question.filters.collections)
     turn = await resolve_follow_up(kb, question, vocabulary)
-    return (await planned(kb, turn, vocabulary)).turn if turn.earlier else turn
+    return (await read_turn(kb, turn, vocabulary)).turn if turn.earlier else turn
 
 
 def analyse_turn(kb: KnowledgeBase, turn: SessionQuestion) -> Analysis:
     """Return the analysis of the question, with its user's preferences."""
     vocabulary = vocabulary_of(kb, turn.question.filters.collections)
-    analysis = read_as(kb, turn.question, vocabulary)
+    analysis = analyse_within(kb, turn.question, vocabulary)
     turn = replace(turn, liking=preferences_for(kb, turn.question.owner))
-    return replace(turn.read_as(analysis, analysis.respelt), mode="deep")
+    return replace(turn.add_conversation(analysis, analysis.respelt), mode="deep")
 
 
 def plan_of(
@@ -193,7 +193,7 @@ def _facets_of(kb: KnowledgeBase, analysis: Analysis, hits: Sequence[Hit]) -> It
     else:
         topic = shared_topic(analysis)
         for side in analysis.sides:
-            name = whole_side(side, analysis.sides)
+            name = complete_side(side, analysis.sides)
             query, why = f"{name} {topic}".strip(), "a side of the comparison"
             yield Facet(id="", kind="side", title=name, query=query, why=why)
     for entity in analysis.entities:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 
 from wellread import errors
-from wellread.text.parsed import harmless
+from wellread.text.characters import harmless
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

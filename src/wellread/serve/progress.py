@@ -14,7 +14,7 @@ from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bar
 
 from wellread.serve.terminal import Terminal
-from wellread.text.parsed import harmless, harmless_line
+from wellread.text.characters import harmless, harmless_line
 
 if TYPE_CHECKING:  # questions must not load the ingest code
     from wellread.ingest.pipeline.job_log import Progress

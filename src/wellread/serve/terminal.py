@@ -26,7 +26,7 @@ from rich.text import Text
 
 from wellread.errors import DamageError, ModelError, RequestError, SettingsError
 from wellread.serve.error_shapes import Problem
-from wellread.text.parsed import escape_json, harmless
+from wellread.text.characters import escape_json, harmless
 from wellread.values.locators import format_time
 
 if TYPE_CHECKING:  # `--help` must not load the stores and models

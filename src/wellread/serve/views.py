@@ -44,7 +44,7 @@ from urllib.parse import quote, urlencode
 from pydantic import BaseModel, Field, create_model
 
 from wellread.store.catalogue.documents.entity_nodes import EntityNode
-from wellread.text.parsed import harmless
+from wellread.text.characters import harmless
 from wellread.types import AppliedLimit, Box, DocumentFacts, Filters, ListRank, Locator, Span
 from wellread.values.answers import (
     Citation,

@@ -95,7 +95,7 @@ class ServiceAddress:
 
 
 class Index(Protocol):
-    """Full-text (BM25) and vector search over passages with filters, as asking and adding need it.
+    """Full-text (BM25) and vector search over passages with filters, for asking and adding.
 
     The catalogue is authoritative, not the index: the index may hold rows of versions that are no
     longer live, and the caller checks each candidate's version against the catalogue.
@@ -110,7 +110,7 @@ class Index(Protocol):
 
         Invalid input (wrong shapes, numbers that are not finite) is refused before the first row
         is written. A call that fails later, or is killed, may leave some of the rows behind:
-        the caller notes beforehand which documents it writes (``Catalogue.intend``), and removes
+        the caller records beforehand which documents it writes (``Catalogue.intend``), and removes
         their rows again.
 
         Raises:
@@ -130,7 +130,7 @@ class Index(Protocol):
         ...
 
     def remove(self, keys: Sequence[tuple[str, str]]) -> int:
-        """Remove all rows of the (document_id, version) pairs, and return how many went.
+        """Remove all rows of the (document_id, version) pairs; return the number of rows removed.
 
         Unknown pairs are ignored.
         """

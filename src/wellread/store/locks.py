@@ -87,7 +87,7 @@ _TRY = text("SELECT pg_try_advisory_lock(:key)")
 class AdvisoryLocks:
     """Session locks of a PostgreSQL server, which work between machines.
 
-    Each lock uses its own pooled connection while it is held.
+    Each lock uses its own pooled connection until it is released.
     """
 
     everywhere = True
@@ -146,7 +146,7 @@ def _acquire(connection: Connection, key: int, seconds: float) -> bool:
 
 
 def _release(connection: Connection, key: int) -> bool:
-    """Release the lock and return whether it was still held; close the connection if not."""
+    """Release the lock; return whether this process still had it, else close the connection."""
     try:
         if connection.execute(_FREE, {"key": key}).scalar():
             return True

@@ -1,4 +1,4 @@
-"""Restricts catalogue reads to the rows one user may read, by views that shadow the tables.
+"""Restricts catalogue reads to the rows that one user may read, by views that shadow the tables.
 
 On every connection of a restricted user, each table is shadowed by a temporary view of the same
 name that selects the readable rows only. SQLite and PostgreSQL resolve a plain name to the
@@ -69,13 +69,13 @@ def _answer_readable(column: str) -> str:
 
 
 _NOT_LIMITED = "(SELECT limited FROM {temp}.asker) = 0"
-_OWN = "(t.owner = (SELECT owner FROM {temp}.asker) OR (SELECT owner FROM {temp}.asker) IS NULL)"
+_IS_OWN = "(t.owner = (SELECT owner FROM {temp}.asker) OR (SELECT owner FROM {temp}.asker) IS NULL)"
 
 # An answer is readable when every document that it cites or mentions, and every existing collection
 # that it could use, is readable. To learn from its feedback (owner NULL), the answer must also cite
 # existing documents only, at least one, and its collections must be recorded.
 _ANSWER = (
-    f"{_OWN}"
+    f"{_IS_OWN}"
     " AND NOT EXISTS (SELECT 1 FROM {main}.answer_citations e WHERE e.answer_id = t.id"
     f" AND {_hidden('e.document_id')})"
     " AND NOT EXISTS (SELECT 1 FROM {main}.answer_topics r WHERE r.answer_id = t.id"
@@ -98,12 +98,12 @@ _FEEDBACK = (
     f"{_hidden('{text(c.value,citation.document_id)}')})"
 )
 _GAP = (
-    f"{_OWN} AND NOT EXISTS (SELECT 1 FROM {{items(t.scope)}} s"
+    f"{_IS_OWN} AND NOT EXISTS (SELECT 1 FROM {{items(t.scope)}} s"
     f" WHERE s.value NOT IN {_READABLE})"
     f" AND {_answer_readable('answer_id')} AND {_answer_readable('closed_by')}"
 )
 _RUN = (
-    f"{_OWN} AND NOT EXISTS (SELECT 1 FROM {{main}}.research_reads e WHERE e.run_id = t.id"
+    f"{_IS_OWN} AND NOT EXISTS (SELECT 1 FROM {{main}}.research_reads e WHERE e.run_id = t.id"
     f" AND {_hidden('e.document_id')}) AND {_answer_readable('answer_id')}"
     " AND NOT EXISTS (SELECT 1 FROM {main}.research_steps s, {items(s.result)} n"
     f" WHERE s.run_id = t.id AND s.key = '{READ}' AND n.value NOT IN {_READABLE}"
@@ -111,20 +111,20 @@ _RUN = (
 )
 _NO_ROWS = "1 = 0"
 
-_OF_DOCUMENTS = (
+_DOCUMENT_TABLES = (
     *("texts", "marks", "document_names", "passages", "past_questions", "entities", "relations"),
     *("mentions", "mention_scans", "story_items", "vector_debts", "next_passages"),
     "index_writes",
 )
-_OF_ANSWERS = ("citations", "sentences", "facts", "steps")
-_OF_ACCOUNTS = (
+_ANSWER_TABLES = ("citations", "sentences", "facts", "steps")
+_ACCOUNT_TABLES = (
     *("users", "user_groups", "group_members", "grants", "api_keys", "web_sessions"),
     *("sign_in_attempts", "audit"),
 )
 
 RULES = {
-    **dict.fromkeys(_OF_DOCUMENTS, _readable("t.document_id")),
-    **{f"answer_{name}": _parent_readable("answers", "answer_id") for name in _OF_ANSWERS},
+    **dict.fromkeys(_DOCUMENT_TABLES, _readable("t.document_id")),
+    **{f"answer_{name}": _parent_readable("answers", "answer_id") for name in _ANSWER_TABLES},
     "documents": _collection_readable("t.collection"),
     "sources": _collection_readable("t.collection"),
     "collections": _collection_readable("t.name"),
@@ -136,11 +136,11 @@ RULES = {
     "cached_answers": _parent_readable("answers", "answer_id"),
     "feedback": _FEEDBACK,
     "feedback_marks": f"{_parent_readable('feedback', 'feedback_id')} AND NOT {_hidden('t.key')}",
-    "sessions": f"{_OWN} AND ({_NOT_LIMITED} OR NOT EXISTS (SELECT 1 FROM {{main}}.answers a"
+    "sessions": f"{_IS_OWN} AND ({_NOT_LIMITED} OR NOT EXISTS (SELECT 1 FROM {{main}}.answers a"
     " WHERE a.session_id = t.id AND a.owner = t.owner"
     " AND NOT EXISTS (SELECT 1 FROM {temp}.answers p WHERE p.id = a.id)))",
     "gaps": _GAP,
-    "preferences": _OWN,
+    "preferences": _IS_OWN,
     "research_runs": _RUN,
     "research_steps": _parent_readable("research_runs", "run_id"),
     "research_events": _parent_readable("research_runs", "run_id"),
@@ -148,7 +148,7 @@ RULES = {
     # The cost of model calls would reveal when, and how much, other users ask.
     "provider_calls": _NO_ROWS,
     # Users and their rights are read by the sign-in code, which uses the unrestricted catalogue.
-    **dict.fromkeys(_OF_ACCOUNTS, _NO_ROWS),
+    **dict.fromkeys(_ACCOUNT_TABLES, _NO_ROWS),
     # Properties include the live index and the rules by which a collection's stories were made.
     "properties": f"(t.key NOT LIKE 'stories/%' OR substr(t.key, 9) IN {_READABLE})",
 }
@@ -192,7 +192,7 @@ def _for_dialect(rule: str, dialect: str) -> str:
     return _JSON.sub(in_sqlite if sqlite else in_postgresql, rule)
 
 
-_SCOPE = "wellread_who"  # the read scope that a pooled connection is set to
+_SCOPE = "wellread_who"  # the key in a pooled connection's ``info`` for its read scope
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,12 +45,12 @@ def check_query_vector(vector: Floats, dimensions: int) -> None:
 
 def unit(vectors: Floats) -> Floats:
     """The vectors scaled to length 1 along the last axis; a zero vector stays zero."""
-    wide = np.asarray(vectors, dtype=np.float64)
-    if not np.isfinite(wide).all():
+    doubles = np.asarray(vectors, dtype=np.float64)
+    if not np.isfinite(doubles).all():
         raise StoreError("a vector contains NaN or infinite numbers", hint="check the embedder")
-    largest = np.abs(wide).max(axis=-1, keepdims=True, initial=0.0)
+    largest = np.abs(doubles).max(axis=-1, keepdims=True, initial=0.0)
     # Scaling first keeps the squares of very large or very small numbers in range.
-    scaled = np.divide(wide, largest, out=np.zeros_like(wide), where=largest > 0)
+    scaled = np.divide(doubles, largest, out=np.zeros_like(doubles), where=largest > 0)
     lengths = np.linalg.norm(scaled, axis=-1, keepdims=True)
     result = np.divide(scaled, lengths, out=np.zeros_like(scaled), where=lengths > 0)
     return np.ascontiguousarray(result, dtype=np.float32)
@@ -71,7 +71,7 @@ def _casefolded(names: Iterable[str]) -> list[str]:
 
 
 def index_fields(row: IndexRow) -> dict[str, Any]:
-    """The values to store of a row, by field; ``vector`` and moments have an engine's own form."""
+    """The values of a row to store, by field; each engine converts vectors and times itself."""
     return {
         "passage_id": row.passage_id,
         "document_id": row.document_id,
@@ -105,7 +105,7 @@ def accepted_values(filters: Filters) -> list[tuple[str, list[str]]]:
 
 
 def index_id(fingerprint: Fingerprint) -> str:
-    """The part of an index's name that tells its fingerprint, the same on every machine."""
+    """The part of an index's name that identifies its fingerprint, the same on every machine."""
     shape = (fingerprint.embedder, fingerprint.dimensions, fingerprint.chunking)
     return tagged_hash("idx", *shape, fingerprint.schema).removeprefix("idx_")[:12]
 
@@ -116,7 +116,7 @@ def utc(moment: datetime) -> datetime:
 
 
 def pack(row: IndexRow) -> str:
-    """The value of the field ``key``: what a candidate needs to know of its row."""
+    """The value of the field ``key``: everything that a candidate needs from its row."""
     return json.dumps([row.passage_id, row.document_id, row.version, row.span.start, row.span.end])
 
 

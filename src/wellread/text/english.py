@@ -1,6 +1,6 @@
-"""English: the lists of words in ``data/en``, by their names.
+"""Loads the English word lists and patterns in ``data/en``, and gives each a name.
 
-Another language is another folder with these names.
+Another language would be another folder with lists and patterns of the same names.
 """
 
 from __future__ import annotations
@@ -32,37 +32,37 @@ def word_set(name: str) -> frozenset[str]:
 
 
 def table(name: str) -> dict[str, str]:
-    """The table ``name`` from words to others."""
+    """The values by word in the table ``name``."""
     return dict(_data("words.toml")[name])
 
 
 def hints(name: str) -> frozenset[str]:
-    """The words of which one stands in a text before the pattern ``name`` is tried."""
+    """Words of which a text must have one before the pattern ``name`` is tried."""
     listed = _data("words.toml")["HINTS"].get(name, "")
     return frozenset(_REFERENCE.sub(lambda match: " ".join(words(match[1])), listed).split())
 
 
 def pattern(name: str) -> str:
-    """The pattern ``name``, with those that it refers to in place."""
+    """The pattern ``name``, with its references replaced."""
     return filled(patterns()[name])
 
 
 def patterns() -> dict[str, Any]:
-    """The patterns by name, as they are written."""
+    """The patterns by name, with their references."""
     return _data("patterns.toml")
 
 
-def filled(written: str) -> str:
-    """A pattern as it is written, on one line and with those that it refers to in place."""
+def filled(source: str) -> str:
+    """The pattern ``source`` on one line, with its references replaced by patterns and words."""
 
-    def meant(match: re.Match[str]) -> str:
+    def replacement(match: re.Match[str]) -> str:
         other = match[1]
         if other in patterns():
             return pattern(other)
         listed = _data("words.toml")[other]
         return "|".join(listed if isinstance(listed, dict) else words(other))
 
-    return _REFERENCE.sub(meant, "".join(map(str.strip, written.splitlines())))
+    return _REFERENCE.sub(replacement, "".join(map(str.strip, source.splitlines())))
 
 
 MONTHS = words("MONTHS")
@@ -128,15 +128,15 @@ SYNONYMS = tuple(tuple(line.split()) for line in _data("words.toml")["SYNONYMS"]
 SOURCE_NOUNS = {
     cast("Kind", kind): nouns.split(", ") for kind, nouns in table("SOURCE_NOUNS").items()
 }
-PRONOUNS = {word: sort for sort, forms in table("PRONOUNS").items() for word in forms.split()}
+PRONOUNS = {word: kind for kind, forms in table("PRONOUNS").items() for word in forms.split()}
 
 
 Sign = tuple[re.Pattern[str], frozenset[str]]
 
 
-def compiled(written: str) -> re.Pattern[str]:
-    """A pattern as it is written, compiled for any case of letters."""
-    return re.compile(filled(written), re.IGNORECASE)
+def compiled(source: str) -> re.Pattern[str]:
+    """The pattern ``source``, compiled to ignore case."""
+    return re.compile(filled(source), re.IGNORECASE)
 
 
 def form(name: str) -> re.Pattern[str]:
@@ -145,7 +145,7 @@ def form(name: str) -> re.Pattern[str]:
 
 
 def sign(name: str) -> Sign:
-    """The pattern ``name``, and words of which one must occur before it is tried."""
+    """The pattern ``name``, and its hints."""
     return form(name), hints(name)
 
 
@@ -216,8 +216,8 @@ PRESENTING = pattern("PRESENTING")
 RESULTING = pattern("RESULTING")
 PRESENTED = pattern("PRESENTED")
 REFERENCE = form("REFERENCE")
-ASKS_FOR = {kind: compiled(written) for kind, written in patterns()["ASKS_FOR"].items()}
+ASKS_FOR = {kind: compiled(source) for kind, source in patterns()["ASKS_FOR"].items()}
 UNITS_ASKED = tuple(
-    (compiled(one["form"]), frozenset(one["units"].split(", ")))
-    for one in patterns()["UNITS_ASKED"]
+    (compiled(entry["form"]), frozenset(entry["units"].split(", ")))
+    for entry in patterns()["UNITS_ASKED"]
 )

@@ -1,4 +1,4 @@
-"""Cached analysis of a text: its words, stems, sentences, names, numbers and quantities.
+"""Analyses a text, with a cache: words, stems, sentences, names, numbers and quantities.
 
 ``parse`` returns the same :class:`Text` for the same content, so a question or passage is analysed
 only once. Each property is computed on first use.
@@ -6,7 +6,6 @@ only once. Each property is computed on first use.
 
 from __future__ import annotations
 
-import json
 import re
 import threading
 import unicodedata
@@ -41,58 +40,8 @@ _NAME = re.compile(
     r"\b[A-Z][\w’'&.-]*(?:\s+(?:(?:of|the|de|van|von|for|&)\s+)?[A-Z0-9][\w’'&.-]*)*"
 )
 _QUOTED = re.compile(r"[\"“«`]([^\"”»`]{2,80})[\"”»`]")
-# Control characters except tab and line break, zero-width spaces, direction marks and overrides,
-# Unicode tags and supplementary variation selectors, all of which can hide whole sentences.
-# Joiners (U+200C, U+200D) are kept: some scripts and emoji need them.
-_INVISIBLE = re.compile(
-    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff"
-    r"\U000e0000-\U000e007f\U000e0100-\U000e01ef]"
-)
-# First words of a question that are not part of a name ("Compare the Kittiwake ...").
+# First words of a question, which are not part of a name ("Compare the Kittiwake ...").
 _OPENERS = STOP_WORDS | REQUESTS
-
-
-def visible(text: str) -> str:
-    """``text`` without invisible characters, which only a model reads; line breaks are ``\\n``."""
-    return _INVISIBLE.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
-
-
-# Terminal control characters and direction overrides; joiners are kept.
-_CONTROLS = {
-    code: "\N{REPLACEMENT CHARACTER}"
-    for code in (
-        *range(0x20),
-        *range(0x7F, 0xA0),
-        *(0x061C, 0x200B, 0x200E, 0x200F, 0x2060, 0xFEFF),
-        *range(0x202A, 0x202F),
-        *range(0x2066, 0x206A),
-        *range(0xE0000, 0xE0080),
-    )
-    if chr(code) not in "\n\t"
-}
-_CONTROL = re.compile(f"[{''.join(map(re.escape, map(chr, _CONTROLS)))}]")
-
-
-_BREAK = re.compile("[\n\t\x0b\x0c\r\x1c-\x1e\x85\u2028\u2029]")
-
-
-def harmless(text: str) -> str:
-    """Replace each control, direction or hidden character by a replacement character."""
-    return text.translate(_CONTROLS) if _CONTROL.search(text) else text
-
-
-def harmless_line(text: str) -> str:
-    """``harmless`` text in which line breaks and tabs are replaced too."""
-    return harmless(_BREAK.sub("\N{REPLACEMENT CHARACTER}", text))
-
-
-def escape_json(json_text: str) -> str:
-    """Escape terminal control characters in a JSON text without changing its value."""
-    return _CONTROL.sub(lambda match: _escape(match.group()), json_text)
-
-
-def _escape(character: str) -> str:
-    return json.dumps(character)[1:-1] if ord(character) > 0x7F else f"\\u{ord(character):04x}"
 
 
 def words_in(text: str) -> list[str]:
@@ -157,7 +106,7 @@ def names_in(text: str) -> tuple[str, ...]:
 
 
 def negations_in(text: str) -> int:
-    """Count the negations in ``text``."""
+    """The number of negations in ``text``."""
     words = [lowercase(word) for word in words_in(text)]
     return sum(word in NEGATIONS or word.endswith("n't") for word in words)
 
@@ -177,8 +126,8 @@ def _has_inner_capital(word: str) -> bool:
     return any(char.isupper() or char.isdigit() for char in word[1:])
 
 
-LETTERS = {"k": 1e3, "mn": 1e6, "bn": 1e9}
-_SCALES = SCALES | LETTERS
+LETTER_SCALES = {"k": 1e3, "mn": 1e6, "bn": 1e9}
+_SCALES = SCALES | LETTER_SCALES
 _SIGNS = {"$": "dollar", "€": "euro", "£": "pound"}
 _QUANTITY = re.compile(
     rf"(?<![\w.,])(?P<sign>[$€£])?(?P<digits>\d[\d,]*(?:\.\d+)?|\b(?:{'|'.join(NUMBER_WORDS)})\b)"
@@ -204,7 +153,7 @@ def quantities_in(text: str) -> Iterator[Quantity]:
     for match in _QUANTITY.finditer(text):
         scale = _SCALES[match["scale"].lower()] if match["scale"] else 1.0
         unit = next((name for n, name in enumerate(_NAMES) if match[f"u{n}"]), "")
-        if match["digits"].lower() == "one":  # "one day" is seldom an amount
+        if match["digits"].lower() == "one":  # "one day" is rarely an amount
             unit = ""
         yield Quantity(
             said=" ".join(match.group().split()),
@@ -222,22 +171,22 @@ def _number(digits: str) -> float:
 # A Snowball stemmer is stateful and not thread-safe, so each thread has its own: sharing one could
 # return the stem of another thread's word, which the cache would then keep.
 LANGUAGE = "english"
-MOST_WORDS = 100_000  # cached stems
+MAX_CACHED_STEMS = 100_000
 
-_of_thread = threading.local()
+_thread_state = threading.local()
 
 
-@lru_cache(maxsize=MOST_WORDS)
+@lru_cache(maxsize=MAX_CACHED_STEMS)
 def snowball_stem(word: str) -> str:
     """The stem of one word in lower case (Snowball English; Porter, 2001)."""
-    stemmer = getattr(_of_thread, "stemmer", None)
+    stemmer = getattr(_thread_state, "stemmer", None)
     if stemmer is None:
         # 0: no cache of its own, as the cache here serves all threads.
-        stemmer = _of_thread.stemmer = Stemmer.Stemmer(LANGUAGE, 0)
+        stemmer = _thread_state.stemmer = Stemmer.Stemmer(LANGUAGE, 0)
     return str(stemmer.stemWord(word))
 
 
-@lru_cache(maxsize=MOST_WORDS)
+@lru_cache(maxsize=MAX_CACHED_STEMS)
 def stem(word: str) -> str:
     """The stem of one word as written; case, accents and a possessive are ignored."""
     plain = word.lower().replace("’", "'").removesuffix("'s")
@@ -250,8 +199,8 @@ def unaccented(word: str) -> str:
     return unicodedata.normalize("NFC", "".join(c for c in parts if not "\u0300" <= c <= "\u036f"))
 
 
-MOST_KEPT = 4_000  # cached texts; a question needs a few hundred
-LONGEST_KEPT = 20_000  # characters of a cached text
+MAX_CACHED_TEXTS = 4_000  # a question needs a few hundred
+MAX_CACHED_CHARS = 20_000  # longer texts are not cached
 
 
 class Text:
@@ -292,7 +241,7 @@ class Text:
 
     @cached_property
     def stems(self) -> tuple[str, ...]:
-        """The stems of the content words, in order, with repeats; see ``words.stems_in``."""
+        """The stems of the content words, in order, with repeats; see ``stems_in``."""
         return tuple(stems_in(self.content))
 
     @cached_property
@@ -302,8 +251,8 @@ class Text:
 
     @cached_property
     def topic_stems(self) -> tuple[str, ...]:
-        """The stems without words of asking ("the latest news on ..."), or all if none are left."""
-        return tuple(stem for stem in self.stems if stem not in _asking()) or self.stems
+        """The stems without words of asking ("the latest news on ..."); all if none are left."""
+        return tuple(stem for stem in self.stems if stem not in _asking_stems()) or self.stems
 
     @cached_property
     def sentences(self) -> tuple[Sentence, ...]:
@@ -313,12 +262,12 @@ class Text:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Capitalised names, quoted phrases, words with digits; see ``words.names_in``."""
+        """Capitalised names, quoted phrases, words with digits; see ``names_in``."""
         return names_in(self.content)
 
     @cached_property
     def numbers(self) -> frozenset[str]:
-        """The numbers in normal form; see ``words.numbers_in``."""
+        """The numbers in normal form; see ``numbers_in``."""
         return numbers_in(self.content)
 
     @cached_property
@@ -347,14 +296,14 @@ class Sentence:
 
 def parse(content: str) -> Text:
     """The analysis of ``content``, cached unless it is very long."""
-    return _cached(content) if len(content) <= LONGEST_KEPT else Text(content)
+    return _cached(content) if len(content) <= MAX_CACHED_CHARS else Text(content)
 
 
-@lru_cache(maxsize=MOST_KEPT)
+@lru_cache(maxsize=MAX_CACHED_TEXTS)
 def _cached(content: str) -> Text:
     return Text(content)
 
 
 @cache
-def _asking() -> frozenset[str]:
+def _asking_stems() -> frozenset[str]:
     return frozenset(map(stem, ASKING))

@@ -1,7 +1,7 @@
-"""Parses expressions of time: years, months, quarters, "late 2024", "the past 30 days".
+"""Parses expressions of time in a text: years, months, quarters, "late 2024", "the past 30 days".
 
-This is a small grammar of its own, since a date library loads too slowly for one question and reads
-"may" and "second" as dates.
+This is a small grammar of its own, since date libraries load slowly and read "may" and "second" as
+dates.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from wellread.text.english import MONTHS, NUMBER_WORDS
 RELATIVE = frozenset({"past", "past_one", "calendar", "named", "yesterday"})
 Grain = Literal["day", "week", "month", "quarter", "year", "recent"]
 
-_SHORT = {name[:3]: place for place, name in enumerate(MONTHS, 1)} | {"sept": 9}
+_MONTHS_BY_PREFIX = {name[:3]: place for place, name in enumerate(MONTHS, 1)} | {"sept": 9}
 _SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
 _COUNTS = {word: int(NUMBER_WORDS[word]) for word in list(NUMBER_WORDS)[1:13]} | {
     "couple of": 2,
@@ -35,7 +35,7 @@ _YEAR = r"(?<![\w#.,/:$€£-])(?:19|20)\d\d(?![\w/]|-\w|[.,:]\d)"
 _ANY_YEAR = r"(?:19|20)\d\d"
 _SEASON = "|".join(_SEASONS)
 _UNIT = "day|week|month|quarter|year"
-_TH = r"(?:st|nd|rd|th)?"
+_ORDINAL_ENDING = r"(?:st|nd|rd|th)?"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,8 +72,8 @@ def expressions_of(text: str, today: date) -> list[Expression]:
     for match in _EXPRESSION.finditer(text):
         form = match.lastgroup or ""
         pattern, reader = _FORMS[form]
-        inside = pattern.fullmatch(match.group())
-        parts = {k: v.lower() for k, v in inside.groupdict().items() if v} if inside else {}
+        groups = pattern.fullmatch(match.group())
+        parts = {k: v.lower() for k, v in groups.groupdict().items() if v} if groups else {}
         period = reader(parts, today)
         if period is not None:
             times.append(Expression(start=match.start(), end=match.end(), form=form, period=period))
@@ -85,12 +85,12 @@ _YEARLESS = frozenset("month quarter days day_month month_day".split())
 
 
 def lacks_year(text: str, time: Expression) -> bool:
-    """Whether it names a month, a quarter or a day without its year."""
+    """Whether ``time`` is a month, a quarter or a day without its year."""
     return time.form in _YEARLESS and not _SAYS_A_YEAR.search(text, time.start, time.end)
 
 
 def month_of(year: int, month: int) -> Period:
-    """The period of a whole month."""
+    """The period of a full month."""
     last = date(year, month, monthrange(year, month)[1])
     return Period(first=date(year, month, 1), last=last, grain="month")
 
@@ -103,12 +103,13 @@ def _months(year: int, month: int, count: int, grain: Grain) -> Period:
     return Period(first=date(year, month, 1), last=until.last, grain=grain)
 
 
-def _number(word: str) -> int:
-    return _SHORT[word.rstrip(".")[:4]] if word.rstrip(".") == "sept" else _SHORT[word[:3]]
+def _month_number(word: str) -> int:
+    bare = word.rstrip(".")
+    return _MONTHS_BY_PREFIX[bare if bare == "sept" else bare[:3]]
 
 
 def _day(parts: Mapping[str, str], today: date) -> Period | None:
-    month = int(parts["month"]) if parts["month"].isdigit() else _number(parts["month"])
+    month = int(parts["month"]) if parts["month"].isdigit() else _month_number(parts["month"])
     year = int(parts.get("year", today.year))
     try:
         day = date(year, month, int(parts["day"]))
@@ -128,7 +129,7 @@ def _days(parts: Mapping[str, str], today: date) -> Period | None:
 
 
 def _month_year(parts: Mapping[str, str], _today: date) -> Period:
-    month = month_of(int(parts["year"]), _number(parts["month"]))
+    month = month_of(int(parts["year"]), _month_number(parts["month"]))
     if "part" not in parts:
         return month
     third = _THIRDS[parts["part"]]
@@ -137,7 +138,7 @@ def _month_year(parts: Mapping[str, str], _today: date) -> Period:
 
 
 def _bare_month(parts: Mapping[str, str], today: date) -> Period:
-    month = _number(parts["month"])
+    month = _month_number(parts["month"])
     period = month_of(today.year if month <= today.month else today.year - 1, month)
     return Period(first=period.first, last=period.last, grain="month", month=month)
 
@@ -167,35 +168,35 @@ def _past(parts: Mapping[str, str], today: date) -> Period | None:
         first = today - timedelta(days) if days < 40_000 else None
     else:
         months = count * {"month": 1, "quarter": 3, "year": 12}[unit]
-        first = _back(today, months) if months < 1_200 else None
+        first = _months_before(today, months) if months < 1_200 else None
     return Period(first=first, last=today, grain="recent") if first else None
 
 
-def _back(today: date, months: int) -> date:
-    place = 12 * today.year + today.month - 1 - months
-    year, month = place // 12, place % 12 + 1
+def _months_before(today: date, months: int) -> date:
+    month_index = 12 * today.year + today.month - 1 - months
+    year, month = month_index // 12, month_index % 12 + 1
     return date(year, month, min(today.day, monthrange(year, month)[1]))
 
 
 def _calendar(parts: Mapping[str, str], today: date) -> Period:
-    before = 0 if parts["which"] in ("this", "current") else 1
+    units_back = 0 if parts["which"] in ("this", "current") else 1
     unit = parts["unit"]
     if unit == "week":
-        monday = today - timedelta(today.weekday() + 7 * before)
+        monday = today - timedelta(today.weekday() + 7 * units_back)
         return Period(first=monday, last=monday + timedelta(6), grain="week")
     if unit == "year":
-        return _months(today.year - before, 1, 12, "year")
+        return _months(today.year - units_back, 1, 12, "year")
     size = 3 if unit == "quarter" else 1
-    here = (today.month - 1) // size * size + 1 - size * before
-    return _months(today.year, here, size, "month" if size == 1 else "quarter")
+    first_month = (today.month - 1) // size * size + 1 - size * units_back
+    return _months(today.year, first_month, size, "month" if size == 1 else "quarter")
 
 
 def _named_period(parts: Mapping[str, str], today: date) -> Period:
     name = parts["name"]
-    season = name in _SEASONS
-    month = _SEASONS[name] if season else _number(name)
-    size: int = 3 if season else 1
-    grain: Grain = "quarter" if season else "month"
+    is_season = name in _SEASONS
+    month = _SEASONS[name] if is_season else _month_number(name)
+    size: int = 3 if is_season else 1
+    grain: Grain = "quarter" if is_season else "month"
     period = _months(today.year, month, size, grain)
     if parts["which"] in ("this", "current"):
         return period
@@ -223,9 +224,9 @@ _SOURCES: tuple[tuple[str, str, Reader], ...] = (
     ("quarter_late", rf"(?P<year>{_ANY_YEAR})[\s-]?q(?P<number>[1-4])\b", _quarter),
     ("half_late", rf"(?P<year>{_ANY_YEAR})[\s-]?h(?P<number>[12])\b", lambda p, _: _months(int(p["year"]), 6 * (int(p["number"]) if "number" in p else min(_ORDINALS[p["ordinal"]], 2)) - 5, 6, "quarter")),
     ("years", rf"(?<![\w-])(?P<year>{_ANY_YEAR})\s?[-–—/]\s?(?P<until>(?:19|20)?\d\d)(?![\w-])", _years),
-    ("days", rf"\b(?P<day>\d{{1,2}}){_TH}\s*(?:to|until|till|and|[-–—])\s*(?P<until>\d{{1,2}}){_TH}\s+(?:of\s+)?(?P<month>{_MONTH})(?:,?\s+{_YR})?", _days),
-    ("day_month", rf"\b(?P<day>\d{{1,2}}){_TH}\s+(?:of\s+)?(?P<month>{_MONTH})(?:,?\s+{_YR})?", _day),
-    ("month_day", rf"\b(?P<month>{_MONTH})\s+(?P<day>\d{{1,2}}){_TH}(?![\w%])(?:,?\s+{_YR})?", _day),
+    ("days", rf"\b(?P<day>\d{{1,2}}){_ORDINAL_ENDING}\s*(?:to|until|till|and|[-–—])\s*(?P<until>\d{{1,2}}){_ORDINAL_ENDING}\s+(?:of\s+)?(?P<month>{_MONTH})(?:,?\s+{_YR})?", _days),
+    ("day_month", rf"\b(?P<day>\d{{1,2}}){_ORDINAL_ENDING}\s+(?:of\s+)?(?P<month>{_MONTH})(?:,?\s+{_YR})?", _day),
+    ("month_day", rf"\b(?P<month>{_MONTH})\s+(?P<day>\d{{1,2}}){_ORDINAL_ENDING}(?![\w%])(?:,?\s+{_YR})?", _day),
     ("month_year", rf"\b(?:(?P<part>early|mid|late)[\s-])?(?P<month>{_MONTH})(?:,?\s+(?:of\s+)?|/){_YR}", _month_year),
     ("quarter_year", rf"\b{_Q}{_OF}{_YR}", _quarter),
     ("half_year", rf"\b{_H}{_OF}{_YR}", lambda p, _: _months(int(p["year"]), 6 * (int(p["number"]) if "number" in p else min(_ORDINALS[p["ordinal"]], 2)) - 5, 6, "quarter")),
@@ -275,17 +276,17 @@ def window_of(
     start = first_moment(since) if since else None
     end = last_moment(until) if until else None
     if start and end and start > end:
-        usual = f"the time window from {since} to {until} is empty"
-        raise RequestError(empty or usual, hint=hint)
+        default_message = f"the time window from {since} to {until} is empty"
+        raise RequestError(empty or default_message, hint=hint)
     return start, end
 
 
 def seconds_of(text: str) -> float:
     """Parse a time in a recording to seconds."""
-    plain = text.strip()
-    if _SECONDS.fullmatch(plain):
-        return float(plain)
-    clock = _CLOCK.fullmatch(plain)
+    stripped = text.strip()
+    if _SECONDS.fullmatch(stripped):
+        return float(stripped)
+    clock = _CLOCK.fullmatch(stripped)
     if clock is None or (clock[1] and int(clock[2]) > 59):
         raise RequestError(
             f"{text!r} is not a time in a recording", hint="write seconds, MM:SS or H:MM:SS"
@@ -301,9 +302,7 @@ def _bounds(text: str) -> tuple[datetime, datetime]:
         if partial is None:
             moment = datetime.fromisoformat(text)
             aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-            aware.astimezone(
-                UTC
-            )  # reject times that overflow when converted, as all readers would fail
+            aware.astimezone(UTC)  # reject a time that overflows: later conversions would fail
             return aware, aware
         year, month, day = (int(part) if part else None for part in partial.groups())
         start = datetime(year or 0, month or 1, day or 1, tzinfo=UTC)

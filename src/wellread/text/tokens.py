@@ -1,4 +1,4 @@
-"""Tokens of a question, keys for comparing names and web addresses, plurals, and noun phrases.
+"""Splits text into words and noun phrases, and makes keys for comparing names and addresses.
 
 ``key_of`` ignores gaps, accents and plurals; ``strict_key`` only case, Unicode forms, white space
 and a leading article; ``loose_key`` also hyphens and a plural of the last word.
@@ -80,14 +80,14 @@ def is_acronym(name: str) -> bool:
 def bracketed_forms(name: str) -> Iterator[str]:
     """The names in ``Name (ABC)``: the part outside, and the part inside if it abbreviates it.
 
-    LN is not a name of ``Gossip (LN)``: it only says which gossip.
+    "LN" is no name of "Gossip (LN)", as it does not abbreviate "Gossip".
     """
     match = _BRACKETED.fullmatch(name.strip())
     if match:
         yield match["outside"]
-        short = match["inside"].strip()
-        if is_acronym(short) and _is_short_for(short.removesuffix("s"), match["outside"]):
-            yield short
+        short_form = match["inside"].strip()
+        if is_acronym(short_form) and _is_short_for(short_form.removesuffix("s"), match["outside"]):
+            yield short_form
 
 
 def looks_like_address(name: str) -> bool:
@@ -106,9 +106,9 @@ def address_keys(address: str) -> tuple[str, ...]:
 
 def address_key(address: str) -> str:
     """``address`` without scheme, ``www.``, index page and trailing slash."""
-    bare, mark, place = unquote(_SCHEME.sub("", address.strip(), count=1)).partition("#")
-    bare = _PAGE.sub("", bare.casefold().removeprefix("www."))
-    return f"{bare}{mark}{place}"
+    path, mark, fragment = unquote(_SCHEME.sub("", address.strip(), count=1)).partition("#")
+    path = _PAGE.sub("", path.casefold().removeprefix("www."))
+    return f"{path}{mark}{fragment}"
 
 
 def _is_short_for(acronym: str, name: str) -> bool:
@@ -128,7 +128,7 @@ _WORD = re.compile(r"[^\W_]+(?:['’ʼ][^\W_]+)*[+#]*")
 _POSSESSIVE = re.compile(r"['’ʼ]s$", re.IGNORECASE)
 _APOSTROPHE = re.compile(r"['’ʼ]")
 # Allowed between two words of a name: "co-create", "OP_CAT", "newsletter #80".
-_INSIDE = re.compile(r"[\s\-‐‑–_#/&:.()'’\"“”]{0,3}")
+_GAP_IN_NAME = re.compile(r"[\s\-‐‑–_#/&:.()'’\"“”]{0,3}")
 _SENTENCE_END = re.compile(r"[.:]\s")
 _BRITISH = re.compile(r"(?<=\w{3})is(e[drs]?|ers|ing|ations?)$")
 ARTICLES = frozenset({"the", "a", "an"})
@@ -157,25 +157,25 @@ def tokens_of(text: str) -> list[Token]:
                 end=match.end(),
                 written=written,
                 plain=normalise(written),
-                joined=_INSIDE.fullmatch(gap) is not None and not _SENTENCE_END.search(gap),
+                joined=_GAP_IN_NAME.fullmatch(gap) is not None and not _SENTENCE_END.search(gap),
             )
         )
     return tokens
 
 
-def plain_at(tokens: Sequence[Token], place: int) -> str:
-    """The plain word at ``place``; empty outside the text."""
-    return tokens[place].plain if 0 <= place < len(tokens) else ""
+def plain_at(tokens: Sequence[Token], index: int) -> str:
+    """The plain word at ``index``; empty outside the text."""
+    return tokens[index].plain if 0 <= index < len(tokens) else ""
 
 
 def normalise(word: str) -> str:
     """``word`` in lower case without accents and apostrophes; "organise" becomes "organize"."""
     if word.isascii():
-        bare = word.lower()
+        folded = word.lower()
     else:
-        apart = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", word).casefold())
-        bare = "".join(char for char in apart if not unicodedata.combining(char))
-    return _BRITISH.sub(r"iz\1", _APOSTROPHE.sub("", bare))
+        decomposed = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", word).casefold())
+        folded = "".join(char for char in decomposed if not unicodedata.combining(char))
+    return _BRITISH.sub(r"iz\1", _APOSTROPHE.sub("", folded))
 
 
 def key_of(name: str) -> str:
@@ -193,7 +193,7 @@ def key_of_words(words: list[str]) -> str:
 
 # --- noun phrases ---
 
-LONGEST = 5  # words in a phrase
+MAX_PHRASE_WORDS = 5
 _ADVERB = re.compile(r"\w{3,}ly$")
 
 
@@ -210,40 +210,40 @@ class Phrase:
 def phrases_of(tokens: Sequence[Token]) -> list[Phrase]:
     """The noun phrases of a text in reading order, without overlaps."""
     phrases: list[Phrase] = []
-    place = 0
-    while place < len(tokens):
-        end, phrase = _phrase(tokens, place)
+    index = 0
+    while index < len(tokens):
+        end, phrase = _phrase_at(tokens, index)
         if phrase is not None:
             phrases.append(phrase)
-        place = max(end, place + 1)
+        index = max(end, index + 1)
     return phrases
 
 
-def _phrase(tokens: Sequence[Token], place: int) -> tuple[int, Phrase | None]:
-    """The next place to look at, and the phrase introduced by the word at ``place``, if any."""
-    word = tokens[place].plain
-    start = place + 1
+def _phrase_at(tokens: Sequence[Token], index: int) -> tuple[int, Phrase | None]:
+    """The next index to look at, and the phrase that the word at ``index`` introduces, if any."""
+    word = tokens[index].plain
+    start = index + 1
     if word in DETERMINERS:
-        led = tokens[place - 1].plain if place else ""
+        opener = tokens[index - 1].plain if index else ""
     elif word in PREPOSITIONS or word in BE or word in AUXILIARIES or word in ("what", "which"):
         if start < len(tokens) and tokens[start].plain in DETERMINERS:
-            return place + 1, None  # the article will introduce it
-        led = word
+            return index + 1, None  # the article will introduce it
+        opener = word
     else:
-        return place + 1, None
-    run = list(_run(tokens, start))
+        return index + 1, None
+    run = list(_content_words(tokens, start))
     following = tokens[start + len(run)].plain if start + len(run) < len(tokens) else ""
-    if run and _holds_verb(tokens, led, len(run), following, opens=place <= 1):
-        objects = tokens[run[-1]].plain.endswith("s") and len(run) > 2 and led in AUXILIARIES
-        run = run[: -2 if objects else -1]  # drop "identify bots" or "identify"
+    if run and _ends_in_verb(tokens, opener, len(run), following, at_start=index <= 1):
+        has_object = tokens[run[-1]].plain.endswith("s") and len(run) > 2 and opener in AUXILIARIES
+        run = run[: -2 if has_object else -1]  # drop "identify bots" or "identify"
     if word in ("what", "which") and len(run) > 1:  # "which libraries lend tools"
-        many = [n for n, at in enumerate(run) if tokens[at].plain.endswith("s")]
-        run = run[: many[0] + 1] if many else run
+        plurals = [n for n, at in enumerate(run) if tokens[at].plain.endswith("s")]
+        run = run[: plurals[0] + 1] if plurals else run
     if not run or (len(run) == 1 and tokens[run[0]].plain in EMPTY_HEADS):
-        return place + 1, None
+        return index + 1, None
     first, last = tokens[run[0]], tokens[run[-1]]
     bare = Span(start=first.start, end=last.start + len(last.written))
-    begin = tokens[place].start if word in DETERMINERS else bare.start
+    begin = tokens[index].start if word in DETERMINERS else bare.start
     return run[-1] + 1, Phrase(
         span=Span(start=begin, end=bare.end),
         bare=bare,
@@ -252,27 +252,27 @@ def _phrase(tokens: Sequence[Token], place: int) -> tuple[int, Phrase | None]:
     )
 
 
-def _run(tokens: Sequence[Token], start: int) -> Iterator[int]:
-    for place in range(start, min(len(tokens), start + LONGEST)):
-        token = tokens[place]
-        if place > start and not token.joined:
+def _content_words(tokens: Sequence[Token], start: int) -> Iterator[int]:
+    for index in range(start, min(len(tokens), start + MAX_PHRASE_WORDS)):
+        token = tokens[index]
+        if index > start and not token.joined:
             return
         if token.plain in STOP_WORDS or token.plain in PREPOSITIONS:
             return
-        if place == start and token.plain.endswith("ed") and tokens[place - 1].plain in BE:
+        if index == start and token.plain.endswith("ed") and tokens[index - 1].plain in BE:
             return
-        ends = token.plain.endswith("ed") and len(token.plain) > 4 and token.written[0].islower()
-        if place > start and (ends or token.plain in PARTICIPLES or _ADVERB.match(token.plain)):
+        is_verb = token.plain.endswith("ed") and len(token.plain) > 4 and token.written[0].islower()
+        if index > start and (is_verb or token.plain in PARTICIPLES or _ADVERB.match(token.plain)):
             return
-        yield place
+        yield index
 
 
-def _holds_verb(
-    tokens: Sequence[Token], led: str, length: int, following: str, *, opens: bool
+def _ends_in_verb(
+    tokens: Sequence[Token], opener: str, length: int, following: str, *, at_start: bool
 ) -> bool:
-    """Whether the last word of a run is the main verb of its auxiliary."""
-    if led in AUXILIARIES:
+    """Whether the last word of a run of content words is the main verb of the auxiliary."""
+    if opener in AUXILIARIES:
         if following in PARTICIPLES or following.endswith("ed"):
             return False
         return following not in ("have", "be", "get", "make", "do", "give", "need", "know")
-    return led in BE and opens and length > 1 and tokens[0].plain in BE
+    return opener in BE and at_start and length > 1 and tokens[0].plain in BE

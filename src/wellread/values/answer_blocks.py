@@ -16,7 +16,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from markupsafe import Markup
 
-from wellread.text.parsed import harmless
+from wellread.text.characters import harmless
 from wellread.values.answer_text import (
     PLAIN,
     escaped,

@@ -22,7 +22,7 @@ from wellread.serve.http.answer_markdown import (
     citation_url,
     earlier_turn,
 )
-from wellread.text.parsed import harmless
+from wellread.text.characters import harmless
 from wellread.types import Locator, Span
 from wellread.values.answer_text import without_links
 from wellread.values.answers import Answer, Citation, Conflict, Table, Verdict, VerdictName, View

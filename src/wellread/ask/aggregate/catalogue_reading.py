@@ -21,7 +21,14 @@ from typing import Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from wellread.ask.aggregate.query import MOST_WORDS, PERIODS, Noun, nouns, said, spelling
+from wellread.ask.aggregate.query import (
+    MAX_NOUN_WORDS,
+    PERIODS,
+    Noun,
+    noun_for_type,
+    nouns,
+    spelling,
+)
 from wellread.ask.understand.analyse import FIRST, LAST, pairs_and_triples
 from wellread.ask.understand.mentions import people_in
 from wellread.ask.understand.source_limits import date_filters
@@ -33,34 +40,62 @@ from wellread.text.tokens import ARTICLES, Token, key_of_words, tokens_of
 from wellread.types import Filters, Span
 from wellread.values.question import Analysis, ConstraintKind, NamedEntity
 
-FILE = "catalogue_model.npz"
-FACTS = "facts_model.npz"  # of facts of documents (``read_facts.py``)
+CATALOGUE_MODEL_FILE = "catalogue_model.npz"
+FACTS_MODEL_FILE = "facts_model.npz"  # for ``read_facts.py``
 TEXTS = "passages"  # the reading of questions about what texts say
-NAMING = "naming"  # beside a reading: documents have to name the topic
+NAMING = "naming"  # scored in addition to a reading: documents have to name the topic
 TOPIC = "{topic}"
-# Readings that are asked for alike: a word, or a place of the topic, of one is one of the others.
-LOOKING = frozenset(("count", "mentions", "list", "exists"))
-_ALIKE: tuple[frozenset[str], ...] = (
-    LOOKING | {"values", "speaker", "author"},
+# Readings that are phrased alike: a word or topic position learned for one counts for the others.
+LOOKUP_READINGS = frozenset(("count", "mentions", "list", "exists"))
+_SIMILAR_READINGS: tuple[frozenset[str], ...] = (
+    LOOKUP_READINGS | {"values", "speaker", "author"},
     frozenset(("latest", "oldest")),
     frozenset(("most", "fewest", "count", "busiest_author", "busiest_speaker")),
     frozenset(("missing", "coverage")),
 )
-COMMON = 5  # readings that have a word which may stand in any other
+MIN_COMMON_READINGS = 5  # a word seen in so many readings may occur in any
+NOUN, IN, BY, PERSON, WHEN = "{noun}", "{in}", "{by}", "{person}", "{when}"
+VALUE, NUMBER = "{value}", "{number}"
+LIMIT_SLOTS = (IN, PERSON, WHEN, VALUE)
+MIN_MARGIN = 0.25  # a reading has to score so much higher than ``TEXTS``
+MIN_SCORE = 0.45  # a reading that scores less is not used
+KNOWN_WORD_PENALTY = 0.35  # subtracted for each known word that is read as a part of the topic
+MAX_SPLITS = 300  # ways to split a question that are scored
+MAX_TOKENS = 24
+MAX_VALUE_WORDS = 5
+WORDS_INSIDE_TOPICS = ARTICLES | {"of", "and", "or", "for", "in", "to"}
+MAX_WORDS_INSIDE = 2  # more of them between two words end a topic
+_SLOTS_OF_LIMITS: Mapping[ConstraintKind, str] = {
+    "time": WHEN,
+    "author": PERSON,
+    "speaker": PERSON,
+    "taxonomy": VALUE,
+    "language": "",
+}
+# A reading needs at least one slot of each of its sets.
+_REQUIRED_SLOTS: Mapping[str, tuple[frozenset[str], ...]] = {
+    "count": (frozenset({NOUN}),),
+    "list": (frozenset({NOUN, TOPIC, PERSON, WHEN, VALUE}),),
+    "exists": (frozenset({TOPIC, PERSON, WHEN, VALUE}),),
+    "most": (frozenset({BY}), frozenset({NOUN})),
+    "fewest": (frozenset({BY}), frozenset({NOUN})),
+    "values": (frozenset({BY}), frozenset({NOUN})),
+    "oldest": (frozenset({NOUN, TOPIC, PERSON}),),
+}
 
 Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionModel:
-    """A linear model of what a question asks; ``words`` are those of its examples."""
+    """A linear model of what a question asks; ``words``: the readings of each example word."""
 
     readings: tuple[str, ...]
     weights: Mapping[str, Floats]
     words: Mapping[str, frozenset[str]]
 
-    def scored(self, names: Sequence[str]) -> dict[str, float]:
-        """How well each reading fits a question with these features."""
+    def scores(self, names: Sequence[str]) -> dict[str, float]:
+        """Return how well each reading fits a question with these features."""
         rows = [self.weights[name] for name in names if name in self.weights]
         total = np.sum(rows, axis=0) if rows else np.zeros(len(self.readings), np.float32)
         return dict(zip(self.readings, map(float, total / np.sqrt(len(names))), strict=True))
@@ -71,8 +106,8 @@ class CatalogueModel(QuestionModel):
     """The model of questions to the catalogue; ``NAMING`` is among its readings.
 
     Attributes:
-        around: pairs of words between which a topic stood, by reading; what begins a question is
-            ``FIRST``.
+        around: the words before and after a topic, by reading; at the start of a question the word
+            before is ``FIRST``.
         leading: words before a topic that ends a question.
     """
 
@@ -81,22 +116,23 @@ class CatalogueModel(QuestionModel):
 
     def explains(self, reading: str, word: str) -> bool:
         """Whether a word or slot may occur in a question with this reading."""
-        told = self.words.get(word, frozenset())
+        readings = self.words.get(word, frozenset())
         if word.startswith("{"):
-            return reading in told
-        alike = frozenset((reading,)).union(*(group for group in _ALIKE if reading in group))
-        return len(told) >= COMMON or not told.isdisjoint(alike)
+            return reading in readings
+        groups = (group for group in _SIMILAR_READINGS if reading in group)
+        similar = frozenset((reading,)).union(*groups)
+        return len(readings) >= MIN_COMMON_READINGS or not readings.isdisjoint(similar)
 
     def frames(self, reading: str, before: str, after: str) -> bool:
-        """Whether a topic may stand between two words: both were seen beside one.
+        """Whether a topic may occur between two words: each was seen next to a topic.
 
-        At an end of the question the two must have been seen together.
+        At the start or end of a question, both must have been seen around the same topic.
         """
-        alike = LOOKING if reading in LOOKING else (reading,)
-        pairs = [pair for name in alike for pair in self.around.get(name, ())]
+        similar = LOOKUP_READINGS if reading in LOOKUP_READINGS else (reading,)
+        pairs = [pair for name in similar for pair in self.around.get(name, ())]
         if before == FIRST or after == LAST:
             return (before, after) in pairs
-        return any(before == one for one, _ in pairs) and any(after == one for _, one in pairs)
+        return any(before == word for word, _ in pairs) and any(after == word for _, word in pairs)
 
 
 def features(masked: Sequence[str]) -> list[str]:
@@ -105,58 +141,25 @@ def features(masked: Sequence[str]) -> list[str]:
 
 
 @cache
-def learned(name: str = FILE) -> CatalogueModel:
+def load_model(name: str = CATALOGUE_MODEL_FILE) -> CatalogueModel:
     """Load one of the shipped models."""
-    with (resources.files(__package__) / name).open("rb") as file, np.load(file) as kept:
+    with (resources.files(__package__) / name).open("rb") as file, np.load(file) as arrays:
         around: dict[str, set[tuple[str, str]]] = {}
-        for line in kept["around"]:
+        for line in arrays["around"]:
             reading, before, after = str(line).split(" ")
             around.setdefault(reading, set()).add((before, after))
-        weights = kept["weights"].astype(np.float32) * np.float32(kept["step"])
+        weights = arrays["weights"].astype(np.float32) * np.float32(arrays["step"])
         return CatalogueModel(
-            readings=tuple(map(str, kept["readings"])),
-            weights=dict(zip(map(str, kept["features"]), weights, strict=True)),
+            readings=tuple(map(str, arrays["readings"])),
+            weights=dict(zip(map(str, arrays["features"]), weights, strict=True)),
             words={
-                word: frozenset(names) for word, *names in map(str.split, map(str, kept["words"]))
+                word: frozenset(names) for word, *names in map(str.split, map(str, arrays["words"]))
             },
             around={name: frozenset(pairs) for name, pairs in around.items()},
             leading=frozenset(
                 before for pairs in around.values() for before, after in pairs if after == LAST
             ),
         )
-
-
-# --- the words of a question ---
-
-NOUN, IN, BY, PERSON, WHEN = "{noun}", "{in}", "{by}", "{person}", "{when}"
-VALUE, NUMBER = "{value}", "{number}"
-WITHIN = (IN, PERSON, WHEN, VALUE)
-SURE = 0.25  # by how much a reading has to fit better than that the texts are asked
-LEAST = 0.45  # how well it has to fit
-SWALLOWED = 0.35  # less for each known word that is taken for a part of the topic
-MOST_READINGS = 300  # that are scored
-MOST_TOKENS = 24
-LONGEST_VALUE = 5
-INSIDE_A_TOPIC = ARTICLES | {"of", "and", "or", "for", "in", "to"}
-MOST_INSIDE = 2  # such words between two others
-_SLOTS: Mapping[ConstraintKind, str] = {
-    "time": WHEN,
-    "author": PERSON,
-    "speaker": PERSON,
-    "taxonomy": VALUE,
-    "language": "",
-}
-
-# What a reading needs, one of each set.
-_NEEDED: Mapping[str, tuple[frozenset[str], ...]] = {
-    "count": (frozenset({NOUN}),),
-    "list": (frozenset({NOUN, TOPIC, PERSON, WHEN, VALUE}),),
-    "exists": (frozenset({TOPIC, PERSON, WHEN, VALUE}),),
-    "most": (frozenset({BY}), frozenset({NOUN})),
-    "fewest": (frozenset({BY}), frozenset({NOUN})),
-    "values": (frozenset({BY}), frozenset({NOUN})),
-    "oldest": (frozenset({NOUN, TOPIC, PERSON}),),
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,7 +174,7 @@ class Piece:
     filters: Filters | None = None
     entities: tuple[NamedEntity, ...] = ()
     number: int | None = None
-    known: bool = False
+    known: bool = False  # a topic word that also occurs in the training questions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,9 +182,9 @@ class Reading:
     """One interpretation of a question.
 
     Attributes:
-        naming: documents have to name the topic; else a link to it will do, too.
-        score: how well the reading fits; ``texts`` how well that the texts are asked.
-        topic: of the pieces, those that name what it is about.
+        naming: documents have to name the topic; a relation to it is not enough.
+        score: how well the reading fits; ``texts``: how well the reading ``TEXTS`` fits.
+        topic: those of the pieces that name the topic.
     """
 
     name: str
@@ -194,39 +197,39 @@ class Reading:
     @property
     def sure(self) -> bool:
         """Whether the question is clearly about the catalogue and fits this reading."""
-        return self.name != TEXTS and self.score >= max(LEAST, self.texts + SURE)
+        return self.name != TEXTS and self.score >= max(MIN_SCORE, self.texts + MIN_MARGIN)
 
     def filled(self, slot: str) -> list[Piece]:
         """The pieces that fill a slot."""
         return [piece for piece in self.pieces if piece.slot == slot]
 
 
-def joined(words: Sequence[str]) -> list[str]:
-    """Words and slots, with adjacent topic pieces merged."""
-    return [words[start] for start, _ in _runs(words)]
+def merge_topics(words: Sequence[str]) -> list[str]:
+    """Return the words and slots with adjacent topic pieces merged."""
+    return [words[start] for start, _ in _word_runs(words)]
 
 
-def _runs(words: Sequence[str]) -> list[tuple[int, int]]:
-    """Where each word stands, parts of a topic together with the small words between them.
+def _word_runs(words: Sequence[str]) -> list[tuple[int, int]]:
+    """Return (start, end) of each word; a topic and the small words inside it are one.
 
-    An article before a name says nothing.
+    An article before a name is left out: it has no meaning.
     """
-    found: list[tuple[int, int]] = []
-    place = 0
-    while place < len(words):
-        end = place + 1
-        while words[place] == TOPIC:
+    runs: list[tuple[int, int]] = []
+    start = 0
+    while start < len(words):
+        end = start + 1
+        while words[start] == TOPIC:
             after = end
-            while after < len(words) and words[after] in INSIDE_A_TOPIC:
+            while after < len(words) and words[after] in WORDS_INSIDE_TOPICS:
                 after += 1
-            if after - end > MOST_INSIDE or words[after : after + 1] != [TOPIC]:
+            if after - end > MAX_WORDS_INSIDE or words[after : after + 1] != [TOPIC]:
                 break
             end = after + 1
-        led = words[place] in ARTICLES and words[end : end + 1] in ([TOPIC], [PERSON], [VALUE])
-        if not led:
-            found.append((place, end))
-        place = end
-    return found
+        before_name = words[end : end + 1] in ([TOPIC], [PERSON], [VALUE])
+        if not (before_name and words[start] in ARTICLES):
+            runs.append((start, end))
+        start = end
+    return runs
 
 
 class QuestionWords:
@@ -247,45 +250,47 @@ class QuestionWords:
                     self.options[piece.first].append(piece)
 
     def span(self, first: int, last: int) -> Span:
-        """Where these words stand."""
+        """The span of these words in the question."""
         return Span(start=self.tokens[first].start, end=self.tokens[last - 1].end)
 
     def places(self, span: Span) -> tuple[int, int]:
-        """The words at a place of the question; two equal numbers where there are none."""
-        inside = [at for at in range(len(self.tokens)) if self.span(at, at + 1).overlaps(span)]
-        return (inside[0], inside[-1] + 1) if inside else (0, 0)
+        """The numbers of the first word in ``span`` and the one after its last; (0, 0) if none."""
+        count = len(self.tokens)
+        words = [number for number in range(count) if self.span(number, number + 1).overlaps(span)]
+        return (words[0], words[-1] + 1) if words else (0, 0)
 
     def _add_limits(self) -> None:
         """Mark words that were already read as a limit, so that they get no other role."""
-        known = nouns(self.vocabulary)
-        for one in self.analysis.constraints:
-            first, last = self.places(one.span)
-            slot = _SLOTS.get(one.kind)
+        known_nouns = nouns(self.vocabulary)
+        for limit in self.analysis.constraints:
+            first, last = self.places(limit.span)
+            slot = _SLOTS_OF_LIMITS.get(limit.kind)
             if slot is not None and first < last:
-                piece = Piece(slot=slot, first=first, last=last, filters=one.filters)
+                piece = Piece(slot=slot, first=first, last=last, filters=limit.filters)
                 self.options[first].append(self._with_dimension(piece))
                 self._fixed.update(range(first, last))
-            elif last - first > 1 and self._phrase(first, last) not in known:
+            elif last - first > 1 and self._phrase(first, last) not in known_nouns:
                 # "papers or transcripts"
-                called = " or ".join(map(said, one.value.split(" or ")))
-                noun = Noun(what="documents", one=called, filters=one.filters)
+                label = " or ".join(map(noun_for_type, limit.value.split(" or ")))
+                noun = Noun(what="documents", one=label, filters=limit.filters)
                 for name in (NOUN, IN):
                     self.options[first].append(
-                        Piece(slot=name, first=first, last=last, noun=noun, filters=one.filters)
+                        Piece(slot=name, first=first, last=last, noun=noun, filters=limit.filters)
                     )
                 self._fixed.update(range(first, last))
 
     def _add_times(self) -> None:
-        """A year or month that stands beside a noun for documents, and in which some appeared."""
-        held = self.vocabulary.published
-        if held is None or any(one.kind == "time" for one in self.analysis.constraints):
+        """Add the only time in the question if it is no limit yet and documents appeared in it."""
+        published = self.vocabulary.published
+        if published is None or any(limit.kind == "time" for limit in self.analysis.constraints):
             return
-        found = expressions_of(self.analysis.question, date.today())
-        for one in found if len(found) == 1 else ():
-            first, last = self.places(Span(start=one.start, end=one.end))
-            inside = one.period.first <= held[1] and held[0] <= one.period.last
-            if one.period.month is None and inside and first < last:
-                filters = date_filters(one.period.first, one.period.last)
+        expressions = expressions_of(self.analysis.question, date.today())
+        for expression in expressions if len(expressions) == 1 else ():
+            period = expression.period
+            first, last = self.places(Span(start=expression.start, end=expression.end))
+            has_documents = period.first <= published[1] and published[0] <= period.last
+            if period.month is None and has_documents and first < last:
+                filters = date_filters(period.first, period.last)
                 piece = Piece(slot=WHEN, first=first, last=last, filters=filters)
                 self.options[first].append(piece)
 
@@ -293,15 +298,15 @@ class QuestionWords:
         return spelling(self.span(first, last).of(self.analysis.question))
 
     def _nouns(self) -> Iterator[Piece]:
-        """The longest noun that begins at each word, and by what may be divided."""
-        known = nouns(self.vocabulary)
-        divisions = {spelling(said(name)): name for name in self.vocabulary.dimensions}
+        """Yield the longest noun that begins at each word, and the words to group by."""
+        known_nouns = nouns(self.vocabulary)
+        divisions = {spelling(noun_for_type(name)): name for name in self.vocabulary.dimensions}
         divisions |= {name: name for name in PERIODS} | {"type": "kind"}
         for first in range(len(self.tokens)):
             if by := divisions.get(self._phrase(first, first + 1)):
                 yield Piece(slot=BY, first=first, last=first + 1, by=by)
-            for last in range(min(first + MOST_WORDS, len(self.tokens)), first, -1):
-                noun = known.get(self._phrase(first, last))
+            for last in range(min(first + MAX_NOUN_WORDS, len(self.tokens)), first, -1):
+                noun = known_nouns.get(self._phrase(first, last))
                 if noun is None:
                     continue
                 yield Piece(slot=NOUN, first=first, last=last, noun=noun)
@@ -312,9 +317,9 @@ class QuestionWords:
                 break
 
     def _values(self) -> Iterator[Piece]:
-        """The longest value of the taxonomy that begins at each word."""
+        """Yield the longest value of the taxonomy that begins at each word."""
         for first in range(len(self.tokens)):
-            for last in range(min(first + LONGEST_VALUE, len(self.tokens)), first, -1):
+            for last in range(min(first + MAX_VALUE_WORDS, len(self.tokens)), first, -1):
                 words = self.plain[first:last]
                 if words[0] in STOP_WORDS or words[-1] in STOP_WORDS:
                     continue
@@ -330,9 +335,9 @@ class QuestionWords:
                     break
 
     def _with_dimension(self, piece: Piece) -> Piece:
-        """A value with the name of its dimension right before or after it."""
+        """Extend a value by its dimension's name, if that is after it; else add such an option."""
         taxonomy = piece.filters.taxonomy if piece.filters else ()
-        names = {spelling(said(name)) for name, _ in taxonomy}
+        names = {spelling(noun_for_type(name)) for name, _ in taxonomy}
         if piece.last < len(self.tokens) and self._phrase(piece.last, piece.last + 1) in names:
             return replace(piece, last=piece.last + 1)
         if piece.first and self._phrase(piece.first - 1, piece.first) in names:
@@ -341,76 +346,82 @@ class QuestionWords:
         return piece
 
     def _names(self) -> Iterator[Piece]:
-        """Add the people and entities that are named."""
-        for one in people_in(self.analysis.question, self.vocabulary):
-            first, last = self.places(one.span)
-            heard = one.speakers and (not one.authors or not self._written())
-            filters = Filters(speakers=one.speakers) if heard else Filters(authors=one.authors)
+        """Yield the people and entities that are named."""
+        for person in people_in(self.analysis.question, self.vocabulary):
+            first, last = self.places(person.span)
+            speaks = person.speakers and (not person.authors or self._asks_for_transcripts())
+            written_by = Filters(authors=person.authors)
+            filters = Filters(speakers=person.speakers) if speaks else written_by
             yield Piece(slot=PERSON, first=first, last=last, filters=filters)
-        spans = {one.span for one in self.analysis.entities}
-        for span in spans:
+        for span in {entity.span for entity in self.analysis.entities}:
             first, last = self.places(span)
-            same = tuple(one for one in self.analysis.entities if one.span == span)
+            entities = tuple(entity for entity in self.analysis.entities if entity.span == span)
             if first < last:
-                yield Piece(slot=TOPIC, first=first, last=last, entities=same)
+                yield Piece(slot=TOPIC, first=first, last=last, entities=entities)
 
-    def _written(self) -> bool:
-        """Whether the question excludes recordings."""
-        asked = [one.filters for one in self.analysis.constraints]
-        return not any("transcript" in one.kinds for one in asked)
+    def _asks_for_transcripts(self) -> bool:
+        return any("transcript" in limit.filters.kinds for limit in self.analysis.constraints)
 
     def _numbers(self) -> Iterator[Piece]:
-        for at, word in enumerate(self.plain):
+        for number, word in enumerate(self.plain):
             digits = NUMBER_WORDS.get(word, word)
             if digits.isdigit() and len(digits) < 3 and int(digits):
-                yield Piece(slot=NUMBER, first=at, last=at + 1, number=int(digits))
+                yield Piece(slot=NUMBER, first=number, last=number + 1, number=int(digits))
 
-    def kinds_beside(self, pieces: Sequence[Piece]) -> list[Filters]:
-        """The limits on kinds whose words are no slot in these pieces."""
-        taken = {at for piece in pieces if piece.noun for at in range(piece.first, piece.last)}
-        kinds = [one for one in self.analysis.constraints if one.kind in ("kind", "source_type")]
-        return [one.filters for one in kinds if taken.isdisjoint(range(*self.places(one.span)))]
+    def limits_outside_nouns(self, pieces: Sequence[Piece]) -> list[Filters]:
+        """The limits on kinds whose words none of the nouns in ``pieces`` covers."""
+        covered = {
+            word for piece in pieces if piece.noun for word in range(piece.first, piece.last)
+        }
+        constraints = self.analysis.constraints
+        limits = [limit for limit in constraints if limit.kind in ("kind", "source_type")]
+        return [
+            limit.filters for limit in limits if covered.isdisjoint(range(*self.places(limit.span)))
+        ]
 
     def choices(self, model: CatalogueModel) -> list[list[Piece]]:
         """The pieces that may begin at each word, including the plain word and a topic word."""
-        found: list[list[Piece]] = []
-        led = 0  # how many words a topic may go on that is made of known words
-        for at, (token, options) in enumerate(zip(self.tokens, self.options, strict=True)):
-            mine = list(options)
-            stop = token.plain in STOP_WORDS or token.plain in PREPOSITIONS
-            # What is a type of this base is no word around what is asked for.
-            typed = any(one.noun and one.noun.names for one in options)
-            known = token.plain in model.words and not typed
-            if at in self._fixed:
-                found.append(mine)
+        choices: list[list[Piece]] = []
+        topic_words_left = 0  # words from here on that may be a topic although they are known
+        for number, (token, options) in enumerate(zip(self.tokens, self.options, strict=True)):
+            pieces = list(options)
+            is_small_word = token.plain in STOP_WORDS or token.plain in PREPOSITIONS
+            # A type of entity is what is asked for, not a word of the phrase around it.
+            names_type = any(piece.noun and piece.noun.names for piece in options)
+            is_known = token.plain in model.words and not names_type
+            if number in self._fixed:
+                choices.append(pieces)
                 continue
-            if known:
-                mine.append(Piece(slot=token.plain, first=at, last=at + 1))
-            if at and self.plain[at - 1] in model.leading and self.plain[at - 1] in model.words:
-                led = MOST_WORDS
-            named = any(piece.entities for piece in options)
-            if not stop and not named and (led or not (known or mine)):
-                taken = known or bool(options)
-                mine.append(Piece(slot=TOPIC, first=at, last=at + 1, known=taken))
-            led = max(0, led - 1)
-            found.append(mine)
-        return found
+            if is_known:
+                pieces.append(Piece(slot=token.plain, first=number, last=number + 1))
+            before = self.plain[number - 1] if number else ""
+            if before in model.leading and before in model.words:
+                topic_words_left = MAX_NOUN_WORDS
+            is_entity = any(piece.entities for piece in options)
+            may_be_topic = topic_words_left or not (is_known or pieces)
+            if may_be_topic and not is_small_word and not is_entity:
+                is_ambiguous = is_known or bool(options)
+                pieces.append(Piece(slot=TOPIC, first=number, last=number + 1, known=is_ambiguous))
+            topic_words_left = max(0, topic_words_left - 1)
+            choices.append(pieces)
+        return choices
 
 
 def best_reading(words: QuestionWords, model: CatalogueModel) -> Reading | None:
     """The best reading; None when the question is not clearly about the catalogue."""
     best: Reading | None = None
     highest = -np.inf
-    if len(words.tokens) > MOST_TOKENS:
+    if len(words.tokens) > MAX_TOKENS:
         return None
-    for taken in islice(ways_to_split(words.choices(model)), MOST_READINGS):
-        pieces = [piece for piece in taken if piece.slot]
+    for split in islice(ways_to_split(words.choices(model)), MAX_SPLITS):
+        pieces = [piece for piece in split if piece.slot]
         slots = [piece.slot for piece in pieces]
-        runs = _runs(slots)
-        reading = judged([slots[start] for start, _ in runs], model)
-        if reading is None or not all(map(set(slots).intersection, _NEEDED.get(reading.name, ()))):
+        runs = _word_runs(slots)
+        reading = classify([slots[start] for start, _ in runs], model)
+        required = _REQUIRED_SLOTS.get(reading.name, ()) if reading else ()
+        if reading is None or any(map(set(slots).isdisjoint, required)):
             continue
-        score = reading.score - SWALLOWED * sum(piece.known for piece in pieces)
+        score = reading.score - KNOWN_WORD_PENALTY * sum(piece.known for piece in pieces)
         if score > highest:
             highest = score
             topic = next((pieces[start:end] for start, end in runs if slots[start] == TOPIC), [])
@@ -418,20 +429,20 @@ def best_reading(words: QuestionWords, model: CatalogueModel) -> Reading | None:
     return best if best and best.sure else None
 
 
-def judged(masked: Sequence[str], model: CatalogueModel) -> Reading | None:
+def classify(masked: Sequence[str], model: CatalogueModel) -> Reading | None:
     """The best reading of these words and slots; None when none is possible."""
-    if not _possible(masked):
+    if not _has_possible_slots(masked):
         return None
-    scores = model.scored(features(masked))
+    scores = model.scores(features(masked))
     naming = scores.pop(NAMING)
-    name = max(scores, key=lambda one: scores[one])
-    if not _framed(name, masked, model):
+    name = max(scores, key=lambda reading: scores[reading])
+    if not _fits_examples(name, masked, model):
         return None
     return Reading(name=name, naming=naming > 0.5, score=scores[name], texts=scores[TEXTS])
 
 
-class Placed(Protocol):
-    """What stands on some words of a question."""
+class CoversWords(Protocol):
+    """Anything that covers consecutive words of a question."""
 
     @property
     def last(self) -> int:
@@ -439,11 +450,11 @@ class Placed(Protocol):
         ...
 
 
-P = TypeVar("P", bound=Placed)
+P = TypeVar("P", bound=CoversWords)
 
 
 def ways_to_split(choices: Sequence[Sequence[P]], start: int = 0) -> Iterator[list[P]]:
-    """Every way to split the words of a question into pieces, of which some may begin at each."""
+    """Yield every split into pieces; ``choices`` has those that may begin at each word."""
     if start >= len(choices):
         yield []
         return
@@ -452,23 +463,23 @@ def ways_to_split(choices: Sequence[Sequence[P]], start: int = 0) -> Iterator[li
             yield [piece, *others]
 
 
-def _possible(masked: Sequence[str]) -> bool:
+def _has_possible_slots(masked: Sequence[str]) -> bool:
     """Whether no slot occurs too often."""
-    most = {NOUN: 1, TOPIC: 1, NUMBER: 1, BY: 2, WHEN: 1, IN: 2}
-    return all(masked.count(slot) <= number for slot, number in most.items())
+    max_counts = {NOUN: 1, TOPIC: 1, NUMBER: 1, BY: 2, WHEN: 1, IN: 2}
+    return all(masked.count(slot) <= number for slot, number in max_counts.items())
 
 
-def _framed(reading: str, masked: Sequence[str], model: CatalogueModel) -> bool:
+def _fits_examples(reading: str, masked: Sequence[str], model: CatalogueModel) -> bool:
     """Whether the words and the topic's position match training questions of this reading."""
     if reading == TEXTS:
         return True
     if not all(model.explains(reading, word) for word in masked):
         return False
-    before = [one for one, slot in pairwise([FIRST, *masked]) if slot == BY]
-    if not all(f"{one} {BY}" in model.weights for one in before):
-        return False  # "in this collection" does not divide
+    before = [word for word, slot in pairwise([FIRST, *masked]) if slot == BY]
+    if not all(f"{word} {BY}" in model.weights for word in before):
+        return False  # "in this collection" is no group
     if TOPIC not in masked:
         return True
     ends = [FIRST, *masked, LAST]
-    at = ends.index(TOPIC)
-    return model.frames(reading, ends[at - 1], ends[at + 1])
+    topic_index = ends.index(TOPIC)
+    return model.frames(reading, ends[topic_index - 1], ends[topic_index + 1])

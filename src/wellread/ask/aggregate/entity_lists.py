@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from wellread.ask.aggregate.query import (
-    CATALOGUE_SURE,
+    DEFAULT_CERTAINTY,
     AggregateResult,
     CatalogueQuery,
     EntityKey,
@@ -27,91 +27,96 @@ from wellread.types import Filters, Hit
 from wellread.values.question import Analysis, Constraint
 
 STRATEGY = "entities by group"
-DEEP = 40  # passages of entities that are looked at
-MOST_LISTED = 25  # when they are ranked; those with a type or value that is asked for are all
-LEAST_FOUND = 0.5  # of the best score, for an entity that is only found by search
-RANKED = 0.6  # how sure it is that what is ranked high by search is what was asked for
-ABOUT_LENGTH = 160  # characters of the line about an entity
+MAX_PASSAGES = 40  # passages of entities that a search returns
+MAX_RANKED = 25  # entities found by search; all that have the requested type or value are listed
+MIN_SCORE_SHARE = 0.5  # an entity found by search needs this part of the best score
+RANKED_CERTAINTY = (
+    0.6  # how sure it is that the entities ranked first are those that were asked for
+)
+MAX_LINE_CHARS = 160  # longer lines about an entity are cut
 
 Pair = tuple[str, str]  # dimension and value
 
 
-def entity_list(scope: Scope, query: CatalogueQuery, asked: Analysis) -> AggregateResult | None:
-    """The entities that fit, best first; None where there are none."""
+def entity_list(scope: Scope, query: CatalogueQuery, analysis: Analysis) -> AggregateResult | None:
+    """Return the entities that fit the query, best first; None if there are none."""
     kb = scope.kb
-    nodes, relaxed = _allowed(scope, query)
+    nodes, relaxed = _entities_within_limits(scope, query)
     if not nodes:
         return None
-    assigned = _assigned(kb, nodes)
+    entity_values = _entity_values(kb, nodes)
     values = [pair for filters in query.where for pair in filters.taxonomy]
     exhaustive = bool(values or query.of.names) and not query.about
-    text = asked.subject or asked.question
+    text = analysis.subject or analysis.question
     if query.about:
         text = query.about.names[0].phrase
-    ranked, failures = _ranked(kb, asked, nodes, text)
+    ranked, failures = _rank(kb, analysis, nodes, text)
     if exhaustive:
         listed = list({_key(node): node for node in (*ranked, *nodes)}.values())
     else:
         best = max((hit.score for hit in ranked.values()), default=0.0)
-        near = [node for node, hit in ranked.items() if hit.score >= LEAST_FOUND * best]
-        listed = near[:MOST_LISTED]
+        matches = [node for node, hit in ranked.items() if hit.score >= MIN_SCORE_SHARE * best]
+        listed = matches[:MAX_RANKED]
     if not listed:
         return None
     hits = [ranked[node] for node in listed if node in ranked]
-    grouped = _grouped(listed, assigned, {dimension for dimension, _ in values})
+    grouped = _group(listed, entity_values, {dimension for dimension, _ in values})
     return replace(
-        _result(kb, grouped, _method(query, values, exhaustive=exhaustive)),
-        certainty=CATALOGUE_SURE if exhaustive else RANKED,
+        _result(kb, grouped, _method_text(query, values, exhaustive=exhaustive)),
+        certainty=DEFAULT_CERTAINTY if exhaustive else RANKED_CERTAINTY,
         hits=tuple(hits[: kb.settings.retrieval.top_k]),
         relaxed=relaxed,
         failures=failures,
     )
 
 
-def _allowed(
+def _entities_within_limits(
     scope: Scope, query: CatalogueQuery
 ) -> tuple[list[EntityNode], tuple[Constraint, ...]]:
-    """The entities of the types within the limits, and the soft limits that would leave none."""
+    """Return the entities within the limits, and the soft limits ignored as they leave none."""
     types = query.of.names
     nodes = [node for node in scope.entities() if not types or node.type in types]
     soft = [constraint.filters for constraint in query.soft]
     for limits, relaxed in (([*scope.limits, *soft], ()), (scope.limits, query.soft)):
-        wanted = [*limits, Filters(kinds=("entity",))]
-        known = {entry.id for entry in scope.kb.catalogue.counts.entries(wanted)}
-        found = [node for node in nodes if known & set(node.documents)]
-        if found:
-            return found, relaxed
+        filters = [*limits, Filters(kinds=("entity",))]
+        document_ids = {entry.id for entry in scope.kb.catalogue.counts.entries(filters)}
+        matching = [node for node in nodes if document_ids & set(node.documents)]
+        if matching:
+            return matching, relaxed
     return [], ()
 
 
-def _assigned(kb: KnowledgeBase, nodes: Sequence[EntityNode]) -> Mapping[EntityKey, list[Pair]]:
-    """(Collection, entity id) to its taxonomy values."""
+def _entity_values(
+    kb: KnowledgeBase, nodes: Sequence[EntityNode]
+) -> Mapping[EntityKey, list[Pair]]:
+    """The taxonomy values of each entity by (collection, entity id)."""
     scope = tuple(dict.fromkeys(node.collection for node in nodes))
-    of_document: dict[str, list[Pair]] = {}
+    values_by_document: dict[str, list[Pair]] = {}
     if scope:
-        for pair, held in kb.catalogue.counts.taxonomy([Filters(collections=scope)]).items():
-            for known in held:
-                of_document.setdefault(known, []).append(pair)
+        for pair, ids in kb.catalogue.counts.taxonomy([Filters(collections=scope)]).items():
+            for document_id in ids:
+                values_by_document.setdefault(document_id, []).append(pair)
     return {
-        _key(node): [pair for known in node.documents for pair in of_document.get(known, ())]
+        _key(node): [
+            pair
+            for document_id in node.documents
+            for pair in values_by_document.get(document_id, ())
+        ]
         for node in nodes
     }
 
 
-def _ranked(
+def _rank(
     kb: KnowledgeBase, analysis: Analysis, nodes: Sequence[EntityNode], text: str
 ) -> tuple[dict[EntityNode, Hit], tuple[str, ...]]:
-    """The entities that a search in their own texts finds, best first, each with its best hit.
-
-    Also what failed in the search.
-    """
-    by_document = {known: node for node in nodes for known in node.documents}
+    """Rank entities by a search in their own texts; return each with its best hit, and failures."""
+    by_document = {document_id: node for node in nodes for document_id in node.documents}
     within = replace(
         analysis,
         constraints=(),
         filters=replace(analysis.filters, kinds=("entity",), document_ids=tuple(by_document)),
     )
-    search = search_within(kb, within, text, DEEP)
+    search = search_within(kb, within, text, MAX_PASSAGES)
     best: dict[EntityNode, Hit] = {}
     for hit in search.hits:
         if node := by_document.get(hit.document.id):
@@ -124,30 +129,31 @@ def _key(node: EntityNode) -> EntityKey:
     return (node.collection, node.id)
 
 
-def _grouped(
-    listed: Sequence[EntityNode], assigned: Mapping[EntityKey, list[Pair]], asked: set[str]
+def _group(
+    listed: Sequence[EntityNode], entity_values: Mapping[EntityKey, list[Pair]], excluded: set[str]
 ) -> dict[str, list[EntityNode]]:
-    """By type when there are several; else by the dimension that divides them best."""
+    """Group the entities by type if there are several, else by the most useful dimension."""
     groups: dict[str, list[EntityNode]] = {}
     types = {node.type for node in listed}
     if len(types) > 1:
         for node in listed:
             groups.setdefault(node.type or "without a type", []).append(node)
         return groups
-    of_dimension: dict[str, set[str]] = {}
+    values_by_dimension: dict[str, set[str]] = {}
     for node in listed:
-        for dimension, value in assigned.get(_key(node), ()):
-            of_dimension.setdefault(dimension, set()).add(value)
-    useful = [
+        for dimension, value in entity_values.get(_key(node), ()):
+            values_by_dimension.setdefault(dimension, set()).add(value)
+    # Best are about as many groups as there are entities in each.
+    candidates = [
         (abs(len(values) - len(listed) ** 0.5), dimension)
-        for dimension, values in of_dimension.items()
-        if dimension not in asked and 1 < len(values) < max(3, len(listed))
+        for dimension, values in values_by_dimension.items()
+        if dimension not in excluded and 1 < len(values) < max(3, len(listed))
     ]
-    if not useful:
+    if not candidates:
         return {next(iter(types)) or "entities": list(listed)}
-    chosen = min(useful)[1]
+    chosen = min(candidates)[1]
     for node in listed:
-        values = (value for name, value in assigned.get(_key(node), ()) if name == chosen)
+        values = (value for name, value in entity_values.get(_key(node), ()) if name == chosen)
         groups.setdefault(next(values, "other"), []).append(node)
     return groups
 
@@ -155,12 +161,11 @@ def _grouped(
 def _result(
     kb: KnowledgeBase, grouped: Mapping[str, Sequence[EntityNode]], method: str
 ) -> AggregateResult:
-    """The list with a line about each entity, and how it was made."""
-    listed = [(group, node) for group, those in grouped.items() for node in those]
+    listed = [(group, node) for group, members in grouped.items() for node in members]
     nodes = [node for _, node in listed]
-    about = _about(kb, nodes)
+    about = _first_sentences(kb, nodes)
     totals = kb.catalogue.graph.mention_totals(
-        tuple(dict.fromkeys(one.collection for one in nodes))
+        tuple(dict.fromkeys(node.collection for node in nodes))
     )
     rows = [
         Row(
@@ -177,8 +182,8 @@ def _result(
     parts = listing([node.title for node in nodes])
     if len(grouped) > 1:
         parts = "; ".join(
-            f"{group}: {listing([node.title for node in those])}"
-            for group, those in grouped.items()
+            f"{group}: {listing([node.title for node in members])}"
+            for group, members in grouped.items()
         )
     types = {node.type for node in nodes}
     noun = (types.pop() if len(types) == 1 else "") or "entity"
@@ -194,24 +199,24 @@ def _result(
     )
 
 
-def _method(query: CatalogueQuery, values: Sequence[Pair], *, exhaustive: bool) -> str:
+def _method_text(query: CatalogueQuery, values: Sequence[Pair], *, exhaustive: bool) -> str:
     limits = [f"of the type {' or '.join(sorted(query.of.names))}"] if query.of.names else []
     limits += [f"{dimension}: {value}" for dimension, value in values]
-    asked = f"entities {', '.join(limits)}" if limits else "entities"
+    description = f"entities {', '.join(limits)}" if limits else "entities"
     if exhaustive:
-        return f"all {asked}"
-    return f"{asked}, ranked by search in their own texts"
+        return f"all {description}"
+    return f"{description}, ranked by search in their own texts"
 
 
-def _about(kb: KnowledgeBase, nodes: Sequence[EntityNode]) -> dict[str, str]:
-    """Map each document id to the first sentence about the entity, ignoring headings."""
-    found: dict[str, str] = {}
+def _first_sentences(kb: KnowledgeBase, nodes: Sequence[EntityNode]) -> dict[str, str]:
+    """Return the first sentence about each entity, by document id; headings are ignored."""
+    sentences: dict[str, str] = {}
     for passage in kb.catalogue.passages_of([node.document_id for node in nodes]):
-        if passage.document_id not in found:
+        if passage.document_id not in sentences:
             line = _first_sentence(passage.text)
             if line:
-                found[passage.document_id] = line
-    return found
+                sentences[passage.document_id] = line
+    return sentences
 
 
 def _first_sentence(text: str) -> str:
@@ -219,7 +224,7 @@ def _first_sentence(text: str) -> str:
         line = " ".join(span.of(text).split())
         if line.startswith("#") or line[-1:] not in ".!?:;”\"')":
             continue
-        if len(line) <= ABOUT_LENGTH:
+        if len(line) <= MAX_LINE_CHARS:
             return line
-        return line[:ABOUT_LENGTH].rsplit(" ", 1)[0].rstrip(",;:") + " …"
+        return line[:MAX_LINE_CHARS].rsplit(" ", 1)[0].rstrip(",;:") + " …"
     return ""

@@ -1,4 +1,4 @@
-"""Executes a catalogue query, also one described by names in plain words.
+"""Executes a catalogue query; makes one from a request that names everything in plain words.
 
 A language model describes a query with ``CatalogueRequest``. Its names of things, relations and
 fields are looked up in the collections; an unknown name raises an error that lists the known ones.
@@ -48,11 +48,12 @@ from wellread.store.catalogue.documents.relation_network import Direction
 from wellread.types import Filters, Kind
 from wellread.values.question import Analysis
 
-MOST_ROWS = 1_000
-MOST_NAMES, MOST_HOPS = 20, 4
+MAX_ROWS = 1_000
+MAX_NAMES, MAX_HOPS = 20, 4
+MOST_NAMED = 30  # allowed names that an error lists
 
-Named = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
-Names = Annotated[tuple[Named, ...], Field(max_length=MOST_NAMES)]
+NameText = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
+Names = Annotated[tuple[NameText, ...], Field(max_length=MAX_NAMES)]
 
 
 class RequestPart(BaseModel):
@@ -67,7 +68,7 @@ class RequestPart(BaseModel):
 class AboutBody(RequestPart):
     """What documents have to be about."""
 
-    names: Annotated[tuple[Named, ...], Field(min_length=1, max_length=MOST_NAMES)]
+    names: Annotated[tuple[NameText, ...], Field(min_length=1, max_length=MAX_NAMES)]
     naming: bool = Field(default=False, description="they name it; a relation to it is not enough")
     either: bool = Field(default=False, description="one of the names is enough")
 
@@ -80,7 +81,7 @@ class HopBody(RequestPart):
     types: Names = Field(default=(), description="of what stands at its end")
 
     def hop(self) -> Hop:
-        """The same for the catalogue."""
+        """Return the hop as a catalogue query has it."""
         return Hop(
             senses=tuple(Sense(type=name, side=self.side) for name in self.relations),
             types=frozenset(self.types),
@@ -90,8 +91,8 @@ class HopBody(RequestPart):
 class RelatedBody(RequestPart):
     """From where to go through the graph, and over what."""
 
-    names: Annotated[tuple[Named, ...], Field(min_length=1, max_length=MOST_NAMES)]
-    hops: Annotated[tuple[HopBody, ...], Field(max_length=MOST_HOPS)] = ()
+    names: Annotated[tuple[NameText, ...], Field(min_length=1, max_length=MAX_NAMES)]
+    hops: Annotated[tuple[HopBody, ...], Field(max_length=MAX_HOPS)] = ()
     every: bool = Field(default=False, description="reached from every name, not from one")
 
 
@@ -113,17 +114,19 @@ class CatalogueRequest(RequestPart):
     """A request over the whole catalogue, unranked and complete."""
 
     form: Form
-    of: Named = Field(default="documents", description="papers, authors, a type of entity, …")
+    of: NameText = Field(default="documents", description="papers, authors, a type of entity, …")
     about: AboutBody | None = None
     related: RelatedBody | None = None
     where: WhereBody = WhereBody()
-    by: Annotated[tuple[Named, ...], Field(max_length=2)] = ()
+    by: Annotated[tuple[NameText, ...], Field(max_length=2)] = ()
     order: Order = ""
-    limit: int = Field(default=100, ge=1, le=MOST_ROWS, description="most rows")
+    limit: int = Field(default=100, ge=1, le=MAX_ROWS, description="most rows")
 
 
-BY_THE_WORD = 0.75  # that the first text with a word is the first that is about the thing
-_FORMS = {
+MENTION_CERTAINTY = (
+    0.75  # how sure it is that the first text with a word is the first about the thing
+)
+_RESULT_OF_FORM = {
     "count": count_result,
     "exists": existence_result,
     "missing": missing,
@@ -135,25 +138,26 @@ _FORMS = {
 
 
 def execute(
-    kb: KnowledgeBase, query: CatalogueQuery, asked: Analysis | None = None
+    kb: KnowledgeBase, query: CatalogueQuery, analysis: Analysis | None = None
 ) -> AggregateResult | None:
-    """The result of ``query``; None when the catalogue cannot answer it."""
+    """Return the result of ``query``; None if the catalogue cannot answer it."""
     if query.order == "newest" and query.about:
-        query = replace(query, order="latest")  # of those, and not of all there are
+        query = replace(query, order="latest")  # the newest on the topic, not of all
     if not query.fits:
         return None
     where = query.where
     if query.order == "newest":
-        where = tuple(replace(one, published_from=None, published_to=None) for one in where)
+        # ``newest`` applies the dates itself: to stories by their items.
+        where = tuple(replace(limit, published_from=None, published_to=None) for limit in where)
     scope = scope_of(kb, where)
     if query.of.filters != Filters():
         scope = scope.within(query.of.filters)
     if query.form != "list":
-        result = _FORMS[query.form](scope, query)
+        result = _RESULT_OF_FORM[query.form](scope, query)
     elif query.order == "newest":
         result = newest(scope, query)
-    elif query.order == "relevance" and asked:
-        result = entity_list(scope, query, asked)
+    elif query.order == "relevance" and analysis:
+        result = entity_list(scope, query, analysis)
     else:
         result = count_result(scope, query)
     if result is None:
@@ -163,11 +167,11 @@ def execute(
         relaxed=(*query.relaxed, *result.relaxed),
         notes=(*query.notes, *result.notes),
     )
-    return result if query.order == "newest" else _cut(_ordered(result, query.order), query)
+    return result if query.order == "newest" else _limit_rows(_sorted(result, query.order), query)
 
 
-def _ordered(result: AggregateResult, order: Order) -> AggregateResult:
-    """The rows in the requested order; documents arrive oldest first."""
+def _sorted(result: AggregateResult, order: Order) -> AggregateResult:
+    """Return the result with its rows in the requested order; documents arrive oldest first."""
     rows = list(result.rows)
     if order == "name":
         rows.sort(key=lambda row: row.cells[0].casefold())
@@ -178,46 +182,43 @@ def _ordered(result: AggregateResult, order: Order) -> AggregateResult:
     return replace(result, rows=tuple(rows))
 
 
-def _cut(result: AggregateResult, query: CatalogueQuery) -> AggregateResult | None:
-    """The first rows, up to the query's limit; said in words where they go by date.
+def _limit_rows(result: AggregateResult, query: CatalogueQuery) -> AggregateResult | None:
+    """Return the first rows, up to the query's limit; the sentence says so if they go by date.
 
-    None where a row that may be among the first has no date: nobody knows which they are.
+    None if a row without a date may be among the first.
     """
-    limit, many = query.limit, len(result.rows)
+    limit, row_count = query.limit, len(result.rows)
     if limit is None:
         return result
-    rows, whole = result.rows[:limit], result.number or 0
-    if many > limit:
-        method = f"{result.method}; the first {limit:,} of {many:,} rows"
+    rows, total = result.rows[:limit], result.number or 0
+    if row_count > limit:
+        method = f"{result.method}; the first {limit:,} of {row_count:,} rows"
         result = replace(result, rows=rows, method=method)
     edge = {"oldest": "first", "latest": "last"}.get(query.order)
     if not edge:
         return result
-    if "Date" in result.columns and (len(rows) > 1 or whole > len(rows)):
-        place = result.columns.index("Date")
-        if not all(row.cells[place] for row in rows):
+    if "Date" in result.columns and (len(rows) > 1 or total > len(rows)):
+        date_column = result.columns.index("Date")
+        if not all(row.cells[date_column] for row in rows):
             return None
-    if whole <= len(rows):
+    if total <= len(rows):
         return result
-    these = f"the {edge} is" if len(rows) == 1 else f"the {edge} {len(rows)} are"
-    sure = min(result.certainty, BY_THE_WORD)
-    return replace(result, sentence=f"{result.sentence[:-1]}; {these}:", certainty=sure)
+    subject = f"the {edge} is" if len(rows) == 1 else f"the {edge} {len(rows)} are"
+    certainty = min(result.certainty, MENTION_CERTAINTY)
+    return replace(result, sentence=f"{result.sentence[:-1]}; {subject}:", certainty=certainty)
 
 
-MOST_NAMED = 30  # of what is allowed, in an error
-
-
-def query_of(kb: KnowledgeBase, asked: CatalogueRequest) -> CatalogueQuery:
-    """The query that the fields describe, over everything that may be seen."""
+def query_of(kb: KnowledgeBase, request: CatalogueRequest) -> CatalogueQuery:
+    """Return the query that a request describes, over everything that may be seen."""
     collections = scope_of(kb, ()).collections
     vocabulary = vocabulary_of(kb, collections)
-    usual = OTHER_PARTS if asked.form == "coverage" else (*DATES, *FIELDS)
-    divisions = [*usual, *vocabulary.dimensions]
-    _check("by", asked.by, PERIODS if asked.form == "trend" else divisions)
-    about, related = asked.about, asked.related
+    standard_divisions = OTHER_PARTS if request.form == "coverage" else (*DATES, *FIELDS)
+    divisions = [*standard_divisions, *vocabulary.dimensions]
+    _check_allowed("by", request.by, PERIODS if request.form == "trend" else divisions)
+    about, related = request.about, request.related
     query = CatalogueQuery(
-        form=asked.form,
-        of=_noun(asked.of, nouns(vocabulary)),
+        form=request.form,
+        of=_noun_called(request.of, nouns(vocabulary)),
         about=Topic(
             names=tuple(Name(phrase=phrase) for phrase in about.names),
             every=not about.either,
@@ -225,27 +226,29 @@ def query_of(kb: KnowledgeBase, asked: CatalogueRequest) -> CatalogueQuery:
         )
         if about
         else None,
-        related=_walk(kb, related, collections) if related else None,
-        by=asked.by,
-        order=asked.order,
-        limit=asked.limit,
+        related=_walk_of(kb, related, collections) if related else None,
+        by=request.by,
+        order=request.order,
+        limit=request.limit,
     )
     if not query.fits:
-        raise QueryError(f"form: “{asked.form}” does not go with the other fields")
+        raise QueryError(f"form: “{request.form}” does not go with the other fields")
     return query
 
 
-def _walk(kb: KnowledgeBase, related: RelatedBody, collections: Sequence[str]) -> Walk:
+def _walk_of(kb: KnowledgeBase, related: RelatedBody, collections: Sequence[str]) -> Walk:
     graph, types = kb.catalogue.graph, vocabulary_of(kb, collections).entity_types
     for name in related.names:
         if not collections or not graph.resolve(collections, name):
             raise QueryError(f"related: no entity is called “{name}”")
-    known: dict[str, None] = {}
-    for kind in graph.relation_types(collections) if collections else ():
-        known |= {kind.type: None, kind.inverse: None}
+    relation_names: dict[str, None] = {}
+    for relation_type in graph.relation_types(collections) if collections else ():
+        relation_names |= {relation_type.type: None, relation_type.inverse: None}
     relations = [name for hop in related.hops for name in hop.relations]
-    _check("related", relations, [name for name in known if not name.startswith("←")])
-    _check("related", (name for hop in related.hops for name in hop.types), sorted(types))
+    # An arrow marks the inverse of a relation that has no name for it.
+    allowed = [name for name in relation_names if not name.startswith("←")]
+    _check_allowed("related", relations, allowed)
+    _check_allowed("related", (name for hop in related.hops for name in hop.types), sorted(types))
     return Walk(
         starts=tuple(Name(phrase=name) for name in related.names),
         hops=tuple(hop.hop() for hop in related.hops),
@@ -253,19 +256,18 @@ def _walk(kb: KnowledgeBase, related: RelatedBody, collections: Sequence[str]) -
     )
 
 
-def _noun(word: str, known: dict[str, Noun]) -> Noun:
-    noun = known.get(spelling(word))
+def _noun_called(word: str, nouns_by_name: dict[str, Noun]) -> Noun:
+    noun = nouns_by_name.get(spelling(word))
     if noun is None:
-        _check("of", (word,), sorted({one.many for one in known.values()}))
+        _check_allowed("of", (word,), sorted({other.many for other in nouns_by_name.values()}))
         raise QueryError(f"of: nothing is called “{word}”")
     return noun
 
 
-def _check(name: str, given: Iterable[str], allowed: Iterable[str]) -> None:
-    """Raise an error for a query that the settings do not allow."""
-    there = list(allowed)
-    for one in given:
-        if one not in there:
-            shown = ", ".join(there[:MOST_NAMED]) or "nothing"
-            more = f" and {len(there) - MOST_NAMED} more" if len(there) > MOST_NAMED else ""
-            raise QueryError(f"{name}: “{one}” is not known", hint=f"allowed: {shown}{more}")
+def _check_allowed(name: str, values: Iterable[str], allowed: Iterable[str]) -> None:
+    choices = list(allowed)
+    for value in values:
+        if value not in choices:
+            listed = ", ".join(choices[:MOST_NAMED]) or "nothing"
+            more = f" and {len(choices) - MOST_NAMED} more" if len(choices) > MOST_NAMED else ""
+            raise QueryError(f"{name}: “{value}” is not known", hint=f"allowed: {listed}{more}")

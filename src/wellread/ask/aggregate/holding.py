@@ -23,16 +23,14 @@ from wellread.text.sentences import is_sentence, sentence_spans
 from wellread.text.tokens import key_of, singular
 from wellread.types import Filters, Span
 
-LONGEST_LIST = 20_000  # passages; beyond, reading texts is about as quick as unpacking the list
-SHORTEST_START = 2
-MOST_READ = 20_000  # documents of a scope whose texts are searched for a name that is known
-LONGEST_WORD = 40  # the index leaves out longer ones
+MAX_LISTED_PASSAGES = 20_000  # reading all texts is about as quick as unpacking a longer list
+MIN_START_CHARS = 2  # of a word, by which a text is scanned for it
+MAX_TEXTS_READ = 20_000  # in a larger scope, a known name is only looked up in the graph
+MAX_WORD_CHARS = 40  # the index leaves out longer ones
 _GAP = r"(?:['’]s)?[\W_]+"
-
-
-MOST_SHOWN = 40  # documents of a result whose texts are looked through again
-FRONT = 8_000  # characters of a document in which its authors are named
-MOST_LOOKED_AT = 12  # places of one name in one document
+MAX_QUOTED_DOCUMENTS = 40  # whose texts are read again for a sentence to quote
+FRONT_CHARS = 8_000  # the start of a document, where its authors are named
+MAX_MATCHES_PER_NAME = 12  # places of one name looked at in one document
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,8 +38,8 @@ class TopicDocuments:
     """The documents about a topic and how they were found.
 
     Attributes:
-        counts: document id to how often it names the topic; zero where it only links to it.
-        apart: those that hold the words of a phrase, but not as one.
+        counts: the number of mentions by document id; zero where a document only links to it.
+        apart: the documents that contain all words of a phrase, but not next to each other.
     """
 
     counts: dict[str, int]
@@ -50,18 +48,18 @@ class TopicDocuments:
 
 
 def documents_about(scope: Scope, topic: Topic) -> TopicDocuments:
-    """All documents of the scope that are about the topic."""
-    found = [_of_name(scope, name, naming=topic.naming) for name in topic.names]
-    sets = [set(one.counts) for one in found]
-    kept = set.intersection(*sets) if topic.every else set.union(*sets)
+    """Find all documents of the scope that are about the topic."""
+    per_name = [_documents_about_name(scope, name, naming=topic.naming) for name in topic.names]
+    sets = [set(documents.counts) for documents in per_name]
+    matching = set.intersection(*sets) if topic.every else set.union(*sets)
     counts = {
-        known: sum(one.counts.get(known, 0) for one in found)
-        for known in dict.fromkeys(known for one in found for known in one.counts)
-        if known in kept
+        key: sum(documents.counts.get(key, 0) for documents in per_name)
+        for key in dict.fromkeys(key for documents in per_name for key in documents.counts)
+        if key in matching
     }
-    method = ("; and " if topic.every else "; or ").join(one.method for one in found)
+    method = ("; and " if topic.every else "; or ").join(documents.method for documents in per_name)
     return TopicDocuments(
-        counts=counts, method=method, apart=found[0].apart if len(found) == 1 else ()
+        counts=counts, method=method, apart=per_name[0].apart if len(per_name) == 1 else ()
     )
 
 
@@ -71,12 +69,12 @@ def nodes_of(scope: Scope, name: Name) -> list[EntityNode]:
         return []
     graph = scope.kb.catalogue.graph
     if name.entities:
-        found = [graph.entity(*key) for key in name.entities]
-        return [node for node in found if node and node.collection in scope.collections]
+        nodes = [graph.entity(*key) for key in name.entities]
+        return [node for node in nodes if node and node.collection in scope.collections]
     return graph.resolve(scope.collections, name.phrase)
 
 
-def _of_name(scope: Scope, name: Name, *, naming: bool) -> TopicDocuments:
+def _documents_about_name(scope: Scope, name: Name, *, naming: bool) -> TopicDocuments:
     nodes = nodes_of(scope, name)
     if not nodes:
         return documents_containing(scope, name.phrase, literal=naming)
@@ -84,83 +82,81 @@ def _of_name(scope: Scope, name: Name, *, naming: bool) -> TopicDocuments:
     titles = " and ".join(dict.fromkeys(f"“{node.title}”" for node in nodes))
     method = f"documents that name the entity {titles}, under any of its names"
     counts: dict[str, int] = {}
-    wanted: tuple[str, ...] = ()
-    full_names = {key_of(one) for node in nodes for one in (node.title, *node.aliases)}
-    few = catalogue.counts.totals(scope.limits).documents <= MOST_READ
-    if few or key_of(name.phrase) not in full_names:
+    phrase: tuple[str, ...] = ()
+    full_names = {key_of(title) for node in nodes for title in (node.title, *node.aliases)}
+    reads_texts = catalogue.counts.totals(scope.limits).documents <= MAX_TEXTS_READ
+    if reads_texts or key_of(name.phrase) not in full_names:
         # The graph leaves out names that are ordinary words, and parts of names ("Kittiwake").
-        held = documents_containing(scope, name.phrase, literal=naming)
-        counts, wanted = dict(held.counts), tokens(name.phrase, literal=naming)
-        method += f", or {held.method.partition('title or text ')[2]}"
+        text_matches = documents_containing(scope, name.phrase, literal=naming)
+        counts, phrase = dict(text_matches.counts), tokens(name.phrase, literal=naming)
+        method += f", or {text_matches.method.partition('title or text ')[2]}"
     for node in nodes:
         key = (node.collection, node.id)
-        for known, names_of in catalogue.counts.mentioning(key, scope.limits).items():
-            # Names that hold the words were counted with them.
-            more = sum(
-                often
-                for spelled, often in names_of.items()
-                if not (wanted and _within(wanted, tokens(spelled, literal=naming)))
+        for document_id, names_of in catalogue.counts.mentioning(key, scope.limits).items():
+            # Mentions by a name that contains the phrase were counted with the phrase.
+            uncounted = sum(
+                count
+                for form, count in names_of.items()
+                if not (phrase and _contains_phrase(phrase, tokens(form, literal=naming)))
             )
-            if more:
-                counts[known] = counts.get(known, 0) + more
+            if uncounted:
+                counts[document_id] = counts.get(document_id, 0) + uncounted
     if not naming:
-        aware = scope.kb.settings.features.graph_aware
-        near = [
+        with_relations = scope.kb.settings.features.graph_aware
+        neighbours = [
             step.node
-            for node in (nodes if aware else ())
+            for node in (nodes if with_relations else ())
             for step in catalogue.graph.neighbours([node.collection], node.id)
             if step.node
         ]
-        linked = {known for node in (*nodes, *near) for known in node.documents} - counts.keys()
-        counts |= dict.fromkeys((one.id for one in scope.only(sorted(linked)).entries()), 0)
-        method += ", have a relation to it, or describe it" if aware else ", or describe it"
+        linked = {key for node in (*nodes, *neighbours) for key in node.documents} - counts.keys()
+        counts |= dict.fromkeys((entry.id for entry in scope.only(sorted(linked)).entries()), 0)
+        method += f"{', have a relation to it' if with_relations else ''}, or describe it"
     return TopicDocuments(counts=counts, method=method)
 
 
-def _within(wanted: Sequence[str], held: Sequence[str]) -> bool:
+def _contains_phrase(phrase: Sequence[str], words: Sequence[str]) -> bool:
     return any(
-        list(held[start : start + len(wanted)]) == list(wanted)
-        for start in range(len(held) - len(wanted) + 1)
+        list(words[start : start + len(phrase)]) == list(phrase)
+        for start in range(len(words) - len(phrase) + 1)
     )
 
 
 def documents_containing(scope: Scope, phrase: str, *, literal: bool = False) -> TopicDocuments:
-    """The documents of the scope that contain ``phrase``.
+    """Find the documents of the scope that contain ``phrase``.
 
     Args:
-        literal: singular and plural are the same, other forms ("facilitator", "facilitate") not.
+        literal: match singular and plural, but no other forms ("facilitator", "facilitate").
     """
-    wanted = tokens(phrase, literal=literal)
-    entries = scope.first_entries(2) if wanted else []
+    phrase_tokens = tokens(phrase, literal=literal)
+    entries = scope.first_entries(2) if phrase_tokens else []
     if len(entries) > 1:
         candidates = _candidates(scope, phrase)
-        narrow = scope if candidates is None else scope.only(sorted(candidates))
-        entries = narrow.entries()
+        narrowed = scope if candidates is None else scope.only(sorted(candidates))
+        entries = narrowed.entries()
     counts = {entry.id: 0 for entry in entries}
-    apart: list[str] = []
-    telling = set(wanted) - STOP_WORDS if len(wanted) > 1 else ()
-    for known, whole in scope.kb.catalogue.counts.texts(list(counts)):
-        text = _plain(whole)
-        counts[known] = sum(1 for _ in matches(text, wanted, literal=literal))
-        if (
-            telling
-            and not counts[known]
-            and all(next(matches(text, (word,), literal=literal), -1) >= 0 for word in telling)
-        ):
-            apart.append(known)
+    words_apart: list[str] = []
+    content_words = set(phrase_tokens) - STOP_WORDS if len(phrase_tokens) > 1 else ()
+    for document_id, full_text in scope.kb.catalogue.counts.texts(list(counts)):
+        text = _without_accents(full_text)
+        counts[document_id] = sum(1 for _ in matches(text, phrase_tokens, literal=literal))
+        if content_words and not counts[document_id]:
+            firsts = (next(matches(text, (w,), literal=literal), -1) for w in content_words)
+            if all(position >= 0 for position in firsts):
+                words_apart.append(document_id)
     forms = "in singular or plural" if literal else "in any form of its words"
     return TopicDocuments(
-        counts={known: count for known, count in counts.items() if count},
-        apart=tuple(apart),
+        counts={key: count for key, count in counts.items() if count},
+        apart=tuple(words_apart),
         method=f"documents whose title or text holds “{phrase}” {forms} "
         f"(by words, not by meaning; {len(counts):,} texts read)",
     )
 
 
-def naming_most(scope: Scope, phrase: str) -> list[Entry]:
-    """The document with ``phrase`` at least twice as often as any other, if there is one."""
+def document_naming_most(scope: Scope, phrase: str) -> list[Entry]:
+    """Return the document that has ``phrase`` at least twice as often as any other, if any."""
     counts = documents_containing(scope, phrase, literal=True).counts
-    first, second, *_ = *sorted(counts, key=lambda known: -counts[known]), "", ""
+    first, second, *_ = *sorted(counts, key=lambda key: -counts[key]), "", ""
     if counts.get(first, 0) < 2 * max(1, counts.get(second, 0)):
         return []
     return scope.only([first]).entries()
@@ -168,60 +164,60 @@ def naming_most(scope: Scope, phrase: str) -> list[Entry]:
 
 def tokens(phrase: str, *, literal: bool = False) -> tuple[str, ...]:
     """The words of ``phrase`` in comparable form: stems, or singulars with ``literal``."""
-    return tuple(_form(word, literal=literal) for word in _plain_words(phrase))
+    return tuple(_comparable_form(word, literal=literal) for word in _plain_words(phrase))
 
 
-def _form(word: str, *, literal: bool) -> str:
+def _comparable_form(word: str, *, literal: bool) -> str:
     return (singular(word.lower()) or word.lower()) if literal else stem(word)
 
 
 def _plain_words(phrase: str) -> list[str]:
-    return re.findall(r"[^\W_]+", re.sub(r"['’]s\b", "", _plain(phrase)))
+    return re.findall(r"[^\W_]+", re.sub(r"['’]s\b", "", _without_accents(phrase)))
 
 
-def _plain(text: str) -> str:
-    """``text`` without accents, because the index does not distinguish café from cafe."""
+def _without_accents(text: str) -> str:
+    """``text`` without accents, because the index treats café as cafe."""
     if text.isascii():
         return text
-    apart = unicodedata.normalize("NFKD", text)
-    return "".join(letter for letter in apart if not unicodedata.combining(letter))
+    decomposed = unicodedata.normalize("NFKD", text)
+    return "".join(letter for letter in decomposed if not unicodedata.combining(letter))
 
 
 def _candidates(scope: Scope, phrase: str) -> set[str] | None:
-    """Documents that may contain all of the words; None when the index cannot tell."""
+    """The ids of the documents that may contain all words; None if the index cannot say."""
     index = scope.kb.index
     filters = Filters(collections=scope.collections)
-    found: set[str] | None = None
+    candidates: set[str] | None = None
     for token in dict.fromkeys(word.lower() for word in _plain_words(phrase)):
-        if token in STOP_WORDS or len(token) > LONGEST_WORD:
+        if token in STOP_WORDS or len(token) > MAX_WORD_CHARS:
             continue  # words that the index may not have
-        rows = index.search_text(token, filters, LONGEST_LIST)
-        if len(rows) < LONGEST_LIST:
-            held = {row.document_id for row in rows}
-            found = held if found is None else found & held
-    return found
+        rows = index.search_text(token, filters, MAX_LISTED_PASSAGES)
+        if len(rows) < MAX_LISTED_PASSAGES:
+            document_ids = {row.document_id for row in rows}
+            candidates = document_ids if candidates is None else candidates & document_ids
+    return candidates
 
 
 @lru_cache(maxsize=64)
-def _starts(wanted: tuple[str, ...]) -> re.Pattern[str]:
-    """Where the phrase may stand: by the first letters of each word, which is quick.
+def _start_pattern(stems: tuple[str, ...]) -> re.Pattern[str]:
+    """A quick pattern for places that may be the phrase: the first letters of each word.
 
-    A stem is not always how its words begin (city, cities: citi), so its last letter is left out.
+    The last letter of a stem is left out, because words can differ from it there (city: citi).
     """
-    starts = [re.escape(stem[: max(SHORTEST_START, len(stem) - 1)]) for stem in wanted]
+    starts = [re.escape(stem[: max(MIN_START_CHARS, len(stem) - 1)]) for stem in stems]
     return re.compile(_GAP.join(rf"({start}[^\W_]*)" for start in starts), re.IGNORECASE)
 
 
-def matches(text: str, wanted: tuple[str, ...], *, literal: bool) -> Iterator[int]:
-    """Where the phrase made of ``tokens`` stands in ``text``."""
-    pattern, place = _starts(wanted), 0
-    while match := pattern.search(text, place):
+def matches(text: str, phrase_tokens: tuple[str, ...], *, literal: bool) -> Iterator[int]:
+    """Yield the positions in ``text`` at which the phrase with these tokens begins."""
+    pattern, position = _start_pattern(phrase_tokens), 0
+    while match := pattern.search(text, position):
         begins = match.start() == 0 or not text[match.start() - 1].isalnum()
-        pairs = zip(match.groups(), wanted, strict=True)
-        right = begins and all(_form(word, literal=literal) == one for word, one in pairs)
-        if right:
+        pairs = zip(match.groups(), phrase_tokens, strict=True)
+        is_match = begins and all(_comparable_form(w, literal=literal) == f for w, f in pairs)
+        if is_match:
             yield match.start()
-        place = match.end() if right else match.start() + 1
+        position = match.end() if is_match else match.start() + 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -233,10 +229,10 @@ class Request:
 
     @property
     def conditions(self) -> tuple[str, ...]:
-        """The conditions of the query in words, as they follow the noun."""
+        """The conditions of the query, as phrases that follow the noun."""
         query = self.query
-        topic = (query.about.said,) if query.about else ()
-        return (*topic, *self.scope.said)
+        topic = (query.about.condition,) if query.about else ()
+        return (*topic, *self.scope.descriptions)
 
     @property
     def suffix(self) -> str:
@@ -251,14 +247,14 @@ class Request:
 
     def entries(self) -> tuple[list[Entry], TopicDocuments | None]:
         """The documents that match the query, and their topic matches."""
-        scope, held = self.scope, None
+        scope, matched = self.scope, None
         if self.query.about:
-            held = documents_about(self.scope, self.query.about)
-            scope = scope.only(sorted(held.counts))
-        return scope.entries(), held
+            matched = documents_about(self.scope, self.query.about)
+            scope = scope.only(sorted(matched.counts))
+        return scope.entries(), matched
 
     def narrowed(self) -> Scope:
-        """The scope, without the documents that are not about the topic."""
+        """The scope, restricted to the documents about the topic."""
         if self.query.about is None:
             return self.scope
         return self.scope.only([entry.id for entry in self.entries()[0]])
@@ -268,77 +264,78 @@ class Request:
 
 
 def places_naming(scope: Scope, topic: Topic, document_ids: Sequence[str]) -> Mapping[str, Place]:
-    """The first whole sentence of each document that names the topic."""
-    spelled = [
+    """The sentence of each document that best names the topic, by document id."""
+    spellings = [
         [
             name.phrase,
-            *(one for node in nodes_of(scope, name) for one in (node.title, *node.aliases)),
+            *(title for node in nodes_of(scope, name) for title in (node.title, *node.aliases)),
         ]
         for name in topic.names
     ]
-    return _places(scope, document_ids, spelled, literal=topic.naming)
+    return _places(scope, document_ids, spellings, literal=topic.naming)
 
 
 def places_signed(
     scope: Scope, authors: Sequence[str], document_ids: Sequence[str]
 ) -> Mapping[str, Place]:
-    """The place in each document's front matter that names one of the authors."""
-    return _places(scope, document_ids, [list(authors)], literal=True, front=FRONT)
+    """The place near the start of each document that names one of the authors, by its id."""
+    return _places(scope, document_ids, [list(authors)], literal=True, front=FRONT_CHARS)
 
 
 def _places(
     scope: Scope,
     document_ids: Sequence[str],
-    spelled: Sequence[Sequence[str]],
+    spellings: Sequence[Sequence[str]],
     *,
     literal: bool,
     front: int = 0,
 ) -> Mapping[str, Place]:
-    """The sentence of each document, or of its front, that holds most of the names."""
-    catalogue, ids = scope.kb.catalogue, list(document_ids)[:MOST_SHOWN]
-    wanted = [{tokens(one, literal=literal): None for one in names} for names in spelled]
+    """The sentence of each document, or of its first ``front`` characters, with most names."""
+    catalogue, ids = scope.kb.catalogue, list(document_ids)[:MAX_QUOTED_DOCUMENTS]
+    token_sets = [{tokens(name, literal=literal): None for name in names} for names in spellings]
     facts = catalogue.facts(set(ids))
     parts = [
-        (known, Span(start=0, end=min(front or fact.characters, fact.characters)))
-        for known in ids
-        if (fact := facts.get(known))
+        (key, Span(start=0, end=min(front or fact.characters, fact.characters)))
+        for key in ids
+        if (fact := facts.get(key))
     ]
     places: dict[str, Place] = {}
-    for (known, _), text in zip(parts, catalogue.texts(parts), strict=True):
-        span = _best(text, wanted, literal=literal, sentences=not front)
+    for (key, _), text in zip(parts, catalogue.texts(parts), strict=True):
+        span = _best_sentence(text, token_sets, literal=literal, sentences=not front)
         if span is not None:
-            places[known] = Place(document_id=known, version=facts[known].version, span=span)
+            places[key] = Place(document_id=key, version=facts[key].version, span=span)
     return places
 
 
-def _best(
-    text: str, wanted: Sequence[Iterable[tuple[str, ...]]], *, literal: bool, sentences: bool
+def _best_sentence(
+    text: str, names: Sequence[Iterable[tuple[str, ...]]], *, literal: bool, sentences: bool
 ) -> Span | None:
-    """The sentence that contains most of the names; whole sentences before headings."""
-    plain = _in_place(text)
-    held: dict[Span, set[int]] = {}
-    for number, spellings in enumerate(wanted):
+    """Return the sentence that contains most of the names; a heading only if no sentence does."""
+    plain = _same_length_without_accents(text)
+    names_in: dict[Span, set[int]] = {}
+    for number, spellings in enumerate(names):
         for spelling in filter(None, spellings):
-            for at in islice(matches(plain, spelling, literal=literal), MOST_LOOKED_AT):
-                held.setdefault(_sentence_at(text, at), set()).add(number)
+            for position in islice(matches(plain, spelling, literal=literal), MAX_MATCHES_PER_NAME):
+                names_in.setdefault(_sentence_at(text, position), set()).add(number)
 
     def rank(span: Span) -> tuple[int, bool, int]:
-        return -len(held[span]), sentences and not is_sentence(span.of(text)), span.start
+        return -len(names_in[span]), sentences and not is_sentence(span.of(text)), span.start
 
-    return min(held, key=rank, default=None)
+    return min(names_in, key=rank, default=None)
 
 
-def _sentence_at(text: str, place: int) -> Span:
-    """The sentence of ``text`` around ``place``."""
-    start = text.rfind("\n", 0, place) + 1
-    end = text.find("\n", place)
+def _sentence_at(text: str, position: int) -> Span:
+    """The sentence of ``text`` around ``position``."""
+    start = text.rfind("\n", 0, position) + 1
+    end = text.find("\n", position)
     line = text[start : end if end >= 0 else len(text)]
-    inside = (span for span in sentence_spans(line) if span.start <= place - start < span.end)
-    span = next(inside, Span(start=0, end=len(line)))
+    offset = position - start
+    containing = (span for span in sentence_spans(line) if span.start <= offset < span.end)
+    span = next(containing, Span(start=0, end=len(line)))
     return Span(start=start + span.start, end=start + span.end)
 
 
-def _in_place(text: str) -> str:
+def _same_length_without_accents(text: str) -> str:
     """``text`` without accents and of the same length, so that positions stay valid."""
     if text.isascii():
         return text

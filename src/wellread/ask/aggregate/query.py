@@ -1,7 +1,8 @@
-"""The query that a question puts to the catalogue, what limits it, and the result.
+"""The types of a catalogue query: its nouns, topic and hops, its scope, and its result.
 
 Questions are read into a query (``read_queries.py``), or a language model gives its fields; it is
-executed by ``execute.py``. A result is a table and a sentence, whatever the form of its query.
+executed by ``execute.py``. Every form of query gives the same type of result: a table with a
+sentence.
 """
 
 from __future__ import annotations
@@ -40,9 +41,9 @@ What = Literal[
     "stories",
     "mentions",
 ]
-MOST_WORDS = 4  # of a noun
+MAX_NOUN_WORDS = 4
 
-_KINDS: dict[Kind, str] = {
+_KIND_NOUNS: dict[Kind, str] = {
     "article": "article, news article, news item, blog post, post, piece, report, column",
     "page": "page, web page",
     "paper": "paper, research paper, study, publication, preprint",
@@ -50,8 +51,8 @@ _KINDS: dict[Kind, str] = {
     "interview",
     "qa": "past question, past answer, stored question, question and answer",
 }
-_EVENTS = frozenset({"meeting", "talk"})  # that are documents only where recordings are held
-_PLAIN: dict[What, str] = {
+_EVENT_NOUNS = frozenset({"meeting", "talk"})  # documents only if the base has recordings
+_OTHER_NOUNS: dict[What, str] = {
     "documents": "document, source, item, file, record, source document, text",
     "entities": "entity, entry, node",
     "author": "author, writer",
@@ -78,15 +79,15 @@ class Noun:
 
     @property
     def many(self) -> str:
-        """What several are called."""
+        """The noun in the plural."""
         for joint in (" or ", " of ", " and "):
             if joint in self.one:
                 return joint.join(map(plural, self.one.split(joint)))
         return plural(self.one)
 
 
-def said(word: str) -> str:
-    """A type of the catalogue as a word: ``public_notice`` is a public notice."""
+def noun_for_type(word: str) -> str:
+    """The noun for a type of the catalogue: "public notice" for ``public_notice``."""
     plain = word.replace("_", " ").replace("-", " ")
     first, space, last = plain.rpartition(" ")
     return f"{first}{space}{singular(last) or last}"
@@ -99,38 +100,38 @@ def spelling(text: str) -> str:
 
 
 def nouns(vocabulary: Vocabulary) -> dict[str, Noun]:
-    """The nouns by key (``spelling``); earlier sources take precedence."""
-    found: dict[str, Noun] = {}
+    """The nouns by lookup key (``spelling``); earlier sources take precedence."""
+    by_spelling: dict[str, Noun] = {}
 
-    def take(words: Sequence[str], noun: Noun) -> None:
+    def add_noun(words: Sequence[str], noun: Noun) -> None:
         for word in words:
-            found.setdefault(spelling(word), noun)
+            by_spelling.setdefault(spelling(word), noun)
 
-    for kind, words in _KINDS.items():
-        one = words.partition(",")[0]
-        take([one], Noun(what="documents", one=one, filters=Filters(kinds=(kind,))))
+    for kind, words in _KIND_NOUNS.items():
+        name = words.partition(",")[0]
+        add_noun([name], Noun(what="documents", one=name, filters=Filters(kinds=(kind,))))
     for source_type in sorted(vocabulary.source_types - {"text"}):
-        one, filters = said(source_type), Filters(source_types=(source_type,))
-        take([one, one.rpartition(" ")[2]], Noun(what="documents", one=one, filters=filters))
+        name, filters = noun_for_type(source_type), Filters(source_types=(source_type,))
+        add_noun([name, name.rpartition(" ")[2]], Noun(what="documents", one=name, filters=filters))
     for entity_type in sorted(vocabulary.entity_types):
-        one = said(entity_type)
-        take([one], Noun(what="entities", one=one, names=(entity_type,)))
+        name = noun_for_type(entity_type)
+        add_noun([name], Noun(what="entities", one=name, names=(entity_type,)))
     for dimension in sorted(vocabulary.dimensions):
-        one = said(dimension)
-        take([one], Noun(what="values", one=one, names=(dimension,)))
+        name = noun_for_type(dimension)
+        add_noun([name], Noun(what="values", one=name, names=(dimension,)))
     # An entry is a document that is an entity, else any node of the graph, else any document.
     if "entity" in vocabulary.kinds:
-        take(["entry"], Noun(what="entities", one="entry", filters=Filters(kinds=("entity",))))
+        add_noun(["entry"], Noun(what="entities", one="entry", filters=Filters(kinds=("entity",))))
     elif not (vocabulary.entity_types or vocabulary.untyped):
-        take(["entry"], Noun(what="documents", one="entry"))
-    for kind, words in _KINDS.items():
-        for one in words.split(", ")[1:]:
-            if kind in vocabulary.kinds or one not in _EVENTS:
-                take([one], Noun(what="documents", one=one, filters=Filters(kinds=(kind,))))
-    for what, words in _PLAIN.items():
+        add_noun(["entry"], Noun(what="documents", one="entry"))
+    for kind, words in _KIND_NOUNS.items():
+        for name in words.split(", ")[1:]:
+            if kind in vocabulary.kinds or name not in _EVENT_NOUNS:
+                add_noun([name], Noun(what="documents", one=name, filters=Filters(kinds=(kind,))))
+    for what, words in _OTHER_NOUNS.items():
         first, *others = words.split(", ")
-        take([first, *others], Noun(what=what, one=first))
-    return found
+        add_noun([first, *others], Noun(what=what, one=first))
+    return by_spelling
 
 
 Form = Literal["count", "list", "exists", "missing", "coverage", "trend", "walk", "path"]
@@ -138,13 +139,13 @@ Order = Literal["", "name", "most", "fewest", "newest", "oldest", "latest", "rel
 Period = Literal["month", "quarter", "year"]
 PERIODS: tuple[Period, ...] = get_args(Period)
 
-LONGEST = 6  # words of a topic; what is longer is a question of its own
+MAX_TOPIC_WORDS = 6  # a longer phrase is a question of its own
 _CLAUSE = re.compile(
     rf"\b(?:{'|'.join(CLAUSES)}|"
     r"(?:from|in|since|before|after|until|during)\s+(?:\w+\s+)?\d{4})\b",
     re.IGNORECASE,
 )
-FLIPPED: dict[Direction, Direction] = {"out": "in", "in": "out", "both": "both"}
+OPPOSITE: dict[Direction, Direction] = {"out": "in", "in": "out", "both": "both"}
 EntityKey = tuple[str, str]  # collection and entity id
 
 
@@ -154,7 +155,7 @@ class QueryError(RequestError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Name:
-    """A name to look up: the entities that bear it, or the literal words."""
+    """A name to look up: the entities called by it, or else its literal words."""
 
     phrase: str
     entities: tuple[EntityKey, ...] = ()
@@ -162,11 +163,11 @@ class Name:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Topic:
-    """The topic that documents have to be about.
+    """The topic that documents are required to be about.
 
     Attributes:
-        every: whether all names have to be there, else one is enough.
-        naming: whether they have to name it; else a link to it will do, too.
+        every: whether a document has to name all of the names; else one is enough.
+        naming: whether a document has to name the topic; else a link to it is enough.
     """
 
     names: tuple[Name, ...]
@@ -178,7 +179,7 @@ class Topic:
         """Whether the words are a topic and not an unparsed clause or limit."""
         return all(
             name.entities
-            or (len(name.phrase.split()) <= LONGEST and not _CLAUSE.search(name.phrase))
+            or (len(name.phrase.split()) <= MAX_TOPIC_WORDS and not _CLAUSE.search(name.phrase))
             for name in self.names
         )
 
@@ -188,8 +189,8 @@ class Topic:
         return (" and " if self.every else " or ").join(f"“{name.phrase}”" for name in self.names)
 
     @property
-    def said(self) -> str:
-        """As it follows a noun: ``mentioning “taproot”``."""
+    def condition(self) -> str:
+        """The topic as it follows a noun: ``mentioning “taproot”``."""
         return f"{'mentioning' if self.naming else 'about'} {self.quoted}"
 
 
@@ -202,7 +203,7 @@ class Sense:
 
     def flipped(self) -> Sense:
         """The same sense, read in the opposite direction."""
-        return Sense(type=self.type, side=FLIPPED[self.side])
+        return Sense(type=self.type, side=OPPOSITE[self.side])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,9 +211,9 @@ class Hop:
     """One step through the graph.
 
     Attributes:
-        senses: the relations to follow, read from where one stands; none means any.
-        types: what stands at its end must be of one of these entity types, when there are any.
-        words: what a question calls it.
+        senses: the relations to follow, as seen from the start of the hop; empty for any.
+        types: the entity types allowed at its end; empty for any.
+        words: the words of the question for it.
     """
 
     senses: tuple[Sense, ...] = ()
@@ -235,13 +236,13 @@ class CatalogueQuery:
 
     Attributes:
         form: how many there are ("count"), which ("list"), whether there is any ("exists"), what
-            is lacking ("missing"), how all of it divides ("coverage"), how often over time
-            ("trend"), what relations lead to ("walk"), how two things are connected ("path").
-        related: where a walk or a path begins, and over what it goes.
-        soft: limits that are let go of where nothing would be left.
-        relaxed: limits of the question that were let go of before.
-        by: into what the result is divided: a field, "year", "month" or a dimension.
-        notes: how the question was understood, where that is not plain.
+            is lacking ("missing"), the distribution ("coverage"), how often over time ("trend"),
+            where relations lead ("walk"), how two things are connected ("path").
+        related: the start and the hops of a walk or a path.
+        soft: limits that are dropped if nothing meets them.
+        relaxed: limits of the question that were dropped already.
+        by: the field, "year", "month" or dimension by which the result is grouped.
+        notes: how the question was understood, if that is not obvious.
     """
 
     form: Form
@@ -258,16 +259,16 @@ class CatalogueQuery:
 
     @property
     def fits(self) -> bool:
-        """Whether its fields go together, so that it can be executed."""
-        what, listing = self.of.what, self.form == "list"
+        """Whether the fields are consistent, so that the query can be executed."""
+        what, is_list = self.of.what, self.form == "list"
         if self.form in ("walk", "path"):
             ends = len(self.related.starts) if self.related else 0
             hops = len(self.related.hops) if self.related else 0
             return not self.by and (bool(hops) if self.form == "walk" else ends > 1)
-        newest = listing and self.order == "newest" and what in ("documents", "stories")
+        newest = is_list and self.order == "newest" and what in ("documents", "stories")
         if (what == "stories" or self.order == "newest") and not newest:
             return False
-        if self.order == "relevance" and not (listing and what == "entities"):
+        if self.order == "relevance" and not (is_list and what == "entities"):
             return False
         if self.form == "trend":
             return self.about is not None and not {*self.by} - {*PERIODS}
@@ -278,15 +279,15 @@ class CatalogueQuery:
 
 
 AggregateKind = Literal["count", "list", "text", "relation", "gap", "coverage", "trend"]
-CATALOGUE_SURE = 0.95  # how sure a result is whose question leaves no doubt
-DOCUMENTS = ("Title", "Date", "Kind")
-NAMED = (*DOCUMENTS, "Named")
-ENTITIES = ("Name", "Type")
+DEFAULT_CERTAINTY = 0.95  # of a result, if its question is unambiguous
+DOCUMENT_COLUMNS = ("Title", "Date", "Kind")
+COUNTED_COLUMNS = (*DOCUMENT_COLUMNS, "Named")
+ENTITY_COLUMNS = ("Name", "Type")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """A part of one version of a document, of which a citation quotes the first sentence."""
+    """A part of one version of a document; a citation quotes its first sentence."""
 
     document_id: str
     version: str
@@ -295,12 +296,12 @@ class Place:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One line of an exhaustive result; ``document_ids`` are the documents that it rests on.
+    """One line of an exhaustive result; ``document_ids`` are the documents that support it.
 
     Attributes:
-        line: the row in words, where its cells do not say by themselves what they are.
-        places: what to quote of its documents, where that is not how they begin.
-        shown: whether what is quoted says it; else it is known from what stands beside the text.
+        line: the row in words, if its cells do not explain themselves.
+        places: the parts of its documents to quote, if not their beginning.
+        shown: whether the quotations state the row; else it comes from metadata.
     """
 
     cells: tuple[str, ...]
@@ -316,14 +317,14 @@ class AggregateResult(Found):
 
     Attributes:
         sentence: the result in one sentence ("7 entities are of the type workshop.").
-        gap: what is missing, in a few words, where that is not the sentence.
-        rows: all of them; of the kind "text", sentences that are read one after the other.
-        absent: nothing of what was asked for is there, which is a gap of the material.
-        method: how it was worked out, so that it can be checked ("entities of type 'workshop' in
-            the collections news, commons, published from 2025-10-01").
-        subjects: the entities from which the graph was walked, and the others on the way or at its
-            end.
-        certainty: how sure it is that this is what was asked for.
+        gap: the missing material in a few words, if the sentence does not say it.
+        rows: all rows; for the kind "text", sentences to be read one after the other.
+        absent: whether nothing asked for exists, which is a gap in the material.
+        method: how the result was computed, so that it can be checked ("entities of type 'workshop'
+            in the collections news, commons, published from 2025-10-01").
+        subjects: the entities from which the graph was walked.
+        others: the entities on the way or at its end.
+        certainty: how likely it is that the question was understood correctly.
     """
 
     kind: AggregateKind
@@ -336,11 +337,11 @@ class AggregateResult(Found):
     method: str = ""
     subjects: tuple[EntityNode, ...] = ()
     others: tuple[EntityNode, ...] = ()
-    certainty: float = CATALOGUE_SURE
+    certainty: float = DEFAULT_CERTAINTY
 
 
 def day(moment: datetime | None) -> str:
-    """A date as rows show it; empty when there is none."""
+    """A date as rows show it; empty for None."""
     return f"{moment:%Y-%m-%d}" if moment else ""
 
 
@@ -380,15 +381,17 @@ def times(count: int) -> str:
     return "once" if count == 1 else f"{count:,} times"
 
 
-def amount(number: int, one: str, many: str) -> str:
+def amount(number: int, singular_noun: str, plural_noun: str) -> str:
     """``1 paper``, ``2 papers``."""
-    return f"{number:,} {one if number == 1 else many}"
+    return f"{number:,} {singular_noun if number == 1 else plural_noun}"
 
 
-def there_are(number: int, one: str, many: str, conditions: Sequence[str] = ()) -> str:
+def there_are(
+    number: int, singular_noun: str, plural_noun: str, conditions: Sequence[str] = ()
+) -> str:
     """``There are 3 papers about “tides”, published from 2025-10-01.``"""
     verb = "is" if number == 1 else "are"
-    how_many = amount(number, one, many) if number else f"no {many}"
+    how_many = amount(number, singular_noun, plural_noun) if number else f"no {plural_noun}"
     suffix = f" {', '.join(conditions)}" if conditions else ""
     return f"There {verb} {how_many}{suffix}."
 
@@ -398,15 +401,15 @@ class Scope:
     """The documents that meet the limits of the user and of the question.
 
     Attributes:
-        collections: those that are looked at, by name; never more than the asker may see.
-        said: the limits in words, as they follow a noun ("published from 2025-10-01").
-        limited: whether there is any limit beside the collections.
+        collections: the names of the collections; never more than the asker may see.
+        descriptions: the limits as phrases that follow a noun ("published from 2025-10-01").
+        limited: whether there is a limit besides the collections.
     """
 
     kb: KnowledgeBase
     collections: tuple[str, ...]
     limits: tuple[Filters, ...]
-    said: tuple[str, ...]
+    descriptions: tuple[str, ...]
     limited: bool
 
     def within(self, filters: Filters) -> Scope:
@@ -420,29 +423,29 @@ class Scope:
     def unlimited(self) -> Scope:
         """The scope without limits other than its collections."""
         border = Filters(collections=self.collections or ("",))
-        return replace(self, limits=(border,), said=(), limited=False)
+        return replace(self, limits=(border,), descriptions=(), limited=False)
 
     def entries(self) -> list[Entry]:
         """All documents in the scope, by date, then title."""
         return self.kb.catalogue.counts.entries(self.limits) if self.collections else []
 
-    def first_entries(self, most: int) -> list[Entry]:
-        """At most ``most`` documents of the scope."""
-        return self.kb.catalogue.counts.sample(self.limits, most) if self.collections else []
+    def first_entries(self, limit: int) -> list[Entry]:
+        """At most ``limit`` documents of the scope."""
+        return self.kb.catalogue.counts.sample(self.limits, limit) if self.collections else []
 
     def entities(self) -> list[EntityNode]:
-        """The entities of its collections, whatever its other limits."""
+        """All entities of the collections; other limits do not apply."""
         return self.kb.catalogue.graph.entities(self.collections) if self.collections else []
 
-    def dated(self, most: int, *, last: bool = True) -> list[Entry]:
+    def dated(self, limit: int, *, last: bool = True) -> list[Entry]:
         """The last (or first) dated documents of the scope, in date order."""
         censuses = self.kb.catalogue.counts
-        return censuses.by_date(self.collections, self.limits, most, last=last)
+        return censuses.by_date(self.collections, self.limits, limit, last=last)
 
     @property
     def suffix(self) -> str:
         """The limits in words, each after a comma."""
-        return "".join(f", {part}" for part in self.said)
+        return "".join(f", {part}" for part in self.descriptions)
 
     @property
     def where(self) -> str:
@@ -460,14 +463,14 @@ def scope_of(kb: KnowledgeBase, where: Sequence[Filters]) -> Scope:
         check_collections(kb, filters)
         names = [name for name in names if not filters.collections or name in filters.collections]
     collections = tuple(names)
-    # An empty value would not limit, so that no collection is the one without a name.
+    # An empty tuple would not limit; "" is the name of no collection.
     border = Filters(collections=collections or ("",))
     plain = [replace(filters, collections=()) for filters in where]
     return Scope(
         kb=kb,
         collections=collections,
         limits=(border, *(filters for filters in plain if filters != Filters())),
-        said=tuple(dict.fromkeys(part for filters in plain for part in in_words(filters))),
+        descriptions=tuple(dict.fromkeys(part for filters in plain for part in in_words(filters))),
         limited=any(filters != Filters() for filters in plain),
     )
 

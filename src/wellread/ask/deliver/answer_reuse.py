@@ -24,7 +24,7 @@ from wellread.kb import KnowledgeBase
 from wellread.values.answers import Answer, Question
 
 # Sections of the settings that affect answers only through the material, which has its own stamp.
-SHAPELESS = {
+IRRELEVANT_SECTIONS = {
     *("sources", "web", "serve", "budget", "cache", "embedding", "chunking", "research"),
     *("coverage", "gaps", "users", "oidc", "catalogue"),
 }
@@ -111,9 +111,9 @@ def _as_answer_to(turn: SessionQuestion, cached_answer: Answer) -> Answer:
 
 
 def normalised(text: str) -> str:
-    """A question without differences that do not matter: case, white space, the final mark.
+    """Remove from a question what does not matter: case, extra white space, the final mark.
 
-    Words in capitals keep them unless all words have them: "US" is not "us".
+    A word in capitals keeps them, unless the whole question is in capitals: "US" is not "us".
     """
     written = unicodedata.normalize("NFKC", text)
     words = [
@@ -139,8 +139,7 @@ def _question_options(question: Question) -> str:
 
 @lru_cache(maxsize=16)
 def _settings_json(settings: Settings) -> str:
-    """All settings that shape answers, as JSON."""
-    return json.dumps(settings.model_dump(mode="json", exclude=SHAPELESS), sort_keys=True)
+    return json.dumps(settings.model_dump(mode="json", exclude=IRRELEVANT_SECTIONS), sort_keys=True)
 
 
 @cache

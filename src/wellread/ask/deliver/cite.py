@@ -1,10 +1,10 @@
 """Turns the checked draft into the delivered text, with citation markers after each sentence.
 
-Rejected sentences go first, with the headings and lead-ins that only led to them.
+Rejected sentences are removed first, with headings and lead-ins that introduce nothing else.
 
 A citation has the spans in answer and source, a quotation, its locator and a link. Its marker
 (``citations.style``) is one pair of square brackets without another inside, so that programs find
-it in a stored answer whatever the style was.
+it in a stored answer of any style.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from wellread.ask.write.extract_score import BETWEEN_CELLS
 from wellread.ask.write.extracts import Extract
 from wellread.config import Style
 from wellread.kb import KnowledgeBase
-from wellread.text.parsed import parse, visible
+from wellread.text.characters import visible
+from wellread.text.parsed import parse
 from wellread.text.sentences import shorten
 from wellread.types import DocumentFacts, Span
 from wellread.values.answers import (
@@ -157,8 +158,8 @@ class CitedText:
         score = round(hit.score, 4)
         source = Source(facts=hit.document, marks=marks, quote=quote, span=place, relevance=score)
         begin = len(self.text)
-        nowhere = Span(start=begin, end=begin)
-        citation = self.numbered(source.citation(nowhere, VerdictName.QUOTED))
+        unset = Span(start=begin, end=begin)
+        citation = self.numbered(source.citation(unset, VerdictName.QUOTED))
         pieces = list(_pieces_of(extract, marks))
         last = next((span for _, span in reversed(pieces) if span is not None), None)
         self.text += prefix
@@ -177,7 +178,7 @@ class CitedText:
                 )
             )
             self.text += text
-        if citation.answer_span == nowhere:
+        if citation.answer_span == unset:  # else an earlier extract cites the same place
             answer_span = Span(start=begin, end=len(self.text))
             self.citations[citation.id - 1] = replace(citation, answer_span=answer_span)
         self.text += self._marker(citation)
@@ -275,19 +276,19 @@ def add_draft(
     sources = iter(sources_of(page.kb, [place for places in spans for place in places], why))
     place = 0
     for item, places in zip(checked, spans, strict=True):
-        own = [next(sources) for _ in places]
+        claim_sources = [next(sources) for _ in places]
         start = draft.find(item.claim.text, place)
         if start >= 0:
             page.text += draft[place:start]
             place = start + len(item.claim.text)
-            page.say(item.claim.text, item.verdict, own)
+            page.say(item.claim.text, item.verdict, claim_sources)
     page.text += draft[place:]
 
 
 def _supporting_spans(item: Checked, by_key: dict[str, Evidence]) -> list[tuple[Evidence, Span]]:
-    """The evidence for the claim, each piece with the span to open.
+    """The pieces that support the claim, each with the span to show when its citation is opened.
 
-    The verdict's span comes first; other cited pieces open as a whole. In spoken material each
+    The verdict's span comes first; of other cited pieces all text is shown. In spoken material each
     span is cut down to one speaker.
     """
     verdict = item.verdict
@@ -374,8 +375,8 @@ def flatten_label(text: str) -> str:
 
 # --- why a cited source matters, in one sentence -------------------------------------------------
 
-MOST_WORDS = 6  # shared words that are listed
-LONGEST = 200  # characters of a quoted sentence of the answer
+MAX_WORDS = 6  # shared words that are listed
+MAX_QUOTE = 200  # characters of a quoted sentence of the answer
 
 
 def relevances(answer: Answer) -> Mapping[int, str]:
@@ -384,18 +385,18 @@ def relevances(answer: Answer) -> Mapping[int, str]:
     first_use: dict[int, str] = {}
     for sentence in answer.sentences:
         for number in sentence.citations:
-            first_use.setdefault(number, shorten(" ".join(sentence.text.split()), LONGEST))
+            first_use.setdefault(number, shorten(" ".join(sentence.text.split()), MAX_QUOTE))
     reasons = {}
     for citation in answer.citations:
         if answer.answered_by == CATALOGUE:
-            first = "one of the documents that the result is based on"
+            reason = "one of the documents that the result is based on"
         elif citation.why:
-            first = citation.why.rstrip(" .")
+            reason = citation.why.rstrip(" .")
         elif answer.answered_by == EXTRACTIVE or citation.id not in first_use:
-            first = shared_words(question, citation) or "quoted verbatim"
+            reason = shared_words(question, citation) or "quoted verbatim"
         else:
-            first = f"the source for “{first_use[citation.id]}”"
-        reasons[citation.id] = first
+            reason = f"the source for “{first_use[citation.id]}”"
+        reasons[citation.id] = reason
     return reasons
 
 
@@ -407,8 +408,8 @@ def shared_words(question: str, citation: Citation) -> str:
         for word in dict.fromkeys(parse(question).words)
         if (word_stems := frozenset(parse(word).topic_stems)) and word_stems <= source_stems
     ]
-    more = len(matching) - MOST_WORDS
-    listing = ", ".join(f"“{visible(word)}”" for word in matching[:MOST_WORDS])
+    more = len(matching) - MAX_WORDS
+    listing = ", ".join(f"“{visible(word)}”" for word in matching[:MAX_WORDS])
     tail = f" and {more} more words" if more > 0 else ""
     return f"contains {listing}{tail} of the question" if matching else ""
 
@@ -438,24 +439,24 @@ def drop_flagged(
     evidence: Sequence[Evidence],
     own: Collection[str] = (),
 ) -> list[Checked]:
-    """The sentences that repeat nothing an expert flagged as harmful, alone or with neighbours.
+    """The sentences that repeat no harmful sentence, alone or together with neighbours.
 
     Args:
         evidence: the cited pieces; a sentence without citations counts as citing all of them.
         own: sentences by which an expert corrects what they flagged themselves.
     """
-    place = {piece.key: piece.hit.document.collection for piece in evidence}
+    collection_by_key = {piece.key: piece.hit.document.collection for piece in evidence}
     texts = [item.claim.text for item in items]
-    within = [
-        frozenset(place[key] for key in (*item.claim.keys, item.verdict.key) if key in place)
-        or frozenset(place.values())
-        for item in items
-    ]
-    harmful = {names: flagged_sentences(kb, names).places(texts) for names in dict.fromkeys(within)}
+    all_collections = frozenset(collection_by_key.values())
+    scopes = []
+    for item in items:
+        keys = [key for key in (*item.claim.keys, item.verdict.key) if key in collection_by_key]
+        scopes.append(frozenset(collection_by_key[key] for key in keys) or all_collections)
+    harmful = {names: flagged_sentences(kb, names).places(texts) for names in dict.fromkeys(scopes)}
     return [
         item
         for at, item in enumerate(items)
-        if at not in harmful[within[at]] or item.claim.text in own
+        if at not in harmful[scopes[at]] or item.claim.text in own
     ]
 
 
@@ -464,12 +465,12 @@ def prune(
 ) -> tuple[str, list[Checked]]:
     """Reduce ``text`` to the claims ``kept``; also return the claims still in it.
 
-    A heading goes when nothing of its section is left, and a claim that introduces a list ("Two
-    things changed:") when no item of the list is left.
+    A heading is removed when its section is empty, and a claim that introduces a list ("Two things
+    changed:") when no item of the list is left.
     """
     if len(kept) == len(checked):
         return text, list(kept)
-    keeping = {id(item) for item in kept}
+    kept_ids = {id(item) for item in kept}
     lines = text.split("\n")
     starts = [0]
     for line in lines:
@@ -483,23 +484,23 @@ def prune(
             places.append((item, start, end))
     for item, start, end in reversed(places):
         number = bisect_right(starts, start) - 1
-        if id(item) in keeping:
+        if id(item) in kept_ids:
             owners[number].append(id(item))
         elif end < starts[number + 1]:
             new_lines[number] = _cut(new_lines[number], start - starts[number], end - start)
     for number in reversed(range(len(lines))):
         under = _governed(lines, new_lines, number)
-        lost = any(lines[other].strip() and not new_lines[other] for other in under)
-        if new_lines[number] and lost and not any(new_lines[other].strip() for other in under):
+        has_lost = any(lines[other].strip() and not new_lines[other] for other in under)
+        if new_lines[number] and has_lost and not any(new_lines[other].strip() for other in under):
             new_lines[number] = ""
-            keeping.difference_update(owners[number])
+            kept_ids.difference_update(owners[number])
     remaining = [
         new
         for old, new in zip(lines, new_lines, strict=True)
         if new or not old.strip()  # keep the draft's own blank lines
     ]
     body = re.sub(r"\n{3,}", "\n\n", "\n".join(remaining)).strip()
-    return body, [item for item in kept if id(item) in keeping]
+    return body, [item for item in kept if id(item) in kept_ids]
 
 
 def _cut(line: str, start: int, length: int) -> str:
@@ -509,7 +510,7 @@ def _cut(line: str, start: int, length: int) -> str:
 
 
 def _governed(lines: Sequence[str], new_lines: Sequence[str], number: int) -> list[int]:
-    """The lines below a heading up to the next one, or the list items below a lead-in."""
+    """The indexes of the lines below a heading up to the next one, or of a lead-in's items."""
     level = _level(new_lines[number])
     following = range(number + 1, len(lines))
     if level is not None:

@@ -1,9 +1,9 @@
 """Suggestions shown beside an answer, and replies to input that is not a question.
 
 Suggestions come from the hits of the question's own search and from the graph around them, which
-costs a few small reads and no embedding. A source cannot place itself by its wording: an entity
-must be linked to one that the question names or the answer cites, a story must contain a cited
-item, a document must be among the hits. Suggested questions are headings or past questions.
+costs a few small reads and no embedding. A source cannot get itself suggested by its wording: an
+entity must be linked to one that the question names or the answer cites, a story must contain a
+cited item, a document must be among the hits. Suggested questions are headings or past questions.
 """
 
 from __future__ import annotations
@@ -21,20 +21,21 @@ from wellread.identity import random_id
 from wellread.kb import KnowledgeBase
 from wellread.store.catalogue.documents.entity_nodes import EntityNode
 from wellread.store.catalogue.documents.relation_network import Neighbour
+from wellread.text.characters import visible
 from wellread.text.english import BESIDE_A_COURTESY, GREETINGS, PARTINGS, PLEASED, POINTING, THANKS
-from wellread.text.parsed import parse, visible
+from wellread.text.parsed import parse
 from wellread.text.tokens import tokens_of
 from wellread.types import DocumentFacts, Filters, Hit
 from wellread.values.answers import NOBODY, Answer, Confidence, Question, Related
 from wellread.values.question import Analysis
 
-SUBJECTS = 3  # entities whose links are followed
-LOOKED_AT = 12  # links considered per subject; a hub may have hundreds
-TOLD_FROM = 3  # cited items whose stories are looked up
-WELL_RATED = 70  # of 100: the rating from which a past question is suggested
-MOST = 3  # suggested questions
-WORDS = range(4, 21)  # length of a suggested question
-SAME = 0.75  # share of the shorter question's stems from which two questions count as the same
+MAX_SUBJECTS = 3  # entities whose links are followed
+MAX_LINKS = 12  # links considered per subject; a hub may have hundreds
+MAX_CITED_ITEMS = 3  # whose stories are suggested
+MIN_RATING = 70  # of 100, for a past question to be suggested
+MAX_SUGGESTIONS = 3
+SUGGESTION_WORDS = range(4, 21)  # length of a suggested question
+MIN_SAME_SHARE = 0.75  # of the shorter question's stems in two questions that count as the same
 
 
 def suggest_related(
@@ -51,14 +52,14 @@ def suggest_related(
     cited = {hit.document.id: hit.document for hit in hits if hit.document.id in ids}
     missing = ids.keys() - cited.keys()
     cited |= kb.catalogue.facts(missing) if missing else {}
-    near: dict[str, Hit] = {}
+    near_hits: dict[str, Hit] = {}
     for hit in hits:
         if hit.document.id not in cited and (hit.similarity or 0.0) >= RELATED_SIMILARITY:
-            near.setdefault(hit.document.id, hit)
-    aware = kb.settings.features.graph_aware
-    subjects = _subjects(kb, analysis, list(cited.values())) if aware else []
+            near_hits.setdefault(hit.document.id, hit)
+    use_graph = kb.settings.features.graph_aware
+    subjects = _subjects(kb, analysis, list(cited.values())) if use_graph else []
     entities = _entities(kb, analysis, hits, subjects, cited)
-    documents = [*reply.related, *map(_document, near.values())]
+    documents = [*reply.related, *map(_document, near_hits.values())]
     # The three kinds take turns, so that none displaces the others.
     mixed = chain.from_iterable(zip_longest(entities, _stories(kb, reply), documents))
     seen = {document.title.casefold() for document in cited.values()}
@@ -69,7 +70,7 @@ def suggest_related(
     return replace(
         reply,
         related=tuple(related.values())[:RELATED],
-        suggestions=_suggestions(kb, analysis.question, list(near.values())),
+        suggestions=_suggestions(kb, analysis.question, list(near_hits.values())),
     )
 
 
@@ -85,12 +86,12 @@ def _subjects(
             entities.setdefault((node.collection, node.id), node)
     # Only entity documents: an answer that cites a newsletter does not call for other newsletters.
     for document in (source for source in cited if source.kind == "entity"):
-        if len(entities) >= SUBJECTS:
+        if len(entities) >= MAX_SUBJECTS:
             break
         for node in graph.resolve([document.collection], document.title):
             if document.id in node.documents:
                 entities.setdefault((node.collection, node.id), node)
-    return list(entities.values())[:SUBJECTS]
+    return list(entities.values())[:MAX_SUBJECTS]
 
 
 def _entities(
@@ -102,9 +103,9 @@ def _entities(
 ) -> Iterator[Related]:
     """The existing entities linked to the subjects, the most informative links first.
 
-    A relation with few links says more than one with hundreds; within a relation, entities among
-    the hits come first. If the question has limits, only entities among the hits are taken, since
-    the hits obey the limits.
+    A relation with few links is more informative than one with hundreds; within a relation,
+    entities among the hits come first. If the question has limits, only entities among the hits are
+    taken, since the hits obey the limits.
     """
     seen = {hit.document.id for hit in hits}
     limited = replace(analysis.filters, collections=()) != Filters() or analysis.constraints
@@ -121,8 +122,8 @@ def _entities(
         for group in groups.values():
             group.sort(key=lambda link: seen.isdisjoint(link[0].documents))
         by_size = sorted(groups.values(), key=len)
-        turns = chain.from_iterable(zip_longest(*(group[:LOOKED_AT] for group in by_size)))
-        for node, neighbour in islice(filter(None, turns), LOOKED_AT):
+        turns = chain.from_iterable(zip_longest(*(group[:MAX_LINKS] for group in by_size)))
+        for node, neighbour in islice(filter(None, turns), MAX_LINKS):
             if not cited.keys() & set(node.documents):
                 yield Related(
                     kind="entity",
@@ -135,7 +136,6 @@ def _entities(
 
 
 def _describe_link(subject: EntityNode, neighbour: Neighbour) -> str:
-    """Describe a link in the direction for which the relation has a name."""
     relation = neighbour.relation.replace("_", " ")
     if relation.startswith("← "):
         return f"{neighbour.name} {relation.removeprefix('← ')} {subject.title}"
@@ -143,24 +143,26 @@ def _describe_link(subject: EntityNode, neighbour: Neighbour) -> str:
 
 
 def _suggestions(kb: KnowledgeBase, question_text: str, near: Sequence[Hit]) -> tuple[str, ...]:
-    """Questions among the past questions and headings of the nearest hits, without near-repeats.
+    """Questions among the well-rated past questions and the headings of the nearest hits.
 
-    Past questions are well rated, and no follow-ups.
+    Follow-ups and questions similar to an earlier one are left out.
     """
     document_ids = [hit.document.id for hit in near if hit.document.kind == "qa"]
     stored = kb.catalogue.past_questions.of(document_ids) if document_ids else {}
     past = {
         document_id: entry.past.question
         for document_id, entry in stored.items()
-        if not entry.past.flow and (entry.past.score is None or entry.past.score >= WELL_RATED)
+        if not entry.past.flow and (entry.past.score is None or entry.past.score >= MIN_RATING)
     }
     seen = [parse(question_text).stem_set]
     suggestions: list[str] = []
     for hit in near:
         for question in (past.get(hit.document.id, ""), *reversed(_headings(hit))):
             stems = parse(question).stem_set
-            new = all(len(stems & other) < SAME * min(len(stems), len(other)) for other in seen)
-            if new and _is_question(question) and len(suggestions) < MOST:
+            new = all(
+                len(stems & other) < MIN_SAME_SHARE * min(len(stems), len(other)) for other in seen
+            )
+            if new and _is_question(question) and len(suggestions) < MAX_SUGGESTIONS:
                 seen.append(stems)
                 suggestions.append(_one_line(question))
     return tuple(suggestions)
@@ -169,7 +171,7 @@ def _suggestions(kb: KnowledgeBase, question_text: str, near: Sequence[Hit]) -> 
 def _is_question(text: str) -> bool:
     """Whether ``text`` is a complete question without words that refer to earlier text."""
     words = text.casefold().rstrip("?").split()
-    return text.endswith("?") and len(words) in WORDS and not {*words} & {*POINTING}
+    return text.endswith("?") and len(words) in SUGGESTION_WORDS and not {*words} & {*POINTING}
 
 
 def _headings(hit: Hit) -> list[str]:
@@ -185,7 +187,7 @@ def _stories(kb: KnowledgeBase, reply: Answer) -> Iterator[Related]:
         (citation.document_id, citation.source_span)
         for citation in reply.citations
         if citation.kind == "article"
-    ][:TOLD_FROM]
+    ][:MAX_CITED_ITEMS]
     places = kb.catalogue.stories.places({document_id for document_id, _ in spans}) if spans else {}
     ids = dict.fromkeys(
         place.story_id

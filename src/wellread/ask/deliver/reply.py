@@ -1,7 +1,7 @@
-"""Builds the reply: the cited text, the same with a warning in front, or a refusal.
+"""Builds the reply to a question: the cited text, the same after a warning, or a refusal.
 
-A reply is an ``Answer`` that has no id, question and owner yet. This module also describes what the
-material lacks for the question, and files open questions as gaps.
+A reply is an ``Answer`` that has no id, question and owner yet. This module also lists the subjects
+that the material lacks, and records unanswered questions as gaps.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ from wellread.values.answers import (
 )
 from wellread.values.question import Analysis, Constraint, ConstraintKind
 
-HELD = 0.5  # share of a part's own words from which a passage counts as about it
-MOST_TERMS = 3  # terms that name the subject of a question without a name
+MIN_PART_SHARE = 0.5  # of the words of a part in a passage that answers it
+MAX_TERMS = 3  # terms that describe the subject of a question without a name
 
 NO_ANSWER = "I don't have enough information in these sources to answer this."
-NEAR_ONES = "\n\nThe nearest passages, which may not answer it:\n\n"
-NEAREST = 2  # extracts quoted in a refusal
+NEAREST_INTRO = "\n\nThe nearest passages, which may not answer it:\n\n"
+MAX_NEAREST = 2  # extracts quoted in a refusal
 GAP = "This might be a gap worth filling"
 MORE = "Consider adding more content about {about}."
 RELATED = 5
@@ -68,7 +68,7 @@ def notes_of(analysis: Analysis, found: Found) -> tuple[str, ...]:
 
 def limits_of(analysis: Analysis, relaxed: Collection[Constraint]) -> tuple[AppliedLimit, ...]:
     """All limits of the question; those that matched nothing are marked as relaxed."""
-    read = (
+    from_question = (
         AppliedLimit(
             kind=constraint.kind,
             value=constraint.value,
@@ -77,7 +77,7 @@ def limits_of(analysis: Analysis, relaxed: Collection[Constraint]) -> tuple[Appl
         )
         for constraint in analysis.constraints
     )
-    return (*_filter_limits(analysis.filters), *read)
+    return (*_filter_limits(analysis.filters), *from_question)
 
 
 def _filter_limits(filters: Filters) -> Iterator[AppliedLimit]:
@@ -106,9 +106,9 @@ def flagged_note(count: int) -> tuple[str, ...]:
     """The note on ``count`` sentences left out as harmful; empty when ``count`` is 0."""
     if not count:
         return ()
-    which = "1 sentence was" if count == 1 else f"{count} sentences were"
-    what = "it" if count == 1 else "them"
-    return (f"{which} left out: an expert flagged {what} as harmful",)
+    subject = "1 sentence was" if count == 1 else f"{count} sentences were"
+    pronoun = "it" if count == 1 else "them"
+    return (f"{subject} left out: an expert flagged {pronoun} as harmful",)
 
 
 def remove_flagged(kb: KnowledgeBase, reply: Answer) -> Answer:
@@ -118,22 +118,23 @@ def remove_flagged(kb: KnowledgeBase, reply: Answer) -> Answer:
     cited_ids = {*cited.values(), *chain(*documents)}
     (flagged,) = flagged_of_documents(kb, [cited_ids])
     if table is not None:
-        beside = (*documents, *[()] * (len(table.rows) - len(documents)))
-        of_rows = zip(table.rows, beside, flagged_of_documents(kb, beside), strict=True)
-        fine = [(row, ids) for row, ids, one in of_rows if not any(map(one.holds, row))]
+        # Without documents every row counts as citing none.
+        row_ids = (*documents, *[()] * (len(table.rows) - len(documents)))
+        by_row = zip(table.rows, row_ids, flagged_of_documents(kb, row_ids), strict=True)
+        allowed = [(row, ids) for row, ids, harmful in by_row if not any(map(harmful.holds, row))]
         table = replace(
             table,
-            rows=tuple(row for row, _ in fine),
-            documents=tuple(ids for _, ids in fine) if documents else (),
+            rows=tuple(row for row, _ in allowed),
+            documents=tuple(ids for _, ids in allowed) if documents else (),
         )
     conflicts = []
     for conflict in reply.conflicts:
-        sides = [
+        view_ids = [
             [cited[number] for number in view.citations if number in cited] or cited_ids
             for view in conflict.views
         ]
-        of_views = zip(conflict.views, flagged_of_documents(kb, sides), strict=True)
-        views = tuple(view for view, one in of_views if not one.holds(view.text))
+        by_view = zip(conflict.views, flagged_of_documents(kb, view_ids), strict=True)
+        views = tuple(view for view, harmful in by_view if not harmful.holds(view.text))
         if not flagged.holds(conflict.about):
             conflicts.append(replace(conflict, views=views))
     return replace(
@@ -161,14 +162,14 @@ def deliver(
     gaps = unanswered_parts(analysis, evidence)
     if sure.band != "low":
         return replace(reply, data_gaps=gaps)
-    opening, wish = "", ""
+    opening, advice = "", ""
     if cited.kb.settings.features.admit_uncertainty:
-        opening, wish = LIMITED_PREFIX, f"\n\n{MORE.format(about=subject_phrase(analysis))}"
+        opening, advice = LIMITED_PREFIX, f"\n\n{MORE.format(about=subject_phrase(analysis))}"
         if reply.text.startswith(("- ", "**")) or by == EXTRACTIVE:
             opening = f"{opening.rstrip()}\n\n"
     return replace(
         reply,
-        text=f"{opening}{reply.text}{wish}",
+        text=f"{opening}{reply.text}{advice}",
         sentences=tuple(
             replace(sentence, span=sentence.span.moved(len(opening)))
             for sentence in reply.sentences
@@ -189,15 +190,15 @@ def deliver_extracts(
     dispute: Sequence[Statement] = (),
 ) -> Answer:
     """Build the reply of extracts, or a refusal when the confidence is below the threshold."""
-    fit, lost = remove_flagged_sentences(kb, extracts.shown)
-    notes = flagged_note(lost)
+    unflagged, removed = remove_flagged_sentences(kb, extracts.shown)
+    notes = flagged_note(removed)
     caps = [LIMIT_LEFT_OUT] if analysis.relaxed else []
     sure = confidence_of_extracts(kb, extracts, [*caps, DISPUTED] if dispute else caps)
-    if sure.band == "none" or not fit:
-        near = fit if extracts.near else ()
-        return replace(refuse_to_answer(kb, analysis, evidence, near, sure), notes=notes)
+    if sure.band == "none" or not unflagged:
+        nearest = unflagged if extracts.near else ()
+        return replace(refuse_to_answer(kb, analysis, evidence, nearest, sure), notes=notes)
     page = CitedText(kb, text=dispute_heading(dispute))
-    page.show_all(fit)
+    page.show_all(unflagged)
     conflicts = conflict_of(dispute, analysis.question, page.sentences)
     reply = deliver(page, EXTRACTIVE, analysis, evidence, sure)
     return replace(reply, conflicts=conflicts, notes=notes)
@@ -212,13 +213,13 @@ def remove_flagged_sentences(
     """
     flagged = flagged_of_documents(kb, [{extract.piece.hit.document.id} for extract in extracts])
     remaining: list[Extract] = []
-    lost = 0
+    removed = 0
     for extract, harmful in zip(extracts, flagged, strict=True):
-        places = harmful.places([extract.of(span) for span in extract.sentences])
-        lost += len(places)
-        cleaned = extract.without([extract.sentences[at] for at in sorted(places)])
+        indexes = harmful.places([extract.of(span) for span in extract.sentences])
+        removed += len(indexes)
+        cleaned = extract.without([extract.sentences[index] for index in sorted(indexes)])
         remaining += [cleaned] if cleaned.marked else []
-    return remaining, lost
+    return remaining, removed
 
 
 def refuse_to_answer(
@@ -229,8 +230,8 @@ def refuse_to_answer(
     sure: Confidence,
 ) -> Answer:
     """Build a refusal that names the nearest material."""
-    near = [piece for piece in evidence if (piece.hit.similarity or 0.0) >= RELATED_SIMILARITY]
-    documents = {piece.hit.document.id: piece.hit.document for piece in near}
+    similar = [piece for piece in evidence if (piece.hit.similarity or 0.0) >= RELATED_SIMILARITY]
+    documents = {piece.hit.document.id: piece.hit.document for piece in similar}
     related = tuple(
         Related(
             kind="document",
@@ -246,8 +247,8 @@ def refuse_to_answer(
     text = NO_ANSWER
     text += f" The nearest material is: {titles}." if related else " Nothing in them is about it."
     text += f" {GAP}: there should be more about {subject_phrase(analysis)}."
-    quoted = extracts[:NEAREST] if related else ()
-    page = CitedText(kb, text=f"{text}{NEAR_ONES}" if quoted else text)
+    quoted = extracts[:MAX_NEAREST] if related else ()
+    page = CitedText(kb, text=f"{text}{NEAREST_INTRO}" if quoted else text)
     page.show_all(quoted, "> ")
     gaps = (*missing_subjects(analysis, evidence), *unanswered_parts(analysis, evidence))
     return replace(
@@ -269,7 +270,7 @@ def missing_subjects(analysis: Analysis, evidence: Sequence[Evidence]) -> tuple[
         for subject in _subjects(analysis)
         if not evidence_stems.issuperset(parse(subject).stems)
     )
-    return tuple(f"nothing found about “{one}”" for one in absent)
+    return tuple(f"nothing found about “{subject}”" for subject in absent)
 
 
 def unanswered_parts(analysis: Analysis, evidence: Sequence[Evidence]) -> tuple[str, ...]:
@@ -280,10 +281,11 @@ def unanswered_parts(analysis: Analysis, evidence: Sequence[Evidence]) -> tuple[
     part_stems = [parse(part).stem_set for part in parts]
     pieces = [parse(f"{piece.hit.document.title} {piece.text}").stem_set for piece in evidence]
     notes = []
-    for place, (part, stems) in enumerate(zip(parts, part_stems, strict=True)):
-        own_stems = stems.difference(*(other for at, other in enumerate(part_stems) if at != place))
+    for number, (part, stems) in enumerate(zip(parts, part_stems, strict=True)):
+        others = (other for at, other in enumerate(part_stems) if at != number)
+        own_stems = stems.difference(*others)
         best = max((len(own_stems & piece) for piece in pieces), default=0)
-        if own_stems and best < HELD * len(own_stems):
+        if own_stems and best < MIN_PART_SHARE * len(own_stems):
             notes.append(f"no source answers the part “{part}”")
     return tuple(notes)
 
@@ -301,58 +303,60 @@ def _subjects(analysis: Analysis) -> list[str]:
     names = [name for name in analysis.names if not name[:1].isdigit()]
     if names:
         return list(dict.fromkeys(names))
-    read = parse(analysis.subject or analysis.question)
-    topic = frozenset(read.topic_stems)
+    text = parse(analysis.subject or analysis.question)
+    topic = frozenset(text.topic_stems)
     rare = [
         token
-        for token in read.tokens
+        for token in text.tokens
         if not is_everyday(token.plain) and not topic.isdisjoint(parse(token.written).stems)
     ]
-    spans = [phrase.bare for phrase in read.phrases]
-    in_phrases = [one for one in rare if any(span.start <= one.start < span.end for span in spans)]
+    spans = [phrase.bare for phrase in text.phrases]
+    in_phrases = [
+        token for token in rare if any(span.start <= token.start < span.end for span in spans)
+    ]
     runs: list[list[Token]] = []
     for token in in_phrases or rare:
         if runs and token.start == runs[-1][-1].end + 1:
             runs[-1].append(token)
         else:
             runs.append([token])
-    return list(dict.fromkeys(" ".join(one.written for one in run) for run in runs))[:MOST_TERMS]
+    return list(dict.fromkeys(" ".join(token.written for token in run) for run in runs))[:MAX_TERMS]
 
 
 # --- gaps: questions without an answer, or with an uncertain one ---------------------------------
-# Only recorded answers leave a gap; what must not be stored leaves no question behind either.
+# Only recorded answers leave a gap: a question that must not be stored is not stored as a gap.
 
 
-def file_gap(kb: KnowledgeBase, done: Answer, question: Question) -> None:
-    """File the question of ``done`` as a gap if the material did not answer it."""
-    kind = gap_kind(done)
+def file_gap(kb: KnowledgeBase, answer: Answer, question: Question) -> None:
+    """Record the question of an answer as a gap if the material did not answer it."""
+    kind = gap_kind(answer)
     if kind is None:
         return
     kb.catalogue.record_gap(
-        done.standalone or done.question,
-        "; ".join(done.data_gaps) or done.confidence.reasoning,
+        answer.standalone or answer.question,
+        "; ".join(answer.data_gaps) or answer.confidence.reasoning,
         kind=kind,
         scope=question.filters.collections,
         limits=limits_of_gap(question.filters),
-        answer_id=done.id,
-        owner=done.owner,
+        answer_id=answer.id,
+        owner=answer.owner,
     )
 
 
-def gap_kind(done: Answer) -> GapKind | None:
-    """How an answer leaves its question open; None when it does not.
+def gap_kind(answer: Answer) -> GapKind | None:
+    """The kind of gap that an answer leaves; None without one, as for a greeting.
 
-    ``unanswered_parts``: no related material was found, or a catalogue query had no result.
-    ``as_declined``: the material found does not answer. ``hedged``: the answer is uncertain or
-    incomplete. A greeting leaves no gap.
+    ``unanswered``: no related material was found, or a catalogue query had no result.
+    ``declined``: the related material does not answer. ``hedged``: the answer is uncertain or
+    incomplete.
     """
-    if done.answered_by == NOBODY:
-        if not done.data_gaps:
+    if answer.answered_by == NOBODY:
+        if not answer.data_gaps:
             return None
-        return "declined" if done.citations or done.related else "unanswered"
-    if done.answered_by == CATALOGUE:
-        return "unanswered" if done.data_gaps else None
-    return "hedged" if done.confidence.band in ("low", "none") else None
+        return "declined" if answer.citations or answer.related else "unanswered"
+    if answer.answered_by == CATALOGUE:
+        return "unanswered" if answer.data_gaps else None
+    return "hedged" if answer.confidence.band in ("low", "none") else None
 
 
 def limits_of_gap(filters: Filters) -> dict[str, object]:
@@ -363,7 +367,7 @@ def limits_of_gap(filters: Filters) -> dict[str, object]:
 
 # --- merging the replies to the parts of a question ----------------------------------------------
 
-INCOMPLETE = 0.45  # highest confidence of an answer that lacks a part
+MAX_INCOMPLETE = 0.45  # highest confidence of an answer that lacks a part
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -381,17 +385,17 @@ def merge_replies(kb: KnowledgeBase, parts: Sequence[Part]) -> Part:
         return parts[0]
     page = CitedText(kb)
     for part in parts:
-        between = "\n\n" if page.text else ""
-        page.text += f"{between}**{part.analysis.asked}**\n\n"
+        separator = "\n\n" if page.text else ""
+        page.text += f"{separator}**{part.analysis.asked}**\n\n"
         page.append(part.reply)
-    replies, found = [part.reply for part in parts], [part.found for part in parts]
+    replies, results = [part.reply for part in parts], [part.found for part in parts]
     unanswered = [part for part in parts if part.reply.answered_by == NOBODY]
     answered = [reply for reply in replies if reply.answered_by != NOBODY] or replies
-    lacking = [f"no source answers the part “{part.analysis.asked}”" for part in unanswered]
+    missing_parts = [f"no source answers the part “{part.analysis.asked}”" for part in unanswered]
     sure = min((reply.confidence for reply in answered), key=lambda sure: sure.score)
     if unanswered and sure.band != "none":
         why = f"{sure.reasoning}; but a part of the question is not answered"
-        sure = replace(sure, score=min(sure.score, INCOMPLETE), band="low", reasoning=why)
+        sure = replace(sure, score=min(sure.score, MAX_INCOMPLETE), band="low", reasoning=why)
     merged = replace(
         answered[0],
         text=page.text,
@@ -399,7 +403,7 @@ def merge_replies(kb: KnowledgeBase, parts: Sequence[Part]) -> Part:
         citations=tuple(page.citations),
         confidence=sure,
         fallback=next((reply.fallback for reply in replies if reply.fallback), ""),
-        data_gaps=_distinct(lacking, *(reply.data_gaps for reply in replies)),
+        data_gaps=_distinct(missing_parts, *(reply.data_gaps for reply in replies)),
         conflicts=tuple(conflict for reply in replies for conflict in reply.conflicts),
         notes=_distinct(*(reply.notes for reply in replies)),
         table=next((reply.table for reply in replies if reply.table), None),
@@ -408,15 +412,15 @@ def merge_replies(kb: KnowledgeBase, parts: Sequence[Part]) -> Part:
         dropped_sentences=sum(reply.dropped_sentences for reply in replies),
         usage=sum((reply.usage for reply in replies), Usage()),
     )
-    whole = Found(
-        hits=tuple(hit for one in found for hit in one.hits),
-        relaxed=tuple(limit for one in found for limit in one.relaxed),
-        failures=_distinct(*(one.failures for one in found)),
-        notes=_distinct(*(one.notes for one in found)),
-        clusters=sum(one.clusters for one in found),
+    found = Found(
+        hits=tuple(hit for result in results for hit in result.hits),
+        relaxed=tuple(limit for result in results for limit in result.relaxed),
+        failures=_distinct(*(result.failures for result in results)),
+        notes=_distinct(*(result.notes for result in results)),
+        clusters=sum(result.clusters for result in results),
     )
     respelt = _distinct(*(part.analysis.respelt for part in parts))
-    return Part(analysis=replace(parts[0].analysis, respelt=respelt), found=whole, reply=merged)
+    return Part(analysis=replace(parts[0].analysis, respelt=respelt), found=found, reply=merged)
 
 
 def _distinct(*groups: Sequence[str]) -> tuple[str, ...]:

@@ -15,14 +15,14 @@ from wellread.ask.verify.confidence import confidence_of_catalogue
 from wellread.errors import StoreError
 from wellread.kb import KnowledgeBase
 from wellread.text.parsed import parse
-from wellread.text.sentences import QUOTED, first_sentence, is_sentence
+from wellread.text.sentences import QUOTABLE_CHARS, first_sentence, is_sentence
 from wellread.types import DocumentFacts, Span
 from wellread.values.answers import CATALOGUE, Answer, Table, Verdict, VerdictName
 from wellread.values.locators import Marks
 from wellread.values.question import Analysis
 
-SHOWN_ROWS = 25  # rows in the text; the table has all
-CITED_DOCUMENTS = 3  # cited per row
+MAX_ROWS = 25  # rows in the text; the table has all
+MAX_CITED = 3  # documents cited per row
 FROM_METADATA = "counted from metadata; the quotation does not say it"
 TRIES = 3  # attempts at reading the cited texts, since documents may be removed meanwhile
 
@@ -34,9 +34,9 @@ def aggregate_reply(kb: KnowledgeBase, result: AggregateResult, analysis: Analys
     """Build the reply for a catalogue result.
 
     Its sentences have verdicts with the method ``catalogue``, as they were counted, not read. A row
-    that its quotations do not show is ``not_checked``; a sentence quoted verbatim is ``quoted``.
+    that its quotations do not support is ``not_checked``; a sentence quoted verbatim is ``quoted``.
     """
-    rows = result.rows[:SHOWN_ROWS]
+    rows = result.rows[:MAX_ROWS]
     lines = [_line(row, result.columns) for row in rows]
     ids = {document_id for row in result.rows for document_id in row.document_ids}
     all_flagged, *flagged = flagged_of_documents(kb, [ids, *(row.document_ids for row in rows)])
@@ -44,16 +44,16 @@ def aggregate_reply(kb: KnowledgeBase, result: AggregateResult, analysis: Analys
     sources = _load_sources(kb, allowed, result)
     verdict = Verdict(name=VerdictName.SUPPORTED, method=CATALOGUE, score=1.0, reason=result.method)
     quoted = replace(verdict, name=VerdictName.QUOTED)
-    unread = replace(
+    not_quoted = replace(
         verdict, name=VerdictName.NOT_CHECKED, reason=f"{FROM_METADATA}: {result.method}"
     )
     page = CitedText(kb)
     has_sentence = result.sentence and not all_flagged.holds(result.sentence)
     if has_sentence:
         page.say(result.sentence, verdict, ())
-    between = " " if result.kind == "text" else "\n- "
+    separator = " " if result.kind == "text" else "\n- "
     for row in allowed:
-        page.text += between if page.text else between.strip("\n ")
+        page.text += separator if page.text else separator.strip("\n ")
         cited = [sources[place] for place in _cited_places(row) if place in sources]
         supported = row.shown and (
             result.kind == "text" or not cited or _is_supported(row, cited, result.kind)
@@ -66,9 +66,9 @@ def aggregate_reply(kb: KnowledgeBase, result: AggregateResult, analysis: Analys
         ):
             page.say(line, quoted, cited)
         else:
-            page.say(line, verdict if supported else unread, cited)
-    if len(result.rows) > SHOWN_ROWS:
-        page.text += f"\n\n{len(result.rows) - SHOWN_ROWS:,} more are in the table."
+            page.say(line, verdict if supported else not_quoted, cited)
+    if len(result.rows) > MAX_ROWS:
+        page.text += f"\n\n{len(result.rows) - MAX_ROWS:,} more are in the table."
     sure = confidence_of_catalogue(
         result.method or result.kind, notes_of(analysis, result), result.certainty
     )
@@ -134,11 +134,11 @@ def _load_sources(
     return {
         cited: Source(
             facts=facts[document_id],
-            quote=text[span.start - whole.start : span.end - whole.start],
+            quote=text[span.start - place.start : span.end - place.start],
             span=span,
             marks=Marks(document_marks),
         )
-        for (cited, whole), (document_id, span), text, document_marks in zip(
+        for (cited, place), (document_id, span), text, document_marks in zip(
             places.items(), quoted, texts, marks, strict=True
         )
     }
@@ -156,7 +156,7 @@ def _load_texts(
         if document is not None and part is not None and part.version == document.version:
             places[document_id, place] = part.span
         elif document is not None and document.characters:
-            places[document_id, place] = Span(start=0, end=min(QUOTED, document.characters))
+            places[document_id, place] = Span(start=0, end=min(QUOTABLE_CHARS, document.characters))
     try:
         texts = kb.catalogue.texts(
             [(document_id, span) for (document_id, _), span in places.items()]
@@ -169,7 +169,6 @@ def _load_texts(
 
 
 def _cited_places(row: Row) -> tuple[Cited, ...]:
-    """The documents of a row that its line cites."""
     places = {place.document_id: place for place in row.places}
-    documents = tuple(dict.fromkeys(row.document_ids))[:CITED_DOCUMENTS]
+    documents = tuple(dict.fromkeys(row.document_ids))[:MAX_CITED]
     return tuple((document_id, places.get(document_id)) for document_id in documents)

@@ -1,10 +1,10 @@
-"""Finds past questions like the new one, with what experts said about their answers.
+"""Finds past questions similar to a new one, with the experts' feedback on their answers.
 
-The nearest passages of past questions are candidates; what counts is question against question,
-since a passage contains the answer too. A past follow-up is compared in words that need no earlier
-turn. A judgement expires when a source that it rests on has changed since: it is shown as expired,
-and no prompt contains it. Past questions come with the sources (``qa`` documents), or were asked
-and rated here (``rated_questions.py``).
+The nearest passages of past questions are candidates, but questions are compared with questions,
+since a passage contains the answer too. A past follow-up is first rewritten to stand alone.
+Feedback expires when a cited source changes: it is shown as expired, and no prompt contains it.
+Past questions come with the sources (``qa`` documents), or were asked and rated here
+(``rated_questions.py``).
 """
 
 from __future__ import annotations
@@ -46,35 +46,35 @@ from wellread.text.parsed import parse, stem
 from wellread.text.periods import RELATIVE, expressions_of
 from wellread.types import DocumentFacts, Filters, PastQuestion
 
-LEAST = 0.8  # cosine of two questions that mean the same
+MIN_SAME = 0.8  # cosine of two questions that mean the same
 _PIVOTS = PREPOSITIONS | BETWEEN_SIDES
 _BEFORE_A_NAME = DETERMINERS | {"my", "their", "his", "its", "your", "our", "this", "that"}
 _ASKING = frozenset({"who", "whose", "when", "where", "why"})
 _PAST_OR_COMING = frozenset({"was", "were", "did", "had", "will"})
 _POLAR = BE | AUXILIARIES | {"has", "have", "had"}
-_SOME_DAY = date(2001, 5, 16)
+_SOME_DAY = date(2001, 5, 16)  # only whether a period is relative matters, not when it is
 
 
 def is_same_question(asked: str, past: str, similarity: float) -> bool:
     """Whether the two questions mean the same; ``similarity`` is their cosine.
 
-    Embeddings of single words do not separate synonyms from opposites or siblings (red and blue),
-    so synonyms come from a word list.
+    Embeddings do not separate synonyms from opposites or related words (red and blue), so synonyms
+    come from a word list.
     """
-    if similarity < LEAST:
+    if similarity < MIN_SAME:
         return False
-    one, other = _read(asked), _read(past)
-    if one.exact != other.exact or one.of_the_moment or _other_kind(one, other):
+    new, old = _read(asked), _read(past)
+    if new.exact != old.exact or new.of_the_moment or _differ_in_kind(new, old):
         return False
-    if Counter(word for word, _ in one.words) != Counter(word for word, _ in other.words):
+    if Counter(word for word, _ in new.words) != Counter(word for word, _ in old.words):
         return False
-    if one.dangling and other.dangling and one.dangling != other.dangling:
+    if new.dangling and old.dangling and new.dangling != old.dangling:
         return False
     same_order = all(
         word == same_word and (pivot == same_pivot or not pivot or not same_pivot)
-        for (word, pivot), (same_word, same_pivot) in zip(one.words, other.words, strict=True)
+        for (word, pivot), (same_word, same_pivot) in zip(new.words, old.words, strict=True)
     )
-    return same_order or _by_pivot(one) == _by_pivot(other)
+    return same_order or _by_pivot(new) == _by_pivot(old)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class _Reading:
 
     ``words`` are its meaningful words in order, each with the preposition before it; ``dangling``
     are prepositions that nothing follows ("turn it off"); ``exact`` are negations, amounts and
-    tense; ``of_the_moment``: tomorrow it has another answer.
+    tense; ``of_the_moment``: its answer may be another one tomorrow.
     """
 
     kind: str
@@ -111,7 +111,7 @@ def _read(question: str) -> _Reading:
             dangling.discard(pivot)
         elif word not in _BEFORE_A_NAME:
             pivot = ""
-    moving = any(period.form in RELATIVE for period in expressions_of(question, _SOME_DAY))
+    is_relative = any(period.form in RELATIVE for period in expressions_of(question, _SOME_DAY))
     return _Reading(
         kind=expected_answer(question),
         asking=_ASKING.intersection(plain),
@@ -120,15 +120,15 @@ def _read(question: str) -> _Reading:
         dangling=frozenset(dangling),
         exact=(
             text.negations,
-            frozenset((each.value, each.unit) for each in text.quantities if each.unit),
+            frozenset((amount.value, amount.unit) for amount in text.quantities if amount.unit),
             _PAST_OR_COMING.isdisjoint(plain),
         ),
-        of_the_moment=moving or not OF_THE_MOMENT.isdisjoint(plain),
+        of_the_moment=is_relative or not OF_THE_MOMENT.isdisjoint(plain),
     )
 
 
 def _by_pivot(reading: _Reading) -> dict[str, list[str]]:
-    """The words behind each preposition, and those behind none, in order."""
+    """The words by the preposition before them (empty: none), in order."""
     words_by_pivot: dict[str, list[str]] = {}
     for word, pivot in reading.words:
         words_by_pivot.setdefault(pivot, []).append(word)
@@ -141,7 +141,7 @@ def _synonyms() -> dict[str, str]:
     return {stem(word): stem(group[0]) for group in SYNONYMS for word in group}
 
 
-def _other_kind(one: _Reading, other: _Reading) -> bool:
+def _differ_in_kind(one: _Reading, other: _Reading) -> bool:
     """Whether the two ask for things of different kinds.
 
     "Can I ...?" and "What ... cost?" name no kind: they may be "How do I ...?" and "How much ...?".
@@ -157,7 +157,7 @@ def _other_kind(one: _Reading, other: _Reading) -> bool:
 
 Comparison = Literal["lt", "lte", "eq"]
 
-CANDIDATES = 64  # past questions, nearest by passage, that are compared word for word
+CANDIDATES = 64  # nearest passages of past questions whose questions are compared
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,11 +165,11 @@ class SimilarityCriteria:
     """The criteria that past questions must meet.
 
     Attributes:
-        threshold: least cosine of the two questions.
-        rating: what an expert's score is compared with; None takes every score, also none.
-        language: of the past question; empty takes every one.
-        collections: where past questions are taken from; none means all.
-        owner: of questions that were asked here, only theirs; None means everybody's.
+        threshold: the lowest cosine of the two questions.
+        rating: the number that an expert's score is compared with; None: any score or none.
+        language: the language of the past question; empty: any.
+        collections: the collections to take past questions from; empty: all.
+        owner: whose questions count among those asked here; None: everybody's.
     """
 
     threshold: float = 0.8
@@ -195,11 +195,11 @@ class SimilarQuestion:
 
     Attributes:
         similarity: cosine of the two questions.
-        expired: why its feedback no longer counts, as text; empty while it does.
+        expired: why its feedback no longer counts; empty while it does.
         sources: the ids of the existing documents that it cites.
-        alone: the question in words that need no earlier turn.
-        document: the document that it came in; None when it was asked here.
-        rated: the answer that was given here; None when it came in a document.
+        alone: the question, rewritten to stand alone.
+        document: the document that contains it; None when it was asked here.
+        rated: the answer that was given here; None when a document contains it.
     """
 
     past: PastQuestion
@@ -212,7 +212,7 @@ class SimilarQuestion:
 
     @property
     def id(self) -> str:
-        """The id of the document that it came in, else of the feedback."""
+        """The id of the document that contains it, else of the feedback."""
         if self.document is not None:
             return self.document.id
         return self.rated.given.id if self.rated else ""
@@ -242,19 +242,19 @@ def default_criteria(kb: KnowledgeBase, collections: tuple[str, ...] = ()) -> Si
 
 
 def similar_questions(
-    kb: KnowledgeBase, question: str, wanted: SimilarityCriteria
+    kb: KnowledgeBase, question: str, criteria: SimilarityCriteria
 ) -> list[SimilarQuestion]:
     """The past questions that have an answer and feedback, the most similar first.
 
-    Those that are expired come on top of ``wanted.most``.
+    Expired ones do not count towards ``criteria.most``.
     """
     similar: list[SimilarQuestion] = []
-    room = wanted.most
-    for one in _past_questions(kb, question, wanted) if room else ():
-        if one.similarity < wanted.threshold or not room:
+    room = criteria.most
+    for candidate in _past_questions(kb, question, criteria) if room else ():
+        if candidate.similarity < criteria.threshold or not room:
             break
-        similar.append(one)
-        room -= not one.expired
+        similar.append(candidate)
+        room -= not candidate.expired
     return similar
 
 
@@ -265,11 +265,12 @@ def asked_before(
 
     The most similar comes first; those that are expired are included.
     """
-    wanted = SimilarityCriteria(threshold=LEAST, collections=collections)
+    criteria = SimilarityCriteria(threshold=MIN_SAME, collections=collections)
     return [
-        one
-        for one in _past_questions(kb, question, wanted)
-        if is_same_question(question, one.alone, one.similarity) and _rated_well(kb, one, rating)
+        past
+        for past in _past_questions(kb, question, criteria)
+        if is_same_question(question, past.alone, past.similarity)
+        and _is_rated_well(kb, past, rating)
     ]
 
 
@@ -277,57 +278,57 @@ def corrections(
     kb: KnowledgeBase, question: str, collections: tuple[str, ...]
 ) -> list[RatedAnswer]:
     """The answers to the same question that experts corrected, the latest first; none expired."""
-    found = [
+    matches = [
         rated
-        for rated in rated_answers(kb, question, LEAST, collections)
+        for rated in rated_answers(kb, question, MIN_SAME, collections)
         if corrects(rated.given)
         and not rated.given.expired
         and is_same_question(question, rated.given.question, rated.similarity)
     ]
-    return sorted(found, key=lambda one: (one.given.updated_at, one.given.id), reverse=True)
+    return sorted(matches, key=lambda rated: (rated.given.updated_at, rated.given.id), reverse=True)
 
 
 def _past_questions(
-    kb: KnowledgeBase, question: str, wanted: SimilarityCriteria
+    kb: KnowledgeBase, question: str, criteria: SimilarityCriteria
 ) -> list[SimilarQuestion]:
     """The past questions of sources and those asked here, the most similar first."""
     if not question.strip():
         return []
-    near = [*_from_sources(kb, question, wanted), *_asked_here(kb, question, wanted)]
-    return sorted(near, key=lambda one: (-one.similarity, one.id))
+    similar = [*_from_sources(kb, question, criteria), *_asked_here(kb, question, criteria)]
+    return sorted(similar, key=lambda past: (-past.similarity, past.id))
 
 
 def _from_sources(
-    kb: KnowledgeBase, question: str, wanted: SimilarityCriteria
+    kb: KnowledgeBase, question: str, criteria: SimilarityCriteria
 ) -> Iterator[SimilarQuestion]:
     """The past questions of the nearest passages, each compared with ``question``."""
     limits = Filters(
-        collections=wanted.collections,
+        collections=criteria.collections,
         kinds=("qa",),
-        languages=(wanted.language,) if wanted.language else (),
+        languages=(criteria.language,) if criteria.language else (),
     )
     hits = search(kb, question, limits, limit=CANDIDATES)
     documents = {hit.document.id: hit.document for hit in hits}
     stored = {
-        name: one
-        for name, one in kb.catalogue.past_questions.of(documents).items()
-        if _has_expert_verdict(one.past) and wanted.accepts(one.past.score)
+        document_id: entry
+        for document_id, entry in kb.catalogue.past_questions.of(documents).items()
+        if _has_expert_verdict(entry.past) and criteria.accepts(entry.past.score)
     }
     if not stored:
         return
-    vocabulary = vocabulary_of(kb, wanted.collections)
+    vocabulary = vocabulary_of(kb, criteria.collections)
     alone = []
-    for past in (one.past for one in stored.values()):
+    for past in (entry.past for entry in stored.values()):
         turns = [Turn(question=turn) for turn in past.flow]
         rewritten = make_standalone(past.question, turns, vocabulary, date.today())
         alone.append(rewritten.text if turns else past.question)
     vectors = kb.embedder.embed([question, *alone], "query")
     cosines = (vectors[1:] @ vectors[0]).tolist()
-    for (name, one), text, similarity in zip(stored.items(), alone, cosines, strict=True):
-        expired, sources = _source_state(kb, documents[name].collection, one)
+    for (document_id, entry), text, similarity in zip(stored.items(), alone, cosines, strict=True):
+        expired, sources = _source_state(kb, documents[document_id].collection, entry)
         yield SimilarQuestion(
-            document=documents[name],
-            past=one.past,
+            document=documents[document_id],
+            past=entry.past,
             similarity=round(similarity, 4),
             expired=expired,
             sources=sources,
@@ -336,17 +337,17 @@ def _from_sources(
 
 
 def _asked_here(
-    kb: KnowledgeBase, question: str, wanted: SimilarityCriteria
+    kb: KnowledgeBase, question: str, criteria: SimilarityCriteria
 ) -> Iterator[SimilarQuestion]:
     """Past questions that were asked here, the most similar first."""
-    for rated in rated_answers(kb, question, wanted.threshold, wanted.collections):
-        if wanted.owner not in (None, rated.answer.owner):
+    for rated in rated_answers(kb, question, criteria.threshold, criteria.collections):
+        if criteria.owner not in (None, rated.answer.owner):
             continue
         past = past_question(rated)
-        judged = corrects(rated.given) or _has_expert_verdict(past)
+        is_judged = corrects(rated.given) or _has_expert_verdict(past)
         languages = {document.language for document in rated.documents}
-        spoken = not wanted.language or wanted.language in languages
-        if judged and wanted.accepts(past.score) and spoken:
+        fits_language = not criteria.language or criteria.language in languages
+        if is_judged and criteria.accepts(past.score) and fits_language:
             yield SimilarQuestion(
                 past=past,
                 similarity=rated.similarity,
@@ -357,18 +358,15 @@ def _asked_here(
             )
 
 
-def _rated_well(kb: KnowledgeBase, one: SimilarQuestion, rating: int) -> bool:
+def _is_rated_well(kb: KnowledgeBase, similar: SimilarQuestion, rating: int) -> bool:
     """Whether every rating of the answer is good and nobody corrected it."""
-    if one.rated is None:
-        return (one.past.score or 0) >= rating
-    answer_id = one.rated.given.answer_id
-    judged = [
-        each
-        for each in kb.catalogue.feedback.of_answers([answer_id])[answer_id]
-        if not each.expired
-    ]
-    scores = [each.score for each in judged if each.score is not None]
-    return bool(scores) and min(scores) >= rating and not any(map(corrects, judged))
+    if similar.rated is None:
+        return (similar.past.score or 0) >= rating
+    answer_id = similar.rated.given.answer_id
+    all_feedback = kb.catalogue.feedback.of_answers([answer_id])[answer_id]
+    valid = [feedback for feedback in all_feedback if not feedback.expired]
+    scores = [feedback.score for feedback in valid if feedback.score is not None]
+    return bool(scores) and min(scores) >= rating and not any(map(corrects, valid))
 
 
 def verified_similar(kb: KnowledgeBase, question: str, collections: tuple[str, ...]) -> str:
@@ -381,22 +379,24 @@ def verified_similar(kb: KnowledgeBase, question: str, collections: tuple[str, .
 def formatted(kb: KnowledgeBase, similar: Iterable[SimilarQuestion]) -> str:
     """Prompt text about these past questions, without expired ones."""
     return "\n\n".join(
-        "\n".join(question_lines(one.past, one.correction, flagged_sentences(kb, one.collections)))
-        for one in similar
-        if not one.expired
+        "\n".join(
+            question_lines(past.past, past.correction, flagged_sentences(kb, past.collections))
+        )
+        for past in similar
+        if not past.expired
     )
 
 
 def _has_expert_verdict(past: PastQuestion) -> bool:
     """Whether the question has an answer and an expert's verdict on it."""
-    judged = past.score is not None or any(judgement(sentence) for sentence in past.sentences)
-    return bool(past.answer.strip()) and judged
+    is_judged = past.score is not None or any(judgement(sentence) for sentence in past.sentences)
+    return bool(past.answer.strip()) and is_judged
 
 
 def _source_state(
     kb: KnowledgeBase, collection: str, stored: StoredPastQuestion
 ) -> tuple[str, tuple[str, ...]]:
-    """The source that changed since the feedback, and all sources that still exist.
+    """A note on a source that changed since the feedback, and the ids of all that still exist.
 
     Sources that came later or lie outside the collection are ignored.
     """

@@ -1,4 +1,4 @@
-"""Turns ranked lists into evidence: fusion, deduplication, diversification and packing."""
+"""Fuses ranked lists of hits, removes near-duplicates, reranks, and packs hits into evidence."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class Found:
     """The evidence found for a question, and how it was found.
 
     Attributes:
-        strategy: how it was found, as text; ``paths``: the graph paths that explain it.
+        strategy: how the evidence was found; ``paths``: the graph paths that explain it.
         relaxed: the question's limits that were left out, since nothing was found within them.
         failures: failed steps that were skipped, as text; ``notes``: other notes for readers.
-        clusters: the number of stories that it comes from.
+        clusters: the number of stories that the evidence comes from.
         filters: the limits of the search.
     """
 
@@ -44,9 +44,9 @@ class Found:
     filters: Filters = field(default_factory=Filters)
 
 
-NEAR_DUPLICATE = 0.85  # share of words in common from which a passage adds nothing
-FLOOR = 0.3  # of the best score, below which a passage is not shown to a model
-SURE = 3  # best passages that are shown in any case: of few, one has the least score there is
+NEAR_DUPLICATE = 0.85  # share of common words; a passage that reaches it adds nothing
+MIN_SCORE_SHARE = 0.3  # of the best score; a passage below it is not shown to a model
+MIN_SHOWN = 3  # best passages that are always shown; scaling gives the last of a few a score of 0
 RRF_K = 60  # Cormack, Clarke, Büttcher (SIGIR 2009), "Reciprocal Rank Fusion"
 
 
@@ -67,18 +67,18 @@ def weighted(
 ) -> list[Fused]:
     """Weighted sum of min-max normalised scores over the union of the lists, best first.
 
-    A candidate that a list lacks counts there as that list's lowest score.
+    A candidate that is missing in a list counts as having its lowest score.
 
     Args:
-        lowest: of a list, the least score that could be, in place of the least one in it (Bruch,
+        lowest: the lowest possible score of a list, used in place of the lowest one in it (Bruch,
             Gai and Ingber, ACM TOIS 2023): 0 for BM25.
     """
     floors = lowest or {}
-    scaled = {name: _min_max(found, floors.get(name)) for name, found in lists.items()}
+    scaled = {name: _min_max(candidates, floors.get(name)) for name, candidates in lists.items()}
 
-    def score(passage: str) -> float:
+    def score(passage_id: str) -> float:
         return sum(
-            weights.get(name, 0.0) * scores.get(passage, 0.0) for name, scores in scaled.items()
+            weights.get(name, 0.0) * scores.get(passage_id, 0.0) for name, scores in scaled.items()
         )
 
     return _join(lists, score)
@@ -86,13 +86,12 @@ def weighted(
 
 def reciprocal_rank(lists: RankedLists) -> list[Fused]:
     """Reciprocal rank fusion with k = 60, best first."""
-    places = [
-        {candidate.passage_id: rank for rank, candidate in enumerate(found, 1)}
-        for found in lists.values()
+    ranks = [
+        {candidate.passage_id: rank for rank, candidate in enumerate(candidates, 1)}
+        for candidates in lists.values()
     ]
     return _join(
-        lists,
-        lambda passage: sum(1 / (RRF_K + ranks[passage]) for ranks in places if passage in ranks),
+        lists, lambda key: sum(1 / (RRF_K + by_id[key]) for by_id in ranks if key in by_id)
     )
 
 
@@ -104,14 +103,16 @@ def diversify(
     relevance: float,
 ) -> list[int]:
     """Positions in order of maximal marginal relevance (Carbonell and Goldstein, SIGIR 1998)."""
-    left = list(range(len(scores)))
+    remaining = list(range(len(scores)))
     chosen: list[int] = []
     nearest = [0.0] * len(scores)
-    while left and len(chosen) < limit:
-        best = max(left, key=lambda i: (relevance * scores[i] - (1 - relevance) * nearest[i], -i))
-        left.remove(best)
+    while remaining and len(chosen) < limit:
+        best = max(
+            remaining, key=lambda i: (relevance * scores[i] - (1 - relevance) * nearest[i], -i)
+        )
+        remaining.remove(best)
         chosen.append(best)
-        for other in left:
+        for other in remaining:
             nearest[other] = max(nearest[other], alike(best, other))
     return chosen
 
@@ -124,21 +125,23 @@ def overlap(one: frozenset[str], other: frozenset[str]) -> float:
     return shared / (len(one) + len(other) - shared)
 
 
-def _min_max(found: Sequence[Candidate], floor: float | None) -> dict[str, float]:
-    if not found:
+def _min_max(candidates: Sequence[Candidate], floor: float | None) -> dict[str, float]:
+    if not candidates:
         return {}
-    scores = [candidate.score for candidate in found]
+    scores = [candidate.score for candidate in candidates]
     low, high = min(scores) if floor is None else floor, max(scores)
     if high == low:
-        return dict.fromkeys((candidate.passage_id for candidate in found), 1.0)
-    return {candidate.passage_id: (candidate.score - low) / (high - low) for candidate in found}
+        return dict.fromkeys((candidate.passage_id for candidate in candidates), 1.0)
+    return {
+        candidate.passage_id: (candidate.score - low) / (high - low) for candidate in candidates
+    }
 
 
 def _join(lists: RankedLists, score: Callable[[str], float]) -> list[Fused]:
     ranks: dict[str, list[ListRank]] = {}
     candidates: dict[str, Candidate] = {}
-    for name, found in lists.items():
-        for rank, candidate in enumerate(found, 1):
+    for name, ranked in lists.items():
+        for rank, candidate in enumerate(ranked, 1):
             candidates.setdefault(candidate.passage_id, candidate)
             ranks.setdefault(candidate.passage_id, []).append(
                 ListRank(name=name, rank=rank, score=candidate.score)
@@ -147,26 +150,26 @@ def _join(lists: RankedLists, score: Callable[[str], float]) -> list[Fused]:
         Fused(candidate=candidate, score=score(passage), ranks=tuple(ranks[passage]))
         for passage, candidate in candidates.items()
     ]
-    # The id breaks ties, so that the order does not hang on which list came first.
+    # The id breaks ties, so that the order does not depend on which list came first.
     return sorted(fused, key=lambda item: (-item.score, item.candidate.passage_id))
 
 
 def varied(hits: Sequence[Hit], limit: int, relevance: float) -> list[Hit]:
     """The ``limit`` hits to use, by maximal marginal relevance, near-duplicates left out."""
     bags = [parse(hit.passage.text).stem_set for hit in hits]
-    kept: list[int] = []
-    for place, bag in enumerate(bags):
-        if not any(overlap(bag, bags[other]) >= NEAR_DUPLICATE for other in kept):
-            kept.append(place)
-    order: Sequence[int] = range(min(limit, len(kept)))
+    distinct: list[int] = []
+    for index, bag in enumerate(bags):
+        if not any(overlap(bag, bags[other]) >= NEAR_DUPLICATE for other in distinct):
+            distinct.append(index)
+    order: Sequence[int] = range(min(limit, len(distinct)))
     if relevance < 1:
         order = diversify(
-            [hits[place].score for place in kept],
-            lambda one, other: overlap(bags[kept[one]], bags[kept[other]]),
+            [hits[index].score for index in distinct],
+            lambda first, second: overlap(bags[distinct[first]], bags[distinct[second]]),
             limit=limit,
             relevance=relevance,
         )
-    return [hits[kept[place]] for place in order]
+    return [hits[distinct[position]] for position in order]
 
 
 def merged(lists: Sequence[Sequence[Hit]], limit: int) -> list[Hit]:
@@ -180,20 +183,20 @@ def merged(lists: Sequence[Sequence[Hit]], limit: int) -> list[Hit]:
 
 
 def pack(kb: KnowledgeBase, hits: Sequence[Hit], sides: int = 1) -> list[Evidence]:
-    """Evidence in the order of ``hits`` until the token or character budget is spent.
+    """Make evidence of ``hits``, in order, until the token or character budget is spent.
 
-    A piece that does not fit whole is cut after its last whole sentence that does; keys are
+    A piece that does not fit is cut after its last complete sentence that does; keys are
     ``e1``, ``e2``, ... in order.
 
     Args:
-        sides: how many the question compares. The first hits are about one side each, in turns
-            (``direct.compare``); none of them takes more than its share of the budgets.
+        sides: how many things the question compares. The first hits are about one side each, in
+            turns (``direct.compare``); none of them takes more than its share of the budgets.
     """
     marks = kb.catalogue.marks_over([(hit.passage.document_id, hit.passage.span) for hit in hits])
     packed: list[Evidence] = []
     tokens, characters = 0, 0
     settings = kb.settings.context
-    for number, (hit, found) in enumerate(zip(hits, marks, strict=True)):
+    for number, (hit, document_marks) in enumerate(zip(hits, marks, strict=True)):
         shared = number < sides and sides > 1
         text = _fitting(
             hit.passage.text,
@@ -206,7 +209,7 @@ def pack(kb: KnowledgeBase, hits: Sequence[Hit], sides: int = 1) -> list[Evidenc
             break
         tokens += count_tokens(text)
         characters += len(text)
-        packed.append(_evidence(len(packed) + 1, hit, text, Marks(found)))
+        packed.append(_evidence(len(packed) + 1, hit, text, Marks(document_marks)))
         if len(text) < len(hit.passage.text) and not shared:
             break
     return packed
@@ -225,41 +228,41 @@ def _evidence(number: int, hit: Hit, text: str, marks: Marks) -> Evidence:
 
 
 def with_neighbours(kb: KnowledgeBase, evidence: Sequence[Evidence]) -> list[Evidence]:
-    """The evidence for who can read more of it: what stands before and after the best pieces.
+    """The evidence and the passages before and after its pieces, for a model that reads more.
 
-    The neighbours follow with keys of their own, so that each can be cited at its place. What the
-    search found far below the best piece is left out.
+    The neighbours follow with keys of their own, so that each can be cited at its place. Pieces
+    with a score far below the best one are left out.
     """
     best = max((piece.hit.score for piece in evidence), default=0.0)
-    kept = [
+    best_pieces = [
         piece
-        for place, piece in enumerate(evidence)
-        if place < SURE or piece.hit.score >= FLOOR * best
+        for index, piece in enumerate(evidence)
+        if index < MIN_SHOWN or piece.hit.score >= MIN_SCORE_SHARE * best
     ]
     settings = kb.settings.context
-    tokens = settings.max_tokens - sum(count_tokens(piece.text) for piece in kept)
-    characters = settings.max_characters - sum(len(piece.text) for piece in kept)
-    held = {piece.hit.passage.id for piece in evidence}
-    near: list[Hit] = []
-    for hit in [piece.hit for piece in kept]:
+    tokens = settings.max_tokens - sum(count_tokens(piece.text) for piece in best_pieces)
+    characters = settings.max_characters - sum(len(piece.text) for piece in best_pieces)
+    seen = {piece.hit.passage.id for piece in evidence}
+    neighbours: list[Hit] = []
+    for hit in [piece.hit for piece in best_pieces]:
         for passage in kb.catalogue.neighbours(hit.passage.id, 1, 1):
             size = count_tokens(passage.text)
-            if passage.id in held or size > tokens or len(passage.text) > characters:
+            if passage.id in seen or size > tokens or len(passage.text) > characters:
                 continue
-            held.add(passage.id)
+            seen.add(passage.id)
             tokens, characters = tokens - size, characters - len(passage.text)
-            beside = replace(hit, passage=passage, score=0.0, ranks=(), similarity=None)
-            near.append(beside)
-    marks = kb.catalogue.marks_over([(hit.passage.document_id, hit.passage.span) for hit in near])
+            neighbours.append(replace(hit, passage=passage, score=0.0, ranks=(), similarity=None))
+    places = [(hit.passage.document_id, hit.passage.span) for hit in neighbours]
+    marks = kb.catalogue.marks_over(places)
     first = len(evidence) + 1
-    return kept + [
-        _evidence(number, hit, hit.passage.text, Marks(found))
-        for number, (hit, found) in enumerate(zip(near, marks, strict=True), first)
+    return best_pieces + [
+        _evidence(number, hit, hit.passage.text, Marks(document_marks))
+        for number, (hit, document_marks) in enumerate(zip(neighbours, marks, strict=True), first)
     ]
 
 
 def _fitting(text: str, room: int, room_tokens: int) -> str:
-    """``text``, or its longest run of whole sentences that the room still allows."""
+    """``text``, or as many of its first complete sentences as fit."""
     if len(text) <= room and count_tokens(text) <= room_tokens:
         return text
     fitting = ""
@@ -275,7 +278,7 @@ logger = logging.getLogger(__name__)
 
 RERANK = "rerank"
 MAX_CHARACTERS = 2_000
-"""Of one hit, with its title and headings: a passage is some 1,000, a joined one more."""
+"""Of a hit with its title and headings; a passage has some 1,000, a joined one more."""
 
 
 def reranked(
@@ -283,16 +286,16 @@ def reranked(
 ) -> tuple[list[Hit], str]:
     """``hits`` (best first) with the first ``depth`` in a new order, and a note on a failure.
 
-    The joined score is ``weight`` times the reader's plus the rest times the search's, each
-    scaled to 0-1 over these hits. It is then mapped onto the range that the search's scores of
-    them had, so that scores still fall from the first hit to the last and mean what they meant.
-    Each of these hits gets the reader's own rank and score as one more list.
+    The joined score is ``weight`` times the reader's plus ``1 - weight`` times the search's, each
+    scaled to 0-1 over these hits. It is then mapped onto the range of the search's scores, so that
+    scores still fall from the first hit to the last and can be compared with other searches.
+    Each of these hits gets the reader's rank and score as one more list.
     """
     head, rest = list(hits[:depth]), list(hits[depth:])
     if len(head) < 2:
         return [*head, *rest], ""
     try:
-        scores = reader.relevance(query, [_shown(hit) for hit in head])
+        scores = reader.relevance(query, [_excerpt(hit) for hit in head])
         if scores.shape != (len(head),) or not np.isfinite(scores).all():
             raise ModelError(
                 f"{reader.identity} gave scores of shape {scores.shape} for {len(head)} passages, "
@@ -301,22 +304,23 @@ def reranked(
     except ModelError as error:
         logger.warning("the reader failed, keeping the order of the search: %s", error)
         return [*head, *rest], f"the reader failed, so the order is the search's own: {error}"
-    own = np.asarray([hit.score for hit in head], dtype=np.float64)
-    joined = weight * _scaled(scores.astype(np.float64)) + (1 - weight) * _scaled(own)
-    mapped = own.min() + _scaled(joined) * (own.max() - own.min())
+    search_scores = np.asarray([hit.score for hit in head], dtype=np.float64)
+    joined = weight * _scaled(scores.astype(np.float64)) + (1 - weight) * _scaled(search_scores)
+    low, high = search_scores.min(), search_scores.max()
+    mapped = low + _scaled(joined) * (high - low)
     ranks = {int(at): rank for rank, at in enumerate(np.argsort(-scores, kind="stable"), 1)}
-    moved = []
+    reordered = []
     for at in map(int, np.argsort(-joined, kind="stable")):
         by_reader = ListRank(name=RERANK, rank=ranks[at], score=float(scores[at]))
-        places = [place for place in head[at].ranks if place.name != RERANK]
-        moved.append(replace(head[at], score=float(mapped[at]), ranks=(*places, by_reader)))
-    return [*moved, *rest], ""
+        others = [rank for rank in head[at].ranks if rank.name != RERANK]
+        reordered.append(replace(head[at], score=float(mapped[at]), ranks=(*others, by_reader)))
+    return [*reordered, *rest], ""
 
 
-def _shown(hit: Hit) -> Excerpt:
+def _excerpt(hit: Hit) -> Excerpt:
     """The text that the reader scores for a hit: title, headings and passage."""
     passage = hit.passage
-    # The context of a passage begins with its title wherever it has one.
+    # The context of a passage, if there is one, begins with the title.
     heading = passage.context or hit.document.title
     room = max(0, MAX_CHARACTERS - len(heading) - 1)
     return Excerpt(text=passage.text[:room], title=heading[:MAX_CHARACTERS])

@@ -1,4 +1,4 @@
-"""Past questions that experts rated here, and the sentences that they flagged as harmful.
+"""Finds past questions that experts rated here, and the sentences that they flagged as harmful.
 
 All question vectors share one array, so that a new question is compared with every one of them.
 Each question is embedded once; a change of embedder recomputes all vectors.
@@ -25,7 +25,7 @@ from wellread.text.sentences import sentence_spans
 from wellread.types import DocumentFacts, PastQuestion, SentenceFeedback
 from wellread.values.answers import Answer
 
-AT_ONCE = 64  # that are read whole, the nearest first
+MAX_NEAREST = 64  # nearest rated questions whose answers are read
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +33,7 @@ class RatedAnswer:
     """An answer of this knowledge base with an expert's feedback.
 
     ``similarity`` is the cosine of its question and the new one; ``documents`` are the existing
-    ones that the answer and the feedback rest on.
+    documents that the answer and the feedback cite.
     """
 
     given: Feedback
@@ -50,104 +50,104 @@ class RatedAnswer:
 def rated_answers(
     kb: KnowledgeBase, question: str, least: float, collections: Sequence[str]
 ) -> Iterator[RatedAnswer]:
-    """The answers to questions like ``question``, with an expert's feedback, the nearest first.
+    """Yield the answers to similar questions with an expert's feedback, the most similar first.
 
-    One that two experts judged comes twice. Whether feedback still counts is settled first.
+    An answer that two experts judged comes twice. Feedback that no longer counts is marked first.
     """
     ids, vectors = _vectors.of(kb)
     if not ids:
         return
     cosines = vectors @ kb.embedder.embed([question], "query")[0]
-    order = np.argsort(-cosines, kind="stable")[:AT_ONCE]
-    near = {ids[at]: float(cosines[at]) for at in order.tolist() if cosines[at] >= least}
-    judged = kb.catalogue.feedback.named(near)
-    for name, similarity in near.items():
-        answer = kb.catalogue.feedback.answer(judged[name].answer_id) if name in judged else None
+    order = np.argsort(-cosines, kind="stable")[:MAX_NEAREST]
+    similarities = {ids[at]: float(cosines[at]) for at in order.tolist() if cosines[at] >= least}
+    feedback = kb.catalogue.feedback.named(similarities)
+    for key, similarity in similarities.items():
+        answer = kb.catalogue.feedback.answer(feedback[key].answer_id) if key in feedback else None
         if answer is None:  # it was removed with its session
             continue
-        [given] = kb.catalogue.expiry.settle([judged[name]])
+        [given] = kb.catalogue.expiry.settle([feedback[key]])
         places = (*places_quoted(answer), *supporting_places(given, answer))
-        named = [place.document_id for place in places]
-        named += chain(*(answer.table.documents if answer.table else ()))
-        wanted = list(dict.fromkeys(named))
-        facts = kb.catalogue.facts(wanted)
+        cited = [place.document_id for place in places]
+        cited += chain(*(answer.table.documents if answer.table else ()))
+        document_ids = list(dict.fromkeys(cited))
+        facts = kb.catalogue.facts(document_ids)
         rated = RatedAnswer(
             given=given,
             answer=answer,
             similarity=round(similarity, 4),
-            documents=tuple(facts[document] for document in wanted if document in facts),
+            documents=tuple(facts[key] for key in document_ids if key in facts),
         )
-        whole = wanted and len(facts) == len(wanted)
-        if not collections or (whole and set(rated.collections) <= set(collections)):
+        complete = document_ids and len(facts) == len(document_ids)
+        if not collections or (complete and set(rated.collections) <= set(collections)):
             yield rated
 
 
 def past_question(rated: RatedAnswer) -> PastQuestion:
     """The rated answer in the form of a past question that came with the sources."""
     given, answer = rated.given, rated.answer
-    judged = {one.sentence: one for one in given.sentences}
+    judged = {judgement.sentence: judgement for judgement in given.sentences}
     feedback = tuple(
         SentenceFeedback(
-            score=None if one.score is None else round(one.score),
-            explanation=one.explanation,
-            harmful=bool(one.harmful),
-            content_issue=bool(one.content_issue),
+            score=None if sentence.score is None else round(sentence.score),
+            explanation=sentence.explanation,
+            harmful=bool(sentence.harmful),
+            content_issue=bool(sentence.content_issue),
         )
-        if (one := judged.get(place))
+        if (sentence := judged.get(index))
         else SentenceFeedback()
-        for place in range(len(answer.sentences))
+        for index in range(len(answer.sentences))
     )
-    urls = {one.id: one.url or one.uri for one in rated.documents}
-    better = [urls.get(one.document_id, "") for one in given.citations]
+    urls = {document.id: document.url or document.uri for document in rated.documents}
+    better_urls = [urls.get(citation.document_id, "") for citation in given.citations]
+    texts = (" ".join(sentence.text.split()) for sentence in answer.sentences)
     return PastQuestion(
         question=given.question,
-        answer=" ".join(" ".join(one.text.split()) for one in answer.sentences) or answer.text,
-        citation_url=next((one.url for one in answer.citations), ""),
+        answer=" ".join(texts) or answer.text,
+        citation_url=next((citation.url for citation in answer.citations), ""),
         score=None if given.score is None else round(given.score),
-        expert_citation_url=next(iter(better), ""),
+        expert_citation_url=next(iter(better_urls), ""),
         sentences=feedback,
     )
 
 
 def _read_vectors(kb: KnowledgeBase) -> tuple[tuple[str, ...], NDArray[np.float32]]:
-    """The ids of all feedback, and the vectors of its questions."""
     questions = kb.catalogue.feedback.questions()
     if not questions:
         return (), np.zeros((0, 0), dtype=np.float32)
     embedder = kb.embedder
-    missing = [one for one in questions if not one.vector or one.embedder != embedder.identity]
+    missing = [row for row in questions if not row.vector or row.embedder != embedder.identity]
     fresh: dict[str, bytes] = {}
     if missing:
-        made = embedder.embed([one.question for one in missing], "query")
+        vectors = embedder.embed([row.question for row in missing], "query")
         fresh = {
-            one.feedback_id: row.astype(np.float32).tobytes()
-            for one, row in zip(missing, made, strict=True)
+            row.feedback_id: vector.astype(np.float32).tobytes()
+            for row, vector in zip(missing, vectors, strict=True)
         }
         kb.catalogue.feedback.store_vectors(fresh, embedder.identity)
-    rows = [
-        np.frombuffer(fresh.get(one.feedback_id, one.vector), dtype=np.float32) for one in questions
+    matrix = [
+        np.frombuffer(fresh.get(row.feedback_id, row.vector), dtype=np.float32) for row in questions
     ]
-    return tuple(one.feedback_id for one in questions), np.stack(rows)
+    return tuple(row.feedback_id for row in questions), np.stack(matrix)
 
 
-# --- how a prompt shows one ----------------------------------------------------------------------
+# --- a past question in a prompt -----------------------------------------------------------------
 
 ANSWER_CHARACTERS = 400
 LEFT_OUT = "[left out: an expert flagged it as harmful]"
 
 
 def question_lines(past: PastQuestion, correction: str, flagged: FlaggedSentences) -> list[str]:
-    """Every field on a line of its own: a field cannot pose as the next one."""
-    lines = [f"Q: {_flat(past.question)}"]
+    """The fields of a past question, each on one line, so that none can pose as the next one."""
+    lines = [f"Q: {_on_one_line(past.question)}"]
     if past.flow:
-        lines.append(f"Flow: {' | '.join(map(_flat, past.flow))}")
+        lines.append(f"Flow: {' | '.join(map(_on_one_line, past.flow))}")
     lines.append(f"A: {shown_text(past.answer, flagged)}")
     if past.score is not None:
         lines.append(f"Score: {past.score}/100")
     judged = [
-        f"- Sentence {number}: {said}"
+        f"- Sentence {number}: {verdict}"
         for number, sentence in enumerate(past.sentences, 1)
-        if (said := judgement(sentence))
+        if (verdict := judgement(sentence))
     ]
     if judged:
         lines += ["Feedback:", *judged]
@@ -155,14 +155,14 @@ def question_lines(past: PastQuestion, correction: str, flagged: FlaggedSentence
         lines.append(f"Correction: {shown_text(correction, flagged)}")
     link = past.expert_citation_url or past.citation_url
     if link:
-        lines.append(f"Citation: {_flat(link)}")
+        lines.append(f"Citation: {_on_one_line(link)}")
     return lines
 
 
 def judgement(sentence: SentenceFeedback) -> str:
     """The expert's verdict on a sentence, with its flags; empty without a verdict."""
     parts = [f"{sentence.score}/100"] if sentence.score is not None else []
-    parts += [_flat(sentence.explanation)] if sentence.explanation.strip() else []
+    parts += [_on_one_line(sentence.explanation)] if sentence.explanation.strip() else []
     parts += ["harmful: true"] if sentence.harmful else []
     parts += ["content issue: true"] if sentence.content_issue else []
     return "; ".join(parts)
@@ -172,35 +172,35 @@ def shown_text(
     text: str, flagged: FlaggedSentences, judged: Sequence[SentenceFeedback] = ()
 ) -> str:
     """``text`` on one line, cut at about 400 characters, without flagged sentences."""
-    return _cut(_flat(without_flagged(text, flagged, judged)))
+    return _cut(_on_one_line(without_flagged(text, flagged, judged)))
 
 
 def without_flagged(
     text: str, flagged: FlaggedSentences, judged: Sequence[SentenceFeedback] = ()
 ) -> str:
     """``text`` with ``LEFT_OUT`` in place of each sentence that is flagged."""
-    own = {at for at, one in enumerate(judged) if one.harmful}
-    if not flagged and not own:
+    judged_harmful = {at for at, feedback in enumerate(judged) if feedback.harmful}
+    if not flagged and not judged_harmful:
         return text
-    said = [span.of(text) for span in sentence_spans(text)]
-    harmful = flagged.places(said) | own
-    return " ".join(LEFT_OUT if at in harmful else one for at, one in enumerate(said))
+    sentences = [span.of(text) for span in sentence_spans(text)]
+    harmful = flagged.places(sentences) | judged_harmful
+    return " ".join(LEFT_OUT if at in harmful else line for at, line in enumerate(sentences))
 
 
 def _cut(text: str) -> str:
-    """At most about 400 characters, whole words, with an ellipsis when something is missing."""
+    """The first 400 characters or so, cut between words and with an ellipsis if text is missing."""
     if len(text) <= ANSWER_CHARACTERS:
         return text
     head = text[:ANSWER_CHARACTERS]
-    whole = head.rsplit(" ", 1)[0] if text[ANSWER_CHARACTERS] != " " else head
-    return whole.rstrip(" ,;:") + "…"
+    complete = head.rsplit(" ", 1)[0] if text[ANSWER_CHARACTERS] != " " else head
+    return complete.rstrip(" ,;:") + "…"
 
 
-def _flat(text: str) -> str:
+def _on_one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-SHORTEST = 4  # words of a sentence that is also found inside another
+MIN_WORDS = 4  # a flagged sentence with fewer is not searched for inside others
 Words = tuple[str, ...]
 T = TypeVar("T")
 
@@ -220,23 +220,23 @@ class FeedbackCache(Generic[T]):
 
     def of(self, kb: KnowledgeBase) -> T:
         """The cached value, recomputed when the feedback has changed."""
-        # The stamp is read first: a change in between makes the value be read again, never late.
+        # The stamp is read first, so a change in between only causes another reading.
         stamp = f"{kb.catalogue.feedback.stamp()} {self._depends_on(kb)}"
         cached = self._values.get(kb.cache_key)
         if cached is not None and cached[0] == stamp:
             return cached[1]
         with self._lock:
-            made = self._make(kb)
-            self._values[kb.cache_key] = (stamp, made)
-            return made
+            value = self._make(kb)
+            self._values[kb.cache_key] = (stamp, value)
+            return value
 
 
 @dataclass(frozen=True, slots=True)
 class FlaggedSentences:
     """Sentences flagged as harmful, to compare with those of an answer before delivery.
 
-    ``words`` maps their hashes to their words; a short or forgotten sentence has none, and is only
-    found as a whole.
+    ``words`` maps their hashes to their words. A short sentence, or one whose text was deleted, has
+    no words and only matches an identical sentence.
     """
 
     words: Mapping[str, Words] = field(default_factory=dict)
@@ -249,17 +249,17 @@ class FlaggedSentences:
         return bool(self.places([text]))
 
     def places(self, texts: Sequence[str]) -> frozenset[int]:
-        """Which of ``texts``, that follow each other, repeat a flagged sentence, even together."""
+        """The indexes of consecutive ``texts`` that repeat a flagged sentence, even jointly."""
         if not self.words:
             return frozenset()
         harmful = {at for at, text in enumerate(texts) if sentence_hash(text) in self.words}
         owners = [(word, at) for at, text in enumerate(texts) for word in sentence_words(text)]
-        spoken = tuple(word for word, _ in owners)
-        vocabulary = frozenset(spoken)
-        for flagged in filter(vocabulary.issuperset, filter(None, self.words.values())):
-            for start in range(len(spoken) - len(flagged) + 1):
-                if spoken[start : start + len(flagged)] == flagged:
-                    harmful.update(at for _, at in owners[start : start + len(flagged)])
+        words = tuple(word for word, _ in owners)
+        vocabulary = frozenset(words)
+        for flagged_words in filter(vocabulary.issuperset, filter(None, self.words.values())):
+            for start in range(len(words) - len(flagged_words) + 1):
+                if words[start : start + len(flagged_words)] == flagged_words:
+                    harmful.update(at for _, at in owners[start : start + len(flagged_words)])
         return frozenset(harmful)
 
     def without(self, hashes: Collection[str]) -> FlaggedSentences:
@@ -274,10 +274,10 @@ class FlaggedSentences:
 
 
 def flagged_from(sentences: Mapping[str, str]) -> FlaggedSentences:
-    """Flagged sentences by hash; their words may be empty."""
-    words = {key: sentence_words(text) for key, text in sentences.items()}
+    """Make flagged sentences of texts by hash; a text may be empty."""
+    by_hash = {key: sentence_words(text) for key, text in sentences.items()}
     return FlaggedSentences(
-        {key: some if len(some) >= SHORTEST else () for key, some in words.items()}
+        {key: words if len(words) >= MIN_WORDS else () for key, words in by_hash.items()}
     )
 
 
@@ -304,15 +304,15 @@ def flagged_sentences(kb: KnowledgeBase, collections: Iterable[str]) -> FlaggedS
 def flagged_of_documents(
     kb: KnowledgeBase, documents: Sequence[Collection[str]]
 ) -> list[FlaggedSentences]:
-    """The sentences that must not be shown in texts based on these documents, for each text."""
+    """For each text, the sentences that it must not show; ``documents``: the ids that it cites."""
     if not _flags.of(kb)[0]:
         return [NOTHING_FLAGGED] * len(documents)
-    facts = kb.catalogue.facts({name for some in documents for name in some})
-    within = [
-        frozenset(facts[name].collection for name in some if name in facts) for some in documents
+    facts = kb.catalogue.facts({key for ids in documents for key in ids})
+    collections = [
+        frozenset(facts[key].collection for key in ids if key in facts) for ids in documents
     ]
-    flagged = {names: flagged_sentences(kb, names) for names in set(within)}
-    return [flagged[names] for names in within]
+    flagged = {names: flagged_sentences(kb, names) for names in set(collections)}
+    return [flagged[names] for names in collections]
 
 
 def flag_rights_stamp(kb: KnowledgeBase) -> str:
@@ -331,7 +331,7 @@ def _covers(edits: frozenset[str] | Everything, names: frozenset[str]) -> bool:
 def _read_flags(
     kb: KnowledgeBase,
 ) -> tuple[Mapping[str, Mapping[str, str]], dict[tuple[str, ...], FlaggedSentences]]:
-    """Each user's flagged sentences by hash, and room for those of several users together."""
+    """The flagged sentences by user and hash, and an empty cache for combinations of users."""
     return kb.catalogue.feedback.harmful_by(), {}
 
 

@@ -1,7 +1,7 @@
-"""Runs one hybrid search: candidates per list, score fusion, and a check for live versions.
+"""Searches by words and by vectors at once, and relaxes limits of a question that match nothing.
 
-``search_within`` keeps to the limits of a question, and relaxes one that matches nothing: never a
-filter that the user set, else one at a time, and the answer says so.
+``search_within`` never relaxes a filter that the user set; limits read from the question are
+relaxed one at a time, and the answer says so.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import calendar
 import logging
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields, replace
 from datetime import datetime
@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from wellread.ask.retrieve import ranking
 from wellread.ask.retrieve.ranking import Found, Fused, reranked
-from wellread.ask.understand.question_parts import WRITTEN
+from wellread.ask.understand.question_parts import WRITTEN_KINDS
 from wellread.config import RetrievalSettings
 from wellread.errors import DamageError, StoreError, UnknownCollectionError
 from wellread.kb import KnowledgeBase, Parts
@@ -34,9 +34,9 @@ logger = logging.getLogger(__name__)
 
 SearchMode = Literal["hybrid", "text", "vector"]
 TEXT, VECTOR = "text", "vector"
-TRIES = 3  # of a search that runs into a switch to another index
-LOWEST = {TEXT: 0.0}  # the score of a passage without a word of the query
-CLOSER_LOOKED = 60  # of the joined list, best first, whose words are looked at one by one
+MAX_TRIES = 3  # attempts at a search during which the index is switched
+LOWEST_SCORES = {TEXT: 0.0}  # the score of a passage without a word of the query
+CLOSENESS_DEPTH = 60  # best candidates whose distances between words are measured
 CLOSENESS = "closeness"
 
 # Both lists are fetched at the same time; the back ends release the interpreter while they work.
@@ -57,7 +57,7 @@ def search(
     # Reciprocal ranks are no 0-1 scores, so closeness cannot be added to them.
     weighted = mode == "hybrid" and settings.fusion != "rrf"
     closeness = settings.closeness if weighted else 0.0
-    for _ in range(TRIES):
+    for _ in range(MAX_TRIES):
         parts = kb.live()
         try:
             lists = _candidates(parts, text, filters, mode, max(settings.candidates, limit))
@@ -66,7 +66,7 @@ def search(
             if kb.live() is parts:
                 raise
         else:
-            # Passages of an index that was switched away meanwhile are live no more.
+            # Passages of an index that was replaced meanwhile are no longer live.
             if kb.live() is parts:
                 if not any(lists.values()):
                     check_index(kb)
@@ -76,9 +76,9 @@ def search(
 
 
 def check_index(kb: KnowledgeBase) -> None:
-    """Raise an error when the index has lost its data, so an empty result is not trusted."""
-    whole = base_of(kb)
-    if whole.index.rows() == 0 and any(each.passages for each in whole.catalogue.stats()):
+    """Raise an error when the index has lost its data, so that an empty result is not trusted."""
+    base = base_of(kb)
+    if base.index.rows() == 0 and any(stats.passages for stats in base.catalogue.stats()):
         raise DamageError(
             "the index is gone or empty, and the catalogue is not",
             hint="'wellread verify --repair' makes it anew from the catalogue",
@@ -89,12 +89,12 @@ def check_collections(kb: KnowledgeBase, filters: Filters) -> None:
     """Raise an error when a collection does not exist."""
     if not filters.collections:
         return
-    known = kb.catalogue.collection_names()
+    existing = kb.catalogue.collection_names()
     for name in filters.collections:
-        if name not in known:
+        if name not in existing:
             raise UnknownCollectionError(
                 f"there is no collection named {name!r}",
-                hint=f"known: {', '.join(known) or 'none yet; add sources first'}",
+                hint=f"known: {', '.join(existing) or 'none yet; add sources first'}",
             )
 
 
@@ -119,7 +119,7 @@ def _fuse(
     if fusion == "rrf":
         return ranking.reciprocal_rank(lists)
     share = {"text": 0.0, "vector": 1.0}.get(fusion, settings.vector_weight)
-    return ranking.weighted(lists, {VECTOR: share, TEXT: 1 - share}, LOWEST)
+    return ranking.weighted(lists, {VECTOR: share, TEXT: 1 - share}, LOWEST_SCORES)
 
 
 def _hits(
@@ -127,8 +127,8 @@ def _hits(
 ) -> list[Hit]:
     """The best ``limit`` candidates that are live, with text and metadata."""
     hits: list[Hit] = []
-    # Nearly all candidates are live, so a second look beyond the first few is rare.
-    step = max(limit, CLOSER_LOOKED) if closeness else limit
+    # Nearly all candidates are live, so a second step is rare.
+    step = max(limit, CLOSENESS_DEPTH) if closeness else limit
     for start in range(0, len(fused), step):
         part = fused[start : start + step]
         passages = kb.catalogue.live_passages([item.candidate.passage_id for item in part])
@@ -140,14 +140,14 @@ def _hits(
         for item in live:
             document = facts.get(item.candidate.document_id)
             if document and document.version == item.candidate.version:
-                similar = (place.score for place in item.ranks if place.name == VECTOR)
+                cosines = (rank.score for rank in item.ranks if rank.name == VECTOR)
                 hits.append(
                     Hit(
                         passage=passages[item.candidate.passage_id],
                         document=document,
                         score=item.score,
                         ranks=item.ranks,
-                        similarity=next(similar, None),
+                        similarity=next(cosines, None),
                     )
                 )
         if len(hits) >= limit:
@@ -164,19 +164,19 @@ def _closest_first(
 ) -> list[Fused]:
     """The fused list reordered by how close together the words of ``text`` occur.
 
-    Candidates beyond the first ``CLOSER_LOOKED`` keep their share of the score and stay behind.
+    Candidates beyond the first ``CLOSENESS_DEPTH`` get no closeness score and follow the others.
     """
-    looked = [item for item in fused if item.candidate.passage_id in passages][:CLOSER_LOOKED]
-    read = [passages[item.candidate.passage_id] for item in looked]
-    excerpts = [Excerpt(text=passage.text, title=passage.context) for passage in read]
-    close = kb.lexical.relevance(text, excerpts).tolist()
-    share = weight * closeness_weight(text, [passage.text for passage in read])
-    order = sorted(range(len(close)), key=lambda place: -close[place])
+    measured = [item for item in fused if item.candidate.passage_id in passages][:CLOSENESS_DEPTH]
+    texts = [passages[item.candidate.passage_id] for item in measured]
+    excerpts = [Excerpt(text=passage.text, title=passage.context) for passage in texts]
+    closeness = kb.lexical.relevance(text, excerpts).tolist()
+    share = weight * closeness_weight(text, [passage.text for passage in texts])
+    order = sorted(range(len(closeness)), key=lambda index: -closeness[index])
     scored = {}
-    for rank, place in enumerate(order, 1):
-        item = looked[place]
-        by_words = ListRank(name=CLOSENESS, rank=rank, score=round(close[place], 4))
-        score = (1 - share) * item.score + share * close[place]
+    for rank, index in enumerate(order, 1):
+        item = measured[index]
+        by_words = ListRank(name=CLOSENESS, rank=rank, score=round(closeness[index], 4))
+        score = (1 - share) * item.score + share * closeness[index]
         scored[item.candidate.passage_id] = replace(
             item, score=score, ranks=(*item.ranks, by_words)
         )
@@ -192,12 +192,12 @@ def _closest_first(
 
 
 # --- sources that the asker prefers --------------------------------------------------------------
-# A factor is bounded, so that a liked source never beats one that fits far better; only what the
-# asker muted is left out.
+# The factors are small, so that a preferred source never beats one that fits far better; only muted
+# sources are left out.
 
 HIGHER, LOWER = 1.2, 0.8
 PREFERRED, LOWERED = "preferred by you", "ranked lower by you"
-BEST = 5  # hits among which a muted source would have mattered
+MUTED_DEPTH = 5  # hits; a muted source among them is mentioned in a note
 
 
 def by_preference(analysis: Analysis, hits: Sequence[Hit]) -> list[Hit]:
@@ -205,25 +205,26 @@ def by_preference(analysis: Analysis, hits: Sequence[Hit]) -> list[Hit]:
     liked = analysis.liking
     if not (liked.preferred or liked.lowered or liked.muted):
         return list(hits)
-    scored = [_weighed(analysis, hit) for hit in hits if not muted(analysis, hit)]
+    scored = [_weigh(analysis, hit) for hit in hits if not muted(analysis, hit)]
     return sorted(scored, key=lambda hit: -hit.score)
 
 
 def muted(analysis: Analysis, hit: Hit) -> bool:
     """Whether the user muted the hit's source and did not ask for it in this question."""
     return any(
-        rule.fits(hit.document) and not _asked_for(analysis, rule) for rule in analysis.liking.muted
+        rule.fits(hit.document) and not _is_requested(analysis, rule)
+        for rule in analysis.liking.muted
     )
 
 
 def muted_words(analysis: Analysis, best: Sequence[Hit]) -> str:
-    """A note on what muting removed from the ``best`` hits; empty when nothing."""
+    """A note on the muted sources among the ``best`` hits; empty without one."""
     titles = dict.fromkeys(hit.document.title for hit in best if muted(analysis, hit))
-    named = ", ".join(f"“{title}”" for title in titles)
-    return f"muted by you and not used, though among the best: {named}" if named else ""
+    listing = ", ".join(f"“{title}”" for title in titles)
+    return f"muted by you and not used, though among the best: {listing}" if listing else ""
 
 
-def _weighed(analysis: Analysis, hit: Hit) -> Hit:
+def _weigh(analysis: Analysis, hit: Hit) -> Hit:
     liked = analysis.liking
     for rules, factor, name in (
         (liked.preferred, HIGHER, PREFERRED),
@@ -235,25 +236,27 @@ def _weighed(analysis: Analysis, hit: Hit) -> Hit:
     return hit
 
 
-def _asked_for(analysis: Analysis, rule: SourceRule) -> bool:
+def _is_requested(analysis: Analysis, rule: SourceRule) -> bool:
     """Whether the user's filters or the question name the subject of the rule."""
     limits = [analysis.filters, *(constraint.filters for constraint in analysis.constraints)]
     fields = {"document": "document_ids", "site": ""}
     field = fields.get(rule.kind, f"{rule.kind}s")
-    named = [value.casefold() for limit in limits for value in (field and getattr(limit, field))]
-    return rule.value.casefold() in named
+    requested = [
+        value.casefold() for limit in limits for value in (field and getattr(limit, field))
+    ]
+    return rule.value.casefold() in requested
 
 
-LONGEST = 24  # months that are named one by one
+MAX_MONTHS = 24  # months that are matched by name, one by one
 # Words by which a question asks for what was said or published then, not for what happened.
 _TOLD_THEN = re.compile(rf"\b(?:{TOLD_THEN})\b", re.IGNORECASE)
 
 
 def period_named(question: str, filters: Filters) -> re.Pattern[str] | None:
-    """What a text that names the time window of ``filters`` matches.
+    """A pattern that matches texts that name the time window of ``filters``.
 
-    None where there is no window of whole months or of one day, or where ``question`` asks for
-    what was said or published in it.
+    None unless the window is one day or whole months, and None if ``question`` asks for what was
+    said or published in it.
     """
     since, until = filters.published_from, filters.published_to
     if since is None or until is None or _TOLD_THEN.search(question):
@@ -264,9 +267,9 @@ def period_named(question: str, filters: Filters) -> re.Pattern[str] | None:
     if not months:
         return None
     years = {year for year, _ in months}
-    whole = [str(year) for year in years if all((year, month) in months for month in range(1, 13))]
-    forms = [rf"\b{year}\b" for year in whole]
-    forms += [_month(year, month) for year, month in months if str(year) not in whole]
+    full_years = [year for year in years if all((year, month) in months for month in range(1, 13))]
+    forms = [rf"\b{year}\b" for year in full_years]
+    forms += [_month(year, month) for year, month in months if year not in full_years]
     return re.compile("|".join(sorted(forms)), re.IGNORECASE)
 
 
@@ -274,10 +277,10 @@ def _months(since: datetime, until: datetime) -> list[tuple[int, int]]:
     """The months from ``since`` to ``until``; none for partial months or too long a period."""
     last = calendar.monthrange(until.year, until.month)[1]
     count = 12 * (until.year - since.year) + until.month - since.month + 1
-    if since.day != 1 or until.day != last or not 0 < count <= LONGEST:
+    if since.day != 1 or until.day != last or not 0 < count <= MAX_MONTHS:
         return []
     first = 12 * since.year + since.month - 1
-    return [(at // 12, at % 12 + 1) for at in range(first, first + count)]
+    return [(number // 12, number % 12 + 1) for number in range(first, first + count)]
 
 
 def _month(year: int, month: int) -> str:
@@ -298,9 +301,9 @@ def _name(month: int) -> str:
 
 
 SOURCE_KINDS = tuple(kind for kind in KINDS if kind != "qa")
-# Which goes first when only all of them together match nothing: the ones that a question's words
-# set least surely.
-LET_GO: tuple[ConstraintKind, ...] = (
+# The order in which limits are relaxed when only all of them together match nothing: the ones that
+# the words of a question imply least clearly come first.
+RELAX_ORDER: tuple[ConstraintKind, ...] = (
     "taxonomy",
     "source_type",
     "kind",
@@ -323,21 +326,25 @@ def narrowed(filters: Filters, constraints: Sequence[Constraint]) -> Filters | N
 def search_within(kb: KnowledgeBase, analysis: Analysis, text: str, limit: int) -> Found:
     """The best passages for ``text`` within the limits of the question that match anything.
 
-    Beside the passages of the requested time are passages of any date that name that time, and
-    beside a speaker's words are reports of what the speaker said.
+    Passages of any date that name the requested time are added, as are reports of what a requested
+    speaker said.
     """
-    kept = list(analysis.constraints)
+    constraints = list(analysis.constraints)
     relaxed: list[Constraint] = []
     while True:
-        filters = narrowed(analysis.filters, kept)
-        lists = [] if filters is None else [_sources(kb, text, filters, limit)]
-        lists += _naming(kb, analysis, kept, limit)
-        lists += _reporting(kb, analysis, kept, limit)
-        hits = _joined(lists, limit)
-        if hits or not kept:
+        filters = narrowed(analysis.filters, constraints)
+        lists = [] if filters is None else [_search_sources(kb, text, filters, limit)]
+        lists += _passages_naming_time(kb, analysis, constraints, limit)
+        lists += _passages_reporting_speech(kb, analysis, constraints, limit)
+        hits = _join_by_score(lists, limit)
+        if hits or not constraints:
             break
-        for constraint in _least_sure(kept) if relaxed else _unmet(kb, analysis, text, kept):
-            kept.remove(constraint)
+        for constraint in (
+            _least_certain(constraints)
+            if relaxed
+            else _constraints_to_relax(kb, analysis, text, constraints)
+        ):
+            constraints.remove(constraint)
             relaxed.append(constraint)
     failure = ""
     if kb.reader.reranks:
@@ -351,36 +358,37 @@ def search_within(kb: KnowledgeBase, analysis: Analysis, text: str, limit: int) 
     )
 
 
-def _naming(
-    kb: KnowledgeBase, analysis: Analysis, kept: Sequence[Constraint], limit: int
+def _passages_naming_time(
+    kb: KnowledgeBase, analysis: Analysis, constraints: Sequence[Constraint], limit: int
 ) -> list[list[Hit]]:
     """Passages of any date that name the requested time; empty if no time is requested."""
-    timed = next((constraint for constraint in kept if constraint.kind == "time"), None)
-    named = period_named(analysis.question, timed.filters) if timed is not None else None
-    rest = narrowed(analysis.filters, [one for one in kept if one is not timed])
-    if named is None or rest is None:
+    timed = next((constraint for constraint in constraints if constraint.kind == "time"), None)
+    period = period_named(analysis.question, timed.filters) if timed is not None else None
+    others = [constraint for constraint in constraints if constraint is not timed]
+    rest = narrowed(analysis.filters, others)
+    if period is None or rest is None:
         return []
-    # The whole question: its words for the time are what these passages are found by.
-    found = _sources(kb, analysis.question, rest, limit)
-    return [[hit for hit in found if named.search(f"{hit.passage.context}\n{hit.passage.text}")]]
+    # Searched by the whole question, since its words for the time find these passages.
+    hits = _search_sources(kb, analysis.question, rest, limit)
+    return [[hit for hit in hits if period.search(f"{hit.passage.context}\n{hit.passage.text}")]]
 
 
-def _reporting(
-    kb: KnowledgeBase, analysis: Analysis, kept: Sequence[Constraint], limit: int
+def _passages_reporting_speech(
+    kb: KnowledgeBase, analysis: Analysis, constraints: Sequence[Constraint], limit: int
 ) -> list[list[Hit]]:
     """Written passages that report what the requested speaker said; empty without a speaker."""
-    spoken = next((constraint for constraint in kept if constraint.kind == "speaker"), None)
-    written = intersect_filters(analysis.filters, Filters(kinds=WRITTEN))
-    rest = written and narrowed(written, [one for one in kept if one is not spoken])
+    spoken = next((constraint for constraint in constraints if constraint.kind == "speaker"), None)
+    written = intersect_filters(analysis.filters, Filters(kinds=WRITTEN_KINDS))
+    others = [constraint for constraint in constraints if constraint is not spoken]
+    rest = written and narrowed(written, others)
     if spoken is None or rest is None:
         return []
-    found = _sources(kb, analysis.question, rest, limit)
+    hits = _search_sources(kb, analysis.question, rest, limit)
     speakers = spoken.filters.speakers
-    return [[hit for hit in found if attributes_speech_to(hit.passage.text, speakers)]]
+    return [[hit for hit in hits if attributes_speech_to(hit.passage.text, speakers)]]
 
 
-def _joined(lists: Sequence[list[Hit]], limit: int) -> list[Hit]:
-    """The hits of all searches, best first, without duplicates."""
+def _join_by_score(lists: Sequence[list[Hit]], limit: int) -> list[Hit]:
     if len(lists) == 1:
         return lists[0]
     best: dict[str, Hit] = {}
@@ -391,10 +399,10 @@ def _joined(lists: Sequence[list[Hit]], limit: int) -> list[Hit]:
     return sorted(best.values(), key=lambda hit: (-hit.score, hit.passage.id))[:limit]
 
 
-def _sources(kb: KnowledgeBase, text: str, filters: Filters, limit: int) -> list[Hit]:
-    """The best passages without past questions, unless these are requested by kind.
+def _search_sources(kb: KnowledgeBase, text: str, filters: Filters, limit: int) -> list[Hit]:
+    """The best passages, without past questions unless the filters request them.
 
-    A past answer may be wrong, and its feedback would be lost.
+    A past answer may be wrong, and a passage does not show the feedback on it.
     """
     hits = search(kb, text, filters, limit=limit)
     if not filters.kinds and any(hit.document.kind == "qa" for hit in hits):
@@ -402,23 +410,23 @@ def _sources(kb: KnowledgeBase, text: str, filters: Filters, limit: int) -> list
     return hits
 
 
-def _unmet(
-    kb: KnowledgeBase, analysis: Analysis, text: str, kept: Sequence[Constraint]
+def _constraints_to_relax(
+    kb: KnowledgeBase, analysis: Analysis, text: str, constraints: Sequence[Constraint]
 ) -> list[Constraint]:
     """The constraints to relax first: those without any match, else one of the rest."""
-    if len(kept) == 1:
-        return list(kept)
-    alone = [
+    if len(constraints) == 1:
+        return list(constraints)
+    unmatched = [
         constraint
-        for constraint in kept
+        for constraint in constraints
         if (filters := narrowed(analysis.filters, [constraint])) is None
-        or not _sources(kb, text, filters, 1)
+        or not _search_sources(kb, text, filters, 1)
     ]
-    return alone or _least_sure(kept)
+    return unmatched or _least_certain(constraints)
 
 
-def _least_sure(kept: Sequence[Constraint]) -> list[Constraint]:
-    return [min(kept, key=lambda constraint: LET_GO.index(constraint.kind))]
+def _least_certain(constraints: Sequence[Constraint]) -> list[Constraint]:
+    return [min(constraints, key=lambda constraint: RELAX_ORDER.index(constraint.kind))]
 
 
 def intersect_filters(one: Filters, other: Filters) -> Filters | None:
@@ -429,11 +437,11 @@ def intersect_filters(one: Filters, other: Filters) -> Filters | None:
         if not mine or not theirs:
             joined[field.name] = mine or theirs
             continue
-        if field.name == "taxonomy":  # dimensions add up, values of one are alternatives
-            shared = _taxonomy(mine, theirs)
+        if field.name == "taxonomy":  # all dimensions must match, by any of their values
+            shared = _intersect_taxonomies(mine, theirs)
         elif isinstance(mine, datetime):
             shared = max(mine, theirs) if field.name == "published_from" else min(mine, theirs)
-        elif field.name in ("authors", "speakers"):  # as the index does, names without case
+        elif field.name in ("authors", "speakers"):  # without case, like the index
             names = {name.casefold() for name in theirs}
             shared = tuple(name for name in mine if name.casefold() in names)
         else:
@@ -441,32 +449,32 @@ def intersect_filters(one: Filters, other: Filters) -> Filters | None:
         if not shared:
             return None
         joined[field.name] = shared
-    made = Filters(**joined)
-    since, until = made.published_from, made.published_to
-    return None if since and until and since > until else made
+    filters = Filters(**joined)
+    since, until = filters.published_from, filters.published_to
+    return None if since and until and since > until else filters
 
 
 Pairs = tuple[tuple[str, str], ...]
 
 
-def _taxonomy(mine: Pairs, theirs: Pairs) -> Pairs | None:
-    kept = list(mine)
+def _intersect_taxonomies(mine: Pairs, theirs: Pairs) -> Pairs | None:
+    joined = list(mine)
     for dimension in dict.fromkeys(name for name, _ in theirs):
-        wanted = [pair for pair in theirs if pair[0] == dimension]
-        there = [pair for pair in mine if pair[0] == dimension]
-        if there:
-            shared = [pair for pair in there if pair in wanted]
+        their_pairs = [pair for pair in theirs if pair[0] == dimension]
+        my_pairs = [pair for pair in mine if pair[0] == dimension]
+        if my_pairs:
+            shared = [pair for pair in my_pairs if pair in their_pairs]
             if not shared:
                 return None
-            kept = [pair for pair in kept if pair[0] != dimension or pair in shared]
+            joined = [pair for pair in joined if pair[0] != dimension or pair in shared]
         else:
-            kept += wanted
-    return tuple(kept)
+            joined += their_pairs
+    return tuple(joined)
 
 
-# --- whose words they are ---
+# --- who says a sentence ---
 
-SHORTEST_PART = 3  # letters of a first or last name by which a person is called
+MIN_NAME_LETTERS = 3  # letters of a first or last name that may stand for the full name
 
 _SAYING = "|".join(sorted(SAYING, key=len, reverse=True))
 
@@ -479,14 +487,14 @@ def is_said_by(piece: Evidence, speaker: str, text: str, voices: Iterable[str]) 
 
 
 def text_of(piece: Evidence, span: Span) -> str:
-    """The text of ``span``, of the piece's document."""
+    """The text of ``span``, which counts from the start of the piece's document."""
     return piece.text[span.start - piece.span.start : span.end - piece.span.start]
 
 
 def sentences_of(piece: Evidence) -> Iterator[tuple[str, Span]]:
     """The sentences of the piece with their speakers, split at speaker changes."""
     first = piece.span.start
-    turns = [(each.speaker, each.span.start - first, each.span.end - first) for each in piece.turns]
+    turns = [(turn.speaker, turn.span.start - first, turn.span.end - first) for turn in piece.turns]
     for speaker, start, end in turns or [("", 0, len(piece.text))]:
         for span in sentence_spans(piece.text[start:end]):
             yield speaker, Span(start=start + span.start, end=start + span.end)
@@ -494,24 +502,24 @@ def sentences_of(piece: Evidence) -> Iterator[tuple[str, Span]]:
 
 def attributes_speech_to(sentence: str, speakers: Iterable[str]) -> bool:
     """Whether ``sentence`` attributes speech to one of ``speakers`` by name."""
-    called = _called(speakers)
-    return any(name in sentence for name in called) and bool(_pattern(called).search(sentence))
+    forms = _name_forms(speakers)
+    return any(form in sentence for form in forms) and bool(
+        _attribution_pattern(forms).search(sentence)
+    )
 
 
-def _called(known: Iterable[str]) -> dict[str, set[str]]:
-    """What people may be called (whole name, first, last) to whom that may be."""
-    called: dict[str, set[str]] = {}
-    for name in known:
+def _name_forms(names: Iterable[str]) -> set[str]:
+    forms: set[str] = set()
+    for name in names:
         parts = name.split()
-        for each in {name, *(parts[:1] + parts[-1:])}:
-            if len(each) >= SHORTEST_PART or each == name:
-                called.setdefault(each, set()).add(name)
-    return called
+        short_forms = parts[:1] + parts[-1:]
+        forms |= {name, *(form for form in short_forms if len(form) >= MIN_NAME_LETTERS)}
+    return forms
 
 
-def _pattern(called: Mapping[str, object]) -> re.Pattern[str]:
-    one = "|".join(re.escape(name) for name in sorted(called, key=len, reverse=True))
-    who = rf"(?<!\w)(?:{one})(?:(?:\s*,\s*|\s*,?\s+and\s+)(?:{one}))*(?!\w)"
+def _attribution_pattern(forms: Collection[str]) -> re.Pattern[str]:
+    any_form = "|".join(re.escape(form) for form in sorted(forms, key=len, reverse=True))
+    who = rf"(?<!\w)(?:{any_form})(?:(?:\s*,\s*|\s*,?\s+and\s+)(?:{any_form}))*(?!\w)"
     between = r"(?:\s*,[^,.]{1,60},)?\s+(?:\w+ly\s+|also\s+|then\s+|has\s+|had\s+|both\s+){0,2}"
     after = r"(?:\s+(?:out\s+)?(?:that|how|why|whether))?\s*[:,]?\s*"
     return re.compile(

@@ -51,12 +51,12 @@ TOPIC, TOPICS, NUMBER, UNIT = "{topic}", "{topics}", "{number}", "{unit}"
 ENTITY, PERSON, WHEN, VALUE, DOCUMENT = "{entity}", "{person}", "{when}", "{value}", "{document}"
 NOUN, NOUNS, BY, BYS = "{noun}", "{nouns}", "{by}", "{bys}"
 FIRST, LAST = "^", "$"
-STEPS = 64  # the stored integer for a weight of 1.0; all weights are below 2.0
-UNSURE = 0.2  # a lead of the best type below which the vector is used too
+WEIGHT_STEPS = 64  # stored integer of the weight 1.0; all weights are below 2.0
+MIN_LEAD = 0.2  # of the best type; with less, the embedding decides too
 UNASKED, LISTED = "no question mark", "colon"
 # Words that merge into the slot after them: the same topic's words, articles, "the pattern" in
 # "the pattern Role".
-_JOINED: Mapping[str, Collection[str]] = {
+_WORDS_MERGED_INTO: Mapping[str, Collection[str]] = {
     **dict.fromkeys((PERSON, VALUE, DOCUMENT), ARTICLES),
     **dict.fromkeys((TOPIC, TOPICS), ARTICLES | {TOPIC, TOPICS}),
     ENTITY: ARTICLES | {NOUN},
@@ -84,12 +84,12 @@ class TypeModel:
         total: Floats = np.sum(rows, axis=0) / np.float32(np.sqrt(len(rows)))
         return total
 
-    def deciding_words(self, sort: QuestionType, masked: Sequence[str]) -> str:
-        """The feature with the highest weight for a type, as words."""
-        at = self.types.index(sort)
+    def deciding_words(self, kind: QuestionType, masked: Sequence[str]) -> str:
+        """The words of the feature with the highest weight for a type."""
+        column = self.types.index(kind)
         words = {name: _SLOT.sub("…", name).strip(f"{FIRST}{LAST}~ ") for name in features(masked)}
         names = [name for name in self.weights.keys() & words if words[name].strip("… ")]
-        best = max(names, key=lambda name: (self.weights[name][at], name), default="")
+        best = max(names, key=lambda name: (self.weights[name][column], name), default="")
         return words.get(best, "")
 
 
@@ -101,10 +101,10 @@ def classify_question(
     scores = model.scores(masked)
     second, first = np.sort(scores)[-2:]
     is_fitted = embedder is not None and model_name(embedder) == model.embedder
-    if embedder is not None and is_fitted and first - second < UNSURE:
+    if embedder is not None and is_fitted and first - second < MIN_LEAD:
         scores = scores + with_bias(embedder.embed([subject], "query"))[0] @ model.turning
-    sort = model.types[int(scores.argmax())]
-    return sort, model.deciding_words(sort, masked)
+    kind = model.types[int(scores.argmax())]
+    return kind, model.deciding_words(kind, masked)
 
 
 def model_name(embedder: Embedder) -> str:
@@ -123,15 +123,15 @@ def mask_question(
     """The model's input: the question's words and slots, then its punctuation marks."""
     tokens = tokens_of(text)
     slots: dict[int, str] = {}  # "" for the later words of a slot
-    for span, slot in _places(text, tokens, vocabulary, named, today):
-        inside = [
-            at
-            for at, token in enumerate(tokens)
+    for span, slot in _slot_spans(text, tokens, vocabulary, named, today):
+        token_indices = [
+            index
+            for index, token in enumerate(tokens)
             if token.start < span.end and span.start < token.end
         ]
-        if inside and slots.keys().isdisjoint(inside):
-            slots |= dict.fromkeys(inside, "") | {inside[0]: slot}
-    words = (slots.get(at, token.plain) for at, token in enumerate(tokens))
+        if token_indices and slots.keys().isdisjoint(token_indices):
+            slots |= dict.fromkeys(token_indices, "") | {token_indices[0]: slot}
+    words = (slots.get(index, token.plain) for index, token in enumerate(tokens))
     return mask([word for word in words if word], marks_of(text), load_model().words)
 
 
@@ -143,14 +143,14 @@ def mask(slotted: Iterable[str], marks: Iterable[str], words: Collection[str]) -
     words_and_slots: list[str] = []
     for token in slotted:
         word = token if token.startswith("{") else word_or_slot(token, words)
-        ahead = _JOINED.get(word, frozenset())
-        while words_and_slots and words_and_slots[-1] in ahead:
+        merged_words = _WORDS_MERGED_INTO.get(word, frozenset())
+        while words_and_slots and words_and_slots[-1] in merged_words:
             words_and_slots.pop()
         words_and_slots.append(word)
     return [*words_and_slots, *marks]
 
 
-def _places(
+def _slot_spans(
     text: str,
     tokens: Sequence[Token],
     vocabulary: Vocabulary,
@@ -177,20 +177,19 @@ def _kinds_in(
 ) -> Iterator[tuple[Span, str]]:
     """The spans that name a kind of source, a type of entity or a dimension, with their slots."""
     for match in source_noun(vocabulary).finditer(text):
-        many = singular(match.group().split()[-1].lower())
-        yield Span(start=match.start(), end=match.end()), NOUNS if many else NOUN
+        is_plural = singular(match.group().split()[-1].lower())
+        yield Span(start=match.start(), end=match.end()), NOUNS if is_plural else NOUN
     kinds, dimensions = _keys(vocabulary.entity_types), dimension_words(vocabulary.dimensions)
     for start, end in word_runs(tokens, 3):
         words = [token.plain for token in tokens[start:end]]
-        one, many = (NOUN, NOUNS) if key_of_words(words) in kinds else (BY, BYS)
-        if one == NOUN or (len(words) == 1 and words[0] in dimensions):
+        slot, plural_slot = (NOUN, NOUNS) if key_of_words(words) in kinds else (BY, BYS)
+        if slot == NOUN or (len(words) == 1 and words[0] in dimensions):
             span = Span(start=tokens[start].start, end=tokens[end - 1].end)
-            yield span, many if singular(words[-1]) else one
+            yield span, plural_slot if singular(words[-1]) else slot
 
 
 @lru_cache(maxsize=64)
 def _keys(types: frozenset[str]) -> frozenset[str]:
-    """The keys of the names of entity types."""
     return frozenset(key_of(name.replace("_", " ")) for name in types)
 
 
@@ -231,7 +230,7 @@ def pairs_and_triples(words: Sequence[str]) -> Iterator[str]:
 def load_model() -> TypeModel:
     """The model that ships with the package."""
     with (resources.files(__package__) / FILE).open("rb") as file, np.load(file) as arrays:
-        weights = arrays["weights"].astype(np.float32) / STEPS
+        weights = arrays["weights"].astype(np.float32) / WEIGHT_STEPS
         return TypeModel(
             types=cast("tuple[QuestionType, ...]", tuple(map(str, arrays["types"]))),
             words=frozenset(map(str, arrays["words"])),
@@ -258,7 +257,7 @@ def analyse(
     *,
     days: Collection[date] = (),
 ) -> Analysis:
-    """Analyse ``question``."""
+    """Analyse ``question``; ``days``: its days on which something was published."""
     text = _in_one_line(question.text)
     asking, mentions = asking_sentences(text), people_in(text, vocabulary)
     people = [person.span for person in mentions]
@@ -270,19 +269,19 @@ def analyse(
     spans = [limit.constraint.span for limit in limits if limit.constraint.kind == "taxonomy"]
     named = {VALUE: spans, PERSON: people, ENTITY: [entity.span for entity in entities]}
     words = mask_question(text[:MAX_TYPE_CHARS], vocabulary, named, today)
-    sort, cue = classify_question(words, _subject(text, [limit.cut for limit in limits]), embedder)
+    kind, cue = classify_question(words, _subject(text, [limit.cut for limit in limits]), embedder)
     persona = None
-    if sort == "persona":  # others may report a person's views, so that these are no limit
+    if kind == "persona":  # others may report a person's views, so the person is no limit
         persona = next((person for person in mentions if person.speakers), None)
-    of_people = _within(people_limits(text, mentions), asking)
-    cuts = [person.cut for person in of_people] or [persona.span] if persona else []
-    limits += of_people if sort != "persona" else ()
+    people_limited = _within(people_limits(text, mentions), asking)
+    cuts = [person.cut for person in people_limited] or [persona.span] if persona else []
+    limits += people_limited if kind != "persona" else ()
     limits.sort(key=lambda limit: limit.constraint.span.start)
     subject = _subject(text, [*cuts, *(limit.cut for limit in limits)])
-    mode, why = _mode_of(text, sort, question.mode)
+    mode, why = _choose_mode(text, kind, question.mode)
     return Analysis(
         question=text,
-        type=sort,
+        type=kind,
         terms=parse(subject).terms,
         names=parse(subject).names,
         filters=question.filters,
@@ -291,8 +290,8 @@ def analyse(
         max_clusters=question.max_clusters,
         constraints=tuple(limit.constraint for limit in limits),
         entities=entities,
-        sides=sides_of(text, entities) if sort == "comparative" else (),
-        reasons=(f"{sort}: “{cue}”" if cue else f"{sort}: no word suggests another type", why),
+        sides=sides_of(text, entities) if kind == "comparative" else (),
+        reasons=(f"{kind}: “{cue}”" if cue else f"{kind}: no word suggests another type", why),
         persona=persona.speakers if persona else (),
     )
 
@@ -310,7 +309,7 @@ def _in_one_line(question: str) -> str:
 
 
 def _within(limits: Iterable[Limit], asking: Sequence[Span]) -> list[Limit]:
-    """The limits that stand in the sentences that ask."""
+    """The limits that are in the asking sentences."""
     return [
         limit for limit in limits if any(limit.constraint.span.overlaps(span) for span in asking)
     ]
@@ -322,14 +321,14 @@ def _subject(text: str, cuts: Sequence[Span | None]) -> str:
     return subject if parse(subject).terms else text
 
 
-def _mode_of(text: str, sort: QuestionType, requested_mode: Mode) -> tuple[Mode, str]:
+def _choose_mode(text: str, kind: QuestionType, requested_mode: Mode) -> tuple[Mode, str]:
     if requested_mode != "auto":
         return requested_mode, f"{requested_mode}: as asked"
     causes = CAUSES.search(text)
     if causes:
         return "deep", f"deep: it asks for causes (“{causes.group()}”)"
-    if sort in _DEEP_TYPES:
-        return "deep", f"deep: {_DEEP_TYPES[sort]}"
+    if kind in _DEEP_TYPES:
+        return "deep", f"deep: {_DEEP_TYPES[kind]}"
     if EVERYTHING.search(text):
         return "deep", "deep: it asks for everything"
     return "quick", "quick: one search will do"

@@ -1,7 +1,7 @@
-"""Sessions: rewrites a follow-up with the earlier turns and applies the owner's preferences.
+"""Rewrites a follow-up with the earlier turns of its session and applies the owner's preferences.
 
 A session is identified by its id and its owner; its turns are the answers recorded in it. Text
-removed from an answer together with its source is not part of the turn. The filters of a request
+removed from an answer together with its source is not part of its turn. The filters of a request
 (collections, kinds, dates) never come from an earlier turn, but limits in the words of an earlier
 question do (``rewrite.py``).
 """
@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from wellread.ask.understand.planted_orders import find_prompt_injection
 from wellread.ask.understand.rewrite import Turn, make_standalone
-from wellread.ask.understand.vocabulary import MOST_TITLE_WORDS, Vocabulary, vocabulary_of
+from wellread.ask.understand.vocabulary import MAX_TITLE_WORDS, Vocabulary, vocabulary_of
 from wellread.errors import SettingsError
 from wellread.identity import random_id
 from wellread.kb import KnowledgeBase
@@ -31,10 +31,10 @@ from wellread.values.answer_text import plain_text
 from wellread.values.answers import LIMITED_PREFIX, NOBODY, Answer, Question, Usage
 from wellread.values.question import Analysis, Length, Preferences
 
-MOST_TURNS = 8  # the first turn of a session, and the newest ones
+MAX_TURNS = 8  # the first turn of a session and the newest ones
 # Session ids that clients may choose; they are used in web addresses.
-NAME = re.compile(r"\w[\w .:@+~-]{0,199}")
-LONGEST_GIVEN = 4_000  # characters of a question or an answer in a supplied history
+SESSION_NAME = re.compile(r"\w[\w .:@+~-]{0,199}")
+MAX_SUPPLIED_CHARS = 4_000  # of a question or an answer in a supplied history
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,14 +57,9 @@ class SessionQuestion:
     usage: Usage = field(default_factory=Usage)
     liking: Preferences = field(default_factory=Preferences)
 
-    def read_as(self, analysis: Analysis, respelt: tuple[str, ...]) -> Analysis:
+    def add_conversation(self, analysis: Analysis, respelt: tuple[str, ...]) -> Analysis:
         """Add the conversation's context and the owner's preferences to ``analysis``."""
-        return replace(
-            analysis,
-            respelt=respelt,
-            context=self.context,
-            liking=self.liking,
-        )
+        return replace(analysis, respelt=respelt, context=self.context, liking=self.liking)
 
     @property
     def rewritten(self) -> bool:
@@ -74,10 +69,11 @@ class SessionQuestion:
     @property
     def notes(self) -> tuple[str, ...]:
         """Notes for the answer on how the question was rewritten and scoped."""
-        read = (f"follow-up: {'; '.join(self.reasons)}",) if self.reasons else ()
-        usual = self.liking.collection
-        placed = usual and self.question.filters.collections == (usual,)
-        return (*read, *self.failures, *((f"asked of your collection {usual}",) if placed else ()))
+        rewriting = (f"follow-up: {'; '.join(self.reasons)}",) if self.reasons else ()
+        collection = self.liking.collection
+        is_default = collection and self.question.filters.collections == (collection,)
+        scope = (f"asked of your collection {collection}",) if is_default else ()
+        return (*rewriting, *self.failures, *scope)
 
 
 async def open_session(kb: KnowledgeBase, question: Question) -> tuple[SessionQuestion, Vocabulary]:
@@ -94,16 +90,16 @@ async def resolve_follow_up(
     """Rewrite ``question`` by rules with the turns of its session or of a sent history.
 
     An unknown id, or one of another owner, starts a new session with that id; an id that is not
-    a valid name (``NAME``) starts one with a random id.
+    a valid name (``SESSION_NAME``) starts one with a random id.
     """
-    session, earlier = await to_thread.run_sync(_session, kb, question, vocabulary)
+    session, earlier = await to_thread.run_sync(_open_turns, kb, question, vocabulary)
     original = question.text
-    placed = replace(question, session_id=session)
+    in_session = replace(question, session_id=session)
     if not earlier or not kb.settings.features.follow_up:
-        return SessionQuestion(question=placed, asked=original)
+        return SessionQuestion(question=in_session, asked=original)
     rewritten = make_standalone(original, earlier, vocabulary, date.today())
     return SessionQuestion(
-        question=replace(placed, text=rewritten.text),
+        question=replace(in_session, text=rewritten.text),
         asked=original,
         reasons=rewritten.reasons,
         context=rewritten.context,
@@ -111,20 +107,20 @@ async def resolve_follow_up(
     )
 
 
-def _session(
+def _open_turns(
     kb: KnowledgeBase, question: Question, vocabulary: Vocabulary
 ) -> tuple[str, list[Turn]]:
-    """The session's id and the turns so far, oldest first; those that came with the question."""
+    """The session's id, and the turns so far or those sent with the question, oldest first."""
     session_id, owner = question.session_id, question.owner
     supplied = _supplied_turns(kb, question, vocabulary)
     if session_id and kb.catalogue.sessions.known(session_id, owner):
         if supplied:
             return session_id, supplied
-        answers = kb.catalogue.sessions.turns(session_id, owner, MOST_TURNS)
+        answers = kb.catalogue.sessions.turns(session_id, owner, MAX_TURNS)
         return session_id, [turn_of(answer) for answer in answers]
     # A key limited to collections cannot see all of its owner's sessions, nor continue hidden ones.
     hidden = kb.asker.limited and base_of(kb).catalogue.sessions.known(session_id, owner)
-    is_valid = NAME.fullmatch(session_id) and not hidden
+    is_valid = SESSION_NAME.fullmatch(session_id) and not hidden
     return session_id if is_valid else random_id("ses"), supplied
 
 
@@ -133,18 +129,16 @@ def _supplied_turns(kb: KnowledgeBase, question: Question, vocabulary: Vocabular
 
     A stored answer replaces the text that was sent, so that forgotten material stays forgotten.
     """
-    history = [*question.history[:1], *question.history[1:][-(MOST_TURNS - 1) :]]
+    history = [*question.history[:1], *question.history[1:][-(MAX_TURNS - 1) :]]
     turns: list[Turn] = []
     for turn in history:
         stored = _stored_answer(kb, turn.answer_id, question.owner)
         if stored is not None:
             turns.append(turn_of(stored))
             continue
-        original = turn.question[:LONGEST_GIVEN]
-        text = (
-            make_standalone(original, turns, vocabulary, date.today()).text if turns else original
-        )
-        turns.append(Turn(question=text, answer=turn.answer[:LONGEST_GIVEN]))
+        original = turn.question[:MAX_SUPPLIED_CHARS]
+        text = make_standalone(original, turns, vocabulary, date.today()).text
+        turns.append(Turn(question=text, answer=turn.answer[:MAX_SUPPLIED_CHARS]))
     return turns
 
 
@@ -153,16 +147,16 @@ def _stored_answer(kb: KnowledgeBase, answer_id: str, owner: str) -> Answer | No
     return entry[1] if entry else None
 
 
-MOST_ITEMS = 50
-NAMES = ("name", "title", "document", "entity")  # columns that hold the name of a row
+MAX_ITEMS = 50
+NAME_COLUMNS = ("name", "title", "document", "entity")  # columns that hold the name of a row
 # Kinds whose title names their subject, unlike the titles of news and talks.
-NAMING = ("entity", "page", "paper")
+KINDS_NAMED_BY_TITLE = ("entity", "page", "paper")
 
 
 def turn_of(answer: Answer) -> Turn:
-    """Build the turn of a recorded ``answer``.
+    """The turn of a recorded ``answer``.
 
-    A refusal's text says nothing about the topic, but a follow-up may refer to its related titles.
+    A refusal says nothing about the topic, but a follow-up may refer to its related titles.
     """
     question = answer.question
     if answer.standalone and BLANK not in answer.standalone:
@@ -173,7 +167,7 @@ def turn_of(answer: Answer) -> Turn:
         question=question,
         answer=_without_removed(plain_text(answer).removeprefix(LIMITED_PREFIX)),
         names=_referable(
-            citation.title for citation in answer.citations if citation.kind in NAMING
+            citation.title for citation in answer.citations if citation.kind in KINDS_NAMED_BY_TITLE
         ),
         items=_row_names(answer),
     )
@@ -183,9 +177,9 @@ def _row_names(answer: Answer) -> tuple[str, ...]:
     """The names of a table's rows: a column of names, else a column of distinct texts."""
     if answer.table is None or not answer.table.rows:
         return ()
-    columns = list(zip(*answer.table.rows[:MOST_ITEMS], strict=False))
+    columns = list(zip(*answer.table.rows[:MAX_ITEMS], strict=False))
     named_columns = zip(answer.table.columns, columns, strict=False)
-    ranked = [column for name, column in named_columns if name.casefold() in NAMES]
+    ranked = [column for name, column in named_columns if name.casefold() in NAME_COLUMNS]
     ranked += [column for column in columns if _are_distinct(column)]
     return _referable(ranked[0]) if ranked else ()
 
@@ -200,7 +194,7 @@ def _referable(titles: Iterable[str]) -> tuple[str, ...]:
     referable = (
         title
         for title in titles
-        if 0 < len(title.split()) <= MOST_TITLE_WORDS
+        if 0 < len(title.split()) <= MAX_TITLE_WORDS
         and title != REMOVED
         and not find_prompt_injection(title)
     )
@@ -217,7 +211,7 @@ def _without_removed(text: str) -> str:
 
 # --- preferences and personas --------------------------------------------------------------------
 
-FOLDER = "personas"
+PERSONA_FOLDER = "personas"
 PERSONA_NAME = re.compile(r"[\w-]{1,60}")
 
 
@@ -233,14 +227,14 @@ class Persona(BaseModel):
 
 def personas(kb: KnowledgeBase) -> dict[str, Persona]:
     """All personas of the knowledge base, by file name."""
-    files = sorted((kb.home / FOLDER).glob("*.yaml"))
+    files = sorted((kb.home / PERSONA_FOLDER).glob("*.yaml"))
     return {
         path.stem: _persona(kb, path.stem) for path in files if PERSONA_NAME.fullmatch(path.stem)
     }
 
 
 def preferences_for(kb: KnowledgeBase, owner: str) -> Preferences:
-    """The preferences of ``owner``, completed with the persona's wish and length."""
+    """The preferences of ``owner``, completed with the prompt and length of the persona."""
     preferences = kb.catalogue.preferences.of(owner).effective
     if not preferences.persona:
         return preferences
@@ -257,11 +251,12 @@ def in_default_collection(question: Question, preferences: Preferences) -> Quest
 
 
 def _persona(kb: KnowledgeBase, name: str) -> Persona:
-    hint = f"correct {FOLDER}/{name}.yaml in the knowledge base folder, or choose another persona"
+    path = f"{PERSONA_FOLDER}/{name}.yaml"
+    hint = f"correct {path} in the knowledge base folder, or choose another persona"
     if not PERSONA_NAME.fullmatch(name):
         raise SettingsError(f"{name!r} is not a valid persona name", hint=hint)
     try:
-        text = (kb.home / FOLDER / f"{name}.yaml").read_text(encoding="utf-8")
+        text = (kb.home / path).read_text(encoding="utf-8")
         return Persona.model_validate(yaml.safe_load(text) or {})
     except (OSError, UnicodeDecodeError, yaml.YAMLError, ValidationError) as error:
         raise SettingsError(f"the persona {name!r} cannot be read: {error}", hint=hint) from error

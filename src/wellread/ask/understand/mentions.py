@@ -12,7 +12,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from wellread.ask.understand.question_parts import Limit, limit
-from wellread.ask.understand.vocabulary import SHORT, NameForm, Vocabulary, is_everyday, word_runs
+from wellread.ask.understand.vocabulary import (
+    MAX_EXACT,
+    NameForm,
+    Vocabulary,
+    is_everyday,
+    word_runs,
+)
 from wellread.store.catalogue.documents.listings import Entry
 from wellread.store.catalogue.documents.name_records import (
     file_key,
@@ -46,7 +52,7 @@ from wellread.text.tokens import (
 from wellread.types import Filters, Span
 from wellread.values.question import ConstraintKind, NamedEntity
 
-MOST_NAMESAKES = 3
+MAX_NAMESAKES = 3
 _QUOTES = "\"“”«»`'‘’"
 _PLURAL = re.compile(r"(?<=[A-Z0-9])s$")
 
@@ -67,10 +73,10 @@ def entities_of(
         fitting = [
             form
             for form in forms
-            if form.words > 1 or end - start > 1 or _fits(form, text, tokens, start)
+            if form.words > 1 or end - start > 1 or _fits_name(form, text, tokens, start)
         ]
         if fitting:
-            matches.append((span, _most_reliable(span.of(text), fitting)))
+            matches.append((span, _most_reliable_forms(span.of(text), fitting)))
     return tuple(
         NamedEntity(
             span=span,
@@ -89,7 +95,7 @@ def _span_of(tokens: Sequence[Token], start: int, end: int) -> Span:
     return Span(start=tokens[start].start, end=last.start + len(last.written))
 
 
-def _is_sloppy(text: str) -> bool:
+def _lacks_capitals(text: str) -> bool:
     return not any(char.isupper() for char in text[1:])
 
 
@@ -108,55 +114,57 @@ def _candidates(
     return sorted(runs, key=lambda run: (run[0] - run[1], run[0]))
 
 
-def _fits(form: NameForm, text: str, tokens: Sequence[Token], place: int) -> bool:
-    """Whether the word at ``place`` matches a one-word name."""
-    token = tokens[place]
-    if form.strict and _squeezed(token.written) != _squeezed(form.written):
+def _fits_name(form: NameForm, text: str, tokens: Sequence[Token], index: int) -> bool:
+    """Whether the word at ``index`` matches a one-word name."""
+    token = tokens[index]
+    if form.strict and _without_gaps(token.written) != _without_gaps(form.written):
         return False
-    if form.exact and not _has_same_capitals(form.written, token.written, sloppy=_is_sloppy(text)):
+    if form.exact and not _has_same_capitals(
+        form.written, token.written, no_capitals=_lacks_capitals(text)
+    ):
         return False
-    return not form.everyday or _is_used_as_name(text, tokens, place)
+    return not form.everyday or _is_used_as_name(text, tokens, index)
 
 
-def _has_same_capitals(name: str, written: str, *, sloppy: bool) -> bool:
+def _has_same_capitals(name: str, written: str, *, no_capitals: bool) -> bool:
     """Whether a short name has the entity's capitals, or is all in capitals.
 
     In a question without capitals, lower case is accepted.
     """
-    bare = _PLURAL.sub("", written)
-    if bare in (name, name.upper()) or _PLURAL.sub("", name) == bare:
+    without_plural = _PLURAL.sub("", written)
+    if without_plural in (name, name.upper()) or _PLURAL.sub("", name) == without_plural:
         return True
-    return sloppy and written.islower() and len(written) > SHORT
+    return no_capitals and written.islower() and len(written) > MAX_EXACT
 
 
-def _is_used_as_name(text: str, tokens: Sequence[Token], place: int) -> bool:
+def _is_used_as_name(text: str, tokens: Sequence[Token], index: int) -> bool:
     """Whether an everyday word is used as a name, by its capital, quotes or neighbours."""
-    token = tokens[place]
+    token = tokens[index]
     before, after = text[: token.start].rstrip(" "), text[token.end :].lstrip(" ")
     if before[-1:] in _QUOTES and before and after[:1] in _QUOTES and after:
         return True
-    if place and token.written[:1].isupper():
+    if index and token.written[:1].isupper():
         return True
-    previous, following = plain_at(tokens, place - 1), plain_at(tokens, place + 1)
-    ends = not following or after[:1] in ",;:?.!)"
-    return previous in BEFORE_NAME and (ends or following in AFTER_NAME)
+    previous, following = plain_at(tokens, index - 1), plain_at(tokens, index + 1)
+    is_last = not following or after[:1] in ",;:?.!)"
+    return previous in BEFORE_NAME and (is_last or following in AFTER_NAME)
 
 
-def _most_reliable(written: str, forms: Sequence[NameForm]) -> list[NameForm]:
+def _most_reliable_forms(written: str, forms: Sequence[NameForm]) -> list[NameForm]:
     """The most reliable forms; among them, exact spellings if there are any."""
     best = [form for form in forms if form.rank == forms[0].rank]
-    just = [form for form in best if _squeezed(form.written) == _squeezed(written)]
-    return (just or best)[:MOST_NAMESAKES]
+    as_written = [form for form in best if _without_gaps(form.written) == _without_gaps(written)]
+    return (as_written or best)[:MAX_NAMESAKES]
 
 
-def _squeezed(name: str) -> str:
+def _without_gaps(name: str) -> str:
     """The words of a name without gaps and article; plural endings are kept."""
     words = [token.plain for token in parse(name).tokens]
     return "".join(words[1:] if len(words) > 1 and words[0] in ARTICLES else words)
 
 
-LONGEST_NAME = 5  # words in a person's name
-_ASKED = re.compile(rf"\b(?:{'|'.join(ASKED_OF)})\s+(?:the\s+)?$", re.I)
+MAX_PERSON_WORDS = 5  # words in a person's name
+_ASKED_BEFORE = re.compile(rf"\b(?:{'|'.join(ASKED_OF)})\s+(?:the\s+)?$", re.I)
 _BY = re.compile(
     rf"\b(?:{WORKS}|written|published|authored|reported)\s+(?:[\w-]+\s+){{0,3}}?(?:by|from)\s+(?:the\s+)?$",
     re.I,
@@ -184,9 +192,9 @@ def people_in(text: str, vocabulary: Vocabulary) -> list[Mention]:
     vocabulary.learn(text)
     tokens = parse(text).tokens
     mentions: list[Mention] = []
-    place = 0
-    while place < len(tokens):
-        place, mention = _person_at(text, tokens, place, vocabulary)
+    index = 0
+    while index < len(tokens):
+        index, mention = _person_at(text, tokens, index, vocabulary)
         if mention is None:
             continue
         if mentions and _BETWEEN.fullmatch(text[mentions[-1].span.end : mention.span.start]):
@@ -197,46 +205,41 @@ def people_in(text: str, vocabulary: Vocabulary) -> list[Mention]:
 
 
 def people_limits(text: str, mentions: Sequence[Mention]) -> Iterator[Limit]:
-    """The limits on speaker and author that the question sets."""
+    """The limits on speakers and authors in the question."""
     for mention in mentions:
         kind, cut = _asked_activity(text, mention)
         if kind == "speaker":
             filters = Filters(speakers=mention.speakers)
             yield limit(kind, mention.span, ", ".join(mention.speakers), filters, cut)
         elif kind == "author":
-            yield limit(
-                kind,
-                mention.span,
-                ", ".join(mention.authors),
-                Filters(authors=mention.authors),
-                cut,
-            )
+            filters = Filters(authors=mention.authors)
+            yield limit(kind, mention.span, ", ".join(mention.authors), filters, cut)
 
 
 def _asked_activity(text: str, mention: Mention) -> tuple[ConstraintKind | Literal[""], Span]:
-    """Whether the people's speech or writing is asked for, and the span that says so."""
+    """The kind of limit on what the people said or wrote, if any, and the span that sets it."""
     before, after = text[: mention.span.start], text[mention.span.end :]
-    lead = _ASKED.search(before) or ACCORDING_TO.search(before) or _BY_NAME.search(before)
+    lead = _ASKED_BEFORE.search(before) or ACCORDING_TO.search(before) or _BY_NAME.search(before)
     speaking, writing = _SAYING.search(after), _WRITING.search(after)
     works = _BY.search(before) or _THEIR_WORK.search(after) or _IN_PAPER.search(text)
     opinion = _THEIR_OPINION.search(after)
-    further = re.match(r"\s+(\w+)", after)
+    next_word = re.match(r"\s+(\w+)", after)
     written = mention.span.of(text)
     if (
         written.islower()
-        and further
-        and further[1].lower() not in STOP_WORDS
+        and next_word
+        and next_word[1].lower() not in STOP_WORDS
         and not (speaking or writing)
     ):
         return "", mention.span  # "the user interface guidelines"
-    heard = ACCORDING_TO.search(before) or opinion or HEARD.search(before)
+    is_view = ACCORDING_TO.search(before) or opinion or HEARD.search(before)
     start, end = lead.start() if lead else mention.span.start, mention.span.end
     kind: ConstraintKind
     if speaking:
         kind, end = "speaker", end + speaking.end()
     elif writing and mention.authors:
         kind, end = "author", end + writing.end()
-    elif (mention.authors and works) or heard:
+    elif (mention.authors and works) or is_view:
         kind = "author" if mention.authors and works else "speaker"
         end += opinion.end() if opinion else 0
     else:
@@ -250,40 +253,42 @@ def _person_at(
     text: str, tokens: Sequence[Token], start: int, vocabulary: Vocabulary
 ) -> tuple[int, Mention | None]:
     """The next token to look at, and the longest name that begins at ``start``, if any."""
-    for end in range(min(len(tokens), start + LONGEST_NAME), start, -1):
+    for end in range(min(len(tokens), start + MAX_PERSON_WORDS), start, -1):
         if not all(token.joined for token in tokens[start + 1 : end]):
             continue
         key = key_of_words([token.plain for token in tokens[start:end]])
         speakers, authors = vocabulary.speakers.get(key, ()), vocabulary.authors.get(key, ())
-        alone = end - start == 1 and not _is_whole_name(tokens, start, sloppy=_is_sloppy(text))
-        if (speakers or authors) and not alone:
+        is_part = end - start == 1 and not _is_whole_name(
+            tokens, start, no_capitals=_lacks_capitals(text)
+        )
+        if (speakers or authors) and not is_part:
             first = start - 1 if _is_addressed(text, tokens, start) else start
             span = _span_of(tokens, first, end)
             return end, Mention(span=span, speakers=speakers, authors=authors)
     return start + 1, None
 
 
-def _is_addressed(text: str, tokens: Sequence[Token], place: int) -> bool:
+def _is_addressed(text: str, tokens: Sequence[Token], index: int) -> bool:
     """Whether a form of address ("Captain") precedes the name."""
-    if not place or tokens[place - 1].plain not in FORMS_OF_ADDRESS:
+    if not index or tokens[index - 1].plain not in FORMS_OF_ADDRESS:
         return False
-    return not text[tokens[place - 1].end : tokens[place].start].strip(" .")
+    return not text[tokens[index - 1].end : tokens[index].start].strip(" .")
 
 
-def _is_whole_name(tokens: Sequence[Token], place: int, *, sloppy: bool) -> bool:
+def _is_whole_name(tokens: Sequence[Token], index: int, *, no_capitals: bool) -> bool:
     """Whether one word is a whole name: not part of a longer one, and not an ordinary word."""
-    token = tokens[place]
+    token = tokens[index]
     if token.plain in STOP_WORDS or is_everyday(token.plain) or len(token.plain) < 3:
         return False
-    before = tokens[place - 1].plain if place and token.joined else ""
+    before = tokens[index - 1].plain if index and token.joined else ""
     if not token.written[:1].isupper() and before and before not in STOP_WORDS | FORMS_OF_ADDRESS:
         return False  # "the user interface designer" is not "Industrial Designer"
-    if sloppy:
+    if no_capitals:
         return True
     if not token.written[:1].isupper() or token.written.isupper():  # MATT is not Matt
         return False
-    earlier = tokens[place - 1] if place > 1 and token.joined else None
-    after = tokens[place + 1] if place + 1 < len(tokens) and tokens[place + 1].joined else None
+    earlier = tokens[index - 1] if index > 1 and token.joined else None
+    after = tokens[index + 1] if index + 1 < len(tokens) and tokens[index + 1].joined else None
     return not any(
         other is not None and other.written[:1].isupper() and other.plain not in no_name
         for other, no_name in ((earlier, STOP_WORDS | FORMS_OF_ADDRESS), (after, STOP_WORDS))
@@ -298,13 +303,13 @@ def _merge_mentions(first: Mention, second: Mention) -> Mention:
     )
 
 
-EXACT, SHORT_NAME, WORDS = 3.0, 2.5, 1.0  # scores: whole title, short name, words of the title
+EXACT, SHORT_NAME, IN_TITLE = 3.0, 2.5, 1.0  # scores: full title, short name, some of its words
 KIND_FITS = 0.6  # bonus for a document of the named kind
-KIND_MISSING = 1.2  # penalty per noun that does not fit
-NEAR = 0.2  # documents within this distance of the best score match too
-MOST = 3  # documents that one name may mean
-LEAST_SHARE = 0.3  # of a title's words, in a name without a number or a kind
-SURE, LIKELY, DOUBTFUL = 0.93, 0.85, 0.5
+KIND_MISSING = 1.2  # penalty per noun that fits neither kind nor title
+MAX_SCORE_GAP = 0.2  # documents this close to the best score match too
+MAX_DOCUMENTS = 3  # with more, the name is too vague
+MIN_SHARE = 0.3  # of a title's words; unless the name has a number or a kind
+CERTAIN, LIKELY, DOUBTFUL = 0.93, 0.85, 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -328,30 +333,34 @@ IsKind = Callable[[Entry, str], bool]
 
 
 def resolve_document_name(
-    name: Name, entries: Iterable[Entry], aliased: Iterable[str], files: dict[str, str], of: IsKind
+    name: Name,
+    entries: Iterable[Entry],
+    aliased: Iterable[str],
+    files: dict[str, str],
+    fits: IsKind,
 ) -> DocumentMatch:
     """Match ``name`` against the documents ``entries``."""
     alias_ids = frozenset(aliased)
     scored: list[tuple[float, float, Entry]] = []
     for entry in entries:
-        fit = _score_title(name, entry, alias_ids, files.get(entry.id, ""), of)
-        score = fit + _score_kinds(name, entry, of) if fit else 0.0
-        if score >= WORDS:
-            scored.append((score, fit, entry))
+        title_score = _score_title(name, entry, alias_ids, files.get(entry.id, ""), fits)
+        score = title_score + _score_kinds(name, entry, fits) if title_score else 0.0
+        if score >= IN_TITLE:
+            scored.append((score, title_score, entry))
     scored.sort(key=lambda candidate: -candidate[0])
-    best = [candidate for candidate in scored if candidate[0] >= scored[0][0] - NEAR]
-    if not best or len(best) > MOST:
+    best = [candidate for candidate in scored if candidate[0] >= scored[0][0] - MAX_SCORE_GAP]
+    if not best or len(best) > MAX_DOCUMENTS:
         return DocumentMatch()
     matches = tuple(entry for _, _, entry in best)
     exact = best[0][1] >= SHORT_NAME
     if len(best) > 1:
         return DocumentMatch(entries=matches, certainty=DOUBTFUL, exact=exact)
-    sure = exact or any(word.isdigit() for word in name.words)
-    return DocumentMatch(entries=matches, certainty=SURE if sure else LIKELY, exact=exact)
+    is_certain = exact or any(word.isdigit() for word in name.words)
+    return DocumentMatch(entries=matches, certainty=CERTAIN if is_certain else LIKELY, exact=exact)
 
 
 def _score_title(
-    name: Name, entry: Entry, aliased: frozenset[str], address: str, of: IsKind
+    name: Name, entry: Entry, aliased: frozenset[str], address: str, fits: IsKind
 ) -> float:
     name_key = key_of_words(list(name.words))
     title_key, main, words = title_keys(entry.title)
@@ -366,27 +375,27 @@ def _score_title(
         return 0.0
     share = len((name_words | {*map(singular_form, name.nouns)}) & words) / len(words)
     numbered = any(word.isdigit() for word in name.words)
-    is_specific = numbered or share >= LEAST_SHARE or any(of(entry, noun) for noun in name.nouns)
-    return WORDS + share if is_specific else 0.0
+    is_specific = numbered or share >= MIN_SHARE or any(fits(entry, noun) for noun in name.nouns)
+    return IN_TITLE + share if is_specific else 0.0
 
 
-def _score_kinds(name: Name, entry: Entry, of: IsKind) -> float:
+def _score_kinds(name: Name, entry: Entry, fits: IsKind) -> float:
     """Score the nouns: each must occur in the title or name the document's kind."""
     words = title_keys(entry.title)[2]
-    fitting = [noun for noun in name.nouns if of(entry, noun)]
+    fitting = [noun for noun in name.nouns if fits(entry, noun)]
     missing = [
         noun for noun in name.nouns if noun not in fitting and singular_form(noun) not in words
     ]
     return KIND_FITS * bool(fitting) - KIND_MISSING * len(missing)
 
 
-_CALLED = r"(?P<name>[^\W_][\w’'-]*(?:\s+[^\W_][\w’'-]*){0,3}?)"
+_SITE_NAME = r"(?P<name>[^\W_][\w’'-]*(?:\s+[^\W_][\w’'-]*){0,3}?)"
 _PUBLISHED = (
     re.compile(
-        rf"\b(?:did|do|does|has|have|had)\s+(?:the\s+)?{_CALLED}(?P<verb>\s+(?:{WRITING}|{SAYING_FORMS}))\b",
+        rf"\b(?:did|do|does|has|have|had)\s+(?:the\s+)?{_SITE_NAME}(?P<verb>\s+(?:{WRITING}|{SAYING_FORMS}))\b",
         re.IGNORECASE,
     ),
-    re.compile(rf"{_CALLED}(?:['’]s)?(?=\s+{WORKS}\b)", re.IGNORECASE),
+    re.compile(rf"{_SITE_NAME}(?:['’]s)?(?=\s+{WORKS}\b)", re.IGNORECASE),
     re.compile(
         r"\b(?P<led>(?:[Bb]y|[Ii]n|[Ff]rom|[Aa]ccording\s+to)\s+)(?:the\s+)?"
         r"(?P<name>[A-Z][\w’'-]*(?:\s+[A-Z][\w’'-]*){0,3})"

@@ -40,9 +40,9 @@ _SENTENCE = re.compile(r"\S.*?(?:[.!?]+[\"'”’)]*(?=\s+[\"“(]?[A-Z])|$)", r
 _PARTS = re.compile(
     rf"(?:[,;]?\s+and\s+(?=(?:also\s+)?(?:{'|'.join(ASKING_ON)})\b)|\?\s+)", re.IGNORECASE
 )
-_ELLIPTIC = 1  # topic words of a question that leaves out what it is about: "how much dearer?"
-MOST_QUESTIONS = 3  # in one text that are answered one by one
-_EDGE = re.compile(r"^[\s,;:.]+")
+_ELLIPTIC = 1  # topic words; a question with no more lacks its topic: "how much dearer?"
+MAX_QUESTIONS = 3  # in one text; more are answered as one
+_LEADING_PUNCTUATION = re.compile(r"^[\s,;:.]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,58 +73,58 @@ def asking_sentences(text: str) -> tuple[Span, ...]:
 
 
 def parts_of(question: str) -> list[str]:
-    """The parts that "and" or "?" separates in a question, however elliptic."""
+    """The parts of a question that "and" or "?" separates, even if they leave words out."""
     parts = [part.strip(" ?.,;") for part in _PARTS.split(question)]
     return [part for part in parts if parse(part).stems]
 
 
 def split_questions(text: str) -> tuple[str, ...]:
-    """Split ``text`` into questions, or return it whole when a part could not stand alone.
+    """Split ``text`` into questions; return it as one if a part would not be complete.
 
     "How and why" stays one question, and so does a question followed by "and why?".
     """
     parts = [part.strip(" ,;?") for part in ANOTHER_QUESTION.split(text)]
     topics = [parse(part).topic_stems if parse(part).terms else () for part in parts]
-    several = 1 < len(parts) <= MOST_QUESTIONS and all(topics)
-    if several and all(map(OPENS_A_QUESTION.match, parts)):
+    splits = 1 < len(parts) <= MAX_QUESTIONS and all(topics)
+    if splits and all(map(OPENS_A_QUESTION.match, parts)):
         return tuple(f"{part[:1].upper()}{part[1:]}?" for part in parts)
     return (text,)
 
 
-def depends_on_previous(part: str, before: str) -> bool:
-    """Whether ``part`` depends on the preceding question ``before`` for what it refers to.
+def depends_on_previous(part: str, previous: str) -> bool:
+    """Whether ``part`` depends on the preceding question ``previous`` for what it refers to.
 
     True for "And how much slower do letters travel?" after a question about letters; false for
     "who owns the ferry?".
     """
     parsed = parse(part)
-    has_own = any(phrase.definite for phrase in parsed.phrases)
-    points = any(PRONOUNS.get(token.plain) in ("it", "they") for token in parsed.tokens)
-    points = points or re.search(POINTED_AT, part, re.IGNORECASE) is not None
-    points = points or not (parsed.phrases or parsed.names or len(parsed.topic_stems) > _ELLIPTIC)
-    return not has_own and (points or not parsed.stem_set.isdisjoint(parse(before).stem_set))
+    is_definite = any(phrase.definite for phrase in parsed.phrases)
+    depends = any(PRONOUNS.get(token.plain) in ("it", "they") for token in parsed.tokens)
+    depends = depends or re.search(POINTED_AT, part, re.IGNORECASE) is not None
+    depends = depends or not (parsed.phrases or parsed.names or len(parsed.topic_stems) > _ELLIPTIC)
+    return not is_definite and (depends or not parsed.stem_set.isdisjoint(parse(previous).stem_set))
 
 
 def remove_spans(text: str, cuts: Sequence[Span]) -> str:
     """``text`` without the spans ``cuts``, with the punctuation around them tidied."""
-    pieces, place = [], 0
+    pieces, position = [], 0
     for cut in sorted(cuts, key=lambda span: span.start):
-        if cut.end > place:
-            pieces.append(text[place : max(place, cut.start)])
-            place = cut.end
-    joined = " ".join(" ".join([*pieces, text[place:]]).split())
-    return _EDGE.sub("", _REPEATED.sub("", _DANGLING.sub(r"\1", joined)))
+        if cut.end > position:
+            pieces.append(text[position : max(position, cut.start)])
+            position = cut.end
+    joined = " ".join(" ".join([*pieces, text[position:]]).split())
+    return _LEADING_PUNCTUATION.sub("", _REPEATED.sub("", _DANGLING.sub(r"\1", joined)))
 
 
-LONGEST = 1_000  # characters of a question that are searched for sides
-_MOST = 8  # words in a side
-_ENDING = re.compile(r"[\s?.!,;:]+$")
+MAX_COMPARED_CHARS = 1_000  # characters searched for compared sides
+_MAX_SIDE_WORDS = 8
+_TRAILING_PUNCTUATION = re.compile(r"[\s?.!,;:]+$")
 
 
 def sides_of(text: str, entities: Sequence[NamedEntity] = ()) -> tuple[str, ...]:
     """The names of the two compared sides; empty when they cannot be separated."""
     for pattern in SIDES:
-        match = pattern.search(text[:LONGEST])
+        match = pattern.search(text[:MAX_COMPARED_CHARS])
         if match is None:
             continue
         sides = (_drop_aspect(_trim_side(match["one"]), match), _trim_side(match["other"]))
@@ -139,25 +139,25 @@ def sides_of(text: str, entities: Sequence[NamedEntity] = ()) -> tuple[str, ...]
 def _drop_aspect(side: str, match: re.Match[str]) -> str:
     """Drop the shared aspect from the first side ("the size of A and B")."""
     aspect = ASPECT.match(side)
-    alone = aspect is not None and " of " not in match["other"]
-    return aspect["side"] if aspect and alone and match.re.pattern.startswith(COMPARING) else side
+    shared = aspect is not None and " of " not in match["other"]
+    return aspect["side"] if aspect and shared and match.re.pattern.startswith(COMPARING) else side
 
 
 def _trim_side(side: str) -> str:
     """Remove leading articles from a side, and trailing words that say what is asked about it."""
-    side = _ENDING.sub("", side)
-    shorter = SIDE_TRAILING.sub("", side)
-    side = shorter if shorter.strip() else side
+    side = _TRAILING_PUNCTUATION.sub("", side)
+    without_tail = SIDE_TRAILING.sub("", side)
+    side = without_tail if without_tail.strip() else side
     while SIDE_LEADING.match(side):
         side = SIDE_LEADING.sub("", side, count=1)
-    return side.strip() if len(side.split()) <= _MOST else ""
+    return side.strip() if len(side.split()) <= _MAX_SIDE_WORDS else ""
 
 
 AnswerKind = Literal["person", "date", "number", "place", "reason", "way", "definition", "other"]
 
-WRITTEN: tuple[Kind, ...] = ("article", "page", "paper", "entity")  # kinds without speakers
+WRITTEN_KINDS: tuple[Kind, ...] = ("article", "page", "paper", "entity")  # kinds without speakers
 _LETTERS = re.compile(r"[^\W\d_]+")
-_SPOKEN = {"2": "t", "4": "f"}
+_AS_LETTER = {"2": "t", "4": "f"}
 
 
 def expected_answer(question: str) -> AnswerKind:
@@ -167,11 +167,11 @@ def expected_answer(question: str) -> AnswerKind:
     """
     kinds: tuple[AnswerKind, ...] = get_args(AnswerKind)
     matches = {kind: ASKS_FOR[kind].search(question) for kind in kinds[:-1]}
-    places = {
+    positions = {
         kind: match.start() for kind, match in matches.items() if match and kind != "definition"
     }
-    if places:
-        return min(places, key=lambda kind: places[kind])
+    if positions:
+        return min(positions, key=lambda kind: positions[kind])
     return "definition" if matches["definition"] else "other"
 
 
@@ -186,9 +186,9 @@ def defines(question: str, sentence: str) -> bool:
 
     For an acronym: whether it spells out the words that the letters stand for.
     """
-    short = STANDS_FOR.search(question)
-    if short is not None and is_acronym(short["short"]):
-        return spells_out(short["short"], sentence)
+    match = STANDS_FOR.search(question)
+    if match is not None and is_acronym(match["short"]):
+        return spells_out(match["short"], sentence)
     subject = term_to_define(question)
     return bool(subject) and is_definition_of(subject, sentence)
 
@@ -208,16 +208,16 @@ def is_definition_of(subject: str, sentence: str) -> bool:
     return re.search(rf"{first}|{apposition}|{naming}", sentence, re.IGNORECASE) is not None
 
 
-def spells_out(short: str, text: str) -> bool:
-    """Whether consecutive words in ``text`` begin with the letters of ``short``.
+def spells_out(acronym: str, text: str) -> bool:
+    """Whether consecutive words in ``text`` begin with the letters of ``acronym``.
 
     Small words among them ("of the") may be skipped. 2 and 4 are read as words ("P2P").
     """
-    letters = "".join(_SPOKEN.get(sign, sign) for sign in short.casefold() if sign.isalnum())
+    letters = "".join(_AS_LETTER.get(char, char) for char in acronym.casefold() if char.isalnum())
     words = [word.casefold() for word in _LETTERS.findall(text)]
     long_words = [word for word in words if word not in INSIDE_A_NAME]
-    initials = ("".join(word[0] for word in some) for some in (words, long_words))
-    return len(letters) > 1 and any(letters in each for each in initials)
+    initials = ("".join(word[0] for word in candidates) for candidates in (words, long_words))
+    return len(letters) > 1 and any(letters in first_letters for first_letters in initials)
 
 
 def asks_amount(question: str) -> bool:

@@ -5,7 +5,7 @@ mention", "a podcast about"), unlike "the paper" or "paper wallets". A taxonomy 
 topic like any other ("energy"); it is a limit next to its dimension's name ("at municipal scale")
 or before a word for entries ("municipal projects").
 
-A date often tells when something happened, not when the sources were published, and a wrong window
+A date often says when something happened, not when the sources were published, and a wrong window
 hides the answer. So a window needs explicit words: a period after "in", "since" or "before"; a day
 on which something was published, or next to a verb of publishing. In questions about an amount only
 an exact day or month counts, unless sources are counted; dates inside names do not count.
@@ -57,41 +57,41 @@ _FORMATS = frozenset(
     yaml xml
     """.split()
 )
-_LED = re.compile(r"(?:in|on|from|across|within|according\s+to)\b", re.IGNORECASE)
+_PREPOSITION = re.compile(r"(?:in|on|from|across|within|according\s+to)\b", re.IGNORECASE)
 _KIND_OF = re.compile(r"\b(?:kinds?|types?|sorts?|forms?|formats?)\s+of\s+$", re.IGNORECASE)
 
 
 def sources_of(text: str, vocabulary: Vocabulary) -> Iterator[Limit]:
-    """The limits on kind, source type and language that the question sets."""
-    yield from _kinds(text, vocabulary)
-    yield from _languages(text, vocabulary)
+    """The limits on kind, source type and language in the question."""
+    yield from _kind_limits(text, vocabulary)
+    yield from _language_limits(text, vocabulary)
 
 
 def source_noun(vocabulary: Vocabulary) -> re.Pattern[str]:
     """The pattern of nouns for the sources in the material, singular or plural."""
-    return _nouns(vocabulary.kinds, vocabulary.source_types)
+    return _noun_pattern(vocabulary.kinds, vocabulary.source_types)
 
 
-def _kinds(text: str, vocabulary: Vocabulary) -> Iterator[Limit]:
+def _kind_limits(text: str, vocabulary: Vocabulary) -> Iterator[Limit]:
     """The limits on kinds; adjacent nouns ("papers and transcripts") are alternatives."""
     kind_limits = list(_named_kinds(text, vocabulary))
     while kind_limits:
         first, *kind_limits = kind_limits
         limits = [first]
-        while kind_limits and _BESIDE.fullmatch(text[_end(limits[-1]) : _start(kind_limits[0])]):
+        while kind_limits and _AND_OR.fullmatch(text[_end(limits[-1]) : _start(kind_limits[0])]):
             limits.append(kind_limits.pop(0))
         yield first if len(limits) == 1 else _combine(limits, vocabulary)
 
 
-_BESIDE = re.compile(r"\s*(?:,|/|,?\s*\b(?:and|or|and/or)\b)\s*(?:(?:all|the)\s+)*", re.IGNORECASE)
+_AND_OR = re.compile(r"\s*(?:,|/|,?\s*\b(?:and|or|and/or)\b)\s*(?:(?:all|the)\s+)*", re.IGNORECASE)
 
 
-def _start(item: Limit) -> int:
-    return item.constraint.span.start
+def _start(noun_limit: Limit) -> int:
+    return noun_limit.constraint.span.start
 
 
-def _end(one: Limit) -> int:
-    return one.constraint.span.end
+def _end(noun_limit: Limit) -> int:
+    return noun_limit.constraint.span.end
 
 
 def _combine(limits: Sequence[Limit], vocabulary: Vocabulary) -> Limit:
@@ -100,18 +100,18 @@ def _combine(limits: Sequence[Limit], vocabulary: Vocabulary) -> Limit:
     A mix of kinds and source types becomes all pairs that match either of them.
     """
     all_filters = [limit.constraint.filters for limit in limits]
-    kinds = {kind for each in all_filters for kind in each.kinds}
-    types = {name for each in all_filters for name in each.source_types}
+    kinds = {kind for filters_of_noun in all_filters for kind in filters_of_noun.kinds}
+    types = {name for filters_of_noun in all_filters for name in filters_of_noun.source_types}
     mixed = bool(kinds and types)
     if mixed:
-        sorts = [pair for pair in vocabulary.sorts if pair[0] in kinds or pair[1] in types]
-        kinds, types = {kind for kind, _ in sorts}, {name for _, name in sorts}
+        pairs = [pair for pair in vocabulary.kind_pairs if pair[0] in kinds or pair[1] in types]
+        kinds, types = {kind for kind, _ in pairs}, {name for _, name in pairs}
     first, last = limits[0], limits[-1]
     span = Span(start=_start(first), end=_end(last))
     filters = Filters(kinds=tuple(sorted(kinds)), source_types=tuple(sorted(types)))
     value = " or ".join(dict.fromkeys(limit.constraint.value for limit in limits))
-    lead = first.cut if first.cut and len(first.cut) else None
-    cut = Span(start=lead.start if lead else span.end, end=span.end)
+    first_cut = first.cut if first.cut and len(first.cut) else None
+    cut = Span(start=first_cut.start if first_cut else span.end, end=span.end)
     return limit("source_type" if types and not mixed else "kind", span, value, filters, cut)
 
 
@@ -127,18 +127,18 @@ def _named_kinds(text: str, vocabulary: Vocabulary) -> Iterator[Limit]:
         value = types.get(name) or _KINDS[name]
         start, end = match.span("noun")
         before = text[:start]
-        published = key_of(before.split()[-1]) in vocabulary.publishers if before.strip() else False
-        if value in seen or not (match["before"] or published or _begins_phrase(before)):
+        is_site = key_of(before.split()[-1]) in vocabulary.publishers if before.strip() else False
+        if value in seen or not (match["before"] or is_site or _begins_phrase(before)):
             continue
         seen.add(value)
         # As the head of the question ("which papers say") the noun stays in the search text.
-        preposition = _LED.match(match["before"] or "")
+        preposition = _PREPOSITION.match(match["before"] or "")
         cut = Span(start=match.start("before") if preposition else end, end=end)
         filters = (
             Filters(source_types=(value,)) if name in types else Filters(kinds=(_KINDS[name],))
         )
-        sort: ConstraintKind = "source_type" if name in types else "kind"
-        yield limit(sort, Span(start=start, end=end), value, filters, cut)
+        limit_kind: ConstraintKind = "source_type" if name in types else "kind"
+        yield limit(limit_kind, Span(start=start, end=end), value, filters, cut)
 
 
 def _begins_phrase(before: str) -> bool:
@@ -156,12 +156,12 @@ def _begins_phrase(before: str) -> bool:
     )
 
 
-def _languages(text: str, vocabulary: Vocabulary) -> Iterator[Limit]:
+def _language_limits(text: str, vocabulary: Vocabulary) -> Iterator[Limit]:
     noun = source_noun(vocabulary)
     for match in IN_LANGUAGE.finditer(text):
-        about = match["noun"] or match["before"]
+        word = match["noun"] or match["before"]
         code = LANGUAGES[(match["tongue"] or match["said"]).lower()]
-        if not noun.fullmatch(about) and about.lower() not in ("questions", "question"):
+        if not noun.fullmatch(word) and word.lower() not in ("questions", "question"):
             continue
         # "Danish studies" may be from Denmark; "in Danish" and "Danish-language" are clear.
         if match["tongue"] and not match["marked"] and code not in vocabulary.languages:
@@ -180,7 +180,7 @@ def _patterns(kinds: frozenset[str], source_types: frozenset[str]) -> tuple[re.P
     plurals = "|".join(re.escape(_plural(noun)) for noun in nouns)
     singulars = "|".join(re.escape(noun) for noun in nouns if noun not in MASSES)
     talks = [noun for noun in nouns if _KINDS.get(noun) == "transcript"]
-    heard = "|".join(map(re.escape, talks)) or "(?!)"  # "in the podcast": in any of its recordings
+    spoken = "|".join(map(re.escape, talks)) or "(?!)"  # "in the podcast": in any recording of it
     return tuple(
         re.compile(pattern, re.IGNORECASE)
         for pattern in (
@@ -190,13 +190,13 @@ def _patterns(kinds: frozenset[str], source_types: frozenset[str]) -> tuple[re.P
             rf"(?P<before>\bthe\s+)(?P<noun>{singulars})(?=\s+by\b)",
             rf"(?P<before>\bon\s+the\s+)(?P<noun>{singulars})(?=\s*(?:$|[?.,;]))",
             rf"(?P<before>\bin\s+an?\s+)(?P<noun>{singulars})(?=\s*(?:$|[?.,;]|at\s+all\b))",
-            rf"(?P<before>\b(?:in|on)\s+the\s+)(?P<noun>{heard})\b(?![-'’]|\s+{NAMED}\b)",
+            rf"(?P<before>\b(?:in|on)\s+the\s+)(?P<noun>{spoken})\b(?![-'’]|\s+{NAMED}\b)",
         )
     )
 
 
 @lru_cache(maxsize=64)
-def _nouns(kinds: frozenset[str], source_types: frozenset[str]) -> re.Pattern[str]:
+def _noun_pattern(kinds: frozenset[str], source_types: frozenset[str]) -> re.Pattern[str]:
     nouns = _source_words(kinds, source_types)
     forms = [*(_plural(noun) for noun in nouns), *nouns]
     words = "|".join([*map(re.escape, forms), ANY_SOURCE])
@@ -220,12 +220,12 @@ def _types(source_types: frozenset[str]) -> dict[str, str]:
     names = {name.replace("_", " ").replace("-", " ").lower(): name for name in source_types}
     names = {words: name for words, name in names.items() if words.strip()}
     heads = Counter(words.split()[-1] for words in names)
-    short = {
+    by_last_word = {
         words.split()[-1]: name
         for words, name in names.items()
         if heads[words.split()[-1]] == 1 and not is_everyday(words.split()[-1])
     }
-    type_names = {head: name for head, name in short.items() if head not in _KINDS} | names
+    type_names = {head: name for head, name in by_last_word.items() if head not in _KINDS} | names
     return {words: name for words, name in type_names.items() if words not in _FORMATS}
 
 
@@ -233,9 +233,9 @@ def _plural(noun: str) -> str:
     return noun if noun in MASSES else plural(noun)
 
 
-LONGEST_VALUE = 8  # words
+MAX_VALUE_WORDS = 8
 # Synonyms of common taxonomy dimensions.
-_LIKE = {
+_DIMENSION_SYNONYMS = {
     "scale": ("level",),
     "sector": ("field", "area"),
     "category": ("section",),
@@ -246,44 +246,42 @@ _IN = re.compile(r"\W*(?:in|among|of|from)\s+(?:the\s+)?|\W*", re.IGNORECASE)
 
 
 def taxonomy_of(text: str, vocabulary: Vocabulary) -> Iterator[Limit]:
-    """The taxonomy limits in the question."""
+    """The limits on taxonomy values in the question."""
     tokens = parse(text).tokens
     names = dimension_words(vocabulary.dimensions)
     entries = ENTRIES | {normalise(singular(name) or name) for name in vocabulary.entity_types}
-    place = 0
-    while place < len(tokens):
-        first = start = place
-        place, pairs = _value_at(tokens, start, vocabulary)
+    index = 0
+    while index < len(tokens):
+        first = start = index
+        index, pairs = _value_at(tokens, start, vocabulary)
         if not pairs:
             continue
-        end = last = place
-        before, further = plain_at(tokens, start - 1), plain_at(tokens, start - 2)
+        end = last = index
+        before, second = plain_at(tokens, start - 1), plain_at(tokens, start - 2)
         after = plain_at(tokens, end) if end < len(tokens) and tokens[end].joined else ""
-        near = 2 if before in ("the", "a", "of") else 1
-        ahead = names.get(further if near == 2 else before, ())
+        back = 2 if before in ("the", "a", "of") else 1
+        dimensions = names.get(second if back == 2 else before, ())
         if any(pair[0] in names.get(after, ()) for pair in pairs):
             fitting, last = [pair for pair in pairs if pair[0] in names[after]], end + 1
-        elif any(pair[0] in ahead for pair in pairs):
-            fitting, first = [pair for pair in pairs if pair[0] in ahead], start - near
-        elif before in LABELLED or (before == "under" and further in FILED):
+        elif any(pair[0] in dimensions for pair in pairs):
+            fitting, first = [pair for pair in pairs if pair[0] in dimensions], start - back
+        elif before in LABELLED or (before == "under" and second in FILED):
             fitting, first = list(pairs), start - (1 if before in LABELLED else 2)
         else:
             fitting = list(pairs) if _limits_list(text, (start, end), entries, after) else []
         if len({dimension for dimension, _ in fitting}) != 1:
             continue
         span = Span(start=tokens[start].start, end=tokens[end - 1].end)
-        while first and (
-            tokens[first - 1].plain in BEFORE_VALUE or tokens[first - 1].plain == "the"
-        ):
+        while first and tokens[first - 1].plain in BEFORE_VALUE | {"the"}:
             first -= 1
         description = f"{fitting[0][0]}: {', '.join(value for _, value in fitting)}"
         cut = Span(start=tokens[first].start, end=tokens[last - 1].end)
         yield limit("taxonomy", span, description, Filters(taxonomy=tuple(fitting)), cut)
 
 
-def _limits_list(text: str, place: tuple[int, int], entries: frozenset[str], after: str) -> bool:
+def _limits_list(text: str, value: tuple[int, int], entries: frozenset[str], after: str) -> bool:
     """Whether the value limits a list: "municipal projects", "patterns in Meeting Practices"."""
-    tokens, (start, end) = parse(text).tokens, place
+    tokens, (start, end) = parse(text).tokens, value
     if not LISTING.search(text):
         return False
     before = text[: tokens[start].start]
@@ -300,10 +298,9 @@ def _value_at(
     tokens: Sequence[Token], start: int, vocabulary: Vocabulary
 ) -> tuple[int, tuple[tuple[str, str], ...]]:
     """The next token to look at, and the longest taxonomy value that begins at ``start``."""
-    for end in range(min(len(tokens), start + LONGEST_VALUE), start, -1):
-        pairs = vocabulary.taxonomy.get(
-            key_of_words([token.plain for token in tokens[start:end]]), ()
-        )
+    for end in range(min(len(tokens), start + MAX_VALUE_WORDS), start, -1):
+        key = key_of_words([token.plain for token in tokens[start:end]])
+        pairs = vocabulary.taxonomy.get(key, ())
         if pairs and all(token.joined for token in tokens[start + 1 : end]):
             return end, pairs
     return start + 1, ()
@@ -315,19 +312,19 @@ def dimension_words(dimensions: frozenset[str]) -> dict[str, frozenset[str]]:
     for dimension in dimensions:
         name = normalise(dimension.replace("_", " ").split()[-1]) if dimension.strip() else ""
         singular_name = singular(name) or name
-        for word in (singular_name, *_LIKE.get(singular_name, ())):
+        for word in (singular_name, *_DIMENSION_SYNONYMS.get(singular_name, ())):
             for form in (word, plural(word)):
                 dimensions_by_word.setdefault(form, set()).add(dimension)
-    return {word: frozenset(those) for word, those in dimensions_by_word.items()}
+    return {word: frozenset(meanings) for word, meanings in dimensions_by_word.items()}
 
 
-LOOK_BACK = 80  # characters before a date that are searched for words such as "since"
+LOOK_BACK_CHARS = 80  # characters before a date that are searched for words such as "since"
 _RANGE = re.compile(r"\b(?P<word>between|from|in|during)\s+(?:the\s+)?$", re.IGNORECASE)
 _JOINT = re.compile(
     r"\s*(?P<word>\b(?:and|to|until|till|through)\b|-|–|—)\s*(?:the\s+)?", re.IGNORECASE
 )
 _ONWARDS = re.compile(r"^\s+on(?:wards?\b|\s*(?:$|[?.,;:]))", re.IGNORECASE)
-_SEVERAL = re.compile(
+_MANY_OF = re.compile(
     r"\b(?:\w{2,}s|best|rest|most)\s+of\s+(?:the\s+)?(?:year\s+)?$", re.IGNORECASE
 )
 _EXACT = frozenset({"iso_day", "dotted_day", "day_month", "month_day", "month_year", "iso_month"})
@@ -344,7 +341,7 @@ class _Window:
     cut: Span
     first: date | None
     last: date | None
-    sure: bool = False
+    certain: bool = False
     exact: bool = False  # a day or month with its year
 
 
@@ -360,12 +357,10 @@ def windows_of(
     """Yield the time window of the question; nothing if there are two, which are compared."""
     noun = source_noun(vocabulary)
     amount = AMOUNT.search(text) and not (noun.search(text) or TOLD.search(text))
-    asking = asking_sentences(text)
+    asking, times = asking_sentences(text), _times(text, vocabulary, today)
     windows = [
         window
-        for window in _windows(
-            text, noun, _times(text, vocabulary, today), days, of_sources=of_sources
-        )
+        for window in _windows(text, noun, times, days, of_sources=of_sources)
         if (window.exact or not amount)
         and not any(window.span.overlaps(entity.span) for entity in entities)
         and any(window.span.overlaps(sentence) for sentence in asking)
@@ -373,15 +368,14 @@ def windows_of(
     if len(windows) != 1:
         return
     (window,) = windows
-    if not (window.sure or of_sources or _overlaps_publication(window, vocabulary.published)):
+    if not (window.certain or of_sources or _overlaps_publication(window, vocabulary.published)):
         return
     ends = [day.isoformat() for day in (window.first, window.last) if day]
     description = " to ".join(dict.fromkeys(ends))
     if len(ends) == 1:
         description = f"{'from' if window.first else 'until'} {ends[0]}"
-    yield limit(
-        "time", window.span, description, date_filters(window.first, window.last), window.cut
-    )
+    filters = date_filters(window.first, window.last)
+    yield limit("time", window.span, description, filters, window.cut)
 
 
 def date_filters(first: date | None, last: date | None) -> Filters:
@@ -404,9 +398,9 @@ def _times(text: str, vocabulary: Vocabulary, today: date) -> list[Expression]:
     if vocabulary.published is None:
         return times
     last = min(today, vocabulary.published[1])
-    of_then = {expression.start: expression for expression in expressions_of(text, last)}
+    by_start = {expression.start: expression for expression in expressions_of(text, last)}
     return [
-        of_then.get(expression.start, expression) if lacks_year(text, expression) else expression
+        by_start.get(expression.start, expression) if lacks_year(text, expression) else expression
         for expression in times
     ]
 
@@ -430,7 +424,7 @@ def _windows(
 
 def _range_window(text: str, first_time: Expression, last_time: Expression) -> _Window | None:
     joint = _JOINT.fullmatch(text[first_time.end : last_time.start])
-    lead = _RANGE.search(text, max(0, first_time.start - LOOK_BACK), first_time.start)
+    lead = _RANGE.search(text, max(0, first_time.start - LOOK_BACK_CHARS), first_time.start)
     if joint is None or lead is None or not AFTER_TIME.search(text[last_time.end :]):
         return None
     between = lead["word"].lower() == "between"
@@ -449,8 +443,8 @@ def _with_year(first: Period, last: Period) -> Period:
     """Give a month without a year the year of ``last``, or the year before."""
     if first.month is None:
         return first
-    same = month_of(last.last.year, first.month)
-    return same if same.first <= last.last else month_of(last.last.year - 1, first.month)
+    same_year = month_of(last.last.year, first.month)
+    return same_year if same_year.first <= last.last else month_of(last.last.year - 1, first.month)
 
 
 def _single_window(
@@ -461,11 +455,11 @@ def _single_window(
     *,
     of_sources: bool,
 ) -> _Window | None:
-    lead = BEFORE_TIME.search(text, max(0, expression.start - LOOK_BACK), expression.start)
+    lead = BEFORE_TIME.search(text, max(0, expression.start - LOOK_BACK_CHARS), expression.start)
     word = " ".join((lead["word"] or "").lower().split()) if lead else ""
     after = text[expression.end :]
-    behind = re.match(rf"(?:['’]s)?\s+(?P<noun>{noun.pattern})", after, re.IGNORECASE)
-    sourced = behind is not None and behind["noun"].lower().endswith("s")
+    noun_after = re.match(rf"(?:['’]s)?\s+(?P<noun>{noun.pattern})", after, re.IGNORECASE)
+    sourced = noun_after is not None and noun_after["noun"].lower().endswith("s")
     if not (sourced or AFTER_TIME.search(after)) or not _is_month(text, expression, word):
         return None
     start = lead.start() if lead else expression.start
@@ -473,40 +467,40 @@ def _single_window(
         return _open_window(text, expression, word, start)
     if word == "from" and _ONWARDS.match(after):
         return _open_window(text, expression, "since", start)
-    dated = sourced or (of_sources and word == "from")  # "is there any news on ... from May 2023"
-    if not (dated or _asks_for(text, expression, word, noun, days)):
+    is_dated = sourced or (of_sources and word == "from")  # "any news on ... from May 2023"
+    if not (is_dated or _is_publication_time(text, expression, word, noun, days)):
         return None
     return _Window(
         span=Span(start=expression.start, end=expression.end),
         cut=Span(start=start, end=expression.end),
         first=expression.period.first,
         last=expression.period.last,
-        sure=sourced or expression.form in RELATIVE or word == "from",
+        certain=sourced or expression.form in RELATIVE or word == "from",
         exact=expression.form in _EXACT and not lacks_year(text, expression),
     )
 
 
-def _asks_for(
+def _is_publication_time(
     text: str, expression: Expression, word: str, noun: re.Pattern[str], days: Collection[date]
 ) -> bool:
-    before = text[max(0, expression.start - LOOK_BACK) : expression.start]
-    single = expression.period.grain == "day"
-    if single and word in ("on", "of", "from") and expression.period.first in days:
+    before = text[max(0, expression.start - LOOK_BACK_CHARS) : expression.start]
+    is_day = expression.period.grain == "day"
+    if is_day and word in ("on", "of", "from") and expression.period.first in days:
         return True
     if expression.form in RELATIVE or expression.form == "days":
-        several = {"of", "for"} if expression.form in RELATIVE else set()
-        return word in _WITHIN | {"", "from"} | several
+        more_words = {"of", "for"} if expression.form in RELATIVE else set()
+        return word in _WITHIN | {"", "from"} | more_words
     if word in ("from", "of"):
         lead = rf"(?:{noun.pattern})\s+(?:\w+\s+|are\s+there\s+)?{word}\s+(?:the\s+)?(?:year\s+)?$"
-        several_of = word == "of" and not single and _SEVERAL.search(before)
-        return bool(re.search(lead, before, re.IGNORECASE) or several_of)
-    if single:
+        is_many_of = word == "of" and not is_day and _MANY_OF.search(before)
+        return bool(re.search(lead, before, re.IGNORECASE) or is_many_of)
+    if is_day:
         return word == "on" and PUBLISHED.search(text) is not None
     return word in _WITHIN or (word == "" and expression.form in _UNMISTAKABLE)
 
 
 def _is_month(text: str, month: Expression, word: str) -> bool:
-    """Whether an apparent month is one: "May" and "march" are also other words."""
+    """Whether an apparent month is one, as "may" and "march" are also other words."""
     if month.form != "month":
         return True
     written = text[month.start : month.end]
@@ -517,8 +511,8 @@ def _open_window(text: str, expression: Expression, word: str, start: int) -> _W
     """A window open on one side; "the end of 2019" means its last day."""
     begin, finish = expression.period.first, expression.period.last
     if expression.form == "edge_year":
-        starts = text[expression.start].lower() in "sb"
-        begin, finish = (begin, begin) if starts else (finish, finish)
+        is_start = text[expression.start].lower() in "sb"
+        begin, finish = (begin, begin) if is_start else (finish, finish)
     first = {"since": begin, "after": finish + timedelta(1)}.get(word)
     before = begin - timedelta(1) if word in ("before", "prior to", "ahead of") else finish
     return _Window(
@@ -526,12 +520,11 @@ def _open_window(text: str, expression: Expression, word: str, start: int) -> _W
         cut=Span(start=start, end=expression.end),
         first=first,
         last=before if first is None else None,
-        sure=expression.form in RELATIVE,
+        certain=expression.form in RELATIVE,
     )
 
 
 def _overlaps_publication(window: _Window, published: tuple[date, date] | None) -> bool:
-    """Whether the window overlaps the dates of publication."""
     if published is None:
         return False
     first, last = published

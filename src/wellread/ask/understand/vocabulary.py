@@ -60,9 +60,9 @@ from wellread.text.tokens import (
 from wellread.types import KINDS, Filters, Kind
 from wellread.values.answers import Question
 
-MOST_TITLE_WORDS = 8  # in a title that a follow-up may refer to
-MOST_WORDS = 12  # in a name
-MOST_LEARNED = 20_000  # cached keys
+MAX_TITLE_WORDS = 8  # of a title that a follow-up may refer to
+MAX_NAME_WORDS = 12
+MAX_CACHED_KEYS = 20_000  # per kind of name
 
 V = TypeVar("V")
 _Pairs = tuple[tuple[str, str], ...]
@@ -94,7 +94,7 @@ class LookupCache(Generic[V]):
         cached = self._known
         new = [key for key in dict.fromkeys(keys) if key not in cached]
         if new:
-            if len(cached) > MOST_LEARNED:
+            if len(cached) > MAX_CACHED_KEYS:
                 cached = self._known = {}
             values = self._look(new)
             cached.update((key, values.get(key)) for key in new)
@@ -117,14 +117,14 @@ class Vocabulary:
     """The names that questions over some collections may use. Empty by default.
 
     Attributes:
-        names: key of a spelling (``tokens.key_of``) to the entities with that spelling.
-        speakers, authors: key of a full name, or of a part that only one person has, to the names
-            in the documents.
-        sorts: the pairs of kind and source type of the documents.
-        taxonomy: key of a value to the pairs of dimension and value that it may mean.
+        names: the entities by the key of a spelling (``tokens.key_of``).
+        speakers, authors: the names in the documents by the key of a full name, or of a part
+            that only one person has.
+        kind_pairs: the pairs of kind and source type of the documents.
+        taxonomy: the possible pairs of dimension and value by the key of a value.
         entity_types: the types in the graph; ``untyped``: some entities have no type.
         publishers: keys of site names ("herald" for www.herald.example).
-        published_by: maps a site key to the ids of the documents published there.
+        published_by: the ids of the documents published at a site, given its key.
         published: the first and the last day of publication; None when nothing is dated.
     """
 
@@ -132,7 +132,7 @@ class Vocabulary:
     collections: tuple[str, ...] = ()
     kinds: frozenset[str] = frozenset()
     source_types: frozenset[str] = frozenset()
-    sorts: frozenset[tuple[Kind, str]] = frozenset()
+    kind_pairs: frozenset[tuple[Kind, str]] = frozenset()
     languages: frozenset[str] = frozenset()
     speakers: KeyLookup[tuple[str, ...]] = field(default_factory=dict)
     authors: KeyLookup[tuple[str, ...]] = field(default_factory=dict)
@@ -159,10 +159,10 @@ class Vocabulary:
                 cache.learn([*keys, *plain])
 
 
-def word_runs(tokens: Sequence[Token], longest: int = MOST_WORDS) -> Iterator[tuple[int, int]]:
-    """Start and end of each run of up to ``longest`` words without a comma inside."""
+def word_runs(tokens: Sequence[Token], limit: int = MAX_NAME_WORDS) -> Iterator[tuple[int, int]]:
+    """Start and end of each run of up to ``limit`` words without a comma inside."""
     for start in range(len(tokens)):
-        for end in range(start + 1, min(len(tokens), start + longest) + 1):
+        for end in range(start + 1, min(len(tokens), start + limit) + 1):
             if end - start > 1 and not tokens[end - 1].joined:
                 break
             yield start, end
@@ -171,7 +171,7 @@ def word_runs(tokens: Sequence[Token], longest: int = MOST_WORDS) -> Iterator[tu
 _Stamps = tuple[str, ...]
 _vocabularies: WeakKeyDictionary[object, dict[_Stamps, Vocabulary]] = WeakKeyDictionary()
 _lock = threading.Lock()
-MOST_HELD = 16  # cached scopes per knowledge base
+MAX_SCOPES = 16  # cached per knowledge base
 
 
 def vocabulary_of(kb: KnowledgeBase, collections: Sequence[str] = ()) -> Vocabulary:
@@ -184,33 +184,33 @@ def vocabulary_of(kb: KnowledgeBase, collections: Sequence[str] = ()) -> Vocabul
     if vocabulary is None:
         vocabulary = build_vocabulary(kb.catalogue, list(stamped))
         with _lock:
-            while len(by_stamps) >= MOST_HELD:
+            while len(by_stamps) >= MAX_SCOPES:
                 by_stamps.pop(next(iter(by_stamps)))
             by_stamps[stamps] = vocabulary
     return vocabulary
 
 
 def build_vocabulary(catalogue: Catalogue, scope: Sequence[str]) -> Vocabulary:
-    """Build the vocabulary of the collections ``scope``."""
-    words = _NameLookup(catalogue, scope)
-    sorts = [sort.partition("/") for sort in catalogue.names.distinct_keys(scope, SORT)]
-    pairs = {(kind, name) for own_kind, _, name in sorts for kind in KINDS if kind == own_kind}
+    """The vocabulary of the collections ``scope``, read from the catalogue."""
+    lookup = _NameLookup(catalogue, scope)
+    kind_keys = [sort.partition("/") for sort in catalogue.names.distinct_keys(scope, SORT)]
+    pairs = {(kind, name) for stored, _, name in kind_keys for kind in KINDS if kind == stored}
     types = frozenset(catalogue.names.distinct_keys(scope, ENTITY_TYPE))
     return Vocabulary(
-        names=LookupCache(words.forms),
+        names=LookupCache(lookup.forms),
         collections=tuple(scope),
         kinds=frozenset(kind for kind, _ in pairs),
         source_types=frozenset(name for _, name in pairs if name),
-        sorts=frozenset(pairs),
+        kind_pairs=frozenset(pairs),
         languages=frozenset(catalogue.names.distinct_keys(scope, LANGUAGE)),
-        speakers=LookupCache(words.speakers),
-        authors=LookupCache(words.authors),
-        taxonomy=LookupCache(words.taxonomy),
+        speakers=LookupCache(lookup.speakers),
+        authors=LookupCache(lookup.authors),
+        taxonomy=LookupCache(lookup.taxonomy),
         dimensions=frozenset(catalogue.names.distinct_keys(scope, DIMENSION)),
         entity_types=types - {UNTYPED},
         untyped=UNTYPED in types,
-        publishers=LookupCache(words.publishers),
-        published_by=words.published_by,
+        publishers=LookupCache(lookup.publishers),
+        published_by=lookup.published_by,
         published=catalogue.counts.published(scope),
     )
 
@@ -226,16 +226,16 @@ class _NameLookup:
 
     def _look_up(self, keys: Sequence[str]) -> dict[str, dict[str, list[KeyTarget]]]:
         by_key: dict[str, dict[str, list[KeyTarget]]] = {}
-        for (sort, key), records in self._names.look_up(self._scope, self._SORTS, keys).items():
-            by_key.setdefault(key, {})[sort] = records
+        for (kind, key), records in self._names.look_up(self._scope, self._SORTS, keys).items():
+            by_key.setdefault(key, {})[kind] = records
         return by_key
 
-    def _records(self, sorts: Sequence[str], keys: Sequence[str]) -> dict[str, list[KeyTarget]]:
-        """For each key, its name records of the given sorts."""
+    def _records(self, kinds: Sequence[str], keys: Sequence[str]) -> dict[str, list[KeyTarget]]:
+        """The name records of the given kinds by key."""
         return {
             key: records
-            for key, by_sort in self._rows.all_of(keys).items()
-            if (records := [record for sort in sorts for record in by_sort.get(sort, ())])
+            for key, by_kind in self._rows.all_of(keys).items()
+            if (records := [record for kind in kinds for record in by_kind.get(kind, ())])
         }
 
     def forms(self, keys: Sequence[str]) -> dict[str, tuple[NameForm, ...]]:
@@ -254,10 +254,10 @@ class _NameLookup:
     def authors(self, keys: Sequence[str]) -> dict[str, tuple[str, ...]]:
         return self._people((AUTHOR, AUTHOR_PART), keys)
 
-    def _people(self, sorts: Sequence[str], keys: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    def _people(self, kinds: Sequence[str], keys: Sequence[str]) -> dict[str, tuple[str, ...]]:
         names_by_key = {
             key: people_by_key(dict.fromkeys(record.value for record in records)).get(key, ())
-            for key, records in self._records(sorts, keys).items()
+            for key, records in self._records(kinds, keys).items()
         }
         return {key: names for key, names in names_by_key.items() if names}
 
@@ -281,7 +281,7 @@ def decode_pairs(encoded: Iterable[str]) -> _Pairs:
 
 
 def people_by_key(names: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Map the key of each full name, and of each unambiguous first or last name, to the names."""
+    """The names by the key of a full name, or of an unambiguous first or last name."""
     full_names: dict[str, dict[str, None]] = {}
     parts: dict[str, set[str]] = {}
     for name in names:
@@ -298,8 +298,8 @@ def people_by_key(names: Iterable[str]) -> dict[str, tuple[str, ...]]:
     }
 
 
-SHORT = 3  # letters up to which a one-word name must match the entity's spelling exactly
-TITLED, ALIASED, IDENTITY, PART = range(4)  # sources of a spelling, most reliable first
+MAX_EXACT = 3  # letters up to which a one-word name must match the entity's spelling exactly
+TITLED, ALIASED, IDENTITY, PART = range(4)  # ranks of a spelling's source, most reliable first
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -323,7 +323,7 @@ class NameForm:
 
 
 def forms_of(nodes: Iterable[EntityNode]) -> dict[str, tuple[NameForm, ...]]:
-    """Map the key of each spelling to its entities, most reliable first.
+    """The entities by the key of each spelling, most reliable first.
 
     A part of a name that two entities share is dropped.
     """
@@ -357,18 +357,18 @@ def _spellings(node: EntityNode) -> Iterator[tuple[str, int]]:
 
 def _shared_endings(names: Sequence[str]) -> Iterator[str]:
     """Two-word endings that several names share ("tool library")."""
-    first: dict[str, str] = {}
-    seen: set[str] = set()
+    first_spellings: dict[str, str] = {}
+    seen_names: set[str] = set()
     for name in names:
         words = name.split()
         ending = " ".join(words[-2:])
         key = key_of(ending)
-        if len(words) < 3 or words[-2].lower() in LINKING or key_of(name) in seen:
+        if len(words) < 3 or words[-2].lower() in LINKING or key_of(name) in seen_names:
             continue
-        seen.add(key_of(name))
-        if key in first:
-            yield first[key]
-        first.setdefault(key, ending)
+        seen_names.add(key_of(name))
+        if key in first_spellings:
+            yield first_spellings[key]
+        first_spellings.setdefault(key, ending)
 
 
 def _name_form(node: EntityNode, written: str, rank: int) -> NameForm | None:
@@ -377,7 +377,7 @@ def _name_form(node: EntityNode, written: str, rank: int) -> NameForm | None:
     words = words[1:] if article else words
     key = key_of_words(words)
     letters = sum(char.isalpha() for char in key)
-    if not key or len(words) > MOST_WORDS or len(key) < 2 or letters < 2:
+    if not key or len(words) > MAX_NAME_WORDS or len(key) < 2 or letters < 2:
         return None
     single = len(words) == 1
     if single and key in STOP_WORDS:
@@ -385,7 +385,9 @@ def _name_form(node: EntityNode, written: str, rank: int) -> NameForm | None:
     return NameForm(
         node=node,
         written=written,
-        exact=single and not written.islower() and (is_acronym(written) or len(written) <= SHORT),
+        exact=single
+        and not written.islower()
+        and (is_acronym(written) or len(written) <= MAX_EXACT),
         strict=single and article,
         everyday=single and is_everyday(words[0]),
         rank=rank,
@@ -403,13 +405,13 @@ def is_everyday(word: str) -> bool:
 # it, if at most one letter in five differs (two swapped letters count as one difference). If most
 # words of a question occur nowhere, it is in another language and nothing is corrected.
 
-SHORTEST, LONGEST = 5, 40  # letters of a word that may be corrected
-LETTERS = 5  # letters per allowed difference; at most two differences
-MOST_RESPELT = 12  # words of a question that are looked up
-LOOKED_AT = 20  # passages that are searched for the nearest word
-MOST_KNOWN = 20_000  # words per knowledge base that are cached as present
+MIN_LETTERS, MAX_LETTERS = 5, 40  # words of this length may be corrected
+LETTERS_PER_DIFFERENCE = 5  # letters per allowed difference; at most two differences
+MAX_CHECKED = 12  # per question
+MAX_PASSAGES_READ = 20  # searched for the nearest word
+MAX_KNOWN_WORDS = 20_000  # cached as present, per knowledge base
 
-_LETTERS = re.compile(r"[^\W\d_]+")
+_WORD = re.compile(r"[^\W\d_]+")
 _known_words: WeakKeyDictionary[object, set[str]] = WeakKeyDictionary()
 _known_lock = threading.Lock()
 
@@ -421,27 +423,27 @@ def correct_spelling(
     index = kb.live().index
     within = Filters(collections=question.filters.collections)
     text = question.text
-    changed: dict[str, str] = {}
+    corrections: dict[str, str] = {}
     missing: set[str] = set()
     for word in _possibly_misspelt(question.text, vocabulary):
         if _is_known(kb, index, word, within):
             continue
         missing.add(word.lower())
-        near = _nearest_word(kb, index, word, within)
-        if near:
-            changed[word] = near
-    if not changed:
+        respelt = _nearest_word(kb, index, word, within)
+        if respelt:
+            corrections[word] = respelt
+    if not corrections:
         return question, ()
     # If more than half of the words occur in no passage, the question is in another language.
-    words = list(dict.fromkeys(word.lower() for word in _LETTERS.findall(text)))[:MOST_RESPELT]
+    words = list(dict.fromkeys(word.lower() for word in _WORD.findall(text)))[:MAX_CHECKED]
     others = (word for word in words if word not in missing | STOP_WORDS)
     missing |= {word for word in others if not _is_known(kb, index, word, within)}
     if len(words) > 1 and 2 * len(missing.intersection(words)) > len(words):
         return question, ()
-    for word, near in changed.items():
-        text = re.sub(rf"(?<!\w){re.escape(word)}(?!\w)", near, text)
-    notes = (f"“{typo}” was not found; searched for “{near}”" for typo, near in changed.items())
-    return replace(question, text=text), tuple(notes)
+    for word, respelt in corrections.items():
+        text = re.sub(rf"(?<!\w){re.escape(word)}(?!\w)", respelt, text)
+    note = "“{}” was not found; searched for “{}”"
+    return replace(question, text=text), tuple(note.format(*pair) for pair in corrections.items())
 
 
 def _possibly_misspelt(text: str, vocabulary: Vocabulary) -> list[str]:
@@ -449,13 +451,13 @@ def _possibly_misspelt(text: str, vocabulary: Vocabulary) -> list[str]:
     names = (vocabulary.names, vocabulary.speakers, vocabulary.authors)
     candidates = dict.fromkeys(
         word
-        for word in _LETTERS.findall(text)
-        if SHORTEST <= len(word) <= LONGEST
+        for word in _WORD.findall(text)
+        if MIN_LETTERS <= len(word) <= MAX_LETTERS
         and word.lower() not in STOP_WORDS
         and count_tokens(word.lower()) > 1  # a single token is a common word, spelt correctly
         and not any(word.casefold() in name_keys for name_keys in names)
     )
-    return list(candidates)[:MOST_RESPELT]
+    return list(candidates)[:MAX_CHECKED]
 
 
 def _is_known(kb: KnowledgeBase, index: Index, word: str, within: Filters) -> bool:
@@ -463,7 +465,7 @@ def _is_known(kb: KnowledgeBase, index: Index, word: str, within: Filters) -> bo
     key = f"{'|'.join(within.collections)}:{stem(word)}"
     with _known_lock:
         words_present = _known_words.setdefault(kb.cache_key, set())
-        if len(words_present) > MOST_KNOWN:
+        if len(words_present) > MAX_KNOWN_WORDS:
             words_present.clear()
         if key in words_present:
             return True
@@ -474,25 +476,25 @@ def _is_known(kb: KnowledgeBase, index: Index, word: str, within: Filters) -> bo
 
 
 def _nearest_word(kb: KnowledgeBase, index: Index, word: str, within: Filters) -> str:
-    """The word of the material that differs least, most frequent first; empty without one."""
-    allowed = min(2, len(word) // LETTERS)
+    """The word of the material that differs least, the most frequent of several; else empty."""
+    allowed = min(2, len(word) // LETTERS_PER_DIFFERENCE)
     # Swapped letters are two differences for the index, but one for ``_closest_word``.
-    candidates = index.search_text(stem(word), within, LOOKED_AT, differences=2)
+    candidates = index.search_text(stem(word), within, MAX_PASSAGES_READ, differences=2)
     passages = kb.catalogue.live_passages([candidate.passage_id for candidate in candidates])
     word_counts = Counter(
         match.lower()
         for passage in passages.values()
-        for match in _LETTERS.findall(f"{passage.context} {passage.text}")
+        for match in _WORD.findall(f"{passage.context} {passage.text}")
     )
     return _closest_word(word.lower(), word_counts, allowed)
 
 
 def _closest_word(word: str, word_counts: Counter[str], allowed: int) -> str:
-    near = [
+    matches = [
         (distance, -times, other)
         for other, times in word_counts.items()
         if other[0] == word[0]
         and abs(len(other) - len(word)) <= allowed
         and 0 < (distance := OSA.distance(word, other, score_cutoff=allowed)) <= allowed
     ]
-    return min(near)[2] if near else ""
+    return min(matches)[2] if matches else ""

@@ -1,9 +1,9 @@
 """Reuses an expert's work on the same question: a well-rated past answer, or a correction.
 
-A well-rated answer is reused while its sources still say so: each sentence is looked for in the
-cited documents. As long as these are unchanged since the rating, a sentence that they paraphrase
-counts as partly supported, on the expert's word; once one has changed or is missing, every sentence
-must occur verbatim.
+A well-rated answer is reused while its sources support it: each sentence is searched for in the
+cited documents. While these are unchanged since the rating, a sentence that they do not contain
+verbatim counts as partly supported, because the expert accepted it; once one has changed or is
+missing, every sentence must occur verbatim.
 
 A correction is looked up before any search or writing, so no model can contradict it. Each of its
 sentences is cited to its own place; if only single sentences were corrected, the answer's other
@@ -33,7 +33,7 @@ from wellread.values.answers import BEFORE, Checked, Claim, Evidence, Verdict, V
 from wellread.values.locators import Marks
 from wellread.values.question import Analysis
 
-PASSAGES = 8  # of the past answer's sources
+MAX_PASSAGES = 8  # from the past answer's sources
 METHOD = "expert"
 RECORD = "past"  # the key of the past question itself
 
@@ -95,13 +95,13 @@ def accepted_sentences(past: PastQuestion, least: int) -> list[str]:
     if any(sentence.harmful for sentence in past.sentences):
         return []
     sentences = [sentence.text.content for sentence in parse(past.answer).sentences]
-    good = [
+    accepted = [
         not judged.content_issue and (judged.score is None or judged.score >= least)
         for judged in past.sentences
     ]
-    good += [True] * (len(sentences) - len(good))
-    accepted = [text for text, fine in zip(sentences, good, strict=False) if fine]
-    return accepted if good[:1] == [True] else []
+    accepted += [True] * (len(sentences) - len(accepted))
+    texts = [text for text, is_good in zip(sentences, accepted, strict=False) if is_good]
+    return texts if accepted[:1] == [True] else []
 
 
 def _evidence(kb: KnowledgeBase, filters: Filters, similar: SimilarQuestion) -> list[Evidence]:
@@ -120,7 +120,7 @@ def _evidence(kb: KnowledgeBase, filters: Filters, similar: SimilarQuestion) -> 
         kinds=tuple(kind for kind in filters.kinds if kind != "qa") or SOURCE_KINDS,
     )
     text = f"{similar.past.question}\n{similar.past.answer}"
-    return pack(kb, search(kb, text, limits, limit=PASSAGES))
+    return pack(kb, search(kb, text, limits, limit=MAX_PASSAGES))
 
 
 def _supported_sentences(
@@ -132,16 +132,16 @@ def _supported_sentences(
     results = check_claims([Claim(text=text, keys=()) for text in sentences], evidence)
     if similar.expired or not similar.sources:
         return list(results) if all(item.verdict.name.whole for item in results) else []
-    # If a number is missing, the expert read another source.
+    # If a number is missing, the expert must have used another source.
     texts = [full_text(piece) for piece in evidence]
     return [
-        item if item.verdict.name.whole else _on_the_experts_word(item, evidence)
+        item if item.verdict.name.whole else _as_partly_supported(item, evidence)
         for item in results
         if item.verdict.name.whole or not missing_amounts(item.claim.text, texts)
     ]
 
 
-def _on_the_experts_word(item: Checked, evidence: Sequence[Evidence]) -> Checked:
+def _as_partly_supported(item: Checked, evidence: Sequence[Evidence]) -> Checked:
     words = parse(item.claim.text).stem_set
     nearest = max(evidence, key=lambda piece: len(words & piece.parsed.stem_set))
     verdict = Verdict(
@@ -168,12 +168,12 @@ def _question_as_evidence(kb: KnowledgeBase, similar: SimilarQuestion) -> list[E
 # --- corrections ---------------------------------------------------------------------------------
 
 CORRECTION = "an expert's correction of the answer to the same question"
-GOOD = 50  # of 100: the rating from which a sentence stays beside the corrected ones
+MIN_KEPT_RATING = 50  # of 100; sentences rated lower are dropped from a corrected answer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _CitedSentence:
-    """A sentence of a correction with the places that support it; ``own``: the expert's words."""
+    """A sentence of a correction and its supporting places; ``own``: the expert wrote it."""
 
     text: str
     places: tuple[BetterCitation, ...]
@@ -198,16 +198,17 @@ def _correction_answer(
     kb: KnowledgeBase, analysis: Analysis, rated: RatedAnswer
 ) -> VerifiedDraft | None:
     sentences = [*_corrected_sentences(rated), *_accepted_sentences(rated)]
-    evidence = _as_evidence(kb, analysis, [place for one in sentences for place in one.places])
-    fit = [one for one in sentences if any(place in evidence for place in one.places)]
-    own = [sentence.text for sentence in fit if sentence.own]
-    if not own:
+    places = [place for sentence in sentences for place in sentence.places]
+    evidence = _as_evidence(kb, analysis, places)
+    supported = [line for line in sentences if any(place in evidence for place in line.places)]
+    own_texts = [sentence.text for sentence in supported if sentence.own]
+    if not own_texts:
         return None
     pieces = list({piece.key: piece for piece in evidence.values()}.values())
     claims = []
-    for one in fit:
-        keys = dict.fromkeys(evidence[place].key for place in one.places if place in evidence)
-        claims.append(Claim(text=one.text, keys=tuple(keys)))
+    for sentence in supported:
+        keys = dict.fromkeys(evidence[place].key for place in sentence.places if place in evidence)
+        claims.append(Claim(text=sentence.text, keys=tuple(keys)))
     items = check_claims(claims, pieces)
     cited = [
         _cite_own_place(claim, item, pieces) for claim, item in zip(claims, items, strict=True)
@@ -217,20 +218,21 @@ def _correction_answer(
     rating = f", rated {feedback.score:g} of 100" if feedback.score is not None else ""
     question = " ".join(feedback.question.split())
     note = f"{who} corrected the answer to “{question}”{rating}, {feedback.updated_at:%Y-%m-%d}"
-    return _draft(kb, cited, pieces, note, own=_unflagged(kb, rated, own))
+    return _draft(kb, cited, pieces, note, own=_unflagged(kb, rated, own_texts))
 
 
 def _corrected_sentences(rated: RatedAnswer) -> list[_CitedSentence]:
     """The expert's sentences: the correction of the whole answer, else of single sentences."""
     feedback, answer = rated.given, rated.answer
-    usual = feedback.citations or tuple(places_quoted(answer))
+    default = feedback.citations or tuple(places_quoted(answer))
     if feedback.correction:
-        return [_CitedSentence(text=text, places=usual) for text in _sentences(feedback.correction)]
+        texts = _sentences(feedback.correction)
+        return [_CitedSentence(text=text, places=default) for text in texts]
     corrected = []
     for sentence in feedback.sentences:
         cited = answer.sentences[sentence.sentence : sentence.sentence + 1]
         numbers = cited[0].citations if cited else ()
-        places = feedback.citations or tuple(places_quoted(answer, numbers)) or usual
+        places = feedback.citations or tuple(places_quoted(answer, numbers)) or default
         if sentence.citation is not None:
             places = (sentence.citation,)
         corrected += [
@@ -250,7 +252,7 @@ def _accepted_sentences(rated: RatedAnswer) -> list[_CitedSentence]:
         if sentence.correction
         or sentence.harmful
         or sentence.content_issue
-        or (sentence.score is not None and sentence.score < GOOD)
+        or (sentence.score is not None and sentence.score < MIN_KEPT_RATING)
     }
     return [
         _CitedSentence(
@@ -258,8 +260,8 @@ def _accepted_sentences(rated: RatedAnswer) -> list[_CitedSentence]:
             places=tuple(places_quoted(answer, sentence.citations)),
             own=False,
         )
-        for place, sentence in enumerate(answer.sentences)
-        if place not in rejected
+        for index, sentence in enumerate(answer.sentences)
+        if index not in rejected
         and sentence.verdict.name != VerdictName.UNSUPPORTED
         and sentence.citations
         and BLANK not in sentence.text
@@ -267,7 +269,7 @@ def _accepted_sentences(rated: RatedAnswer) -> list[_CitedSentence]:
 
 
 def _sentences(text: str) -> list[str]:
-    """The sentences of a correction, without those that lost words with a removed source."""
+    """The sentences of a correction, without those that were blanked with a removed source."""
     sentences = (" ".join(sentence.text.content.split()) for sentence in parse(text).sentences)
     return [sentence for sentence in sentences if BLANK not in sentence]
 
@@ -284,8 +286,8 @@ def _as_evidence(
     ids &= set(limits.document_ids) or ids
     if not ids:
         return {}
-    inside = replace(limits, document_ids=tuple(sorted(ids)))
-    page = kb.catalogue.listings.documents(inside, len(ids))
+    narrowed = replace(limits, document_ids=tuple(sorted(ids)))
+    page = kb.catalogue.listings.documents(narrowed, len(ids))
     facts = kb.catalogue.facts({document.facts.id for document in page.documents})
     pieces: dict[tuple[str, Span], Evidence] = {}
     allowed = [spot for spot in dict.fromkeys(spots.values()) if spot[0] in facts]
@@ -302,26 +304,26 @@ def _as_evidence(
         ),
         1,
     ):
-        passage, placed = passages.get(passage_id), Marks(marks)
-        turns = placed.turns(spot[1])
-        heard = {turn.speaker.casefold() for turn in turns}
-        if passage is not None and not (speakers and speakers.isdisjoint(heard)):
+        passage, document_marks = passages.get(passage_id), Marks(marks)
+        turns = document_marks.turns(spot[1])
+        turn_speakers = {turn.speaker.casefold() for turn in turns}
+        if passage is not None and not (speakers and speakers.isdisjoint(turn_speakers)):
             pieces[spot] = Evidence(
                 key=f"e{number}",
                 hit=Hit(passage=passage, document=facts[spot[0]], score=1.0),
                 text=text,
                 span=spot[1],
-                locator=placed.locate(spot[1]),
+                locator=document_marks.locate(spot[1]),
                 turns=turns,
             )
     return {old: pieces[spot] for old, spot in spots.items() if spot in pieces}
 
 
 def _cite_own_place(claim: Claim, item: Checked, evidence: Sequence[Evidence]) -> Checked:
-    """Cite the sentence to the place that the expert gave, whatever was found elsewhere."""
+    """Cite for the sentence the place that the expert gave, whatever was found elsewhere."""
     pieces = [piece for piece in evidence if piece.key in claim.keys]
     verdict = item.verdict
-    piece = next((each for each in pieces if each.key == verdict.key), pieces[0])
+    piece = next((piece for piece in pieces if piece.key == verdict.key), pieces[0])
     if not (verdict.name.whole and verdict.key in claim.keys):
         reason = "an expert wrote it so, and the place that they cited has not changed since"
         if verdict.method == NUMBER:

@@ -4,9 +4,9 @@ A sentence that occurs verbatim in its sources is *quoted*. Any other sentence i
 gets the nearest sentence of its sources, found by word overlap, to be shown beside it. The only
 warning is for an amount that does not occur in the cited passages, as it is almost never wrong.
 
-The judge sees all sentences and all passages that the writer saw. A verdict of it counts only if
-its quotation stands verbatim in a passage. Without money, after a failed call or an unreadable
-reply the sentences keep the verdicts of the rules, and a note says why.
+The judge reads all sentences and the same passages as the writer. Its verdict on a sentence counts
+only if the quotation that it gives occurs verbatim in a passage. If the budget is spent, the call
+fails or the reply is unreadable, the sentences keep the verdicts of the rules and a note says why.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ QUOTED = "quoted from the source"
 NOT_JUDGED = "not judged; the nearest sentence of its sources is shown"
 NOTHING_NEAR = "not judged; no sentence of its sources shares a word with it"
 UNCITED = "it cites nothing"
-ROUND = 0.1  # relative tolerance for a number that is called rough ("about 300")
-SMALL = 12  # a number word without a unit up to this may just count items of the text
+ROUGH_TOLERANCE = 0.1  # relative, for a number that is called rough ("about 300")
+MAX_COUNTING_WORD = 12  # a number word up to this, without a unit, may just count items
 
 _LOOSE = str.maketrans({"“": '"', "”": '"', "„": '"', "’": "'", "‘": "'", "–": "-", "—": "-"})
 _LINK = re.compile(r"!?\[([^\[\]\n]+)\]\([^()\s]*\)")
@@ -103,10 +103,10 @@ def _rule_verdict(claim: Claim, evidence: Sequence[Evidence]) -> Verdict:
     pieces = [piece for piece in evidence if piece.key in claim.keys]
     if not pieces:
         return Verdict(name=VerdictName.UNCITED, method=NEAREST, score=0.0, reason=UNCITED)
-    near = nearest_sentence(claim.text, pieces)
-    key, span = near or ("", None)
+    nearest = nearest_sentence(claim.text, pieces)
+    key, span = nearest or ("", None)
     missing = missing_amounts(claim.text, [full_text(piece) for piece in pieces])
-    name, method, reason = VerdictName.NOT_CHECKED, NEAREST, NOT_JUDGED if near else NOTHING_NEAR
+    name, method, reason = VerdictName.NOT_CHECKED, NEAREST, NOT_JUDGED if nearest else NOTHING_NEAR
     if missing:
         name, method = VerdictName.PARTIAL, NUMBER
         reason = f"the number {', '.join(missing)} does not occur in the cited text"
@@ -116,11 +116,11 @@ def _rule_verdict(claim: Claim, evidence: Sequence[Evidence]) -> Verdict:
 def full_text(piece: Evidence) -> str:
     """The text of a piece with its title, headings, location, date and speakers."""
     document = piece.hit.document
-    beside = [document.title, *piece.locator.heading, piece.locator.label]
-    beside += piece.hit.passage.speakers
+    facts = [document.title, *piece.locator.heading, piece.locator.label]
+    facts += piece.hit.passage.speakers
     if document.published_at is not None:
-        beside.append(f"{document.published_at:%Y %m %d}")
-    return blank_prompt_injection(f"{' '.join(beside)}\n{piece.text}")
+        facts.append(f"{document.published_at:%Y %m %d}")
+    return blank_prompt_injection(f"{' '.join(facts)}\n{piece.text}")
 
 
 # --- quotations ------------------------------------------------------------------------------
@@ -145,7 +145,7 @@ def find_verbatim(words: str, text: str) -> Span | None:
 
 
 def is_quotation(sentence: str, text: str) -> bool:
-    """Whether ``sentence`` is, verbatim, one or several whole sentences of ``text``.
+    """Whether ``sentence`` is, verbatim, one or several complete sentences of ``text``.
 
     A part of a sentence does not count: the rest may negate or limit it.
     """
@@ -154,10 +154,10 @@ def is_quotation(sentence: str, text: str) -> bool:
 
 def _find_whole_sentences(sentence: str, text: str) -> Span | None:
     span = find_verbatim(sentence, text)
-    around = [one for one in sentence_spans(text) if one.overlaps(span)] if span else []
+    around = [part for part in sentence_spans(text) if part.overlaps(span)] if span else []
     if span is None or not around:
         return None
-    end = max(span.end, around[-1].end)  # with its final stop
+    end = max(span.end, around[-1].end)  # includes the final stop
     rest = text[around[0].start : span.start] + text[span.end : end]
     return None if any(map(str.isalnum, rest)) else Span(start=span.start, end=end)
 
@@ -176,7 +176,7 @@ def _find_quotation(claim: Claim, piece: Evidence) -> Span | None:
 
 
 def nearest_sentence(sentence: str, pieces: Sequence[Evidence]) -> tuple[str, Span] | None:
-    """Key and span of the source sentence that shares most words with ``sentence``."""
+    """The key and span of the source sentence that shares most words with ``sentence``."""
     claim_stems = parse(sentence).stem_set
     best: tuple[float, str, Span] | None = None
     for piece in pieces:
@@ -196,7 +196,7 @@ def missing_amounts(sentence: str, texts: Sequence[str]) -> tuple[str, ...]:
     """The amounts of ``sentence`` that do not occur in ``texts``, as written.
 
     "66 million" and "66,000,000" are one amount. An amount with a scale may be rounded, and a
-    rough one ("about 300") may be slightly off. Words such as "one" and "first" do not count.
+    rough one ("about 300") may differ slightly. Words such as "one" and "first" do not count.
     """
     source_amounts = list(_amounts("\n".join(texts)))
     values = [item.value for item in source_amounts]
@@ -210,10 +210,10 @@ def missing_amounts(sentence: str, texts: Sequence[str]) -> tuple[str, ...]:
         is_name = digits is not None and not _has_scale(amount) and digits not in counted  # "GPT-4"
         if is_name or _counts_things(amount):
             continue
-        loose = ROUND if _ROUGHLY.search(claim[: claim.find(amount.said)]) else 1e-9
-        near = max(loose, _precision(digits) / 2 if digits and _has_scale(amount) else 0.0)
-        lasting = _converted_durations(amount, source_amounts)
-        occurs = any(isclose(value, other, rel_tol=near) for other in (*values, *lasting))
+        tolerance = ROUGH_TOLERANCE if _ROUGHLY.search(claim[: claim.find(amount.said)]) else 1e-9
+        tolerance = max(tolerance, _precision(digits) / 2 if digits and _has_scale(amount) else 0.0)
+        durations = _converted_durations(amount, source_amounts)
+        occurs = any(isclose(value, other, rel_tol=tolerance) for other in (*values, *durations))
         if not occurs and (digits is None or digits not in unscaled):
             missing.append(amount.said)
     return tuple(dict.fromkeys(missing))
@@ -269,7 +269,7 @@ def _counts_things(quantity: Quantity) -> bool:
     word = quantity.said.split()[0].casefold() if quantity.said else ""
     if word in LOOSE_NUMBERS:
         return True
-    return word in NUMBER_WORDS and not quantity.unit and quantity.value <= SMALL
+    return word in NUMBER_WORDS and not quantity.unit and quantity.value <= MAX_COUNTING_WORD
 
 
 logger = logging.getLogger(__name__)
@@ -371,9 +371,9 @@ async def ask_judge(
     role = _role(kb, by)
     if role is None or not (checked and evidence):
         return Opinion()
-    short = await to_thread.run_sync(kb.ledger.short_of_money)
-    if short:
-        return Opinion(failure=f"{NOT_DONE}: {short}")
+    shortage = await to_thread.run_sync(kb.ledger.short_of_money)
+    if shortage:
+        return Opinion(failure=f"{NOT_DONE}: {shortage}")
     try:
         model = await to_thread.run_sync(kb.models.recorded, role, JUDGE)
         if model is None:
@@ -401,26 +401,26 @@ def apply_opinion(
     if not opinion.by:
         return untouched
     reply = opinion.reply
-    read, _ = load_object(reply[reply.find("{") :]) if "{" in reply else (None, True)
-    if read is None or not isinstance(read.get("sentences"), list):
+    values, _ = load_object(reply[reply.find("{") :]) if "{" in reply else (None, True)
+    if values is None or not isinstance(values.get("sentences"), list):
         return replace(untouched, failure=f"{NOT_DONE}: the reply of {opinion.by} cannot be read")
     clean = guard_of(analysis, evidence).lines
 
-    def words(entry: Mapping[str, Any], name: str) -> str:
-        """The model's words in a field, without unsafe text."""
+    def safe_text(entry: Mapping[str, Any], name: str) -> str:
+        """The text of a field, without unsafe parts."""
         value = entry.get(name)
         return next(iter(clean([value])), "") if isinstance(value, str) else ""
 
     settled = list(checked)
-    for entry, place in _numbered(read["sentences"], len(checked)):
-        settled[place] = _with_verdict(checked[place], entry, evidence, words(entry, "missing"))
+    for entry, place in _numbered(values["sentences"], len(checked)):
+        settled[place] = _with_verdict(checked[place], entry, evidence, safe_text(entry, "missing"))
     rivals: dict[Rival, None] = {}
-    for entry, place in _numbered(read.get("conflicts"), len(checked)):
+    for entry, place in _numbered(values.get("conflicts"), len(checked)):
         item, verdict = settled[place], settled[place].verdict
         other = _find_quote(entry, evidence, but=verdict.key)
         if verdict.source is not None and other is not None:
-            about = words(entry, "about") or " ".join(item.claim.text.split())
-            own, reason = (verdict.key, verdict.source), words(entry, "reason")
+            about = safe_text(entry, "about") or " ".join(item.claim.text.split())
+            own, reason = (verdict.key, verdict.source), safe_text(entry, "reason")
             rivals[Rival(about=about, reason=reason, own=own, other=other)] = None
     return Ruling(checked=settled, rivals=tuple(rivals), usage=usage)
 
@@ -431,8 +431,8 @@ def _role(kb: KnowledgeBase, by: str) -> Role | None:
         return None
     if "judge_model" in names:
         return "judge_model"
-    wrote = (role for role, name in names.items() if name == by)
-    return next(wrote, "model" if "model" in names else None)
+    writers = (role for role, name in names.items() if name == by)
+    return next(writers, "model" if "model" in names else None)
 
 
 # --- reading the reply -----------------------------------------------------------------------
@@ -452,7 +452,7 @@ def _numbered(entries: object, most: int) -> list[tuple[Mapping[str, Any], int]]
 def _with_verdict(
     item: Checked, entry: Mapping[str, Any], evidence: Sequence[Evidence], missing: str
 ) -> Checked:
-    """The sentence with the verdict of an entry; ``missing``: what its source does not say."""
+    """Give the sentence an entry's verdict; ``missing``: the part that its source lacks."""
     stated = str(entry.get("verdict", "")).strip().casefold()
     if item.verdict.method in (VERBATIM, SPEAKER):
         return item

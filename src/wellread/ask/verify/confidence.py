@@ -13,7 +13,7 @@ from typing import Literal
 
 from anyio import to_thread
 
-from wellread.ask.aggregate.query import CATALOGUE_SURE
+from wellread.ask.aggregate.query import DEFAULT_CERTAINTY
 from wellread.ask.retrieve.ranking import Found
 from wellread.ask.verify.check_claims import METHOD as JUDGE
 from wellread.ask.verify.check_claims import VERBATIM, Rival, judge_sentences
@@ -46,21 +46,21 @@ def confidence_of_extracts(
 ) -> Confidence:
     """The estimated probability that the shown extracts contain the answer."""
     score = round(extracts.confidence, 3)
-    many = f"{score:.0%}".removesuffix("%")  # rounded like the percentage shown next to it
-    likely = f"of 100 questions like this one, about {many} find their answer here"
-    for most, why in caps:
-        if most < score:
-            score, likely = most, f"{likely}; but {why}"
+    percent = f"{score:.0%}".removesuffix("%")  # rounded like the percentage shown next to it
+    reasoning = f"of 100 questions like this one, about {percent} find their answer here"
+    for cap, why in caps:
+        if cap < score:
+            score, reasoning = cap, f"{reasoning}; but {why}"
     band = band_of(score, kb.settings.qa.confidence_threshold)
-    return Confidence(score=score, band=band, reasoning=likely)
+    return Confidence(score=score, band=band, reasoning=reasoning)
 
 
 def confidence_of_catalogue(
-    method: str, notes: Sequence[str], certainty: float = CATALOGUE_SURE
+    method: str, notes: Sequence[str], certainty: float = DEFAULT_CERTAINTY
 ) -> Confidence:
-    """The confidence of a catalogue result: that of the question's reading.
+    """The confidence of a catalogue result: how certain the question was understood.
 
-    Notes on how the result was found cap it.
+    Notes on how the result was found limit it.
     """
     if notes:
         reason = f"computed from the whole catalogue, but {'; '.join(notes)}"
@@ -75,8 +75,8 @@ def confidence_of_expert(
     rating: int | None, *, fully_supported: bool, threshold: float
 ) -> Confidence:
     """Confidence of a reused expert-rated answer: its rating, up to that of a catalogue result."""
-    most = CATALOGUE_SURE if fully_supported else HIGH
-    score = most if rating is None else round(min(rating / 100, most), 3)
+    highest = DEFAULT_CERTAINTY if fully_supported else HIGH
+    score = highest if rating is None else round(min(rating / 100, highest), 3)
     state = "its sources still say so" if fully_supported else "its sources have not changed since"
     judgement = "corrected the answer to the same question"
     if rating is not None:
@@ -96,8 +96,8 @@ def band_of(score: float, threshold: float) -> Band:
 
 # --- a model's draft with a verdict for each sentence --------------------------------------------
 
-BY_VERDICTS = 0.8  # weight of the verdicts; the rest is the weight of the evidence
-UNJUDGED = 0.7  # highest score of a model's answer without a judge's verdicts
+VERDICTS_WEIGHT = 0.8  # the rest is the weight of the evidence
+MAX_UNJUDGED = 0.7  # highest score of a model's answer without a judge's verdicts
 ANSWERED: Mapping[Answered | None, float] = {"yes": 1.0, "partly": 0.75, "no": 0.4}
 _ANSWERED_SO: Mapping[Answered | None, str] = {
     "yes": "answer the question",
@@ -113,7 +113,7 @@ class VerifiedDraft:
     Attributes:
         rivals: passages that contradict a sentence, according to the judge.
         failures: reasons why it was not judged.
-        note: where an expert's answer comes from; empty for a model's draft.
+        note: the origin of an expert's answer; empty for a model's draft.
         own: sentences by which an expert corrects what they flagged as harmful themselves.
     """
 
@@ -139,8 +139,8 @@ async def verify_draft(
     ruling = await judge_sentences(kb, analysis, evidence, checked, by=written.by)
     possible_caps = ((LIMIT_LEFT_OUT, found.relaxed), (DISPUTED, ruling.rivals))
     hits = {hit.passage.id for hit in found.hits}  # the probability was fitted on search hits only
-    near = [piece for piece in evidence if piece.hit.passage.id in hits]
-    extracts = await to_thread.run_sync(choose_extracts, kb, analysis, near)
+    found_pieces = [piece for piece in evidence if piece.hit.passage.id in hits]
+    extracts = await to_thread.run_sync(choose_extracts, kb, analysis, found_pieces)
     sure = confidence_of_verdicts(
         [item.verdict for item in ruling.checked],
         extracts.confidence,
@@ -178,19 +178,19 @@ def confidence_of_verdicts(
     cited = sum(verdict.name != VerdictName.UNCITED for verdict in stated)
     if judged:
         share = support / len(settled)
-        score = BY_VERDICTS * share + (1 - BY_VERDICTS) * evidence
+        score = VERDICTS_WEIGHT * share + (1 - VERDICTS_WEIGHT) * evidence
         supported = sum(verdict.name.whole for verdict in settled)
         reasoning = f"{supported} of {len(settled)} sentences are supported by what they cite"
     else:
         share = cited / len(stated) if stated else 0.0
-        score = min(UNJUDGED, (share + evidence) / 2)
+        score = min(MAX_UNJUDGED, (share + evidence) / 2)
         reasoning = f"{cited} of {len(stated)} sentences cite a passage, but none was judged"
     if answered in ANSWERED:
         score *= ANSWERED[answered]
         reasoning += f"; the model says that the sources {_ANSWERED_SO[answered]}"
-    for most, why in caps:
-        if most < score:
-            score, reasoning = most, f"{reasoning}; but {why}"
+    for cap, why in caps:
+        if cap < score:
+            score, reasoning = cap, f"{reasoning}; but {why}"
     score = round(score, 3)
     answers = cited or (stated and answered in ("yes", "partly"))
     return Confidence(

@@ -3,11 +3,11 @@
 Two sentences conflict when
 
 - they are the same except for a number, a name or a negation; or
-- both are about what the question names, and give different dates, people or amounts for it.
+- both are about the subject of the question, and give different dates, people or amounts for it.
 
 They must be about the same thing at the same time: differently numbered things ("Article 9", "Room
-1.12", "version 3.1"), different months, quarters or years, and two bearers of one name are no
-conflict.
+1.12", "version 3.1"), different months, quarters or years, and two people or places with the same
+name do not conflict.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ from wellread.types import DocumentFacts, Span
 from wellread.values.answers import Conflict, Evidence, Sentence, View
 from wellread.values.question import Analysis
 
-MOST_VIEWS = 5
-ON_TOPIC = 0.3  # least share of the question's words in sentences that differ in one value
-DIRECT = 0.6  # least share of what is asked about the names in a sentence whose value counts
-AMOUNTS = 2.0  # ratio below which differently worded amounts may describe the same thing
-PARALLEL = 0.72  # share of common words in order from which two sentences are parallel
-LONGEST_SWAP = 5  # words that may be replaced by others
-NEXT_TO = 2  # words after a number that may name what it counts
-LONG = 18  # words from which a sentence is likely to mention other dates and people too
-OPENING = 160  # characters at the start of a passage that say what it is about
-TOGETHER = timedelta(days=14)  # between two reports that may be about the same event
+MAX_VIEWS = 5
+MIN_TOPIC_SHARE = 0.3  # of the question's words in sentences that differ in one value
+MIN_FOCUS_SHARE = 0.6  # of the question's words except names, in a sentence whose value counts
+MAX_AMOUNT_RATIO = 2.0  # amounts closer than this may describe the same thing in other words
+MIN_PARALLEL = 0.72  # share of common words in order in two parallel sentences
+MAX_SWAPPED_WORDS = 5  # words that may be replaced by others
+MAX_NOUN_DISTANCE = 2  # words after a number that may name the things it counts
+MAX_SHORT_SENTENCE = 18  # words; longer ones are likely to mention other dates and people too
+OPENING = 160  # characters at the start of a passage that show its subject
+MAX_REPORT_GAP = timedelta(days=14)  # between two reports of the same event
 
 _TOKEN = re.compile(r"\d[\d,]*(?:\.\d+)?|[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _YEAR = re.compile(r"\b(?:1\d|20)\d\d\b")
@@ -64,12 +64,13 @@ class Statement:
     """A sentence of the evidence, with what it says about the question.
 
     Attributes:
-        evidence: the index of its piece; ``span`` is its place in the document.
+        evidence: the index of its piece; ``span``: its place in the document.
         focus: the share of the question's words, except names, that it contains.
         topic: the share of all words of the question that it, its title or opening contains.
-        values: its dates, names or amounts of the kind that is asked for.
+        values: its dates, names or amounts that could answer the question.
         numbered: its numbered things and ordinals.
         rest: its numbers that are not in ``values``.
+        bearer: words that tell it from others of the same name.
         times: its months and weekdays.
     """
 
@@ -87,7 +88,7 @@ class Statement:
 
     @property
     def document(self) -> DocumentFacts:
-        """The document that it is in."""
+        """The document that contains it."""
         return self.piece.hit.document
 
 
@@ -101,7 +102,7 @@ def find_dispute(analysis: Analysis, evidence: Sequence[Evidence]) -> tuple[Stat
     question = analysis.question
     kind = expected_answer(question)
     statements = list(_statements(analysis, evidence, kind))
-    statements.sort(key=lambda one: (-one.focus, one.evidence, one.span.start))
+    statements.sort(key=lambda item: (-item.focus, item.evidence, item.span.start))
     for number, first in enumerate(statements):
         views, seen = [first], {first.document.id}
         for other in statements[number + 1 :]:
@@ -113,7 +114,7 @@ def find_dispute(analysis: Analysis, evidence: Sequence[Evidence]) -> tuple[Stat
             elif any(view.values & other.values for view in views):
                 seen.add(other.document.id)
         if len(views) > 1:
-            return tuple(views[:MOST_VIEWS])
+            return tuple(views[:MAX_VIEWS])
     return ()
 
 
@@ -121,10 +122,10 @@ def _statements(
     analysis: Analysis, evidence: Sequence[Evidence], kind: AnswerKind
 ) -> Iterator[Statement]:
     question = analysis.question
-    wanted = parse(question).stem_set or frozenset([""])
+    question_stems = parse(question).stem_set or frozenset([""])
     names_written = [name for name in analysis.names if not name[:1].isdigit()]
-    names = frozenset(each for name in names_written for each in parse(name).stems)
-    matter = (wanted - names) or wanted
+    name_stems = frozenset(stem for name in names_written for stem in parse(name).stems)
+    focus_stems = (question_stems - name_stems) or question_stems
     for number, piece in enumerate(evidence):
         above = f"{piece.hit.document.title}\n{piece.text[:OPENING]}"
         for _, span, text in readable_sentences(piece, analysis.voices):
@@ -132,8 +133,9 @@ def _statements(
                 continue
             stems = parse(text).stem_set
             present = stems | parse(above).stem_set
-            focus, topic = len(matter & stems) / len(matter), len(wanted & present) / len(wanted)
-            if not names <= present or (topic < ON_TOPIC and not focus):
+            focus = len(focus_stems & stems) / len(focus_stems)
+            topic = len(question_stems & present) / len(question_stems)
+            if not name_stems <= present or (topic < MIN_TOPIC_SHARE and not focus):
                 continue  # too far from the question to conflict with anything
             values = values_of(kind, text, question)
             value_numbers = {value.partition(" ")[0] for value in values} | parse(question).numbers
@@ -156,7 +158,7 @@ def _statements(
 
 
 def _bearer(name: str, above: str) -> str:
-    """The words that distinguish a bearer of ``name``: "Merrow County" in "X, Merrow County is"."""
+    """The words that tell namesakes apart: "Merrow County" in "``name``, Merrow County is"."""
     if not name:
         return ""
     match = re.search(
@@ -168,7 +170,9 @@ def _bearer(name: str, above: str) -> str:
 # --- same thing, same time -------------------------------------------------------------------
 
 
-def _same_thing(one: Statement, other: Statement, kind: AnswerKind, question: str) -> bool:
+def _are_about_same_thing(
+    one: Statement, other: Statement, kind: AnswerKind, question: str
+) -> bool:
     if one.numbered != other.numbered or (one.rest and other.rest and one.rest != other.rest):
         return False
     if one.bearer and other.bearer and one.bearer != other.bearer:
@@ -226,18 +230,25 @@ def values_of(kind: AnswerKind, sentence: str, question: str) -> frozenset[str]:
 
 def _amounts(sentence: str, question: str) -> Iterator[str]:
     """The amounts with the unit or noun that is asked for, else with the noun after them."""
-    counted, units = _COUNTED.search(question), units_asked(question)
-    noun = stem(counted["noun"]) if counted and counted["noun"].lower() not in _OPEN else ""
+    counted_noun, units = _COUNTED.search(question), units_asked(question)
+    noun = (
+        stem(counted_noun["noun"])
+        if counted_noun and counted_noun["noun"].lower() not in _OPEN
+        else ""
+    )
     nouns = frozenset(map(stem, TIMES)) if _LASTING.search(question) else frozenset({noun} - {""})
-    if not nouns and (known := [each for each in parse(sentence).quantities if each.unit in units]):
-        yield from (f"{each.value:g} {each.unit}" for each in known)
+    amounts = [amount for amount in parse(sentence).quantities if amount.unit in units]
+    if amounts and not nouns:
+        yield from (f"{amount.value:g} {amount.unit}" for amount in amounts)
         return
     for match in re.finditer(r"(?<![\w.,])(\w[\w.,]*)\s+(?=\w)", sentence):
         numbers = parse(match[1]).numbers
-        after = [stem(word) for word in _TOKEN.findall(sentence[match.end() :])[: NEXT_TO + 1]]
+        after = [
+            stem(word) for word in _TOKEN.findall(sentence[match.end() :])[: MAX_NOUN_DISTANCE + 1]
+        ]
         scale = f"{after.pop(0)} " if after and parse(after[0]).numbers else ""
-        near = after[:NEXT_TO] if nouns else after[:1]
-        unit = next((one for one in near if not nouns or one in nouns), "")
+        candidates = after[:MAX_NOUN_DISTANCE] if nouns else after[:1]
+        unit = next((word for word in candidates if not nouns or word in nouns), "")
         if len(numbers) == 1 and unit and not _YEAR.fullmatch(match[1]):
             yield f"{next(iter(numbers))} {scale}{unit}"
 
@@ -246,52 +257,52 @@ def _amounts(sentence: str, question: str) -> Iterator[str]:
 
 
 def _do_conflict(one: Statement, other: Statement, kind: AnswerKind, question: str) -> bool:
-    if not _same_thing(one, other, kind, question):
+    if not _are_about_same_thing(one, other, kind, question):
         return False
     first, second = one.text, other.text
-    if min(one.topic, other.topic) >= ON_TOPIC:
+    if min(one.topic, other.topic) >= MIN_TOPIC_SHARE:
         # A different number or name does not make a different reason or way.
         differs = kind not in ("reason", "way") and swapped_words(first, second) is not None
         if differs or is_negation_of(first, second):
             return True
     single = len(one.values) == len(other.values) == 1 and one.values != other.values
-    direct = min(one.focus, other.focus) >= DIRECT
+    direct = min(one.focus, other.focus) >= MIN_FOCUS_SHARE
     if not single or kind not in ("date", "number", "person"):
         return False
     if kind != "number":
-        short = max(len(text.split()) for text in (first, second)) <= LONG
-        return direct and short and _comparable(one.values, other.values)
+        is_short = max(len(text.split()) for text in (first, second)) <= MAX_SHORT_SENTENCE
+        return direct and is_short and _comparable(one.values, other.values)
     units = {value.partition(" ")[2] for value in one.values | other.values}
-    near = min(one.focus, other.focus) > 0
-    return len(units) == 1 and (direct or (near and _may_be_same_event(one, other)))
+    touched = min(one.focus, other.focus) > 0
+    return len(units) == 1 and (direct or (touched and _may_be_same_event(one, other)))
 
 
 def _may_be_same_event(one: Statement, other: Statement) -> bool:
     """Whether two differently worded amounts may describe one thing: close in size and time.
 
-    Texts usually name the day that they report on in their opening.
+    Texts usually name the day of the event in their opening.
     """
     dates = [side.document.published_at for side in (one, other)]
     days = [{*map(str.lower, _DAY.findall(side.piece.text[:OPENING]))} for side in (one, other)]
     if bool(dates[0]) != bool(dates[1]) or (all(days) and not days[0] & days[1]):
         return False
-    apart = dates[0] and dates[1] and abs(dates[0] - dates[1]) > TOGETHER
+    too_far = dates[0] and dates[1] and abs(dates[0] - dates[1]) > MAX_REPORT_GAP
     amounts = (value.partition(" ")[0].replace(",", "") for value in (*one.values, *other.values))
     try:
         small, large = sorted(map(float, amounts))
     except ValueError:
         return False
-    return large < AMOUNTS * small and not apart
+    return large < MAX_AMOUNT_RATIO * small and not too_far
 
 
 def _comparable(one: frozenset[str], other: frozenset[str]) -> bool:
     """Whether two values can be compared: not a year with a month, and never weekdays."""
-    sorts = [
+    kinds = [
         "year" if _YEAR.fullmatch(value) else "month" if value in _MONTHS else "name"
         for value in (*one, *other)
         if value not in _WEEKDAYS
     ]
-    return len(sorts) == 2 and sorts[0] == sorts[1]
+    return len(kinds) == 2 and kinds[0] == kinds[1]
 
 
 def swapped_words(one: str, other: str) -> tuple[str, str] | None:
@@ -300,18 +311,18 @@ def swapped_words(one: str, other: str) -> tuple[str, str] | None:
     None when they are equal, or differ in more than a value.
     """
     if other < one:  # the diff is not symmetric
-        back = swapped_words(other, one)
-        return (back[1], back[0]) if back else None
+        words = swapped_words(other, one)
+        return (words[1], words[0]) if words else None
     first, second = _TOKEN.findall(one), _TOKEN.findall(other)
     if min(len(first), len(second)) < 5:
         return None
     matcher = SequenceMatcher(
         None, [word.lower() for word in first], [word.lower() for word in second], autojunk=False
     )
-    if matcher.real_quick_ratio() < PARALLEL or matcher.ratio() < PARALLEL:
+    if matcher.real_quick_ratio() < MIN_PARALLEL or matcher.ratio() < MIN_PARALLEL:
         return None
     for tag, a, b, c, d in matcher.get_opcodes():
-        if tag != "replace" or b - a > LONGEST_SWAP or d - c > LONGEST_SWAP:
+        if tag != "replace" or b - a > MAX_SWAPPED_WORDS or d - c > MAX_SWAPPED_WORDS:
             continue
         before, after = " ".join(first[a:b]), " ".join(second[c:d])
         if _is_value(before) and _is_value(after) and not _same_stems(before, after):
@@ -320,7 +331,7 @@ def swapped_words(one: str, other: str) -> tuple[str, str] | None:
 
 
 def _is_value(text: str) -> bool:
-    """Whether ``text`` has a number or a name, in which facts differ but paraphrases do not."""
+    """Whether ``text`` has a number or a name; only differing facts differ in these."""
     return any(part[0].isdigit() or part[0].isupper() for part in text.split()) or bool(
         parse(text).numbers
     )
@@ -334,7 +345,7 @@ def _same_stems(one: str, other: str) -> bool:
 def is_negation_of(one: str, other: str) -> bool:
     """Whether two sentences have nearly the same words, but one of them is negated."""
     a, b = parse(one).stem_set, parse(other).stem_set
-    if len(a) < 4 or len(b) < 4 or len(a & b) / len(a | b) < PARALLEL:
+    if len(a) < 4 or len(b) < 4 or len(a & b) / len(a | b) < MIN_PARALLEL:
         return False
     return parse(one).negations % 2 != parse(other).negations % 2
 
@@ -385,6 +396,6 @@ def explain(dispute: Sequence[Statement]) -> str:
             )
         )
     years = [sorted(set(_RECENT_YEAR.findall(view.text))) for view in dispute]
-    if all(len(each) == 1 for each in years) and len({each[0] for each in years}) > 1:
-        notes.append("they are about different years: " + ", ".join(each[0] for each in years))
+    if all(len(group) == 1 for group in years) and len({group[0] for group in years}) > 1:
+        notes.append("they are about different years: " + ", ".join(group[0] for group in years))
     return "; ".join(notes)

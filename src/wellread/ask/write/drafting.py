@@ -1,6 +1,6 @@
 """Has a language model draft the answer, if one is configured and the budget allows.
 
-``write`` streams the draft's text and stores the finished draft in a :class:`Drafting`.
+``write`` streams the draft's text and stores the finished draft in a :class:`DraftSink`.
 """
 
 from __future__ import annotations
@@ -38,51 +38,49 @@ async def write(
     kb: KnowledgeBase,
     analysis: Analysis,
     evidence: Sequence[Evidence],
-    drafting: DraftSink,
+    sink: DraftSink,
     similar_questions: str = "",
 ) -> AsyncIterator[TokenEvent]:
-    """Stream the draft's text; the finished draft is stored in ``drafting``.
+    """Stream the draft's text; the finished draft is stored in ``sink``.
 
     Tries the model, or the cheap one while the budget is low, then the fallback model. There is no
-    draft when all fail, the budget is spent or no model is configured; ``drafting`` gives the
-    reason. Text that a model wrote before it failed is void. The prompt contains
+    draft when all fail, the budget is spent or no model is configured; ``sink`` gives the
+    reason. Text that a model wrote before it failed is discarded. The prompt contains
     ``similar_questions``, a text about verified past answers.
     """
-    planned = await to_thread.run_sync(plan_writers, kb)
-    reasons = [planned.reason] if planned.reason else []
-    waiting = list(planned.writers)
-    while waiting:
-        role = waiting.pop(0)
+    writer_plan = await to_thread.run_sync(plan_writers, kb)
+    reasons = [writer_plan.reason] if writer_plan.reason else []
+    roles = list(writer_plan.writers)
+    while roles:
+        role = roles.pop(0)
         name = kb.models.names()[role]
         try:
             model = await to_thread.run_sync(kb.models.recorded, role)
             if model is None:
                 continue
             name = model.identity
-            async for event in _by_model(
-                kb, model, analysis, evidence, similar_questions, drafting
-            ):
+            async for event in _draft_with(kb, model, analysis, evidence, similar_questions, sink):
                 yield event
             break
         except BudgetError as error:
             reasons.append(f"{name} was not called: {error.args[0]}")
-            if planned.cheaper and role == "model":
-                waiting.insert(0, planned.cheaper)
+            if writer_plan.cheaper and role == "model":
+                roles.insert(0, writer_plan.cheaper)
         except ModelError as error:
             logger.warning("%s failed: %s", name, error)
             reasons.append(f"{name} failed: {error}")
-    drafting.fallback = "; ".join(reasons)
-    if drafting.written is not None:
-        drafting.written = replace(drafting.written, fallback=drafting.fallback)
+    sink.fallback = "; ".join(reasons)
+    if sink.written is not None:
+        sink.written = replace(sink.written, fallback=sink.fallback)
 
 
-async def _by_model(
+async def _draft_with(
     kb: KnowledgeBase,
     model: RecordedModel,
     analysis: Analysis,
     evidence: Sequence[Evidence],
     similar: str,
-    drafting: DraftSink,
+    sink: DraftSink,
 ) -> AsyncIterator[TokenEvent]:
     about = await to_thread.run_sync(source_facts, kb, evidence)
     prompt = build_prompt(analysis, evidence, similar_questions=similar, about=about)
@@ -111,7 +109,7 @@ async def _by_model(
     draft = parse_draft("".join(reply), keys, guard, evidence=evidence)
     if not draft.claims:
         raise ModelError(f"{model.identity} gave an empty reply", retryable=True)
-    drafting.written = replace(draft, by=model.identity, usage=usage_of(usage))
+    sink.written = replace(draft, by=model.identity, usage=usage_of(usage))
 
 
 def usage_of(usage: ModelUsage | None) -> Usage:
@@ -140,9 +138,9 @@ def plan_writers(kb: KnowledgeBase) -> WriterPlan:
     names = kb.models.names()
     if "model" not in names:
         return WriterPlan()
-    usual: tuple[Role, ...] = ("model", "fallback_model")
+    default_roles: tuple[Role, ...] = ("model", "fallback_model")
     if not kb.ledger.limited:
-        return WriterPlan(writers=_configured(usual, names))
+        return WriterPlan(writers=_configured(default_roles, names))
     standing = kb.ledger.standing()
     if standing.level == "spent":
         return WriterPlan(reason=standing.summary)
@@ -151,7 +149,7 @@ def plan_writers(kb: KnowledgeBase) -> WriterPlan:
             writers=_configured(("cheap_model", "fallback_model"), names), reason=standing.summary
         )
     cheaper: Role | None = "cheap_model" if "cheap_model" in names else None
-    return WriterPlan(writers=_configured(usual, names), cheaper=cheaper)
+    return WriterPlan(writers=_configured(default_roles, names), cheaper=cheaper)
 
 
 def _configured(roles: Sequence[Role], names: dict[Role, str]) -> tuple[Role, ...]:

@@ -1,8 +1,8 @@
 """Scores windows of sentences by how well they answer a question, and estimates the confidence.
 
-A linear score in three steps: cheap features (passage rank, matched words weighted by rarity)
-choose ``READ`` windows; the reader network scores them; cosines of the two sentences that it marks
-reorder its best ``NEAREST``.
+The score is linear and computed in three steps: cheap features (passage rank, matched words
+weighted by rarity) choose ``READ`` windows; the reader network scores these; the cosines of the two
+sentences that it marks in each of the best ``NEAREST`` reorder them.
 The weights, and those of the logistic regression for the confidence, are in
 ``extract_weights.json``; ``benchmarks/train_extracts.py`` fits them with whole data sets held out.
 """
@@ -30,10 +30,10 @@ from wellread.values.answers import Evidence
 
 WINDOW = 120  # words; 80 lose 8% of the questions (measured on seven sets)
 AROUND = 3_000  # characters on each side of an extract that are searched for its list or table
-FOLLOWING = 50  # least number of words shown after the last answering sentence
-LONGEST_LIST = 260  # words of a list or table that is shown whole
-LONGEST_LEAD = 60  # words of an introductory line that is shown with its list
-LONGEST_HEADING = 12  # words up to which a line without a final stop counts as a heading
+MIN_FOLLOWING_WORDS = 50  # shown after the last answering sentence
+MAX_LIST_WORDS = 260  # in a list or table that is shown completely
+MAX_LEAD_WORDS = 60  # in an introductory line that is shown with its list
+MAX_HEADING_WORDS = 12  # in a heading, which is a line without a final stop
 BETWEEN_CELLS = " | "
 _LINE = re.compile(r"[^\n]+")
 _BULLET = re.compile(r"[ \t]*(?:[-*+•‣▪–]|\(?\d{1,3}[.)])[ \t]+(?=\S)")
@@ -46,9 +46,9 @@ class Window:
     """Neighbouring sentences of a piece of evidence, given by its index.
 
     ``sentences`` are spans in the piece's text and ``texts`` their words, with column names before
-    table cells. ``telling``: whether each is a sentence, item or row, not a bare heading line.
-    ``above`` has the title, the headings and the speakers. ``apart``: the words of other speakers
-    in between are left out.
+    table cells. ``telling``: whether each is a sentence, item or row and not a heading. ``above``
+    has the title, the headings and the speakers. ``apart``: the words of other speakers between the
+    sentences are left out.
     """
 
     piece: int
@@ -66,14 +66,14 @@ class Window:
 
     @property
     def prose(self) -> float:
-        """The share of words in sentences, items or rows rather than bare lines."""
+        """The share of words in sentences, items or rows rather than headings."""
         sizes = [len(text.split()) for text in self.texts]
         count = sum(size for size, telling in zip(sizes, self.telling, strict=True) if telling)
         return count / (sum(sizes) or 1)
 
 
 def windows_of(number: int, piece: Evidence, voices: Sequence[str]) -> list[Window]:
-    """Split a piece of evidence into overlapping windows; only words of ``voices``, if given."""
+    """Split a piece of evidence into overlapping windows; with ``voices``, only of their words."""
     sentences = readable_sentences(piece, voices)
     above = " › ".join(dict.fromkeys((piece.hit.document.title, *piece.locator.heading)))
     sizes = [len(text.split()) for _, _, text in sentences]
@@ -104,9 +104,9 @@ def windows_of(number: int, piece: Evidence, voices: Sequence[str]) -> list[Wind
 
 
 def readable_sentences(piece: Evidence, voices: Sequence[str] = ()) -> list[tuple[str, Span, str]]:
-    """Speaker, span in the piece's text, and display text of each sentence.
+    """The speaker, the span in the piece's text, and the display text of each sentence.
 
-    Prompt injection is left out, and with ``voices`` everything that other people say.
+    Prompt injection is left out; with ``voices`` all that others say is left out too.
     """
     planted = find_prompt_injection(piece.text)
     return [
@@ -118,7 +118,7 @@ def readable_sentences(piece: Evidence, voices: Sequence[str] = ()) -> list[tupl
 
 
 def _display_sentences(piece: Evidence) -> Iterator[tuple[str, Span, str]]:
-    """Speaker, span and display text of each sentence; table cells get their column names."""
+    """Yield speaker, span and display text of each sentence; cells get their column names."""
     header: list[str] = []
     for speaker, span in sentences_of(piece):
         text = " ".join(span.of(piece.text).split())
@@ -131,10 +131,12 @@ def _display_sentences(piece: Evidence) -> Iterator[tuple[str, Span, str]]:
 
 
 def is_prose(text: str, span: Span, line: str) -> bool:
-    """Whether a sentence is more than a short line of its own without a final stop."""
+    """Whether a sentence is more than a heading: a short separate line without a final stop."""
     before = text[text.rfind("\n", 0, span.start) + 1 : span.start]
-    bare = len(line.split()) <= LONGEST_HEADING and not line.rstrip(_CLOSING).endswith(_STOPS)
-    return not bare or bool(before.strip()) or is_row(span.of(text))
+    is_heading = len(line.split()) <= MAX_HEADING_WORDS and not line.rstrip(_CLOSING).endswith(
+        _STOPS
+    )
+    return not is_heading or bool(before.strip()) or is_row(span.of(text))
 
 
 def is_row(line: str) -> bool:
@@ -158,8 +160,8 @@ class _Line:
 def add_context(text: str, stretch: Span, marked: Sequence[Span]) -> list[Span]:
     """Extend ``stretch`` so that it can be read by itself; returns spans of ``text`` in order.
 
-    A short list or table that contains ``marked`` is shown whole. The line that introduces a list
-    or the header of a table comes first, as a span of its own if it is not adjacent.
+    A short list or table that contains ``marked`` is shown completely. The line that introduces a
+    list or the header of a table comes first, as a span of its own if it is not adjacent.
     """
     lines = list(_lines(text))
     covered = [at for at, line in enumerate(lines) if line.span.overlaps(stretch)]
@@ -169,14 +171,14 @@ def add_context(text: str, stretch: Span, marked: Sequence[Span]) -> list[Span]:
     if lines[covered[-1]].text.endswith(":") and covered[-1] + 1 < len(lines):
         first, last = _block_around(lines, covered[-1] + 1)
         listed_lines = lines[first : last + 1]
-        if lines[covered[-1] + 1].kind and _words(listed_lines) <= LONGEST_LIST:
+        if lines[covered[-1] + 1].kind and _count_words(listed_lines) <= MAX_LIST_WORDS:
             end = max(end, lines[last].span.end)
     listed = [at for at in covered if lines[at].kind and any(map(lines[at].span.overlaps, marked))]
     before: list[Span] = []
     if listed:
         first, last = _block_around(lines, listed[0])
         lead = _lead_in(lines, first)
-        if _words(lines[first : last + 1]) <= LONGEST_LIST:
+        if _count_words(lines[first : last + 1]) <= MAX_LIST_WORDS:
             start, end = min(start, lines[first].span.start), max(end, lines[last].span.end)
         elif lines[first].kind == "row" and lines[first].span.end <= start:
             before.append(lines[first].span)
@@ -189,21 +191,21 @@ def add_context(text: str, stretch: Span, marked: Sequence[Span]) -> list[Span]:
 
 
 def extend_forward(text: str, stretch: Span, marked: Sequence[Span]) -> Span:
-    """Extend ``stretch`` by sentences until ``FOLLOWING`` words follow the last of ``marked``.
+    """Extend ``stretch`` until ``MIN_FOLLOWING_WORDS`` words follow the last of ``marked``.
 
     A window may end right after an announcement ("There are three ways.").
     """
     last = max((span.end for span in marked), default=stretch.end)
     end = stretch.end
     for sentence in sentence_spans(text[end:]):
-        if len(text[last:end].split()) >= FOLLOWING:
+        if len(text[last:end].split()) >= MIN_FOLLOWING_WORDS:
             break
         end = stretch.end + sentence.end
     return Span(start=stretch.start, end=end)
 
 
 def _lines(text: str) -> Iterator[_Line]:
-    last = 0
+    previous_end = 0
     for match in _LINE.finditer(text):
         line = match.group().strip()
         if not any(char.isalnum() for char in line):
@@ -211,8 +213,8 @@ def _lines(text: str) -> Iterator[_Line]:
         bullet = _BULLET.match(match.group())
         kind = "item" if bullet else "row" if is_row(line) else ""
         start = match.start() + len(match.group()) - len(match.group().lstrip())
-        alone = text.count("\n", last, match.start()) > 1
-        last = match.end()
+        alone = text.count("\n", previous_end, match.start()) > 1
+        previous_end = match.end()
         yield _Line(Span(start=start, end=start + len(line)), kind, alone, line)
 
 
@@ -235,10 +237,10 @@ def _lead_in(lines: Sequence[_Line], first: int) -> int | None:
     if not first or lines[first - 1].kind:
         return None
     line = lines[first - 1]
-    return first - 1 if len(line.text.split()) <= LONGEST_LEAD else None
+    return first - 1 if len(line.text.split()) <= MAX_LEAD_WORDS else None
 
 
-def _words(lines: Sequence[_Line]) -> int:
+def _count_words(lines: Sequence[_Line]) -> int:
     return sum(len(line.text.split()) for line in lines)
 
 
@@ -250,7 +252,7 @@ def sentences_in(text: str, spans: Sequence[Span]) -> list[Span]:
 FILE = "extract_weights.json"
 READ = 8  # windows that the network reads
 NEAREST = 4  # best windows that are compared by embedding
-MARKED = 2  # best sentences of a window, marked as the answer
+MARKED = 2  # sentences of a window that are marked as the answer
 MOST_ODDS = 8.0
 FREE = ("rank", "log_rank", "cover", "cover_above", "prose")
 NETWORK = ("odds", "peak")
@@ -269,8 +271,8 @@ Matrix = NDArray[np.float64]
 class RankedWindows:
     """The windows that reached the last step, best first, with the softmax of their scores.
 
-    ``best`` has for each window the indexes of its sentences, most likely to answer first;
-    ``readings`` are the features behind the confidence.
+    ``best`` has for each window the indexes of its sentences, the most likely answer first;
+    ``readings`` are the features from which the confidence is computed.
     """
 
     windows: tuple[Window, ...]
@@ -301,21 +303,21 @@ def rank_windows(
     evidence: Sequence[Evidence],
     readers: Readers,
     *,
-    most: tuple[int, int] = (READ, NEAREST),
+    limits: tuple[int, int] = (READ, NEAREST),
 ) -> RankedWindows:
-    """Rank the windows by how likely they answer ``question``."""
+    """Rank the windows by how likely they answer; ``limits``: how many to read and to compare."""
     table = free_columns(question, windows, evidence)
     weights = load_weights()
-    order = _descending(table @ weights.score["free"])[: most[0]]
+    order = _descending(table @ weights.score["free"])[: limits[0]]
     chosen = {at: _by_words(question, windows[at]) for at in order}
     if readers.network is not None:
         chosen |= add_network_scores(question, windows, order, table, readers.network)
         order = _by_score(order, table @ weights.score["network"])
     if readers.mode == "full" and readers.embedder is not None:
-        near = order[: most[1]]
-        marked = {at: chosen[at][:MARKED] for at in near}
+        nearest = order[: limits[1]]
+        marked = {at: chosen[at][:MARKED] for at in nearest}
         add_marked_cosines(question, windows, marked, table, readers.embedder)
-        order = _by_score(near, table @ weights.score["full"])
+        order = _by_score(nearest, table @ weights.score["full"])
     scores = table @ weights.score[readers.mode]
     shares = np.exp(scores[order] - scores[order].max()) if order else np.zeros(0)
     readings = confidence_features(table[order], scores[order], [windows[at].piece for at in order])
@@ -359,7 +361,7 @@ def _ranks(evidence: Sequence[Evidence]) -> list[int]:
     order: list[int] = []
     for at, piece in enumerate(evidence):
         same_document = (
-            place for place in order if evidence[place].hit.document.id == piece.hit.document.id
+            index for index in order if evidence[index].hit.document.id == piece.hit.document.id
         )
         best = next(same_document, None) if not piece.hit.ranks else None
         order.insert(len(order) if best is None else order.index(best) + 1, at)
@@ -367,15 +369,15 @@ def _ranks(evidence: Sequence[Evidence]) -> list[int]:
 
 
 def add_network_scores(
-    question: str, windows: Sequence[Window], places: Sequence[int], table: Matrix,
+    question: str, windows: Sequence[Window], order: Sequence[int], table: Matrix,
     network: PassageReader,
 ) -> dict[int, tuple[int, ...]]:  # fmt: skip
-    """Fill in the network's scores of the windows at ``places``; return their best sentences."""
-    texts = [(windows[at].above, *windows[at].texts) for at in places]
+    """Fill in the network's scores of the windows at ``order``; return their best sentences."""
+    texts = [(windows[at].above, *windows[at].texts) for at in order]
     readings = network.read(question, texts)
     odds, peak = COLUMNS.index("odds"), COLUMNS.index("peak")
     best: dict[int, tuple[int, ...]] = {}
-    for at, reading in zip(places, readings, strict=True):
+    for at, reading in zip(order, readings, strict=True):
         table[at, odds] = min(MOST_ODDS, max(-MOST_ODDS, reading.answers))
         sentence_scores = np.asarray(reading.sentences)[1:]
         table[at, peak] = math.exp(sentence_scores.max(initial=-MOST_ODDS))
@@ -388,14 +390,14 @@ def add_marked_cosines(
     embedder: Embedder,
 ) -> None:  # fmt: skip
     """Fill in, for some windows, the best cosine of their ``marked`` sentences."""
-    texts = [windows[at].texts[place] for at, places in marked.items() for place in places]
+    texts = [windows[at].texts[place] for at, indexes in marked.items() for place in indexes]
     if not texts:
         return
     question_vector = embedder.embed([question], "query")[0]
     cosines = iter((embedder.embed(texts, "passage") @ question_vector).tolist())
     column = COLUMNS.index("told")
-    for at, places in marked.items():
-        table[at, column] = 10 * max(next(cosines) for _ in places)
+    for at, indexes in marked.items():
+        table[at, column] = 10 * max(next(cosines) for _ in indexes)
 
 
 def confidence_features(table: Matrix, scores: Matrix, pieces: Sequence[int]) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""Answers without a language model, by quoting the passages that answer. Start reading here.
+"""Chooses the extracts that answer a question without a language model. Start reading here.
 
 Evidence is split into windows of whole sentences, which are scored (``extract_score.py``). The best
 windows of different pieces become extracts: extended until they can be read by themselves, with
@@ -39,23 +39,23 @@ from wellread.values.question import Analysis
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
-SHOWN = 3  # extracts in an answer
+MAX_EXTRACTS = 3  # in an answer
 ENOUGH = 0.9  # total share of the scores after which no more extracts are shown
-NEAR = (12, 6)  # windows to read and to compare when several passages are wanted
-# Below this confidence fall 1 in 250 of the questions that the material answers, and 42 in 100 of
-# those asked of unrelated material (benchmarks/train_extracts.py).
-POSSIBLE = 0.05
-# Least confidence when a requested speaker uses a word of the subject, when all sides of a
+NEAR_LIMITS = (12, 6)  # windows to read and to compare when extracts of many pieces are requested
+# Of the questions that the material answers, 1 in 250 has a lower confidence; of those on unrelated
+# material, 42 in 100 (benchmarks/train_extracts.py).
+MIN_RELATED_CONFIDENCE = 0.05
+# The lowest confidence when a requested speaker uses a word of the subject, when all sides of a
 # comparison are named, or when several sources are about the topic: no single window could answer.
-SAID = 0.45
-NAMED = 0.5  # a source with more than this share of the topic's words is about the topic
+MIN_SPREAD_CONFIDENCE = 0.45
+MIN_TOPIC_SHARE = 0.5  # a source with a larger share of the topic's words is about the topic
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extract:
     """A part of one document that can be read by itself.
 
-    Its ``parts`` and ``sentences`` are spans of the document, in order; a lead-in or header that is
+    The ``parts`` and ``sentences`` are spans of the document, in order; a lead-in or header that is
     not adjacent is a part of its own. ``text`` joins the parts by line breaks. The ``marked``
     sentences answer, the best first; they are in ``piece``.
     """
@@ -131,7 +131,7 @@ class Extracts:
     @property
     def near(self) -> tuple[Extract, ...]:
         """The extracts that may be offered as near; empty when the material is unrelated."""
-        return self.shown if self.confidence >= POSSIBLE else ()
+        return self.shown if self.confidence >= MIN_RELATED_CONFIDENCE else ()
 
 
 def choose_extracts(
@@ -140,19 +140,19 @@ def choose_extracts(
     evidence: Sequence[Evidence],
     stated: Sequence[tuple[int, Span]] = (),
 ) -> Extracts:
-    """Choose the extracts of ``evidence`` that answer the question, and those ``stated``."""
+    """Choose the extracts that answer the question, and those with the ``stated`` sentences."""
     windows = _windows(evidence, analysis.voices)
     if not windows:
         return Extracts()
     (best, confidence), failure = _with_fallback(
-        kb, lambda by: _choose_windows(analysis, windows, evidence, by)
+        kb, lambda readers: _choose_windows(analysis, windows, evidence, readers)
     )
     best = [*best, *_windows_around(stated, windows, evidence, best)]
-    most = analysis.liking.sentences(kb.settings.qa.max_sentences)
-    marks = _choose_marks([marks for _, marks in best], most)
+    limit = analysis.liking.sentences(kb.settings.qa.max_sentences)
+    all_marks = _choose_marks([marks for _, marks in best], limit)
     extracts = [
-        extract_of(kb, evidence[window.piece], window, chosen)
-        for (window, _), chosen in zip(best, marks, strict=True)
+        extract_of(kb, evidence[window.piece], window, marks)
+        for (window, _), marks in zip(best, all_marks, strict=True)
     ]
     if analysis.liking.length == "short":
         extracts = [extract.only_marked() for extract in extracts]
@@ -162,12 +162,13 @@ def choose_extracts(
 def nearest_extracts(
     kb: KnowledgeBase, question: str, evidence: Sequence[Evidence], voices: Sequence[str] = ()
 ) -> Extracts:
-    """An extract of each piece near to ``question``, nearest first."""
+    """The extracts that are nearest to ``question``, at most one of each piece, nearest first."""
     windows = _windows(evidence, voices)
     if not windows:
         return Extracts()
     ranked, failure = _with_fallback(
-        kb, lambda by: rank_windows(question, windows, evidence, by, most=NEAR)
+        kb,
+        lambda readers: rank_windows(question, windows, evidence, readers, limits=NEAR_LIMITS),
     )
     extracts = tuple(
         extract_of(kb, evidence[window.piece], window, marks)
@@ -179,11 +180,11 @@ def nearest_extracts(
 def nearest_sentences(
     kb: KnowledgeBase, question: str, evidence: Sequence[Evidence], voices: Sequence[str] = ()
 ) -> Iterator[Extract]:
-    """For each piece, in order, the sentence nearest to ``question`` by shared words."""
+    """Yield the sentence of each piece, in order, that shares most words with ``question``."""
     windows, by_words = _windows(evidence, voices), Readers(network=None, embedder=None)
-    ranked = rank_windows(question, windows, evidence, by_words, most=(len(windows), 0))
+    ranked = rank_windows(question, windows, evidence, by_words, limits=(len(windows), 0))
     best = _best_windows(ranked, len(evidence), enough=math.inf)
-    for window, marks in sorted(best, key=lambda each: each[0].piece):
+    for window, marks in sorted(best, key=lambda choice: choice[0].piece):
         extract = extract_of(kb, evidence[window.piece], window, marks[:1]).only_marked()
         if extract.marked:
             yield extract
@@ -224,16 +225,17 @@ def _choose_windows(
         sides = _windows_by_source(analysis.wanted, windows, evidence)
     if sum(map(bool, sides)) < 2:
         ranked = rank_windows(analysis.wanted, windows, evidence, readers)
-        theirs = SAID if analysis.voices and ranked.readings["most_cover"] else 0.0
-        return _best_windows(ranked, SHOWN), max(theirs, ranked.confidence)
+        uses_topic = analysis.voices and ranked.readings["most_cover"]
+        least = MIN_SPREAD_CONFIDENCE if uses_topic else 0.0
+        return _best_windows(ranked, MAX_EXTRACTS), max(least, ranked.confidence)
     share = max(1, READ // len(sides)), max(1, NEAREST // len(sides))
     chosen: list[Choice] = []
     confidences: list[float] = []
     for side_windows in filter(None, sides):
-        ranked = rank_windows(analysis.wanted, side_windows, evidence, readers, most=share)
-        chosen += [each for each in _best_windows(ranked, 1) if each not in chosen]
+        ranked = rank_windows(analysis.wanted, side_windows, evidence, readers, limits=share)
+        chosen += [choice for choice in _best_windows(ranked, 1) if choice not in chosen]
         confidences.append(ranked.confidence)
-    return chosen, max(SAID, sum(confidences) / len(confidences))
+    return chosen, max(MIN_SPREAD_CONFIDENCE, sum(confidences) / len(confidences))
 
 
 def _windows_of_side(
@@ -250,34 +252,31 @@ def _windows_of_side(
 def _windows_by_source(
     question: str, windows: Sequence[Window], evidence: Sequence[Evidence]
 ) -> list[list[Window]]:
-    """The windows of each document about the question's last phrase, as in "themes of X".
-
-    A synthesis needs several sources.
-    """
+    """The windows of each document about the question's last phrase ("X" in "themes of X")."""
     text = parse(question)
     topic = parse(text.phrases[-1].bare.of(question)).stem_set if text.phrases else frozenset()
     by_document: dict[str, list[Window]] = {}
-    about: set[str] = set()
+    topical_ids: set[str] = set()
     for window in windows:
         piece = evidence[window.piece]
         by_document.setdefault(piece.hit.document.id, []).append(window)
         shared_stems = topic & (parse(window.text).stem_set | piece.heading.stem_set)
-        if len(shared_stems) > len(topic) * NAMED:
-            about.add(piece.hit.document.id)
-    return [group for document, group in by_document.items() if document in about]
+        if len(shared_stems) > len(topic) * MIN_TOPIC_SHARE:
+            topical_ids.add(piece.hit.document.id)
+    return [group for key, group in by_document.items() if key in topical_ids]
 
 
-def _best_windows(ranked: RankedWindows, most: int, enough: float = ENOUGH) -> list[Choice]:
+def _best_windows(ranked: RankedWindows, limit: int, enough: float = ENOUGH) -> list[Choice]:
     """The best windows of different pieces, until their shares reach ``enough``.
 
-    Bare lines are marked only if a window has nothing else.
+    Headings are marked only if a window has nothing else.
     """
     chosen: list[Choice] = []
     covered = 0.0
     for window, share, best in zip(ranked.windows, ranked.shares, ranked.best, strict=True):
         if any(window.piece == other.piece for other, _ in chosen):
             continue
-        if len(chosen) == most or covered >= enough:
+        if len(chosen) == limit or covered >= enough:
             break
         telling = tuple(at for at in best if window.telling[at])
         chosen.append((window, (telling or best)[:MARKED]))
@@ -291,26 +290,26 @@ def _windows_around(
     evidence: Sequence[Evidence],
     shown: Sequence[Choice],
 ) -> list[Choice]:
-    """A window for each sentence in ``stated`` that no shown window marks."""
+    """A window for each of the ``stated`` sentences that no shown window marks."""
     added: list[Choice] = []
     for number, span in stated:
-        place = span.moved(-evidence[number].span.start)
+        local = span.moved(-evidence[number].span.start)
         for window in windows:
-            at = [n for n, sentence in enumerate(window.sentences) if sentence.overlaps(place)]
+            at = [n for n, sentence in enumerate(window.sentences) if sentence.overlaps(local)]
             if window.piece == number and at:
-                if not any(window.piece == w.piece and at[0] in marks for w, marks in shown):
+                if not any(other.piece == number and at[0] in marks for other, marks in shown):
                     added.append((window, (at[0],)))
                 break
     return added
 
 
-def _choose_marks(best: Sequence[Sequence[int]], most: int) -> list[tuple[int, ...]]:
-    """Choose the marked sentences: the best of each extract, then second ones up to ``most``."""
-    marks = [tuple(places[:1]) for places in best]
-    for at, places in enumerate(best):
-        if sum(map(len, marks)) >= most:
+def _choose_marks(best: Sequence[Sequence[int]], limit: int) -> list[tuple[int, ...]]:
+    """Choose the marked sentences: the best of each extract, then second ones up to ``limit``."""
+    marks = [tuple(indexes[:1]) for indexes in best]
+    for at, indexes in enumerate(best):
+        if sum(map(len, marks)) >= limit:
             break
-        marks[at] = tuple(places[:MARKED])
+        marks[at] = tuple(indexes[:MARKED])
     return marks
 
 

@@ -23,7 +23,7 @@ from wellread.text.sentences import sentence_spans
 from wellread.types import Span
 from wellread.values.answers import Claim, Conflict, Evidence, Usage
 
-LONGEST_RANGE = 50
+MAX_RANGE_KEYS = 50
 
 _LEAD = (
     r"(?i:(?:see|also|sources?|evidence|refs?\.?|references?|cf\.?|from|citations?|cited|per|keys?)"
@@ -90,7 +90,7 @@ class MarkerReader:
         self._marker = re.compile(rf"(?:<sup>\s*)?{body}(?:\s*</sup>)?")
 
     def strip(self, text: str) -> tuple[str, list[Marker], int]:
-        """Remove all markers, including those that only removing another one joins.
+        """Remove all markers, including those that only appear when another one is removed.
 
         Returns:
             The text without markers, the markers in order, and how many keys were unknown.
@@ -109,8 +109,8 @@ class MarkerReader:
                     (place if place <= start else max(place + shift, start), keys)
                     for place, keys in markers
                 ]
-                keys = tuple(dict.fromkeys(self._known[one] for one in names if one in self._known))
-                unknown += sum(one not in self._known for one in names)
+                keys = tuple(dict.fromkeys(self._known[key] for key in names if key in self._known))
+                unknown += sum(key not in self._known for key in names)
                 markers.insert(0, (start, keys))
         return text, sorted(markers, key=lambda marker: marker[0]), unknown
 
@@ -140,9 +140,9 @@ class MarkerReader:
             keys = self._keys(match.group())
             begin, end = _with_emphasis(text, match.start(), match.end())
             if groups and _GAP.fullmatch(text, groups[-1][1], begin):
-                begin, _, before = groups.pop()
+                begin, _, earlier_keys = groups.pop()
                 begin, end = _with_emphasis(text, begin, end)
-                keys = before + keys
+                keys = earlier_keys + keys
             groups.append((begin, end, keys))
         return groups
 
@@ -150,8 +150,8 @@ class MarkerReader:
         keys = [match.group().casefold() for match in self._key.finditer(marker)]
         for span in self._range.finditer(marker):
             first, last = int(span.group(1)), int(span.group(2))
-            # The ends with a letter are among the keys already.
-            between = range(first + 1, min(last, first + LONGEST_RANGE) + 1)
+            # Ends that are written with an "e" are among the keys already.
+            between = range(first + 1, min(last, first + MAX_RANGE_KEYS) + 1)
             keys += [f"e{number}" for number in between if f"e{number}" in self._known]
         return keys
 
@@ -198,7 +198,7 @@ def resolve_titles(text: str, evidence: Sequence[Evidence]) -> str:
     by_name: dict[str, list[Evidence]] = {}
     for piece in evidence:
         document = piece.hit.document
-        stem = PurePosixPath(document.uri).stem  # files of entries are named by their ids
+        stem = PurePosixPath(document.uri).stem  # the file of an entry is named by its id
         for name in {document.title, document.id, document.uri, stem} - {""}:
             by_name.setdefault(" ".join(name.split()).casefold(), []).append(piece)
 
@@ -230,7 +230,7 @@ _LINE_HEAD = re.compile(
     r"[ \t]*(?:>[ \t]*)*(?:(?:[-*+•‣▪]|\d{1,3}[.)])[ \t]+)?(?:\[[ xX]\][ \t]+)?"
 )
 _ITEM = re.compile(r"[ \t]*(?:[-*+•‣▪]|\d{1,3}[.)])[ \t]")
-_REACH = 1_000  # shown characters kept to detect repeated prompt text that began in them
+_REACH = 1_000  # last shown characters, in which repeated prompt text may have begun
 _LINE_END = re.compile(r"\n")
 _SENTENCE_END = re.compile(r"[.!?…][\"'”’)\]*_`]*\s|\n")
 
@@ -246,7 +246,7 @@ class Draft:
         text: the Markdown before the tail, without citation markers.
         claims: the sentences with the keys cited for them, in the order in which they occur in
             ``text``. A table row is a claim; a heading is not.
-        by: who wrote it; ``fallback``: why it was not the configured writer, else empty.
+        by: the model that wrote it; ``fallback``: why it was not the configured one, else empty.
         unknown_keys: how many cited evidence keys do not exist; already removed.
         withheld: how many sentences and lines must not be shown; already removed.
         answered: whether the evidence answers the question, if the model says so.
@@ -286,16 +286,16 @@ def parse_draft(
     guarded = guard.shown(body) if guard else GuardedText(text=body)
     text, markers, unknown = reader.strip(resolve_titles(guarded.text.strip(), evidence))
     claims = _claims(text, markers)
-    named = "".join(f"[{citation}]" for citation in _strings(tail.get("citations")))
-    if named and not any(claim.keys for claim in claims):
-        _, cited, _ = reader.strip(resolve_titles(named, evidence))
+    tail_markers = "".join(f"[{citation}]" for citation in _strings(tail.get("citations")))
+    if tail_markers and not any(claim.keys for claim in claims):
+        _, cited, _ = reader.strip(resolve_titles(tail_markers, evidence))
         keys = tuple(dict.fromkeys(key for _, keys in cited for key in keys))
         claims = tuple(replace(claim, keys=keys) for claim in claims)
 
     def plain(value: object) -> tuple[str, ...]:
-        """The strings without markers, which mean nothing to readers, and without withheld text."""
+        """The strings of ``value`` without markers and withheld text."""
         lines = guard.lines(_strings(value)) if guard else _strings(value)
-        return tuple(line for one in lines if (line := reader.strip(one)[0].strip()))
+        return tuple(text for line in lines if (text := reader.strip(line)[0].strip()))
 
     stated = str(tail.get("answered", "")).strip().casefold()
     reasons = tail.get("relevance")
@@ -380,18 +380,18 @@ def _claims(text: str, markers: Sequence[Marker]) -> tuple[Claim, ...]:
         here = [marker for marker in markers if begin <= marker[0] <= begin + len(line)]
         following = lines[number + 1] if number + 1 < len(lines) else ""
         spans = _sentences(line, begin, [place for place, _ in here], following)
-        inside = [(span, leads[number], list[str]()) for span in spans]
+        line_claims = [(span, leads[number], list[str]()) for span in spans]
         # A line of markers alone cites the sentence above it.
-        owners = inside or claims[-1:]
-        if inside and not claims:
-            inside[0][2].extend(early)
+        owners = line_claims or claims[-1:]
+        if line_claims and not claims:
+            line_claims[0][2].extend(early)
         first = owners[0][0].start if owners else 0
         prefixed = bool(here and owners) and (
             here[0][0] <= first and here[-1][0] < owners[-1][0].end
         )
         for place, keys in here:
             (_owner(owners, place, prefixed=prefixed) if owners else early).extend(keys)
-        claims += inside
+        claims += line_claims
         begin += len(line) + 1
     return tuple(
         Claim(text=span.of(text), keys=tuple(dict.fromkeys(keys)), lead=lead)
@@ -402,7 +402,7 @@ def _claims(text: str, markers: Sequence[Marker]) -> tuple[Claim, ...]:
 def _owner(
     claims: Sequence[tuple[Span, str, list[str]]], place: int, *, prefixed: bool
 ) -> list[str]:
-    """The keys of the claim that a marker ends or is inside of; of the next one if prefixed."""
+    """The keys of the claim that a marker is in or after, or before if ``prefixed``."""
     if prefixed:
         return next((keys for span, _, keys in claims if span.end > place), [])
     before = [keys for span, _, keys in claims if span.start < place]
@@ -410,7 +410,7 @@ def _owner(
 
 
 def _leads(lines: Sequence[str]) -> Iterator[str]:
-    """For each line its lead: the header of its table, or the line above its list."""
+    """Yield the lead of each line: the header of its table, or the line above its list."""
     head = above = ""
     for line, following in pairwise((*lines, "")):
         if line.lstrip().startswith("|"):
@@ -464,7 +464,7 @@ def _sentences(line: str, offset: int, places: Sequence[int], following: str) ->
 # an object are a rule between paragraphs.
 
 FIELDS = ("answered", "confidence", "data_gaps", "conflicts", "relevance", "answer")
-LONGEST_TAIL = 50_000
+MAX_TAIL_CHARACTERS = 50_000
 
 _CANDIDATE = re.compile(r"^[ \t]*[-`{]", re.MULTILINE)
 _FENCE = r"`{3,}[ \t]*(?:json)?[ \t]*\r?\n\s*"
@@ -501,9 +501,11 @@ def find_tail(
 
 
 def _read_tail(section: str) -> dict[str, Any]:
-    """The object in ``section``; of a broken one the fields that can be read."""
+    """The object in ``section``; if it is broken, the fields that can be read."""
     start = section.find("{")
-    values, _ = load_object(section[start : start + LONGEST_TAIL]) if start >= 0 else (None, True)
+    values, _ = (
+        load_object(section[start : start + MAX_TAIL_CHARACTERS]) if start >= 0 else (None, True)
+    )
     return values or {}
 
 

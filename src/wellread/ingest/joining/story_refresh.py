@@ -51,7 +51,7 @@ from wellread.store.catalogue.documents.story_records import (
     SummarySentence,
     WaitingDocument,
 )
-from wellread.text.sentences import HEAD, part_title, sentence_spans
+from wellread.text.sentences import HEAD_CHARS, part_title, sentence_spans
 from wellread.types import Document, DocumentFacts, HeadingMark, Span
 
 MIN_CHARACTERS = 45  # characters; a shorter list item is a line of a contents list or a stub
@@ -249,7 +249,7 @@ def _batches(
             continue  # the document was removed meanwhile
         for span in news_items(document):
             text = span.of(document.text)
-            title = part_title(span, text[:HEAD], document.title, len(document.text))
+            title = part_title(span, text[:HEAD_CHARS], document.title, len(document.text))
             new_story_id = tagged_hash(
                 "sty", collection, pending.document_id, pending.version, span.start
             )

@@ -29,7 +29,7 @@ from typer.main import get_group
 from wellread.errors import WellreadError, is_panic
 from wellread.serve.error_shapes import Problem, problem_of
 from wellread.serve.terminal import Terminal, terminal_of
-from wellread.text.parsed import harmless
+from wellread.text.characters import harmless
 
 stopping.restore_handler()  # loading is done; ``main`` starts again
 

@@ -20,7 +20,7 @@ from wellread.library.searches import Result, Results, Surroundings
 from wellread.serve.features.answering import PastBeside, QuoteContext, past_question_status
 from wellread.serve.terminal import SHORT_ID, print_line, shortened, table
 from wellread.serve.views import source_link
-from wellread.text.parsed import harmless
+from wellread.text.characters import harmless
 from wellread.values.answer_blocks import CLOSE, MARK, OPEN, tokens_of
 from wellread.values.answers import (
     NOBODY,
@@ -67,8 +67,11 @@ def print_answer(
     if answer.standalone:
         print_line(console, f"Understood as: {answer.standalone}", "italic")
     if answer.answered_by == NOBODY:
-        clear = "clear " if answer.citations else ""  # related passages are cited
-        print_line(console, f"No {clear}answer in this material", "bold yellow")
+        # With citations of related passages it is not clear that there is none.
+        clear = "No clear answer in this material"
+        print_line(
+            console, clear if answer.citations else "No answer in this material", "bold yellow"
+        )
     _print_text(console, answer)
     if answer.answered_by != NOBODY:
         _print_checks(console, answer.sentences)

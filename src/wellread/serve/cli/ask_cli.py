@@ -12,7 +12,7 @@ import anyio
 import typer
 from rich.text import Text
 
-from wellread.ask.plan import find, reading
+from wellread.ask.plan import analyse_alone, find
 from wellread.ask.retrieve.ranking import pack
 from wellread.asking import answer_in_mode
 from wellread.errors import RequestError, WellreadError
@@ -137,7 +137,7 @@ def show_answer(
 
 def show_sources(terminal: Terminal, kb: KnowledgeBase, question: Question) -> None:
     """Print the evidence from which ``question`` could be answered."""
-    evidence = pack(kb, find(kb, reading(kb, question)).hits)
+    evidence = pack(kb, find(kb, analyse_alone(kb, question)).hits)
     if terminal.json:
         terminal.write_json({"question": question.text, "sources": evidence})
     elif not evidence:

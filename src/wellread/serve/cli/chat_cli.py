@@ -23,7 +23,7 @@ from wellread.serve.error_shapes import problem_of
 from wellread.serve.features.answering import answer_body
 from wellread.serve.terminal import Terminal, print_line, terminal_of
 from wellread.serve.views import json_of
-from wellread.text.parsed import harmless
+from wellread.text.characters import harmless
 from wellread.types import Filters, Mode
 from wellread.values.answer_text import as_rendered
 from wellread.values.answers import Question

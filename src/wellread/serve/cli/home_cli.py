@@ -38,7 +38,7 @@ from wellread.serve.terminal import (
 )
 from wellread.serve.views import PlainShape
 from wellread.store.recovery.copies import copies_in
-from wellread.text.parsed import harmless_line
+from wellread.text.characters import harmless_line
 
 app = typer.Typer(rich_markup_mode=None)
 backup = typer.Typer(

@@ -37,7 +37,7 @@ from wellread.serve.features.kept_answers import OpenedBody, opened_body
 from wellread.serve.features.material_found import results_body
 from wellread.serve.features.timelines_shown import StoryDetail, list_stories, story_detail
 from wellread.serve.terminal import print_facts, print_line, print_rows, terminal_of
-from wellread.text.parsed import harmless
+from wellread.text.characters import harmless
 from wellread.text.periods import seconds_of
 from wellread.types import Filters
 from wellread.values.locators import format_time

@@ -47,7 +47,7 @@ from wellread.serve.terminal import (
 )
 from wellread.serve.views import json_of
 from wellread.store.catalogue.run_logs import ItemStatus, Job, JobItem
-from wellread.text.parsed import escape_json, harmless, harmless_line
+from wellread.text.characters import escape_json, harmless, harmless_line
 
 app = typer.Typer(rich_markup_mode=None)
 

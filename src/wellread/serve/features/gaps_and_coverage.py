@@ -43,7 +43,7 @@ from wellread.serve.guards.route_rules import Kb, WholeKb
 from wellread.serve.views import FACES, Shape
 from wellread.store.catalogue.preference_records import QuestionWithSources
 from wellread.store.schema.stored_values import Gap, GapStatus
-from wellread.text.parsed import harmless
+from wellread.text.characters import harmless
 
 BAD_PARAMETER = refusals(s400="A bad parameter", s5XX=FAILED)
 UNKNOWN_GAP = refusals(s404="Unknown cluster or gap")

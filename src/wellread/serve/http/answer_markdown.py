@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from urllib.parse import quote, unquote, urlsplit
 
 from wellread.serve.views import view_url
-from wellread.text.parsed import harmless
+from wellread.text.characters import harmless
 from wellread.types import EarlierTurn, Span
 from wellread.values.answer_text import (
     PLAIN,

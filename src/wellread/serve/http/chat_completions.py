@@ -31,7 +31,7 @@ from wellread.serve.features.feature import FeatureRouter, check_may_ask
 from wellread.serve.guards.route_rules import Kb
 from wellread.serve.http.answer_markdown import AnswerMarkdown, Marker, citation_url, earlier_turn
 from wellread.serve.views import PLAIN
-from wellread.text.parsed import harmless
+from wellread.text.characters import harmless
 from wellread.types import EarlierTurn, Filters
 from wellread.values.answers import Answer, FinalEvent, Question, StepEvent
 from wellread.values.reports import Report

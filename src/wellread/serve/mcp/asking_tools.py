@@ -31,6 +31,7 @@ from wellread.serve.mcp.tool_calls import (
     Speakers,
     Until,
     as_result,
+    cleaned,
     fit_result,
     library_tool,
     pick_fields,
@@ -41,10 +42,10 @@ from wellread.values.answer_text import markers_after
 from wellread.values.answers import Answer, Citation, FinalEvent, Question, StepEvent, VerdictName
 from wellread.values.reports import Report
 
-ANSWER_FIELDS = (
-    *("id", "question", "standalone", "confidence", "answeredBy", "fallback", "mode", "sessionId"),
-    *("dataGaps", "conflicts", "notes", "limits", "related", "suggestions"),
-    "hallucinatedCitations",
+# Fields of an answer that ``_facts`` writes as much of as fits, or that no model has a use for.
+LEFT_OUT = (
+    *("answer", "citations", "sentences", "table", "extracts"),
+    *("type", "cached", "repairedCitations", "droppedSentences", "usage", "steps", "similar"),
 )
 SENTENCE_FIELDS = ("text", "verdict", "method", "score", "reason", "citations")
 CITATION_FIELDS = (
@@ -121,7 +122,8 @@ def _answer_facts(call: Call, reply: Answer, tokens: int) -> Facts:
     reasons = relevances(reply)
     names = [sentence.verdict.name for sentence in reply.sentences]
     text = reply.text[: markers_after(reply.text, sentences[-1]).end] if is_cut else reply.text
-    facts = pick_fields(FACES.json(answer_body(reply)), ANSWER_FIELDS) | {
+    body = cleaned(FACES.json(answer_body(reply)))
+    facts = {name: fact for name, fact in body.items() if name not in LEFT_OUT} | {
         "answer": text,
         # The exact text from the answer, so that a page can find it there.
         "sentences": [

@@ -19,7 +19,7 @@ from wellread.kb import KnowledgeBase
 from wellread.models.word_pieces import count_tokens
 from wellread.serve.error_shapes import Problem
 from wellread.serve.guards.route_rules import WorkQueue, kb_for, note_opened
-from wellread.text.parsed import harmless
+from wellread.text.characters import harmless
 from wellread.text.periods import window_of
 from wellread.types import Filters, Kind
 

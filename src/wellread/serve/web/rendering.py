@@ -18,7 +18,7 @@ from wellread.serve.features.feature import FeatureRouter
 from wellread.serve.guards.route_rules import Access
 from wellread.serve.views import template_view
 from wellread.store.schema.stored_values import Rights
-from wellread.text.parsed import harmless
+from wellread.text.characters import harmless
 from wellread.values.answer_blocks import draft_html
 from wellread.values.answers import VerdictName
 from wellread.values.locators import format_time

@@ -1,7 +1,7 @@
-"""Usage statistics of answers, feedback, gaps and model calls, aggregated by the database.
+"""Computes usage statistics of answers, feedback, gaps and model calls in the database.
 
 Counters never decrease: removing a conversation removes its answers, and a metrics collector would
-take the lower number for a restart and add the whole count again.
+mistake the lower number for a restart and add the whole count again.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from sqlalchemy import ColumnElement, String, case, func, literal_column, or_, select, text
 
-from wellread.store.catalogue.asking.answer_rows import NAMED
+from wellread.store.catalogue.asking.answer_rows import MENTIONED
 from wellread.store.catalogue.documents.lookup import property_of, put_properties
 from wellread.store.catalogue.run_logs import usage_totals
 from wellread.store.schema.database import CataloguePart, rows_to_values
@@ -44,8 +44,8 @@ Unit = Literal["hour", "day"]
 Taxonomy = Mapping[str, Sequence[str]]
 PERCENTILES = (0.5, 0.9, 0.95, 0.99)
 # How to cut a timestamp to its hour or day: number of characters (SQLite), format (PostgreSQL).
-_SHAPES: dict[Unit, tuple[int, str]] = {"hour": (13, "YYYY-MM-DD HH24"), "day": (10, "YYYY-MM-DD")}
-_CALLED = ("purpose", "provider", "model")
+_FORMAT: dict[Unit, tuple[int, str]] = {"hour": (13, "YYYY-MM-DD HH24"), "day": (10, "YYYY-MM-DD")}
+_CALL_COLUMNS = ("purpose", "provider", "model")
 _FACTS = answer_facts.c
 _UNANSWERED = _FACTS.gap
 _ANSWERED = (_FACTS.answered_by != NOBODY) & ~_FACTS.gap
@@ -74,7 +74,7 @@ class AnswerFigures(CataloguePart):
 
     def over_time(self, within: TimeRange, unit: Unit) -> list[AnswersPerPeriod]:
         """The totals for each hour or day that has answers, oldest first."""
-        start = self._started(unit).label("start")
+        start = self._period_start(unit).label("start")
         counts = [_total(_as_int(test), name) for name, test in _OUTCOMES.items() if name in _TREND]
         money = func.coalesce(func.sum(_FACTS.cost), 0.0).label("cost")
         columns = (start, func.count().label("asked"), *counts, money)
@@ -106,21 +106,21 @@ class AnswerFigures(CataloguePart):
         return sorted(latencies, key=lambda latency: (-latency.seconds, latency.name))
 
     def histogram(self, bounds: tuple[float, ...]) -> dict[str, tuple[list[int], float]]:
-        """Step to its numbers of answers between the bounds (last: above all), and total seconds.
+        """The answers of each step between the bounds (last: above all), and its total seconds.
 
         The counts are not cumulative.
         """
         name, seconds = answer_steps.c.name, answer_steps.c.seconds
-        places: list[Any] = [
+        cases: list[Any] = [
             (seconds <= bound, literal_column(str(n))) for n, bound in enumerate(bounds)
         ]
-        place = case(*places, else_=literal_column(str(len(bounds)))).label("place")
-        columns = (name, place, func.count(), func.sum(seconds))
+        bucket = case(*cases, else_=literal_column(str(len(bounds)))).label("place")
+        columns = (name, bucket, func.count(), func.sum(seconds))
         histograms: dict[str, tuple[list[int], float]] = {}
-        for step, bucket, count, total in self._rows(select(*columns).group_by(name, place)):
-            counts, before = histograms.get(step, ([0] * (len(bounds) + 1), 0.0))
-            counts[bucket] = count
-            histograms[step] = counts, before + total
+        for step, number, count, total in self._rows(select(*columns).group_by(name, bucket)):
+            counts, seconds_before = histograms.get(step, ([0] * (len(bounds) + 1), 0.0))
+            counts[number] = count
+            histograms[step] = counts, seconds_before + total
         return dict(sorted(histograms.items()))
 
     def topics(self, within: TimeRange, kind: str, limit: int) -> list[Topic]:
@@ -154,7 +154,7 @@ class AnswerFigures(CataloguePart):
     def calls(self, within: TimeRange) -> list[ModelUsageTotal]:
         """The model calls in the period, by purpose and model, most expensive first."""
         statement = usage_totals(*within.of(provider_calls.c.at))
-        order = (text("cost DESC"), *(provider_calls.c[name] for name in _CALLED))
+        order = (text("cost DESC"), *(provider_calls.c[name] for name in _CALL_COLUMNS))
         return rows_to_values(ModelUsageTotal, self._rows(statement.order_by(*order)))
 
     def first(self) -> datetime | None:
@@ -162,15 +162,15 @@ class AnswerFigures(CataloguePart):
         moments = self._values(select(_FACTS.at).order_by(_FACTS.at).limit(1))
         return moments[0] if moments else None
 
-    def _started(self, unit: Unit) -> ColumnElement[str]:
-        letters, shape = _SHAPES[unit]
+    def _period_start(self, unit: Unit) -> ColumnElement[str]:
+        characters, time_format = _FORMAT[unit]
         if self._database.dialect == "postgresql":  # its sessions have time zones of their own
-            return func.to_char(func.timezone("UTC", _FACTS.at), shape, type_=String)
-        return func.substr(_FACTS.at, 1, letters, type_=String)
+            return func.to_char(func.timezone("UTC", _FACTS.at), time_format, type_=String)
+        return func.substr(_FACTS.at, 1, characters, type_=String)
 
 
 def moment_of(start: str) -> datetime:
-    """The moment in ``Counted.start``."""
+    """The moment that a period's ``start`` names."""
     return datetime.fromisoformat(start if len(start) == 10 else f"{start}:00").replace(tzinfo=UTC)
 
 
@@ -225,8 +225,8 @@ class QuestionCounts(CataloguePart):
     def asked(self, owner: str, within: TimeRange) -> list[AskedQuestion]:
         """The questions of the owner in the period, oldest first."""
         statement = select(*(answers.c[name] for name in AskedQuestion.__dataclass_fields__))
-        asked = statement.where(*_asked(owner, within))
-        rows = self._rows(asked.order_by(answers.c.created_at, answers.c.id))
+        statement = statement.where(*_asked_by(owner, within))
+        rows = self._rows(statement.order_by(answers.c.created_at, answers.c.id))
         return rows_to_values(AskedQuestion, rows)
 
     def topics(self, owner: str, within: TimeRange) -> list[tuple[str, str, Taxonomy]]:
@@ -237,8 +237,8 @@ class QuestionCounts(CataloguePart):
         cited = (
             select(answer_citations.c.answer_id, answer_citations.c.document_id)
             .join(answers, answers.c.id == answer_citations.c.answer_id)
-            .where(*_asked(owner, within))
-            .where(or_(answer_citations.c.version != NAMED, answers.c.answered_by == NOBODY))
+            .where(*_asked_by(owner, within))
+            .where(or_(answer_citations.c.version != MENTIONED, answers.c.answered_by == NOBODY))
             .distinct()  # here, since PostgreSQL cannot compare the JSON columns below
             .subquery()
         )
@@ -247,12 +247,12 @@ class QuestionCounts(CataloguePart):
         return [(row[0], row[1], row[2] or {}) for row in self._rows(statement)]
 
 
-def _asked(owner: str, within: TimeRange) -> list[ColumnElement[bool]]:
+def _asked_by(owner: str, within: TimeRange) -> list[ColumnElement[bool]]:
     is_asked = [answers.c.owner == owner, answers.c.session_id != ""]
     return is_asked + within.of(answers.c.created_at)
 
 
-_COUNTERS = "metric_counters"  # key to [last reported sum, total of all decreases before]
+_COUNTERS = "metric_counters"  # [last reported sum, total of all earlier decreases] by key
 _ROUNDING = 1e-9  # rounding differences between two sums of the same floats are smaller
 
 Counters = dict[str, list[float]]

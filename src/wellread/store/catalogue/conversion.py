@@ -143,23 +143,23 @@ def _sync_indexes(connection: Connection) -> None:
     """Create missing indexes and drop obsolete ones."""
     inspector = inspect(connection)
     for table in metadata.sorted_tables:
-        wanted: dict[Any, Index] = {index.name: index for index in table.indexes}
+        indexes: dict[Any, Index] = {index.name: index for index in table.indexes}
         existing = {
             index["name"]
             for index in inspector.get_indexes(table.name)
             if not index.get("duplicates_constraint")
         }
-        for name in existing - wanted.keys():
+        for name in existing - indexes.keys():
             connection.exec_driver_sql(f'DROP INDEX "{name}"')
-        for name in wanted.keys() - existing:
-            wanted[name].create(connection)
+        for name in indexes.keys() - existing:
+            indexes[name].create(connection)
 
 
 # --- answers ---
 
 
 def _old_answers(connection: Connection) -> dict[str, Plain]:
-    """Answer id to the answer as older schemas stored it: one JSON value."""
+    """The answers as older schemas stored them, one JSON value each, by id."""
     return {row.id: row.body for row in connection.execute(select(answers.c.id, answers.c.body))}
 
 
@@ -217,7 +217,7 @@ def _resolve_references(connection: Connection) -> None:
 def _resolve(record: AnswerRecord, live: Mapping[str, tuple[str, str]]) -> Callable[[Plain], Plain]:
     """Replace the references in ``record``; return a function that moves spans of its text."""
 
-    def word(match: re.Match[str]) -> str:
+    def replacement(match: re.Match[str]) -> str:
         row = record.rows[int(match[2])]
         title, address = live.get(row["document_id"], (REMOVED, ""))
         if match[1]:
@@ -225,18 +225,20 @@ def _resolve(record: AnswerRecord, live: Mapping[str, tuple[str, str]]) -> Calla
         return row["shape"] or title
 
     grown = [
-        (match.end(), len(word(match)) - len(match[0]))
+        (match.end(), len(replacement(match)) - len(match[0]))
         for match in _REFERENCE.finditer(record.body["text"])
     ]
 
     def moved(span: Plain) -> Plain:
         return {
-            end: span[end] + sum(more for place, more in grown if place <= span[end])
+            end: span[end] + sum(growth for position, growth in grown if position <= span[end])
             for end in ("start", "end")
         }
 
     body_json = json.dumps(record.body, ensure_ascii=False)
-    record.body = json.loads(_REFERENCE.sub(lambda match: json.dumps(word(match))[1:-1], body_json))
+    record.body = json.loads(
+        _REFERENCE.sub(lambda match: json.dumps(replacement(match))[1:-1], body_json)
+    )
     for row in record.rows:
         title = REMOVED if row["shape"] else live.get(row["document_id"], (REMOVED,))[0]
         row["told"] = {**row["told"], "title": title}

@@ -41,16 +41,16 @@ MENTIONS = (tables.mentions, tables.mention_scans)  # valid for one version of a
 def commit_changes(
     connection: Connection,
     changes: Sequence[SourceChange],
-    noted: Collection[VersionKey] = (),
+    planned: Collection[VersionKey] = (),
 ) -> None:
     """Replace the content of whole sources.
 
     Documents that a source no longer yields are deleted. The planned index writes of the new
     versions are settled; replaced and deleted versions are planned for removal; answers that cite
-    them become stale. Planned writes of ``noted`` versions must still be recorded: a process that
+    them become stale. The writes of ``planned`` versions must still be recorded: a process that
     takes over the writers' lock settles them, and drops the rows.
     """
-    reindexing.check_planned(connection, noted)
+    reindexing.check_planned(connection, planned)
     now = datetime.now(UTC)
     rows = {
         row["id"]: (row, new)
@@ -87,7 +87,7 @@ def commit_changes(
 
 
 def _no_longer_yielded(connection: Connection, changes: Sequence[SourceChange]) -> dict[str, str]:
-    """Document id to version, for documents that the changed sources no longer yield."""
+    """The versions of documents that the changed sources no longer yield, by document id."""
     new_ids = {
         document_id(new.document.collection, new.document.uri)
         for change in changes
@@ -152,9 +152,9 @@ def _document_row(record: SourceRecord, change: DocumentChange, now: datetime) -
 
 
 def _clear(connection: Connection, ids: Collection[str], cleared: Iterable[Table]) -> None:
-    keys = [{"known": row_id} for row_id in ids]
+    keys = [{"document": row_id} for row_id in ids]
     for table in cleared if keys else ():
-        connection.execute(delete(table).where(table.c.document_id == bindparam("known")), keys)
+        connection.execute(delete(table).where(table.c.document_id == bindparam("document")), keys)
 
 
 def _write_rows(

@@ -37,7 +37,7 @@ from wellread.types import Span
 from wellread.values.answers import Answer
 
 _COLUMNS = ("id", "answer_id", "author", "question", "created_at", "updated_at", "score", "expired")
-_HARMFUL = "harmful"  # the kind of mark of a flagged sentence
+_HARMFUL = "harmful"  # the kind of a feedback mark for a flagged sentence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,8 +70,8 @@ class FeedbackRecords(CataloguePart):
             connection.execute(insert(feedback), row)
             harmful = (rating.content for rating in entry.sentences if rating.harmful)
             rows = [
-                {"feedback_id": entry.id, "ordinal": place, "kind": _HARMFUL, "key": content}
-                for place, content in enumerate(dict.fromkeys(harmful))
+                {"feedback_id": entry.id, "ordinal": ordinal, "kind": _HARMFUL, "key": content}
+                for ordinal, content in enumerate(dict.fromkeys(harmful))
             ]
             if rows:
                 connection.execute(insert(feedback_marks), rows)
@@ -83,7 +83,7 @@ class FeedbackRecords(CataloguePart):
             return find_answer(connection, answer_id)
 
     def of_answers(self, answer_ids: Iterable[str]) -> dict[str, list[Feedback]]:
-        """Answer id to the feedback on the answer, oldest first."""
+        """The feedback on each answer, oldest first, by answer id."""
         by_answer: dict[str, list[Feedback]] = {}
         for entry in self._read(feedback.c.answer_id.in_(sorted(answer_ids))):
             by_answer.setdefault(entry.answer_id, []).append(entry)
@@ -121,14 +121,14 @@ class FeedbackRecords(CataloguePart):
         return {entry.id: entry for entry in self._read(feedback.c.id.in_(sorted(feedback_ids)))}
 
     def harmful_hashes(self) -> dict[str, set[str]]:
-        """Author to the hashes of the sentences that the author flagged as harmful."""
+        """The hashes of the sentences flagged as harmful, by author."""
         hashes: dict[str, set[str]] = {}
         for row in self._rows(_FLAGGED):
             hashes.setdefault(row.author, set()).add(row.key)
         return hashes
 
     def harmful_by(self) -> dict[str, dict[str, str]]:
-        """Author to the sentences that the author flagged as harmful, by their hashes.
+        """The sentences flagged as harmful, by author and by their hashes.
 
         A sentence is empty when the answer has lost it because its source was removed.
         """
@@ -151,7 +151,7 @@ class FeedbackRecords(CataloguePart):
         return rows_to_values(RatedQuestion, rows)
 
     def store_vectors(self, vectors: dict[str, bytes], embedder: str) -> None:
-        """Store the embeddings of questions: feedback id to vector bytes."""
+        """Store the embeddings of questions as vector bytes by feedback id."""
         with self._database.write() as connection:
             for feedback_id, vector in sorted(vectors.items()):
                 is_feedback = feedback.c.id == feedback_id
@@ -179,7 +179,7 @@ def feedback_of(row: Any) -> Feedback:
     return from_plain(Feedback, plain)
 
 
-_WORD_START = re.compile(r"(?<!\S)\S|\b\w")  # a word, or the mark before it, may start a citation
+_WORD_START = re.compile(r"(?<!\S)\S|\b\w")  # a word, or the sign before it, may start a citation
 
 
 class Expiry(CataloguePart):
@@ -209,7 +209,7 @@ class Expiry(CataloguePart):
         return sum(bool(item.expired) for item in self.settle(suspects))
 
     def settle(self, entries: Iterable[Feedback]) -> list[Feedback]:
-        """The feedback with its citations moved to the live text, or expired; stores changes."""
+        """Move citations of feedback to the live text, or expire it; return it as stored."""
         settled: list[Feedback] = []
         for entry in entries:
             if entry.expired:
@@ -243,8 +243,8 @@ def corrects(entry: Feedback) -> bool:
 
 def places_given(entry: Feedback) -> list[BetterCitation]:
     """The citations that the expert gave, for the answer and for single sentences."""
-    own = [sentence.citation for sentence in entry.sentences if sentence.citation is not None]
-    return [*entry.citations, *own]
+    citations = [sentence.citation for sentence in entry.sentences if sentence.citation is not None]
+    return [*entry.citations, *citations]
 
 
 def places_quoted(answer: Answer, numbers: Iterable[int] | None = None) -> list[BetterCitation]:
@@ -271,25 +271,27 @@ def supporting_places(entry: Feedback, answer: Answer | None) -> list[BetterCita
 
 
 def _settle(connection: Connection, entry: Feedback) -> Feedback:
-    own = places_given(entry)
-    answer = None if own else find_answer(connection, entry.answer_id)
+    given_places = places_given(entry)
+    answer = None if given_places else find_answer(connection, entry.answer_id)
     places = supporting_places(entry, answer)
     live = live_versions(connection, {item.document_id for item in places})
-    new: dict[BetterCitation, BetterCitation] = {}
+    moved_places: dict[BetterCitation, BetterCitation] = {}
     for place in places:
         if live.get(place.document_id) == place.version:
             continue
         moved_place = _relocate(connection, place, live.get(place.document_id))
         if isinstance(moved_place, str):
             return replace(entry, expired=moved_place)
-        new[place] = moved_place
-    if not own:
+        moved_places[place] = moved_place
+    if not given_places:
         return entry
     return replace(
         entry,
-        citations=tuple(new.get(item, item) for item in entry.citations),
+        citations=tuple(moved_places.get(item, item) for item in entry.citations),
         sentences=tuple(
-            replace(item, citation=new.get(item.citation, item.citation)) if item.citation else item
+            replace(item, citation=moved_places.get(item.citation, item.citation))
+            if item.citation
+            else item
             for item in entry.sentences
         ),
     )
@@ -313,7 +315,7 @@ def _relocate(
 def find_words(text: str, place: BetterCitation) -> Span | None:
     """The span of the words of ``place`` in ``text``, at the old position first, or None.
 
-    Only a hash of the words is stored, so every stretch of their length is tried from each word on.
+    Only a hash of the words is stored, so all text of their length is tried from each word on.
     """
     length = place.span.end - place.span.start
     for start in (place.span.start, *(match.start() for match in _WORD_START.finditer(text))):
@@ -325,29 +327,29 @@ def find_words(text: str, place: BetterCitation) -> Span | None:
 # --- writing ---------------------------------------------------------------------------------
 
 
-def _store_settled(connection: Connection, before: Feedback, now: Feedback) -> None:
+def _store_settled(connection: Connection, original: Feedback, final: Feedback) -> None:
     """Store settled feedback, unless it was settled or changed by another process since."""
     unchanged = (
-        feedback.c.id == now.id,
+        feedback.c.id == final.id,
         feedback.c.expired == "",
-        feedback.c.updated_at == before.updated_at,
+        feedback.c.updated_at == original.updated_at,
     )
-    if not now.expired:
-        plain = to_plain(now)
+    if not final.expired:
+        plain = to_plain(final)
         body = select(feedback.c.body).where(*unchanged)
         stored = connection.execute(body).scalar()
         if stored is not None:
             new_body = {**stored, "citations": plain["citations"], "sentences": plain["sentences"]}
             connection.execute(update(feedback).where(*unchanged).values(body=new_body))
         return
-    result = connection.execute(update(feedback).where(*unchanged).values(expired=now.expired))
+    result = connection.execute(update(feedback).where(*unchanged).values(expired=final.expired))
     if not result.rowcount:
         return
     note_change(connection)
-    if corrects(now):
+    if corrects(final):
         # The gap has no owner: the author of the feedback need not have asked the question.
-        reason = f"a correction expired: {now.expired}"
-        record_gap(connection, now.question, reason, kind="expired", answer_id=now.answer_id)
+        reason = f"a correction expired: {final.expired}"
+        record_gap(connection, final.question, reason, kind="expired", answer_id=final.answer_id)
 
 
 CHANGES = "feedback_changes"  # the property that counts the changes to feedback

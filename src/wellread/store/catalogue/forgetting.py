@@ -16,7 +16,7 @@ from wellread.store.catalogue.asking.answer_removal import (
     redact_answers,
     stored_texts,
 )
-from wellread.store.catalogue.asking.answer_rows import NAMED, forget_cached, forget_collection
+from wellread.store.catalogue.asking.answer_rows import MENTIONED, forget_cached, forget_collection
 from wellread.store.catalogue.documents.collection_records import documents_of_sources, touch
 from wellread.store.catalogue.documents.lookup import VALUES
 from wellread.store.catalogue.documents.reindexing import DELETED, note_deletion
@@ -47,7 +47,7 @@ from wellread.store.schema.tables import (
 def redact_everywhere(
     connection: Connection, removed: RemovedWords, gone: Mapping[str, str]
 ) -> None:
-    """Redact removed documents (id to title) in answers, feedback and gaps."""
+    """Redact removed documents, given as titles by id, in answers, feedback and gaps."""
     statement = select(documents.c.title).where(documents.c.title.in_(VALUES))
     remaining = {row.title for row in rows_in(connection, statement, gone.values())}
     titles = set(gone.values()) - remaining
@@ -112,7 +112,7 @@ class Forgetting(CataloguePart):
         statement = (
             select(answers.c.id)
             .join(answer_citations, answer_citations.c.answer_id == answers.c.id)
-            .where(answers.c.stale.is_(False), ~live, answer_citations.c.version != NAMED)
+            .where(answers.c.stale.is_(False), ~live, answer_citations.c.version != MENTIONED)
             .distinct()
             .order_by(answers.c.id)
         )

@@ -16,11 +16,7 @@ from sqlalchemy import Connection, func, insert, or_, select, update
 from wellread.codec import storable
 from wellread.identity import sentence_hash, tagged_hash
 from wellread.store.catalogue.asking.answer_records import record_answer
-from wellread.store.catalogue.asking.answer_removal import (
-    RemovedWords,
-    map_strings,
-    title_redactor,
-)
+from wellread.store.catalogue.asking.answer_removal import RemovedWords, map_strings, title_redactor
 from wellread.store.catalogue.documents.lookup import property_of, put_properties
 from wellread.store.catalogue.documents.reindexing import note_deletion
 from wellread.store.schema.database import CataloguePart, chunks
@@ -28,12 +24,10 @@ from wellread.store.schema.stored_values import Gap, GapKind, GapStatus
 from wellread.store.schema.tables import answers, documents, gaps
 from wellread.values.answers import Answer
 
-FACTS = [gaps.c[one.name] for one in fields(Gap)]
+FACTS = [gaps.c[item.name] for item in fields(Gap)]
 OUTDATED = "a source of the answer that closed this question has changed or was removed"
 COMPARED_UNTIL = "gaps/looked"  # the property with the time up to which new documents were compared
 MAX_GAPS = 5_000  # newest gaps that one read returns
-
-
 JUDGED = ("badly_rated", "expired")  # kinds of gaps that are about an earlier answer
 
 
@@ -117,10 +111,10 @@ class GapLedger(CataloguePart):
         values = {"status": "closed", "closed_by": answer.id, "closed_at": now, "tried": ""}
         closed = update(gaps).where(*is_open, gaps.c.question == gap.question)
         with self._database.write() as connection:
-            is_closed = connection.execute(closed.values(tried_at=now, **values)).rowcount > 0
-            if is_closed:
+            was_open = connection.execute(closed.values(tried_at=now, **values)).rowcount > 0
+            if was_open:
                 record_answer(connection, answer, read)
-            return is_closed
+            return was_open
 
     def reopen_outdated(self) -> int:
         """Reopen the gaps whose closing answer has become stale; return their number."""
@@ -154,22 +148,22 @@ class GapLedger(CataloguePart):
             put_properties(connection, {COMPARED_UNTIL: moment.isoformat()})
 
     def documents_since(self, since: datetime | None) -> dict[str, datetime]:
-        """Document id to the time of writing, for documents after ``since``, oldest first."""
-        at = documents.c.updated_at
-        statement = select(documents.c.id, at).order_by(at, documents.c.id)
+        """The times of writing of documents after ``since``, by id, oldest first."""
+        written_at = documents.c.updated_at
+        statement = select(documents.c.id, written_at).order_by(written_at, documents.c.id)
         if since is not None:
-            statement = statement.where(at > since)
+            statement = statement.where(written_at > since)
         return {row.id: row.updated_at for row in self._rows(statement)}
 
     # --- vectors for clustering ---
 
     def vectors(self, embedder: str) -> dict[int, bytes]:
-        """Gap id to the stored embedding of its question by ``embedder``."""
+        """The stored embeddings of questions by ``embedder``, by gap id."""
         statement = select(gaps.c.id, gaps.c.vector).where(gaps.c.embedder == embedder)
         return {row.id: row.vector for row in self._rows(statement) if row.vector}
 
     def store_vectors(self, vectors: Mapping[int, tuple[str, bytes]], embedder: str) -> None:
-        """Store vectors: gap id to the embedded question and its vector bytes.
+        """Store vectors: the embedded question and its vector bytes, by gap id.
 
         A gap whose question was redacted meanwhile gets no vector.
         """
@@ -207,11 +201,11 @@ def redact_gaps(connection: Connection, removed: RemovedWords, titles: Collectio
         return
     black = title_redactor(titles)
     for gap in connection.execute(select(gaps)).all():
-        own = str if black(gap.question) != gap.question else black
+        redact_title = str if black(gap.question) != gap.question else black
         new = {
             "question": removed.redact(gap.question),
-            "reason": own(removed.redact(gap.reason)),
-            "tried": own(removed.redact(gap.tried)),
+            "reason": redact_title(removed.redact(gap.reason)),
+            "tried": redact_title(removed.redact(gap.tried)),
             "limits": map_strings(gap.limits, removed.redact),
         }
         if any(getattr(gap, name) != value for name, value in new.items()):

@@ -1,4 +1,4 @@
-"""Stores users' preferences, and reads the cited documents for topic coverage."""
+"""Stores users' preferences, and reads which documents a user's answers cite."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ class StoredPreferences:
         """
         if not self.consent:
             return self.given
-        own = {*self.given.preferred, *self.given.lowered, *self.given.muted}
-        active = [rule for rule in self.learned if not rule.revoked and rule.rule not in own]
+        rules_set = {*self.given.preferred, *self.given.lowered, *self.given.muted}
+        active = [rule for rule in self.learned if not rule.revoked and rule.rule not in rules_set]
         up = tuple(rule.rule for rule in active if rule.effect == "preferred")
         down = tuple(rule.rule for rule in active if rule.effect == "lowered")
-        given = self.given
-        return replace(given, preferred=given.preferred + up, lowered=given.lowered + down)
+        stated = self.given
+        return replace(stated, preferred=stated.preferred + up, lowered=stated.lowered + down)
 
 
 class PreferenceRecords(CataloguePart):
@@ -66,10 +66,11 @@ class PreferenceRecords(CataloguePart):
             connection.execute(insert(preferences), row)
 
     def cited_by(self, answer_ids: Iterable[str]) -> dict[str, set[str]]:
-        """Answer id to the ids of the documents that it cites, without those it only read."""
+        """The ids of the documents that each answer cites, by answer id."""
         columns = answer_citations.c
         statement = select(columns.answer_id, columns.document_id).where(
-            columns.answer_id.in_(VALUES), columns.number > 0
+            columns.answer_id.in_(VALUES),
+            columns.number > 0,  # 0: only listed or mentioned
         )
         cited: dict[str, set[str]] = {}
         for row in self._rows_in(statement, answer_ids):

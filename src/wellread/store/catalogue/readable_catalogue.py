@@ -1,4 +1,4 @@
-"""The catalogue restricted to what one user may read."""
+"""Restricts the catalogue to what one user may read, and shares caches between equal rights."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from wellread.store.rights import ReadScope, RestrictedDatabase
 from wellread.store.schema.stored_values import Feedback, GapStatus
 from wellread.store.schema.tables import passages
 
-MOST_SHARED = 64  # sets of readable collections whose caches are kept
-_SIZE = select(
+MAX_SHARED = 64  # sets of readable collections whose caches are kept
+_TEXT_SIZE = select(
     func.count(), func.sum(passages.c.end - passages.c.start + func.length(passages.c.context))
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WordCounts:
-    """The amount of readable text, and how many passages contain each stem asked about."""
+    """The amount of readable text, and how many passages contain each stem counted so far."""
 
     stamp: str
     passages: int
@@ -39,14 +39,14 @@ class WordCounts:
 class _SharedFeedback(FeedbackRecords):
     """Feedback of all users to learn from; lists contain only the user's own.
 
-    Flags for harmful sentences apply to every user, also those who may not read the rated answer:
-    such a user gets the hashes of the sentences without their words.
+    Flags for harmful sentences apply to every user. One who may not read the rated answer gets the
+    hashes of its sentences without their words.
     """
 
     def __init__(self, database: RestrictedDatabase) -> None:
         super().__init__(database.of_all_owners())
         self._own = FeedbackRecords(database)
-        self._whole = FeedbackRecords(database.readers.unrestricted)
+        self._unrestricted = FeedbackRecords(database.readers.unrestricted)
         self._owner = database.scope.owner or ""
 
     def harmful_by(self) -> dict[str, dict[str, str]]:
@@ -54,13 +54,13 @@ class _SharedFeedback(FeedbackRecords):
         sentences = super().harmful_by()
         return {
             author: dict.fromkeys(hashes, "") | sentences.get(author, {})
-            for author, hashes in self._whole.harmful_hashes().items()
+            for author, hashes in self._unrestricted.harmful_hashes().items()
         }
 
     def list_all(self, *, limit: int | None = None, offset: int = 0) -> list[Feedback]:
         """As ``FeedbackRecords.list_all``."""
-        own = [feedback for feedback in self._own.list_all() if feedback.author == self._owner]
-        return own[offset:] if limit is None else own[offset : offset + limit]
+        entries = [feedback for feedback in self._own.list_all() if feedback.author == self._owner]
+        return entries[offset:] if limit is None else entries[offset : offset + limit]
 
     def of_answers(self, answer_ids: Iterable[str]) -> dict[str, list[Feedback]]:
         """As ``FeedbackRecords.of_answers``."""
@@ -73,7 +73,7 @@ class _SharedFeedback(FeedbackRecords):
 
 
 class _OwnGaps(GapLedger):
-    """Gaps of which only those that the user may read can be changed."""
+    """Gaps; only those that the user may read can be changed."""
 
     def set_status(self, ids: Iterable[int], status: GapStatus) -> int:
         """As ``GapLedger.set_status``."""
@@ -107,7 +107,7 @@ class ReadableCatalogue(Catalogue):
             stamp = str(sorted(stamps_of(connection).items()))
             counts = self._word_counts
             if counts is None or counts.stamp != stamp:
-                count, characters = connection.execute(_SIZE).one()
+                count, characters = connection.execute(_TEXT_SIZE).one()
                 counts = WordCounts(stamp=stamp, passages=count, characters=int(characters or 0))
                 self._word_counts = counts
         return counts
@@ -134,9 +134,9 @@ def readable(catalogue: Catalogue, scope: ReadScope) -> ReadableCatalogue:
         by_rights = _shared.setdefault(catalogue, OrderedDict())
         shared = by_rights.get(scope.collections)
         if shared is None:
-            everyone = RestrictedDatabase(catalogue.readers, ReadScope(scope.collections, ""))
-            shared = by_rights[scope.collections] = ReadableCatalogue(everyone)
-            if len(by_rights) > MOST_SHARED:
+            all_owners = RestrictedDatabase(catalogue.readers, ReadScope(scope.collections, ""))
+            shared = by_rights[scope.collections] = ReadableCatalogue(all_owners)
+            if len(by_rights) > MAX_SHARED:
                 by_rights.popitem(last=False)
         by_rights.move_to_end(scope.collections)
     return ReadableCatalogue(RestrictedDatabase(catalogue.readers, scope), shared)

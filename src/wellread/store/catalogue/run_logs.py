@@ -25,7 +25,7 @@ JobAction = Literal["add", "sync", "watch", "remove", "reindex", "import", "re-a
 JobState = Literal["running", "done", "failed", "cancelled", "interrupted"]
 ItemStatus = Literal["added", "updated", "unchanged", "skipped", "failed", "removed"]
 MAX_JOBS = 200  # older jobs are deleted
-REDACTED_JOBS = 10  # last jobs whose names of removed sources a new job redacts
+REDACTED_JOBS = 10  # newest finished jobs in which a new job redacts removed sources' names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,8 +118,8 @@ class Jobs(CataloguePart):
     def note(self, job_id: str, first: int, items: Sequence[JobItem]) -> None:
         """Store the results of sources; ``first`` is the position of the first one in the job."""
         rows = [
-            {"job_id": job_id, "ordinal": place, **asdict(item)}
-            for place, item in enumerate(items, first)
+            {"job_id": job_id, "ordinal": ordinal, **asdict(item)}
+            for ordinal, item in enumerate(items, first)
         ]
         if rows:
             with self._database.write() as connection:
@@ -143,8 +143,8 @@ class Jobs(CataloguePart):
 
     def by_prefix(self, start: str) -> Job | None:
         """The job whose id starts with ``start``; None when no job or several match."""
-        begins = jobs.c.id.startswith(start.lower(), autoescape=True)
-        matches = [_job_of(row) for row in self._rows(select(jobs, _FAILED).where(begins).limit(2))]
+        is_job = jobs.c.id.startswith(start.lower(), autoescape=True)
+        matches = [_job_of(row) for row in self._rows(select(jobs, _FAILED).where(is_job).limit(2))]
         return matches[0] if len(matches) == 1 else None
 
     def newest(self, limit: int = 20, state: JobState | None = None) -> list[Job]:
@@ -165,7 +165,7 @@ class Jobs(CataloguePart):
         return rows_to_values(JobItem, self._rows(ordered.limit(limit).offset(offset)))
 
     def counts(self, job_id: str) -> dict[str, int]:
-        """Status to number of sources of a job."""
+        """The number of a job's sources by status."""
         status = job_items.c.status
         statement = select(status, func.count()).where(job_items.c.job_id == job_id)
         return dict(self._rows(statement.group_by(status)))
@@ -209,11 +209,11 @@ class Total(ModelUsageTotal):
 
 def usage_totals(*conditions: ColumnElement[bool], day: ColumnElement[Any] | None = None) -> Any:
     """The query for the totals of calls by purpose, provider and model, and by ``day`` if given."""
-    called = provider_calls.c
-    groups = (called.purpose, called.provider, called.model, *(() if day is None else (day,)))
-    failed = func.coalesce(func.sum(case((called.error != "", 1), else_=0)), 0).label("failed")
+    columns = provider_calls.c
+    groups = (columns.purpose, columns.provider, columns.model, *(() if day is None else (day,)))
+    failed = func.coalesce(func.sum(case((columns.error != "", 1), else_=0)), 0).label("failed")
     summed = ("input_tokens", "output_tokens", "cost", "seconds")
-    sums = (func.sum(called[name]).label(name) for name in summed)
+    sums = (func.sum(columns[name]).label(name) for name in summed)
     statement = select(*groups, func.count().label("calls"), failed, *sums)
     return statement.where(*conditions).group_by(*groups)
 
@@ -251,7 +251,7 @@ class Calls(CataloguePart):
     def totals(self, since: datetime) -> list[Total]:
         """The totals of calls since then, by day (newest first), cost, purpose and model."""
         at = provider_calls.c.at
-        on_server = self._database.dialect == "postgresql"  # its sessions have own time zones
+        on_server = self._database.dialect == "postgresql"  # its sessions have their own time zones
         day = func.date(func.timezone("UTC", at) if on_server else at).label("day")
         rows = self._rows(usage_totals(at >= since, day=day))
         days = [Total(**{**row._mapping, "day": date.fromisoformat(str(row.day))}) for row in rows]

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from wellread.store.base import Fingerprint, HeldRow, IndexKey, IndexRow
 from wellread.store.index.lance_rows import (
-    MOST_BYTES,
+    MAX_MATRIX_BYTES,
     ExactVectors,
     held_rows,
     match_words,
@@ -63,10 +63,10 @@ VECTOR_INDEX_ROWS = 20_000
 # Measured on 200,000 passages: recall@10 of 1.00.
 PROBES = 50
 PARTITION_ROWS = 4_096
-ALL = 0  # probe every partition
+ALL_PARTITIONS = 0  # LanceDB probes every partition
 REFINE = 2
 # Every optimize adds a segment to the vector index; beyond this many it is rebuilt.
-MOST_SEGMENTS = 16
+MAX_SEGMENTS = 16
 # Rows fetched beyond the limit, so that ties at its end are broken by id.
 TIE_SLACK = 16
 REMOVE_AT_ONCE = 500
@@ -88,7 +88,7 @@ class LanceIndex:
     def __init__(self, table: LanceTable, lock: FileLock, mark: PurgeMark, dimensions: int) -> None:
         self._table = table
         self._lock = lock
-        self._mark = mark
+        self._purge_mark = mark
         self._dimensions = dimensions
         self._exact = ExactVectors()
 
@@ -109,16 +109,16 @@ class LanceIndex:
             return
         with self._writing("write to the index"):
             self._allow_no_vector()
-            purged = bool(self._mark)
-            self._mark.clear()
-            done = (
+            purged = bool(self._purge_mark)
+            self._purge_mark.clear()
+            result = (
                 self._table.merge_insert("passage_id")
                 .when_matched_update_all()
                 .when_not_matched_insert_all()
                 .execute(data, on_bad_vectors="null")
             )
-            if purged and not done.num_updated_rows:
-                self._mark.set()
+            if purged and not result.num_updated_rows:
+                self._purge_mark.set()
 
     def set_vectors(self, passage_ids: Sequence[str], vectors: NDArray[np.float32]) -> None:
         """See ``Index.set_vectors``; one LanceDB version."""
@@ -136,7 +136,7 @@ class LanceIndex:
             with self._writing("remove from the index"):
                 rows = self._table.count_rows(condition)
                 if rows:
-                    self._mark.clear()
+                    self._purge_mark.clear()
                     self._table.delete(condition)
                 removed += rows
         return removed
@@ -167,20 +167,20 @@ class LanceIndex:
         if limit < 1:
             return []
         unit_vector, condition = unit(vector), where(filters)
-        exact = self._exactly(unit_vector, condition, limit)
+        exact = self._exact_results(unit_vector, condition, limit)
         if exact is not None:
             return ranked(*exact, limit)
-        table = self._nearest(unit_vector, condition, limit, PROBES)
+        table = self._search_graph(unit_vector, condition, limit, PROBES)
         # With a narrow filter the nearest partitions may hold too few rows: search all of them.
         # (LanceDB's maximum_nprobes would search all of them every time.)
-        short = condition and table.num_rows < limit
-        if short and self._table.count_rows() > PROBES * PARTITION_ROWS:
-            table = self._nearest(unit_vector, condition, limit, ALL)
+        too_few = condition and table.num_rows < limit
+        if too_few and self._table.count_rows() > PROBES * PARTITION_ROWS:
+            table = self._search_graph(unit_vector, condition, limit, ALL_PARTITIONS)
         # LanceDB's dot distance is one minus the dot product.
         scores = [1.0 - distance for distance in table.column("_distance").to_pylist()]
         return ranked(table.column("key").to_pylist(), scores, limit)
 
-    def _exactly(
+    def _exact_results(
         self, unit_vector: NDArray[np.float32], condition: str, limit: int
     ) -> tuple[list[str], list[float]] | None:
         """Return keys and scores of the best rows by exact search; None for a large table."""
@@ -189,7 +189,7 @@ class LanceIndex:
             rows = self._table.count_rows()
             if (
                 rows >= VECTOR_INDEX_ROWS
-                or rows * self._dimensions * unit_vector.itemsize > MOST_BYTES
+                or rows * self._dimensions * unit_vector.itemsize > MAX_MATRIX_BYTES
             ):
                 self._exact.drop()
                 return None
@@ -197,7 +197,7 @@ class LanceIndex:
 
         return self._reading("search the index by vector", run)
 
-    def _nearest(
+    def _search_graph(
         self, unit_vector: NDArray[np.float32], condition: str, limit: int, probes: int
     ) -> pa.Table:
         def run() -> pa.Table:
@@ -236,8 +236,8 @@ class LanceIndex:
             for batch in rows.to_batches(ROWS_AT_ONCE):
                 addresses = batch.column("_rowid").to_pylist()
                 for first in range(0, len(addresses), KEYS_AT_ONCE):
-                    piece = table.take_row_ids(addresses[first : first + KEYS_AT_ONCE])
-                    yield from held_rows(piece.select(columns).to_arrow())
+                    taken_rows = table.take_row_ids(addresses[first : first + KEYS_AT_ONCE])
+                    yield from held_rows(taken_rows.select(columns).to_arrow())
 
     def optimize(self) -> None:
         """See ``Maintenance.optimize``."""
@@ -257,18 +257,18 @@ class LanceIndex:
     def purge(self) -> None:
         """See ``Maintenance.purge``."""
         with self._writing("erase removed rows from disk"):
-            if self._mark:
+            if self._purge_mark:
                 return
             purge_table(self._table)
             if any(index.columns == ["vector"] for index in self._table.list_indices()):
                 self._train(self._table.count_rows())
                 fold(self._table)
                 fold(self._table)
-            self._mark.set()
+            self._purge_mark.set()
 
     def purged(self) -> bool:
         """See ``Maintenance.purged``."""
-        return bool(self._mark)
+        return bool(self._purge_mark)
 
     def _allow_no_vector(self) -> None:
         """Make the vector column nullable, which it was not in the first release."""
@@ -290,7 +290,7 @@ class LanceIndex:
         # A table that has doubled needs more partitions than it was trained with.
         if (
             vectors is None
-            or (vectors.num_segments or 0) > MOST_SEGMENTS
+            or (vectors.num_segments or 0) > MAX_SEGMENTS
             or (vectors.num_indexed_rows or 0) * 2 < rows
         ):
             self._train(rows)

@@ -38,21 +38,21 @@ from wellread.store.row_values import (
 )
 from wellread.types import Filters
 
-MOST_BYTES = 64 << 20  # largest matrix of one table kept in memory
-MOST_OFF = 1e-3  # tolerated difference of a stored vector's squared length from 1
-MOST_CONDITIONS = 32  # filter masks cached for one table
+MAX_MATRIX_BYTES = 64 << 20  # largest matrix of one table kept in memory
+MAX_LENGTH_ERROR = 1e-3  # tolerated difference of a stored vector's squared length from 1
+MAX_CACHED_MASKS = 32  # filter masks cached for one table
 
 Mask = NDArray[np.bool_]
 
 
 def table_schema(dimensions: int) -> pa.Schema:
     """The Arrow schema of a passage table with vectors of ``dimensions`` numbers."""
-    named = ("passage_id", "document_id", "edition", "key", *COPIED)
-    words = pa.list_(pa.string())
+    columns = ("passage_id", "document_id", "edition", "key", *COPIED)
+    strings = pa.list_(pa.string())
     return pa.schema(
         [
-            *(pa.field(name, pa.string(), nullable=False) for name in named),
-            *(pa.field(name, words, nullable=False) for name in LISTS),
+            *(pa.field(name, pa.string(), nullable=False) for name in columns),
+            *(pa.field(name, strings, nullable=False) for name in LISTS),
             pa.field("published_at", pa.timestamp("us", tz="UTC")),
             pa.field("search_text", pa.string(), nullable=False),
             pa.field("vector", pa.list_(pa.float32(), dimensions)),  # null: not embedded yet
@@ -65,7 +65,7 @@ def to_arrow(rows: Sequence[IndexRow], vectors: Floats | None, dimensions: int) 
     if vectors is not None:
         check_shape(vectors, len(rows), dimensions)
     positions = last_positions(row.passage_id for row in rows)
-    unique = [index_fields(rows[place]) for place in positions]
+    unique = [index_fields(rows[position]) for position in positions]
     schema = table_schema(dimensions)
     arrays = [
         pa.array([fields[column.name] for fields in unique], column.type)
@@ -79,11 +79,14 @@ def to_arrow(rows: Sequence[IndexRow], vectors: Floats | None, dimensions: int) 
 def vectors_to_arrow(passage_ids: Sequence[str], vectors: Floats, dimensions: int) -> pa.Table:
     """Convert ids and vectors to an Arrow table for merging; the last vector of an id wins."""
     check_shape(vectors, len(passage_ids), dimensions)
-    places = {passage_id: place for place, passage_id in enumerate(passage_ids)}
-    chosen = vectors[list(places.values())]
+    positions = {passage_id: position for position, passage_id in enumerate(passage_ids)}
+    chosen = vectors[list(positions.values())]
     schema = table_schema(dimensions)
     return pa.Table.from_arrays(
-        [pa.array(list(places), pa.string()), _vector_column(chosen, len(places), dimensions)],
+        [
+            pa.array(list(positions), pa.string()),
+            _vector_column(chosen, len(positions), dimensions),
+        ],
         schema=pa.schema([schema.field("passage_id"), schema.field("vector")]),
     )
 
@@ -109,13 +112,13 @@ def _usable(vectors: pa.ChunkedArray) -> list[bool]:
     numbers = vectors.combine_chunks().flatten().to_numpy(zero_copy_only=False)
     with np.errstate(all="ignore"):  # a damaged number may be anything
         squares = np.square(numbers.reshape(-1, vectors.type.list_size).astype(np.float64)).sum(1)
-        sound = (np.abs(squares - 1.0) < MOST_OFF) | (squares == 0.0)
+        sound = (np.abs(squares - 1.0) < MAX_LENGTH_ERROR) | (squares == 0.0)
     usable[usable] = sound
     return [bool(flag) for flag in usable]
 
 
 def where(filters: Filters) -> str:
-    """Return ``filters`` as a condition in LanceDB's SQL; empty without any limit."""
+    """Return ``filters`` as a condition in LanceDB's SQL; empty without limits."""
     parts = [
         (_any_of if name in LISTS else one_of)(name, values)
         for name, values in accepted_values(filters)
@@ -175,7 +178,7 @@ class ExactVectors:
 
     def __init__(self) -> None:
         self._reading = threading.Lock()
-        self._held: _CachedVectors | None = None
+        self._cached: _CachedVectors | None = None
 
     def nearest(
         self, table: LanceTable, query: Floats, condition: str, limit: int
@@ -184,7 +187,7 @@ class ExactVectors:
 
         The caller then searches the table itself.
         """
-        cached = self._at(table)
+        cached = self._vectors_of(table)
         if cached is None:
             return None
         # Row by row in this thread: equal vectors then have equal scores in any row, and the
@@ -195,39 +198,39 @@ class ExactVectors:
             if mask is None:
                 return None
             scores = np.where(mask, scores, -np.inf)
-        places = np.flatnonzero(scores > -np.inf)
-        if len(places) > limit:
-            places = np.argpartition(scores, -limit)[-limit:]
-        return cached.keys.take(pa.array(places)).to_pylist(), scores[places].tolist()
+        positions = np.flatnonzero(scores > -np.inf)
+        if len(positions) > limit:
+            positions = np.argpartition(scores, -limit)[-limit:]
+        return cached.keys.take(pa.array(positions)).to_pylist(), scores[positions].tolist()
 
     def drop(self) -> None:
         """Free the cached vectors, because the table grew too large or was rebuilt."""
-        self._held = None
+        self._cached = None
 
-    def _at(self, table: LanceTable) -> _CachedVectors | None:
-        cached, edition = self._held, _edition(table)
+    def _vectors_of(self, table: LanceTable) -> _CachedVectors | None:
+        cached, edition = self._cached, _edition(table)
         if cached is not None and cached.edition == edition:
             return cached
         with self._reading:
-            if self._held is not None and self._held.edition == edition:
-                return self._held
-            self._held = None
+            if self._cached is not None and self._cached.edition == edition:
+                return self._cached
+            self._cached = None
             rows = table.search().where("vector is not null").select(["key", "vector"])
             table_rows = rows.with_row_id(True).to_arrow()
             if _edition(table) != edition:
                 return None
-            self._held = _cache_vectors(edition, table_rows)
-            return self._held
+            self._cached = _cache_vectors(edition, table_rows)
+            return self._cached
 
     def _mask(self, table: LanceTable, cached: _CachedVectors, condition: str) -> Mask | None:
-        mask_before = cached.masks.get(condition)
-        if mask_before is not None:
-            return mask_before
+        cached_mask = cached.masks.get(condition)
+        if cached_mask is not None:
+            return cached_mask
         rows = table.search().where(condition).select(["kind"]).with_row_id(True).to_arrow()
         if _edition(table) != cached.edition:
             return None
         mask = np.isin(cached.addresses, rows.column("_rowid").to_numpy())
-        if len(cached.masks) >= MOST_CONDITIONS:
+        if len(cached.masks) >= MAX_CACHED_MASKS:
             cached.masks.clear()
         cached.masks[condition] = mask
         return mask

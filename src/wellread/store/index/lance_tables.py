@@ -5,7 +5,7 @@ its text stays in its data file until a tenth of the file's rows are masked, its
 search structures, and earlier versions keep both. A purge therefore writes some live rows of every
 data file again elsewhere, so that enough are masked for LanceDB to rewrite the file; then it
 rebuilds the search structures and drops earlier versions. Searches continue meanwhile, because
-each step is one LanceDB version that holds every live row.
+each step is one LanceDB version with every live row.
 """
 
 from __future__ import annotations
@@ -118,8 +118,8 @@ def set_aside(path: Path, fingerprint: Fingerprint) -> None:
 
 def other_indexes(path: Path, *keep: Fingerprint) -> list[str]:
     """The names of the tables in ``path`` whose fingerprint is not in ``keep``."""
-    kept = {table_name(fingerprint) for fingerprint in keep}
-    return sorted({folder.stem for folder in path.glob("passages_*.lance")} - kept)
+    kept_names = {table_name(fingerprint) for fingerprint in keep}
+    return sorted({folder.stem for folder in path.glob("passages_*.lance")} - kept_names)
 
 
 def drop_other_indexes(path: Path, *keep: Fingerprint) -> list[str]:
@@ -251,11 +251,11 @@ def store_errors(action: str) -> Iterator[None]:
 
 def _store_error(action: str, error: BaseException) -> StoreError:
     message = str(error).lower()
-    for number, words in _REFUSALS.items():
+    for number, phrases in _REFUSALS.items():
         refused = isinstance(error, OSError) and error.errno == number
-        if refused or any(word in message for word in words):
+        if refused or any(phrase in message for phrase in phrases):
             return StoreError(
-                f"could not {action}: {words[0]}", hint="check the disk's space and permissions"
+                f"could not {action}: {phrases[0]}", hint="check the disk's space and permissions"
             )
     return DamageError(
         f"could not {action}: its files are damaged or incomplete", hint=REBUILD_HINT

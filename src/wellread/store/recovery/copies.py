@@ -128,9 +128,9 @@ def set_aside(catalogue: Path, folder: Path) -> Path | None:
             aside.unlink(missing_ok=True)
             _second_name(catalogue, aside)
         for suffix in WAL_SUFFIXES:  # a log left behind would be applied to the next file
-            beside = catalogue.with_name(f"{catalogue.name}{suffix}")
-            if beside.exists():
-                beside.replace(aside.with_name(f"{aside.name}{suffix}"))
+            log_file = catalogue.with_name(f"{catalogue.name}{suffix}")
+            if log_file.exists():
+                log_file.replace(aside.with_name(f"{aside.name}{suffix}"))
     except OSError as error:
         raise StoreError(f"could not set {catalogue} aside: {error}") from error
     return aside if exists else None

@@ -29,10 +29,10 @@ READ_BYTES = 1 << 23
 def finder(strings: Iterable[str]) -> Callable[[str], set[str]]:
     """Return a function that finds which of many strings occur in a text, in one pass."""
     automaton = ahocorasick.Automaton()
-    for words in strings:
-        automaton.add_word(words, words)
+    for string in strings:
+        automaton.add_word(string, string)
     automaton.make_automaton()
-    return lambda text: {words for _, words in automaton.iter(text)}
+    return lambda text: {string for _, string in automaton.iter(text)}
 
 
 def search_files(paths: Sequence[Path], forms: Sequence[bytes]) -> list[tuple[Path, bytes]]:

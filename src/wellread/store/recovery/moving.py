@@ -45,7 +45,7 @@ _BROKEN = object()
 """Stands for text that is not valid UTF-8."""
 
 # Messages of ``PRAGMA integrity_check`` about indexes only, which can be rebuilt from the rows.
-_OF_TREES = ("missing from index", "wrong # of entries in index", "non-unique entry in index")
+_INDEX_MESSAGES = ("missing from index", "wrong # of entries in index", "non-unique entry in index")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +68,7 @@ def inspect_file(path: Path) -> FileState:
         with closing(sqlite3.connect(path, timeout=_BUSY_SECONDS)) as connection:
             messages = [str(line) for (line,) in connection.execute("PRAGMA integrity_check")]
             lines = [line for line in messages if line != "ok"]
-            if not all(any(words in line for words in _OF_TREES) for line in lines):
+            if not all(any(part in line for part in _INDEX_MESSAGES) for line in lines):
                 return FileState(lost="pages of it are damaged")
             lost = _schema_lost(connection) or _values_lost(connection)
             return FileState(lost=lost, trees=tuple(lines))
@@ -78,8 +78,8 @@ def inspect_file(path: Path) -> FileState:
                 f"could not check {path}: {error}",
                 hint="wait for the program that uses it, and check its permissions",
             ) from error
-        headless = getattr(error, "sqlite_errorname", "") == "SQLITE_NOTADB"
-        return FileState(lost="it is not a database" if headless else "pages of it are damaged")
+        no_database = getattr(error, "sqlite_errorname", "") == "SQLITE_NOTADB"
+        return FileState(lost="it is not a database" if no_database else "pages of it are damaged")
 
 
 def is_unmade(path: Path) -> bool:
@@ -145,10 +145,10 @@ def _fits(column: Column[Any] | None, value: Any) -> bool:
         return False
     if isinstance(kind, Boolean):
         return value in (0, 1)
-    return isinstance(value, next(fitting for each, fitting in _FITTING if isinstance(kind, each)))
+    return isinstance(value, next(fitting for sql, fitting in _TYPES if isinstance(kind, sql)))
 
 
-_FITTING: tuple[tuple[type[Any], Any], ...] = (
+_TYPES: tuple[tuple[type[Any], Any], ...] = (
     (Integer, int),
     (Float, int | float),
     (LargeBinary, bytes),
@@ -177,8 +177,8 @@ def move_catalogue(source: Catalogue, target: str | Path) -> None:
         for table in metadata.sorted_tables:
             writer.execute(delete(table))  # rows that migrations inserted are copied as well
         moved = [_digest(reader, table, writer) for table in metadata.sorted_tables]
-        for was, now in zip(moved, table_digests(writer), strict=True):
-            _compare(was, now)
+        for original, copy in zip(moved, table_digests(writer), strict=True):
+            _compare(original, copy)
         if writer.dialect.name == "postgresql":
             _advance_sequences(writer)
 
@@ -244,10 +244,10 @@ def _plain(value: object) -> object:
     return value
 
 
-def _compare(was: TableDigest, now: TableDigest) -> None:
-    if was != now:
+def _compare(original: TableDigest, copy: TableDigest) -> None:
+    if original != copy:
         raise StoreError(
-            f"the copy of {was[0]} differs: {was[1]:,} rows became {now[1]:,}",
+            f"the copy of {original[0]} differs: {original[1]:,} rows became {copy[1]:,}",
             hint="nothing was changed; please report this",
         )
 

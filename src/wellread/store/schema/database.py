@@ -48,7 +48,7 @@ class Database:
         with _errors("open the catalogue"):
             if self.path:
                 self.engine, self.schema = sqlite.make_engine(self.path), "main"
-                self._held = sqlite.OpenFiles(self.engine, self.path)
+                self._open_files = sqlite.OpenFiles(self.engine, self.path)
             else:
                 self.engine = postgresql.make_engine(self.where)
                 self.schema = postgresql.address_of(self.where)[1]
@@ -105,7 +105,7 @@ class Database:
 
     def check_files(self) -> None:
         """Raise when the database's files were moved or replaced by another process."""
-        if self.path and (lost := self._held.lost()):
+        if self.path and (lost := self._open_files.lost()):
             raise StoreError(
                 f"{lost} is no longer the file that this process has open, so everything the "
                 "process writes will be lost when it ends",
@@ -184,7 +184,7 @@ def _errors(action: str) -> Iterator[None]:
 
 
 class CataloguePart:
-    """Base class of the catalogue's parts, whose methods raise StoreError on failure."""
+    """Base class of the catalogue's parts; their methods raise StoreError on failure."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -275,7 +275,7 @@ def rows_in(connection: Connection, statement: Select[Any], values: Iterable[str
 def delete_oldest_day(connection: Connection, moment: Column[Any], before: datetime) -> int:
     """Delete rows whose ``moment`` is earlier than ``before``, and return their number.
 
-    Only the oldest day's rows go, so that a wrong clock cannot delete everything.
+    Only the oldest day's rows are deleted, so that a wrong clock cannot delete everything.
     """
     oldest = connection.execute(select(func.min(moment))).scalar()
     if oldest is None:

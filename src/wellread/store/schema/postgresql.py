@@ -40,8 +40,8 @@ ON_CLIENT: dict[str, Any] = {
 POOL = {"pool_size": 10, "max_overflow": 30}
 WRITERS = "writers"
 
-_NOT_FREE = "55P03"  # lock_not_available
-_OF_CONTENT = ("22", "54")  # error classes: invalid data, program limit exceeded
+_LOCK_NOT_AVAILABLE = "55P03"  # lock_not_available
+_CONTENT_ERRORS = ("22", "54")  # error classes: invalid data, program limit exceeded
 
 
 def make_engine(where: str, **pool: Any) -> Engine:
@@ -100,13 +100,13 @@ def lock_key(schema: str, name: str) -> int:
 
 def is_lock_timeout(error: DBAPIError) -> bool:
     """Whether a lock could not be acquired in time."""
-    return getattr(error.orig, "sqlstate", None) == _NOT_FREE
+    return getattr(error.orig, "sqlstate", None) == _LOCK_NOT_AVAILABLE
 
 
 def is_value_error(error: object) -> bool:
     """Whether the value to be written is at fault, not the state of the database."""
     code = getattr(getattr(error, "orig", None), "sqlstate", None)
-    return code is not None and str(code)[:2] in _OF_CONTENT
+    return code is not None and str(code)[:2] in _CONTENT_ERRORS
 
 
 # --- the schema ----------------------------------------------------------------------------------

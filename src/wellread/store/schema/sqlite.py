@@ -16,7 +16,7 @@ from sqlalchemy import Connection, Engine, create_engine, event, text
 from wellread.errors import StoreError
 
 WRITE_OPTION = "wellread_write"
-WAL_SUFFIXES = ("-wal", "-shm", "-journal")  # of the files beside a database file
+WAL_SUFFIXES = ("-wal", "-shm", "-journal")  # suffixes of the files beside a database file
 BUSY_SECONDS = 30
 READER_SECONDS = 5.0  # how long emptying the write-ahead log waits for readers
 UPGRADE_SECONDS = 600.0
@@ -34,9 +34,9 @@ PRAGMAS = (
 )
 REWRITE_PRAGMAS = ("secure_delete=ON", "synchronous=FULL", "temp_store=FILE")
 
-_NAMES = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_IOERR_SHORT_READ", "SQLITE_FORMAT")
-_OF_THE_FILE = ("no such table", "no such column", "Could not decode to UTF-8", "malformed")
-_OF_A_VALUE = ("Couldn't parse", "Invalid isoformat string")  # messages about stored times
+_CODES = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_IOERR_SHORT_READ", "SQLITE_FORMAT")
+_FILE_MESSAGES = ("no such table", "no such column", "Could not decode to UTF-8", "malformed")
+_VALUE_MESSAGES = ("Couldn't parse", "Invalid isoformat string")  # messages about stored times
 
 FileNumber = tuple[int, int]  # device and inode
 
@@ -74,13 +74,13 @@ class OpenFiles:
 
     def __init__(self, engine: Engine, path: Path) -> None:
         self._paths = (path, path.with_name(f"{path.name}-wal"))
-        self._held: dict[int, list[tuple[Path, FileNumber]]] = {}
+        self._files: dict[int, list[tuple[Path, FileNumber]]] = {}
         event.listen(engine, "connect", self._opened)
         event.listen(engine, "close", self._closed)
 
     def lost(self) -> str:
         """Return the name of an open file that was replaced on disk; empty when none was."""
-        for files in list(self._held.values()):
+        for files in list(self._files.values()):
             for path, number in files:
                 if _number_of(path) != number:
                     return path.name
@@ -89,10 +89,10 @@ class OpenFiles:
     def _opened(self, raw: Any, _record: object) -> None:
         raw.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall()  # opens the log
         numbers = [(path, _number_of(path)) for path in self._paths]
-        self._held[id(raw)] = [(path, number) for path, number in numbers if number]
+        self._files[id(raw)] = [(path, number) for path, number in numbers if number]
 
     def _closed(self, raw: Any, _record: object) -> None:
-        self._held.pop(id(raw), None)
+        self._files.pop(id(raw), None)
 
 
 def _number_of(path: Path) -> FileNumber | None:
@@ -110,9 +110,9 @@ def is_damage(error: object) -> bool:
             return True
         case sqlite3.Error():
             name = getattr(error, "sqlite_errorname", "")
-            return name.startswith(_NAMES) or any(words in str(error) for words in _OF_THE_FILE)
+            return name.startswith(_CODES) or any(part in str(error) for part in _FILE_MESSAGES)
         case ValueError():
-            return str(error).startswith(_OF_A_VALUE)
+            return str(error).startswith(_VALUE_MESSAGES)
     return False
 
 

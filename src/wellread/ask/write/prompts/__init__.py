@@ -23,14 +23,14 @@ from wellread.kb import KnowledgeBase
 from wellread.models.base import Prompt
 from wellread.models.prompts import fence_of, fenced, template
 from wellread.store.catalogue.documents.entity_nodes import EntityNode
-from wellread.text.parsed import visible
+from wellread.text.characters import visible
 from wellread.text.sentences import sentence_spans
 from wellread.values.answers import Claim, Evidence
 from wellread.values.question import Analysis
 
 HERE = "wellread.ask.write"  # the package whose folder ``prompts`` has the templates
-SHINGLE = 8  # consecutive words found only in the prompt that show that a sentence repeats it
-LONGEST_LINE, MOST_LINES = 300, 20  # characters and count of the notes beside an answer
+SHINGLE = 8  # words; as many in a row that occur only in the prompt show that text repeats it
+MAX_NOTE_CHARACTERS, MAX_NOTES = 300, 20  # of the notes that a model writes beside its answer
 
 # A tool call at the start of a line, and inside one.
 CALL_LINE = re.compile(r"[ \t>*\-`]*CALL\s*:")
@@ -83,8 +83,8 @@ class Guard:
         rules: the text that must not be repeated: the prompt without sources, past questions and
             the user's words.
         fence: the secret word of the prompt.
-        given: sources, past questions and the user's words; these may be repeated, and their web
-            addresses may be shown.
+        repeatable: sources, past questions and the user's words; these may be repeated, and
+            their web addresses may be shown.
     """
 
     def __init__(self, rules: str, fence: str, repeatable: Iterable[str]) -> None:
@@ -98,7 +98,7 @@ class Guard:
         self._addresses = frozenset(map(_trim, _ADDRESS.findall(self._given)))
 
     def with_flagged(self, flagged: Callable[[str], bool]) -> Guard:
-        """A copy of the guard that also withholds sentences flagged as harmful."""
+        """Return a copy of the guard that also withholds sentences flagged as harmful."""
         extended = copy(self)
         extended._flagged = flagged
         return extended
@@ -120,9 +120,9 @@ class Guard:
 
     def lines(self, lines: Iterable[str]) -> tuple[str, ...]:
         """Shorten and guard the notes beside an answer; notes with withheld text are dropped."""
-        guarded = (self.shown(" ".join(line.split())[:LONGEST_LINE]) for line in lines)
+        guarded = (self.shown(" ".join(line.split())[:MAX_NOTE_CHARACTERS]) for line in lines)
         allowed = (note.text.strip() for note in guarded if not note.withheld)
-        return tuple(line for line in allowed if line)[:MOST_LINES]
+        return tuple(line for line in allowed if line)[:MAX_NOTES]
 
     def _allowed_sentences(self, line: str) -> tuple[str, int]:
         """The sentences of a line that may be shown, and the number of withheld ones."""
@@ -212,8 +212,8 @@ Facts = Sequence[tuple[str, str]]
 SourceFacts = Mapping[str, Facts]
 """The facts on a document beyond its text, by the key of its first piece of evidence."""
 
-MOST_RELATED = 12  # names per relation; a hub has hundreds
-MOST_VALUES = 12  # values per taxonomy dimension
+MAX_RELATED = 12  # names per relation; a hub has hundreds
+MAX_VALUES = 12  # values per taxonomy dimension
 INCOMING = "← "  # marks a relation without a named inverse, seen from its target
 LENGTH_WORDS = {
     "short": "in two or three sentences at most",
@@ -238,9 +238,9 @@ def source_facts(kb: KnowledgeBase, evidence: Sequence[Evidence]) -> SourceFacts
             facts += [("type", node.type)] if node and node.type else []
             listed = kb.catalogue.listings.listed(document.id)
             facts += [
-                (dimension, _listing(values, MOST_VALUES))
+                (dimension, _listing(values, MAX_VALUES))
                 for dimension, values in sorted(listed.taxonomy.items() if listed else ())
-                if values and not (node and values == (node.type,))  # would repeat the type
+                if values and not (node and values == (node.type,))  # these repeat the type
             ]
         if options.include_relationships and node:
             facts += _relations(kb, node)
@@ -255,7 +255,7 @@ def _relations(kb: KnowledgeBase, node: EntityNode) -> list[tuple[str, str]]:
         names_by_relation.setdefault(neighbour.relation, []).append(neighbour.name)
     descriptions = []
     for relation, names in sorted(names_by_relation.items(), key=lambda item: len(item[1])):
-        words, listing = relation.replace("_", " "), _listing(names, MOST_RELATED)
+        words, listing = relation.replace("_", " "), _listing(names, MAX_RELATED)
         incoming = words.startswith(INCOMING)
         descriptions.append(
             f"{listing} {words.removeprefix(INCOMING)} this" if incoming else f"{words} {listing}"
@@ -263,10 +263,10 @@ def _relations(kb: KnowledgeBase, node: EntityNode) -> list[tuple[str, str]]:
     return [("relations", "; ".join(descriptions))] if descriptions else []
 
 
-def _listing(names: Sequence[str], most: int) -> str:
+def _listing(names: Sequence[str], limit: int) -> str:
     unique_names = list(dict.fromkeys(names))
-    more = f" and {len(unique_names) - most} more" if len(unique_names) > most else ""
-    return f"{', '.join(unique_names[:most])}{more}"
+    more = f" and {len(unique_names) - limit} more" if len(unique_names) > limit else ""
+    return f"{', '.join(unique_names[:limit])}{more}"
 
 
 def build_prompt(
@@ -329,8 +329,10 @@ def guard_of(
     fence = _fence(analysis, evidence)
     source_lines = [*_entity_lines(analysis), *source_texts(evidence, about)]
     # Past questions and answers may be repeated; experts' notes on them are for the model only.
-    free = ("Q: ", "A: ", "Correction: ")
-    question_lines = [line for line in similar_questions.split("\n") if line.startswith(free)]
+    repeatable_starts = ("Q: ", "A: ", "Correction: ")
+    question_lines = [
+        line for line in similar_questions.split("\n") if line.startswith(repeatable_starts)
+    ]
     rules = f"{_system(fence)}\n{_rules(analysis, fence, similar_questions)}"
     return Guard(rules, fence, [analysis.asked, *question_lines, *source_lines])
 
@@ -358,7 +360,7 @@ def _block(analysis: Analysis, evidence: Sequence[Evidence], fence: str, about: 
 
 
 def template_pieces(evidence: Sequence[Evidence], fence: str) -> list[Mapping[str, object]]:
-    """Key, facts and text of each piece for a template, without hidden characters and the fence."""
+    """The key, facts and text of each piece for a template, without hidden text and the fence."""
     return [_shown_piece(piece, piece_facts(piece), fence) for piece in evidence]
 
 
@@ -412,7 +414,6 @@ def piece_facts(piece: Evidence, about: SourceFacts = MappingProxyType({})) -> F
 
 
 def _document_facts(pieces: Sequence[Evidence], about: SourceFacts) -> Facts:
-    """The facts shown once for the document of the pieces."""
     document = pieces[0].hit.document
     finer = document.source_type
     return [
@@ -426,7 +427,6 @@ def _document_facts(pieces: Sequence[Evidence], about: SourceFacts) -> Facts:
 
 
 def _place_facts(piece: Evidence) -> Facts:
-    """The facts on a piece's place and speakers."""
     speaker_names = [turn.speaker for turn in piece.turns] or piece.hit.passage.speakers
     speakers = dict.fromkeys(speaker_names or filter(None, [piece.locator.speaker]))
     return [

@@ -183,7 +183,7 @@ def plain_name(name: str, *, strict: bool = True) -> str:
     return plain
 
 
-MIN_CHARS, MAX_CHARS = 10, 1_000  # characters
+MIN_CHARS, MAX_CHARS = 10, 1_000  # of a password
 _HASHER = PasswordHasher()
 
 
@@ -372,9 +372,9 @@ class ProviderUsers(CataloguePart):
             return user
 
 
-def _free_name(connection: Connection, name_wanted: str) -> str:
-    """``name_wanted`` as a valid name, with a number appended when it is taken."""
-    (name,) = _valid_names((name_wanted,)) or ("user",)
+def _free_name(connection: Connection, preferred_name: str) -> str:
+    """``preferred_name`` as a valid name, with a number appended when it is taken."""
+    (name,) = _valid_names((preferred_name,)) or ("user",)
     taken = set(connection.execute(select(users.c.name)).scalars())
     number, candidate = 1, name
     while candidate in taken:
@@ -384,9 +384,9 @@ def _free_name(connection: Connection, name_wanted: str) -> str:
 
 
 def _valid_names(names: Sequence[str]) -> tuple[str, ...]:
-    """A provider's names in our form: case-folded, with hyphens in place of white space."""
+    """A provider's names in our form: case-folded, hyphens for white space, room for a number."""
     valid_names = ("-".join(name.casefold().split())[: MAX_NAME_CHARS - 5] for name in names)
-    return tuple(dict.fromkeys(made for made in valid_names if made and made.isprintable()))
+    return tuple(dict.fromkeys(name for name in valid_names if name and name.isprintable()))
 
 
 class RightsReads(CataloguePart):

@@ -36,7 +36,7 @@ from wellread.store.catalogue.asking.answer_removal import (
     redact_answer,
 )
 from wellread.store.catalogue.asking.answer_rows import (
-    NAMED,
+    MENTIONED,
     AnswerRecord,
     forget_cached,
     read_answers,
@@ -98,7 +98,7 @@ def current_record(connection: Connection, answer: Answer) -> AnswerRecord:
     """The stored form of ``answer``: removed documents redacted, stale when sources changed."""
     record = to_record(connection, answer)
     removed = {row["document_id"]: "" for row in record.rows if row["live"] is None}
-    record.stale = any(row["version"] not in (NAMED, row["live"]) for row in record.rows)
+    record.stale = any(row["version"] not in (MENTIONED, row["live"]) for row in record.rows)
     if removed:
         quotes = [cited.quote for cited in answer.citations if cited.document_id in removed]
         redact_answer(record, RemovedWords(quotes), removed)
@@ -134,24 +134,24 @@ def list_answers(connection: Connection, limit: int = 100) -> list[StoredAnswer]
 
 def mark_stale(connection: Connection, document_ids: Iterable[str]) -> None:
     """Mark the answers that cite these documents as stale, and remove them from the cache."""
-    resting = answers_citing(connection, document_ids)
-    for ids in chunks(resting):
+    citing = answers_citing(connection, document_ids)
+    for ids in chunks(citing):
         connection.execute(update(answers).where(answers.c.id.in_(ids)).values(stale=True))
-    forget_cached(connection, resting)
+    forget_cached(connection, citing)
 
 
 def refresh_figures(connection: Connection, document_ids: Iterable[str]) -> None:
-    """Update the figures of answers that cite these documents after a change of their facts."""
-    resting = answers_citing(connection, document_ids)
+    """Update the statistics of answers that cite these documents after a change of their facts."""
+    citing = answers_citing(connection, document_ids)
     moments = select(answers.c.id, answers.c.created_at)
-    for ids in chunks(resting):
+    for ids in chunks(citing):
         records = read_records(connection, ids)
         for row in connection.execute(moments.where(answers.c.id.in_(ids))).all():
             write_facts(connection, row.id, row.created_at, records[row.id].body)
 
 
 ID_PREFIX = "ans_"  # the prefix of every answer id
-_ESCAPES = str.maketrans({mark: f"/{mark}" for mark in "/%_"})  # escapes wildcards of LIKE
+_ESCAPES = str.maketrans({sign: f"/{sign}" for sign in "/%_"})  # escapes wildcards of LIKE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,7 +188,7 @@ class Sessions(CataloguePart):
     ) -> list[SessionFacts]:
         """The owner's sessions that contain all of ``words``, most recently used first.
 
-        A word may occur in the title, a question or an answer, also inside a longer word, in any
+        A word may occur in the title, a question or an answer, or be part of a longer word, in any
         case. Without words all sessions are returned.
         """
         has_words = [_contains(word) for word in dict.fromkeys(storable(words).split())]

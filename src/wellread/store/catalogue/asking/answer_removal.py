@@ -15,7 +15,7 @@ from sqlalchemy import Connection, delete, or_, select, update
 
 from wellread.codec import to_plain
 from wellread.store.catalogue.asking.answer_rows import (
-    NAMED,
+    MENTIONED,
     AnswerRecord,
     Plain,
     read_records,
@@ -40,7 +40,7 @@ Change = Callable[[str], str]
 
 # --- the words of removed documents ---
 
-RUN_WORDS = 8  # words of a run that counts as a quotation; shorter runs occur anywhere
+RUN_WORDS = 8  # words of a run that counts as a quotation; shorter runs are too common
 MIN_SENTENCE_WORDS = 5  # words of the shortest complete sentence that counts as a quotation
 BLANK = "█"
 _WORD = re.compile(r"\w+")
@@ -68,16 +68,16 @@ class RemovedWords:
         """``text`` with quotations redacted letter by letter, so that its length stays the same."""
         if not self._runs:
             return text
-        places = list(_WORD.finditer(text))
-        words = [place.group().casefold() for place in places]
-        covered = text
+        matches = list(_WORD.finditer(text))
+        words = [match.group().casefold() for match in matches]
+        redacted_text = text
         for length in range(MIN_SENTENCE_WORDS, RUN_WORDS + 1):
             for first in range(len(words) - length + 1):
                 if hash(tuple(words[first : first + length])) in self._runs:
-                    covered = _redact_span(
-                        covered, places[first].start(), places[first + length - 1].end()
+                    redacted_text = _redact_span(
+                        redacted_text, matches[first].start(), matches[first + length - 1].end()
                     )
-        return covered
+        return redacted_text
 
 
 def _runs(text: str) -> Iterator[int]:
@@ -154,12 +154,14 @@ def _map_fields(value: Any, names: Collection[str], change: Change) -> Any:
 def answers_citing(connection: Connection, document_ids: Iterable[str]) -> list[str]:
     """The ids of answers that cite one of the documents."""
     cited = answer_citations.c
-    statement = select(cited.answer_id).where(cited.document_id.in_(VALUES), cited.version != NAMED)
+    statement = select(cited.answer_id).where(
+        cited.document_id.in_(VALUES), cited.version != MENTIONED
+    )
     return sorted({row.answer_id for row in rows_in(connection, statement, document_ids)})
 
 
 def titles_of(connection: Connection, document_ids: Collection[str]) -> dict[str, str]:
-    """Document id to title; unknown ids are left out."""
+    """The titles of documents, by id; unknown ids are left out."""
     statement = select(documents.c.id, documents.c.title).where(documents.c.id.in_(VALUES))
     return {row.id: row.title for row in rows_in(connection, statement, document_ids)}
 
@@ -182,7 +184,7 @@ def stored_texts(connection: Connection, document_ids: Collection[str]) -> Itera
 
 
 def quoting_removed(connection: Connection) -> dict[str, set[str]]:
-    """Answer id to the removed documents that it still cites, lists or mentions."""
+    """The removed documents that each answer still cites, lists or mentions, by answer id."""
     cited = answer_citations.c
     statement = (
         select(cited.answer_id, cited.document_id)
@@ -204,7 +206,7 @@ def redact_answers(
     """Redact removed documents in all answers; those that cite or quote them become stale.
 
     Args:
-        gone: id to title of the removed documents.
+        gone: the titles of the removed documents, by id.
         titles: those of their titles that no remaining document has.
     """
     black = title_redactor(titles)
@@ -226,18 +228,18 @@ def redact_answers(
 def redact_answer(
     record: AnswerRecord, removed: RemovedWords, gone: Mapping[str, str], black: Change = str
 ) -> None:
-    """Redact in an answer the documents ``gone`` (id to title), and other titles by ``black``."""
+    """Redact in an answer the documents ``gone`` (titles by id), and other titles by ``black``."""
     body = dict(record.body)
     lost = [row for row in record.rows if row["document_id"] in gone and not row["shape"]]
     if lost:
         names = {name for row in lost for name in (row["told"]["title"], gone[row["document_id"]])}
-        own, others = title_redactor((), names - {"", REMOVED}), black
-        _redact_sources(body, {row["number"] for row in lost} - {0}, gone, own)
-        black = lambda text: others(own(text))  # noqa: E731
+        redact_names, redact_titles = title_redactor((), names - {"", REMOVED}), black
+        _redact_sources(body, {row["number"] for row in lost} - {0}, gone, redact_names)
+        black = lambda text: redact_titles(redact_names(text))  # noqa: E731
         for row in lost:
             row["shape"], row["told"] = REMOVED, {**row["told"], "title": REMOVED}
     quoted = map_strings(body, removed.redact)
-    if quoted != body or any(row["version"] != NAMED for row in lost):
+    if quoted != body or any(row["version"] != MENTIONED for row in lost):
         record.stale = True
         # Explanations may paraphrase the removed document.
         quoted["citations"] = [{**citation, "why": ""} for citation in quoted["citations"]]
@@ -246,8 +248,8 @@ def redact_answer(
 
 def _redact_prose(body: Plain, black: Change) -> Plain:
     """The body with titles redacted outside the text, except in the user's own words."""
-    asked = black(body["question"]) != body["question"]
-    names = _PROSE_FIELDS - _QUESTION_FIELDS if asked else _PROSE_FIELDS
+    question_has_title = black(body["question"]) != body["question"]
+    names = _PROSE_FIELDS - _QUESTION_FIELDS if question_has_title else _PROSE_FIELDS
     redacted: Plain = _map_fields(body, names, black)
     if table := redacted.get("table"):
         table["method"] = black(table["method"])
@@ -258,20 +260,20 @@ def _redact_prose(body: Plain, black: Change) -> Plain:
 
 
 def _redact_sources(body: Plain, lost: set[int], gone: Collection[str], black: Change) -> None:
-    """Redact what an answer has of removed documents, which its citations ``lost`` cite."""
+    """Redact everything in an answer from removed documents, which its citations ``lost`` cite."""
     _redact_rows(body, gone)
     text, end = body["text"], 0
     for sentence in body["sentences"]:
-        start, before, end = sentence["span"]["start"], end, sentence["span"]["end"]
+        start, previous_end, end = sentence["span"]["start"], end, sentence["span"]["end"]
         if _is_verbatim(sentence) and lost.intersection(sentence["citations"]):
-            labels = _LABEL.sub(lambda label: f"**{redact(label[1])}**", text[before:start])
-            text = text[:before] + labels + redact(text[start:end]) + text[end:]
+            labels = _LABEL.sub(lambda label: f"**{redact(label[1])}**", text[previous_end:start])
+            text = text[:previous_end] + labels + redact(text[start:end]) + text[end:]
     intact = [
         sentence["span"]
         for sentence in body["sentences"]
         if _is_verbatim(sentence) and not lost.intersection(sentence["citations"])
     ]
-    body["text"] = _outside(text, intact, black)
+    body["text"] = _map_outside(text, intact, black)
     body["sentences"] = [
         {
             **sentence,
@@ -296,7 +298,7 @@ def _is_verbatim(sentence: Plain) -> bool:
     return bool(sentence["verdict"]["method"] == "verbatim")
 
 
-def _outside(text: str, spans: Iterable[Plain], black: Change) -> str:
+def _map_outside(text: str, spans: Iterable[Plain], black: Change) -> str:
     """``text`` with ``black`` applied to what lies outside the spans, which are in order."""
     parts, end = [], 0
     for span in spans:
@@ -311,12 +313,13 @@ def _redact_rows(body: Plain, gone: Collection[str]) -> None:
         return
     table = body["table"]
     rows, sources = list(table["rows"]), []
-    for place, ids in enumerate(table["documents"]):
+    for number, ids in enumerate(table["documents"]):
         remaining = [document_id for document_id in ids if document_id not in gone]
         sources.append(remaining)
         if ids and not remaining:
-            rows[place] = [REMOVED for _ in rows[place]]
-            for line in body["sentences"][place + 1 : place + 2]:
+            rows[number] = [REMOVED for _ in rows[number]]
+            # The text's first sentence introduces the table; each later one is a row's line.
+            for line in body["sentences"][number + 1 : number + 2]:
                 body["text"] = _redact_span(body["text"], **line["span"])
     body["table"] = {**table, "rows": rows, "documents": sources}
 
@@ -332,14 +335,14 @@ def delete_answers(connection: Connection, owner: str, answer_ids: Collection[st
     """
     standalone = answers.c.body["standalone"].as_string()
     columns = (answers.c.id, answers.c.question, standalone.label("standalone"))
-    asked: list[Any] = []
+    questions: list[Any] = []
     for ids in chunks(answer_ids):
-        asked += connection.execute(select(*columns).where(answers.c.id.in_(ids))).all()
+        questions += connection.execute(select(*columns).where(answers.c.id.in_(ids))).all()
         runs = research_runs.c.answer_id.in_(ids)
         connection.execute(delete(research_runs).where(runs))
     for ids in chunks(answer_ids):
         connection.execute(delete(answers).where(answers.c.id.in_(ids)))
-    for row in asked:
+    for row in questions:
         question = " ".join((row.standalone or row.question).split())
         filed = connection.execute(
             select(gaps.c.id, gaps.c.closed_by).where(

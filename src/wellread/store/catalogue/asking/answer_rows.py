@@ -1,4 +1,4 @@
-"""Converts answers to database rows and back, and stores their figures.
+"""Converts answers to database rows and back, and stores their statistics.
 
 The text of an answer stays as it was given. Each document that it cites or mentions has a row in
 ``answer_citations`` with the title at that time, so that this title can be found in the text again
@@ -40,10 +40,12 @@ from wellread.text.tokens import singular
 from wellread.values.answers import CATALOGUE, NOBODY, Answer, Related, VerdictName
 
 Plain = dict[str, Any]
-_LISTED = "-"  # the version of a listed document that did not exist when the row was written
-NAMED = ""  # the version of a document that is only mentioned, not quoted or listed
+_LISTED_VERSION = "-"  # of a listed document that did not exist when the row was written
+MENTIONED = ""  # the version of a document that is only mentioned, not quoted or listed
 COLUMNS = ("id", "session_id", "owner", "question", "answered_by", "type", "text")
+_ROW_COLUMNS = ("answer_id", "ordinal", "document_id", "version", "start", "end", "number", "shape")
 _CITATION_COLUMNS = ("quote", "link", "url", "why", "locator")
+# The facts of a document that stay as they were when the answer was given (column ``told``).
 _CITATION_FACTS = ("title", "kind", "source_type", "published_at", "relevance", "verdict")
 
 
@@ -65,7 +67,7 @@ class AnswerRecord:
 
 
 def read_records(connection: Connection, answer_ids: Collection[str]) -> dict[str, AnswerRecord]:
-    """Answer id to the answer in its stored form; unknown ids are left out."""
+    """The answers in their stored form, by id; unknown ids are left out."""
     facts = [answers.c[name] for name in (*COLUMNS, "stale", "body")]
     records: dict[str, AnswerRecord] = {}
     for row in rows_in(connection, select(*facts).where(answers.c.id.in_(VALUES)), answer_ids):
@@ -98,13 +100,13 @@ def _citation(row: Plain) -> Plain:
 
 
 def read_answers(connection: Connection, answer_ids: Collection[str]) -> dict[str, Answer]:
-    """Answer id to the complete answer; unknown ids are left out."""
+    """The complete answers, by id; unknown ids are left out."""
     plain = plain_answers(connection, answer_ids)
     return {answer_id: from_plain(Answer, body) for answer_id, body in plain.items()}
 
 
 def plain_answers(connection: Connection, answer_ids: Collection[str]) -> dict[str, Plain]:
-    """Answer id to the answer with the texts of all sentences and the current titles."""
+    """The answers by id, with the texts of all sentences and the current titles."""
     records = read_records(connection, answer_ids)
     ids = {row["document_id"] for record in records.values() for row in record.rows}
     live = {row.id: row for row in rows_in(connection, _LIVE, ids)}
@@ -147,12 +149,12 @@ def write_rows(connection: Connection, record: AnswerRecord, at: datetime) -> No
 def rewrite_rows(connection: Connection, record: AnswerRecord) -> None:
     """Update the rows of an answer; remove it from the answer cache when it is stale."""
     answer_id = record.body["id"]
-    is_answer, created_at = answers.c.id == answer_id, select(answers.c.created_at)
+    is_answer = answers.c.id == answer_id
     connection.execute(update(answers).where(is_answer).values(_answer_row(record)))
     for table in (answer_sentences, answer_citations):
         connection.execute(delete(table).where(table.c.answer_id == answer_id))
     _write_parts(connection, record)
-    at = connection.execute(created_at.where(is_answer)).scalar_one()
+    at = connection.execute(select(answers.c.created_at).where(is_answer)).scalar_one()
     write_facts(connection, answer_id, at, record.body)
     if record.stale:
         forget_cached(connection, [answer_id])
@@ -165,8 +167,8 @@ def forget_cached(connection: Connection, answer_ids: Iterable[str]) -> None:
 
 
 def _answer_row(record: AnswerRecord) -> Plain:
-    apart = {*COLUMNS, "sentences", "citations"}
-    body = {name: item for name, item in record.body.items() if name not in apart}
+    own_columns = {*COLUMNS, "sentences", "citations"}
+    body = {name: item for name, item in record.body.items() if name not in own_columns}
     columns = {name: record.body.get(name, "") for name in COLUMNS}
     confidence = record.body["confidence"]["score"]
     return {**columns, "confidence": confidence, "stale": record.stale, "body": body}
@@ -175,29 +177,32 @@ def _answer_row(record: AnswerRecord) -> Plain:
 def _write_parts(connection: Connection, record: AnswerRecord) -> None:
     answer_id = record.body["id"]
     sentences = [
-        {"answer_id": answer_id, "ordinal": place, **sentence["span"]}
+        {"answer_id": answer_id, "ordinal": ordinal, **sentence["span"]}
         | {name: sentence[name] for name in ("text", "verdict", "citations", "marked", "within")}
-        for place, sentence in enumerate(record.body["sentences"])
+        for ordinal, sentence in enumerate(record.body["sentences"])
     ]
     if sentences:
         connection.execute(insert(answer_sentences), sentences)
-    cited = {citation["id"]: citation for citation in record.body["citations"]}
+    citations = {citation["id"]: citation for citation in record.body["citations"]}
     rows = [
-        {name: row[name] for name in _ROW}
-        | _citation_row(cited.get(row["number"], {"title": row["told"]["title"]}))
+        {name: row[name] for name in _ROW_COLUMNS}
+        | (
+            _citation_columns(citations[row["number"]])
+            if row["number"] in citations
+            else _mention_columns(row["told"]["title"])
+        )
         for row in record.rows
     ]
     if rows:
         connection.execute(insert(answer_citations), rows)
 
 
-_ROW = ("answer_id", "ordinal", "document_id", "version", "start", "end", "number", "shape")
+def _mention_columns(title: str) -> Plain:
+    empty: Plain = dict.fromkeys(("quote", "link", "url", "why"), "")
+    return empty | {"locator": {}, "told": {"title": title}, "answer_start": 0, "answer_end": 0}
 
 
-def _citation_row(citation: Plain) -> Plain:
-    if "id" not in citation:
-        empty: Plain = dict.fromkeys(("quote", "link", "url", "why"), "")
-        return empty | {"locator": {}, "told": citation, "answer_start": 0, "answer_end": 0}
+def _citation_columns(citation: Plain) -> Plain:
     span = citation["answer_span"]
     return {
         **{name: citation[name] for name in _CITATION_COLUMNS},
@@ -208,8 +213,7 @@ def _citation_row(citation: Plain) -> Plain:
 
 
 def to_record(connection: Connection, answer: Answer) -> AnswerRecord:
-    """The stored form of an answer; ``live`` in its rows is the document's live version, or None
-    when the document was removed."""
+    """The stored form of an answer; a row's ``live`` is the current version (None: removed)."""
     body = to_plain(answer)
     for sentence in body["sentences"]:
         if sentence["text"] == body["text"][slice(*_span_ends(sentence))]:
@@ -220,28 +224,34 @@ def to_record(connection: Connection, answer: Answer) -> AnswerRecord:
 def _document_rows(connection: Connection, answer: Answer, body: Plain) -> list[Plain]:
     """The rows of the answer's documents: cited, then only listed, then only mentioned."""
     cited = {citation.document_id for citation in answer.citations}
-    in_rows = sorted(table_documents(body) - cited)
+    listed = sorted(table_documents(body) - cited)
     mentioned = sorted(_mentioned(connection, answer.related) - cited - table_documents(body))
-    live = {
-        row.id: (row.version, row.title)
-        for row in rows_in(connection, _LIVE, [*cited, *in_rows, *mentioned])
-    }
-    titles = {known: title for known, (_, title) in live.items()}
+    live = {row.id: row for row in rows_in(connection, _LIVE, [*cited, *listed, *mentioned])}
+    versions = {row.id: row.version for row in live.values()}
+    titles = {row.id: row.title for row in live.values()}
     titles |= {item.id: item.title for item in answer.related if item.kind == "document"}
     titles |= {citation.document_id: citation.title for citation in answer.citations}
-    rows = [
+    keys = [
         (item.document_id, item.version, item.source_span.start, item.source_span.end, item.id)
         for item in answer.citations
     ]
-    # A document that only a row of the table uses has no span, since nothing is quoted from it.
-    rows += [(item, live[item][0] if item in live else _LISTED, 0, 0, 0) for item in in_rows]
-    rows += [(item, NAMED, 0, 0, 0) for item in mentioned]
-    names = ("document_id", "version", "start", "end", "number")
+    # A document that is not cited has no span, since nothing is quoted from it.
+    keys += [(listed_id, versions.get(listed_id, _LISTED_VERSION), 0, 0, 0) for listed_id in listed]
+    keys += [(mentioned_id, MENTIONED, 0, 0, 0) for mentioned_id in mentioned]
     return [
-        dict(zip(names, row, strict=True))
-        | {"answer_id": answer.id, "ordinal": place, "shape": ""}
-        | {"live": live.get(row[0], (None,))[0], "told": {"title": titles.get(row[0], "")}}
-        for place, row in enumerate(rows)
+        {
+            "answer_id": answer.id,
+            "ordinal": ordinal,
+            "document_id": document_id,
+            "version": version,
+            "start": start,
+            "end": end,
+            "number": number,
+            "shape": "",  # filled when the document is removed
+            "live": versions.get(document_id),
+            "told": {"title": titles.get(document_id, "")},
+        }
+        for ordinal, (document_id, version, start, end, number) in enumerate(keys)
     ]
 
 
@@ -273,7 +283,7 @@ def _related_documents(connection: Connection, related: Related) -> Iterable[str
 
 
 def table_documents(body: Plain) -> set[str]:
-    """The ids of documents that the rows of the answer's table use."""
+    """The ids of the documents listed in the answer's table."""
     table = body.get("table")
     return {document_id for row in table["documents"] for document_id in row} if table else set()
 
@@ -286,11 +296,11 @@ MAX_TOPIC_CHARS = 80
 def write_facts(
     connection: Connection, answer_id: str, at: datetime, body: Mapping[str, Any]
 ) -> None:
-    """Replace the stored figures of the answer with this body."""
+    """Replace the stored statistics of an answer by those of ``body``."""
     for table in (answer_facts, answer_steps, answer_topics):
         conditions = [table.c.answer_id == answer_id]
         if table is answer_topics:
-            conditions.append(answer_topics.c.kind != READ)  # does not depend on the body
+            conditions.append(answer_topics.c.kind != READ)  # independent of the answer's text
         connection.execute(delete(table).where(*conditions))
     facts = _facts(body)
     key = {"answer_id": answer_id, "at": at}
@@ -309,7 +319,7 @@ def write_facts(
 def record_collections(
     connection: Connection, answer_id: str, at: datetime, collections: Iterable[str]
 ) -> None:
-    """Record the collections that an answer could use; without a right to one, it is hidden."""
+    """Record the collections that an answer could use: only readers of all may see it."""
     topics = [
         {"answer_id": answer_id, "at": at, "kind": READ, "topic": name, "gap": False}
         for name in sorted(set(collections))
@@ -327,11 +337,11 @@ def forget_collection(connection: Connection, collection: str) -> None:
 def _facts(body: Mapping[str, Any]) -> dict[str, Any]:
     confidence, usage = body["confidence"], body.get("usage") or {}
     verdicts = Counter(item["verdict"]["name"] for item in body["sentences"])
-    by = body["answered_by"]
+    answered_by = body["answered_by"]
     return {
         "type": body.get("type", ""),
         "mode": body.get("mode", ""),
-        "answered_by": by,
+        "answered_by": answered_by,
         "band": confidence["band"],
         "confidence": confidence["score"],
         "seconds": sum(_steps(body).values()),
@@ -341,13 +351,13 @@ def _facts(body: Mapping[str, Any]) -> dict[str, Any]:
         "output_tokens": usage.get("output_tokens", 0),
         "follow_up": bool(body.get("rewritten")),
         "cached": bool(body.get("cached")),
-        "gap": by in (NOBODY, CATALOGUE) and bool(body.get("data_gaps")),
+        "gap": answered_by in (NOBODY, CATALOGUE) and bool(body.get("data_gaps")),
         **{item.value: verdicts[item.value] for item in VerdictName},
     }
 
 
 def _steps(body: Mapping[str, Any]) -> dict[str, float]:
-    """Step to seconds, summed when a question with several parts repeats a step."""
+    """The seconds of each step, summed when a question with several parts repeats a step."""
     seconds: defaultdict[str, float] = defaultdict(float)
     for step in body.get("steps") or ():
         seconds[step["name"]] += step["seconds"]

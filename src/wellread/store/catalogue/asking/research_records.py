@@ -106,7 +106,7 @@ class ResearchRuns(CataloguePart):
         self._set(run_id, state=state, reason=reason, finished_at=datetime.now(UTC))
 
     def exists(self, run_id: str) -> bool:
-        """Whether the run is stored; a run goes with a document that it read."""
+        """Whether the run is stored; a run is removed with any document that it read."""
         return bool(self._values(select(research_runs.c.id).where(research_runs.c.id == run_id)))
 
     def get(self, run_id: str, owner: str = "") -> ResearchRun | None:
@@ -132,7 +132,7 @@ class ResearchRuns(CataloguePart):
             if row is None or not row.report:
                 return None
             answer = plain_answers(connection, [row.answer_id]).get(row.answer_id)
-            titles = titles_of(connection, [doc["id"] for doc in row.report["documents"]])
+            titles = titles_of(connection, [document["id"] for document in row.report["documents"]])
         if answer is None:
             return None
         read = [{**doc, "title": titles.get(doc["id"], REMOVED)} for doc in row.report["documents"]]
@@ -145,7 +145,7 @@ class ResearchRuns(CataloguePart):
     # --- steps ---
 
     def steps(self, run_id: str) -> dict[str, Plain]:
-        """The completed steps: key to result."""
+        """The results of the completed steps, by key."""
         is_step = (research_steps.c.run_id == run_id, research_steps.c.key != READ)
         rows = self._rows(select(research_steps.c.key, research_steps.c.result).where(*is_step))
         return {row.key: row.result for row in rows}
@@ -159,7 +159,7 @@ class ResearchRuns(CataloguePart):
             connection.execute(insert(research_steps), step)
 
     def note_read(self, run_id: str, document_ids: Iterable[str]) -> None:
-        """Note the documents that the run read, with which it is removed."""
+        """Record the documents that the run read; it is removed with any of them."""
         reads = research_reads.c
         of_run = select(reads.document_id).where(reads.run_id == run_id)
         with self._database.write() as connection:

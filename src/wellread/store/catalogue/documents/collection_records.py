@@ -1,4 +1,4 @@
-"""Collections: their sources, counts and settings, their vocabulary, and past questions.
+"""Stores collections' sources, settings and stamps, and reads their vocabulary and past questions.
 
 The vocabulary - speakers, authors, kinds, taxonomy - fills forms and validates filters; questions
 do not need it (``name_records.py``). Every transaction that changes documents or settings changes
@@ -19,17 +19,7 @@ from typing import Any, Generic
 from urllib.parse import unquote_to_bytes
 from uuid import uuid4
 
-from sqlalchemy import (
-    Connection,
-    bindparam,
-    delete,
-    func,
-    insert,
-    or_,
-    select,
-    text,
-    update,
-)
+from sqlalchemy import Connection, bindparam, delete, func, insert, or_, select, text, update
 
 from wellread.codec import from_plain
 from wellread.identity import tagged_hash
@@ -119,7 +109,7 @@ class Vocabularies(CataloguePart):
             return self._cache.of(connection, stamps_of(connection), collections)
 
     def stamps(self, collections: Sequence[str] = ()) -> dict[str, str]:
-        """Collection to stamp, for the known collections; for all when none are given."""
+        """The stamps of the known collections (of all when none are given), by name."""
         with self._database.read() as connection:
             stamps = stamps_of(connection)
         names = dict.fromkeys(collections or sorted(stamps))
@@ -127,7 +117,7 @@ class Vocabularies(CataloguePart):
 
 
 def stamps_of(connection: Connection) -> dict[str, str]:
-    """Collection with documents to its stamp, which changes with its documents or settings."""
+    """The stamp of each collection with documents; it changes with its documents or settings."""
     names = {_stamp_key(name): name for name in collection_names(connection)}
     stamps = dict.fromkeys(names.values(), "")
     for keys in chunks(names):
@@ -142,7 +132,7 @@ def touch(connection: Connection, collections: Iterable[str]) -> None:
 
 
 def touch_documents(connection: Connection, document_ids: Iterable[str]) -> None:
-    """``touch`` the collections of these documents; call it before the documents are deleted."""
+    """Change the stamps of these documents' collections; call it before they are deleted."""
     touch(
         connection,
         (
@@ -156,7 +146,7 @@ def touch_documents(connection: Connection, document_ids: Iterable[str]) -> None
 
 
 def touch_all(connection: Connection) -> None:
-    """``touch`` every collection that has documents."""
+    """Change the stamp of every collection that has documents."""
     touch(connection, collection_names(connection))
 
 
@@ -183,9 +173,10 @@ class Collections(CataloguePart):
 
 
 def source_records(connection: Connection, collection: str) -> dict[str, SourceRecord]:
-    """Uri to the record of each source of the collection."""
+    """The records of the collection's sources, by uri."""
     statement = select(sources).where(sources.c.collection == collection)
-    return {one.uri: one for one in rows_to_values(SourceRecord, connection.execute(statement))}
+    records = rows_to_values(SourceRecord, connection.execute(statement))
+    return {record.uri: record for record in records}
 
 
 def source_record(connection: Connection, collection: str, uri: str) -> SourceRecord | None:
@@ -203,11 +194,11 @@ def known_sources(connection: Connection, uris: Iterable[str]) -> set[tuple[str,
 
 def failed_sources(connection: Connection, names: Sequence[str], limit: int) -> list[SourceRecord]:
     """Sources that could not be read, last seen first; of these collections, or of all."""
-    troubled = select(sources).where(sources.c.status == "failed")
+    failed = select(sources).where(sources.c.status == "failed")
     if names:
-        troubled = troubled.where(sources.c.collection.in_(names))
+        failed = failed.where(sources.c.collection.in_(names))
     order = (sources.c.seen_at.desc(), sources.c.uri)
-    return rows_to_values(SourceRecord, connection.execute(troubled.order_by(*order).limit(limit)))
+    return rows_to_values(SourceRecord, connection.execute(failed.order_by(*order).limit(limit)))
 
 
 def collection_names(connection: Connection) -> list[str]:
@@ -227,7 +218,7 @@ def kind_counts(connection: Connection) -> list[KindCount]:
 def documents_of_sources(
     connection: Connection, collection: str, uris: Iterable[str]
 ) -> dict[str, str]:
-    """Document id to version, for all documents that come from the sources."""
+    """The versions of all documents that come from the sources, by id."""
     statement = select(documents.c.id, documents.c.version).where(
         documents.c.collection == collection,
         documents.c.source_uri.in_(VALUES),
@@ -280,8 +271,8 @@ def _forget_folders(connection: Connection, collection: str) -> None:
     used_roots = set(connection.execute(roots).scalars()) if folders else set()
     kept_folders = {root: folder for root, folder in folders.items() if root in used_roots}
     if kept_folders != folders:
-        own = {name: value for name, value in settings.items() if name != "folders"}
-        new = {**own, **({"folders": kept_folders} if kept_folders else {})}
+        other_settings = {name: value for name, value in settings.items() if name != "folders"}
+        new = {**other_settings, **({"folders": kept_folders} if kept_folders else {})}
         values = {"settings": new, "updated_at": datetime.now(UTC)}
         connection.execute(update(collections).where(named).values(**values))
         touch(connection, [collection])
@@ -317,7 +308,7 @@ def record_sources(connection: Connection, records: Sequence[SourceRecord]) -> N
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CollectionWords:
-    """The values that describe one collection's documents; ``taxonomy``: dimension to values."""
+    """The values that describe one collection's documents; ``taxonomy``: values by dimension."""
 
     collection: str
     kinds: frozenset[str]
@@ -331,24 +322,24 @@ class CollectionWords:
 def load_words(connection: Connection, collection: str) -> CollectionWords:
     """Load the vocabulary of one collection from the index of names."""
     names = document_names.c
-    wanted = (names.collection == collection, names.sort.in_((SORT, LANGUAGE, AUTHOR, SPEAKER)))
-    words: defaultdict[str, set[str]] = defaultdict(set)
-    for sort, key, value in connection.execute(
-        select(names.sort, names.key, names.value).distinct().where(*wanted)
+    conditions = (names.collection == collection, names.sort.in_((SORT, LANGUAGE, AUTHOR, SPEAKER)))
+    values_by_kind: defaultdict[str, set[str]] = defaultdict(set)
+    for kind_of_key, key, value in connection.execute(
+        select(names.sort, names.key, names.value).distinct().where(*conditions)
     ):
-        words[sort].add(value or key)
-    pairs = select(names.value).distinct().where(wanted[0], names.sort == VALUE)
+        values_by_kind[kind_of_key].add(value or key)
+    pairs = select(names.value).distinct().where(conditions[0], names.sort == VALUE)
     taxonomy: dict[str, list[str]] = {}
     for dimension, value in sorted(map(json.loads, connection.execute(pairs).scalars())):
         taxonomy.setdefault(dimension, []).append(value)
-    kinds = [name.partition("/") for name in words[SORT]]
+    kinds = [name.partition("/") for name in values_by_kind[SORT]]
     return CollectionWords(
         collection=collection,
         kinds=frozenset(kind for kind, _, _ in kinds),
         source_types=frozenset(name for _, _, name in kinds if name),
-        languages=frozenset(words[LANGUAGE]),
-        authors=frozenset(words[AUTHOR]),
-        speakers=frozenset(words[SPEAKER]),
+        languages=frozenset(values_by_kind[LANGUAGE]),
+        authors=frozenset(values_by_kind[AUTHOR]),
+        speakers=frozenset(values_by_kind[SPEAKER]),
         taxonomy={name: tuple(values) for name, values in taxonomy.items()},
     )
 
@@ -368,7 +359,7 @@ class PastQuestions(CataloguePart):
     """Reads past questions, and the documents that they cite."""
 
     def of(self, document_ids: Iterable[str]) -> dict[str, StoredPastQuestion]:
-        """Document id to its past question; other documents are left out."""
+        """The past questions by document id; other documents are left out."""
         statement = (
             select(past_questions.c.document_id, past_questions.c.body, documents.c.updated_at)
             .join_from(past_questions, documents, documents.c.id == past_questions.c.document_id)
@@ -396,7 +387,7 @@ class PastQuestions(CataloguePart):
             without_index(columns.collection) == collection, columns.kind != "qa", or_(*matches)
         )
         # When the last part of the address has no words, all documents of its site are compared.
-        sort, key = (FILE, file_key(address)) if file_key(address) else (SITE, site_key(address))
-        has_key = (names.sort == sort, names.key == cut_key(key), names.collection == collection)
+        kind, key = (FILE, file_key(address)) if file_key(address) else (SITE, site_key(address))
+        has_key = (names.sort == kind, names.key == cut_key(key), names.collection == collection)
         candidates = select(names.document_id).where(*has_key)
         return self._rows(statement.where(columns.id.in_(candidates)))

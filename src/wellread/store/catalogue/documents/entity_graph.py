@@ -7,7 +7,7 @@ No edge crosses collections. ``collections`` are names; an empty list means all.
 
 One entity and its neighbours are looked up by the keys of their names (``name_records.py``). Paths
 over several hops, and complete lists, would cost a query per step; for these the network of a
-collection is loaded as a whole, and again when the stamp of the collection changes. A stored column
+collection is loaded completely, and again when the stamp of the collection changes. A stored column
 of resolved targets would load faster when a process starts, but be wrong between the arrival of an
 entity and the end of the run.
 """
@@ -27,7 +27,7 @@ from wellread.store.catalogue.documents.entity_nodes import (
     EntityNode,
     FoundName,
     MentionScans,
-    Nodes,
+    NodeFinder,
     load_nodes,
     nodes_of,
 )
@@ -69,7 +69,7 @@ def load_network(connection: Connection, collection: str) -> Network:
     )
     return Network(
         collection,
-        Nodes(load_nodes(connection, collection)),
+        NodeFinder(load_nodes(connection, collection)),
         (RelationRow(*row) for row in connection.execute(edges)),
         _relation_names(connection, collection),
     )
@@ -85,18 +85,19 @@ def _network_around(connection: Connection, collection: str, entity_id: str) -> 
     nodes = nodes_of(connection, collection, [entity_id])
     if not nodes:
         return None
-    entity = Nodes(nodes)
-    pointing = document_names.c.document_id.label("known")
-    keys = [*map(relation_key, entity.names), *map(cut_key, entity.addresses)]
+    finder = NodeFinder(nodes)
+    pointing = document_names.c.document_id.label("origin")
+    keys = [*map(relation_key, finder.names), *map(cut_key, finder.addresses)]
     rows = {
-        (row.known, row.ordinal): row for row in _edges(connection, relations.c.source, [entity_id])
+        (row.origin, row.ordinal): row
+        for row in _edges(connection, relations.c.source, [entity_id])
     }
     by_key = (document_names.c.sort == TARGET, document_names.c.collection == collection)
     for batch in chunks(dict.fromkeys(keys)):
         statement = select(pointing).where(*by_key, document_names.c.key.in_(batch)).distinct()
         ids = connection.execute(statement).scalars().all()
         rows |= {
-            (row.known, row.ordinal): row
+            (row.origin, row.ordinal): row
             for row in _edges(connection, relations.c.document_id, ids)
         }
     edges = [
@@ -110,7 +111,7 @@ def _network_around(connection: Connection, collection: str, entity_id: str) -> 
         for address in (edge.target, resolve_address(edge.base, edge.target))
     ]
     sources = [entity_id, *(edge.source for edge in edges)]
-    neighbours = _named(connection, collection, targets, sources)
+    neighbours = _nodes(connection, collection, targets, sources)
     return Network(collection, neighbours, edges, _relation_names(connection, collection))
 
 
@@ -118,7 +119,7 @@ def _edges(connection: Connection, column: ColumnElement[Any], values: Sequence[
     """The relations whose ``column`` has one of the values, with the documents that state them."""
     statement = (
         select(
-            relations.c.document_id.label("known"),
+            relations.c.document_id.label("origin"),
             *(relations.c[name] for name in ("ordinal", "source", "type", "target")),
             documents.c.uri,
             documents.c.collection,
@@ -129,18 +130,18 @@ def _edges(connection: Connection, column: ColumnElement[Any], values: Sequence[
     return list(rows_in(connection, statement, values))
 
 
-def _named(
+def _nodes(
     connection: Connection, collection: str, names: Iterable[str], sources: Sequence[str]
-) -> Nodes:
+) -> NodeFinder:
     """The entities that one of ``names`` may refer to, and those with the ids ``sources``."""
     keys = [key for name in dict.fromkeys(names) for key in target_keys(name, "")]
     targets = look_up(connection, [collection], (LOOSE, ADDRESS), keys)
     ids = [target.value for key_targets in targets.values() for target in key_targets]
-    return Nodes(nodes_of(connection, collection, [*sources, *ids]))
+    return NodeFinder(nodes_of(connection, collection, [*sources, *ids]))
 
 
 MAX_HOPS = 4
-MIN_LIKENESS = 70.0  # of 100, for a similar name to be suggested when a name is unknown
+MIN_LIKENESS = 70.0  # 0-100; from here on a similar name is suggested for an unknown one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,7 +173,7 @@ class Graph(CataloguePart):
             return [
                 node
                 for collection in scope
-                for node in _named(connection, collection, [name], sources=[name]).find(name)
+                for node in _nodes(connection, collection, [name], sources=[name]).find(name)
             ]
 
     def similar_to(self, collections: Sequence[str], name: str, limit: int = 5) -> list[EntityNode]:
@@ -261,7 +262,7 @@ class Graph(CataloguePart):
         return [edge for network in self._networks(collections) for edge in network.edges()]
 
     def degrees(self, collections: Sequence[str]) -> dict[tuple[str, str], int]:
-        """(Collection, entity id) to the number of its edges, in and out."""
+        """The number of edges of each entity, in and out, by (collection, entity id)."""
         return {
             (network.collection, entity_id): network.degree(entity_id)
             for network in self._networks(collections)
@@ -275,8 +276,8 @@ class Graph(CataloguePart):
             for name in collections:
                 names = _relation_names(connection, name)
                 used = distinct_keys(connection, [name], RELATION)
-                for sort in (*names.words, *(names.primary(used_type)[0] for used_type in used)):
-                    kind = names.kind(sort)
+                for primary in (*names.words, *(names.primary(used_type)[0] for used_type in used)):
+                    kind = names.kind(primary)
                     earlier = kinds.get((kind.type, kind.inverse))
                     words = dict.fromkeys([*(earlier.words if earlier else ()), *kind.words])
                     kinds[kind.type, kind.inverse] = replace(kind, words=tuple(words))
@@ -309,8 +310,8 @@ class Graph(CataloguePart):
         """The entities that the document mentions, most often mentioned first."""
         with self._database.read() as connection:
             places: dict[str, list[FoundName]] = {}
-            for place in entity_nodes.mentions_in(connection, document_id):
-                places.setdefault(place.entity_id, []).append(place)
+            for mention in entity_nodes.mentions_in(connection, document_id):
+                places.setdefault(mention.entity_id, []).append(mention)
             named = documents.c.id == document_id
             collection = connection.execute(select(documents.c.collection).where(named)).scalar()
         networks = self._networks([collection]) if collection and places else []

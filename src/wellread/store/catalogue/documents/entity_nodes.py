@@ -1,7 +1,7 @@
 """Loads entities, resolves their names, and stores and reads where documents mention them.
 
-A mention counts only while the scan that found it is of its document's live version; so spans never
-point into a text that has changed since.
+A mention counts only if it was found in the current version of its document, so its span never
+points into changed text.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ from wellread.text.tokens import (
 )
 from wellread.types import DocumentFacts, Span
 
-NameIndex = dict[str, dict[str, None]]  # key to the matching entity ids, best first
+NameIndex = dict[str, dict[str, None]]  # the matching entity ids by key, best first
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,8 +79,9 @@ def nodes_of(connection: Connection, collection: str, ids: Iterable[str]) -> lis
     nodes: list[EntityNode] = []
     for batch in chunks(dict.fromkeys(ids)):
         statement = select(entities.c.document_id).where(entities.c.entity_id.in_(batch))
-        found = connection.execute(statement).scalars().all()
-        nodes += load_nodes(connection, collection, documents.c.id.in_(found)) if found else ()
+        document_ids = connection.execute(statement).scalars().all()
+        if document_ids:
+            nodes += load_nodes(connection, collection, documents.c.id.in_(document_ids))
     return sorted(nodes, key=lambda node: node.id)
 
 
@@ -88,31 +89,32 @@ def load_nodes(
     connection: Connection, collection: str, where: ColumnElement[bool] | None = None
 ) -> list[EntityNode]:
     """Load the entities of the collection, by id, merging the documents that share an id."""
-    inside = documents.c.collection if where is None else without_index(documents.c.collection)
+    # With ``where``, the query planner must use its index: it matches fewer rows.
+    name = documents.c.collection if where is None else without_index(documents.c.collection)
     statement = (
         select(
             *(entities.c[name] for name in ("entity_id", "entity_type", "aliases")),
             *(documents.c[name] for name in ("id", "title", "url", "uri")),
         )
         .join_from(entities, documents, documents.c.id == entities.c.document_id)
-        .where(inside == collection, true() if where is None else where)
+        .where(name == collection, true() if where is None else where)
         .order_by(entities.c.entity_id, documents.c.uri)
     )
     nodes: list[EntityNode] = []
     for entity_id, rows in groupby(connection.execute(statement), key=itemgetter(0)):
         first, *others = rows
-        names = dict.fromkeys(first.aliases)
+        aliases = dict.fromkeys(first.aliases)  # an ordered set
         for row in others:
-            names |= dict.fromkeys((row.title, *row.aliases))
+            aliases |= dict.fromkeys((row.title, *row.aliases))
         if others:
-            names.pop(first.title, None)
+            aliases.pop(first.title, None)
         nodes.append(
             EntityNode(
                 collection=collection,
                 id=entity_id,
                 type=first.entity_type,
                 title=first.title,
-                aliases=tuple(names),
+                aliases=tuple(aliases),
                 document_id=first.id,
                 documents=tuple(row.id for row in (first, *others)),
                 url=first.url or first.uri,
@@ -124,7 +126,7 @@ def load_nodes(
     return nodes
 
 
-class Nodes:
+class NodeFinder:
     """Finds the entities of a collection by id, title, alias and address."""
 
     def __init__(self, nodes: Iterable[EntityNode]) -> None:
@@ -147,21 +149,21 @@ class Nodes:
             matches = loose_matches if len(loose_matches) == 1 else {}
         return [self.by_id[entity_id] for entity_id in matches]
 
-    def called(self, name: str) -> str:
+    def id_of(self, name: str) -> str:
         """The id of the entity that a relation's target ``name`` refers to, or an empty string."""
         if name in self.by_id:
             return name
         matches = self.find(name)
         return matches[0].id if matches else ""
 
-    def beside(self, address: str, base: str) -> str:
-        """``called`` for an address relative to ``base``, the uri of a document."""
-        return self.called(urljoin(base, address)) if looks_like_address(address) else ""
+    def id_of_relative_address(self, address: str, base: str) -> str:
+        """The id of the entity at an address relative to ``base``, or an empty string."""
+        return self.id_of(urljoin(base, address)) if looks_like_address(address) else ""
 
     @cached_property
     def names(self) -> dict[str, str]:
-        """Every id, title and alias as written, to the entity id."""
-        return dict(reversed(list(self._spelled())))
+        """The entity id by every id, title and alias as written; the best name wins."""
+        return dict(reversed(list(self._names_and_ids())))
 
     @cached_property
     def addresses(self) -> list[str]:
@@ -170,13 +172,13 @@ class Nodes:
 
     @cached_property
     def _by_name(self) -> NameIndex:
-        index = _index((strict_key(name), entity_id) for name, entity_id in self._spelled())
+        index = _index((strict_key(name), entity_id) for name, entity_id in self._names_and_ids())
         index.pop("", None)
         return index
 
     @cached_property
     def _by_loose_name(self) -> NameIndex:
-        return _index((loose_key(name), entity_id) for name, entity_id in self._spelled())
+        return _index((loose_key(name), entity_id) for name, entity_id in self._names_and_ids())
 
     @cached_property
     def _by_address(self) -> NameIndex:
@@ -187,7 +189,7 @@ class Nodes:
             for key in address_keys(address)
         )
 
-    def _spelled(self) -> Iterator[tuple[str, str]]:
+    def _names_and_ids(self) -> Iterator[tuple[str, str]]:
         """Pairs of a name and its entity id, best names first."""
         nodes = self.by_id.values()
         yield from ((node.id, node.id) for node in nodes)
@@ -226,7 +228,7 @@ class MentioningDocument:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MentionTotal:
-    """The number of documents that mention an entity, and of all its mentions."""
+    """How many documents mention an entity, and how often."""
 
     documents: int
     mentions: int
@@ -259,7 +261,7 @@ def mentions_in(connection: Connection, document_id: str) -> list[FoundName]:
 def mention_totals(
     connection: Connection, collections: Sequence[str]
 ) -> dict[tuple[str, str], MentionTotal]:
-    """(Collection, entity id) to the mention counts, for all mentioned entities."""
+    """The mention counts of all mentioned entities by (collection, entity id)."""
     key = (documents.c.collection, mentions.c.entity_id)
     statement = _live(select(*key, *_COUNTS), collections).group_by(*key)
     return {
@@ -287,12 +289,13 @@ def documents_mentioning(
         .limit(limit)
     )
     counts = {row[0]: row[1] for row in connection.execute(statement)}
-    backwards = (
+    last_first = (
         select(mentions)
         .where(mentions.c.entity_id == entity_id, mentions.c.document_id.in_(VALUES))
         .order_by(mentions.c.document_id, mentions.c.ordinal.desc())
     )
-    first = {row.document_id: row for row in rows_in(connection, backwards, counts)}
+    # The first mention of a document comes last and so stays in the dict.
+    first = {row.document_id: row for row in rows_in(connection, last_first, counts)}
     facts_by_id = facts(connection, counts)
     return [
         MentioningDocument(
@@ -315,7 +318,7 @@ def unscanned(
     connection: Connection, collection: str, names: str, after: str, limit: int
 ) -> list[UnscannedDocument]:
     """Documents after id ``after`` whose live version was not scanned with ``names``, by id."""
-    searched = and_(
+    is_scanned = and_(
         mention_scans.c.document_id == documents.c.id,
         mention_scans.c.version == documents.c.version,
         mention_scans.c.names == names,
@@ -323,7 +326,7 @@ def unscanned(
     columns = (documents.c.id.label("document_id"), documents.c.version, documents.c.characters)
     statement = (
         select(*columns)
-        .outerjoin_from(documents, mention_scans, searched)
+        .outerjoin_from(documents, mention_scans, is_scanned)
         .where(
             documents.c.collection == collection,
             documents.c.id > after,
@@ -336,53 +339,60 @@ def unscanned(
 
 
 def keep(
-    connection: Connection, names: str, mentions_found: Mapping[VersionKey, Sequence[FoundName]]
+    connection: Connection, names: str, names_by_version: Mapping[VersionKey, Sequence[FoundName]]
 ) -> int:
     """Replace the mentions in these documents; return the number of mentions stored.
 
     A document whose version is no longer live is left for the next scan.
     """
-    live = live_versions(connection, [doc for doc, _ in mentions_found])
-    current = {key: places for key, places in mentions_found.items() if live.get(key[0]) == key[1]}
-    for ids in chunks(doc for doc, _ in current):
+    live = live_versions(connection, [document_id for document_id, _ in names_by_version])
+    current = {
+        (document_id, version): found_names
+        for (document_id, version), found_names in names_by_version.items()
+        if live.get(document_id) == version
+    }
+    for ids in chunks(document_id for document_id, _ in current):
         for table in (mentions, mention_scans):
             connection.execute(delete(table).where(table.c.document_id.in_(ids)))
     rows = [
         {
-            "document_id": doc,
+            "document_id": document_id,
             "ordinal": ordinal,
-            "entity_id": place.entity_id,
-            "start": place.span.start,
-            "end": place.span.end,
-            "name": place.name,
+            "entity_id": mention.entity_id,
+            "start": mention.span.start,
+            "end": mention.span.end,
+            "name": mention.name,
         }
-        for (doc, _), places in current.items()
-        for ordinal, place in enumerate(places)
+        for (document_id, _), found_names in current.items()
+        for ordinal, mention in enumerate(found_names)
     ]
     if rows:
         connection.execute(insert(mentions), rows)
-    scans = [{"document_id": doc, "version": version, "names": names} for doc, version in current]
+    scans = [
+        {"document_id": document_id, "version": version, "names": names}
+        for document_id, version in current
+    ]
     if scans:
         connection.execute(insert(mention_scans), scans)
     return len(rows)
 
 
 def forget_described(connection: Connection, document_ids: Iterable[str]) -> None:
-    """Delete the mentions of entities that only these documents describe, before their removal."""
+    """Before these documents are removed, delete the mentions of entities only they describe."""
     ids = set(document_ids)
-    leaving: dict[str, dict[str, None]] = {}
+    entity_ids: dict[str, dict[str, None]] = {}
     described = select(documents.c.collection, entities.c.entity_id, documents.c.id).join_from(
         entities, documents, documents.c.id == entities.c.document_id
     )
     for row in rows_in(connection, described.where(documents.c.id.in_(VALUES)), ids):
-        leaving.setdefault(row.collection, {})[row.entity_id] = None
+        entity_ids.setdefault(row.collection, {})[row.entity_id] = None
     by_name = described.where(entities.c.entity_id.in_(VALUES))
-    for collection, keys in leaving.items():
+    for collection, keys in entity_ids.items():
         query = by_name.where(documents.c.collection == collection)
-        stays = {row.entity_id for row in rows_in(connection, query, keys) if row.id not in ids}
-        inside = mentions.c.document_id.in_(_documents_of(collection))
-        for batch in chunks(name for name in keys if name not in stays):
-            connection.execute(delete(mentions).where(mentions.c.entity_id.in_(batch), inside))
+        remaining = {row.entity_id for row in rows_in(connection, query, keys) if row.id not in ids}
+        in_scope = mentions.c.document_id.in_(_documents_of(collection))
+        for batch in chunks(name for name in keys if name not in remaining):
+            connection.execute(delete(mentions).where(mentions.c.entity_id.in_(batch), in_scope))
 
 
 def _documents_of(collection: str) -> Select[Any]:
@@ -403,6 +413,6 @@ class MentionScans(CataloguePart):
         has_rows = (exists().where(table.c.document_id == documents.c.id) for table in tables)
         any_rows = bool(self._rows(_documents_of(collection).where(or_(*has_rows)).limit(1)))
         if any_rows:
-            inside = _documents_of(collection)
-            self._run(*(delete(each).where(each.c.document_id.in_(inside)) for each in tables))
+            ids = _documents_of(collection)
+            self._run(*(delete(table).where(table.c.document_id.in_(ids)) for table in tables))
         return any_rows

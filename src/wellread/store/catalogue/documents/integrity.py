@@ -1,4 +1,4 @@
-"""Integrity checks of the catalogue and their repairs: counts, references, sources, mentions."""
+"""Checks the integrity of the catalogue, and repairs it: counts, references, sources, mentions."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Integrity(CataloguePart):
     # --- reading everything ---
 
     def row_counts(self) -> dict[str, int]:
-        """Table name to number of rows."""
+        """The number of rows of each table, by name."""
         (counts,) = self._rows(_table_sizes())
         return dict(counts._mapping)
 
@@ -134,7 +134,7 @@ class Integrity(CataloguePart):
     # --- references ---
 
     def broken_references(self) -> list[tuple[str, str]]:
-        """Each column that refers to missing rows, with their number and table in words."""
+        """Each column that refers to missing rows, with a description of the rows."""
         (counts,) = self._rows(_dangling_counts())
         return [
             (f"{column.table.name}.{column.name}", f"{rows} rows, to {parent.name}")
@@ -171,7 +171,7 @@ class Integrity(CataloguePart):
     def emptied_sources(self) -> list[tuple[str, str]]:
         """The (collection, uri) pairs of sources that were read but have no documents.
 
-        Feeds and lists of records are excepted: they can be empty, and an entry belongs to the last
+        Feeds and lists of records are left out: they can be empty, and an entry belongs to the last
         of several feeds that contain it.
         """
         children = sources.alias()
@@ -231,8 +231,8 @@ class Integrity(CataloguePart):
         columns = ["document_id", "version", "passages"]
         pending = select(documents.c.id, documents.c.version, _passage_count())
         for ids in chunks(document_id for document_id, _ in keys):
-            some = pending.where(documents.c.id.in_(ids))
-            self._run(_delete(vector_debts, ids), insert(vector_debts).from_select(columns, some))
+            rows = pending.where(documents.c.id.in_(ids))
+            self._run(_delete(vector_debts, ids), insert(vector_debts).from_select(columns, rows))
 
     def pending_vectors(self) -> list[str]:
         """The ids of documents with pending vectors."""
@@ -326,7 +326,7 @@ def _outdated(table: Table) -> Select[Any]:
     )
 
 
-# One cached statement for all tables: one for each table took most of a small home's check.
+# One cached statement counts all tables: one per table took most of the time for a small home.
 
 
 @cache
@@ -347,8 +347,8 @@ def _dangling_counts() -> Select[Any]:
             .select_from(column.table)
             .where(stray)
             .scalar_subquery()
-            .label(f"stray_{place}")
-            for place, (column, _, stray) in enumerate(_references())
+            .label(f"stray_{number}")
+            for number, (column, _, stray) in enumerate(_references())
         )
     )
 

@@ -58,10 +58,10 @@ _ORDERS: Mapping[Order, tuple[ColumnElement[Any], ...]] = {
     "title": (func.lower(documents.c.title),),  # both databases lower-case ASCII only
     "added": (documents.c.added_at.desc(), documents.c.title),
 }
-_IN_ORDER = (*_ORDERS["oldest"], documents.c.id)
-_LAST_FIRST = (documents.c.published_at.desc(), documents.c.title.desc(), documents.c.id.desc())
-_NEVER = datetime.min.replace(tzinfo=UTC)
-_PARTS: dict[Part, ColumnElement[Any]] = {
+_BY_DATE = (*_ORDERS["oldest"], documents.c.id)
+_NEWEST_FIRST = (documents.c.published_at.desc(), documents.c.title.desc(), documents.c.id.desc())
+_UNDATED = datetime.min.replace(tzinfo=UTC)
+_PART_COLUMNS: dict[Part, ColumnElement[Any]] = {
     "collection": documents.c.collection,
     "kind": documents.c.kind,
     "source_type": documents.c.source_type,
@@ -157,7 +157,7 @@ class Listings(_FilteredPart):
         return [row[0] for row in self._within([limits], statement)]
 
     def speakers_of(self, document_ids: Iterable[str]) -> dict[str, tuple[str, ...]]:
-        """Document id to its speakers, in order of appearance."""
+        """The speakers of each document in order of appearance, by document id."""
         statement = (
             select(passages.c.document_id, passages.c.speakers)
             .where(passages.c.document_id.in_(VALUES), _SPOKEN)
@@ -204,9 +204,9 @@ class Listings(_FilteredPart):
         for document, end, passage_id in self._rows_in(ordered, (name for name, _ in places)):
             by_document.setdefault(document, []).append((end, passage_id))
         covering: list[str] = []
-        for document, place in places:
+        for document, position in places:
             ends = by_document.get(document, [])
-            number = bisect_right(ends, place, key=lambda passage: passage[0])
+            number = bisect_right(ends, position, key=lambda passage: passage[0])
             covering.append(ends[number][1] if number < len(ends) else "")
         return covering
 
@@ -256,32 +256,32 @@ class DocumentCounts(_FilteredPart):
 
     def entries(self, limits: Limits = ()) -> list[Entry]:
         """The documents that match ``limits``, by date (undated ones last) and title."""
-        return [lookup.facts_of(row) for row in self._within(limits, FACTS.order_by(*_IN_ORDER))]
+        return [lookup.facts_of(row) for row in self._within(limits, FACTS.order_by(*_BY_DATE))]
 
-    def sample(self, limits: Limits, most: int) -> list[Entry]:
-        """An arbitrary sample of at most ``most`` of the ``entries``."""
+    def sample(self, limits: Limits, limit: int) -> list[Entry]:
+        """An arbitrary sample of at most ``limit`` of the ``entries``."""
         with self._database.read() as connection:
             where = filter_condition(connection, limits)
-            sample = select(documents.c.id).where(where).limit(most).scalar_subquery()
-            query = FACTS.where(documents.c.id.in_(sample)).order_by(*_IN_ORDER)
+            sample = select(documents.c.id).where(where).limit(limit).scalar_subquery()
+            query = FACTS.where(documents.c.id.in_(sample)).order_by(*_BY_DATE)
             return [lookup.facts_of(row) for row in connection.execute(query)]
 
     def by_date(
-        self, collections: Sequence[str], limits: Limits, most: int, *, last: bool = True
+        self, collections: Sequence[str], limits: Limits, limit: int, *, last: bool = True
     ) -> list[Entry]:
-        """The newest (or oldest) ``most`` dated entries, in date order.
+        """The newest (or oldest) ``limit`` dated entries, in date order.
 
         Each collection is read from that end, no further than needed.
         """
-        dated = FACTS.where(documents.c.published_at.is_not(None)).limit(most)
-        query = dated.order_by(*(_LAST_FIRST if last else _IN_ORDER))
+        dated = FACTS.where(documents.c.published_at.is_not(None)).limit(limit)
+        query = dated.order_by(*(_NEWEST_FIRST if last else _BY_DATE))
         entries = [
             lookup.facts_of(row)
             for name in collections
             for row in self._within(limits, query.where(documents.c.collection == name))
         ]
-        entries.sort(key=lambda entry: (entry.published_at or _NEVER, entry.title, entry.id))
-        return entries[-most:] if last else entries[:most]
+        entries.sort(key=lambda entry: (entry.published_at or _UNDATED, entry.title, entry.id))
+        return entries[-limit:] if last else entries[:limit]
 
     def published(self, collections: Sequence[str]) -> tuple[date, date] | None:
         """The first and the last publication date; None when no document has a date."""
@@ -296,24 +296,24 @@ class DocumentCounts(_FilteredPart):
         return (min(moments).date(), max(moments).date()) if moments else None
 
     def values(self, field: Field, limits: Limits = ()) -> dict[str, list[str]]:
-        """Each value of the field to the ids of its documents.
+        """The ids of the documents with each value of the field, by value.
 
         Names that differ only in case are merged under the first spelling.
         """
         ids: dict[str, dict[str, None]] = {}
         spelling: dict[str, str] = {}
-        for value, document_id, *_ in self._within(limits, _valued(field).order_by(*_IN_ORDER)):
+        for value, document_id, *_ in self._within(limits, _value_rows(field).order_by(*_BY_DATE)):
             if value:
                 label = spelling.setdefault(value.casefold(), value)
                 ids.setdefault(label, {})[document_id] = None
         return {value: list(ids[value]) for value in sorted(ids, key=str.casefold)}
 
     def sizes(self, by: Sequence[Part], limits: Limits = ()) -> dict[tuple[str, ...], int]:
-        """Each combination of values to its number of documents; a missing value is "".
+        """The number of documents with each combination of values; a missing value is "".
 
         Far cheaper than ``values`` for very many documents.
         """
-        columns = [_PARTS[name] for name in by]
+        columns = [_PART_COLUMNS[name] for name in by]
         statement = select(*columns, func.count()).group_by(*columns).order_by(*columns)
         return {
             tuple("" if value is None else str(value) for value in row[:-1]): row[-1]
@@ -321,7 +321,7 @@ class DocumentCounts(_FilteredPart):
         }
 
     def taxonomy_sizes(self, limits: Limits = ()) -> dict[tuple[str, str], int]:
-        """Each taxonomy pair (dimension, value) to its number of documents, sorted."""
+        """The number of documents by taxonomy pair (dimension, value), sorted."""
         key, value, statement = _taxonomy_query()
         count = func.count(documents.c.id.distinct())
         statement = statement.with_only_columns(key, value, count).group_by(key, value)
@@ -329,17 +329,17 @@ class DocumentCounts(_FilteredPart):
         return {(row[0], row[1]): row[2] for row in rows}
 
     def taxonomy(self, limits: Limits = ()) -> dict[tuple[str, str], list[str]]:
-        """Each taxonomy pair (dimension, value) to the ids of its documents, sorted."""
+        """The ids of documents by taxonomy pair (dimension, value), sorted."""
         key, value, statement = _taxonomy_query()
         ids: dict[tuple[str, str], dict[str, None]] = {}
         for name, word, document_id in self._within(
-            limits, statement.order_by(key, value, *_IN_ORDER)
+            limits, statement.order_by(key, value, *_BY_DATE)
         ):
             ids.setdefault((name, word), {})[document_id] = None
         return {pair: list(documents_of_pair) for pair, documents_of_pair in ids.items()}
 
     def mentioning(self, entity: EntityKey, limits: Limits = ()) -> dict[str, dict[str, int]]:
-        """Document id to the names that it uses for the entity, each with its count."""
+        """The names that each document uses for the entity, with their counts, by document id."""
         collection, entity_id = entity
         columns = (documents.c.id, mentions.c.name)
         statement = (
@@ -355,7 +355,7 @@ class DocumentCounts(_FilteredPart):
         return names
 
     def named_in(self, collection: str, document_ids: Iterable[str]) -> dict[str, int]:
-        """Entity id to the number of these documents that mention the entity."""
+        """The number of these documents that mention each entity, by entity id."""
         count = func.count(mentions.c.document_id.distinct())
         statement = (
             select(mentions.c.entity_id, count)
@@ -384,10 +384,10 @@ def filter_condition(connection: Connection, limits: Limits) -> ColumnElement[bo
     """The condition on ``documents`` that a document matches all ``limits``."""
     # With document ids given, no index on another column should be used.
     by_id = any(item.document_ids for item in limits)
-    return and_(true(), *(sql for item in limits for sql in _parts(connection, item, by_id=by_id)))
+    return and_(true(), *(sql for item in limits for sql in _terms(connection, item, by_id=by_id)))
 
 
-def _parts(connection: Connection, limit: Filters, *, by_id: bool) -> Iterator[ColumnElement[bool]]:
+def _terms(connection: Connection, limit: Filters, *, by_id: bool) -> Iterator[ColumnElement[bool]]:
     allowed = {
         "collection": limit.collections,
         "kind": limit.kinds,
@@ -413,34 +413,34 @@ def _parts(connection: Connection, limit: Filters, *, by_id: bool) -> Iterator[C
         person = _items(passages.c.speakers)
         speaks = select(passages.c.document_id).select_from(passages.join(person, true()))
         yield documents.c.id.in_(speaks.where(person.c.value.in_(names))) if names else false()
-    wanted_words: dict[str, list[str]] = {}
-    for dimension, word in limit.taxonomy:
-        wanted_words.setdefault(dimension, []).append(word)
-    for dimension, words in wanted_words.items():
+    values_by_dimension: dict[str, list[str]] = {}
+    for dimension, value_name in limit.taxonomy:
+        values_by_dimension.setdefault(dimension, []).append(value_name)
+    for dimension, accepted in values_by_dimension.items():
         key, value = _taxonomy_tables()
         has_value = exists().select_from(key.join(value, true()))
-        yield has_value.where(key.c.key == dimension, value.c.value.in_(words))
+        yield has_value.where(key.c.key == dimension, value.c.value.in_(accepted))
 
 
 def _spellings(connection: Connection, people: Any, names: Sequence[str]) -> list[str]:
     """The stored spellings of the names, case-folded here since databases fold ASCII only."""
-    wanted = {name.casefold() for name in names}
+    folded_names = {name.casefold() for name in names}
     lists = connection.execute(select(cast(people, Text)).distinct()).scalars()
     stored = {name for names_json in lists for name in json.loads(names_json)}
-    return sorted(name for name in stored if name.casefold() in wanted)
+    return sorted(name for name in stored if name.casefold() in folded_names)
 
 
-def _valued(field: Field) -> Select[Any]:
-    """A query with a row per document and value: value, document id, columns of ``_IN_ORDER``."""
-    rest = (documents.c.id, documents.c.published_at, documents.c.title)
+def _value_rows(field: Field) -> Select[Any]:
+    """A query with a row per document and value: value, document id, columns of ``_BY_DATE``."""
+    columns = (documents.c.id, documents.c.published_at, documents.c.title)
     if field == "author":
         person = _items(documents.c.authors)
-        return select(person.c.value, *rest).select_from(documents.join(person, true()))
+        return select(person.c.value, *columns).select_from(documents.join(person, true()))
     if field == "speaker":
         person = _items(passages.c.speakers)
         spoken = documents.join(passages, passages.c.document_id == documents.c.id)
-        return select(person.c.value, *rest).select_from(spoken.join(person, true())).distinct()
-    return select(documents.c[field], *rest)
+        return select(person.c.value, *columns).select_from(spoken.join(person, true())).distinct()
+    return select(documents.c[field], *columns)
 
 
 def _is_any_of(document_ids: Iterable[str]) -> ColumnElement[bool]:

@@ -40,9 +40,9 @@ from wellread.types import (
     Span,
 )
 
-NO_LIMIT = 1_000_000_000
+NO_LIMIT = 1_000_000_000  # rows
 VALUES: BindParameter[Any] = bindparam("values", expanding=True)
-# A mention counts only while the scan that found it is of the document's live version.
+# A mention counts only if it was found in the live version of its document.
 LIVE_MENTIONS = mentions.join(documents, documents.c.id == mentions.c.document_id).join(
     mention_scans,
     and_(
@@ -52,21 +52,13 @@ LIVE_MENTIONS = mentions.join(documents, documents.c.id == mentions.c.document_i
 )
 
 # The fields of a document that have a column of the same name.
-COPIED = tuple(one.name for one in fields(Document) if one.name in documents.c)
-FACTS = select(*(documents.c[one.name] for one in fields(DocumentFacts)))
+COPIED = tuple(item.name for item in fields(Document) if item.name in documents.c)
+FACTS = select(*(documents.c[item.name] for item in fields(DocumentFacts)))
 EVERY_DOCUMENT = select(documents.c.id)
 EVERY_PASSAGE = select(passages.c.id, passages.c.document_id, passages.c.version)
-_PASSAGE = (
-    passages.c.id,
-    passages.c.document_id,
-    passages.c.version,
-    passages.c.start,
-    passages.c.end,
-    passages.c.context,
-    passages.c.speakers,
-)
+_PASSAGE_COLUMNS = ("id", "document_id", "version", "start", "end", "context", "speakers")
 _WHOLE_PASSAGE = (
-    select(*_PASSAGE, texts.c.text)
+    select(*(passages.c[name] for name in _PASSAGE_COLUMNS), texts.c.text)
     .outerjoin_from(
         passages,
         texts,
@@ -75,10 +67,10 @@ _WHOLE_PASSAGE = (
     )
     .order_by(passages.c.document_id, passages.c.ordinal, texts.c.piece)
 )
-_PIECES = (
+_TEXT_PIECES = (
     select(texts.c.text)
     .where(
-        texts.c.document_id == bindparam("known"),
+        texts.c.document_id == bindparam("document"),
         texts.c.piece.between(bindparam("first"), bindparam("last")),
     )
     .order_by(texts.c.piece)
@@ -86,17 +78,17 @@ _PIECES = (
 
 
 def live_versions(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
-    """Document id to live version; unknown documents are left out."""
+    """The live versions by document id; unknown documents are left out."""
     return {row.id: row.version for row in _columns(connection, ids, "version")}
 
 
 def changed_at(connection: Connection, ids: Iterable[str]) -> dict[str, datetime]:
-    """Document id to the time its live version was written; unknown documents are left out."""
+    """The times of writing of the live versions, by id; unknown documents are left out."""
     return {row.id: row.updated_at for row in _columns(connection, ids, "updated_at")}
 
 
 def live_hashes(connection: Connection, ids: Iterable[str]) -> dict[str, tuple[str, str]]:
-    """Document id to its live version and facts hash; unknown documents are left out."""
+    """The live version and facts hash by document id; unknown documents are left out."""
     rows = _columns(connection, ids, "version", "facts")
     return {row.id: (row.version, row.facts) for row in rows}
 
@@ -107,7 +99,7 @@ def _columns(connection: Connection, ids: Iterable[str], *names: str) -> Iterato
 
 
 def facts(connection: Connection, ids: Iterable[str]) -> dict[str, DocumentFacts]:
-    """Document id to its facts; unknown documents are left out."""
+    """The facts of documents, by id; unknown documents are left out."""
     statement = FACTS.where(documents.c.id.in_(VALUES))
     return {row.id: facts_of(row) for row in rows_in(connection, statement, ids)}
 
@@ -145,13 +137,13 @@ def document(connection: Connection, document_id: str) -> Document | None:
 
 
 def document_of(row: Any, **parts: Any) -> Document:
-    """The document in a row of its table, with parts of it from other tables."""
+    """Build a document from its row, with ``parts`` from other tables."""
     lists = {"authors": tuple(row.authors), "taxonomy": taxonomy_of(row)}
     return Document(**{name: row._mapping[name] for name in COPIED} | lists | parts)
 
 
 def whole_texts(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
-    """Document id to the full text of its live version; unknown ids are left out."""
+    """The full texts of live versions, by document id; unknown ids are left out."""
     statement = (
         select(texts.c.document_id, texts.c.text)
         .where(texts.c.document_id.in_(VALUES))
@@ -169,8 +161,8 @@ def span_texts(connection: Connection, spans: Sequence[tuple[str, Span]]) -> lis
     for document_id, span in spans:
         first = span.start // PIECE
         last = max(first, (span.end - 1) // PIECE)
-        values = {"known": document_id, "first": first, "last": last}
-        pieces = connection.execute(_PIECES, values).scalars().all()
+        values = {"document": document_id, "first": first, "last": last}
+        pieces = connection.execute(_TEXT_PIECES, values).scalars().all()
         if not pieces:
             raise StoreError(
                 f"document {document_id} has no text at character {span.start} in the catalogue",
@@ -181,7 +173,7 @@ def span_texts(connection: Connection, spans: Sequence[tuple[str, Span]]) -> lis
 
 
 def whole_passages(connection: Connection, ids: Iterable[str]) -> dict[str, Passage]:
-    """Passage id to the passage with its text; passages that are not live are left out."""
+    """The passages with their texts, by id; passages that are not live are left out."""
     statement = _WHOLE_PASSAGE.where(passages.c.id.in_(VALUES))
     return {passage.id: passage for passage in _passages(rows_in(connection, statement, ids))}
 
@@ -193,9 +185,9 @@ def passages_of(connection: Connection, ids: Iterable[str]) -> list[Passage]:
 
 
 def openings_of(connection: Connection, ids: Iterable[str]) -> dict[str, Passage]:
-    """Document id to its first passage; documents without passages are left out."""
-    begins = _WHOLE_PASSAGE.where(passages.c.document_id.in_(VALUES), passages.c.ordinal == 0)
-    rows = rows_in(connection, begins, ids)
+    """The first passages by document id; documents without passages are left out."""
+    openings = _WHOLE_PASSAGE.where(passages.c.document_id.in_(VALUES), passages.c.ordinal == 0)
+    rows = rows_in(connection, openings, ids)
     return {passage.document_id: passage for passage in _passages(rows)}
 
 
@@ -229,12 +221,12 @@ def put_properties(connection: Connection, values: Mapping[str, Any]) -> None:
         rows = [{"key": key, "value": value} for key, value in values.items()]
         dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
         statement = dialect.insert(properties)
-        put = {"value": statement.excluded.value}
-        connection.execute(statement.on_conflict_do_update(index_elements=["key"], set_=put), rows)
+        new = {"value": statement.excluded.value}
+        connection.execute(statement.on_conflict_do_update(index_elements=["key"], set_=new), rows)
 
 
 def all_marks(connection: Connection, ids: Iterable[str]) -> dict[str, tuple[Mark, ...]]:
-    """Document id to its marks."""
+    """The marks of documents, by id."""
     statement = select(marks).where(marks.c.document_id.in_(VALUES))
     rows = rows_in(connection, statement, ids)
     return {row.document_id: marks_from_blob(row.blob) for row in rows}
@@ -266,20 +258,20 @@ def _passages(rows: Iterable[Any]) -> Iterator[Passage]:
         pieces = list(group)
         passage_id, document_id, version, start, end, context, speakers, _ = pieces[0]
         text = "".join(row[-1] or "" for row in pieces)
-        place = start % PIECE
+        offset = start % PIECE
         yield Passage(
             id=passage_id,
             document_id=document_id,
             version=version,
             span=Span(start=start, end=end),
-            text=text[place : place + end - start],
+            text=text[offset : offset + end - start],
             context=context,
             speakers=tuple(speakers),
         )
 
 
 def described_entities(connection: Connection, ids: Iterable[str]) -> dict[str, EntityFacts]:
-    """Document id to the entity that the document describes, with its relations."""
+    """The entity that each document describes, with its relations, by document id."""
     names = list(ids)
     edges = select(relations).where(relations.c.document_id.in_(VALUES))
     by_document: defaultdict[str, list[Relation]] = defaultdict(list)

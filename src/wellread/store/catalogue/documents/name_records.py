@@ -51,8 +51,8 @@ from wellread.text.tokens import (
 )
 from wellread.types import Document
 
-# The sorts of keys. From a title: all of it, the part before its colon, its initials, and its words
-# without stop words (the value of a WORD: the number of such words in the title).
+# The kinds of keys (column ``sort``). From a title: all of it, the part before its colon, its
+# initials, and its words without stop words (a WORD's value: the number of such words in it).
 TITLE, MAIN, INITIALS, WORD = "title", "main", "initials", "word"
 FILE, SITE = "file", "site"
 # From "Weekly Letter #80": the key "letter 80", and the key "letter" with the value "80".
@@ -65,7 +65,7 @@ DIMENSION, VALUE, PHRASE = "dimension", "value", "phrase"
 # as relations write them; TARGET: what a relation of the entity points to.
 ALIAS, ALIAS_WORD, SPELLING = "alias", "alias word", "spelling"
 LOOSE, ADDRESS, TARGET = "loose", "address", "target"
-# Sorts with few distinct keys.
+# Kinds with few distinct keys.
 SORT, LANGUAGE, ENTITY_TYPE, RELATION = "sort", "language", "entity type", "relation"
 
 UNTYPED = "/"  # the key of entities without a type
@@ -83,7 +83,7 @@ _SHARED_DOMAINS = frozenset("co com org net gov ac edu".split())
 
 
 class NameKey(NamedTuple):
-    """A key by which a document is found; the sorts of keys are described above."""
+    """A key by which a document is found; the kinds of keys are described above."""
 
     sort: str
     key: str
@@ -121,12 +121,12 @@ def _title_keys(document: Document) -> Iterator[NameKey]:
         yield NameKey(SERIES, noun, number)
 
 
-def _people_keys(full_sort: str, part_sort: str, names: Iterable[str]) -> Iterator[NameKey]:
+def _people_keys(full_kind: str, part_kind: str, names: Iterable[str]) -> Iterator[NameKey]:
     for name in names:
-        yield NameKey(full_sort, key_of(name), name)
+        yield NameKey(full_kind, key_of(name), name)
         words = name.split()
         if 2 <= len(words) <= 4 and words[0][:1].isupper() and words[-1][:1].isupper():
-            yield from (NameKey(part_sort, key_of(word), name) for word in (words[0], words[-1]))
+            yield from (NameKey(part_kind, key_of(word), name) for word in (words[0], words[-1]))
 
 
 def _kind_keys(document: Document) -> Iterator[NameKey]:
@@ -145,17 +145,18 @@ def _entity_keys(document: Document) -> Iterator[NameKey]:
     entity = document.entity
     if entity is None:
         return
-    own, names = entity.entity_id, (document.title, *entity.aliases)
+    entity_id, names = entity.entity_id, (document.title, *entity.aliases)
     yield NameKey(ENTITY_TYPE, entity.entity_type or UNTYPED)
     for alias in entity.aliases:
         yield NameKey(ALIAS, key_of(alias))
         yield from (NameKey(ALIAS_WORD, singular_form(token.plain)) for token in tokens_of(alias))
-    for written in entity_spellings(own, names):
-        yield NameKey(SPELLING, key_of(written), own)
+    for written in entity_spellings(entity_id, names):
+        yield NameKey(SPELLING, key_of(written), entity_id)
     bracketed = [form for name in names for form in bracketed_forms(name)]
-    yield from (NameKey(LOOSE, relation_key(name), own) for name in (own, *names, *bracketed))
+    for name in (entity_id, *names, *bracketed):
+        yield NameKey(LOOSE, relation_key(name), entity_id)
     for address in (document.url, document.uri):
-        yield from (NameKey(ADDRESS, cut_key(key), own) for key in address_keys(address))
+        yield from (NameKey(ADDRESS, cut_key(key), entity_id) for key in address_keys(address))
     for relation in entity.relations:
         yield NameKey(RELATION, relation.type)
         for key in target_keys(relation.target, document.uri):
@@ -220,7 +221,7 @@ def relation_key(name: str) -> str:
 
 
 def target_keys(target: str, base: str) -> Iterator[str]:
-    """The keys of a relation's target: of a name, of an address, of an address relative to base."""
+    """The keys of a relation's target as a name, an address, and an address relative to base."""
     yield relation_key(target)
     if looks_like_address(target):
         for address in (target, resolve_address(base, target)):
@@ -279,8 +280,8 @@ def title_parts(title: str) -> Iterator[str]:
 
 MAX_VALUES = 50  # values of one key
 MAX_DOCUMENTS = 100  # documents of one name
-MAX_WORD_MATCHES = 1_000  # documents looked at that have the rarest word of a name
-MAX_KEYS = 500  # distinct keys of one sort
+MAX_WORD_MATCHES = 1_000  # documents with the rarest word of a name that are checked
+MAX_KEYS = 500  # distinct keys of one kind
 
 _NAMES = document_names.c
 
@@ -293,13 +294,13 @@ def _distinct_sql(key_condition: str = "", row_condition: str = "") -> TextClaus
         f" SELECT ({least} AND key > there.key) FROM there WHERE there.key IS NOT NULL)"
         " SELECT key FROM there WHERE EXISTS (SELECT 1 FROM document_names named WHERE"
         f" named.sort = :sort AND named.key = there.key{row_condition}"
-        " AND named.collection IN :collections) LIMIT :most"
+        " AND named.collection IN :collections) LIMIT :limit"
     ).bindparams(bindparam("collections", expanding=True))
 
 
-_SORTS = _distinct_sql(row_condition=" AND named.value = ''")
-_FIRST = _distinct_sql()
-_BEGINNING = _distinct_sql(key_condition=" AND key >= :start AND key < :end")
+_DISTINCT_KEYS = _distinct_sql(row_condition=" AND named.value = ''")
+_FIRST_KEYS = _distinct_sql()
+_WITH_PREFIX = _distinct_sql(key_condition=" AND key >= :start AND key < :end")
 
 
 class KeyTarget(NamedTuple):
@@ -313,17 +314,17 @@ class NameRecords(CataloguePart):
     """Look-ups by key, within the collections that are named."""
 
     def look_up(
-        self, collections: Sequence[str], sorts: Sequence[str], keys: Iterable[str]
+        self, collections: Sequence[str], kinds: Sequence[str], keys: Iterable[str]
     ) -> dict[tuple[str, str], list[KeyTarget]]:
-        """(Sort, key) to the values of the key, in order; unknown keys are left out."""
+        """The values of each key by (kind, key), in order; unknown keys are left out."""
         with self._database.read() as connection:
-            return look_up(connection, collections, sorts, keys)
+            return look_up(connection, collections, kinds, keys)
 
     def documents(
-        self, collections: Sequence[str], sorts: Sequence[str], keys: Iterable[str]
+        self, collections: Sequence[str], kinds: Sequence[str], keys: Iterable[str]
     ) -> list[str]:
         """The ids of documents that have one of the keys, at most ``MAX_DOCUMENTS``."""
-        conditions = (_NAMES.sort.in_(sorts), _NAMES.collection.in_(collections))
+        conditions = (_NAMES.sort.in_(kinds), _NAMES.collection.in_(collections))
         with self._database.read() as connection:
             return [
                 document_id
@@ -337,23 +338,23 @@ class NameRecords(CataloguePart):
                 ).scalars()
             ][:MAX_DOCUMENTS]
 
-    def documents_with(self, collections: Sequence[str], sort: str, key: str) -> tuple[str, ...]:
+    def documents_with(self, collections: Sequence[str], kind: str, key: str) -> tuple[str, ...]:
         """The ids of all documents that have the key, for a filter by document ids."""
-        has_key = (_NAMES.sort == sort, _NAMES.key == key, _NAMES.collection.in_(collections))
+        has_key = (_NAMES.sort == kind, _NAMES.key == key, _NAMES.collection.in_(collections))
         statement = select(_NAMES.document_id).distinct().where(*has_key)
         return tuple(self._values(statement.order_by(_NAMES.document_id)))
 
     def with_words(
-        self, collections: Sequence[str], words: Iterable[str], sorts: Sequence[str] = (WORD,)
+        self, collections: Sequence[str], words: Iterable[str], kinds: Sequence[str] = (WORD,)
     ) -> list[str]:
         """The ids of documents whose titles contain all of the words, shortest titles first.
 
-        At most ``MAX_WORD_MATCHES`` documents with the rarest of the words are looked at.
+        At most ``MAX_WORD_MATCHES`` documents with the rarest of the words are checked.
         """
         required = list(dict.fromkeys(words))
         if not (required and collections):
             return []
-        scope = (_NAMES.sort.in_(sorts), _NAMES.collection.in_(collections))
+        scope = (_NAMES.sort.in_(kinds), _NAMES.collection.in_(collections))
         with self._database.read() as connection:
             totals: dict[str, int] = {}
             for word in required:
@@ -373,7 +374,7 @@ class NameRecords(CataloguePart):
             others = (
                 exists().where(
                     other.c.document_id == first.c.document_id,
-                    other.c.sort.in_(sorts),
+                    other.c.sort.in_(kinds),
                     other.c.key == word,
                 )
                 for word in required
@@ -387,23 +388,24 @@ class NameRecords(CataloguePart):
             )
             return list(dict.fromkeys(connection.execute(statement).scalars()))
 
-    def distinct_keys(self, collections: Sequence[str], sort: str) -> list[str]:
-        """The distinct keys of a sort, in order, at most ``MAX_KEYS``."""
+    def distinct_keys(self, collections: Sequence[str], kind: str) -> list[str]:
+        """The distinct keys of a kind, in order, at most ``MAX_KEYS``."""
         with self._database.read() as connection:
-            return distinct_keys(connection, collections, sort)
+            return distinct_keys(connection, collections, kind)
 
-    def first_keys(self, collections: Sequence[str], sort: str, most: int) -> list[str]:
-        """The first ``most`` distinct keys of a sort, in order."""
-        values = {"sort": sort, "collections": list(collections), "most": most}
-        return [key for (key,) in self._rows(_FIRST.bindparams(**values))] if collections else []
+    def first_keys(self, collections: Sequence[str], kind: str, limit: int) -> list[str]:
+        """The first ``limit`` distinct keys of a kind, in order."""
+        values = {"sort": kind, "collections": list(collections), "limit": limit}
+        keys = self._rows(_FIRST_KEYS.bindparams(**values)) if collections else ()
+        return [key for (key,) in keys]
 
-    def with_prefix(self, collections: Sequence[str], sort: str, start: str) -> list[str]:
-        """The keys of the sort with the prefix ``start``, at most ``MAX_KEYS``."""
+    def with_prefix(self, collections: Sequence[str], kind: str, start: str) -> list[str]:
+        """The keys of the kind with the prefix ``start``, at most ``MAX_KEYS``."""
         if not (collections and start):
             return []
         ends = {"start": start, "end": f"{start[:-1]}{chr(ord(start[-1]) + 1)}"}
-        values = {"sort": sort, "collections": list(collections), "most": MAX_KEYS, **ends}
-        return [key for (key,) in self._rows(_BEGINNING.bindparams(**values))]
+        values = {"sort": kind, "collections": list(collections), "limit": MAX_KEYS, **ends}
+        return [key for (key,) in self._rows(_WITH_PREFIX.bindparams(**values))]
 
     # --- maintenance ---
 
@@ -433,30 +435,30 @@ class NameRecords(CataloguePart):
 
 
 def look_up(
-    connection: Connection, collections: Sequence[str], sorts: Sequence[str], keys: Iterable[str]
+    connection: Connection, collections: Sequence[str], kinds: Sequence[str], keys: Iterable[str]
 ) -> dict[tuple[str, str], list[KeyTarget]]:
     """See ``NameRecords.look_up``."""
     columns = (_NAMES.sort, _NAMES.key, _NAMES.collection)
-    scope = (_NAMES.sort.in_(sorts), _NAMES.collection.in_(collections))
+    scope = (_NAMES.sort.in_(kinds), _NAMES.collection.in_(collections))
     targets: defaultdict[tuple[str, str], list[KeyTarget]] = defaultdict(list)
     for batch in chunks(dict.fromkeys(keys)) if collections else ():
         ends = (func.min(_NAMES.value), func.max(_NAMES.value))
         statement = select(*columns, *ends).where(_NAMES.key.in_(batch), *scope).group_by(*columns)
-        for sort, key, collection, first, last in connection.execute(statement.order_by(*columns)):
-            same = zip(columns, (sort, key, collection), strict=True)
+        for kind, key, collection, first, last in connection.execute(statement.order_by(*columns)):
+            same = zip(columns, (kind, key, collection), strict=True)
             stored = select(_NAMES.value).distinct().where(*(left == right for left, right in same))
             first_values = stored.order_by(_NAMES.value).limit(MAX_VALUES)
             values = [first] if first == last else connection.execute(first_values).scalars()
-            targets[sort, key] += [KeyTarget(collection, value) for value in values]
+            targets[kind, key] += [KeyTarget(collection, value) for value in values]
     return dict(targets)
 
 
-def distinct_keys(connection: Connection, collections: Sequence[str], sort: str) -> list[str]:
+def distinct_keys(connection: Connection, collections: Sequence[str], kind: str) -> list[str]:
     """See ``NameRecords.distinct_keys``."""
     if not collections:
         return []
-    parameters = {"sort": sort, "collections": list(collections), "most": MAX_KEYS}
-    return list(connection.execute(_SORTS, parameters).scalars())
+    parameters = {"sort": kind, "collections": list(collections), "limit": MAX_KEYS}
+    return list(connection.execute(_DISTINCT_KEYS, parameters).scalars())
 
 
 def name_rows(names: Iterable[NameKey], collection: str) -> Iterator[dict[str, Any]]:
@@ -465,13 +467,13 @@ def name_rows(names: Iterable[NameKey], collection: str) -> Iterator[dict[str, A
         yield {"ordinal": ordinal, "collection": collection, **key._asdict()}
 
 
-def write_names(connection: Connection, wanted: Container[str] | None = None) -> None:
-    """Insert the keys of the ``wanted`` documents (None: of all), which must have none yet."""
+def write_names(connection: Connection, document_ids: Container[str] | None = None) -> None:
+    """Insert the keys of these documents (None: of all), which must have none yet."""
     for batch in _document_batches(connection):
         rows = [
             {"document_id": document_id, **row}
             for document_id, document, speakers in batch
-            if wanted is None or document_id in wanted
+            if document_ids is None or document_id in document_ids
             for row in name_rows(name_keys(document, speakers), document.collection)
         ]
         if rows:
@@ -481,13 +483,13 @@ def write_names(connection: Connection, wanted: Container[str] | None = None) ->
 def _document_batches(connection: Connection) -> Iterator[list[tuple[str, Document, list[str]]]]:
     """All documents with their ids and speakers but without texts, in batches."""
     statement = select(documents).order_by(documents.c.id).limit(AT_ONCE)
-    spoken = cast(passages.c.speakers, Text) != "[]"
-    heard = select(passages.c.document_id, passages.c.speakers).where(spoken)
+    has_speakers = cast(passages.c.speakers, Text) != "[]"
+    spoken_names = select(passages.c.document_id, passages.c.speakers).where(has_speakers)
     after = ""
     while batch := connection.execute(statement.where(documents.c.id > after)).all():
         after = batch[-1].id
         ids = [row.id for row in batch]
-        speakers = _group_rows(connection, heard, passages.c.document_id.in_(ids))
+        speakers = _group_rows(connection, spoken_names, passages.c.document_id.in_(ids))
         entity = described_entities(connection, ids)
         yield [
             (
@@ -504,6 +506,6 @@ def _group_rows(
 ) -> defaultdict[str, list[tuple[Any, ...]]]:
     """The rows of ``statement`` grouped by their first column, without that column."""
     groups: defaultdict[str, list[tuple[Any, ...]]] = defaultdict(list)
-    for group, *rest in connection.execute(statement.where(condition)):
-        groups[group].append(tuple(rest))
+    for group, *columns in connection.execute(statement.where(condition)):
+        groups[group].append(tuple(columns))
     return groups

@@ -12,16 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from sqlalchemy import (
-    Connection,
-    Table,
-    bindparam,
-    delete,
-    func,
-    insert,
-    select,
-    update,
-)
+from sqlalchemy import Connection, Table, bindparam, delete, func, insert, select, update
 
 from wellread.codec import from_plain, to_plain
 from wellread.errors import StoreError
@@ -75,23 +66,23 @@ class Reindexing(CataloguePart):
         with self._database.read() as connection:
             return _read_live(connection)
 
-    def claim(self, wanted: LiveIndex) -> LiveIndex:
-        """Make ``wanted`` the live index unless there is one; return the live index."""
+    def claim(self, index: LiveIndex) -> LiveIndex:
+        """Make ``index`` the live index unless there is one; return the live index."""
         with self._database.write() as connection:
             live = _read_live(connection)
             if live is None:
-                _make_live(connection, wanted)
-            return live or wanted
+                _make_live(connection, index)
+            return live or index
 
     def base_id(self) -> str:
         """The id of this base, created on first use; a base made by ``import`` has another."""
         with self._database.read() as connection:
-            known: str | None = lookup.property_of(connection, BASE_ID)
-        if known is None:
+            value: str | None = lookup.property_of(connection, BASE_ID)
+        if value is None:
             with self._database.write() as connection:
-                known = lookup.property_of(connection, BASE_ID) or secrets.token_hex(BASE_ID_BYTES)
-                lookup.put_properties(connection, {BASE_ID: known})
-        return known
+                value = lookup.property_of(connection, BASE_ID) or secrets.token_hex(BASE_ID_BYTES)
+                lookup.put_properties(connection, {BASE_ID: value})
+        return value
 
     # --- building the next index ---
 
@@ -104,13 +95,13 @@ class Reindexing(CataloguePart):
     def begin(self, fingerprint: Fingerprint) -> None:
         """Start the build of an index with ``fingerprint``; discard what was staged before."""
         with self._database.write() as connection:
-            for statement in _CLEARED:
+            for statement in _DISCARD_NEXT:
                 connection.execute(statement)
             lookup.put_properties(connection, {NEXT: to_plain(fingerprint)})
 
     def abandon(self) -> None:
         """Discard the unfinished next index and what was staged for it."""
-        self._run(*_CLEARED)
+        self._run(*_DISCARD_NEXT)
 
     # --- its rows ---
 
@@ -131,12 +122,12 @@ class Reindexing(CataloguePart):
         version, facts = before[document_id]
         return Edition(document=document, document_id=document_id, version=version, facts=facts)
 
-    def intend(self, new: Iterable[Sequence[Passage]]) -> None:
+    def intend(self, passages_by_document: Iterable[Sequence[Passage]]) -> None:
         """Record the rows of documents that are about to be written to the next index."""
         rows = [
             lookup.passage_row(passage, ordinal)
-            for parts in new
-            for ordinal, passage in enumerate(parts)
+            for document_passages in passages_by_document
+            for ordinal, passage in enumerate(document_passages)
         ]
         if rows:
             with self._database.write() as connection:
@@ -169,25 +160,22 @@ class Reindexing(CataloguePart):
             .scalar_subquery()
         )
         with self._database.write() as connection:
-            before = _read_live(connection)
+            previous = _read_live(connection)
             for table in (passages, vector_debts, index_writes):
                 connection.execute(delete(table))
             connection.execute(insert(passages).from_select(columns, staged))
             connection.execute(update(documents).values(passages=count))
             touch_all(connection)
-            for statement in _CLEARED:
+            for statement in _DISCARD_NEXT:
                 connection.execute(statement)
-            new = replace(live, switches=before.switches + 1 if before else 0)
+            new = replace(live, switches=previous.switches + 1 if previous else 0)
             _make_live(connection, new)
         return new
 
 
-# Read before and after every search.
+# One query, since it runs before and after every search.
 _LIVE = select(properties).where(properties.c.key.in_((FINGERPRINT, EMBEDDER, SWITCHES)))
-_CLEARED = (
-    delete(next_passages),
-    delete(properties).where(properties.c.key == NEXT),
-)
+_DISCARD_NEXT = (delete(next_passages), delete(properties).where(properties.c.key == NEXT))
 
 
 def _read_live(connection: Connection) -> LiveIndex | None:
@@ -195,23 +183,23 @@ def _read_live(connection: Connection) -> LiveIndex | None:
     if FINGERPRINT not in values:
         return None
     fingerprint = from_plain(Fingerprint, values[FINGERPRINT])
-    made_with = values.get(EMBEDDER) or {}
+    embedder_record = values.get(EMBEDDER) or {}
     # Settings stored for another embedder do not apply to a fingerprint that was set alone.
-    same_embedder = made_with.get("identity") == fingerprint.embedder
+    same_embedder = embedder_record.get("identity") == fingerprint.embedder
     return LiveIndex(
         fingerprint=fingerprint,
-        embedder=made_with.get("settings", {}) if same_embedder else {},
+        embedder=embedder_record.get("settings", {}) if same_embedder else {},
         switches=values.get(SWITCHES, 0),
     )
 
 
 def _make_live(connection: Connection, live: LiveIndex) -> None:
-    made_with = {"identity": live.fingerprint.embedder, "settings": dict(live.embedder)}
+    embedder_record = {"identity": live.fingerprint.embedder, "settings": dict(live.embedder)}
     lookup.put_properties(
         connection,
         {
             FINGERPRINT: to_plain(live.fingerprint),
-            EMBEDDER: made_with,
+            EMBEDDER: embedder_record,
             SWITCHES: live.switches,
         },
     )
@@ -230,7 +218,7 @@ class Vectors(CataloguePart):
     """Passages that still need vectors."""
 
     def next_pending(self, passages: int) -> list[PendingVectors]:
-        """Pending documents of about ``passages`` passages in all; at least one if there is any."""
+        """Pending documents with about ``passages`` passages in total, and at least one if any."""
         debts: list[PendingVectors] = []
         total = 0
         statement = select(vector_debts).order_by(vector_debts.c.document_id)

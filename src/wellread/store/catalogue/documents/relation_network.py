@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from wellread.store.catalogue.documents.entity_nodes import EntityNode, Nodes
+from wellread.store.catalogue.documents.entity_nodes import EntityNode, NodeFinder
 from wellread.text.tokens import strict_key
 
 Direction = Literal["out", "in", "both"]
@@ -126,7 +126,11 @@ class Network:
     """The edges of a collection, between its entities and to names not yet resolved."""
 
     def __init__(
-        self, collection: str, nodes: Nodes, relations: Iterable[RelationRow], names: RelationNames
+        self,
+        collection: str,
+        nodes: NodeFinder,
+        relations: Iterable[RelationRow],
+        names: RelationNames,
     ) -> None:
         self.collection = collection
         self.nodes = nodes
@@ -141,11 +145,11 @@ class Network:
         self, entity_id: str, types: Sequence[str] | None, direction: Direction
     ) -> list[Neighbour]:
         """The neighbours of the entity, by relation and name; see ``Graph.neighbours``."""
-        types_wanted = None if types is None else dict(map(self.names.primary, types))
+        primary_types = None if types is None else dict(map(self.names.primary, types))
         neighbours = [
             self._neighbour(entity_id, name, side, other)
             for name, side, other in self._around(entity_id)
-            if self._matches(name, side, types_wanted, direction)
+            if self._matches(name, side, primary_types, direction)
         ]
         return sorted(neighbours, key=lambda end: (end.direction == "in", end.relation, end.name))
 
@@ -190,9 +194,9 @@ class Network:
         for row in relations:
             entity_id = resolved.get(row.target)
             if entity_id is None:
-                entity_id = resolved[row.target] = self.nodes.called(row.target)
+                entity_id = resolved[row.target] = self.nodes.id_of(row.target)
             # A relative address resolves against the document that states it.
-            entity_id = entity_id or self.nodes.beside(row.target, row.base)
+            entity_id = entity_id or self.nodes.id_of_relative_address(row.target, row.base)
             target = entity_id or spellings.setdefault(strict_key(row.target), row.target)
             name, flipped = self.names.primary(row.type)
             if flipped:
@@ -217,14 +221,14 @@ class Network:
             yield name, "in", other
 
     def _matches(
-        self, name: str, side: Side, wanted: Mapping[str, bool] | None, direction: Direction
+        self, name: str, side: Side, types: Mapping[str, bool] | None, direction: Direction
     ) -> bool:
-        """Whether an edge matches ``wanted`` (type to whether its inverse was named)."""
-        if wanted is not None and name not in wanted:
+        """Whether an edge matches ``types`` (by type: whether its inverse was named)."""
+        if types is not None and name not in types:
             return False
-        flipped = wanted is not None and wanted[name]
-        facing = direction if not flipped or direction == "both" else _flip(direction)
-        return facing in ("both", side) or self.names.symmetric(name)
+        is_inverse = types is not None and types[name]
+        edge_direction = direction if not is_inverse or direction == "both" else _flip(direction)
+        return edge_direction in ("both", side) or self.names.symmetric(name)
 
     def _distances(self, end: str, hops: int) -> dict[str, int]:
         """The distance in edges of each entity within ``hops`` of ``end``."""
@@ -241,7 +245,7 @@ class Network:
         return distances
 
     def _path(self, steps: Sequence[Step]) -> Path:
-        node_ids = [place for _, _, place in steps]
+        node_ids = [entity_id for _, _, entity_id in steps]
         return Path(
             start=self.nodes.by_id[node_ids[0]],
             steps=tuple(

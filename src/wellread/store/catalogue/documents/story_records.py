@@ -31,7 +31,7 @@ from wellread.store.schema.database import (
     writing,
 )
 from wellread.store.schema.tables import documents, properties, stories, story_items
-from wellread.text.sentences import HEAD, part_title
+from wellread.text.sentences import HEAD_CHARS, part_title
 from wellread.types import DocumentFacts, Span
 
 ItemKey = tuple[str, int]  # (document id, start)
@@ -82,10 +82,10 @@ class SummarySentence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoryText:
-    """The title, summary and figures of a story, generated from its items.
+    """The title, summary and statistics of a story, generated from its items.
 
     ``centre`` is their cluster centre, calculated by the rules ``scheme``; ``sources`` counts web
-    hosts (or documents) without copies; ``novelty`` (0-1) is what only the newest item contains.
+    hosts (or documents) without copies; ``novelty`` (0-1): the share that only the newest item has.
     """
 
     title: str
@@ -131,10 +131,10 @@ class StoryMaterial:
 
 
 # Two columns have outdated names.
-_RENAMED = {"centroid": "centre", "embedder": "scheme"}
-_STORIES = select(*(one.label(_RENAMED.get(one.name, one.name)) for one in stories.c)).where(
-    stories.c.title != ""
-)
+_COLUMN_NAMES = {"centroid": "centre", "embedder": "scheme"}
+_STORIES = select(
+    *(column.label(_COLUMN_NAMES.get(column.name, column.name)) for column in stories.c)
+).where(stories.c.title != "")
 BY_DATE = (
     story_items.c.published_at.asc().nulls_last(),
     story_items.c.document_id,
@@ -209,7 +209,7 @@ def _display_items(connection: Connection, story_id: str) -> list[StoryItem]:
     records = items_of(connection, story_id)
     facts = lookup.facts(connection, {item.document_id for item in records})
     heads = [
-        (item.document_id, replace(item.span, end=min(item.span.end, item.span.start + HEAD)))
+        (item.document_id, replace(item.span, end=min(item.span.end, item.span.start + HEAD_CHARS)))
         for item in records
     ]
     return [
@@ -244,7 +244,7 @@ def _within(statement: Select[Any], since: datetime | None, until: datetime | No
     return statement.where(has_items(since, until)) if since or until else statement
 
 
-def _inside(collections: Sequence[str]) -> Select[Any]:
+def _select(collections: Sequence[str]) -> Select[Any]:
     return _STORIES.where(stories.c.collection.in_(collections)) if collections else _STORIES
 
 
@@ -269,15 +269,15 @@ def mark_dirty(connection: Connection, document_ids: Iterable[str]) -> None:
     all their items too; the next refresh creates those again, as originals.
     """
     queue = list(document_ids)
-    done: set[str] = set()
+    processed: set[str] = set()
     while queue:
-        ids = [document_id for document_id in queue[:AT_ONCE] if document_id not in done]
+        ids = [document_id for document_id in queue[:AT_ONCE] if document_id not in processed]
         del queue[:AT_ONCE]
-        done.update(ids)
-        of_documents = story_items.c.document_id.in_(ids)
+        processed.update(ids)
+        in_documents = story_items.c.document_id.in_(ids)
         columns = (story_items.c.document_id, story_items.c.start, story_items.c.story_id)
-        deleted = connection.execute(select(*columns).where(of_documents)).all()
-        connection.execute(delete(story_items).where(of_documents))
+        deleted = connection.execute(select(*columns).where(in_documents)).all()
+        connection.execute(delete(story_items).where(in_documents))
         story_ids = sorted({row.story_id for row in deleted if row.story_id})
         for names in chunks(item_name((row.document_id, row.start)) for row in deleted):
             copies = select(story_items.c.document_id).where(story_items.c.repeats.in_(names))
@@ -285,9 +285,9 @@ def mark_dirty(connection: Connection, document_ids: Iterable[str]) -> None:
                 in_stories = story_items.c.story_id.in_(batch)
                 queue += connection.execute(copies.where(in_stories).distinct()).scalars()
         for batch in chunks(story_ids):
-            of_batch = stories.c.id.in_(batch)
-            connection.execute(delete(stories).where(of_batch, ~has_items()))
-            connection.execute(update(stories).where(of_batch).values(**BLANK))
+            in_batch = stories.c.id.in_(batch)
+            connection.execute(delete(stories).where(in_batch, ~has_items()))
+            connection.execute(update(stories).where(in_batch).values(**BLANK))
 
 
 def _create_stories(connection: Connection, collection: str, ids: set[str]) -> None:
@@ -321,7 +321,7 @@ class Stories(CataloguePart):
     ) -> list[Story]:
         """Stories with items in the window, of some collections or of all, latest first."""
         order = (stories.c.last_at.desc().nulls_last(), stories.c["items"].desc(), stories.c.id)
-        statement = _within(_inside(collections), since, until).order_by(*order)
+        statement = _within(_select(collections), since, until).order_by(*order)
         return list(map(_story_of, self._rows(statement.limit(limit).offset(offset))))
 
     def count_latest(
@@ -331,12 +331,12 @@ class Stories(CataloguePart):
         until: datetime | None = None,
     ) -> int:
         """The number of stories that ``latest`` returns without a limit."""
-        in_window = _within(_inside(collections), since, until).subquery()
+        in_window = _within(_select(collections), since, until).subquery()
         return int(self._rows(select(func.count()).select_from(in_window))[0][0])
 
     def named(self, prefix: str, collections: Sequence[str] = ()) -> list[Story]:
         """At most two stories whose id starts with ``prefix``."""
-        query = _inside(collections).where(stories.c.id.startswith(prefix.lower(), autoescape=True))
+        query = _select(collections).where(stories.c.id.startswith(prefix.lower(), autoescape=True))
         return list(map(_story_of, self._rows(query.order_by(stories.c.id).limit(2))))
 
     def with_text(self, story_ids: Sequence[str]) -> list[Story]:
@@ -345,7 +345,7 @@ class Stories(CataloguePart):
         return list(map(_story_of, self._rows_in(statement, story_ids)))
 
     def places(self, document_ids: Iterable[str]) -> dict[str, list[ItemPlace]]:
-        """Document id to its items that belong to stories, in reading order."""
+        """The items of each document that belong to stories, in reading order, by document id."""
         columns = ("document_id", "start", "end", "version", "story_id", "repeats")
         placed = (story_items.c.document_id.in_(lookup.VALUES), story_items.c.story_id.is_not(None))
         statement = select(*(story_items.c[name] for name in columns)).where(*placed)
@@ -356,7 +356,7 @@ class Stories(CataloguePart):
         return places
 
     def dates(self, story_ids: Sequence[str]) -> dict[str, list[datetime]]:
-        """Story id to the dates of its dated items, ascending."""
+        """The dates of each story's dated items, ascending, by story id."""
         when = story_items.c.published_at
         dated = (story_items.c.story_id.in_(lookup.VALUES), when.is_not(None))
         statement = select(story_items.c.story_id, when).where(*dated).order_by(when)
@@ -384,8 +384,8 @@ class Stories(CataloguePart):
         if earlier_rules == [rules]:
             return False
         with self._database.write() as connection:
-            inside = select(documents.c.id).where(documents.c.collection == collection)
-            connection.execute(delete(story_items).where(story_items.c.document_id.in_(inside)))
+            ids = select(documents.c.id).where(documents.c.collection == collection)
+            connection.execute(delete(story_items).where(story_items.c.document_id.in_(ids)))
             connection.execute(delete(stories).where(stories.c.collection == collection))
             lookup.put_properties(connection, {key: rules})
         return bool(earlier_rules)

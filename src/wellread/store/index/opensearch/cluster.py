@@ -129,7 +129,7 @@ SCHEMES = {"opensearch+http": "http", "opensearch+https": "https"}
 PORT = 9200
 BASE = "wellread"
 FORM = "opensearch+https://user@host:9200,other:9200/base"
-MOST_SHARDS = 1_024
+MAX_SHARDS = 1_024
 _BASE = re.compile(r"[a-z][a-z0-9_-]{0,60}")
 _HOST = re.compile(r"([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::(\d+))?")
 
@@ -137,8 +137,8 @@ _HOST = re.compile(r"([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::(\d+))?")
 class _Options(BaseModel, extra="forbid"):
     """The options of an address, for indexes created in the cluster and for calls."""
 
-    shards: int = Field(default=1, ge=1, le=MOST_SHARDS)
-    replicas: int | None = Field(default=None, ge=0, le=MOST_SHARDS)
+    shards: int = Field(default=1, ge=1, le=MAX_SHARDS)
+    replicas: int | None = Field(default=None, ge=0, le=MAX_SHARDS)
     timeout: float = Field(default=30.0, gt=0, allow_inf_nan=False)
     ca: FilePath | None = None
 
@@ -195,8 +195,8 @@ def _options(query: str) -> dict[str, Any]:
         return _Options(**dict(parse_qsl(query, keep_blank_values=True))).model_dump()
     except ValidationError as error:
         fault = error.errors()[0]
-        known = f"the options are: {', '.join(_Options.model_fields)}"
-        raise _url_error(f"has {fault['loc'][0]}={fault['input']}: {fault['msg']}", known) from None
+        hint = f"the options are: {', '.join(_Options.model_fields)}"
+        raise _url_error(f"has {fault['loc'][0]}={fault['input']}: {fault['msg']}", hint) from None
 
 
 def _url_error(problem: str, hint: str) -> SettingsError:
@@ -204,8 +204,8 @@ def _url_error(problem: str, hint: str) -> SettingsError:
 
 
 THREADS = 32  # connections in the pool
-LONGEST = 60.0  # seconds of retries after the first failure
-FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
+RETRY_SECONDS = 60.0  # seconds of retries after the first failure
+FIRST_PAUSE, MAX_PAUSE = 0.1, 5.0  # seconds
 # A search may hit an index that is just being replaced (404), or a node that just died (500).
 ONCE_MORE = frozenset({404, 500})
 EXTRA_TRIES = 3
@@ -237,23 +237,25 @@ class Cluster:
             retry_on_status=(),
         )
 
-    def ask(self, action: str, api: str, *, longest: float = LONGEST, **arguments: Any) -> Any:
+    def ask(
+        self, action: str, api: str, *, longest: float = RETRY_SECONDS, **arguments: Any
+    ) -> Any:
         """Call one function of the client's interface, such as ``indices.refresh``, by ``run``."""
         return self.run(
             action, lambda client: attrgetter(api)(client)(**arguments), longest=longest
         )
 
-    def run(self, action: str, call: Call, *, longest: float = LONGEST) -> Any:
+    def run(self, action: str, call: Call, *, longest: float = RETRY_SECONDS) -> Any:
         """Run ``call`` with retries of temporary failures, and return its result."""
-        waited, extra, pause_length = 0.0, 0, FIRST_PAUSE / 2
+        waited, extra, pause_seconds = 0.0, 0, FIRST_PAUSE / 2
         while True:
             try:
                 return call(self._client)
             except OpenSearchException as error:
                 extra += status_of(error) in ONCE_MORE
-                pause_length = min(pause_length * 2, LONGEST_PAUSE)
+                pause_seconds = min(pause_seconds * 2, MAX_PAUSE)
                 # Many writers that were refused together must not retry together.
-                length = pause_length * random.uniform(0.5, 1.0)  # noqa: S311 - no secret
+                length = pause_seconds * random.uniform(0.5, 1.0)  # noqa: S311 - no secret
                 if not _is_temporary(error, extra) or waited + length > longest:
                     raise store_error(action, error, str(self.address)) from error
             waited += length

@@ -51,7 +51,7 @@ from wellread.store.index.opensearch.index_copies import (
 )
 from wellread.store.index.opensearch.passage_queries import (
     KEY,
-    MOST_RESULTS,
+    MAX_RESULTS,
     TIE_SLACK,
     VECTOR,
     Query,
@@ -80,8 +80,8 @@ from wellread.store.row_values import (
 )
 from wellread.types import Candidate, Filters
 
-MOST_BYTES = 4 << 20  # size of one bulk call
-LONGEST = 300.0  # seconds of retries for the same rows
+MAX_CALL_BYTES = 4 << 20  # size of one bulk call
+RETRY_SECONDS = 300.0  # seconds of retries for the same rows
 CONFLICT = 409
 GONE = 404
 NO_INDEX = "index_not_found"
@@ -89,20 +89,20 @@ NO_INDEX = "index_not_found"
 
 def write_all(cluster: Cluster, alias: str, actions: Iterable[bytes], action: str) -> None:
     """Run the bulk actions; afterwards both searches find the rows."""
-    pieces = list(_batches(actions))
-    for piece in pieces:
+    batches = list(_batches(actions))
+    for batch in batches:
         # A call refreshes only the shards it wrote to; several calls share one refresh at the end.
-        _write(cluster, alias, piece, action, refresh=len(pieces) == 1)
-    if len(pieces) > 1:
+        _write(cluster, alias, batch, action, refresh=len(batches) == 1)
+    if len(batches) > 1:
         cluster.ask(action, "indices.refresh", index=alias)
 
 
 def _write(
-    cluster: Cluster, alias: str, piece: Sequence[bytes], action: str, *, refresh: bool
+    cluster: Cluster, alias: str, batch: Sequence[bytes], action: str, *, refresh: bool
 ) -> None:
     """Send one bulk call, and repeat it for the rows that the cluster was too busy for."""
     params = {"require_alias": "true", "refresh": "true" if refresh else "false"}
-    unsent = list(piece)
+    unsent = list(batch)
 
     def send(client: OpenSearch) -> None:
         nonlocal unsent
@@ -111,12 +111,12 @@ def _write(
         if unsent:
             raise TransportError(OVERLOADED, reason, {})  # so that the call is repeated
 
-    cluster.run(action, send, longest=LONGEST)
+    cluster.run(action, send, longest=RETRY_SECONDS)
 
 
 def _refused(sent: Sequence[bytes], answer: Any) -> tuple[list[bytes], str]:
     """Return the actions to send again and the reason; raise on a permanent failure."""
-    again, why = [], ""
+    unsent, last_reason = [], ""
     for line, item in zip(sent, answer["items"], strict=True):
         ((kind, result),) = item.items()
         status = result["status"]
@@ -125,9 +125,9 @@ def _refused(sent: Sequence[bytes], answer: Any) -> tuple[list[bytes], str]:
         reason = _reason_of(result)
         if status not in {*PASSING, CONFLICT} or is_full(reason):
             raise TransportError(status, reason, {})
-        again.append(line)
-        why = reason
-    return again, why
+        unsent.append(line)
+        last_reason = reason
+    return unsent, last_reason
 
 
 def _reason_of(result: Any) -> str:
@@ -141,16 +141,16 @@ def _is_missing_row(result: Any) -> bool:
 
 
 def _batches(actions: Iterable[bytes]) -> Iterator[list[bytes]]:
-    piece: list[bytes] = []
+    batch: list[bytes] = []
     size = 0
     for action in actions:
-        if piece and size + len(action) > MOST_BYTES:
-            yield piece
-            piece, size = [], 0
-        piece.append(action)
+        if batch and size + len(action) > MAX_CALL_BYTES:
+            yield batch
+            batch, size = [], 0
+        batch.append(action)
         size += len(action)
-    if piece:
-        yield piece
+    if batch:
+        yield batch
 
 
 def _lines(*values: dict[str, Any]) -> bytes:
@@ -168,11 +168,11 @@ def _was_moved(error: StoreError) -> bool:
     return NO_INDEX in reason or is_write_block(status_of(cause), reason)
 
 
-DOING = "remove from the index"
-SECONDS = 600  # timeout of one removal
+REMOVING = "remove from the index"
+REMOVE_SECONDS = 600  # timeout of one removal
 EXACT_ROWS = 5_000  # most rows that are compared exactly
-LEAST_K = 100  # with a smaller k the graph misses too many of the nearest rows
-MOST_K = 10_000
+MIN_K = 100  # with a smaller k the graph misses too many of the nearest rows
+MAX_K = 10_000
 REMOVE_AT_ONCE = 500
 LOOK_AT_ONCE = 1_000
 ID_ONLY = {"_source": "false"}
@@ -192,27 +192,27 @@ class OpenSearchIndex:
         self._fingerprint = fingerprint
 
     @classmethod
-    def open(cls, place: ServiceAddress, fingerprint: Fingerprint) -> OpenSearchIndex:
+    def open(cls, address: ServiceAddress, fingerprint: Fingerprint) -> OpenSearchIndex:
         """See ``IndexBackend.open``."""
-        cluster = _cluster(place)
+        cluster = _cluster(address)
         alias = alias_of(cluster.address.base, fingerprint)
         if index_of_alias(cluster, alias) is None:
             make(cluster, alias, fingerprint)
         return cls(cluster, alias, fingerprint)
 
     @classmethod
-    def others(cls, place: ServiceAddress, *keep: Fingerprint) -> list[str]:
+    def others(cls, address: ServiceAddress, *keep: Fingerprint) -> list[str]:
         """See ``IndexBackend.others``."""
-        cluster = _cluster(place)
+        cluster = _cluster(address)
         base = cluster.address.base
-        kept = {alias_of(base, fingerprint) for fingerprint in keep}
+        used = {alias_of(base, fingerprint) for fingerprint in keep}
         indexes = indexes_of_base(cluster, base).items()
-        return sorted(name for name, about in indexes if not kept & about.get("aliases", {}).keys())
+        return sorted(name for name, about in indexes if used.isdisjoint(about.get("aliases", {})))
 
     @classmethod
-    def set_aside(cls, place: ServiceAddress, fingerprint: Fingerprint) -> None:
+    def set_aside(cls, address: ServiceAddress, fingerprint: Fingerprint) -> None:
         """See ``IndexBackend.set_aside``; the index is kept without its alias."""
-        cluster = _cluster(place)
+        cluster = _cluster(address)
         alias = alias_of(cluster.address.base, fingerprint)
         target = index_of_alias(cluster, alias)
         if target is not None:
@@ -221,10 +221,10 @@ class OpenSearchIndex:
             )
 
     @classmethod
-    def drop_others(cls, place: ServiceAddress, *keep: Fingerprint) -> list[str]:
+    def drop_others(cls, address: ServiceAddress, *keep: Fingerprint) -> list[str]:
         """See ``IndexBackend.drop_others``."""
-        names = cls.others(place, *keep)
-        drop(_cluster(place), names)
+        names = cls.others(address, *keep)
+        drop(_cluster(address), names)
         return names
 
     # --- writing ---
@@ -234,21 +234,21 @@ class OpenSearchIndex:
         if vectors is not None:
             check_shape(vectors, len(rows), self._fingerprint.dimensions)
         units = None if vectors is None else unit(vectors)
-        places = last_positions(row.passage_id for row in rows)
-        if not places:
+        positions = last_positions(row.passage_id for row in rows)
+        if not positions:
             return
-        row_ids = [clean(rows[place].passage_id) for place in places]
+        row_ids = [clean(rows[position].passage_id) for position in positions]
         actions = [
             _lines(
                 {"index": {"_id": row_id}},
-                to_document(rows[place], None if units is None else units[place]),
+                to_document(rows[position], None if units is None else units[position]),
             )
-            for row_id, place in zip(row_ids, places, strict=True)
+            for row_id, position in zip(row_ids, positions, strict=True)
         ]
 
         def run(target: AliasTarget) -> None:
-            if target.purged and self._any_of(target, row_ids):
-                self._mark(target)
+            if target.purged and self._has_any(target, row_ids):
+                self._clear_purged(target)
             write_all(self._cluster, target.writing, actions, "write to the index")
 
         self._apply(run)
@@ -259,34 +259,36 @@ class OpenSearchIndex:
         units = unit(vectors)
         actions = [
             _lines(
-                {"update": {"_id": clean(passage_ids[place]), "retry_on_conflict": 3}},
-                {"doc": {VECTOR: numbers(units[place])}},
+                {"update": {"_id": clean(passage_ids[position]), "retry_on_conflict": 3}},
+                {"doc": {VECTOR: numbers(units[position])}},
             )
-            for place in last_positions(passage_ids)
+            for position in last_positions(passage_ids)
         ]
         if actions:
-            doing = "write vectors to the index"
-            self._apply(lambda target: write_all(self._cluster, target.writing, actions, doing))
+            action = "write vectors to the index"
+            self._apply(lambda target: write_all(self._cluster, target.writing, actions, action))
 
     def remove(self, keys: Sequence[tuple[str, str]]) -> int:
         """See ``Index.remove``."""
-        named = [edition(document_id, version) for document_id, version in dict.fromkeys(keys)]
+        document_editions = [
+            edition(document_id, version) for document_id, version in dict.fromkeys(keys)
+        ]
         removed = 0
-        for first in range(0, len(named), REMOVE_AT_ONCE):
-            query = editions(named[first : first + REMOVE_AT_ONCE])
+        for first in range(0, len(document_editions), REMOVE_AT_ONCE):
+            query = editions(document_editions[first : first + REMOVE_AT_ONCE])
             removed += self._apply(partial(self._remove, query))
         return removed
 
     def _remove(self, query: Query, target: AliasTarget) -> int:
         name, ask = target.name, self._cluster.ask
         # An interrupted write may have left rows that no search sees yet.
-        ask(DOING, "indices.refresh", index=name)
-        if not ask(DOING, "count", index=name, body={"query": query})["count"]:
+        ask(REMOVING, "indices.refresh", index=name)
+        if not ask(REMOVING, "count", index=name, body={"query": query})["count"]:
             return 0
         if target.purged:
-            self._mark(target)
-        params = {"conflicts": "proceed", "refresh": "true", "request_timeout": SECONDS}
-        answer = ask(DOING, "delete_by_query", index=name, body={"query": query}, params=params)
+            self._clear_purged(target)
+        params = {"conflicts": "proceed", "refresh": "true", "request_timeout": REMOVE_SECONDS}
+        answer = ask(REMOVING, "delete_by_query", index=name, body={"query": query}, params=params)
         return int(answer["deleted"])
 
     def _apply(self, change: Callable[[AliasTarget], T]) -> T:
@@ -299,16 +301,16 @@ class OpenSearchIndex:
                     raise
                 wait_for_copy(self._cluster, self._alias)
 
-    def _any_of(self, target: AliasTarget, row_ids: Sequence[str]) -> bool:
+    def _has_any(self, target: AliasTarget, row_ids: Sequence[str]) -> bool:
         """Whether the index has any of these ids, including rows not refreshed yet."""
         look_up = partial(self._cluster.ask, "look rows up", "mget", index=target.name)
         for first in range(0, len(row_ids), LOOK_AT_ONCE):
-            found = look_up(body={"ids": row_ids[first : first + LOOK_AT_ONCE]}, params=ID_ONLY)
-            if any(row.get("found") for row in found["docs"]):
+            answer = look_up(body={"ids": row_ids[first : first + LOOK_AT_ONCE]}, params=ID_ONLY)
+            if any(row.get("found") for row in answer["docs"]):
                 return True
         return False
 
-    def _mark(self, target: AliasTarget) -> None:
+    def _clear_purged(self, target: AliasTarget) -> None:
         store_meta(self._cluster, target.name, {**target.meta, PURGED: False})
 
     # --- searching ---
@@ -330,17 +332,17 @@ class OpenSearchIndex:
         check_query_vector(vector, self._fingerprint.dimensions)
         if limit < 1:
             return []
-        unit_vector, clauses, doing = unit(vector), limits(filters), "search the index by vector"
-        k = max(limit + TIE_SLACK, LEAST_K)
-        if k > MOST_K or self._count(with_vector(clauses)) <= EXACT_ROWS:
+        unit_vector, clauses, action = unit(vector), limits(filters), "search the index by vector"
+        k = max(limit + TIE_SLACK, MIN_K)
+        if k > MAX_K or self._count(with_vector(clauses)) <= EXACT_ROWS:
             search = exact_search(unit_vector, clauses)
         else:
             search = nearest(unit_vector, clauses, k)
-        keys, scores = self._search(doing, search, limit)
+        keys, scores = self._search(action, search, limit)
         return ranked(keys, [cosine(score) for score in scores], limit)
 
     def _search(self, action: str, query: Query, limit: int) -> tuple[list[str], list[float]]:
-        body = ranking(query, min(limit, MOST_RESULTS))
+        body = ranking(query, min(limit, MAX_RESULTS))
         # The same question goes to the same replicas: their word counts may differ.
         digest = hashlib.blake2b(str(query).encode("utf-8", "replace"), digest_size=8).hexdigest()
         params = {
@@ -391,11 +393,11 @@ class OpenSearchIndex:
         return require_index_of_alias(self._cluster, self._alias).purged
 
 
-def _cluster(place: ServiceAddress | Path) -> Cluster:
-    if isinstance(place, Path):
+def _cluster(address: ServiceAddress | Path) -> Cluster:
+    if isinstance(address, Path):
         raise SettingsError(
             "the index is in OpenSearch, but the address of the cluster is not set",
             hint="set index.url, as in opensearch+https://user@host:9200, or rebuild the index in "
             "the home with 'wellread reindex' (docs/opensearch.md)",
         )
-    return cluster_of(read_address(place))
+    return cluster_of(read_address(address))

@@ -16,22 +16,15 @@ import numpy as np
 
 from wellread.store.base import Fingerprint, HeldRow, IndexRow
 from wellread.store.index.opensearch.cluster import Cluster, ClusterAddress
-from wellread.store.row_values import (
-    LISTS,
-    Floats,
-    accepted_values,
-    index_fields,
-    to_held_row,
-    utc,
-)
+from wellread.store.row_values import LISTS, Floats, accepted_values, index_fields, to_held_row, utc
 from wellread.types import Filters
 
 TEXT, VECTOR, ID, KEY, EDITION = "search_text", "vector", "passage_id", "key", "edition"
 FILTERED = ("document_id", "edition", "collection", "kind", "source_type", "language")
 SPACE = "innerproduct"  # vectors have unit length; the cosine space refuses a vector of zeros
-MOST_RESULTS = 20_000  # rows returned by one search
+MAX_RESULTS = 20_000  # rows returned by one search
 TIE_SLACK = 16
-LONGEST_WORD = 39
+MAX_WORD_CHARS = 39
 DIGITS = 8  # decimals sent per number of a vector: the precision of float32 for a unit vector
 # LanceDB's stop words, matched after stemming ("being" is "be" by then, and is dropped too).
 STOPPED = """
@@ -58,7 +51,7 @@ def settings(address: ClusterAddress) -> dict[str, Any]:
             "number_of_shards": address.shards,
             # Every write refreshes when it is done; this serves interrupted writes.
             "refresh_interval": "30s",
-            "max_result_window": MOST_RESULTS + TIE_SLACK,
+            "max_result_window": MAX_RESULTS + TIE_SLACK,
             **copies,
         },
         "analysis": {
@@ -73,7 +66,7 @@ def settings(address: ClusterAddress) -> dict[str, Any]:
                 "words": {"type": "pattern", "pattern": "[^\\p{IsAlphabetic}\\p{N}]+"},
             },
             "filter": {
-                "short": {"type": "length", "max": LONGEST_WORD},
+                "short": {"type": "length", "max": MAX_WORD_CHARS},
                 "stems": {"type": "stemmer", "language": "porter2"},
                 "stopped": {"type": "stop", "stopwords": STOPPED},
             },
@@ -144,9 +137,9 @@ def _clean(value: Any) -> Any:
 
 
 Query = dict[str, Any]
-MOST_WORDS = 1_000  # words used of a question: a cluster accepts at most 1,024 clauses
+MAX_QUERY_WORDS = 1_000  # words searched of a question; a cluster accepts 1,024 clauses
 HAS_VECTOR: Query = {"exists": {"field": VECTOR}}
-PLACE: list[Query] = [{"_score": "desc"}, {ID: "asc"}]
+RESULT_ORDER: list[Query] = [{"_score": "desc"}, {ID: "asc"}]
 
 
 def limits(filters: Filters) -> list[Query]:
@@ -174,7 +167,7 @@ def editions(values: Iterable[str]) -> Query:
 
 def words(query: str, clauses: list[Query], differences: int) -> Query:
     """Match any word of ``query`` by its stem; no character of it is an operator."""
-    query_text = " ".join(clean(query).split(maxsplit=MOST_WORDS)[:MOST_WORDS])
+    query_text = " ".join(clean(query).split(maxsplit=MAX_QUERY_WORDS)[:MAX_QUERY_WORDS])
     match: Query = {"query": query_text, "operator": "or"}
     if differences:
         match |= {
@@ -188,10 +181,10 @@ def words(query: str, clauses: list[Query], differences: int) -> Query:
 
 def nearest(vector: Floats, clauses: list[Query], k: int) -> Query:
     """Match the ``k`` nearest rows of each segment by the vector graph (HNSW)."""
-    near: Query = {"vector": numbers(vector), "k": k}
+    knn: Query = {"vector": numbers(vector), "k": k}
     if clauses:
-        near["filter"] = {"bool": {"filter": clauses}}
-    return {"knn": {VECTOR: near}}
+        knn["filter"] = {"bool": {"filter": clauses}}
+    return {"knn": {VECTOR: knn}}
 
 
 def exact_search(vector: Floats, clauses: list[Query]) -> Query:
@@ -219,7 +212,7 @@ def ranking(query: Query, limit: int) -> Query:
     return {
         "size": limit,
         "query": query,
-        "sort": PLACE,
+        "sort": RESULT_ORDER,
         "track_scores": True,
         "track_total_hits": False,
         "_source": False,
