@@ -239,7 +239,7 @@ def test_rows_without_a_vector_that_nobody_owes_get_one(
 
 def test_debts_that_were_paid_are_struck_out(kb: KnowledgeBase, mill: tuple[str, str]) -> None:
     kb.catalogue.integrity.add_pending([mill])
-    check(kb, (damage.PAID, mill[0]))
+    check(kb, (damage.HAS_VECTORS, mill[0]))
     assert kb.catalogue.vectors.passages_pending() == 0
 
 
@@ -424,7 +424,7 @@ Planted = tuple[tuple[str, ...], tuple[tuple[str, str], ...]]
 PLANTED: dict[str, Planted] = {
     "debt of another version": (
         ("INSERT INTO vector_debts VALUES ('$mill', 'ver_old', 2)",),
-        ((damage.VOID, "$mill"),),
+        ((damage.OUTDATED_PENDING, "$mill"),),
     ),
     "passage that is gone": (
         (f"DELETE FROM passages {SECOND}",),
@@ -436,7 +436,7 @@ PLANTED: dict[str, Planted] = {
     ),
     "name": (
         (f"DELETE FROM document_names {OF_FERRY} AND ordinal = 1",),
-        ((damage.MISCALLED, "$ferry"),),
+        ((damage.WRONG_LOOKUP_NAMES, "$ferry"),),
     ),
     "item of no story": (
         (ITEM.format(9, "$version", "gone"),),
@@ -528,7 +528,7 @@ def test_a_source_whose_documents_are_gone_is_read_again(
         by_sql(kb, f"DELETE FROM {table} WHERE document_id = ?", ferry[0], rows=None)
     by_sql(kb, "DELETE FROM documents WHERE id = ?", ferry[0])
     (uri,) = [uri for uri in kb.catalogue.sources("default") if "ferry" in uri]
-    assert kinds(verify(kb)) == [(damage.EMPTIED, uri, False)]
+    assert kinds(verify(kb)) == [(damage.SOURCE_WITHOUT_DOCUMENTS, uri, False)]
     assert verify(kb, repair=True).clean
     assert verify(kb).problems == ()
     assert add(kb, [uri]).counts()["unchanged"] == 0

@@ -175,7 +175,7 @@ def _digest_of(path: Path) -> str:
 GZIP = b"\x1f\x8b"
 MAX_PIECE_BYTES = 64 << 20  # bytes of one tar header or of the manifest
 MAX_FILES = 200_000
-MAX_NAME, DEEPEST = 300, 12
+MAX_NAME, MAX_DEPTH = 300, 12
 ACCOUNTS = (
     audit,
     web_sessions,
@@ -353,7 +353,7 @@ def _digests(path: Path, manifest: bytes) -> dict[str, str]:
     for name in digests:
         parts = PurePosixPath(name).parts
         odd = "\\" in name or not name.isprintable() or len(name) > MAX_NAME
-        if not parts or parts[0] not in _INSIDE or ".." in parts or odd or len(parts) > DEEPEST:
+        if not parts or parts[0] not in _INSIDE or ".." in parts or odd or len(parts) > MAX_DEPTH:
             raise SourceError(str(path), f"names {name[:MAX_NAME]!r}, which is not part of a home")
     return digests
 

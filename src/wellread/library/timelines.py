@@ -19,8 +19,8 @@ from wellread.types import DocumentFacts, Filters, Locator, Span
 from wellread.values.locators import Marks
 
 MAX_MENTIONS = 1_000_000  # in practice all mentions of an entity
-Taken = Literal["collection", "entity", "story"]
-TAKEN: tuple[Taken, ...] = get_args(Taken)
+SubjectKind = Literal["collection", "entity", "story"]
+SUBJECT_KINDS: tuple[SubjectKind, ...] = get_args(SubjectKind)
 MIN_STORY_ID = 8  # minimum length of an id prefix
 
 
@@ -51,7 +51,7 @@ class Timeline:
         undated: number of documents or items without a date, which no timeline shows.
     """
 
-    taken: Taken
+    taken: SubjectKind
     id: str
     title: str
     collections: tuple[str, ...]
@@ -60,7 +60,7 @@ class Timeline:
     entries: tuple[Entry, ...]
     total: int
     undated: int
-    others: tuple[Taken, ...] = field(default=())
+    others: tuple[SubjectKind, ...] = field(default=())
 
 
 def timeline(
@@ -69,7 +69,7 @@ def timeline(
     window: Window,
     *,
     collections: Sequence[str] = (),
-    taken: Taken | None = None,
+    taken: SubjectKind | None = None,
 ) -> Timeline:
     """The timeline of the collection, entity or story called ``name``, tried in this order.
 
@@ -80,7 +80,7 @@ def timeline(
         raise RequestError("the time range ends before it begins", hint="swap from and to")
     check_collections(kb, Filters(collections=tuple(collections)))
     makers = {"collection": _of_collection, "entity": _of_entity, "story": _of_story}
-    for kind in [taken] if taken else TAKEN:
+    for kind in [taken] if taken else SUBJECT_KINDS:
         timeline_ = makers[kind](kb, name, window, collections)
         if timeline_ is not None:
             return timeline_
@@ -214,9 +214,9 @@ def _with_title(stories: Sequence[Story], key: str) -> list[Story]:
 
 
 def _others(
-    kb: KnowledgeBase, name: str, collections: Sequence[str], taken: Taken
-) -> tuple[Taken, ...]:
-    types: list[Taken] = []
+    kb: KnowledgeBase, name: str, collections: Sequence[str], taken: SubjectKind
+) -> tuple[SubjectKind, ...]:
+    types: list[SubjectKind] = []
     if taken == "collection" and kb.catalogue.graph.resolve(collections, name):
         types.append("entity")
     if _with_title(kb.catalogue.stories.latest(collections), strict_key(name)):
@@ -225,7 +225,7 @@ def _others(
 
 
 def _unknown(
-    kb: KnowledgeBase, name: str, collections: Sequence[str], taken: Taken | None
+    kb: KnowledgeBase, name: str, collections: Sequence[str], taken: SubjectKind | None
 ) -> UnknownNameError:
     existing = kb.catalogue.collection_names()
     stories = kb.catalogue.stories.latest(collections)

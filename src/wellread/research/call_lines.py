@@ -144,9 +144,9 @@ MIN_PRINTABLE_SHARE = 0.9  # share of printable characters from which decoded by
 _TOOL_NAMES = "|".join(name for name in ARGUMENT_TYPES if "_" in name)
 _CALL_SYNTAX = re.compile(rf"{CALL_SYNTAX}|\b(?:{_TOOL_NAMES})\b", re.IGNORECASE)
 _WRAPPED = re.compile(r"(?<!\n)\n(?!\n)")  # replaced by a space, which keeps positions
-_CODED = re.compile(r"[A-Za-z0-9+/_-]{20,}={0,2}")
+_BASE64 = re.compile(r"[A-Za-z0-9+/_-]{20,}={0,2}")
 _URL_SAFE = str.maketrans("-_", "+/")
-_JOINTS = re.compile(r"[\u200c\u200d\u00ad\u034f\u180e\ufe00-\ufe0f]")
+_INVISIBLE = re.compile(r"[\u200c\u200d\u00ad\u034f\u180e\ufe00-\ufe0f]")
 
 
 def screen(text: str) -> tuple[str, list[str]]:
@@ -155,8 +155,8 @@ def screen(text: str) -> tuple[str, list[str]]:
     Hidden letters are made visible first.
     """
     removed: list[str] = []
-    plain = _JOINTS.sub("", unicodedata.normalize("NFKC", visible(text)))
-    plain = _CODED.sub(lambda match: _hide_encoded(match.group(), removed), plain)
+    plain = _INVISIBLE.sub("", unicodedata.normalize("NFKC", visible(text)))
+    plain = _BASE64.sub(lambda match: _hide_encoded(match.group(), removed), plain)
     plain = _remove_spans(plain, find_prompt_injection(plain), removed)
     shown = "\n".join(_without_calls(line, removed) for line in plain.split("\n"))
     shown = _remove_spans(shown, _instructions_in(shown), removed)  # across line breaks

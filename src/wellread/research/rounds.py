@@ -42,7 +42,7 @@ async def search_facets(state: RunState, facets: Sequence[Facet]) -> AsyncIterat
 
 
 async def search_titles(state: RunState, analysis: Analysis) -> AsyncIterator[ProgressEvent]:
-    """Yield the second round: search for document titles that the results mention."""
+    """Run the second round: search for document titles that the results mention."""
     state.stopped = await to_thread.run_sync(state.stop)
     if state.stopped is not None:
         return

@@ -1,4 +1,4 @@
-"""Searches by words and by vectors at once, and relaxes limits of a question that match nothing.
+"""Hybrid search (words and vectors); a question's filters that match nothing are relaxed.
 
 ``search_within`` never relaxes a filter that the user set; limits read from the question are
 relaxed one at a time, and the answer says so.
@@ -54,7 +54,7 @@ def search(
     """The best ``limit`` passages for ``text``, best first, with their rank in every list."""
     check_collections(kb, filters)
     settings = kb.settings.retrieval
-    # Reciprocal ranks are no 0-1 scores, so closeness cannot be added to them.
+    # Reciprocal ranks are not scores from 0 to 1, so closeness cannot be added to them.
     weighted = mode == "hybrid" and settings.fusion != "rrf"
     closeness = settings.closeness if weighted else 0.0
     for _ in range(MAX_TRIES):
@@ -81,7 +81,7 @@ def check_index(kb: KnowledgeBase) -> None:
     if base.index.rows() == 0 and any(stats.passages for stats in base.catalogue.stats()):
         raise DamageError(
             "the index is gone or empty, and the catalogue is not",
-            hint="'wellread verify --repair' makes it anew from the catalogue",
+            hint="'wellread verify --repair' rebuilds it from the catalogue",
         )
 
 

@@ -53,7 +53,7 @@ NOUN, NOUNS, BY, BYS = "{noun}", "{nouns}", "{by}", "{bys}"
 FIRST, LAST = "^", "$"
 WEIGHT_STEPS = 64  # stored integer of the weight 1.0; all weights are below 2.0
 MIN_LEAD = 0.2  # of the best type; with less, the embedding decides too
-UNASKED, LISTED = "no question mark", "colon"
+NO_QUESTION_MARK, LISTED = "no question mark", "colon"
 # Words that merge into the slot after them: the same topic's words, articles, "the pattern" in
 # "the pattern Role".
 _WORDS_MERGED_INTO: Mapping[str, Collection[str]] = {
@@ -208,13 +208,13 @@ def word_or_slot(word: str, model_words: Collection[str]) -> str:
 
 def marks_of(text: str) -> list[str]:
     """Features of the punctuation: no question mark at the end, a colon."""
-    unasked = [] if text.rstrip(" \"'”’)").endswith("?") else [UNASKED]
+    unasked = [] if text.rstrip(" \"'”’)").endswith("?") else [NO_QUESTION_MARK]
     return [*unasked, *([LISTED] if ":" in text else [])]
 
 
 def features(masked: Sequence[str]) -> list[str]:
     """The words of a masked question, their stems, pairs and triples, and its marks, each once."""
-    words = [word for word in masked if word not in (UNASKED, LISTED)]
+    words = [word for word in masked if word not in (NO_QUESTION_MARK, LISTED)]
     stems = (f"~{stem(word)}" for word in words if not word.startswith("{"))
     return list(dict.fromkeys((*masked, *stems, *pairs_and_triples(words))))
 

@@ -58,7 +58,7 @@ def confidence_of_extracts(
 def confidence_of_catalogue(
     method: str, notes: Sequence[str], certainty: float = DEFAULT_CERTAINTY
 ) -> Confidence:
-    """The confidence of a catalogue result: how certain the question was understood.
+    """The confidence of a catalogue result: how certain it is that the question was understood.
 
     Notes on how the result was found limit it.
     """

@@ -48,13 +48,13 @@ MAX_REPORT_GAP = timedelta(days=14)  # between two reports of the same event
 
 _TOKEN = re.compile(r"\d[\d,]*(?:\.\d+)?|[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _YEAR = re.compile(r"\b(?:1\d|20)\d\d\b")
-_LASTING = re.compile(r"\bhow long\b", re.IGNORECASE)
+_DURATION = re.compile(r"\bhow long\b", re.IGNORECASE)
 _COUNTED = re.compile(r"\bhow (?:many|much) (?P<noun>[^\W\d_]+)", re.IGNORECASE)
 _NUMBERED = re.compile(
     r"(?P<what>[^\W\d_]+\.?|#)\s*(?P<code>[A-Z]?\d+(?:[.,]\d+)*[A-Z]?|[A-HJ-Z])(?![\w%'’])(?P<after>\W*\w*)"
 )
 _DAY = re.compile(rf"\b\d{{1,2}}\s+(?:{'|'.join(MONTHS)})\b", re.IGNORECASE)
-_OPEN = frozenset(STOP_WORDS) | PREPOSITIONS | BE | AUXILIARIES
+_FUNCTION_WORDS = frozenset(STOP_WORDS) | PREPOSITIONS | BE | AUXILIARIES
 _MONTHS, _WEEKDAYS = frozenset(MONTHS), frozenset(WEEKDAYS)
 _TIMES = _MONTHS | _WEEKDAYS
 
@@ -177,15 +177,15 @@ def _are_about_same_thing(
         return False
     if one.bearer and other.bearer and one.bearer != other.bearer:
         return False
-    if _at_other(one, other, _WEEKDAYS):
+    if _times_differ(one, other, _WEEKDAYS):
         return False
     if kind == "date":
         return True
     years = [_years(side, question) for side in (one, other)]
-    return years[0] == years[1] and not _at_other(one, other, _MONTHS)
+    return years[0] == years[1] and not _times_differ(one, other, _MONTHS)
 
 
-def _at_other(one: Statement, other: Statement, times: frozenset[str]) -> bool:
+def _times_differ(one: Statement, other: Statement, times: frozenset[str]) -> bool:
     """Whether both mention some of ``times``, but none in common."""
     own_times, other_times = one.times & times, other.times & times
     return bool(own_times and other_times) and not own_times & other_times
@@ -204,8 +204,8 @@ def _numbered(text: str) -> frozenset[str]:
     for match in _NUMBERED.finditer(text):
         what, code, after = match["what"].lower(), match["code"], match["after"]
         follows = after.strip().lower()
-        ends = not follows or not after[:1].isspace() or follows in _OPEN
-        counts = what in _OPEN | _MONTHS and not what.endswith(".") and what != "no"
+        ends = not follows or not after[:1].isspace() or follows in _FUNCTION_WORDS
+        counts = what in _FUNCTION_WORDS | _MONTHS and not what.endswith(".") and what != "no"
         if not counts and not _YEAR.fullmatch(code) and (ends or not code.isdigit()):
             numbered.add(f"{what} {code.lower()}")
     return frozenset(numbered)
@@ -233,10 +233,10 @@ def _amounts(sentence: str, question: str) -> Iterator[str]:
     counted_noun, units = _COUNTED.search(question), units_asked(question)
     noun = (
         stem(counted_noun["noun"])
-        if counted_noun and counted_noun["noun"].lower() not in _OPEN
+        if counted_noun and counted_noun["noun"].lower() not in _FUNCTION_WORDS
         else ""
     )
-    nouns = frozenset(map(stem, TIMES)) if _LASTING.search(question) else frozenset({noun} - {""})
+    nouns = frozenset(map(stem, TIMES)) if _DURATION.search(question) else frozenset({noun} - {""})
     amounts = [amount for amount in parse(sentence).quantities if amount.unit in units]
     if amounts and not nouns:
         yield from (f"{amount.value:g} {amount.unit}" for amount in amounts)
@@ -331,7 +331,7 @@ def swapped_words(one: str, other: str) -> tuple[str, str] | None:
 
 
 def _is_value(text: str) -> bool:
-    """Whether ``text`` has a number or a name; only differing facts differ in these."""
+    """Whether ``text`` has a number or a name; only these make a difference of fact."""
     return any(part[0].isdigit() or part[0].isupper() for part in text.split()) or bool(
         parse(text).numbers
     )

@@ -35,11 +35,11 @@ def check_catalogue(kb: KnowledgeBase, trees: Sequence[str]) -> list[Problem]:
         (damage.REFERENCE, integrity.broken_references()),
         (damage.UNSOURCED, integrity.without_source()),
         (
-            damage.EMPTIED,
+            damage.SOURCE_WITHOUT_DOCUMENTS,
             ((uri, f"of the collection {name}") for name, uri in integrity.emptied_sources()),
         ),
         (
-            damage.MISCALLED,
+            damage.WRONG_LOOKUP_NAMES,
             _rows(kb.catalogue.names.with_wrong_keys(), "as its title and facts have them"),
         ),
         (damage.MISCOUNTED, _rows(integrity.miscounted(), "in the record of the document")),

@@ -80,7 +80,7 @@ def check_notes(kb: KnowledgeBase, *, alone: bool) -> list[Problem]:
         for name in kb.other_indexes()
     ]
     problems += [
-        Problem(kind=damage.VOID, subject=document_id, detail="not its live version")
+        Problem(kind=damage.OUTDATED_PENDING, subject=document_id, detail="not its live version")
         for document_id in kb.catalogue.integrity.outdated_vector_debts()
     ]
     return problems
@@ -146,7 +146,7 @@ def _vectors(kb: KnowledgeBase, before: set[str], bare: Counter[tuple[str, str]]
     paid = (before & pending).difference(doc_id for doc_id, _ in bare)
     paid &= kb.catalogue.live_versions(paid).keys()
     return problems + [
-        Problem(kind=damage.PAID, subject=doc_id, detail="all its rows have vectors")
+        Problem(kind=damage.HAS_VECTORS, subject=doc_id, detail="all its rows have vectors")
         for doc_id in sorted(paid.difference(kb.catalogue.integrity.outdated_vector_debts()))
     ]
 
@@ -285,7 +285,7 @@ def _by_document(kb: KnowledgeBase, missing: Numbers, extra: dict[str, Numbers])
         row_id = hash64(key.passage_id)
         if row_id in missing_ids or row_id in kinds:
             current[row_id] = (key.document_id, key.version)
-    pending |= _pending_versions(kb)  # versions that went live in between are in ``now``
+    pending |= _pending_versions(kb)  # versions that went live in between are in ``current``
     rows: Counter[tuple[str, str, str]] = Counter()
     for key in kb.index.keys():  # noqa: SIM118 - an index is no mapping
         row_id = hash64(key.passage_id)

@@ -114,7 +114,7 @@ def refuse_readers(fields: object, uri: str, *, deep: bool = True) -> None:
 
     ``deep``: also in nested lists and mappings.
     """
-    waiting, seen = [fields], {id(fields)}  # YAML aliases can make a huge tree of a few lines
+    waiting, seen = [fields], {id(fields)}  # YAML aliases can make a huge tree from a few lines
     while waiting:
         node = waiting.pop()
         if isinstance(node, Mapping):

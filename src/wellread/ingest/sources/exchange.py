@@ -3,10 +3,10 @@
 Requests to one host are sent one at a time and not more often than ``web.interval`` allows.
 Nothing is kept between two requests: no cookies, no connections.
 
-The network back end is written for httpcore, the layer below httpx, because only there two things
-can be guaranteed: the name is resolved once and the connection goes to the checked address, which
-defeats DNS rebinding; and every read ends at one deadline, so that a server which sends a byte now
-and then, even in headers, cannot block a run. A body is cut off at a limit while it is
+The network back end is written for httpcore, the layer below httpx, because only there can two
+things be guaranteed: the name is resolved once and the connection goes to the checked address,
+which defeats DNS rebinding; and every read ends at one deadline, so that a server which sends a
+byte now and then, even in headers, cannot block a run. A body is cut off at a limit while it is
 decompressed: a few kilobytes can expand to gigabytes.
 """
 
@@ -38,7 +38,7 @@ from wellread.ingest.sources.addresses import (
 )
 
 Check = Callable[[str, Sequence[str]], Sequence[str]]
-"""Returns the allowed ones of a host's addresses; raises FetchError."""
+"""Returns those addresses of a host that are allowed; raises FetchError."""
 
 
 class Deadline:

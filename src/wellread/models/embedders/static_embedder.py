@@ -4,7 +4,7 @@ Every word piece is embedded once by the default model as a text of its own. Pri
 reduce these vectors to 256 dimensions and scale each dimension to the same variance (whitening),
 and a piece counts the less the more common it is (smooth inverse frequency: Arora, Liang and Ma,
 "A simple but tough-to-beat baseline for sentence embeddings", 2017). A text's vector is the
-normalised sum over its pieces: no word order and no context, but some hundred times faster than
+normalised sum over its pieces: no word order and no context, but about a hundred times faster than
 the model. The idea of distilling a sentence encoder like this is that of Model2Vec.
 """
 

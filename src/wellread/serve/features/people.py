@@ -1,4 +1,4 @@
-"""Accounts, API keys and preferences of users, and checks of what they may edit."""
+"""Replies on accounts, API keys and preferences; checks who may add material or read files."""
 
 from __future__ import annotations
 

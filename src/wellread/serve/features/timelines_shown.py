@@ -13,7 +13,7 @@ from wellread.ask.retrieve.search import check_collections
 from wellread.errors import RequestError, UnknownNameError
 from wellread.kb import KnowledgeBase
 from wellread.library.named_things import Topic, topics
-from wellread.library.timelines import Entry, Taken, Timeline, timeline
+from wellread.library.timelines import Entry, SubjectKind, Timeline, timeline
 from wellread.library.timelines import Window as Between
 from wellread.serve.features.feature import MAX_SEARCH_OFFSET, FeatureRouter, Limit, Scope, Window
 from wellread.serve.guards.route_rules import Kb
@@ -158,7 +158,7 @@ def topic_timeline(
     scope: Scope,
     from_: Annotated[str, Query(alias="from")] = "",
     to: str = "",
-    kind: Taken | None = None,
+    kind: SubjectKind | None = None,
     unit: Unit | None = None,
     limit: Annotated[int, Query(ge=1, le=1_000)] = 50,
 ) -> TimelineBody:

@@ -1,4 +1,4 @@
-"""Applies the rules of a request's route: required access, readable material, turn in the queue.
+"""Finds the access that a route requires, limits requests to readable material, queues questions.
 
 The rule is chosen by the route that the router will run, never by the spelling of the path:
 ``/mcp%0A`` runs the route ``/mcp``. ``sign_in`` sets the asker of a request; material that the

@@ -36,7 +36,7 @@ NAVIGATION = (
     ("/usage", "Usage"),
     ("/preferences", "Preferences"),
 )
-NOT_KEPT = {"cache-control": "no-store"}  # removed material must not stay in browser caches
+NO_STORE = {"cache-control": "no-store"}  # removed material must not stay in browser caches
 
 
 def page_router(access: Access) -> FeatureRouter:
@@ -65,7 +65,7 @@ def render_page(
         **values,
     }
     return templates.TemplateResponse(
-        request, template, context, status_code=status, headers=dict(NOT_KEPT)
+        request, template, context, status_code=status, headers=dict(NO_STORE)
     )
 
 

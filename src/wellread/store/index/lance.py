@@ -170,12 +170,12 @@ class LanceIndex:
         exact = self._exact_results(unit_vector, condition, limit)
         if exact is not None:
             return ranked(*exact, limit)
-        table = self._search_graph(unit_vector, condition, limit, PROBES)
+        table = self._search_vector_index(unit_vector, condition, limit, PROBES)
         # With a narrow filter the nearest partitions may hold too few rows: search all of them.
         # (LanceDB's maximum_nprobes would search all of them every time.)
         too_few = condition and table.num_rows < limit
         if too_few and self._table.count_rows() > PROBES * PARTITION_ROWS:
-            table = self._search_graph(unit_vector, condition, limit, ALL_PARTITIONS)
+            table = self._search_vector_index(unit_vector, condition, limit, ALL_PARTITIONS)
         # LanceDB's dot distance is one minus the dot product.
         scores = [1.0 - distance for distance in table.column("_distance").to_pylist()]
         return ranked(table.column("key").to_pylist(), scores, limit)
@@ -197,7 +197,7 @@ class LanceIndex:
 
         return self._reading("search the index by vector", run)
 
-    def _search_graph(
+    def _search_vector_index(
         self, unit_vector: NDArray[np.float32], condition: str, limit: int, probes: int
     ) -> pa.Table:
         def run() -> pa.Table:

@@ -193,7 +193,7 @@ def parse(body: str) -> list[Token]:
     placeholders = {label: {"href": _LABEL_PREFIX + label, "title": ""} for label in labels}
     env: dict[str, Any] = {"references": placeholders}
     tokens = _parser.parse(body, env)
-    # The parser prefers the placeholders to the definitions in the text, which it lists apart.
+    # The parser prefers the placeholders to the definitions in the text, which it lists separately.
     defined = {ref["label"]: ref["href"] for ref in reversed(env.get("duplicate_refs", []))}
     for child in (child for token in tokens for child in token.children or ()):
         href = str(child.attrGet("href") or "") if child.type == "link_open" else ""
@@ -518,7 +518,7 @@ def _write_chunk(blocks: Blocks, chunk: list[str], first_line: int) -> None:
     if _MARKED.search(text):
         write(blocks, parse(text), first_line)
         return
-    for paragraph in _PARAGRAPH.finditer(text):  # most of a talk: no need for a parser
+    for paragraph in _PARAGRAPH.finditer(text):  # most of a talk needs no parser
         line = first_line + text.count("\n", 0, paragraph.start())
         spoken, later = "", []
         for number, words in enumerate(paragraph.group().split("\n"), line):

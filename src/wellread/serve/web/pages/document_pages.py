@@ -24,7 +24,7 @@ from wellread.serve.web.document_layout import (
     page_of,
     shown_pages,
 )
-from wellread.serve.web.rendering import NOT_KEPT, page_router, render_page
+from wellread.serve.web.rendering import NO_STORE, page_router, render_page
 from wellread.types import Document, DocumentFacts, PageMark, Span, TimeMark
 from wellread.values.answers import Answer, Citation
 from wellread.values.locators import RECORDINGS
@@ -173,7 +173,7 @@ def page_image(kb: Kb, images: Images, request: Request, document_id: str, numbe
     if path is None:
         raise UnknownNameError(f"{document_id} has no page images", hint="read its text at /view/…")
     note_opened(request, document_id)
-    return Response(images.png(path, number), media_type="image/png", headers=NOT_KEPT)
+    return Response(images.png(path, number), media_type="image/png", headers=NO_STORE)
 
 
 @router.get("/documents/{document_id}/media")
@@ -185,7 +185,7 @@ def media(kb: Kb, request: Request, document_id: str) -> Response:
         raise UnknownNameError(f"{document_id} has no recording next to its file")
     note_opened(request, document_id)
     type_ = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
-    return FileResponse(path, media_type=type_, headers=NOT_KEPT)
+    return FileResponse(path, media_type=type_, headers=NO_STORE)
 
 
 def media_address(document: Document, facts: DocumentFacts) -> str:

@@ -227,7 +227,7 @@ class Sessions(CataloguePart):
     def remove(self, session_id: str, owner: str) -> int | None:
         """Remove a session with its answers and their traces; return the number of answers.
 
-        The traces are the gaps that the answers filed and their research
+        The traces are the gaps recorded for them and their research
         runs. Return None when the owner has no such session.
         """
         in_session = (answers.c.session_id == session_id, answers.c.owner == owner)

@@ -1,4 +1,4 @@
-"""Redacts removed documents in stored answers, and deletes answers with all that they filed.
+"""Redacts removed documents in answers; deletes answers with their gaps and research runs.
 
 A removed document's quotations, addresses and places become empty; table rows that only it supports
 are redacted, and so are mentions of its title. Verbatim sentences and other quotations are replaced

@@ -84,8 +84,9 @@ class SummarySentence:
 class StoryText:
     """The title, summary and statistics of a story, generated from its items.
 
-    ``centre`` is their cluster centre, calculated by the rules ``scheme``; ``sources`` counts web
-    hosts (or documents) without copies; ``novelty`` (0-1): the share that only the newest item has.
+    ``centre`` is their cluster centre, computed with the version ``scheme`` of the rules;
+    ``sources`` counts web hosts (or documents) without copies; ``novelty`` (0-1): the share that
+    only the newest item has.
     """
 
     title: str
@@ -307,7 +308,7 @@ def _create_stories(connection: Connection, collection: str, ids: set[str]) -> N
 
 
 class Stories(CataloguePart):
-    """Reads stories for pages and questions; ingest writes them."""
+    """Reads and writes stories."""
 
     items = reading(_display_items)
 
