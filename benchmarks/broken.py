@@ -82,8 +82,8 @@ PLACES = (
     ),
     Place(
         "nobody comes too often",
-        "if not self._try_limiter.hit(item, what, who):",
-        "if self._try_limiter.hit(item, what, who) is None:",
+        "if not self._try_limiter.hit(item, limit, client):",
+        "if self._try_limiter.hit(item, limit, client) is None:",
         "tests/serve/accounts/test_sign_in.py tests/serve",
     ),
     Place(
@@ -116,18 +116,18 @@ PLACES = (
         "a part of a sentence counts as a quotation",
         "return None if any(map(str.isalnum, rest)) else",
         "return None if False else",
-        "tests/ask/test_check.py tests/ask",
+        "tests/ask/test_planted_orders.py tests/ask",
     ),
     Place(
         "an amount that stands nowhere is not warned of",
         "reason = f\"the number {', '.join(missing)} does not occur in the cited text\"",
         "name, method, reason = VerdictName.NOT_CHECKED, NEAREST, NOT_JUDGED",
-        "tests/ask/test_check.py tests/ask",
+        "tests/ask/test_answer.py tests/ask",
     ),
     Place(
         "words of sources and meaning weigh the wrong way round",
-        "weights.get(name, 0.0) * scores.get(passage, 0.0) for name, scores in scaled.items()",
-        "(1 - weights.get(name, 0.0)) * scores.get(passage, 0.0)"
+        "weights.get(name, 0.0) * scores.get(passage_id, 0.0) for name, scores in scaled.items()",
+        "(1 - weights.get(name, 0.0)) * scores.get(passage_id, 0.0)"
         " for name, scores in scaled.items()",
         "tests/ask/test_rank.py tests/ask tests/evaluation",
     ),

@@ -22,12 +22,14 @@ from typing import Any
 
 from benchmarks.paths import eval_data
 from benchmarks.record import save
-from wellread.ask.verify.check_claims import NO_QUESTION, check_claims, judge_sentences
+from wellread.ask.verify.check_claims import check_claims, judge_sentences
 from wellread.ask.write.parse_draft import parse_draft
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.types import DocumentFacts, Hit, Locator, Passage, Span
+from wellread.types import DocumentFacts, Filters, Hit, Locator, Passage, Span
 from wellread.values.answers import Checked, Claim, Evidence
+from wellread.values.question import Analysis
 
+NO_QUESTION = Analysis(question="", type="factual", terms=(), names=(), filters=Filters())
 TROUBLE = ("partial", "unsupported", "uncited")
 
 

@@ -12,7 +12,6 @@ import pytest
 from wellread.ask.aggregate.query import AggregateResult, Row
 from wellread.ask.answer import answer, final
 from wellread.ask.deliver.tell import MAX_ROWS, aggregate_reply
-from wellread.ask.verify.check_claims import NO_QUESTION
 from wellread.ingest.integrity.verify import verify
 from wellread.ingest.remove import remove_documents
 from wellread.ingest.run import add
@@ -20,7 +19,9 @@ from wellread.kb import KnowledgeBase, open_kb
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import DocumentFacts, Filters, Hit
 from wellread.values.answers import Answer, Question
+from wellread.values.question import Analysis
 
+NO_QUESTION = Analysis(question="", type="factual", terms=(), names=(), filters=Filters())
 TOWN = Filters(collections=("town",))
 
 

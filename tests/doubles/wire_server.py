@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import pairwise
@@ -47,7 +48,7 @@ def event(value: object, name: str = "") -> bytes:
     return f"{head}data: {json.dumps(value)}\n\n".encode()
 
 
-class WireServer:
+class WireServer(ABC):
     """Runs while the ``with`` block lasts; the servers of the providers inherit it.
 
     Attributes:
@@ -89,25 +90,25 @@ class WireServer:
             self.chats.append(request)
         return reply(request) if callable(reply) else reply
 
+    @abstractmethod
     def prompt(self, body: Mapping[str, Any]) -> str:
         """All that the model is told, joined by blank lines."""
-        raise NotImplementedError
 
+    @abstractmethod
     def beginning(self, request: Request, text: str) -> Iterable[bytes]:
         """The events of a stream that brings ``text``, without its end."""
-        raise NotImplementedError
 
+    @abstractmethod
     def said(self, request: Request, reply: Said) -> Iterable[bytes]:
         """All events of a reply."""
-        raise NotImplementedError
 
     def error_event(self, reply: ErrorEvent) -> bytes:
         """An error inside a stream."""
         return event(self.error_body(Failure(status=503, message=reply.message, code=reply.code)))
 
+    @abstractmethod
     def error_body(self, failure: Failure) -> Mapping[str, Any]:
         """What stands in the body of a failure."""
-        raise NotImplementedError
 
 
 class _Server(ThreadingHTTPServer):

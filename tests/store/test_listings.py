@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given, settings
@@ -14,7 +14,7 @@ from tests.store.made import kept, passages_of
 
 from wellread.identity import document_id
 from wellread.store.catalogue import Catalogue
-from wellread.store.catalogue.documents.listings import ORDERS, Order
+from wellread.store.catalogue.documents.listings import Order
 from wellread.types import Document, Filters, Span
 
 TEXT = "Ropes. Lamps. Bells."
@@ -92,7 +92,7 @@ def test_limits(catalogue: Catalogue, limits: Filters, expected: str) -> None:
 
 
 @settings(deadline=None, max_examples=25)  # each example is several reads
-@given(st.integers(1, 6), st.sampled_from(ORDERS))
+@given(st.integers(1, 6), st.sampled_from(get_args(Order)))
 def test_pages_join_to_the_whole(catalogue: Catalogue, size: int, order: Order) -> None:
     pages = [
         catalogue.listings.documents(Filters(), size, start, order) for start in range(0, 6, size)

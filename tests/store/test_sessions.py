@@ -63,11 +63,13 @@ def test_what_is_somebody_elses_is_the_same_as_nothing(catalogue: Catalogue) -> 
 def test_two_owners_have_sessions_of_the_same_name(catalogue: Catalogue) -> None:
     catalogue.record_answer(answer(1, "s1"))
     catalogue.record_answer(answer(1, "s1", "bob"))
-    assert catalogue.sessions.rename("s1", "bob", "Mine")
     assert catalogue.sessions.remove("s1", "ann") == 1
     assert not catalogue.sessions.known("s1", "ann")
-    assert [one.title for one in catalogue.sessions.of("bob")] == ["Mine"]
+    assert [session.id for session in catalogue.sessions.of("bob")] == ["s1"]
     assert len(catalogue.sessions.turns("s1", "bob", 5)) == 1
+
+
+TITLE = "Œuvre of Straße"
 
 
 def found(catalogue: Catalogue, words: str, owner: str = "ann", **page: int) -> list[str]:
@@ -77,13 +79,13 @@ def found(catalogue: Catalogue, words: str, owner: str = "ann", **page: int) -> 
 def test_sessions_are_found_by_title_question_and_answer(catalogue: Catalogue) -> None:
     catalogue.record_answer(replace(answer(1, "ses_1"), text="The Ärmel is Blue. [1]"))
     catalogue.record_answer(replace(answer(2, "ses_1"), question="Who owns the LIGHTHOUSE?"))
-    catalogue.record_answer(replace(answer(1, "ses_2"), text="A blue boat."))
-    catalogue.sessions.rename("ses_2", "ann", "Œuvre of Straße")
+    catalogue.record_answer(replace(answer(1, "ses_2"), text="A blue boat.", question=TITLE))
     assert found(catalogue, "blue") == ["ses_2", "ses_1"]
     assert found(catalogue, "blue", limit=1, offset=1) == ["ses_1"]
     assert found(catalogue, "  lighthouse BLUE ") == ["ses_1"]  # in two of its turns
     assert found(catalogue, "lighthouse boat") == []
     assert found(catalogue, "ärMEL") == ["ses_1"]  # JSON escapes it in the body
+    assert [session.title for session in catalogue.sessions.of("ann", 1)] == [TITLE]
     assert found(catalogue, "œuvre strasse blue") == ["ses_2"]
     assert found(catalogue, "house") == ["ses_1"]
     assert found(catalogue, " ") == ["ses_2", "ses_1"]

@@ -32,7 +32,7 @@ from wellread.models.base import ModelUsage, complete_reply
 from wellread.text.english import LOOSE_NUMBERS, NUMBER_WORDS, ROUGHLY
 from wellread.text.parsed import Quantity, parse
 from wellread.text.sentences import sentence_spans
-from wellread.types import Filters, Span
+from wellread.types import Span
 from wellread.values.answers import NOTHING, Checked, Claim, Evidence, Usage, Verdict, VerdictName
 from wellread.values.calls import JUDGE
 from wellread.values.question import Analysis
@@ -277,7 +277,6 @@ logger = logging.getLogger(__name__)
 METHOD = "judge"
 NOT_DONE = "the sentences were not judged"
 STATES_NOTHING = "states nothing that could be checked"
-NO_QUESTION = Analysis(question="", type="factual", terms=(), names=(), filters=Filters())
 _SCORES = {
     VerdictName.SUPPORTED: 1.0,
     VerdictName.PARTIAL: 0.5,

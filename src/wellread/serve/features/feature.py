@@ -315,8 +315,6 @@ Limit = Annotated[int, Query(ge=1, le=MAX_RESULTS)]
 """The length of a page."""
 Offset = Annotated[int, Query(ge=0, le=MAX_OFFSET)]
 """The number of items before the page."""
-RowNumber = Annotated[int, Field(ge=0, lt=2**63)]
-"""A row id that fits into 64 bits."""
 
 
 def last_event_number(last_event_id: str) -> int | None:

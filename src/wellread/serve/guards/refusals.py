@@ -9,6 +9,7 @@ import asyncio
 import logging
 import secrets
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 
@@ -58,7 +59,7 @@ class ErrorResponses:
         await response(scope, receive, send)
 
 
-class Guard:
+class Guard(ABC):
     """Middleware that handles HTTP requests; other messages pass."""
 
     def __init__(self, app: ASGIApp, responses: ErrorResponses) -> None:
@@ -70,9 +71,9 @@ class Guard:
         handle = self.handle if scope["type"] == "http" else self.app
         await handle(scope, receive, send)
 
+    @abstractmethod
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on to ``self.app``, or answer it."""
-        raise NotImplementedError
 
 
 def retry_seconds(problem: Problem) -> int:

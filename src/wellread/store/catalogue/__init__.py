@@ -78,9 +78,10 @@ class Part(Generic[P]):
         self._name = name
 
     def __get__(self, catalogue: Catalogue, _owner: type) -> P:
-        part: P = self._kind(getattr(catalogue, self._source))
-        # Python reads the attribute from now on.
-        return vars(catalogue).setdefault(self._name, part)  # type: ignore[no-any-return]
+        made = self._kind(getattr(catalogue, self._source))
+        # Python reads the attribute from now on. Of two threads the first one's part stays.
+        part: P = vars(catalogue).setdefault(self._name, made)
+        return part
 
 
 class Catalogue(CataloguePart):

@@ -44,7 +44,6 @@ from wellread.store.schema.tables import documents, mentions, passages, texts
 from wellread.types import DocumentFacts, Filters, Passage
 
 Order = Literal["newest", "oldest", "title", "added"]
-ORDERS: tuple[Order, ...] = get_args(Order)
 Limits = Sequence[Filters]
 Field = Literal["collection", "kind", "source_type", "language", "author", "speaker"]
 FIELDS: tuple[Field, ...] = get_args(Field)

@@ -300,7 +300,6 @@ def _distinct_sql(key_condition: str = "", row_condition: str = "") -> TextClaus
 
 _DISTINCT_KEYS = _distinct_sql(row_condition=" AND named.value = ''")
 _FIRST_KEYS = _distinct_sql()
-_WITH_PREFIX = _distinct_sql(key_condition=" AND key >= :start AND key < :end")
 
 
 class KeyTarget(NamedTuple):
@@ -398,14 +397,6 @@ class NameRecords(CataloguePart):
         values = {"sort": kind, "collections": list(collections), "limit": limit}
         keys = self._rows(_FIRST_KEYS.bindparams(**values)) if collections else ()
         return [key for (key,) in keys]
-
-    def with_prefix(self, collections: Sequence[str], kind: str, start: str) -> list[str]:
-        """The keys of the kind with the prefix ``start``, at most ``MAX_KEYS``."""
-        if not (collections and start):
-            return []
-        ends = {"start": start, "end": f"{start[:-1]}{chr(ord(start[-1]) + 1)}"}
-        values = {"sort": kind, "collections": list(collections), "limit": MAX_KEYS, **ends}
-        return [key for (key,) in self._rows(_WITH_PREFIX.bindparams(**values))]
 
     # --- maintenance ---
 
