@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import groupby
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
@@ -15,27 +17,41 @@ from starlette.templating import Jinja2Templates
 
 from wellread.serve.error_shapes import OPENAI_PATH, Problem
 from wellread.serve.features.feature import FeatureRouter
-from wellread.serve.guards.route_rules import Access
+from wellread.serve.guards.route_rules import Access, kb_for
 from wellread.serve.views import template_view
+from wellread.store.catalogue.asking.answer_records import SessionFacts
+from wellread.store.catalogue.documents.collection_records import CollectionWords
 from wellread.store.schema.stored_values import Rights
 from wellread.text.characters import harmless
 from wellread.values.answer_blocks import draft_html
 from wellread.values.answers import VerdictName
 from wellread.values.locators import format_time
 
-NAVIGATION = (
-    ("/", "Ask"),
-    ("/conversations", "Conversations"),
-    ("/library", "Library"),
-    ("/search", "Search"),
-    ("/stories", "Stories"),
-    ("/entities", "Entities"),
-    ("/gaps", "Gaps"),
-    ("/figures", "Metrics"),
-    ("/coverage", "Coverage"),
-    ("/usage", "Usage"),
-    ("/preferences", "Preferences"),
+# The places of the application: name, and the addresses of its pages with their names. The first
+# page that the asker may open is where the place begins; other addresses belong to it as well.
+PLACES = (
+    ("Ask", (("/", "Ask"),), ("/ask/", "/answers/", "/conversations")),
+    ("Library", (("/library", "Documents"), ("/library/jobs", "Runs")), ("/library/", "/view/")),
+    (
+        "Explore",
+        (("/search", "Search"), ("/stories", "Stories"), ("/entities", "Entities")),
+        ("/stories/", "/entities/"),
+    ),
+    (
+        "Insights",
+        (
+            ("/gaps", "Gaps"),
+            ("/coverage", "Coverage"),
+            ("/figures", "Metrics"),
+            ("/usage", "Usage"),
+        ),
+        ("/gaps/",),
+    ),
+    ("Settings", (("/preferences", "Preferences"),), ("/account",)),
 )
+THEMES = ("system", "light", "dark")
+THEME_COOKIE = "wellread_theme"
+MAX_RECENT = 12  # conversations in the rail
 NO_STORE = {"cache-control": "no-store"}  # removed material must not stay in browser caches
 
 
@@ -52,21 +68,97 @@ def page_response(request: Request, template: str, body: object, **values: Any) 
 def render_page(
     request: Request, template: str, values: Mapping[str, Any], *, status: int = 200
 ) -> Response:
-    """Render a template with ``values`` and the navigation."""
-    rights = _rights(request)
-    context = {
-        "navigation": [
-            (path, name)
-            for path, name in NAVIGATION
-            if rights is None or request.app.state.authenticator.rules.allows(rights.scopes, path)
-        ],
+    """Render a template with ``values`` inside the frame that all pages share.
+
+    It reads the catalogue for the rail, so call it in a worker thread.
+    """
+    context = {**_places(request), "rail": _rail(request), **values}
+    return _response(request, template, context, status)
+
+
+def error_page(request: Request, problem: Problem) -> Response:
+    """The error page for a problem; it reads nothing from the catalogue."""
+    context = {**_places(request), "rail": None, "problem": problem}
+    return _response(request, "error.html", context, problem.status)
+
+
+def _response(request: Request, template: str, context: Mapping[str, Any], status: int) -> Response:
+    rights, theme = _rights(request), request.cookies.get(THEME_COOKIE, "")
+    frame = {
         "here": request.url.path,
         "signed_in": rights.user.name if rights is not None and rights.user else "",
-        **values,
+        "theme": theme if theme in THEMES else "system",
     }
     return templates.TemplateResponse(
-        request, template, context, status_code=status, headers=dict(NO_STORE)
+        request, template, {**frame, **context}, status_code=status, headers=dict(NO_STORE)
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    """A link of the navigation; ``here``: it leads to the current page or its place."""
+
+    name: str
+    address: str
+    here: bool
+
+
+def _places(request: Request) -> dict[str, Any]:
+    """The places and the tabs of the current one that the asker may open."""
+    path, rights = request.url.path, _rights(request)
+    rules = request.app.state.authenticator.rules
+    found: dict[str, Any] = {"places": [], "tabs": [], "here_in": "", "settings_address": ""}
+    for name, pages, more in PLACES:
+        open_pages = [
+            (address, title)
+            for address, title in pages
+            if rights is None or rules.allows(rights.scopes, address)
+        ]
+        here = path in dict(pages) or path.startswith(more)
+        if here:
+            found["here_in"] = name
+            found["tabs"] = [
+                Link(name=title, address=address, here=address == path)
+                for address, title in open_pages
+            ]
+        if open_pages and name == "Settings":
+            found["settings_address"] = open_pages[0][0]
+        elif open_pages:
+            found["places"].append(Link(name=name, address=open_pages[0][0], here=here))
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rail:
+    """What the rail shows of the asker's own: collections to ask, conversations by day."""
+
+    collections: Sequence[CollectionWords]
+    conversations: Sequence[tuple[str, Sequence[SessionFacts]]]
+    model: str
+
+
+def _rail(request: Request) -> Rail | None:
+    """Read the rail; None while nobody is signed in."""
+    rights = _rights(request)
+    if rights is not None and "read" not in rights.scopes:
+        return None
+    kb = kb_for(request)
+    sessions = kb.catalogue.sessions.of(kb.asker.owner, MAX_RECENT)
+    days = [(day, list(group)) for day, group in groupby(sessions, _day_of)]
+    return Rail(
+        collections=kb.catalogue.vocabulary.of(()),
+        conversations=days,
+        model=kb.settings.generation.model,
+    )
+
+
+def _day_of(session: SessionFacts) -> str:
+    """The heading under which the rail lists a conversation."""
+    days = (datetime.now(UTC).date() - session.seen_at.astimezone(UTC).date()).days
+    return next((name for most, name in _AGES if days <= most), "Earlier")
+
+
+_AGES = ((0, "Today"), (1, "Yesterday"), (7, "Last week"), (30, "Last month"))
 
 
 def _rights(request: Request) -> Rights | None:
@@ -77,11 +169,6 @@ def _rights(request: Request) -> Rights | None:
 def fragment(template: str, **values: Any) -> str:
     """The HTML of a partial template."""
     return templates.env.get_template(template).render(values)
-
-
-def error_page(request: Request, problem: Problem) -> Response:
-    """The error page for a problem."""
-    return render_page(request, "error.html", {"problem": problem}, status=problem.status)
 
 
 def wants_page(request: Request) -> bool:

@@ -138,7 +138,7 @@ def _home(kb: KnowledgeBase, request: Request, query: AskQuery) -> Response:
 
 
 @reads.get("/ask/{run_id}")
-async def run_page(
+def run_page(
     kb: Kb, runs: Runs, request: Request, run_id: str, query: Annotated[AskQuery, Query()]
 ) -> Response:
     """A running question: the events so far, with more to follow."""
@@ -151,8 +151,8 @@ async def run_page(
         "question": run.question.text if run else query.q,
         "state": run.state if run else "interrupted",
         "asked": query,
-        "turns": await to_thread.run_sync(earlier_turns, kb, query.session),
-        "choices": await to_thread.run_sync(limit_choices, kb),
+        "turns": earlier_turns(kb, query.session),
+        "choices": limit_choices(kb),
         "said": answer.text if answer else "",
         "problem": run.problem if run else None,
         "follow": AskQuery(session=query.session),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import io
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, BinaryIO
 
@@ -171,7 +172,8 @@ async def remove(
     check_may_edit(request, collection)
     request.state.changed = f"{collection}, {len(source)} sources"  # for the audit log
     body = await to_thread.run_sync(_remove, kb, collection, source)
-    return page_response(request, "removed.html", body, collection=collection)
+    show = partial(page_response, request, "removed.html", body, collection=collection)
+    return await to_thread.run_sync(show)
 
 
 def _remove(kb: KnowledgeBase, collection: str, sources: Sequence[str]) -> RemoveReport:

@@ -311,6 +311,7 @@ class CollectionWords:
     """The values that describe one collection's documents; ``taxonomy``: values by dimension."""
 
     collection: str
+    documents: int
     kinds: frozenset[str]
     source_types: frozenset[str]
     languages: frozenset[str]
@@ -333,8 +334,10 @@ def load_words(connection: Connection, collection: str) -> CollectionWords:
     for dimension, value in sorted(map(json.loads, connection.execute(pairs).scalars())):
         taxonomy.setdefault(dimension, []).append(value)
     kinds = [name.partition("/") for name in values_by_kind[SORT]]
+    of_collection = select(func.count()).where(documents.c.collection == collection)
     return CollectionWords(
         collection=collection,
+        documents=connection.execute(of_collection).scalar_one(),
         kinds=frozenset(kind for kind, _, _ in kinds),
         source_types=frozenset(name for _, _, name in kinds if name),
         languages=frozenset(values_by_kind[LANGUAGE]),
