@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode, urlsplit
 
 from fastapi import Request
@@ -94,8 +93,7 @@ def _response(request: Request, template: str, context: Mapping[str, Any], statu
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Link:
+class Link(NamedTuple):
     """A link of the navigation; ``here``: it leads to the current page or its place."""
 
     name: str
@@ -128,8 +126,7 @@ def _places(request: Request) -> dict[str, Any]:
     return found
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rail:
+class Rail(NamedTuple):
     """What the rail shows of the asker's own: collections to ask, conversations by day."""
 
     collections: Sequence[CollectionWords]
