@@ -164,6 +164,15 @@ def test_an_answer_does_not_name_what_was_removed(catalogue: Catalogue) -> None:
     assert not stored.stale  # it rests on none of them
 
 
+def test_a_document_whose_mention_went_with_another_is_forgotten_too(catalogue: Catalogue) -> None:
+    catalogue.commit([change("parrot", title="Secret parrot"), change("cage", title="Iron cage")])
+    item = replace(of("cage", "Iron cage"), reason="linked: Secret parrot lives in Iron cage")
+    catalogue.record_answer(replace(answer(1), related=(item,)))
+    for name in ("parrot", "cage"):
+        catalogue.remove_sources("main", [name])
+        assert catalogue.forgetting.quoting_removed() == {}
+
+
 def test_the_former_title_of_a_changed_source_goes_with_it_too(
     catalogue: Catalogue,
 ) -> None:

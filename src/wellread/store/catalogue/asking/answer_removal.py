@@ -213,9 +213,9 @@ def redact_answers(
     every_answer = connection.execute(select(answers.c.id).order_by(answers.c.id)).scalars().all()
     for ids in chunks(every_answer):
         for record in read_records(connection, ids).values():
-            body, stale = record.body, record.stale
+            before = (record.body, record.stale, _shapes(record))
             redact_answer(record, removed, gone, black)
-            if (record.body, record.stale) != (body, stale):
+            if (record.body, record.stale, _shapes(record)) != before:
                 rewrite_rows(connection, record)
     if removed:
         for row in connection.execute(select(sessions)).all():
@@ -223,6 +223,10 @@ def redact_answers(
             if title != row.title:
                 is_session = (sessions.c.id == row.id, sessions.c.owner == row.owner)
                 connection.execute(update(sessions).where(*is_session).values(title=title))
+
+
+def _shapes(record: AnswerRecord) -> list[str]:
+    return [row["shape"] for row in record.rows]
 
 
 def redact_answer(
