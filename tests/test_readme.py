@@ -28,6 +28,7 @@ from wellread.values.answers import Question
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+QUESTIONS = (ROOT / "docs" / "questions.md").read_text(encoding="utf-8")
 KINDS_OF_QUESTIONS = "you ask | read as | answered from"
 COMMAND = "$ wellread "
 STRICT = "warnings.simplefilter('error')"
@@ -35,7 +36,7 @@ STRICT = "warnings.simplefilter('error')"
 
 def rows_under(header: str) -> list[list[str]]:
     """The cells of the table with this header."""
-    lines = README[README.index(header) :].splitlines()[2:]
+    lines = QUESTIONS[QUESTIONS.index(header) :].splitlines()[2:]
     rows = []
     for line in lines:
         if not line.startswith("|"):
