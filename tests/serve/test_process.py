@@ -20,6 +20,7 @@ from tests.doubles.one_thread import ONE_THREAD
 from wellread.ingest.run import add
 from wellread.kb import open_kb
 
+pytestmark = pytest.mark.sqlite_only  # its processes open the home by themselves
 PROGRAM = (sys.executable, "-m", "wellread.serve.cli")
 HEAVY = ("numpy", "lancedb", "sqlalchemy", "onnxruntime", "fastapi", "httpx")
 

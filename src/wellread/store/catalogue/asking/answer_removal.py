@@ -43,7 +43,8 @@ Change = Callable[[str], str]
 RUN_WORDS = 8  # words of a run that counts as a quotation; shorter runs are too common
 MIN_SENTENCE_WORDS = 5  # words of the shortest complete sentence that counts as a quotation
 BLANK = "█"
-_WORD = re.compile(r"\w+")
+# A redacted word is a word: else the words on both sides of it would be read as one run.
+_WORD = re.compile(rf"[\w{BLANK}]+")
 _LETTER = re.compile(r"\S")
 _LABEL = re.compile(r"\*\*([^*\n]+)\*\*")
 # Fields that contain no prose, but identifiers or fixed values.
