@@ -20,7 +20,7 @@ from collections.abc import (
 )
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import anyio
 from anyio import to_thread
@@ -28,6 +28,7 @@ from anyio import to_thread
 from wellread.errors import RequestError, WellreadError
 from wellread.kb import KnowledgeBase
 from wellread.models.base import Excerpt, ModelUsage
+from wellread.store.catalogue.asking.research_records import ResearchRun
 from wellread.types import Filters, Hit
 from wellread.values.answers import Evidence
 from wellread.values.locators import Marks
@@ -36,6 +37,8 @@ from wellread.values.reports import Facet, Limits, StopReason
 T = TypeVar("T")
 R = TypeVar("R")
 
+# ``interrupted``: its process has ended, and it can be resumed.
+StateNow = Literal["planned", "running", "interrupted", "done", "failed", "cancelled"]
 RUNS_FOLDER = "research"  # in the knowledge base folder; lock files of running runs
 _WORK = ".lock"
 LOCK_SECONDS = 1.0  # longer than another process takes to check whether a run is locked
@@ -225,6 +228,15 @@ def is_running(kb: KnowledgeBase, run_id: str, host: str) -> bool:
     if host != platform.node() and not kb.locks.everywhere:
         return True  # locks of another machine cannot be checked here
     return kb.locks.taken(f"{RUNS_FOLDER}/{run_id}{_WORK}")
+
+
+def state_of(kb: KnowledgeBase, run: ResearchRun) -> StateNow:
+    """Return the state of a run; ``interrupted`` when its process has ended."""
+    if run.state != "running" or not run.pid or is_running(kb, run.id, run.host):
+        return run.state
+    # It may have ended in the meantime.
+    current = kb.catalogue.research.get(run.id, run.owner)
+    return "interrupted" if current is None or current.state == "running" else current.state
 
 
 @contextmanager

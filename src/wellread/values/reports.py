@@ -21,7 +21,7 @@ FacetKind = Literal[
 StopReason = Literal[
     "complete", "no_new_evidence", "round_limit", "time_limit", "budget", "source_removed"
 ]
-RunState = Literal["planned", "running", "done", "failed"]
+RunState = Literal["planned", "running", "done", "failed", "cancelled"]
 MAX_FACETS = 24  # facets of a plan; those added during the run are not counted
 WARNINGS: dict[StopReason, str] = {
     "round_limit": "stopped after the last round allowed; there may be more to find",

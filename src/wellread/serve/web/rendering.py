@@ -29,7 +29,7 @@ from wellread.values.locators import format_time
 # The places of the application: name, and the addresses of its pages with their names. The first
 # page that the asker may open is where the place begins; other addresses belong to it as well.
 PLACES = (
-    ("Ask", (("/", "Ask"),), ("/ask/", "/answers/", "/conversations")),
+    ("Ask", (("/", "Ask"),), ("/ask/", "/answers/", "/conversations", "/research")),
     ("Library", (("/library", "Documents"), ("/library/jobs", "Runs")), ("/library/", "/view/")),
     (
         "Explore",
@@ -105,7 +105,7 @@ def _places(request: Request) -> dict[str, Any]:
     """The places and the tabs of the current one that the asker may open."""
     path, rights = request.url.path, _rights(request)
     rules = request.app.state.authenticator.rules
-    found: dict[str, Any] = {"places": [], "tabs": [], "here_in": "", "settings_address": ""}
+    found: dict[str, Any] = {"navigation": [], "tabs": [], "here_in": "", "settings_address": ""}
     for name, pages, more in PLACES:
         open_pages = [
             (address, title)
@@ -122,7 +122,7 @@ def _places(request: Request) -> dict[str, Any]:
         if open_pages and name == "Settings":
             found["settings_address"] = open_pages[0][0]
         elif open_pages:
-            found["places"].append(Link(name=name, address=open_pages[0][0], here=here))
+            found["navigation"].append(Link(name=name, address=open_pages[0][0], here=here))
     return found
 
 
