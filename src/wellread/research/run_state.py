@@ -20,7 +20,7 @@ from collections.abc import (
 )
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import anyio
 from anyio import to_thread
@@ -33,12 +33,11 @@ from wellread.types import Filters, Hit
 from wellread.values.answers import Evidence
 from wellread.values.locators import Marks
 from wellread.values.reports import Facet, Limits, StopReason
+from wellread.values.reports import RunState as StoredState
 
 T = TypeVar("T")
 R = TypeVar("R")
 
-# ``interrupted``: its process has ended, and it can be resumed.
-StateNow = Literal["planned", "running", "interrupted", "done", "failed", "cancelled"]
 RUNS_FOLDER = "research"  # in the knowledge base folder; lock files of running runs
 _WORK = ".lock"
 LOCK_SECONDS = 1.0  # longer than another process takes to check whether a run is locked
@@ -230,7 +229,7 @@ def is_running(kb: KnowledgeBase, run_id: str, host: str) -> bool:
     return kb.locks.taken(f"{RUNS_FOLDER}/{run_id}{_WORK}")
 
 
-def state_of(kb: KnowledgeBase, run: ResearchRun) -> StateNow:
+def state_of(kb: KnowledgeBase, run: ResearchRun) -> StoredState:
     """Return the state of a run; ``interrupted`` when its process has ended."""
     if run.state != "running" or not run.pid or is_running(kb, run.id, run.host):
         return run.state

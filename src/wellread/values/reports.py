@@ -21,7 +21,8 @@ FacetKind = Literal[
 StopReason = Literal[
     "complete", "no_new_evidence", "round_limit", "time_limit", "budget", "source_removed"
 ]
-RunState = Literal["planned", "running", "done", "failed", "cancelled"]
+# ``interrupted``: its process has ended, and it can be resumed.
+RunState = Literal["planned", "running", "interrupted", "done", "failed", "cancelled"]
 MAX_FACETS = 24  # facets of a plan; those added during the run are not counted
 WARNINGS: dict[StopReason, str] = {
     "round_limit": "stopped after the last round allowed; there may be more to find",

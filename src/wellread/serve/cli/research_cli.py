@@ -15,7 +15,7 @@ from wellread.errors import RequestError, UnknownNameError
 from wellread.kb import KnowledgeBase
 from wellread.kb.language_models import dollars as format_dollars
 from wellread.research.research import begin, default_limits, plan_research, research
-from wellread.research.run_state import StateNow, state_of
+from wellread.research.run_state import state_of
 from wellread.serve.cli.answer_printing import print_answer
 from wellread.serve.cli.options import Yes, limited
 from wellread.serve.features.answering import AskResponse, answer_body
@@ -36,6 +36,7 @@ from wellread.values.reports import (
     ReportSection,
     ResearchPlan,
     ResearchRequest,
+    RunState,
 )
 
 EXIT_REFUSED = 3  # exit status when the plan was refused
@@ -84,7 +85,7 @@ class RunBody(
     """A run with its report, if it has one; ``reason``: why it failed."""
 
     run: ResearchRun
-    state: StateNow
+    state: RunState
     report: Report | None = None
 
 
@@ -230,6 +231,7 @@ class ResearchFace:
         try:
             report = anyio.run(self._run, run_id, request)
         except KeyboardInterrupt:
+            self.kb.catalogue.research.fail(run_id, "", "interrupted")
             again = f"Interrupted. Continue with: wellread research --resume {run_id}"
             print_line(self.terminal.err, again)
             raise

@@ -67,6 +67,8 @@ from wellread.serve.web.pages import (
     library_pages,
     lookup_pages,
     research_pages,
+    settings_pages,
+    users_pages,
 )
 from wellread.serve.web.rendering import error_page, wants_page
 from wellread.serve.web.runs import AskRuns, IngestRuns, ResearchRuns
@@ -98,6 +100,8 @@ PAGE_ROUTERS = (
     lookup_pages.router,
     learning_pages.router,
     account_pages.router,
+    settings_pages.router,
+    users_pages.router,
 )
 ROUTERS = (*API_ROUTERS, chat_completions.router, *PAGE_ROUTERS)
 # The access to routes that no ``FeatureRouter`` declares.

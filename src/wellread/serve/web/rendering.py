@@ -46,7 +46,17 @@ PLACES = (
         ),
         ("/gaps/",),
     ),
-    ("Settings", (("/preferences", "Preferences"),), ("/account",)),
+    (
+        "Settings",
+        (
+            ("/settings", "Settings"),
+            ("/preferences", "Preferences"),
+            ("/health", "Health"),
+            ("/users", "Users"),
+            ("/account", "Account"),
+        ),
+        ("/settings/", "/users/", "/account/"),
+    ),
 )
 THEMES = ("system", "light", "dark")
 THEME_COOKIE = "wellread_theme"
@@ -65,14 +75,22 @@ def page_response(request: Request, template: str, body: object, **values: Any) 
 
 
 def render_page(
-    request: Request, template: str, values: Mapping[str, Any], *, status: int = 200
+    request: Request,
+    template: str,
+    values: Mapping[str, Any],
+    *,
+    status: int = 200,
+    problem: Problem | None = None,
 ) -> Response:
     """Render a template with ``values`` inside the frame that all pages share.
 
+    ``problem``: why what was sent was refused; the page shows it beside what was typed.
+
     It reads the catalogue for the rail, so call it in a worker thread.
     """
-    context = {**_places(request), "rail": _rail(request), **values}
-    return _response(request, template, context, status)
+    shown = {"problem": problem} | values
+    context = {**_places(request), "rail": _rail(request), **shown}
+    return _response(request, template, context, problem.status if problem else status)
 
 
 def error_page(request: Request, problem: Problem) -> Response:
@@ -110,7 +128,7 @@ def _places(request: Request) -> dict[str, Any]:
         open_pages = [
             (address, title)
             for address, title in pages
-            if rights is None or rules.allows(rights.scopes, address)
+            if rights is None or rules.allows(rights, address)
         ]
         here = path in dict(pages) or path.startswith(more)
         if here:

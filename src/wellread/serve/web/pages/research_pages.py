@@ -110,12 +110,11 @@ def _planned(
         "estimate": estimate,
         "form": form,
         "added": [*form.added, *[""] * NEW_PARTS],
-        "problem": problem,
         "why": _why(kb, query) if plan else "",
         "dollars": dollars,
         "runs": [(run, state_of(kb, run)) for run in newest],
     }
-    return render_page(request, "research.html", values, status=problem.status if problem else 200)
+    return render_page(request, "research.html", values, problem=problem)
 
 
 def _why(kb: KnowledgeBase, query: AskQuery) -> str:
