@@ -257,6 +257,8 @@ def add_key(
     """Create an API key and show it once; ``days``: until it expires, 0: never."""
     typed = {"name": name, "days": days, "scopes": scope, "collections": collection}
     try:
+        if not name.strip():
+            raise RequestError("the key has no name", hint="say what it is for")
         if not days.isdecimal() or int(days) > MAX_KEY_DAYS:
             raise RequestError(f"{days!r} is not a number of days", hint=f"0 to {MAX_KEY_DAYS}")
         made = new_key(auth.accounts, own_user(rights), name, scope, collection, int(days) or None)

@@ -225,7 +225,7 @@ def learned(
     return _save_changes(kb, request, change)
 
 
-@reads.post("/preferences/theme")
+@asks.post("/preferences/theme")
 def set_theme(theme: Annotated[Literal["system", "light", "dark"], Form()]) -> Response:
     """Keep the theme in this browser."""
     response = RedirectResponse("/preferences", status_code=303)
