@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
+import lxml.html
 import pytest
 from tests.doubles.openai_server import UNAUTHORIZED, OpenAIServer
 from tests.doubles.replies import Text
@@ -112,6 +113,14 @@ async def test_a_setting_of_the_environment_is_shown_with_its_variable_and_not_c
     assert any("budget.daily" in row and "7.0WELLREAD_BUDGET_DAILY" in row for row in rows)
     assert any("budget.monthly" in row and "30.0wellread.yaml" in row for row in rows)
     assert not any("retrieval.top_k" in row for row in rows)
+
+
+async def test_the_server_is_asked_for_its_models(
+    client: httpx.AsyncClient, model_server: OpenAIServer
+) -> None:
+    asked = await save(client, address=model_server.url, model="", action="models")
+    choices = lxml.html.fromstring(asked.text).cssselect("select[name=model] option")
+    assert [words(choice) for choice in choices] == ["choose one", "large", "small"]
 
 
 async def test_a_server_that_is_not_there_says_so(client: httpx.AsyncClient) -> None:

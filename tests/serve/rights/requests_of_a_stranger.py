@@ -252,7 +252,6 @@ EXAMPLES: dict[str, list[Example]] = {
     "POST /users": form("/users", {"name": "new", "password": "a pier in fog", "role": "reader"}),
     "GET /users/{user_id}": page("/users/usr_nobody"),
     "POST /users/{user_id}": form("/users/usr_nobody", {"role": "admin"}),
-    "POST /users/{user_id}/password": form("/users/usr_nobody/password", {"password": "a new pier"}),
     "GET /docs": page("/docs"),
     "GET /sign-in": get("/sign-in"),
     "GET /sign-in/oidc": get("/sign-in/oidc"),

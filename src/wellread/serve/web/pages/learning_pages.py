@@ -239,8 +239,8 @@ def _save_changes(
     try:
         change_preferences(kb, kb.asker.owner, PreferencesChange.model_validate(changes))
     except ValidationError as error:
-        first_error = error.errors()[0]
-        refused = RequestError(f"{first_error['loc'][0]}: {first_error['msg']}")
+        first = error.errors()[0]
+        refused = RequestError(f"{first['loc'][0]}: {first['msg']}")
         return _preferences(kb, request, typed, problem_of(refused))
     except RequestError as error:
         return _preferences(kb, request, typed, problem_of(error))
@@ -254,20 +254,8 @@ def _preferences(
     problem: Problem | None = None,
 ) -> Response:
     body = preferences_body(kb, kb.asker.owner)
-    stored = {
-        "length": body.given.length,
-        "persona": body.given.persona,
-        "collection": body.given.collection,
-        "effect": "preferred",
-        "rule_kind": "site",
-        "rule": "",
-        "rules": None,
-    }
-    values = {
-        "body": template_view(body),
-        "typed": typed or stored,
-        "choices": limit_choices(kb),
-        "kinds": RULE_KINDS,
-        "effects": EFFECTS,
-    }
+    stored = {name: getattr(body.given, name) for name in ("length", "persona", "collection")}
+    stored |= {"effect": "preferred", "rule_kind": "site", "rule": "", "rules": None}
+    names = {"typed": typed or stored, "kinds": RULE_KINDS, "effects": EFFECTS}
+    values = {"body": template_view(body), "choices": limit_choices(kb), **names}
     return render_page(request, "preferences.html", values, problem=problem)

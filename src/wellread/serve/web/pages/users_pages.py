@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated
 
 from anyio import to_thread
 from fastapi import Form, Request
@@ -17,7 +17,7 @@ from wellread.serve.features.people import user_bodies
 from wellread.serve.guards.route_rules import WholeKb
 from wellread.serve.web.pages.account_pages import Auth
 from wellread.serve.web.rendering import page_router, render_page
-from wellread.store.schema.stored_values import ALL, Grant, Role, User
+from wellread.store.schema.stored_values import ALL, Role, User
 
 router = page_router("admin")
 ROLES: Mapping[Role, str] = {
@@ -28,6 +28,8 @@ ROLES: Mapping[Role, str] = {
 ACCESS = {"": "no access", "reader": "may read", "editor": "may read and change"}
 Field = Annotated[str, Form(max_length=1_000)]
 Names = Annotated[list[str], Form()]
+Wanted = tuple[Role, bool, Mapping[str, str]]  # role, may sign in, role by collection
+in_thread = to_thread.run_sync
 
 
 @router.get("/users")
@@ -50,7 +52,7 @@ async def add_user(
         user = await auth.run_hashing(partial(auth.accounts.users.add, name, role, password))
     except RequestError as error:
         typed = {"name": name, "role": role}
-        return await to_thread.run_sync(_list, kb, request, typed, problem_of(error))
+        return await in_thread(_list, kb, request, typed, problem_of(error))
     request.state.changed = f"users add {user.id} {role}"
     return RedirectResponse(f"/users/{user.id}", status_code=303)
 
@@ -61,22 +63,14 @@ def _list(
     typed: Mapping[str, str] | None = None,
     problem: Problem | None = None,
 ) -> Response:
-    accounts = kb.catalogue.accounts
-    users, grants = user_bodies(accounts), accounts.grants.list_all()
-    values = {
-        "users": [
-            (body.user, body.groups, [grant for grant in grants if _is_for(grant, body)])
-            for body in users
-        ],
-        "roles": ROLES,
-        "typed": typed or {"name": "", "role": "reader" if users else "admin"},
-        "all": ALL,
-    }
+    grants, bodies = kb.catalogue.accounts.grants.list_all(), user_bodies(kb.catalogue.accounts)
+    users = [
+        (one.user, [g for g in grants if g.user == one.user.name or g.group in one.groups])
+        for one in bodies
+    ]
+    typed = typed or {"name": "", "role": "reader" if users else "admin"}
+    values = {"users": users, "roles": ROLES, "typed": typed, "all": ALL}
     return render_page(request, "accounts/users.html", values, problem=problem)
-
-
-def _is_for(grant: Grant, body: Any) -> bool:
-    return grant.user == body.user.name or grant.group in body.groups
 
 
 @router.get("/users/{user_id}")
@@ -86,69 +80,63 @@ def user_page(kb: WholeKb, request: Request, user_id: str) -> Response:
 
 
 @router.post("/users/{user_id}")
-def change_user(
+async def change_user(
     kb: WholeKb,
+    auth: Auth,
     request: Request,
     user_id: str,
     role: Annotated[Role, Form()],
     collection: Names = [],  # noqa: B006 - FastAPI copies it
     access: Names = [],  # noqa: B006
     allowed: Annotated[bool, Form()] = False,
+    password: Field = "",
 ) -> Response:
-    """Change a user's role and access; effective from their next request."""
-    user, accounts = _user(kb, user_id), kb.catalogue.accounts
+    """Change a user's role, access and, if one is given, password, from the next request on."""
+    user = await in_thread(_user, kb, user_id)
     wanted = dict(zip(collection, access, strict=False))
     try:
-        if role != user.role:
-            accounts.users.set_role(user.id, role)
-        if allowed == user.disabled:
-            accounts.users.set_disabled(user.id, not allowed)
+        if password:
+            set_password = auth.accounts.users.set_password
+            await auth.run_hashing(partial(set_password, user.id, user.name, password))
+        await in_thread(_change, kb, user, (role, allowed, wanted))
     except RequestError as error:
-        return _one(kb, request, user, problem=problem_of(error), typed=(role, allowed, wanted))
-    before = _own_grants(kb, user)
-    for name, given in wanted.items():
-        if given in ("reader", "editor") and given != before.get(name):
-            accounts.grants.give(name, "reader" if given == "reader" else "editor", user_id=user.id)
-        elif not given and name in before:
-            accounts.grants.take(name, user_id=user.id)
+        typed = (role, allowed, wanted)
+        return await in_thread(_one, kb, request, user, problem_of(error), typed)
     request.state.changed = f"{role}{'' if allowed else ' disabled'}"
     return RedirectResponse("/users", status_code=303)
 
 
-@router.post("/users/{user_id}/password")
-async def set_password(
-    kb: WholeKb, auth: Auth, request: Request, user_id: str, password: Field
-) -> Response:
-    """Give a user a new password, which signs them out everywhere."""
-    user = await to_thread.run_sync(_user, kb, user_id)
-    try:
-        change = partial(auth.accounts.users.set_password, user.id, user.name, password)
-        await auth.run_hashing(change)
-    except RequestError as error:
-        return await to_thread.run_sync(partial(_one, kb, request, user, problem=problem_of(error)))
-    return RedirectResponse("/users", status_code=303)
+def _change(kb: KnowledgeBase, user: User, wanted: Wanted) -> None:
+    accounts, own = kb.catalogue.accounts, _own_grants(kb, user)
+    role, allowed, access = wanted
+    if role != user.role:
+        accounts.users.set_role(user.id, role)
+    if allowed == user.disabled:
+        accounts.users.set_disabled(user.id, not allowed)
+    for name, given in access.items():
+        if given in ("reader", "editor") and given != own.get(name):
+            accounts.grants.give(name, "reader" if given == "reader" else "editor", user_id=user.id)
+        elif not given and name in own:
+            accounts.grants.take(name, user_id=user.id)
 
 
 def _one(
     kb: KnowledgeBase,
     request: Request,
     user: User,
-    *,
     problem: Problem | None = None,
-    typed: tuple[Role, bool, Mapping[str, str]] | None = None,
+    typed: Wanted | None = None,
 ) -> Response:
-    own = _own_grants(kb, user)
-    role, allowed, wanted = typed or (user.role, not user.disabled, own)
-    groups = {group.name for group in kb.catalogue.accounts.groups.of(user.id)}
-    grants = kb.catalogue.accounts.grants.list_all()
-    names = dict.fromkeys([ALL, *kb.catalogue.collection_names(), *own])
+    role, allowed, access = typed or (user.role, not user.disabled, _own_grants(kb, user))
+    groups = [group.name for group in kb.catalogue.accounts.groups.of(user.id)]
     values = {
         "user": user,
-        "groups": sorted(groups),
-        "through": [grant for grant in grants if grant.group in groups],
+        "groups": groups,
+        "through": [g for g in kb.catalogue.accounts.grants.list_all() if g.group in groups],
         "role": role,
         "allowed": allowed,
-        "grants": [(name, wanted.get(name, "")) for name in names],
+        "grants": {name: access.get(name, "") for name in (ALL, *kb.catalogue.collection_names())}
+        | access,
         "roles": ROLES,
         "access": ACCESS,
         "all": ALL,
