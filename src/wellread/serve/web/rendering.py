@@ -88,8 +88,8 @@ def render_page(
 
     It reads the catalogue for the rail, so call it in a worker thread.
     """
-    shown = {"problem": problem} | values
-    context = {**_places(request), "rail": _rail(request), **shown}
+    frame = {**_places(request), "rail": _rail(request), "problem": problem}
+    context = {**frame, **values}
     return _response(request, template, context, problem.status if problem else status)
 
 

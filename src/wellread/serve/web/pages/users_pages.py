@@ -135,8 +135,7 @@ def _one(
         "through": [g for g in kb.catalogue.accounts.grants.list_all() if g.group in groups],
         "role": role,
         "allowed": allowed,
-        "grants": {name: access.get(name, "") for name in (ALL, *kb.catalogue.collection_names())}
-        | access,
+        "grants": {**dict.fromkeys((ALL, *kb.catalogue.collection_names()), ""), **access},
         "roles": ROLES,
         "access": ACCESS,
         "all": ALL,
