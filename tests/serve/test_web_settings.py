@@ -50,7 +50,7 @@ async def test_a_model_is_set_up_tried_and_used_without_a_restart(
     assert kept.budget.daily == 2.5
     tried = await client.post("/settings/test", headers={"accept": "text/html"})
     assert SAID in tried.text
-    assert "price unknown" in tried.text
+    assert "price unknown, so" in tried.text
     (chat,) = model_server.chats
     assert chat.headers["authorization"] == f"Bearer {KEY}"
     assert kb.models.names()["model"].startswith("small@")

@@ -193,11 +193,3 @@ class ReportEvent:
 
 
 ResearchEvent = PlanEvent | ProgressEvent | ReportEvent
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NumberedEvent:
-    """An event of a run with its number, from 1, by which clients can resume reading."""
-
-    number: int
-    event: ResearchEvent

@@ -132,9 +132,11 @@ def _places(request: Request) -> dict[str, Any]:
         ]
         here = path in dict(pages) or path.startswith(more)
         if here:
+            begins = (one for one in dict(pages) if path.startswith(f"{one}/"))
+            own_tab = path if path in dict(pages) else next(begins, "")
             found["here_in"] = name
             found["tabs"] = [
-                Link(name=title, address=address, here=address == path)
+                Link(name=title, address=address, here=address == own_tab)
                 for address, title in open_pages
             ]
         if open_pages and name == "Settings":

@@ -118,10 +118,11 @@ async def home(
     if not query.q.strip() or is_foreign(request.scope):
         return await to_thread.run_sync(_home, kb, request, query)
     check_may_ask(kb)
-    question = await with_mode_read(kb, query.question())
+    question = query.question()
+    await to_thread.run_sync(check_collections, kb, question.filters)
+    question = await with_mode_read(kb, question)
     if question.mode == "deep" and small_talk_reply(question) is None:
         return RedirectResponse(f"/research?{query.address()}", status_code=303)
-    await to_thread.run_sync(check_collections, kb, question.filters)
     run = runs.start(kb, question)
     if run is None:
         raise ProblemError(TOO_MANY)

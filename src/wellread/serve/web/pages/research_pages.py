@@ -130,8 +130,7 @@ def run_page(kb: Kb, runs: Research, request: Request, run_id: str, pane: bool =
     """A run: its progress by part, then its report; ``pane``: only the progress."""
     run = _run_named(kb, run_id)
     report = kb.catalogue.research.report(run_id)
-    numbered = kb.catalogue.research.events(run_id)
-    events = [one.event for one in numbered if isinstance(one.event, ProgressEvent)]
+    events = kb.catalogue.research.progress(run_id)
     values = {
         "run": run,
         "state": state_of(kb, run),
