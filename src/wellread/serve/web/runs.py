@@ -192,8 +192,7 @@ class ResearchRuns:
 
     def __init__(self, kb: KnowledgeBase) -> None:
         self._kb = kb
-        self._tasks: dict[str, asyncio.Task[None]] = {}
-        self._begun: dict[str, float] = {}
+        self._tasks: dict[str, tuple[asyncio.Task[None], float]] = {}  # with the time it began
         self._places = asyncio.Semaphore(MAX_RESEARCH)
         self._taking_up: asyncio.Task[None] | None = None
 
@@ -202,24 +201,21 @@ class ResearchRuns:
         """Whether no further run may be started now."""
         return len(self._tasks) >= MAX_RESEARCH_WAITING
 
-    def works_on(self, run_id: str) -> bool:
-        """Whether the run is at work here, or waits for its turn."""
-        return run_id in self._tasks
-
-    def seconds(self, run_id: str) -> float:
-        """The seconds since this server took the run up; 0 if it does not work on it."""
-        return time.monotonic() - self._begun[run_id] if run_id in self._tasks else 0.0
+    def seconds(self, run_id: str) -> float | None:
+        """The seconds since this server took the run up; None if it does not work on it."""
+        return time.monotonic() - self._tasks[run_id][1] if run_id in self._tasks else None
 
     def start(self, kb: KnowledgeBase, run: ResearchRun) -> None:
         """Work on a stored run for the user of ``kb``, unless that has begun already."""
         if run.id not in self._tasks:
             task = asyncio.create_task(self._work(kb, run))
-            self._tasks[run.id], self._begun[run.id] = task, time.monotonic()
+            self._tasks[run.id] = task, time.monotonic()
             task.add_done_callback(lambda _: self._tasks.pop(run.id, None))
 
     async def cancel(self, run: ResearchRun) -> None:
         """Stop a run, including its model call; one that another process works on is not."""
-        if task := self._tasks.get(run.id):
+        if run.id in self._tasks:
+            task, _ = self._tasks[run.id]
             task.cancel()
             await asyncio.wait([task])
         await to_thread.run_sync(self._record_cancelled, run)
@@ -230,7 +226,8 @@ class ResearchRuns:
 
     async def close(self) -> None:
         """Leave all runs to the next process."""
-        tasks = [*self._tasks.values(), *([self._taking_up] if self._taking_up else [])]
+        tasks = [task for task, _ in self._tasks.values()]
+        tasks += [self._taking_up] if self._taking_up else []
         for task in tasks:
             task.cancel()
         if tasks:

@@ -31,6 +31,7 @@ from wellread.values.reports import Facet, ProgressEvent, ResearchPlan, Research
 router = page_router("read")
 reads, asks = router.requiring("read", "ask")
 MAX_LISTED = 50
+MAX_TITLE_CHARS = 200
 NEW_PARTS = 2  # empty fields for parts that the reader adds to a plan
 
 
@@ -70,9 +71,14 @@ async def start(
     asked = _asked(kb, query)
     plan = await plan_research(kb, asked)
     form = PlanForm(
-        titles={part.id: str(fields.get(f"title_{part.id}", part.title)) for part in plan.facets},
+        titles={
+            part.id: str(fields.get(f"title_{part.id}", part.title))[:MAX_TITLE_CHARS]
+            for part in plan.facets
+        },
         kept=frozenset(map(str, fields.getlist("keep"))),
-        added=tuple(filter(None, (str(title).strip() for title in fields.getlist("added")))),
+        added=tuple(
+            str(title).strip()[:MAX_TITLE_CHARS] for title in fields.getlist("added") if title
+        ),
     )
     titles = {name: title for name, title in form.titles.items() if name in form.kept}
     problem = TOO_MANY_RESEARCH if runs.full else None
@@ -109,7 +115,7 @@ def _planned(
         "plan": plan,
         "estimate": estimate,
         "form": form,
-        "added": [*form.added, *[""] * NEW_PARTS],
+        "added": [*filter(None, form.added), *[""] * NEW_PARTS],
         "why": _why(kb, query) if plan else "",
         "dollars": dollars,
         "runs": [(run, state_of(kb, run)) for run in newest],
@@ -134,7 +140,6 @@ def run_page(kb: Kb, runs: Research, request: Request, run_id: str, pane: bool =
     values = {
         "run": run,
         "state": state_of(kb, run),
-        "here_now": runs.works_on(run_id),
         "seconds": runs.seconds(run_id),
         "plan_parts": _parts(run.plan, events),
         "done_steps": [event.text for event in events],

@@ -84,7 +84,6 @@ FIELDS = {
     "model": "generation.model",
     "fallback": "generation.fallback_model",
     "address": "generation.base_url",
-    "command": "generation.command",
     "daily": "budget.daily",
     "monthly": "budget.monthly",
 }
@@ -160,7 +159,6 @@ def _typed_of(settings: Settings) -> dict[str, str]:
         "model": generation.model.removeprefix(prefix).removeprefix(":"),
         "fallback": generation.fallback_model.removeprefix(prefix).removeprefix(":"),
         "address": generation.base_url,
-        "command": generation.command,
         "daily": "" if budget.daily is None else f"{budget.daily:g}",
         "monthly": "" if budget.monthly is None else f"{budget.monthly:g}",
     }
@@ -182,7 +180,6 @@ def _wanted(
     address = "" if preset.prefix == CLAUDE_CLI else typed["address"]
     values = dict.fromkeys(FIELDS, "") if is_none else {**typed, "model": model}
     values |= {} if is_none else {"fallback": fallback, "address": address}
-    values |= {"command": typed["command"] or "claude"}
     amounts = {name: _amount(typed[name]) for name in ("daily", "monthly")}
     sources = sources_of_settings(kb.home)
     wanted: dict[str, dict[str, Any]] = {}
