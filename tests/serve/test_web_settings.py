@@ -43,7 +43,7 @@ async def save(client: httpx.AsyncClient, **fields: str) -> httpx.Response:
 async def test_a_model_is_set_up_tried_and_used_without_a_restart(
     kb: KnowledgeBase, client: httpx.AsyncClient, model_server: OpenAIServer
 ) -> None:
-    saved = await save(client, address=model_server.url, model="small", key=KEY, daily="2.50")
+    saved = await save(client, base_url=model_server.url, model="small", key=KEY, daily="2.50")
     assert (saved.status_code, saved.headers["location"]) == (303, "/settings?saved=true")
     kept = load_settings(kb.home, environ={})
     assert (kept.generation.model, kept.generation.base_url) == ("small", model_server.url)
@@ -60,7 +60,7 @@ async def test_a_model_is_set_up_tried_and_used_without_a_restart(
 async def test_the_key_is_in_a_file_for_its_owner_and_nowhere_else(
     kb: KnowledgeBase, client: httpx.AsyncClient, model_server: OpenAIServer, tmp_path: Path
 ) -> None:
-    await save(client, address=model_server.url, model="small", key=KEY)
+    await save(client, base_url=model_server.url, model="small", key=KEY)
     path = kb.home / KEYS_FILE
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert json.loads(path.read_text()) == {model_server.url: KEY}
@@ -70,16 +70,16 @@ async def test_the_key_is_in_a_file_for_its_owner_and_nowhere_else(
     shown = await client.get("/settings", headers={"accept": "text/html"})
     assert KEY not in shown.text
     assert "A key for 127.0.0.1" in shown.text
-    await save(client, address=model_server.url, model="small", forget="yes")
+    await save(client, base_url=model_server.url, model="small", forget="yes")
     assert json.loads(path.read_text()) == {}
 
 
 async def test_a_key_is_not_sent_to_an_address_that_it_was_not_entered_for(
     client: httpx.AsyncClient, model_server: OpenAIServer
 ) -> None:
-    await save(client, address=model_server.url, model="small", key=KEY)
+    await save(client, base_url=model_server.url, model="small", key=KEY)
     with OpenAIServer([UNAUTHORIZED]) as other:
-        await save(client, address=other.url, model="small")
+        await save(client, base_url=other.url, model="small")
         tried = await client.post("/settings/test", headers={"accept": "text/html"})
         assert "The model did not answer" in tried.text
         assert KEY not in json.dumps(dict(other.chats[0].headers))
@@ -89,9 +89,9 @@ async def test_what_was_typed_stays_when_it_is_refused(
     kb: KnowledgeBase, client: httpx.AsyncClient
 ) -> None:
     for wrong, why in (
-        ({"address": "gpu.local", "model": "small"}, "not an http(s) URL"),
-        ({"address": "http://gpu.local/v1", "model": ""}, "no model is named"),
-        ({"address": "http://gpu.local/v1", "model": "small", "daily": "much"}, "not an amount"),
+        ({"base_url": "gpu.local", "model": "small"}, "not an http(s) URL"),
+        ({"base_url": "http://gpu.local/v1", "model": ""}, "no model is named"),
+        ({"base_url": "http://gpu.local/v1", "model": "small", "daily": "much"}, "not an amount"),
     ):
         refused = await save(client, **wrong)
         assert 400 <= refused.status_code < 600
@@ -110,21 +110,21 @@ async def test_a_setting_of_the_environment_is_shown_with_its_variable_and_not_c
     assert "daily" not in (kb.home / "wellread.yaml").read_text()
     shown = await page(client, "/settings", find="US dollars a")
     rows = [words(row) for row in shown.cssselect("table.settings tbody tr")]
-    assert any("budget.daily" in row and "7.0WELLREAD_BUDGET_DAILY" in row for row in rows)
-    assert any("budget.monthly" in row and "30.0wellread.yaml" in row for row in rows)
+    assert any("budget.daily" in row and "7WELLREAD_BUDGET_DAILY" in row for row in rows)
+    assert any("budget.monthly" in row and "30wellread.yaml" in row for row in rows)
     assert not any("retrieval.top_k" in row for row in rows)
 
 
 async def test_the_server_is_asked_for_its_models(
     client: httpx.AsyncClient, model_server: OpenAIServer
 ) -> None:
-    asked = await save(client, address=model_server.url, model="", action="models")
+    asked = await save(client, base_url=model_server.url, model="", action="models")
     choices = lxml.html.fromstring(asked.text).cssselect("select[name=model] option")
     assert [words(choice) for choice in choices] == ["choose one", "large", "small"]
 
 
 async def test_a_server_that_is_not_there_says_so(client: httpx.AsyncClient) -> None:
-    asked = await save(client, address="http://127.0.0.1:9/v1", model="", action="models")
+    asked = await save(client, base_url="http://127.0.0.1:9/v1", model="", action="models")
     assert asked.status_code == 502
     assert "127.0.0.1:9 cannot be reached" in asked.text
 

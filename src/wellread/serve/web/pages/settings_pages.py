@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import time
 from collections.abc import Mapping
 from functools import partial
@@ -79,13 +80,13 @@ PRESETS: Mapping[str, Preset] = {
     "other": Preset("Another server", "", "", "", "any that speaks OpenAI's format"),
     "none": Preset("No model", "", "", "", "answers quote the sources"),
 }
-# The fields of the form, with the setting that each one sets.
+# The fields of the form, with the section of the setting of the same name.
 FIELDS = {
-    "model": "generation.model",
-    "fallback": "generation.fallback_model",
-    "address": "generation.base_url",
-    "daily": "budget.daily",
-    "monthly": "budget.monthly",
+    "model": "generation",
+    "fallback_model": "generation",
+    "base_url": "generation",
+    "daily": "budget",
+    "monthly": "budget",
 }
 
 
@@ -96,7 +97,8 @@ def settings_page(
     """The language model to set up, and all settings; ``find``: only those with these words."""
     typed = _typed_of(kb.settings)
     if preset in PRESETS and preset != typed["preset"]:
-        typed |= {"preset": preset, "address": PRESETS[preset].address, "model": "", "fallback": ""}
+        address = PRESETS[preset].address
+        typed |= {"preset": preset, "base_url": address, "model": "", "fallback_model": ""}
     return _page(kb, request, typed, find=find, saved=saved)
 
 
@@ -110,7 +112,7 @@ async def save(kb: WholeKb, request: Request) -> Response:
 
 
 @router.post("/settings/test")
-async def test_model(kb: WholeKb, request: Request) -> Response:
+async def try_model(kb: WholeKb, request: Request) -> Response:
     """Call the language model once, and show its answer with time and price."""
     began = time.monotonic()
     tried: dict[str, Any] = {}
@@ -147,21 +149,16 @@ def _save(kb: KnowledgeBase, request: Request, form: FormData) -> Response:
 
 def _typed_of(settings: Settings) -> dict[str, str]:
     """What the form shows for the settings in use."""
-    generation, budget = settings.generation, settings.budget
-    preset = "none" if not generation.model.strip() else "other"
+    values = settings.model_dump()
+    typed = {name: _shown(values[section][name]) for name, section in FIELDS.items()}
+    preset = "other" if typed["model"] else "none"
     for name, one in PRESETS.items():
-        is_named = one.prefix and generation.model.startswith(one.prefix)
-        if is_named or (generation.model and one.address and one.address == generation.base_url):
+        is_named = one.prefix and typed["model"].startswith(one.prefix)
+        if is_named or (typed["model"] and one.address and one.address == typed["base_url"]):
             preset = name
-    prefix = PRESETS[preset].prefix
-    return {
-        "preset": preset,
-        "model": generation.model.removeprefix(prefix).removeprefix(":"),
-        "fallback": generation.fallback_model.removeprefix(prefix).removeprefix(":"),
-        "address": generation.base_url,
-        "daily": "" if budget.daily is None else f"{budget.daily:g}",
-        "monthly": "" if budget.monthly is None else f"{budget.monthly:g}",
-    }
+    for name in ("model", "fallback_model"):
+        typed[name] = typed[name].removeprefix(PRESETS[preset].prefix).removeprefix(":")
+    return {**typed, "preset": preset}
 
 
 def _wanted(
@@ -172,23 +169,30 @@ def _wanted(
     Args:
         unnamed: whether a model's name may be missing.
     """
-    preset, is_none = PRESETS.get(typed["preset"], PRESETS["other"]), typed["preset"] == "none"
-    model = _full_name(preset, typed["model"] or ("any" if unnamed else ""))
-    if not model and not is_none:
-        raise RequestError("no model is named", hint="“Show its models” asks the server for them")
-    fallback = _full_name(preset, typed["fallback"]) if typed["fallback"] else ""
-    address = "" if preset.prefix == CLAUDE_CLI else typed["address"]
-    values = dict.fromkeys(FIELDS, "") if is_none else {**typed, "model": model}
-    values |= {} if is_none else {"fallback": fallback, "address": address}
-    amounts = {name: _amount(typed[name]) for name in ("daily", "monthly")}
-    sources = sources_of_settings(kb.home)
-    wanted: dict[str, dict[str, Any]] = {}
-    for field, name in FIELDS.items():
-        if sources.get(name, SETTINGS_FILE) == SETTINGS_FILE:
-            section, _, key = name.partition(".")
-            value = amounts[field] if field in amounts else values[field]
-            wanted.setdefault(section, {})[key] = value
+    values: dict[str, Any] = dict.fromkeys(FIELDS, "")
+    if typed["preset"] != "none":
+        preset = PRESETS.get(typed["preset"], PRESETS["other"])
+        values["model"] = _full_name(preset, typed["model"] or ("any" if unnamed else ""))
+        if not values["model"]:
+            hint = "“Show its models” asks the server for them"
+            raise RequestError("no model is named", hint=hint)
+        if typed["fallback_model"]:
+            values["fallback_model"] = _full_name(preset, typed["fallback_model"])
+        values["base_url"] = "" if preset.prefix == CLAUDE_CLI else typed["base_url"]
+    values |= {name: _amount(typed[name]) for name in ("daily", "monthly")}
+    held = _held(kb)
+    wanted: dict[str, dict[str, Any]] = {section: {} for section in FIELDS.values()}
+    for name, section in FIELDS.items():
+        if name not in held:
+            wanted[section][name] = values[name]
     return wanted
+
+
+def _held(kb: KnowledgeBase) -> dict[str, str]:
+    """The fields that the environment sets, with the variable of each."""
+    sources = sources_of_settings(kb.home)
+    of_fields = ((name, sources.get(f"{part}.{name}", "")) for name, part in FIELDS.items())
+    return {name: source for name, source in of_fields if source not in ("", SETTINGS_FILE)}
 
 
 def _full_name(preset: Preset, name: str) -> str:
@@ -201,13 +205,11 @@ def _full_name(preset: Preset, name: str) -> str:
 
 def _amount(text: str) -> float | None:
     """An amount of dollars; None for an empty field."""
-    try:
-        amount = float(text) if text else None
-    except ValueError:
-        amount = -1.0
-    if amount is not None and not 0 <= amount < float("inf"):
+    if not text:
+        return None
+    if not re.fullmatch(r"\d{1,9}(\.\d{1,6})?", text):
         raise RequestError(f"{text!r} is not an amount of dollars", hint="write it like 2.50")
-    return amount
+    return float(text)
 
 
 def _endpoint(kb: KnowledgeBase, settings: Settings, key: str, *, forget: bool) -> Endpoint | None:
@@ -243,35 +245,39 @@ def _page(
     problem: Problem | None = None,
     **more: Any,
 ) -> Response:
-    sources = sources_of_settings(kb.home)
-    current = kb.settings.model_dump()
+    sources, current = sources_of_settings(kb.home), kb.settings.model_dump()
+    words = find.lower().split()
+    rows = []
+    for row in settings_table():
+        section, _, name = row.name.partition(".")
+        if all(word in f"{row.name} {row.help}".lower() for word in words):
+            rows.append((row, _shown(current[section][name]), sources.get(row.name, "")))
     values = {
         "typed": typed,
         "preset": PRESETS.get(typed["preset"], PRESETS["other"]),
         "presets": PRESETS,
         "key": _key_state(kb, typed),
-        "held": {field: sources.get(name, SETTINGS_FILE) for field, name in FIELDS.items()},
+        "held": _held(kb),
         "own": SETTINGS_FILE,
         "dollars": dollars,
         "find": find,
-        "rows": [
-            (row, _shown(current, row.name), sources.get(row.name, ""))
-            for row in settings_table()
-            if all(word in f"{row.name} {row.help}".lower() for word in find.lower().split())
-        ],
+        "rows": rows,
         **{"names": (), "tried": None, "saved": False, **more},
     }
     return render_page(request, "settings.html", values, problem=problem)
 
 
-def _shown(current: Mapping[str, Mapping[str, Any]], name: str) -> str:
-    section, _, key = name.partition(".")
-    value = current[section][key]
+def _shown(value: object) -> str:
+    """A value for people, without a password in an address."""
     if isinstance(value, tuple | list):
         return ", ".join(map(str, value))
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return "" if value is None else without_password(str(value))
+    return (
+        ""
+        if value is None
+        else without_password(f"{value:g}" if isinstance(value, float) else str(value))
+    )
 
 
 def _key_state(kb: KnowledgeBase, typed: Mapping[str, str]) -> str:
