@@ -240,20 +240,14 @@ def models_of(endpoint: Endpoint) -> list[str]:
         listed = reply.json()
         items = listed.get("data") or listed.get("models") or []
         names = {str(item.get("id") or item["name"]).removeprefix("models/") for item in items}
-    except httpx.HTTPStatusError as error:
-        raise ModelError(
-            f"{endpoint.host} answered {error.response.status_code} when asked for its models",
-            hint="check the address and the key",
-        ) from error
-    except httpx.HTTPError as error:
-        raise ModelError(
-            f"{endpoint.host} cannot be reached", hint=f"is the server at {endpoint.url} running?"
-        ) from error
-    except (ValueError, LookupError, TypeError, AttributeError) as error:
-        raise ModelError(
-            f"{endpoint.host} sent no list of models",
-            hint="check the address; it often ends in /v1",
-        ) from error
+    except (httpx.HTTPError, ValueError, LookupError, TypeError, AttributeError) as error:
+        what = "sent no list of models"
+        if isinstance(error, httpx.HTTPStatusError):
+            what = f"answered {error.response.status_code} when asked for its models"
+        elif isinstance(error, httpx.HTTPError):
+            what = "cannot be reached"
+        hint = "check the address, which often ends in /v1, and the key"
+        raise ModelError(f"{endpoint.host} {what}", hint=hint) from error
     return sorted(names)
 
 
