@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, expect
 from tests.browser.conftest import Watched, serve, stop
+from tests.browser.test_accessibility import check
 
 from wellread.kb import open_kb
 
@@ -46,3 +47,17 @@ def test_a_reader_signs_in_makes_a_key_and_signs_out(watched: Watched, site: str
     expect(page.get_by_text("You have no keys.")).to_be_visible()
     page.get_by_role("button", name="Sign out", exact=True).first.click()
     expect(page).to_have_url(f"{site}/sign-in")
+
+
+def test_an_admin_opens_a_user_and_shuts_them_out(watched: Watched, site: str) -> None:
+    page = watched.page
+    page.goto(f"{site}/users")
+    sign_in(page, "root")
+    assert check(page) == {}
+    page.get_by_role("link", name="rea", exact=True).click()
+    assert check(page) == {}
+    page.get_by_label("May sign in").uncheck()
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("row", name="rea")).to_contain_text("may not sign in")
+    page.goto(f"{site}/account")
+    assert check(page) == {}
