@@ -222,7 +222,7 @@ def standing(home: Path, run_id: str) -> tuple[int, bool]:
     with opened(home) as kb:
         run = kb.catalogue.research.get(run_id)
         assert run is not None, "the run is lost"
-        return len(kb.catalogue.research.events(run_id)), run.state == "done"
+        return len(kb.catalogue.research.progress(run_id)), run.state == "done"
 
 
 def kept_of(home: Path, run_id: str) -> dict[str, Any]:
@@ -230,7 +230,7 @@ def kept_of(home: Path, run_id: str) -> dict[str, Any]:
     with opened(home) as kb:
         report = kb.catalogue.research.report(run_id)
         assert report is not None, "there is no report"
-        events = kb.catalogue.research.events(run_id)
+        events = kb.catalogue.research.progress(run_id)
         body = to_plain(report)
         answer = body.pop("answer")
         parts = {
@@ -238,18 +238,11 @@ def kept_of(home: Path, run_id: str) -> dict[str, Any]:
             **{name: body.pop(name) for name in ("sections", "matrix", "timeline", "documents")},
             "answer": answer,
             "report": body,
-            "events": [
-                [one.number, type(one.event).__name__, told_of(one.event)] for one in events
-            ],
+            "events": to_plain(events),
             "answers": [one.question for one in kb.catalogue.answers()],
             "gaps": [[one.question, one.reason] for one in kb.catalogue.gaps()],
         }
     return {name: without_own(part, name) for name, part in parts.items()}
-
-
-def told_of(event: Any) -> Any:
-    """What an event says; the report is compared by itself."""
-    return "" if hasattr(event, "report") else to_plain(event)
 
 
 def without_own(value: Any, inside: str = "") -> Any:

@@ -31,7 +31,7 @@ async def test_a_model_is_opened_by_its_first_call(
 ) -> None:
     opened: list[str] = []
 
-    def open_scripted(settings: object, *, name: str) -> LanguageModel:
+    def open_scripted(settings: object, *, name: str, keys: object) -> LanguageModel:
         opened.append(name)
         return ScriptedModel(["yes", "yes"], identity=f"opened:{name}")
 

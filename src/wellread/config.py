@@ -499,6 +499,16 @@ def load_settings(
         ) from error
 
 
+def sources_of_settings(home: Path, environ: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return where the value of each setting comes from, unless it is the default."""
+    environ = os.environ if environ is None else environ
+    of_file = _from_file(home / SETTINGS_FILE).items()
+    found = {f"{part}.{name}": SETTINGS_FILE for part, names in of_file for name in names}
+    variables = {row.variable: row.name for row in settings_table()}
+    variables = {alias: ".".join(parts) for alias, parts in ALIASES.items()} | variables
+    return found | {name: variable for variable, name in variables.items() if environ.get(variable)}
+
+
 def write_setting(home: Path, name: str, value: str) -> None:
     """Write one value to the settings file of ``home``, and keep the rest of the file."""
     section, _, key = name.partition(".")

@@ -16,27 +16,29 @@ def test_a_muted_source_is_not_used_until_it_is_allowed_again(watched: Watched, 
     ask(page, site, LOAN)
     expect(page.locator("article.answer")).to_contain_text("Lending rules")
     page.goto(f"{site}/preferences")
-    page.get_by_label("Muted sources").fill("site:netloft.example")
-    page.get_by_label("Length of answers").select_option("short")
+    page.get_by_label("What to do").select_option("Leave out")
+    page.get_by_label("Its name").fill("netloft.example")
+    page.get_by_label("Length").select_option("short")
     page.get_by_role("button", name="Save").click()
-    expect(page.get_by_label("Muted sources")).to_have_value("site:netloft.example\n")
+    muted = page.get_by_label("Leave out: web site “netloft.example”")
+    expect(muted).to_be_checked()
     try:
         ask(page, site, LOAN)
         expect(page.locator("article.answer blockquote", has_text="A loan")).to_have_count(0)
         expect(page.get_by_text("muted by you and not used").first).to_be_visible()
     finally:
         page.goto(f"{site}/preferences")
-        page.get_by_label("Muted sources").fill("")
-        page.get_by_label("Length of answers").select_option("")
+        muted.uncheck()
+        page.get_by_label("Length").select_option("")
         page.get_by_role("button", name="Save").click()
-    expect(page.get_by_label("Muted sources")).to_have_value("")
+    expect(muted).to_have_count(0)
 
 
 def test_consent_is_given_and_taken_back(watched: Watched, site: str) -> None:
     page = watched.page
     page.goto(f"{site}/preferences")
     page.get_by_role("button", name="Allow").click()
-    expect(page.get_by_text("Your ratings may add to your preferences.")).to_be_visible()
+    expect(page.get_by_text("Wellread learns from your ratings.")).to_be_visible()
     page.get_by_role("button", name="Stop, and forget what was learned").click()
     expect(page.get_by_text("Nothing is learned.")).to_be_visible()
 

@@ -54,11 +54,13 @@ class WireServer(ABC):
     Attributes:
         chat_path: where chat requests are posted.
         base: the path of the base URL.
+        models: the names of its models.
         chats: every chat request so far, in order of arrival.
     """
 
     chat_path: re.Pattern[str]
     base = ""
+    models = ("large", "small")
 
     def __init__(self, replies: Sequence[Reply]) -> None:
         self.chats: list[Request] = []
@@ -127,6 +129,14 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: object) -> None:
         """Stay quiet: the requests are recorded."""
+
+    def do_GET(self) -> None:
+        """List the models."""
+        if not self.path.endswith("/models"):
+            self._fail(Failure(status=404, message=f"no route {self.path}"))
+            return
+        listed = {"data": [{"id": name} for name in self.server.script.models]}
+        self._send(200, "application/json", json.dumps(listed).encode())
 
     def do_POST(self) -> None:
         """Answer a chat request from the script."""

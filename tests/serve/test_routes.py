@@ -85,6 +85,7 @@ def test_what_is_open_and_what_readers_may_do_stands_here() -> None:
     }
     assert {path for _, path, access in rules() if access == "admin"} == {
         *("/api/usage", "/api/metrics", "/metrics", "/figures", "/usage"),
+        *("/settings", "/settings/test", "/health", "/users", "/users/{user_id}"),
     }
 
 

@@ -30,7 +30,7 @@ from wellread.models.base import (
     opened_once,
 )
 from wellread.models.embedders.open_embedder import CachedEmbedder, open_embedder
-from wellread.models.open_language_model import open_model
+from wellread.models.open_language_model import kept_keys, open_model
 from wellread.models.open_reader import CompositeReader, LexicalReader, open_reader
 from wellread.store.base import Fingerprint, KeptIndex
 from wellread.store.catalogue import Catalogue
@@ -85,21 +85,14 @@ class KnowledgeBase:
         self.home = home
         self.place = CataloguePlace(home, settings.catalogue.url)
         self.locks = self.place.locks
-        self.settings = settings
-        self.ledger = BudgetLedger(settings.budget, lambda: self.catalogue)
         models: dict[Role, LanguageModel | None] = {
             "model": parts.get("model"),
             "fallback_model": parts.get("fallback_model"),
             "cheap_model": parts.get("cheap_model"),
             "judge_model": parts.get("judge_model"),
         }
-        self.models = LanguageModels(
-            settings.generation,
-            self.ledger,
-            lambda name: open_model(settings.generation, name=name),
-            models,
-            judge=settings.verification.model,
-        )
+        self._given_models = models
+        self.use_models_of(settings)
         self._embedders = Embedders(
             home,
             settings.embedding,
@@ -115,6 +108,22 @@ class KnowledgeBase:
         self._index: tuple[LiveIndex, KeptIndex] | None = None
         self._parts: tuple[LiveIndex, Parts] | None = None
         self._preparing = threading.Thread(target=self._load_models, daemon=True)
+
+    def use_models_of(self, settings: Settings) -> None:
+        """Use the settings; later only their models and budget, for the questions that follow."""
+        changed = {
+            name: getattr(settings, name) for name in ("generation", "verification", "budget")
+        }
+        before = getattr(self, "settings", settings)
+        self.settings = before.model_copy(update=changed)
+        self.ledger = BudgetLedger(settings.budget, lambda: self.catalogue)
+        self.models = LanguageModels(
+            settings.generation,
+            self.ledger,
+            lambda name: open_model(settings.generation, name=name, keys=kept_keys(self.home)),
+            self._given_models,
+            judge=settings.verification.model,
+        )
 
     @opened_once
     def catalogue(self) -> Catalogue:

@@ -242,7 +242,11 @@ class Failures:
         if spent:
             return "the account has no credit left; top it up or use another model"
         if status in (401, 403) or "API_KEY_INVALID" in str(error.body):
-            return f"check the key in the environment variable {self._endpoint.key_variable}"
+            variable = self._endpoint.key_variable
+            place = (
+                f"in the environment variable {variable}" if variable else "on the settings page"
+            )
+            return f"check the key {place}"
         if status == 404:
             return (
                 f"check that the server has a model {self._endpoint.model!r} and that "

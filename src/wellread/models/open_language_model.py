@@ -7,9 +7,11 @@ which returns a ``LanguageModel``.
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
@@ -22,6 +24,7 @@ from wellread.plugins import find, installed
 
 # Servers without keys (Ollama, llama.cpp, vLLM) still get a header, because the client requires it.
 PLACEHOLDER_KEY = "none"
+LIST_SECONDS = 10.0  # until a server has listed its models
 
 ProviderName = Literal["openai", "anthropic", "google"]
 
@@ -70,7 +73,8 @@ KNOWN = (
 class Endpoint:
     """The address, name and secret key of a model, with the provider whose wire format is used.
 
-    ``own_server``: ``generation.base_url`` names the server.
+    ``own_server``: ``generation.base_url`` names the server. ``key_variable`` is empty for a key
+    that the home keeps.
     """
 
     provider: Provider
@@ -98,9 +102,14 @@ class Endpoint:
 
 
 def endpoint_of(
-    settings: GenerationSettings, environ: Mapping[str, str], name: str | None = None
+    settings: GenerationSettings,
+    environ: Mapping[str, str],
+    name: str | None = None,
+    keys: Mapping[str, str] | None = None,
 ) -> Endpoint:
     """Return the endpoint of the model ``name`` (default: ``settings.model``).
+
+    A key of ``keys`` that was entered for this very address is used before the environment's.
 
     ``generation.base_url`` and ``generation.api_key_env`` belong to the provider of the first
     model that the settings name. A model of another provider uses that provider's usual address
@@ -111,34 +120,42 @@ def endpoint_of(
         ModelError: the key is missing or invalid.
     """
     name = (settings.model if name is None else name).strip()
+    provider, url, own_server = address_of(settings, name)
+    kept_key = (keys or {}).get(url, "")
+    variables = provider.key_variables
+    if settings.api_key_env and (own_server or _provider_named(name) == _first_provider(settings)):
+        variables = (settings.api_key_env,)
+    variable = next((part for part in variables if environ.get(part, "").strip()), variables[0])
+    key = kept_key or environ.get(variable, "").strip()
+    if not key.isascii() or not key.isprintable():
+        raise ModelError(f"the environment variable {variable} does not contain a valid key")
+    if not key and not own_server:
+        raise ModelError(
+            f"{name} needs a key, but the environment variable {variable} is empty",
+            hint=f"enter the key on the settings page, set {variable}, or name another variable in "
+            "generation.api_key_env",
+        )
+    return Endpoint(
+        provider=provider,
+        url=url,
+        model=name.removeprefix(f"{provider.name}:"),
+        key=key or PLACEHOLDER_KEY,
+        own_server=own_server,
+        key_variable="" if kept_key else variable,
+    )
+
+
+def address_of(settings: GenerationSettings, name: str) -> tuple[Provider, str, bool]:
+    """Return the provider and the address of a model, and whether the settings name the server."""
     named_provider = _provider_named(name)
     provider = named_provider or OPENAI
     first = _first_provider(settings)
     uses_base_url = named_provider == first or (not named_provider and first == OPENAI)
     base_url = settings.base_url if uses_base_url else ""
-    model = name.removeprefix(f"{provider.name}:")
-    if not model or not (named_provider or base_url):
+    if not name.removeprefix(f"{provider.name}:") or not (named_provider or base_url):
         raise SettingsError(f"the model {name!r} does not name a known provider", hint=KNOWN)
-    variables = provider.key_variables
-    if settings.api_key_env and (base_url or named_provider == first):
-        variables = (settings.api_key_env,)
-    variable = next((part for part in variables if environ.get(part, "").strip()), variables[0])
-    key = environ.get(variable, "").strip()
-    if not key.isascii() or not key.isprintable():
-        raise ModelError(f"the environment variable {variable} does not contain a valid key")
-    if not key and not base_url:
-        raise ModelError(
-            f"{name} needs a key, but the environment variable {variable} is empty",
-            hint=f"set {variable}, or name another variable in generation.api_key_env",
-        )
-    return Endpoint(
-        provider=provider,
-        url=_checked_url(base_url).removesuffix(provider.version) if base_url else provider.url,
-        model=model,
-        key=key or PLACEHOLDER_KEY,
-        own_server=bool(base_url),
-        key_variable=variable,
-    )
+    url = _checked_url(base_url).removesuffix(provider.version) if base_url else provider.url
+    return provider, url, bool(base_url)
 
 
 def command_model(name: str) -> str | None:
@@ -179,6 +196,61 @@ def _checked_url(url: str) -> str:
     return url.strip().rstrip("/")
 
 
+KEYS_FILE = "model_keys.json"  # in the home, for its owner alone; exports and backups lack it
+
+
+def kept_keys(home: Path) -> dict[str, str]:
+    """Return the keys that the home keeps, each by the address that it was entered for."""
+    try:
+        read = json.loads((home / KEYS_FILE).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError):
+        read = None
+    if not isinstance(read, dict):
+        raise SettingsError(
+            f"{KEYS_FILE} cannot be read", hint="remove it, and enter the keys again"
+        )
+    return {str(url): str(key) for url, key in read.items()}
+
+
+def keep_key(home: Path, url: str, key: str) -> None:
+    """Keep the key of a server for its address alone; an empty key forgets it."""
+    keys = {**kept_keys(home), url: key.strip()}
+    draft = home / f"{KEYS_FILE}.new"
+    draft.unlink(missing_ok=True)
+    draft.touch(mode=0o600)
+    draft.write_text(json.dumps({name: kept for name, kept in keys.items() if kept}))
+    draft.replace(home / KEYS_FILE)
+
+
+def models_of(endpoint: Endpoint) -> list[str]:
+    """Ask a server for the names of its models."""
+    import httpx  # noqa: PLC0415 - slow, and only the settings page needs it
+
+    headers = {
+        OPENAI: {"authorization": f"Bearer {endpoint.key}"},
+        ANTHROPIC: {"x-api-key": endpoint.key, "anthropic-version": "2023-06-01"},
+        GOOGLE: {"x-goog-api-key": endpoint.key},
+    }[endpoint.provider]
+    address = f"{endpoint.url}{endpoint.provider.version}/models"
+    try:
+        reply = httpx.get(address, headers=headers, timeout=LIST_SECONDS)
+        reply.raise_for_status()
+        listed = reply.json()
+        items = listed.get("data") or listed.get("models") or []
+        names = {str(item.get("id") or item["name"]).removeprefix("models/") for item in items}
+    except (httpx.HTTPError, ValueError, LookupError, TypeError, AttributeError) as error:
+        what = "sent no list of models"
+        if isinstance(error, httpx.HTTPStatusError):
+            what = f"answered {error.response.status_code} when asked for its models"
+        elif isinstance(error, httpx.HTTPError):
+            what = "cannot be reached"
+        hint = "check the address, which often ends in /v1, and the key"
+        raise ModelError(f"{endpoint.host} {what}", hint=hint) from error
+    return sorted(names)
+
+
 GROUP = "wellread.language_models"
 Factory = Callable[[str, GenerationSettings, Mapping[str, str]], LanguageModel]
 
@@ -188,8 +260,11 @@ def open_model(
     environ: Mapping[str, str] | None = None,
     *,
     name: str | None = None,
+    keys: Mapping[str, str] | None = None,
 ) -> LanguageModel | None:
     """Open the language model ``name`` (default: ``settings.model``) with retries.
+
+    ``keys`` are those that the home keeps, by address.
 
     Returns None when the name is empty. No attempt starts after ``settings.timeout`` seconds, so
     a call takes at most twice the time limit.
@@ -210,7 +285,7 @@ def open_model(
             inner.strip(), settings, environ
         )
     else:
-        model = _hosted(endpoint_of(settings, environ, name), settings)
+        model = _hosted(endpoint_of(settings, environ, name, keys), settings)
     return RetryingModel(model, settings.retries, patience=settings.timeout)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import calendar
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import groupby, pairwise
@@ -23,6 +23,7 @@ from wellread.ask.retrieve.direct import complete_side, shared_topic
 from wellread.ask.retrieve.search import intersect_filters, search_within
 from wellread.ask.understand.conversation import SessionQuestion, preferences_for, resolve_follow_up
 from wellread.ask.understand.vocabulary import vocabulary_of
+from wellread.errors import RequestError
 from wellread.kb import KnowledgeBase
 from wellread.text.english import ALL_THERE_IS, COMMON_WORDS, DOCUMENT_NOUNS, EVERYTHING, SUMMING_UP
 from wellread.text.parsed import parse
@@ -137,6 +138,39 @@ def _with_estimate(kb: KnowledgeBase, plan: ResearchPlan, limits: Limits) -> Res
             priced=price.known,
         )
     return replace(plan, searches=searches, seconds=round(min(limits.seconds, seconds), 1))
+
+
+def edit_plan(
+    kb: KnowledgeBase,
+    plan: ResearchPlan,
+    limits: Limits,
+    titles: Mapping[str, str],
+    added: Sequence[str] = (),
+) -> ResearchPlan:
+    """Return ``plan`` with some of its parts, renamed or not, and with new ones.
+
+    A part whose search names it is searched for by its new name.
+
+    Args:
+        titles: the titles of the parts that stay, by id.
+        added: the titles of new parts, which keep to the limits of the question.
+    """
+    facets = []
+    for facet in plan.facets:
+        title = titles.get(facet.id, "").strip()
+        if title and title != facet.title and facet.kind != "period":
+            facet = replace(facet, query=facet.query.replace(facet.title, title))
+        if title:
+            facets.append(replace(facet, title=title))
+    within = plan.facets[0].filters if plan.facets else Filters()
+    for number, title in enumerate(filter(None, map(str.strip, added)), len(plan.facets) + 1):
+        new = Facet(id=f"f{number}", kind="section", title=title, query=title, filters=within)
+        facets.append(replace(new, why="added by you"))
+    if not 0 < len(facets) <= MAX_FACETS:
+        raise RequestError(
+            f"the plan has {len(facets)} parts", hint=f"keep or add 1 to {MAX_FACETS} of them"
+        )
+    return _with_estimate(kb, replace(plan, facets=tuple(facets)), limits)
 
 
 # --- the topic of the question, and documents asked about as a whole ------------------------------

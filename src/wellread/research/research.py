@@ -29,8 +29,8 @@ from wellread.store.catalogue.gap_records import Filing
 from wellread.values.answers import Question
 from wellread.values.reports import (
     Limits,
-    NumberedEvent,
     PlanEvent,
+    ProgressEvent,
     Report,
     ReportEvent,
     ResearchEvent,
@@ -113,10 +113,10 @@ async def _recorded_events(kb: KnowledgeBase, run: ResearchRun) -> AsyncGenerato
             async for event in events:
                 await in_thread(check_rights, kb)
                 number += 1
-                numbered = NumberedEvent(number=number, event=event)
                 if isinstance(event, ReportEvent):
                     await in_thread(_store_report, kb, run.id, event.report, run.request.question)
-                await in_thread(records.store_event, run.id, numbered)
+                elif isinstance(event, ProgressEvent):
+                    await in_thread(records.store_event, run.id, number, event)
                 yield event
     except StoreError as error:
         if await in_thread(records.get, run.id, run.owner) is None:

@@ -28,10 +28,12 @@ from anyio import to_thread
 from wellread.errors import RequestError, WellreadError
 from wellread.kb import KnowledgeBase
 from wellread.models.base import Excerpt, ModelUsage
+from wellread.store.catalogue.asking.research_records import ResearchRun
 from wellread.types import Filters, Hit
 from wellread.values.answers import Evidence
 from wellread.values.locators import Marks
 from wellread.values.reports import Facet, Limits, StopReason
+from wellread.values.reports import RunState as StoredState
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -225,6 +227,15 @@ def is_running(kb: KnowledgeBase, run_id: str, host: str) -> bool:
     if host != platform.node() and not kb.locks.everywhere:
         return True  # locks of another machine cannot be checked here
     return kb.locks.taken(f"{RUNS_FOLDER}/{run_id}{_WORK}")
+
+
+def state_of(kb: KnowledgeBase, run: ResearchRun) -> StoredState:
+    """Return the state of a run; ``interrupted`` when its process has ended."""
+    if run.state != "running" or not run.pid or is_running(kb, run.id, run.host):
+        return run.state
+    # It may have ended in the meantime.
+    current = kb.catalogue.research.get(run.id, run.owner)
+    return "interrupted" if current is None or current.state == "running" else current.state
 
 
 @contextmanager

@@ -21,7 +21,8 @@ FacetKind = Literal[
 StopReason = Literal[
     "complete", "no_new_evidence", "round_limit", "time_limit", "budget", "source_removed"
 ]
-RunState = Literal["planned", "running", "done", "failed"]
+# ``interrupted``: its process has ended, and it can be resumed.
+RunState = Literal["planned", "running", "interrupted", "done", "failed", "cancelled"]
 MAX_FACETS = 24  # facets of a plan; those added during the run are not counted
 WARNINGS: dict[StopReason, str] = {
     "round_limit": "stopped after the last round allowed; there may be more to find",
@@ -192,11 +193,3 @@ class ReportEvent:
 
 
 ResearchEvent = PlanEvent | ProgressEvent | ReportEvent
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NumberedEvent:
-    """An event of a run with its number, from 1, by which clients can resume reading."""
-
-    number: int
-    event: ResearchEvent

@@ -333,7 +333,7 @@ async def test_a_key_to_some_collections_is_no_admins_and_sees_no_other_conversa
             told = await client.post("/api/ask", json={"question": question, "topicId": topic})
             assert told.status_code == 200
         beyond = told.json()["sessionId"]
-        wanted = {"name": "k", "scope": ["admin"], "collections": "town"}
+        wanted = {"name": "k", "scope": ["admin"], "collection": "town"}
         refused = await client.post("/account/keys", data=wanted)
         assert (refused.status_code, "cannot have the scope admin" in refused.text) == (400, True)
         scopes: tuple[Scope, ...] = ("read", "ask", "admin")

@@ -243,7 +243,7 @@ def load_model() -> TypeModel:
 MAX_QUESTION_CHARS = 4_000
 MAX_TYPE_CHARS = 1_000  # characters of the question that its type is predicted from
 _DEEP_TYPES: dict[QuestionType, str] = {
-    "comparative": "it compares",
+    "comparative": "it compares several things",
     "trend": "it asks how something changed",
     "synthesis": "it asks for the whole",
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import dataclass, replace
-from typing import Annotated, Literal
+from typing import Annotated
 
 import anyio
 import typer
@@ -15,7 +15,7 @@ from wellread.errors import RequestError, UnknownNameError
 from wellread.kb import KnowledgeBase
 from wellread.kb.language_models import dollars as format_dollars
 from wellread.research.research import begin, default_limits, plan_research, research
-from wellread.research.run_state import is_running
+from wellread.research.run_state import state_of
 from wellread.serve.cli.answer_printing import print_answer
 from wellread.serve.cli.options import Yes, limited
 from wellread.serve.features.answering import AskResponse, answer_body
@@ -36,6 +36,7 @@ from wellread.values.reports import (
     ReportSection,
     ResearchPlan,
     ResearchRequest,
+    RunState,
 )
 
 EXIT_REFUSED = 3  # exit status when the plan was refused
@@ -62,8 +63,6 @@ Listing = Annotated[bool, typer.Option("--list", help="List the newest runs.")]
 Show = Annotated[str, typer.Option(metavar="RUN", help="Show the report of a run, or of 'last'.")]
 
 
-# ``interrupted``: its process has ended, and it can be resumed.
-State = Literal["planned", "running", "interrupted", "done", "failed"]
 LAST = "last"
 
 # The JSON of these values: see ``serve/views.py``.
@@ -86,17 +85,8 @@ class RunBody(
     """A run with its report, if it has one; ``reason``: why it failed."""
 
     run: ResearchRun
-    state: State
+    state: RunState
     report: Report | None = None
-
-
-def state_of(kb: KnowledgeBase, run: ResearchRun) -> State:
-    """Return the state of a run; ``interrupted`` when its process has ended."""
-    if run.state != "running" or not run.pid or is_running(kb, run.id, run.host):
-        return run.state
-    # It may have ended in the meantime.
-    current = kb.catalogue.research.get(run.id, run.owner)
-    return "interrupted" if current is None or current.state == "running" else current.state
 
 
 def run_named(kb: KnowledgeBase, name: str) -> ResearchRun:
@@ -241,6 +231,7 @@ class ResearchFace:
         try:
             report = anyio.run(self._run, run_id, request)
         except KeyboardInterrupt:
+            self.kb.catalogue.research.fail(run_id, "", "interrupted")
             again = f"Interrupted. Continue with: wellread research --resume {run_id}"
             print_line(self.terminal.err, again)
             raise

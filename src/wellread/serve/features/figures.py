@@ -155,11 +155,12 @@ async def healthz(kb: Kb, request: Request) -> HealthBody:
         raise ProblemError(STOPPING)
     with_counts = "read" in request.state.rights.scopes
     return await to_thread.run_sync(
-        partial(_health, kb, state.kb, with_counts=with_counts), limiter=state.room_for_health
+        partial(check_health, kb, state.kb, with_counts=with_counts), limiter=state.room_for_health
     )
 
 
-def _health(kb: KnowledgeBase, whole_kb: KnowledgeBase, *, with_counts: bool) -> HealthBody:
+def check_health(kb: KnowledgeBase, whole_kb: KnowledgeBase, *, with_counts: bool) -> HealthBody:
+    """Check that the stores are readable and complete, and count what the asker may read."""
     stats = kb.catalogue.stats()
     try:
         whole_kb.catalogue.check_files()

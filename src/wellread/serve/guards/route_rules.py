@@ -12,7 +12,7 @@ because nobody would read the result.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Collection, Iterable
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from typing import Annotated, Literal, cast
 
@@ -28,6 +28,7 @@ from wellread.kb import KnowledgeBase
 from wellread.kb.seen_by import base_of, sees_all, view_for
 from wellread.serve.error_shapes import STOPPING, ProblemError, problem_of_status
 from wellread.serve.guards.refusals import ErrorResponses, Guard
+from wellread.store.schema.stored_values import Rights
 
 # ``open``: anybody; ``own``: users signed in with a browser, about their own account; otherwise the
 # scope that the user's role or key must have.
@@ -44,9 +45,10 @@ class RouteRules:
     def __init__(self, rules: Iterable[Rule]) -> None:
         self._rules = {(method, path): access for method, path, access in rules}
 
-    def allows(self, scopes: Collection[str], page: str) -> bool:
-        """Whether a user with these scopes may open the page at this path."""
-        return self._rules["GET", page] in scopes
+    def allows(self, rights: Rights, page: str) -> bool:
+        """Whether a user with these rights may open the page at this path."""
+        access = self._rules["GET", page]
+        return bool(rights.session_id) if access == "own" else access in rights.scopes
 
     def of(self, scope: Scope) -> tuple[str, Access]:
         """Return the declared path and the required access; ``("", "own")`` if no route matches."""

@@ -66,9 +66,12 @@ from wellread.serve.web.pages import (
     learning_pages,
     library_pages,
     lookup_pages,
+    research_pages,
+    settings_pages,
+    users_pages,
 )
 from wellread.serve.web.rendering import error_page, wants_page
-from wellread.serve.web.runs import AskRuns, IngestRuns
+from wellread.serve.web.runs import AskRuns, IngestRuns, ResearchRuns
 
 logger = logging.getLogger(__name__)
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -91,11 +94,14 @@ API_ROUTERS = (
 )
 PAGE_ROUTERS = (
     ask_pages.router,
+    research_pages.router,
     document_pages.router,
     library_pages.router,
     lookup_pages.router,
     learning_pages.router,
     account_pages.router,
+    settings_pages.router,
+    users_pages.router,
 )
 ROUTERS = (*API_ROUTERS, chat_completions.router, *PAGE_ROUTERS)
 # The access to routes that no ``FeatureRouter`` declares.
@@ -129,7 +135,8 @@ def create_app(kb: KnowledgeBase, *, require_sign_in: bool = False) -> FastAPI:
     Args:
         require_sign_in: require sign-in even while there are no users.
     """
-    runs, ingest, images = AskRuns(), IngestRuns(kb), PageImages()
+    runs, research, images = AskRuns(), ResearchRuns(kb), PageImages()
+    ingest = IngestRuns(kb)
     settings = kb.settings.serve
     queue = WorkQueue(settings.asks_at_once, "questions are answered")
     mcp_route, mcp_context = _mcp_route_and_context(kb, queue)
@@ -137,9 +144,11 @@ def create_app(kb: KnowledgeBase, *, require_sign_in: bool = False) -> FastAPI:
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         ingest.take_up()
+        research.take_up()
         async with mcp_context, _trimmed_audit_log(kb):
             yield
         await runs.close()
+        await research.close()
         await to_thread.run_sync(ingest.close)
 
     # FastAPI's own /docs loads scripts from other sites; ours does not.
@@ -152,6 +161,7 @@ def create_app(kb: KnowledgeBase, *, require_sign_in: bool = False) -> FastAPI:
     )
     app.state.kb = kb
     app.state.runs = runs
+    app.state.research = research
     app.state.ingest = ingest
     app.state.page_images = images
     app.state.room_for_health = CapacityLimiter(MAX_HEALTH_CHECKS)

@@ -29,7 +29,7 @@ from wellread.values.locators import format_time
 # The places of the application: name, and the addresses of its pages with their names. The first
 # page that the asker may open is where the place begins; other addresses belong to it as well.
 PLACES = (
-    ("Ask", (("/", "Ask"),), ("/ask/", "/answers/", "/conversations")),
+    ("Ask", (("/", "Ask"),), ("/ask/", "/answers/", "/conversations", "/research")),
     ("Library", (("/library", "Documents"), ("/library/jobs", "Runs")), ("/library/", "/view/")),
     (
         "Explore",
@@ -46,7 +46,17 @@ PLACES = (
         ),
         ("/gaps/",),
     ),
-    ("Settings", (("/preferences", "Preferences"),), ("/account",)),
+    (
+        "Settings",
+        (
+            ("/settings", "Settings"),
+            ("/preferences", "Preferences"),
+            ("/health", "Health"),
+            ("/users", "Users"),
+            ("/account", "Account"),
+        ),
+        ("/settings/", "/users/", "/account/"),
+    ),
 )
 THEMES = ("system", "light", "dark")
 THEME_COOKIE = "wellread_theme"
@@ -65,14 +75,22 @@ def page_response(request: Request, template: str, body: object, **values: Any) 
 
 
 def render_page(
-    request: Request, template: str, values: Mapping[str, Any], *, status: int = 200
+    request: Request,
+    template: str,
+    values: Mapping[str, Any],
+    *,
+    status: int = 200,
+    problem: Problem | None = None,
 ) -> Response:
     """Render a template with ``values`` inside the frame that all pages share.
 
+    ``problem``: why what was sent was refused; the page shows it beside what was typed.
+
     It reads the catalogue for the rail, so call it in a worker thread.
     """
-    context = {**_places(request), "rail": _rail(request), **values}
-    return _response(request, template, context, status)
+    frame = {**_places(request), "rail": _rail(request), "problem": problem}
+    context = {**frame, **values}
+    return _response(request, template, context, problem.status if problem else status)
 
 
 def error_page(request: Request, problem: Problem) -> Response:
@@ -105,24 +123,26 @@ def _places(request: Request) -> dict[str, Any]:
     """The places and the tabs of the current one that the asker may open."""
     path, rights = request.url.path, _rights(request)
     rules = request.app.state.authenticator.rules
-    found: dict[str, Any] = {"places": [], "tabs": [], "here_in": "", "settings_address": ""}
+    found: dict[str, Any] = {"navigation": [], "tabs": [], "here_in": "", "settings_address": ""}
     for name, pages, more in PLACES:
         open_pages = [
             (address, title)
             for address, title in pages
-            if rights is None or rules.allows(rights.scopes, address)
+            if rights is None or rules.allows(rights, address)
         ]
         here = path in dict(pages) or path.startswith(more)
         if here:
+            begins = (one for one in dict(pages) if path.startswith(f"{one}/"))
+            own_tab = path if path in dict(pages) else next(begins, "")
             found["here_in"] = name
             found["tabs"] = [
-                Link(name=title, address=address, here=address == path)
+                Link(name=title, address=address, here=address == own_tab)
                 for address, title in open_pages
             ]
         if open_pages and name == "Settings":
             found["settings_address"] = open_pages[0][0]
         elif open_pages:
-            found["places"].append(Link(name=name, address=open_pages[0][0], here=here))
+            found["navigation"].append(Link(name=name, address=open_pages[0][0], here=here))
     return found
 
 

@@ -1,4 +1,4 @@
-"""Runs the background work of a server: questions asked on pages, and the ingest queue.
+"""Runs the background work of a server: questions asked on pages, research, the ingest queue.
 
 The events of a question are numbered and can be replayed. Before a replay they are checked again,
 so that text of sources that were removed or are no longer readable is not shown from memory.
@@ -16,11 +16,13 @@ import os
 import platform
 import secrets
 import threading
+import time
 from collections import deque
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import aclosing
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Annotated, Literal, cast
 
 from anyio import to_thread
@@ -32,10 +34,13 @@ from wellread.identity import EVERYTHING, Everything
 from wellread.ingest.pipeline.commit import sync_index
 from wellread.ingest.sources.discover import Input
 from wellread.kb import KnowledgeBase
-from wellread.kb.seen_by import reads_all_of
+from wellread.kb.seen_by import reads_all_of, with_current_rights
 from wellread.learning import asking_again
 from wellread.learning.asking_again import after_ingest
+from wellread.research.research import research
+from wellread.research.run_state import is_running, state_of
 from wellread.serve.error_shapes import INTERNAL, Problem, problem_of, problem_of_status
+from wellread.store.catalogue.asking.research_records import ResearchRun
 from wellread.values.answers import Answer, Event, FinalEvent, Question, StepEvent
 
 logger = logging.getLogger(__name__)
@@ -174,6 +179,101 @@ def _document_stamps(kb: KnowledgeBase, question: Question) -> dict[str, str]:
     return kb.catalogue.vocabulary.stamps(question.filters.collections)
 
 
+MAX_RESEARCH = 2  # research runs at work at the same time; others wait
+MAX_RESEARCH_WAITING = 20  # research runs at work or waiting
+TAKE_UP_HOURS = 24  # an unfinished run is taken up again for that long
+
+
+class ResearchRuns:
+    """The research runs that this server works on. They are stored, so another one can go on.
+
+    A run that is taken up searches again, which is cheap; paid replies of models are read back.
+    """
+
+    def __init__(self, kb: KnowledgeBase) -> None:
+        self._kb = kb
+        self._tasks: dict[str, tuple[asyncio.Task[None], float]] = {}  # with the time it began
+        self._places = asyncio.Semaphore(MAX_RESEARCH)
+        self._taking_up: asyncio.Task[None] | None = None
+
+    @property
+    def full(self) -> bool:
+        """Whether no further run may be started now."""
+        return len(self._tasks) >= MAX_RESEARCH_WAITING
+
+    def seconds(self, run_id: str) -> float | None:
+        """The seconds since this server took the run up; None if it does not work on it."""
+        return time.monotonic() - self._tasks[run_id][1] if run_id in self._tasks else None
+
+    def start(self, kb: KnowledgeBase, run: ResearchRun) -> None:
+        """Work on a stored run for the user of ``kb``, unless that has begun already."""
+        if run.id not in self._tasks:
+            task = asyncio.create_task(self._work(kb, run))
+            self._tasks[run.id] = task, time.monotonic()
+            task.add_done_callback(lambda _: self._tasks.pop(run.id, None))
+
+    async def cancel(self, run: ResearchRun) -> None:
+        """Stop a run, including its model call; one that another process works on is not."""
+        if run.id in self._tasks:
+            task, _ = self._tasks[run.id]
+            task.cancel()
+            await asyncio.wait([task])
+        await to_thread.run_sync(self._record_cancelled, run)
+
+    def take_up(self) -> None:
+        """Go on with the runs that an earlier process of this machine left unfinished."""
+        self._taking_up = asyncio.create_task(self._take_up())
+
+    async def close(self) -> None:
+        """Leave all runs to the next process."""
+        tasks = [task for task, _ in self._tasks.values()]
+        tasks += [self._taking_up] if self._taking_up else []
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+
+    async def _take_up(self) -> None:
+        for kb, run in await to_thread.run_sync(self._unfinished):
+            self.start(kb, run)
+
+    def _unfinished(self) -> list[tuple[KnowledgeBase, ResearchRun]]:
+        since = datetime.now(UTC) - timedelta(hours=TAKE_UP_HOURS)
+        runs = self._kb.catalogue.research.newest(None, MAX_RESEARCH_WAITING)
+        return [
+            (with_current_rights(self._kb, run.owner), run)
+            for run in reversed(runs)
+            if run.state in ("planned", "running")
+            and run.created_at > since
+            and not is_running(self._kb, run.id, run.host or platform.node())
+        ]
+
+    def _record_cancelled(self, run: ResearchRun) -> None:
+        records = self._kb.catalogue.research
+        current = records.get(run.id, run.owner)
+        if current is not None and state_of(self._kb, current) in ("planned", "interrupted"):
+            records.fail(run.id, "", "cancelled")
+
+    async def _work(self, kb: KnowledgeBase, run: ResearchRun) -> None:
+        async with self._places:
+            events = cast(AsyncGenerator[object], research(kb, run.request, run_id=run.id))
+            try:
+                async with aclosing(events):
+                    async for _ in events:
+                        continue
+            except WellreadError as error:  # the run has recorded it
+                logger.info("research %s ended: %s", run.id, error)
+            except Exception:
+                logger.exception("research failed")
+                fail = self._kb.catalogue.research.fail
+                await to_thread.run_sync(fail, run.id, INTERNAL.detail)
+
+
+TOO_MANY_RESEARCH = problem_of_status(
+    429,
+    f"{MAX_RESEARCH_WAITING} research runs are at work or waiting.",
+    "Wait until one has finished, or cancel one.",
+)
 TOO_MANY = problem_of_status(
     429,
     f"{MAX_RUNNING} questions are already being answered.",
@@ -270,4 +370,9 @@ def _ingest(request: Request) -> IngestRuns:
     return cast(IngestRuns, request.app.state.ingest)
 
 
+def _research(request: Request) -> ResearchRuns:
+    return cast(ResearchRuns, request.app.state.research)
+
+
 Ingest = Annotated[IngestRuns, Depends(_ingest)]
+Research = Annotated[ResearchRuns, Depends(_research)]

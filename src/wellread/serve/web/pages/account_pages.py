@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import timedelta
 from functools import partial
-from typing import Annotated, cast
+from typing import Annotated, Any, cast
 from urllib.parse import urlsplit
 
 from anyio import to_thread
 from fastapi import Depends, Form, Query, Request
 from fastapi.responses import RedirectResponse, Response
-from pydantic import Field
 
 from wellread.errors import RequestError, UnknownNameError
 from wellread.ingest.remove import forget_user
-from wellread.serve.error_shapes import Problem, ProblemError, problem_of_status
-from wellread.serve.features.feature import StrictModel
+from wellread.serve.error_shapes import Problem, ProblemError, problem_of, problem_of_status
 from wellread.serve.features.people import NewKeyBody, new_key
 from wellread.serve.guards.refusals import TOO_MANY_REQUESTS, retry_seconds
+from wellread.serve.guards.route_rules import kb_for
 from wellread.serve.guards.sign_in import COOKIE, SIGN_IN, Authenticator, address_of_client
 from wellread.serve.web.identity_provider import IdentityProvider, ProviderError, ProviderGoneError
 from wellread.serve.web.rendering import page_router, render_page
@@ -170,13 +170,10 @@ def _set_cookie(
 
 def _form(request: Request, target: str, problem: Problem | None = None) -> Response:
     values = {
-        "problem": problem,
         "target": own_path(target),
         "provider": request.app.state.identity_provider is not None,
     }
-    page = render_page(
-        request, "accounts/sign_in.html", values, status=problem.status if problem else 200
-    )
+    page = render_page(request, "accounts/sign_in.html", values, problem=problem)
     if problem is not None and problem.status == TOO_MANY_REQUESTS:
         page.headers["retry-after"] = str(retry_seconds(problem))
     return page
@@ -215,13 +212,8 @@ def _note(auth: Authenticator, request: Request, action: str, user: User) -> Non
     auth.accounts.audit.write(NewEntry(action=action, user_id=user.id, address=address))
 
 
-class KeyForm(StrictModel):
-    """The form for a new API key; ``days``: until it expires, 0: never."""
-
-    name: str = Field(min_length=1, max_length=100)
-    scope: list[str] = Field(default=[])
-    days: int = Field(default=0, ge=0, le=3650)
-    collections: str = Field(default="", max_length=2_000)
+MAX_KEY_DAYS = 3650
+Fields = Annotated[list[str], Form()]
 
 
 @own.get("/account")
@@ -241,24 +233,38 @@ async def password(
 ) -> Response:
     """Change the password; all browsers have to sign in again."""
     user = own_user(rights)
-    if new != again:
-        raise RequestError("the two new passwords differ", hint="type the same password twice")
-    if await auth.user_signing_in(user.name, current, address_of_client(request.scope)) is None:
-        raise RequestError("the current password is wrong")
-    await auth.run_hashing(partial(auth.accounts.users.set_password, user.id, user.name, new))
+    try:
+        if new != again:
+            raise RequestError("the two new passwords differ", hint="type the same password twice")
+        if await auth.user_signing_in(user.name, current, address_of_client(request.scope)) is None:
+            raise RequestError("the current password is wrong")
+        await auth.run_hashing(partial(auth.accounts.users.set_password, user.id, user.name, new))
+    except RequestError as error:
+        return await to_thread.run_sync(partial(_page, request, auth, rights, problem=error))
     return _signed_out()
 
 
 @own.post("/account/keys")
 def add_key(
-    request: Request, auth: Auth, rights: CurrentRights, form: Annotated[KeyForm, Form()]
+    request: Request,
+    auth: Auth,
+    rights: CurrentRights,
+    name: Annotated[str, Form(max_length=100)] = "",
+    days: Annotated[str, Form(max_length=10)] = "0",
+    scope: Fields = [],  # noqa: B006 - FastAPI copies it
+    collection: Fields = [],  # noqa: B006
 ) -> Response:
-    """Create an API key and show it once."""
-    collections = [name.strip() for name in form.collections.split(",") if name.strip()]
-    new_key_ = new_key(
-        auth.accounts, own_user(rights), form.name, form.scope, collections, form.days or None
-    )
-    return _page(request, auth, rights, new_key_)
+    """Create an API key and show it once; ``days``: until it expires, 0: never."""
+    typed = {"name": name, "days": days, "scopes": scope, "collections": collection}
+    try:
+        if not name.strip():
+            raise RequestError("the key has no name", hint="say what it is for")
+        if not days.isdecimal() or int(days) > MAX_KEY_DAYS:
+            raise RequestError(f"{days!r} is not a number of days", hint=f"0 to {MAX_KEY_DAYS}")
+        made = new_key(auth.accounts, own_user(rights), name, scope, collection, int(days) or None)
+    except RequestError as error:
+        return _page(request, auth, rights, problem=error, typed=typed)
+    return _page(request, auth, rights, made)
 
 
 @own.post("/account/keys/{key_id}/revoke")
@@ -277,12 +283,16 @@ def end_sessions(auth: Auth, rights: CurrentRights) -> Response:
 
 @own.post("/account/forget")
 def forget(
-    request: Request, rights: CurrentRights, confirmed: Annotated[str, Form(max_length=100)] = ""
+    request: Request,
+    auth: Auth,
+    rights: CurrentRights,
+    confirmed: Annotated[str, Form(max_length=100)] = "",
 ) -> Response:
     """Delete the user's account with all questions, ratings and preferences."""
     user = own_user(rights)
     if confirmed.strip().casefold() != user.name:
-        raise RequestError("nothing was removed: the name is wrong", hint="type your name")
+        error = RequestError("nothing was removed: the name is wrong", hint="type your name")
+        return _page(request, auth, rights, problem=error)
     forget_user(request.app.state.kb, user.id)
     return _signed_out()
 
@@ -297,16 +307,24 @@ def own_user(rights: Rights) -> User:
 
 
 def _page(
-    request: Request, auth: Authenticator, rights: Rights, new: NewKeyBody | None = None
+    request: Request,
+    auth: Authenticator,
+    rights: Rights,
+    new: NewKeyBody | None = None,
+    *,
+    problem: RequestError | None = None,
+    typed: Mapping[str, Any] | None = None,
 ) -> Response:
-    user = own_user(rights)
-    reads = rights.asker.reads
+    user, reads = own_user(rights), rights.asker.reads
     values = {
         "user": user,
         "groups": [group.name for group in auth.accounts.groups.of(user.id)],
-        "collections": sorted(reads) if isinstance(reads, frozenset) else None,
+        "reads_all": not isinstance(reads, frozenset),
+        "collections": kb_for(request).catalogue.collection_names(),
         "keys": auth.accounts.keys.of(user.id),
         "new": new,
         "scopes": [scope for scope in SCOPES if scope in SCOPES_OF[user.role]],
+        "typed": typed or {"name": "", "days": "90", "scopes": ["read", "ask"], "collections": []},
     }
-    return render_page(request, "accounts/account.html", values)
+    shown = problem_of(problem) if problem else None
+    return render_page(request, "accounts/account.html", values, problem=shown)

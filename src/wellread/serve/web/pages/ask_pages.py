@@ -14,7 +14,9 @@ from fastapi.responses import RedirectResponse, Response
 from pydantic import Field
 from sse_starlette import EventSourceResponse, ServerSentEvent
 
+from wellread.ask.deliver.related import small_talk_reply
 from wellread.ask.retrieve.search import check_collections
+from wellread.asking import with_mode_read
 from wellread.errors import RequestError, UnknownNameError, WellreadError
 from wellread.identity import sentence_hash, words_hash
 from wellread.ingest.remove import remove_conversation
@@ -118,6 +120,9 @@ async def home(
     check_may_ask(kb)
     question = query.question()
     await to_thread.run_sync(check_collections, kb, question.filters)
+    question = await with_mode_read(kb, question)
+    if question.mode == "deep" and small_talk_reply(question) is None:
+        return RedirectResponse(f"/research?{query.address()}", status_code=303)
     run = runs.start(kb, question)
     if run is None:
         raise ProblemError(TOO_MANY)

@@ -9,12 +9,13 @@ from typing import Annotated, Any, Literal, get_args
 
 from fastapi import Form, Query, Request
 from fastapi.responses import RedirectResponse, Response
-from pydantic import BeforeValidator, ValidationError
+from pydantic import ValidationError
 
 from wellread.errors import RequestError
 from wellread.kb.language_models import dollars
 from wellread.learning.coverage_grid import Cell, coverage_grid
 from wellread.learning.metric_report import PeriodName
+from wellread.serve.error_shapes import Problem, problem_of
 from wellread.serve.features import gaps_and_coverage, home_and_jobs
 from wellread.serve.features.feature import Limit, Offset
 from wellread.serve.features.figures import MetricsBody, report_of
@@ -36,7 +37,7 @@ from wellread.serve.guards.route_rules import Kb
 from wellread.serve.views import template_view
 from wellread.serve.web.answer_parts import limit_choices
 from wellread.serve.web.charts import part_label, stack_chart, trend_chart
-from wellread.serve.web.rendering import page_response, page_router, render_page
+from wellread.serve.web.rendering import THEME_COOKIE, page_response, page_router, render_page
 from wellread.store.schema.stored_values import GapStatus
 
 router = page_router("read")
@@ -169,57 +170,92 @@ def interface(request: Request) -> Response:
     return render_page(request, "reference.html", {"api": request.app.openapi()})
 
 
-def _split(value: object) -> object:
-    text = value[0] if isinstance(value, list) and len(value) == 1 else value
-    if not isinstance(text, str):
-        return text
-    return tuple(line.strip() for line in text.splitlines() if line.strip())
-
-
-Lines = Annotated[tuple[str, ...], BeforeValidator(_split), Form()]
+Chosen = Annotated[list[str], Form()]
+RULE_KINDS = {
+    "document": "document",
+    "collection": "collection",
+    "source_type": "kind of source",
+    "site": "web site",
+}
+EFFECTS = {"preferred": "Rank higher", "lowered": "Rank lower", "muted": "Leave out"}
+A_YEAR = 365 * 86_400  # seconds
 
 
 @reads.get("/preferences")
 def preferences_page(kb: Kb, request: Request) -> Response:
     """The preferences form with the current values."""
-    body = preferences_body(kb, kb.asker.owner)
-    return page_response(request, "preferences.html", body, choices=limit_choices(kb))
+    return _preferences(kb, request)
 
 
 @asks.post("/preferences")
 def keep(
     kb: Kb,
-    preferred: Lines = (),
-    lowered: Lines = (),
-    muted: Lines = (),
+    request: Request,
+    preferred: Chosen = [],  # noqa: B006 - FastAPI copies it
+    lowered: Chosen = [],  # noqa: B006
+    muted: Chosen = [],  # noqa: B006
+    effect: Annotated[Literal["preferred", "lowered", "muted"], Form()] = "preferred",
+    rule_kind: Annotated[str, Form()] = "site",
+    rule: Annotated[str, Form(max_length=400)] = "",
     length: Annotated[str, Form()] = "",
     persona: Annotated[str, Form()] = "",
     collection: Annotated[str, Form()] = "",
 ) -> Response:
-    """Save the whole form, with one source per line."""
+    """Save the whole form: the sources that stay ticked, and a new one."""
+    rules = {"preferred": list(preferred), "lowered": list(lowered), "muted": list(muted)}
+    if rule.strip():
+        rules[effect].append(f"{rule_kind}:{rule.strip()}")
     chosen = {"length": length, "persona": persona, "collection": collection}
-    return _save_changes(kb, {"preferred": preferred, "lowered": lowered, "muted": muted, **chosen})
+    typed = {**chosen, "effect": effect, "rule_kind": rule_kind, "rule": rule, "rules": rules}
+    return _save_changes(kb, request, {**rules, **chosen}, typed)
 
 
 @asks.post("/preferences/learned")
 def learned(
     kb: Kb,
+    request: Request,
     consent: Annotated[str, Form()] = "",
-    revoke: Lines = (),
-    restore: Lines = (),
+    revoke: Chosen = [],  # noqa: B006
+    restore: Chosen = [],  # noqa: B006
 ) -> Response:
     """Give or withdraw consent, or revoke a learned preference."""
     change: dict[str, Any] = {"revoke": revoke, "restore": restore}
     if consent:
         change["consent"] = consent == "yes"
-    return _save_changes(kb, change)
+    return _save_changes(kb, request, change)
 
 
-def _save_changes(kb: Kb, changes: dict[str, Any]) -> Response:
+@asks.post("/preferences/theme")
+def set_theme(theme: Annotated[Literal["system", "light", "dark"], Form()]) -> Response:
+    """Keep the theme in this browser."""
+    response = RedirectResponse("/preferences", status_code=303)
+    response.set_cookie(THEME_COOKIE, theme, max_age=A_YEAR, httponly=True, samesite="lax")
+    return response
+
+
+def _save_changes(
+    kb: Kb, request: Request, changes: dict[str, Any], typed: dict[str, Any] | None = None
+) -> Response:
     try:
-        change = PreferencesChange.model_validate(changes)
+        change_preferences(kb, kb.asker.owner, PreferencesChange.model_validate(changes))
     except ValidationError as error:
-        first_error = error.errors()[0]
-        raise RequestError(f"{first_error['loc'][0]}: {first_error['msg']}") from error
-    change_preferences(kb, kb.asker.owner, change)
+        first = error.errors()[0]
+        refused = RequestError(f"{first['loc'][0]}: {first['msg']}")
+        return _preferences(kb, request, typed, problem_of(refused))
+    except RequestError as error:
+        return _preferences(kb, request, typed, problem_of(error))
     return RedirectResponse("/preferences", status_code=303)
+
+
+def _preferences(
+    kb: Kb,
+    request: Request,
+    typed: dict[str, Any] | None = None,
+    problem: Problem | None = None,
+) -> Response:
+    body = preferences_body(kb, kb.asker.owner)
+    stored = {name: getattr(body.given, name) for name in ("length", "persona", "collection")}
+    stored |= {"effect": "preferred", "rule_kind": "site", "rule": "", "rules": None}
+    names = {"typed": typed or stored, "kinds": RULE_KINDS, "effects": EFFECTS}
+    values = {"body": template_view(body), "choices": limit_choices(kb), **names}
+    return render_page(request, "preferences.html", values, problem=problem)

@@ -27,4 +27,5 @@ async function watch(place, say) {
     if (states !== told) say(states);
     told = states;
   }
+  if (place.dataset.after) location.assign(place.dataset.after);
 }

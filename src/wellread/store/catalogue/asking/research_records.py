@@ -22,12 +22,8 @@ from wellread.store.schema.tables import (
     research_steps,
 )
 from wellread.values.reports import (
-    NumberedEvent,
-    PlanEvent,
     ProgressEvent,
     Report,
-    ReportEvent,
-    ResearchEvent,
     ResearchPlan,
     ResearchRequest,
     RunState,
@@ -35,7 +31,7 @@ from wellread.values.reports import (
 
 Plain = Any  # a JSON value
 MAX_RUNS = 200  # runs of one owner that are stored
-_PLAN, _PROGRESS, _REPORT = "plan", "progress", "report"
+_PROGRESS = "progress"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,34 +164,23 @@ class ResearchRuns(CataloguePart):
                 rows = [{"run_id": run_id, "document_id": name} for name in sorted(new)]
                 connection.execute(insert(research_reads), rows)
 
-    # --- events ---
+    # --- progress ---
 
-    def store_event(self, run_id: str, event: NumberedEvent) -> None:
+    def store_event(self, run_id: str, number: int, event: ProgressEvent) -> None:
         """Store an event, unless an event with its number is already stored."""
-        kind, body = _event_row(event.event)
-        row = {"run_id": run_id, "number": event.number, "kind": kind, "body": body}
+        row = {"run_id": run_id, "number": number, "kind": _PROGRESS, "body": to_plain(event)}
         numbers = select(research_events.c.number).where(research_events.c.run_id == run_id)
         with self._database.write() as connection:
-            is_stored = numbers.where(research_events.c.number == event.number)
+            is_stored = numbers.where(research_events.c.number == number)
             if connection.execute(is_stored).first() is None:
                 connection.execute(insert(research_events), row)
 
-    def events(self, run_id: str, after: int = 0) -> list[NumberedEvent]:
-        """The events with numbers above ``after``, in order."""
+    def progress(self, run_id: str) -> list[ProgressEvent]:
+        """What the run has searched, found and written, in order."""
         events = research_events.c
-        is_later = (events.run_id == run_id, events.number > after)
-        statement = select(events.number, events.kind, events.body).where(*is_later)
-        rows = self._rows(statement.order_by(events.number))
-        pairs = ((row.number, self._event(run_id, row.kind, row.body)) for row in rows)
-        return [NumberedEvent(number=number, event=event) for number, event in pairs if event]
-
-    def _event(self, run_id: str, kind: str, body: Plain) -> ResearchEvent | None:
-        if kind == _PLAN:
-            return PlanEvent(plan=from_plain(ResearchPlan, body))
-        if kind == _PROGRESS:
-            return from_plain(ProgressEvent, body)
-        report = self.report(run_id)
-        return ReportEvent(report=report) if report else None
+        of_run = (events.run_id == run_id, events.kind == _PROGRESS)
+        rows = self._values(select(events.body).where(*of_run).order_by(events.number))
+        return [from_plain(ProgressEvent, body) for body in rows]
 
     def _set(self, run_id: str, **values: Any) -> None:
         self._run(update(research_runs).where(research_runs.c.id == run_id).values(**values))
@@ -233,11 +218,3 @@ def stored_report(report: Plain) -> Plain:
     """The stored form of a plain report: without its answer and without titles."""
     body = {name: item for name, item in report.items() if name != "answer"}
     return body | {"documents": [{**document, "title": ""} for document in body["documents"]]}
-
-
-def _event_row(event: ResearchEvent) -> tuple[str, Plain]:
-    if isinstance(event, PlanEvent):
-        return _PLAN, to_plain(event.plan)
-    if isinstance(event, ProgressEvent):
-        return _PROGRESS, to_plain(event)
-    return _REPORT, {}
