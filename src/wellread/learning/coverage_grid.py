@@ -1,13 +1,17 @@
-"""Computes a coverage grid of two dimensions: which cells reach their target of documents.
+"""Computes the coverage of one or two dimensions: which cells reach their target of documents.
 
 The documents of each cell come from ``ask/aggregate/counts.py``, as for a question. Targets come
-from the collections' settings files and the setting ``coverage.target``.
+from the collections' settings files; without one, each value that a taxonomy declares is wanted
+(setting ``coverage.target``), and nothing else: nobody said that a year should have a recording.
+With one dimension, a cell is a value, and the column is empty.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from wellread.ask.aggregate.counts import DATES, OTHER_PARTS, UNDATED, cross_tabulate, group_by
 from wellread.ask.aggregate.execute import MOST_NAMED
@@ -20,6 +24,7 @@ from wellread.store.catalogue.preference_records import QuestionWithSources
 from wellread.types import Filters
 
 DEFAULT = ("kind", "year")  # used when there is no taxonomy
+WHOLE_ROW = ""  # the only column of a grid of one dimension
 MAX_CELLS = 40_000  # of a grid
 
 
@@ -51,7 +56,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grid:
-    """The cells of two dimensions, row by row.
+    """The cells of one or two dimensions, row by row.
 
     Attributes:
         dimensions: all available dimensions.
@@ -59,7 +64,7 @@ class Grid:
         asked: answered questions that cite documents of the scope, newest first.
     """
 
-    by: tuple[str, str]
+    by: tuple[str, ...]
     dimensions: tuple[str, ...]
     rows: tuple[str, ...]
     columns: tuple[str, ...]
@@ -95,41 +100,54 @@ class Grid:
         return next((cell for cell in self.cells if (cell.row, cell.column) == (row, column)), None)
 
 
+def widest_taxonomy(kb: KnowledgeBase) -> str:
+    """The collection whose taxonomy has the most values; empty when none has one."""
+    sizes = {
+        words.collection: sum(map(len, words.taxonomy.values()))
+        for words in kb.catalogue.vocabulary.of(())
+    }
+    largest = max(sizes, key=lambda name: sizes[name], default="")
+    return largest if sizes.get(largest) else ""
+
+
 def coverage_grid(
     kb: KnowledgeBase, where: Filters, by: Sequence[str] = (), *, owner: str = ""
 ) -> Grid:
     """Compute the coverage grid of the documents that match ``where``.
 
     Args:
-        by: two dimensions; by default those of the settings file, else the first two of the
-            taxonomy, else kind and year.
+        by: one or two dimensions; by default those of the settings file, else the first two of
+            the taxonomy, else kind and year.
         owner: the user whose questions are included; users do not see those of others.
     """
     scope = scope_of(kb, (where,))
     targets = _targets(kb, scope.collections)
     taxonomy = sorted(vocabulary_of(kb, scope.collections).dimensions if scope.collections else ())
     expected = (name for entry in targets for name in entry.values)
-    valid = tuple(dict.fromkeys((*taxonomy, *expected, *OTHER_PARTS)))
-    pair = _choose_dimensions(by, targets, taxonomy, valid)
-    groups = [_add_expected_values(group_by(scope, name), name, targets) for name in pair]
-    sizes = [len(group) for group in groups]
-    if sizes[0] * sizes[1] > MAX_CELLS:
+    declared = tuple(dict.fromkeys((*taxonomy, *expected)))
+    valid = tuple(dict.fromkeys((*declared, *OTHER_PARTS)))
+    chosen = _choose_dimensions(by, targets, taxonomy, valid)
+    groups = [_add_expected_values(group_by(scope, name), name, targets) for name in chosen]
+    if math.prod(map(len, groups)) > MAX_CELLS:
+        sizes = " × ".join(f"{len(group):,}" for group in groups)
         raise QueryError(
-            f"by: {pair[0]} × {pair[1]} has {sizes[0]:,} × {sizes[1]:,} cells, the limit is "
-            f"{MAX_CELLS:,}",
+            f"by: {' × '.join(chosen)} has {sizes} cells, the limit is {MAX_CELLS:,}",
             hint="limit the documents, or choose dimensions with fewer values",
         )
+    if len(groups) == 1:
+        placed = list(dict.fromkeys(chain.from_iterable(groups[0].values())))
+        groups.append({WHOLE_ROW: placed})
     cells = cross_tabulate(groups[0], groups[1])
     questions = kb.catalogue.coverage.asked(owner, scope.collections) if scope.collections else []
     citing: dict[str, list[int]] = {}
     for index, entry in enumerate(questions):
         for document_id in entry.document_ids:
             citing.setdefault(document_id, []).append(index)
-    default_target = kb.settings.coverage.target
+    default_target = kb.settings.coverage.target if {*chosen} <= {*declared} else 0
     grid_cells = []
     for (row, column), ids in cells.items():
         indices = {index for document_id in ids for index in citing.get(document_id, ())}
-        target = _cell_target({pair[0]: row, pair[1]: column}, targets, default_target)
+        target = _cell_target(dict(zip(chosen, (row, column), strict=False)), targets, default_target)
         grid_cells.append(
             Cell(
                 row=row,
@@ -140,7 +158,7 @@ def coverage_grid(
             )
         )
     return Grid(
-        by=pair,
+        by=chosen,
         dimensions=valid,
         rows=tuple(groups[0]),
         columns=tuple(groups[1]),
@@ -171,17 +189,18 @@ def _choose_dimensions(
     targets: Sequence[CoverageTargets],
     taxonomy: Sequence[str],
     valid: Sequence[str],
-) -> tuple[str, str]:
+) -> tuple[str, ...]:
     if not by:
-        pairs = [target.by for target in targets if len(target.by) == 2]
-        by = pairs[0] if pairs else taxonomy[:2] if len(taxonomy) > 1 else [*taxonomy, *DEFAULT][:2]
-    if len(by) != 2 or by[0] == by[1]:
-        raise QueryError("by: give two different dimensions", hint=f"available: {', '.join(valid)}")
+        own = [target.by for target in targets if target.by]
+        by = own[0] if own else taxonomy[:2] if len(taxonomy) > 1 else [*taxonomy, *DEFAULT][:2]
+    if len({*by}) != len(by) or len(by) > 2:
+        hint = f"available: {', '.join(valid)}"
+        raise QueryError("by: give one dimension, or two different ones", hint=hint)
     for name in by:
         if name not in valid:
             names = ", ".join(valid[:MOST_NAMED])
             raise QueryError(f"by: “{name}” is not known", hint=f"allowed: {names}")
-    return by[0], by[1]
+    return tuple(by)
 
 
 def _add_expected_values(

@@ -232,10 +232,10 @@ def _covered_share(grid: Grid) -> float | None:
 
 
 class CoverageQuery(DatedQuery):
-    """Filters of documents, and the two dimensions."""
+    """Filters of documents, and one or two dimensions."""
 
     by: list[Annotated[str, Field(max_length=200)]] = Field(
-        default=[], description="two dimensions; by default those of the collection"
+        default=[], description="one or two dimensions; by default those of the collection"
     )
     format: Literal["json", "markdown"] = "json"
 
@@ -247,7 +247,7 @@ class CoverageQuery(DatedQuery):
 
 @coverage_router.get("/api/coverage")
 def coverage(kb: Kb, params: Annotated[CoverageQuery, Query()]) -> Grid | Response:
-    """Return the cells of two dimensions, the covered share and the gaps."""
+    """Return the cells of one or two dimensions, the covered share and the gaps."""
     grid = coverage_grid(kb, params.filters(), params.dimensions, owner=kb.asker.owner)
     if params.format == "markdown":
         return Response(coverage_markdown(grid), media_type="text/markdown; charset=utf-8")
@@ -257,15 +257,15 @@ def coverage(kb: Kb, params: Annotated[CoverageQuery, Query()]) -> Grid | Respon
 def coverage_sentence(grid: Grid) -> str:
     """Return a sentence like ``13 of 25 cells of sectors × scales are covered (52 %).``"""
     by = " × ".join(grid.by)
+    documents = f"{grid.placed:,} of {amount(grid.documents, 'document', 'documents')}"
     if not grid.wanted:
-        return f"No cell of {by} has a target, so there is nothing to cover."
+        return f"{documents} by {by}. Nothing is wanted here, so there are no gaps."
     covered, targets = _count_covered(grid), len(grid.wanted)
     share = f"{covered / targets:.0%}".replace("%", " %")
+    cells = amount(targets, *(("value", "values") if len(grid.by) == 1 else ("cell", "cells")))
     return (
-        f"{covered:,} of {amount(targets, 'cell', 'cells')} of {by} "
-        f"{'is' if covered == 1 else 'are'} covered ({share}); "
-        f"{grid.placed:,} of {amount(grid.documents, 'document', 'documents')} "
-        f"{'is' if grid.placed == 1 else 'are'} in a cell."
+        f"{covered:,} of {cells} of {by} {'is' if covered == 1 else 'are'} covered ({share}); "
+        f"{documents} {'has' if grid.placed == 1 else 'have'} a place here."
     )
 
 
@@ -273,7 +273,8 @@ def describe_gap(cell: Cell) -> str:
     """Describe a gap as ``energy × regional: no document, 1 wanted``."""
     count = len(cell.document_ids)
     documents = amount(count, "document", "documents") if count else "no document"
-    return f"{cell.row} × {cell.column}: {documents}, {cell.target:,} wanted"
+    name = " × ".join(filter(None, (cell.row, cell.column)))
+    return f"{name}: {documents}, {cell.target:,} wanted"
 
 
 def table_axes(grid: Grid) -> tuple[list[str], list[str]]:
@@ -302,11 +303,11 @@ def omission_note(grid: Grid, rows: Sequence[str], columns: Sequence[str]) -> st
 
 
 def format_cell(cell: Cell) -> str:
-    """Format a cell as ``3``; below its target as ``1/2``; without a target as ``(3)``."""
+    """Format a cell as ``3``; below its target as ``1/2``; ``✓ 3`` where it reaches it."""
     count = len(cell.document_ids)
     if not cell.target:
-        return f"({count})" if count else "–"
-    return f"{count:,}" if cell.covered else f"{count:,}/{cell.target:,}"
+        return f"{count:,}" if count else "–"
+    return f"✓ {count:,}" if cell.covered else f"{count:,}/{cell.target:,}"
 
 
 def coverage_markdown(grid: Grid) -> str:
@@ -320,7 +321,8 @@ def coverage_markdown(grid: Grid) -> str:
         "",
     ]
     if rows and columns:
-        lines += [_table_row([f"{grid.by[0]} × {grid.by[1]}", *columns])]
+        heads = columns if len(grid.by) == 2 else ["documents"]
+        lines += [_table_row([" × ".join(grid.by), *heads])]
         lines += ["|---|" + "---:|" * len(columns)]
         for row in rows:
             lines.append(
