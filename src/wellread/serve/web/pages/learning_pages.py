@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 from itertools import groupby
 from typing import Annotated, Any, Literal, get_args
@@ -11,9 +12,11 @@ from fastapi import Form, Query, Request
 from fastapi.responses import RedirectResponse, Response
 from pydantic import BeforeValidator, ValidationError
 
+from wellread.ask.aggregate.counts import OTHER_PARTS
+from wellread.ask.aggregate.query import QueryError
 from wellread.errors import RequestError
 from wellread.kb.language_models import dollars
-from wellread.learning.coverage_grid import Cell, coverage_grid
+from wellread.learning.coverage_grid import Cell, Grid, coverage_grid, widest_taxonomy
 from wellread.learning.metric_report import PeriodName
 from wellread.serve.features import gaps_and_coverage, home_and_jobs
 from wellread.serve.features.feature import Limit, Offset
@@ -46,28 +49,38 @@ LEVELS = (1, 2, 4, 8, 16)  # minimum number of documents for each shade of a cel
 
 @reads.get("/coverage")
 def coverage_page(kb: Kb, request: Request, query: Annotated[CoverageQuery, Query()]) -> Response:
-    """The coverage heat map and the gaps."""
-    grid = coverage_grid(kb, query.filters(), query.dimensions, owner=kb.asker.owner)
+    """The coverage as a heat map, at first of the collection with the widest taxonomy."""
+    shown = query.collections or tuple(filter(None, [widest_taxonomy(kb)]))
+    where, owner, problem = replace(query.filters(), collections=shown), kb.asker.owner, ""
+    try:
+        grid = coverage_grid(kb, where, query.dimensions, owner=owner)
+    except QueryError as error:  # such as a dimension of the collection that was shown before
+        grid, problem = coverage_grid(kb, where, owner=owner), f"{error}; {error.hint}"
     rows, columns = table_axes(grid)
     cells = {(cell.row, cell.column): cell for cell in grid.cells}
+    given = query.model_dump(by_alias=True, exclude_defaults=True)
     return page_response(
         request,
         "coverage.html",
         grid,
-        asked=query,
-        given=query.model_dump(by_alias=True, exclude_defaults=True) | {"by": list(grid.by)},
-        choices=limit_choices(kb),
+        given=given | {"by": list(grid.by), "collection": list(shown), "topic": []},
+        shown=shown,
+        problem=problem,
+        collections=kb.catalogue.collection_names(),
         sentence=coverage_sentence(grid),
         columns=columns,
-        lines=[(row, [_heat_cell(cells[row, column]) for column in columns]) for row in rows],
+        lines=[(row, [_heat_cell(grid, cells[row, column]) for column in columns]) for row in rows],
         left_out=omission_note(grid, rows, columns),
         gaps=[describe_gap(gap) for gap in grid.gaps[:MAX_LISTED_GAPS]],
     )
 
 
-def _heat_cell(cell: Cell) -> tuple[Any, str, int]:
+def _heat_cell(grid: Grid, cell: Cell) -> tuple[Any, str, int, Sequence[str]]:
+    """The cell, its text, its shade, and the taxonomy that finds its documents, if that is all."""
     shade = sum(len(cell.document_ids) >= level for level in LEVELS)
-    return template_view(cell), format_cell(cell), shade
+    found_by = zip(grid.by, (cell.row, cell.column), strict=False)
+    taxonomy = [] if {*grid.by} & {*OTHER_PARTS} else [f"{name}={value}" for name, value in found_by]
+    return template_view(cell), format_cell(cell), shade, taxonomy
 
 
 @reads.get("/gaps")
