@@ -147,7 +147,9 @@ def coverage_grid(
     grid_cells = []
     for (row, column), ids in cells.items():
         indices = {index for document_id in ids for index in citing.get(document_id, ())}
-        target = _cell_target(dict(zip(chosen, (row, column), strict=False)), targets, default_target)
+        target = _cell_target(
+            dict(zip(chosen, (row, column), strict=False)), targets, default_target
+        )
         grid_cells.append(
             Cell(
                 row=row,

@@ -19,8 +19,8 @@ from wellread.kb.language_models import dollars
 from wellread.learning.coverage_grid import Cell, Grid, coverage_grid, widest_taxonomy
 from wellread.learning.metric_report import PeriodName
 from wellread.serve.features import gaps_and_coverage, home_and_jobs
-from wellread.serve.features.feature import Limit, Offset
-from wellread.serve.features.figures import MetricsBody, report_of
+from wellread.serve.features.feature import Limit, Offset, window_problems
+from wellread.serve.features.figures import MetricsBody, report_of, verdicts_of
 from wellread.serve.features.gaps_and_coverage import (
     MAX_LISTED_GAPS,
     CoverageQuery,
@@ -38,9 +38,11 @@ from wellread.serve.features.people import PreferencesChange, change_preferences
 from wellread.serve.guards.route_rules import Kb
 from wellread.serve.views import template_view
 from wellread.serve.web.answer_parts import limit_choices
-from wellread.serve.web.charts import part_label, stack_chart, trend_chart
+from wellread.serve.web.charts import stack_chart, trend_chart
 from wellread.serve.web.rendering import page_response, page_router, render_page
-from wellread.store.schema.stored_values import GapStatus
+from wellread.store.schema.stored_values import AnswerTotals, GapStatus
+from wellread.store.schema.tables import TOTAL
+from wellread.values.answers import VerdictName
 
 router = page_router("read")
 reads, asks, edits, admin = router.requiring("read", "ask", "edit", "admin")
@@ -78,8 +80,9 @@ def coverage_page(kb: Kb, request: Request, query: Annotated[CoverageQuery, Quer
 def _heat_cell(grid: Grid, cell: Cell) -> tuple[Any, str, int, Sequence[str]]:
     """The cell, its text, its shade, and the taxonomy that finds its documents, if that is all."""
     shade = sum(len(cell.document_ids) >= level for level in LEVELS)
-    found_by = zip(grid.by, (cell.row, cell.column), strict=False)
-    taxonomy = [] if {*grid.by} & {*OTHER_PARTS} else [f"{name}={value}" for name, value in found_by]
+    values = zip(grid.by, (cell.row, cell.column), strict=False)
+    found_by = [f"{name}={value}" for name, value in values]
+    taxonomy = () if {*grid.by} & {*OTHER_PARTS} else tuple(found_by)
     return template_view(cell), format_cell(cell), shade, taxonomy
 
 
@@ -127,19 +130,31 @@ PATH = "/figures"  # /metrics is the endpoint for Prometheus
 def figures(
     kb: Kb, request: Request, period: PeriodName = "month", since: str = "", until: str = ""
 ) -> Response:
-    """All metrics of a period, as charts and tables."""
-    report = report_of(kb, period, since, until)
+    """The five metrics that matter, a chart, and the rest folded."""
+    problems = window_problems({"since": since, "until": until})
+    report = report_of(kb, period, *(("", "") if problems else (since, until)))
+    waits = {latency.name: latency.percentiles[0] for latency in report.latencies}
     return page_response(
         request,
         "learning/metrics.html",
         MetricsBody(report=report),
         asked={"period": period, "since": since, "until": until},
+        problems=problems,
         path=PATH,
         periods=get_args(PeriodName),
         trend=trend_chart(report.trend, report.period.part),
-        label=part_label,
+        wait=waits.get(TOTAL),
+        held=_share_held(report.sums),
+        held_before=_share_held(report.before),
         dollars=dollars,
     )
+
+
+def _share_held(sums: AnswerTotals | None) -> float | None:
+    """The share of the sentences that their sources bear out; None without sentences."""
+    counts = verdicts_of(sums) if sums else {}
+    whole = sum(count for name, count in counts.items() if VerdictName(name).whole)
+    return whole / sum(counts.values()) if any(counts.values()) else None
 
 
 @admin.get("/usage")
@@ -151,14 +166,17 @@ def usage(
     by_day = _sums_by_day(report.lines)
     measure = "cost" if report.cost else "calls"
     counts = {sums["day"]: sums[measure] for sums in by_day}
-    dates = [report.since.date() + timedelta(days=number) for number in range(days)]
+    dates = [str(report.since.date() + timedelta(days=number)) for number in range(days)]
     return page_response(
         request,
         "usage.html",
         report,
         by_day=by_day,
         measure=measure,
-        chart=stack_chart([(str(date), {"bar": counts.get(date, 0)}) for date in dates]),
+        chart=stack_chart(
+            [(date, {"bar": counts.get(date, 0)}) for date in dates],
+            unit="$" if measure == "cost" else "",
+        ),
         dollars=dollars,
         most_days=MAX_DAYS,
     )
