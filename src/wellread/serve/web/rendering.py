@@ -33,7 +33,13 @@ PLACES = (
     ("Library", (("/library", "Documents"), ("/library/jobs", "Runs")), ("/library/", "/view/")),
     (
         "Explore",
-        (("/search", "Search"), ("/stories", "Stories"), ("/entities", "Entities")),
+        (
+            ("/search", "Search"),
+            ("/stories", "Stories"),
+            ("/entities", "Entities"),
+            ("/media", "Recordings"),
+            ("/timelines", "Timelines"),
+        ),
         ("/stories/", "/entities/"),
     ),
     (
@@ -48,6 +54,13 @@ PLACES = (
     ),
     ("Settings", (("/preferences", "Preferences"),), ("/account",)),
 )
+# Pages that are offered only where there is something to show on them.
+HOLDING = {
+    "/stories": "stories",
+    "/entities": "entities",
+    "/media": "recordings",
+    "/timelines": "dates",
+}
 THEMES = ("system", "light", "dark")
 THEME_COOKIE = "wellread_theme"
 MAX_RECENT = 12  # conversations in the rail
@@ -72,6 +85,13 @@ def render_page(
     It reads the catalogue for the rail, so call it in a worker thread.
     """
     context = {**_places(request), "rail": _rail(request), **values}
+    if context["here_in"] == "Explore":
+        holds = kb_for(request).catalogue.listings.holds()
+        context["tabs"] = [
+            tab
+            for tab in context["tabs"]
+            if tab.here or HOLDING.get(tab.address, "") in holds | {""}
+        ]
     return _response(request, template, context, status)
 
 
@@ -113,10 +133,12 @@ def _places(request: Request) -> dict[str, Any]:
             if rights is None or rules.allows(rights.scopes, address)
         ]
         here = path in dict(pages) or path.startswith(more)
+        # Of a page below a list, the tab is the list's.
+        tab = next((page for page, _ in reversed(pages) if f"{path}/".startswith(f"{page}/")), "")
         if here:
             found["here_in"] = name
             found["tabs"] = [
-                Link(name=title, address=address, here=address == path)
+                Link(name=title, address=address, here=address == tab)
                 for address, title in open_pages
             ]
         if open_pages and name == "Settings":

@@ -174,7 +174,7 @@ def usage(
         by_day=by_day,
         measure=measure,
         chart=stack_chart(
-            [(date, {"bar": counts.get(date, 0)}) for date in dates],
+            [(date, {"count": counts.get(date, 0)}) for date in dates],
             unit="$" if measure == "cost" else "",
         ),
         dollars=dollars,
