@@ -162,9 +162,17 @@ async def test_the_page_shows_the_questions_of_its_owner(kb: KnowledgeBase) -> N
     await final(answer(kb, Question(text="Who rebuilt the mill in oak?", owner="else")))
     async with over(kb) as client:
         page = page_of((await client.get("/coverage?collection=river")).text)
-        links = {one.get("aria-label"): one for one in page.xpath("//table//td/span")}
+        links = {one.get("aria-label"): one for one in page.xpath("//table//td/*")}
         name = "water, local: 2 documents of 3 wanted, 1 question"
         assert links[name].getparent().get("class") == "shade-2 lacking"
+        found = await client.get(links[name].get("href"))
+        titles = page_of(found.text).xpath("//h2/a")
+        assert {one.text_content() for one in titles} == {"mill", "weir"}
+        # Without a choice, the collection with the widest taxonomy; another by its own dimensions.
+        assert "selected>river" in (await client.get("/coverage")).text
+        other = (await client.get("/coverage?collection=club&by=sectors&by=nowhere")).text
+        assert "is not known" in other
+        assert "&lt;b&gt;food" in other
 
 
 async def test_the_interface_gives_json_and_markdown(kb: KnowledgeBase) -> None:

@@ -25,7 +25,7 @@ LEFT = 9.0  # percent kept free for the numbers of the lines
 BAR_SHARE, WIDEST_BAR = 0.8, 6.0  # of its slot; percent
 MIN_HEIGHT = 1.5  # of a piece with a count above zero
 LINES = 4  # at most, above the axis
-LABELS = 4  # at most, below the axis
+LABELS = 3  # at most, below the axis: more dates do not fit on a phone
 
 
 def stack_chart(
@@ -36,7 +36,7 @@ def stack_chart(
     Args:
         unit: a sign before each number, such as ``$``; without it the counts are whole.
     """
-    totals = [sum(counts.values()) for _, counts in parts]
+    totals = [round(sum(counts.values()), 4) for _, counts in parts]
     if max(totals, default=0.0) <= 0:
         return None
     step, digits = _line_step(max(totals), whole=not unit)
@@ -87,7 +87,7 @@ def _pieces(counts: Mapping[str, float], top: float) -> list[Layout]:
             height = max(BOTTOM - _height_of(count, top), MIN_HEIGHT)
             base -= height
             box = {"y": round(base, 2), "height": round(height, 2)}
-            pieces.append({"name": name, "count": count, **box})
+            pieces.append({"name": name, "count": round(count, 4), **box})
     return pieces
 
 

@@ -166,7 +166,7 @@ def usage(
     by_day = _sums_by_day(report.lines)
     measure = "cost" if report.cost else "calls"
     counts = {sums["day"]: sums[measure] for sums in by_day}
-    dates = [str(report.since.date() + timedelta(days=number)) for number in range(days)]
+    dates = [report.since.date() + timedelta(days=number) for number in range(days)]
     return page_response(
         request,
         "usage.html",
@@ -174,7 +174,7 @@ def usage(
         by_day=by_day,
         measure=measure,
         chart=stack_chart(
-            [(date, {"count": counts.get(date, 0)}) for date in dates],
+            [(str(date), {"count": counts.get(date, 0)}) for date in dates],
             unit="$" if measure == "cost" else "",
         ),
         dollars=dollars,
