@@ -10,11 +10,12 @@ from fastapi import Query, Response
 from fastapi.responses import PlainTextResponse
 from pydantic import Field
 
+from wellread.ask.aggregate.coverage import Cell, share_covered
 from wellread.ask.aggregate.query import amount
 from wellread.errors import UnknownNameError
 from wellread.kb import KnowledgeBase
 from wellread.learning.asking_again import RetriedQuestion, RetryReport, ask_again
-from wellread.learning.coverage_grid import Cell, Grid, coverage_grid
+from wellread.learning.coverage_grid import Grid, coverage_grid
 from wellread.learning.gap_clusters import (
     ID_PREFIX,
     EntrySuggestion,
@@ -255,26 +256,14 @@ def coverage(kb: Kb, params: Annotated[CoverageQuery, Query()]) -> Grid | Respon
 
 
 def coverage_sentence(grid: Grid) -> str:
-    """Return a sentence like ``13 of 25 cells of sectors × scales are covered (52 %).``"""
-    by = " × ".join(grid.by)
+    """Return a sentence like ``13 of 25 cells of sectors × scales are covered (52 %); …``."""
     documents = f"{grid.placed:,} of {amount(grid.documents, 'document', 'documents')}"
     if not grid.wanted:
-        return f"{documents} by {by}. Nothing is wanted here, so there are no gaps."
-    covered, targets = _count_covered(grid), len(grid.wanted)
-    share = f"{covered / targets:.0%}".replace("%", " %")
-    cells = amount(targets, *(("value", "values") if len(grid.by) == 1 else ("cell", "cells")))
-    return (
-        f"{covered:,} of {cells} of {by} {'is' if covered == 1 else 'are'} covered ({share}); "
-        f"{documents} {'has' if grid.placed == 1 else 'have'} a place here."
-    )
-
-
-def describe_gap(cell: Cell) -> str:
-    """Describe a gap as ``energy × regional: no document, 1 wanted``."""
-    count = len(cell.document_ids)
-    documents = amount(count, "document", "documents") if count else "no document"
-    name = " × ".join(filter(None, (cell.row, cell.column)))
-    return f"{name}: {documents}, {cell.target:,} wanted"
+        return (
+            f"{documents} by {' × '.join(grid.by)}. Nothing is wanted here, so there are no gaps."
+        )
+    verb = "has" if grid.placed == 1 else "have"
+    return f"{share_covered(grid.by, grid.cells)}; {documents} {verb} a place here."
 
 
 def table_axes(grid: Grid) -> tuple[list[str], list[str]]:
@@ -302,14 +291,6 @@ def omission_note(grid: Grid, rows: Sequence[str], columns: Sequence[str]) -> st
     )
 
 
-def format_cell(cell: Cell) -> str:
-    """Format a cell as ``3``; below its target as ``1/2``; ``✓ 3`` where it reaches it."""
-    count = len(cell.document_ids)
-    if not cell.target:
-        return f"{count:,}" if count else "–"
-    return f"✓ {count:,}" if cell.covered else f"{count:,}/{cell.target:,}"
-
-
 def coverage_markdown(grid: Grid) -> str:
     """Format the coverage as a Markdown report."""
     rows, columns = table_axes(grid)
@@ -325,12 +306,10 @@ def coverage_markdown(grid: Grid) -> str:
         lines += [_table_row([" × ".join(grid.by), *heads])]
         lines += ["|---|" + "---:|" * len(columns)]
         for row in rows:
-            lines.append(
-                _table_row([row, *(format_cell(cells[row, column]) for column in columns)])
-            )
+            lines.append(_table_row([row, *(cells[row, column].short for column in columns)]))
         lines += ["", *([note, ""] if (note := omission_note(grid, rows, columns)) else [])]
     lines += ["## Gaps", ""]
-    lines += [f"- {_escaped(describe_gap(cell))}" for cell in grid.gaps] or ["None."]
+    lines += [f"- {_escaped(cell.line)}" for cell in grid.gaps] or ["None."]
     return "\n".join(lines) + "\n"
 
 

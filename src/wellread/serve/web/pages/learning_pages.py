@@ -13,10 +13,11 @@ from fastapi.responses import RedirectResponse, Response
 from pydantic import BeforeValidator, ValidationError
 
 from wellread.ask.aggregate.counts import OTHER_PARTS
+from wellread.ask.aggregate.coverage import Cell
 from wellread.ask.aggregate.query import QueryError
 from wellread.errors import RequestError
 from wellread.kb.language_models import dollars
-from wellread.learning.coverage_grid import Cell, Grid, coverage_grid, widest_taxonomy
+from wellread.learning.coverage_grid import Grid, coverage_grid, widest_taxonomy
 from wellread.learning.metric_report import PeriodName
 from wellread.serve.features import gaps_and_coverage, home_and_jobs
 from wellread.serve.features.feature import Limit, Offset, window_problems
@@ -26,8 +27,6 @@ from wellread.serve.features.gaps_and_coverage import (
     CoverageQuery,
     cluster_detail,
     coverage_sentence,
-    describe_gap,
-    format_cell,
     omission_note,
     set_status,
     suggestion_body,
@@ -73,7 +72,7 @@ def coverage_page(kb: Kb, request: Request, query: Annotated[CoverageQuery, Quer
         columns=columns,
         lines=[(row, [_heat_cell(grid, cells[row, column]) for column in columns]) for row in rows],
         left_out=omission_note(grid, rows, columns),
-        gaps=[describe_gap(gap) for gap in grid.gaps[:MAX_LISTED_GAPS]],
+        gaps=[gap.line for gap in grid.gaps[:MAX_LISTED_GAPS]],
     )
 
 
@@ -83,7 +82,7 @@ def _heat_cell(grid: Grid, cell: Cell) -> tuple[Any, str, int, Sequence[str]]:
     values = zip(grid.by, (cell.row, cell.column), strict=False)
     found_by = [f"{name}={value}" for name, value in values]
     taxonomy = () if {*grid.by} & {*OTHER_PARTS} else tuple(found_by)
-    return template_view(cell), format_cell(cell), shade, taxonomy
+    return template_view(cell), cell.short, shade, taxonomy
 
 
 @reads.get("/gaps")
