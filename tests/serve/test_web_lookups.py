@@ -10,12 +10,15 @@ from typing import Any
 import httpx
 import lxml.html
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.serve.conftest import client_of, got, page, words
 
 from wellread.identity import Asker
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.kb.seen_by import view_for
+from wellread.library.searches import MAX_SNIPPET_CHARS, snippet
 from wellread.serve.http.app import create_app
 from wellread.testing.embedding import ReadableEmbedder
 
@@ -118,6 +121,22 @@ async def test_a_hit_shows_where_it_stands_with_its_words_marked(
         assert hit.xpath(".//blockquote/mark")
         assert one["locator"] in words(hit)
         assert one["kind"] in words(hit)
+
+
+@given(st.text(alphabet="ab鐘 .\n", max_size=1_500), st.sampled_from(["ab", "鐘", "bab aab"]))
+def test_a_snippet_is_a_short_part_of_the_text(text: str, query: str) -> None:
+    told = "".join(piece for piece, _ in snippet(text, query))
+    bare = " ".join(told.removeprefix("… ").removesuffix(" …").split())
+    assert bare in " ".join(text.split())
+    assert len(told) <= MAX_SNIPPET_CHARS + 4
+
+
+def test_a_long_sentence_is_cut_around_the_words_that_are_sought() -> None:
+    text = "of this and that, " * 60 + "the lighthouse keepers slept" + " and so on" * 60
+    pieces = snippet(f"A lamp. {text}. Another keeper.", "lighthouse keeper")
+    assert [piece for piece, marked in pieces if marked] == ["lighthouse", "keepers"]
+    assert pieces[0] == ("… ", False)
+    assert pieces[-1][0].endswith(" …")
 
 
 async def test_what_is_only_near_in_meaning_is_set_apart(harbour: httpx.AsyncClient) -> None:

@@ -146,6 +146,7 @@ def around(
 
 
 MAX_SNIPPET_CHARS = 320  # a longer sentence is cut around its first match
+MAX_WORD_CHARS = 40  # a longer one is cut, as is text without spaces
 SnippetPiece = tuple[str, bool]
 _BREAKS = re.compile(r"\s*\n\s*")
 
@@ -190,9 +191,10 @@ def _windows(text: str, matches: Sequence[int]) -> Iterator[Span]:
         start = first.start
         if end - start > MAX_SNIPPET_CHARS:
             if inside and inside[0] - start > MAX_SNIPPET_CHARS // 2:
-                start = text.rindex(" ", start, inside[0] - MAX_SNIPPET_CHARS // 4) + 1
-            end = text.rfind(" ", start, start + MAX_SNIPPET_CHARS)
-            end = end if end > start else start + MAX_SNIPPET_CHARS
+                begin = inside[0] - MAX_SNIPPET_CHARS // 4
+                start = max(text.rfind(" ", start, begin) + 1, begin - MAX_WORD_CHARS)
+            end = start + MAX_SNIPPET_CHARS
+            end = max(text.rfind(" ", start, end), end - MAX_WORD_CHARS)
         yield Span(start=start, end=end)
 
 
