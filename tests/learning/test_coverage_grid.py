@@ -171,7 +171,7 @@ async def test_the_page_shows_the_questions_of_its_owner(kb: KnowledgeBase) -> N
         # Without a choice, the collection with the widest taxonomy; another by its own dimensions.
         assert "selected>river" in (await client.get("/coverage")).text
         other = (await client.get("/coverage?collection=club&by=sectors&by=nowhere")).text
-        assert "is not known" in other
+        assert "cannot be counted by sectors and nowhere" in other
         assert "&lt;b&gt;food" in other
 
 

@@ -88,6 +88,7 @@ async def test_where_nothing_is_a_page_says_what_to_do(
         ("/search", {"query": "x", "speaker": "Nobody"}, "no speaker 'Nobody'"),
         ("/search", {"query": "x", "collection": "sea"}, "'sea'"),
         ("/stories", {"collection": "sea"}, "'sea'"),
+        ("/timelines", {"name": "Ospray"}, "entity or story named 'Ospray'. Filters"),
         ("/stories/sty_0", {}, "no story has an id that begins with 'sty_0'"),
         ("/entities/Ospray", {}, "similar names: Osprey"),
         ("/entities", {"collection": "sea"}, "'sea'"),
@@ -156,7 +157,7 @@ async def test_a_wrong_date_is_told_at_its_field_and_all_else_is_kept(
 ) -> None:
     name = "name" if path == "/timelines" else "query"
     status = 200 if path == "/stories" else 400
-    asked = {name: "Osprey", "collection": "harbour", "to": "2026-13"}
+    asked: dict[str, Any] = {name: "Osprey", "collection": "harbour", "to": "2026-13"}
     found = await page(harbour, path, status=status, **asked)
     (field,) = found.xpath("//main//input[@aria-invalid]")
     assert (field.get("name"), field.get("value")) == ("to", "2026-13")
@@ -184,7 +185,7 @@ async def test_recordings_have_date_length_and_speakers(harbour: httpx.AsyncClie
 async def test_a_timeline_has_a_chart_its_numbers_and_what_happened(
     harbour: httpx.AsyncClient,
 ) -> None:
-    asked = {"name": "Osprey", "collection": "harbour"}
+    asked: dict[str, Any] = {"name": "Osprey", "collection": "harbour"}
     body = await got(harbour, "/api/topics/Osprey/timeline", collection="harbour")
     found = await page(harbour, "/timelines", **asked)
     assert len(found.xpath("//figure//rect")) == sum(
@@ -197,8 +198,9 @@ async def test_a_timeline_has_a_chart_its_numbers_and_what_happened(
         entry["title"] for entry in reversed(body["entries"])
     ]
     assert len(events) == body["total"] >= 2
-    offered = await page(harbour, "/timelines")
-    assert "/timelines?name=Osprey&collection=harbour" in offered.xpath("//main//a/@href")
+    for address, status in (("/timelines", 200), ("/timelines?name=Ospray", 404)):
+        offered = await page(harbour, address, status=status)
+        assert "/timelines?name=Osprey&collection=harbour" in offered.xpath("//main//a/@href")
 
 
 async def test_only_tabs_with_something_behind_them_are_offered(

@@ -52,11 +52,12 @@ LEVELS = (1, 2, 4, 8, 16)  # minimum number of documents for each shade of a cel
 def coverage_page(kb: Kb, request: Request, query: Annotated[CoverageQuery, Query()]) -> Response:
     """The coverage as a heat map, at first of the collection with the widest taxonomy."""
     shown = query.collections or tuple(filter(None, [widest_taxonomy(kb)]))
-    where, owner, problem = replace(query.filters(), collections=shown), kb.asker.owner, ""
+    where, owner = replace(query.filters(), collections=shown), kb.asker.owner
+    by, own = query.dimensions, False
     try:
-        grid = coverage_grid(kb, where, query.dimensions, owner=owner)
-    except QueryError as error:  # such as a dimension of the collection that was shown before
-        grid, problem = coverage_grid(kb, where, owner=owner), f"{error}; {error.hint}"
+        grid = coverage_grid(kb, where, by, owner=owner)
+    except QueryError:  # such as a dimension of the collection that was shown before
+        grid, own = coverage_grid(kb, where, owner=owner), True
     rows, columns = table_axes(grid)
     cells = {(cell.row, cell.column): cell for cell in grid.cells}
     given = query.model_dump(by_alias=True, exclude_defaults=True)
@@ -66,7 +67,7 @@ def coverage_page(kb: Kb, request: Request, query: Annotated[CoverageQuery, Quer
         grid,
         given=given | {"by": list(grid.by), "collection": list(shown), "topic": []},
         shown=shown,
-        problem=problem,
+        own_instead_of=by if own else (),
         collections=kb.catalogue.collection_names(),
         sentence=coverage_sentence(grid),
         columns=columns,

@@ -31,6 +31,7 @@ from wellread.serve.views import document_view, template_view, view_url
 from wellread.serve.web.answer_parts import limit_choices
 from wellread.serve.web.charts import Layout, relations_drawing, stack_chart
 from wellread.serve.web.rendering import page_response, page_router, render_page
+from wellread.store.catalogue.documents.entity_nodes import EntityNode
 from wellread.text.periods import window_of
 from wellread.types import Filters
 
@@ -180,19 +181,23 @@ class TimelineQuery(ScopeQuery):
 def timelines(kb: Kb, request: Request, form: Annotated[TimelineQuery, Query()]) -> Response:
     """What happened when around a topic; without one, the topics that can be chosen."""
     body, problems, status = None, window_problems({"from": form.from_, "to": form.to}), 400
+    near: list[EntityNode] = []
     if form.name.strip() and not problems:
         try:
             body = timelines_shown.topic_timeline(
                 kb, form.name, form.collections, form.from_, form.to, limit=form.limit
             )
         except RequestError as error:
-            problems, status = {"name": str(error)}, problem_of(error).status
+            problem = problem_of(error)
+            problems, status = {"name": f"{problem.detail}."}, problem.status
+            near = kb.catalogue.graph.similar_to(form.collections, form.name)
     values = {
         "asked": form,
         "problems": problems,
         "body": template_view(body),
         "chart": _chart(body.periods) if body else None,
-        "offered": () if body else _offered(kb),
+        "offered": () if body or near else _offered(kb),
+        "near": near,
     }
     return render_page(request, "timelines.html", values, status=status if problems else 200)
 
