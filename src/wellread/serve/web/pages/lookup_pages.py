@@ -189,7 +189,8 @@ def timelines(kb: Kb, request: Request, form: Annotated[TimelineQuery, Query()])
             )
         except RequestError as error:
             problem = problem_of(error)
-            problems, status = {"name": f"{problem.detail}."}, problem.status
+            told = f"{problem.detail[:1].upper()}{problem.detail[1:]}."
+            problems, status = {"name": told}, problem.status
             near = kb.catalogue.graph.similar_to(form.collections, form.name)
     values = {
         "asked": form,
