@@ -72,9 +72,11 @@ def page_router(access: Access) -> FeatureRouter:
     return FeatureRouter(access, include_in_schema=False)
 
 
-def page_response(request: Request, template: str, body: object, **values: Any) -> Response:
+def page_response(
+    request: Request, template: str, body: object, *, status: int = 200, **values: Any
+) -> Response:
     """Render a page with the exposed fields of ``body`` and more values."""
-    return render_page(request, template, {"body": template_view(body), **values})
+    return render_page(request, template, {"body": template_view(body), **values}, status=status)
 
 
 def render_page(

@@ -138,6 +138,7 @@ def figures(
         request,
         "learning/metrics.html",
         MetricsBody(report=report),
+        status=400 if problems else 200,
         asked={"period": period, "since": since, "until": until},
         problems=problems,
         path=PATH,

@@ -116,6 +116,7 @@ def stories(kb: Kb, request: Request, form: Annotated[StoriesQuery, Query()]) ->
         request,
         "stories.html",
         replace(listed, stories=listed.stories[: form.limit]),
+        status=400 if problems else 200,
         asked=form,
         problems=problems,
         collections=kb.catalogue.collection_names(),
