@@ -60,7 +60,7 @@ def search(kb: Kb, request: Request, form: Annotated[SearchPageQuery, Query()]) 
 
     A filter that is wrong is told in the form, which keeps all that was chosen.
     """
-    values = {"asked": form, "choices": limit_choices(kb), "modes": MODES, "lists": LIST_WORDS}
+    values: dict[str, Any] = {"asked": form, "choices": limit_choices(kb), "modes": MODES}
     problems = window_problems({"from": form.from_, "to": form.to})
     page, status = (form.limit, form.offset), 400
     try:
@@ -68,7 +68,8 @@ def search(kb: Kb, request: Request, form: Annotated[SearchPageQuery, Query()]) 
         body = limits and material_found.find_or_list(kb, form.query, limits, form.mode, page)
     except RequestError as error:
         body, problems, status = None, {"limits": str(error)}, problem_of(error).status
-    values |= {"problems": problems, "found": body and _in_groups(body.found, form.mode)}
+    values |= {"lists": LIST_WORDS, "problems": problems}
+    values["found"] = body and _in_groups(body.found, form.mode)
     if not body:
         return render_page(request, "search.html", {**values, "body": None}, status=status)
     last, total = form.offset + len(body.found.results), body.found.total
