@@ -73,8 +73,8 @@ def search(kb: Kb, request: Request, form: Annotated[SearchPageQuery, Query()]) 
     if not body:
         return render_page(request, "search.html", {**values, "body": None}, status=status)
     last, total = form.offset + len(body.found.results), body.found.total
-    more = last < MAX_SEARCH_OFFSET if total is None else last < min(total, MAX_SEARCH_OFFSET)
-    more = more and len(body.found.results) == form.limit
+    full = len(body.found.results) == form.limit and last <= MAX_SEARCH_OFFSET
+    more = full if total is None else last < min(total, MAX_SEARCH_OFFSET)
     return page_response(request, "search.html", body, more=more, **values)
 
 
