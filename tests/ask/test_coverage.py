@@ -31,7 +31,8 @@ def home(make_home: MakeHome) -> Path:
         for name, front in PLACES.items()
     }
     secret = "---\nid: x\ntype: place\ntitle: X\nsectors: [food]\nscales: [secret]\n---\n\nX.\n"
-    return make_home(river={"notes.md": PAGE, **places}, club={"x.md": secret})
+    settings = {"wellread-collection.yaml": "coverage: {values: {scales: [regional]}}"}
+    return make_home(river={"notes.md": PAGE, **places, **settings}, club={"x.md": secret})
 
 
 def ask(kb: KnowledgeBase, text: str) -> AggregateResult | None:
@@ -47,19 +48,36 @@ def test_two_dimensions_give_every_cell_also_the_empty_ones(kb: KnowledgeBase) -
     assert tally is not None
     assert tally.columns == ("Sector", "Scale", "Documents")
     assert [row.cells for row in tally.rows] == [
-        ("energy", "local", "1"),
-        ("energy", "national", "1"),
-        ("water", "local", "2"),
-        ("water", "national", "empty"),
+        ("energy", "regional", "0/1"),
+        ("energy", "local", "✓ 1"),
+        ("energy", "national", "✓ 1"),
+        ("water", "regional", "0/1"),
+        ("water", "local", "✓ 2"),
+        ("water", "national", "0/1"),
     ]
-    assert [len(row.document_ids) for row in tally.rows] == [1, 1, 2, 0]
-    assert [row.line for row in tally.rows[2:]] == [
-        "water × local: 2 documents",
-        "water × national: no document",
+    assert [len(row.document_ids) for row in tally.rows] == [0, 1, 1, 0, 2, 0]
+    assert [row.line for row in tally.rows[4:]] == [
+        "water × local: 2 documents ✓",
+        "water × national: no document, 1 wanted",
     ]
     assert tally.sentence == (
-        "3 of 4 cells of sectors × scales are covered (75 %); empty are water · national."
+        "3 of 6 cells of sectors × scales are covered (50 %); "
+        "gaps are energy × regional, water × regional, water × national."
     )
+
+
+def test_one_dimension_counts_the_values_that_are_declared(kb: KnowledgeBase) -> None:
+    tally = ask(kb, "What is the coverage of scales?")
+    assert tally is not None
+    assert tally.sentence == "2 of 3 values of scales are covered (67 %); gaps are regional."
+    assert [row.line for row in tally.rows] == [
+        "regional: no document, 1 wanted",
+        "local: 2 documents ✓",
+        "national: 1 document ✓",
+    ]
+    tally = ask(kb, "What is the coverage by kind?")
+    assert tally is not None
+    assert "wanted" not in " ".join(row.line for row in tally.rows)
 
 
 def test_the_whole_is_divided_in_every_way_within_the_collection(kb: KnowledgeBase) -> None:

@@ -20,9 +20,9 @@ def test_a_gap_is_planned_suggested_and_closes_by_itself(
 ) -> None:
     page = watched.page
     ask(page, site, KEEPER)
-    page.get_by_role("link", name="Gaps").click()
+    page.get_by_role("link", name="Insights", exact=True).click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Gaps")
-    page.get_by_role("link", name="lighthouse").click()
+    page.get_by_role("link", name="Lighthouse keeper", exact=True).click()
     expect(page.get_by_text(KEEPER).first).to_be_visible()
     expect(page.locator("pre")).to_contain_text("To be written.")
     assert check(page) == {}
@@ -40,7 +40,7 @@ def test_a_gap_is_planned_suggested_and_closes_by_itself(
     asking = page.get_by_role("listitem").filter(has_text="re-ask")
     expect(asking.locator(".tag").first).to_have_text("done", timeout=60_000)
     page.goto(f"{site}/gaps?status=closed")
-    page.get_by_role("link", name="lighthouse").click()
+    page.get_by_role("link", name="Lighthouse keeper", exact=True).click()
     expect(page.get_by_text("answered since")).to_be_visible()
     page.get_by_role("link", name="The new answer").click()
     expect(page.locator("article.answer")).to_contain_text("Ilse Marrane")

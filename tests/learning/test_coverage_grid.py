@@ -18,8 +18,9 @@ from wellread.ask.answer import answer, final
 from wellread.errors import WellreadError
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.learning.coverage_grid import coverage_grid
+from wellread.learning.coverage_grid import coverage_grid, widest_taxonomy
 from wellread.serve.cli import app as cli
+from wellread.serve.features.gaps_and_coverage import coverage_markdown
 from wellread.serve.http.app import create_app
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import Filters
@@ -125,7 +126,30 @@ def test_any_two_dimensions_make_a_grid(kb: KnowledgeBase, by: tuple[str, str]) 
     assert sum(len(cell.document_ids) for cell in grid.cells) == 3
 
 
-@pytest.mark.parametrize("by", [("sectors",), ("sectors", "sectors"), ("sectors", "nowhere")])
+def test_only_what_a_taxonomy_declares_is_wanted(kb: KnowledgeBase) -> None:
+    club = Filters(collections=("club",))
+    assert {cell.target for cell in coverage_grid(kb, club).cells} == {1}
+    for by in (("kind", "year"), ("sectors", "kind"), ("year",)):
+        assert coverage_grid(kb, club, by).wanted == []
+    assert coverage_grid(kb, RIVER, ("kind",)).wanted  # its settings file sets a target for all
+    assert widest_taxonomy(kb) == "river"
+
+
+def test_one_dimension_counts_each_declared_value(kb: KnowledgeBase) -> None:
+    grid = coverage_grid(kb, RIVER, ("scales",))
+    assert [(c.row, len(c.document_ids), c.target) for c in grid.cells] == [
+        ("local", 2, 1),
+        ("regional", 0, 1),
+        ("national", 1, 1),
+    ]
+    assert (grid.columns, grid.placed, [c.row for c in grid.gaps]) == (("",), 3, ["regional"])
+    told = coverage_markdown(grid)
+    assert "2 of 3 values of scales are covered (67 %); 3 of 3 documents have a place" in told
+    assert "| local | ✓ 2 |" in told
+    assert "- regional: no document, 1 wanted" in told
+
+
+@pytest.mark.parametrize("by", [("a", "b", "c"), ("sectors", "sectors"), ("sectors", "nowhere")])
 def test_what_is_no_pair_of_dimensions_is_refused(kb: KnowledgeBase, by: tuple[str, ...]) -> None:
     with pytest.raises(WellreadError, match=r"^by: "):
         coverage_grid(kb, RIVER, by)
@@ -138,9 +162,17 @@ async def test_the_page_shows_the_questions_of_its_owner(kb: KnowledgeBase) -> N
     await final(answer(kb, Question(text="Who rebuilt the mill in oak?", owner="else")))
     async with over(kb) as client:
         page = page_of((await client.get("/coverage?collection=river")).text)
-        links = {one.get("aria-label"): one for one in page.xpath("//table//td/span")}
+        links = {one.get("aria-label"): one for one in page.xpath("//table//td/*")}
         name = "water, local: 2 documents of 3 wanted, 1 question"
         assert links[name].getparent().get("class") == "shade-2 lacking"
+        found = await client.get(links[name].get("href"))
+        titles = page_of(found.text).xpath("//h2/a")
+        assert {one.text_content() for one in titles} == {"mill", "weir"}
+        # Without a choice, the collection with the widest taxonomy; another by its own dimensions.
+        assert "selected>river" in (await client.get("/coverage")).text
+        other = (await client.get("/coverage?collection=club&by=sectors&by=nowhere")).text
+        assert "cannot be counted by sectors and nowhere" in other
+        assert "&lt;b&gt;food" in other
 
 
 async def test_the_interface_gives_json_and_markdown(kb: KnowledgeBase) -> None:

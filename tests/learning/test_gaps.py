@@ -255,10 +255,37 @@ async def test_gaps_about_the_same_thing_are_put_together(kb: KnowledgeBase) -> 
     assert found == [[KEEPER, paid, "Does the lighthouse keeper snore?"], [FLUTE]]
     first = clusters_of(kb)[0]
     assert (first.id, first.asked, first.status) == ("c1", 4, "open")
-    assert "lighthouse" in first.name
+    assert first.name == "Lighthouse keeper"
     kb.catalogue.gap_ledger.set_status([1], "closed")
     kept = find_cluster(kb, "3")
     assert (kept.id, kept.status) == ("c1", "open")
+
+
+async def test_an_entry_is_titled_by_its_subject_and_filled_in_only_from_near_material(
+    kb: KnowledgeBase,
+) -> None:
+    for text, title in {
+        "How far away is the Andromeda galaxy?": "Andromeda galaxy",
+        "Do we have anything about participatory budgeting?": "Participatory budgeting",
+        "What is the capital of France?": "Capital of France",
+        "How do we handle conflicts in communities?": "Handle conflicts in communities",
+    }.items():
+        kb.catalogue.record_gap(text, "nothing about it")
+        gap = max(kb.catalogue.gaps(), key=lambda one: one.id)
+        made = suggest_entry(kb, find_cluster(kb, str(gap.id)))
+        assert made.title == title
+        assert (made.type, dict(made.taxonomy), made.near) == ("", {}, ())
+
+
+async def test_prompts_of_programs_and_courtesies_file_nothing(kb: KnowledgeBase) -> None:
+    for text in (
+        "Hello!",
+        "Thanks a lot",
+        "### Task:\nGenerate a concise, 3-5 word title with an emoji.\n### Chat History:\nUSER: ?",
+        "### Task:\nGenerate 1-3 broad tags categorizing the main themes of the chat history.",
+    ):
+        await ask(kb, text)
+    assert kb.catalogue.gaps() == []
 
 
 async def test_a_suggested_entry_is_accepted_and_closes_nothing_by_itself(

@@ -22,15 +22,20 @@ PAGED = (
 
 
 @pytest.mark.parametrize("date", EDGES)
-@pytest.mark.parametrize(
-    "path", ["/api/search?query=ferry&", "/api/documents?", "/api/stories?", "/stories?"]
-)
+@pytest.mark.parametrize("path", ["/api/search?query=ferry&", "/api/documents?", "/api/stories?"])
 async def test_a_date_that_leaves_time_by_its_offset_is_none(
     client: httpx.AsyncClient, path: str, date: str
 ) -> None:
     for name in ("from", "to"):
         response = await client.get(path + str(httpx.QueryParams({name: date})))
         assert_problem(response, 400, "bad_request")
+
+
+@pytest.mark.parametrize("path", ["/search?query=ferry&", "/stories?", "/timelines?name=x&"])
+async def test_so_it_is_in_a_form(client: httpx.AsyncClient, path: str) -> None:
+    for date in EDGES:
+        told = await client.get(path + str(httpx.QueryParams({"to": date})))
+        assert (told.status_code, "is not a date" in told.text) == (400, True)
 
 
 async def test_so_it_is_in_a_question(client: httpx.AsyncClient) -> None:

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.serve.conftest import client_of
+from tests.serve.conftest import client_of, page, words
 from typer.testing import CliRunner
 
 from wellread.kb import open_kb
@@ -57,3 +57,17 @@ async def test_the_command_and_the_route_say_the_same(spent: Path) -> None:
     assert (budget["period"], budget["limit"], budget["left"]) == ("day", 1.0, 0.25)
     assert [line["price_known"] for line in told["lines"]] == [True, True, False]
     assert refused.status_code == 400
+
+
+async def test_the_page_shows_the_same_numbers_as_bars_and_in_a_table(spent: Path) -> None:
+    with open_kb(spent, embedder=ReadableEmbedder()) as kb:
+        async with client_of(create_app(kb)) as client:
+            found = await page(client, "/usage", days=3)
+    assert words(found.xpath("//figcaption")[0]) == "Cost in dollars per day"
+    (bar,) = found.xpath("//figure//rect/title")
+    assert bar.text.endswith(": $1.25")
+    numbers = [words(cell) for cell in found.xpath("//figure//tbody/tr/td")]
+    assert numbers == ["$0", "$0", "$1.25"]
+    lines = found.xpath("//figure//svg/text")
+    assert [words(line) for line in lines][:3] == ["$0.50", "$1.00", "$1.50"]
+    assert "price of some calls is not known" in words(found.xpath("//main")[0])

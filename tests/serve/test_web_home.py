@@ -48,4 +48,4 @@ async def test_usage_shows_what_the_interface_tells(
     assert lines[0] == [today, "answer", "gpt-4o-mini (openai)", "2", "1", "4,000", "200", "2.0",
                         "$0.75"]  # fmt: skip
     assert [line[-1] for line in lines] == ["$0.75", "$0.50", "price unknown"]
-    assert f"<title>{today}: 1.25</title>" in html
+    assert f"<title>{today}: $1.25</title>" in html

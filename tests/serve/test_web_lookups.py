@@ -1,4 +1,4 @@
-"""Pages that look things up: search, stories, entities."""
+"""Pages that look things up: search, stories, entities, recordings, timelines."""
 
 from __future__ import annotations
 
@@ -10,10 +10,15 @@ from typing import Any
 import httpx
 import lxml.html
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.serve.conftest import client_of, got, page, words
 
+from wellread.identity import Asker
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
+from wellread.kb.seen_by import view_for
+from wellread.library.searches import MAX_SNIPPET_CHARS, snippet
 from wellread.serve.http.app import create_app
 from wellread.testing.embedding import ReadableEmbedder
 
@@ -23,8 +28,11 @@ PAGES = (
     "/stories",
     "/entities",
     "/entities/fleet/osprey",
+    "/media",
+    "/timelines",
+    "/timelines?name=Osprey",
 )
-EMPTY_PAGES = ("/search", "/stories", "/entities")
+EMPTY_PAGES = ("/search", "/stories", "/entities", "/media", "/timelines")
 HOSTILE = '<img src=x onerror="alert(1)">'
 
 
@@ -80,6 +88,7 @@ async def test_where_nothing_is_a_page_says_what_to_do(
         ("/search", {"query": "x", "speaker": "Nobody"}, "no speaker 'Nobody'"),
         ("/search", {"query": "x", "collection": "sea"}, "'sea'"),
         ("/stories", {"collection": "sea"}, "'sea'"),
+        ("/timelines", {"name": "Ospray"}, "entity or story named 'Ospray'. Filters"),
         ("/stories/sty_0", {}, "no story has an id that begins with 'sty_0'"),
         ("/entities/Ospray", {}, "similar names: Osprey"),
         ("/entities", {"collection": "sea"}, "'sea'"),
@@ -95,23 +104,113 @@ async def test_an_unknown_name_gives_a_page_that_says_so(
 # --- what the pages show -----------------------------------------------------------------------
 
 
-async def test_a_hit_shows_where_it_stands_and_why_it_was_found(
+async def test_a_hit_shows_where_it_stands_with_its_words_marked(
     harbour: httpx.AsyncClient,
 ) -> None:
-    asked: dict[str, Any] = {"query": "bells on the hook", "limit": 3}
+    asked: dict[str, Any] = {"query": "bells on the hook", "limit": 3, "mode": "text"}
     body = await got(harbour, "/api/search", **asked)
     found = await page(harbour, "/search", **asked)
-    hits = found.xpath("//ol[@class='list']/li")
+    hits = found.xpath("//ol[@class='found']/li")
     assert len(hits) == 3
     for one, hit in zip(body["results"], hits, strict=True):
         assert texts(hit, ".//h2/a") == [one["title"]]
         assert hit.xpath(".//h2/a/@href") == [one["viewUrl"]]
-        assert hit.xpath(".//blockquote")[0].text_content() == one["quote"]
+        told = words(hit.xpath(".//blockquote")[0]).strip("… ")
+        assert told in " ".join(one["quote"].split())
+        assert len(told) < 400
+        assert {name.casefold() for name in texts(hit, ".//mark")} <= {"bells", "hook"}
+        assert hit.xpath(".//blockquote/mark")
         assert one["locator"] in words(hit)
-        ranks = {place["name"]: place["rank"] for place in one["ranks"]}
-        for name, how in (("text", "by words"), ("vector", "by meaning")):
-            assert (f"{how} #{ranks.get(name)}" in words(hit)) == (name in ranks)
-        assert f"score {one['score']:.3f}" in words(hit)
+        assert one["kind"] in words(hit)
+
+
+@given(st.text(alphabet="ab鐘 .\n", max_size=1_500), st.sampled_from(["ab", "鐘", "bab aab"]))
+def test_a_snippet_is_a_short_part_of_the_text(text: str, query: str) -> None:
+    told = "".join(piece for piece, _ in snippet(text, query))
+    bare = " ".join(told.removeprefix("… ").removesuffix(" …").split())
+    assert bare in " ".join(text.split())
+    assert len(told) <= MAX_SNIPPET_CHARS + 4
+
+
+def test_a_long_sentence_is_cut_around_the_words_that_are_sought() -> None:
+    text = "of this and that, " * 60 + "the lighthouse keepers slept" + " and so on" * 60
+    pieces = snippet(f"A lamp. {text}. Another keeper.", "lighthouse keeper")
+    assert [piece for piece, marked in pieces if marked] == ["lighthouse", "keepers"]
+    assert pieces[0] == ("… ", False)
+    assert pieces[-1][0].endswith(" …")
+
+
+async def test_what_is_only_near_in_meaning_is_set_apart(harbour: httpx.AsyncClient) -> None:
+    found = await page(harbour, "/search", query="xylophones quartz")
+    assert "No passage holds these words. Near in meaning:" in words(found.xpath("//main")[0])
+    assert found.xpath("//ol[@class='found']/li")
+    assert not found.xpath("//main//mark")
+    found = await page(harbour, "/search", query="engine", limit=20)
+    (apart,) = found.xpath("//section[@class='apart']")
+    assert not apart.xpath(".//mark")
+    assert all(hit.xpath(".//mark") for hit in apart.xpath("preceding-sibling::ol/li"))
+
+
+@pytest.mark.parametrize("path", ["/search", "/stories", "/timelines"])
+async def test_a_wrong_date_is_told_at_its_field_and_all_else_is_kept(
+    harbour: httpx.AsyncClient, path: str
+) -> None:
+    name = "name" if path == "/timelines" else "query"
+    asked: dict[str, Any] = {name: "Osprey", "collection": "harbour", "to": "2026-13"}
+    found = await page(harbour, path, status=400, **asked)
+    (field,) = found.xpath("//main//input[@aria-invalid]")
+    assert (field.get("name"), field.get("value")) == ("to", "2026-13")
+    (told,) = found.xpath(f"//*[@id='{field.get('aria-describedby')}']")
+    assert "'2026-13' is not a date" in words(told)
+    assert found.xpath(f"//main//input[@name='{name}']/@value") == ["Osprey"]
+    kept = "//main//*[@name='collection'][@checked]/@value|//main//option[@selected]/@value"
+    assert "harbour" in found.xpath(kept)
+
+
+# --- recordings and timelines ------------------------------------------------------------------
+
+
+async def test_recordings_have_date_length_and_speakers(harbour: httpx.AsyncClient) -> None:
+    found = await page(harbour, "/media", collection="harbour")
+    assert [texts(row, "td") for row in found.xpath("//tbody/tr")] == [
+        ["Harbour meeting", "2026-03-01", "1:00:06", "Ana Holm, Ben Reed, Ana Weir", "harbour"],
+        ["Sounds of the pier", "2026-02-01", "", "", "harbour"],
+        ["Captions", "no date", "00:04", "", "harbour"],
+    ]
+    found = await page(harbour, "/media", speaker="Cem Kaya")
+    assert texts(found, "//tbody//a") == ["Hill meeting"]
+
+
+async def test_a_timeline_has_a_chart_its_numbers_and_what_happened(
+    harbour: httpx.AsyncClient,
+) -> None:
+    asked: dict[str, Any] = {"name": "Osprey", "collection": "harbour"}
+    body = await got(harbour, "/api/topics/Osprey/timeline", collection="harbour")
+    found = await page(harbour, "/timelines", **asked)
+    assert len(found.xpath("//figure//rect")) == sum(
+        period["count"] > 0 for period in body["periods"]
+    )
+    numbers = [texts(row, "th|td") for row in found.xpath("//figure//tbody/tr")]
+    assert numbers == [[one["label"], str(one["count"])] for one in body["periods"]]
+    events = found.xpath("//ol[@class='events']/li")
+    assert texts(found, "//ol[@class='events']/li//a") == [
+        entry["title"] for entry in reversed(body["entries"])
+    ]
+    assert len(events) == body["total"] >= 2
+    for address, status in (("/timelines", 200), ("/timelines?name=Ospray", 404)):
+        offered = await page(harbour, address, status=status)
+        assert "/timelines?name=Osprey&collection=harbour" in offered.xpath("//main//a/@href")
+
+
+async def test_only_tabs_with_something_behind_them_are_offered(
+    harbour: httpx.AsyncClient, client: httpx.AsyncClient, kb: KnowledgeBase
+) -> None:
+    tabs = "//nav[@class='tabs']//a"
+    every = ["Search", "Stories", "Entities", "Recordings", "Timelines"]
+    assert texts(await page(harbour, "/search"), tabs) == every
+    assert texts(await page(client, "/search"), tabs) == ["Search", "Recordings"]
+    nature = Asker(owner="ana", reads=frozenset({"nature"}))  # the recording is in the town
+    assert view_for(kb, nature).catalogue.listings.holds() == frozenset()
 
 
 # --- hostile material --------------------------------------------------------------------------

@@ -377,4 +377,5 @@ def _record(
 ) -> None:
     if question.recorded:
         answer_reuse.record(kb, entry, final_answer, drawn_from(kb, question.filters))
-        file_gap(kb, final_answer, question)
+        if small_talk_reply(question, programs=True) is None:  # a chat program's own prompt
+            file_gap(kb, final_answer, question)

@@ -1,20 +1,20 @@
-"""Computes a coverage grid of two dimensions: which cells reach their target of documents.
+"""Computes the coverage of one or two dimensions: which cells reach their target of documents.
 
-The documents of each cell come from ``ask/aggregate/counts.py``, as for a question. Targets come
-from the collections' settings files and the setting ``coverage.target``.
+Cells and targets come from ``ask/aggregate/coverage.py``, as for a question; here the questions
+that were answered from each cell are added.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
-from wellread.ask.aggregate.counts import DATES, OTHER_PARTS, UNDATED, cross_tabulate, group_by
+from wellread.ask.aggregate.counts import OTHER_PARTS
+from wellread.ask.aggregate.coverage import Cell, Targets, cells_of, declared_groups, targets_of
 from wellread.ask.aggregate.execute import MOST_NAMED
 from wellread.ask.aggregate.query import QueryError, Scope, scope_of
 from wellread.ask.understand.vocabulary import vocabulary_of
-from wellread.ingest.settings.collection import CoverageTargets
-from wellread.ingest.settings.folder_settings import folder_settings, own_settings
 from wellread.kb import KnowledgeBase
 from wellread.store.catalogue.preference_records import QuestionWithSources
 from wellread.types import Filters
@@ -24,34 +24,8 @@ MAX_CELLS = 40_000  # of a grid
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
-    """One cell of the grid, with the documents that have both values.
-
-    Attributes:
-        target: the expected number of documents; 0 when none is expected.
-        asked: indices in ``Grid.asked`` of the questions whose answers cite one of the documents.
-    """
-
-    row: str
-    column: str
-    document_ids: tuple[str, ...]
-    target: int
-    asked: tuple[int, ...] = ()
-
-    @property
-    def covered(self) -> bool:
-        """Whether the cell reaches its target."""
-        return len(self.document_ids) >= self.target
-
-    @property
-    def missing(self) -> int:
-        """The number of documents below the target."""
-        return max(0, self.target - len(self.document_ids))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Grid:
-    """The cells of two dimensions, row by row.
+    """The cells of one or two dimensions, row by row.
 
     Attributes:
         dimensions: all available dimensions.
@@ -59,7 +33,7 @@ class Grid:
         asked: answered questions that cite documents of the scope, newest first.
     """
 
-    by: tuple[str, str]
+    by: tuple[str, ...]
     dimensions: tuple[str, ...]
     rows: tuple[str, ...]
     columns: tuple[str, ...]
@@ -95,103 +69,76 @@ class Grid:
         return next((cell for cell in self.cells if (cell.row, cell.column) == (row, column)), None)
 
 
+def widest_taxonomy(kb: KnowledgeBase) -> str:
+    """The collection whose taxonomy has the most values; empty when none has one."""
+    sizes = {
+        words.collection: sum(map(len, words.taxonomy.values()))
+        for words in kb.catalogue.vocabulary.of(())
+    }
+    largest = max(sizes, key=lambda name: sizes[name], default="")
+    return largest if sizes.get(largest) else ""
+
+
 def coverage_grid(
     kb: KnowledgeBase, where: Filters, by: Sequence[str] = (), *, owner: str = ""
 ) -> Grid:
     """Compute the coverage grid of the documents that match ``where``.
 
     Args:
-        by: two dimensions; by default those of the settings file, else the first two of the
-            taxonomy, else kind and year.
+        by: one or two dimensions; by default those of the settings file, else the first two of
+            the taxonomy, else kind and year.
         owner: the user whose questions are included; users do not see those of others.
     """
     scope = scope_of(kb, (where,))
-    targets = _targets(kb, scope.collections)
+    targets = targets_of(kb, scope.collections)
     taxonomy = sorted(vocabulary_of(kb, scope.collections).dimensions if scope.collections else ())
-    expected = (name for entry in targets for name in entry.values)
-    valid = tuple(dict.fromkeys((*taxonomy, *expected, *OTHER_PARTS)))
-    pair = _choose_dimensions(by, targets, taxonomy, valid)
-    groups = [_add_expected_values(group_by(scope, name), name, targets) for name in pair]
-    sizes = [len(group) for group in groups]
-    if sizes[0] * sizes[1] > MAX_CELLS:
+    declared = (name for target in targets for name in target.get("values", ()))
+    valid = tuple(dict.fromkeys((*taxonomy, *declared, *OTHER_PARTS)))
+    chosen = _choose_dimensions(by, targets, taxonomy, valid)
+    groups = declared_groups(scope, chosen, targets)
+    if math.prod(map(len, groups)) > MAX_CELLS:
+        sizes = " × ".join(f"{len(group):,}" for group in groups)
         raise QueryError(
-            f"by: {pair[0]} × {pair[1]} has {sizes[0]:,} × {sizes[1]:,} cells, the limit is "
-            f"{MAX_CELLS:,}",
+            f"by: {' × '.join(chosen)} has {sizes} cells, the limit is {MAX_CELLS:,}",
             hint="limit the documents, or choose dimensions with fewer values",
         )
-    cells = cross_tabulate(groups[0], groups[1])
+    cells = cells_of(scope, chosen, groups, targets)
     questions = kb.catalogue.coverage.asked(owner, scope.collections) if scope.collections else []
     citing: dict[str, list[int]] = {}
     for index, entry in enumerate(questions):
         for document_id in entry.document_ids:
             citing.setdefault(document_id, []).append(index)
-    default_target = kb.settings.coverage.target
-    grid_cells = []
-    for (row, column), ids in cells.items():
-        indices = {index for document_id in ids for index in citing.get(document_id, ())}
-        target = _cell_target({pair[0]: row, pair[1]: column}, targets, default_target)
-        grid_cells.append(
-            Cell(
-                row=row,
-                column=column,
-                document_ids=tuple(ids),
-                target=target,
-                asked=tuple(sorted(indices)),
-            )
-        )
+    asked = ({i for name in cell.document_ids for i in citing.get(name, ())} for cell in cells)
     return Grid(
-        by=pair,
+        by=chosen,
         dimensions=valid,
         rows=tuple(groups[0]),
         columns=tuple(groups[1]),
-        cells=tuple(grid_cells),
+        cells=tuple(
+            replace(cell, asked=tuple(sorted(indices)))
+            for cell, indices in zip(cells, asked, strict=True)
+        ),
         documents=kb.catalogue.counts.totals(scope.limits).documents if scope.collections else 0,
-        placed=len({document_id for ids in cells.values() for document_id in ids}),
+        placed=len({document_id for cell in cells for document_id in cell.document_ids}),
         asked=tuple(questions),
         scope=scope,
     )
 
 
-def _targets(kb: KnowledgeBase, collections: Sequence[str]) -> list[CoverageTargets]:
-    stored = [kb.catalogue.collection_settings.settings(name) for name in collections]
-    targets: list[CoverageTargets] = []
-    for stored_settings in stored:
-        settings = [own_settings(stored_settings), *folder_settings(stored_settings).values()]
-        targets += [part.coverage for part in settings if part] or [CoverageTargets()]
-    return targets
-
-
-def _cell_target(cell: Mapping[str, str], targets: Sequence[CoverageTargets], default: int) -> int:
-    """The highest target of any collection for the cell."""
-    return max((target.of(cell, default) for target in targets), default=default)
-
-
 def _choose_dimensions(
     by: Sequence[str],
-    targets: Sequence[CoverageTargets],
+    targets: Targets,
     taxonomy: Sequence[str],
     valid: Sequence[str],
-) -> tuple[str, str]:
+) -> tuple[str, ...]:
     if not by:
-        pairs = [target.by for target in targets if len(target.by) == 2]
-        by = pairs[0] if pairs else taxonomy[:2] if len(taxonomy) > 1 else [*taxonomy, *DEFAULT][:2]
-    if len(by) != 2 or by[0] == by[1]:
-        raise QueryError("by: give two different dimensions", hint=f"available: {', '.join(valid)}")
+        own = [target["by"] for target in targets if target.get("by")]
+        by = own[0] if own else taxonomy[:2] if len(taxonomy) > 1 else [*taxonomy, *DEFAULT][:2]
+    if len({*by}) != len(by) or len(by) > 2:
+        hint = f"available: {', '.join(valid)}"
+        raise QueryError("by: give one dimension, or two different ones", hint=hint)
     for name in by:
         if name not in valid:
             names = ", ".join(valid[:MOST_NAMED])
             raise QueryError(f"by: “{name}” is not known", hint=f"allowed: {names}")
-    return by[0], by[1]
-
-
-def _add_expected_values(
-    groups: Mapping[str, Sequence[str]], name: str, targets: Sequence[CoverageTargets]
-) -> dict[str, Sequence[str]]:
-    """The values in order, with expected ones added; undated documents are left out."""
-    expected = {value: () for target in targets for value in target.values.get(name, ())}
-    merged: dict[str, Sequence[str]] = {**expected, **groups}
-    if name in DATES:
-        return {value: merged[value] for value in sorted(merged) if value != UNDATED}
-    expected_values = list(expected)  # in the order of the settings file
-    rest = sorted((value for value in merged if value not in expected), key=str.casefold)
-    return {value: merged[value] for value in (*expected_values, *rest)}
+    return tuple(by)

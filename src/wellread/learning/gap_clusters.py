@@ -14,6 +14,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import pairwise
+from textwrap import shorten
 
 import numpy as np
 import yaml
@@ -23,8 +25,9 @@ from wellread.ask.retrieve.search import search
 from wellread.errors import UnknownNameError
 from wellread.kb import KnowledgeBase
 from wellread.store.schema.stored_values import Gap, GapStatus
+from wellread.text.english import PREPOSITIONS
 from wellread.text.parsed import parse
-from wellread.types import Document, Filters
+from wellread.types import Document, Filters, Hit, Span
 
 MIN_SIMILARITY = 0.5  # below it a gap starts a new cluster
 ID_PREFIX = "c"
@@ -74,8 +77,8 @@ class GapCluster:
 
     @property
     def name(self) -> str:
-        """The shared words, else the first question."""
-        return ", ".join(self.terms) or self.gaps[0].question
+        """The subject of its questions."""
+        return shared_subject([gap.question for gap in self.gaps], self.terms)
 
     @property
     def scope(self) -> tuple[str, ...]:
@@ -210,9 +213,11 @@ def _unit(vector: NDArray[np.float32]) -> NDArray[np.float32]:
     return vector / (float(np.linalg.norm(vector)) or 1.0)
 
 
+MIN_SUBJECT_SHARE = 0.5  # of a question's topical words, for a phrase to be its subject
+NEAR_SIMILARITY = 0.5  # cosine; a farther entry must have the words of the subject
+MAX_TITLE_CHARS = 80
 NEAREST_ENTRIES = 5  # entries that give a suggestion its type and taxonomy
 MIN_AGREEING = 2  # entries that share a value, unless the nearest entry has it
-OTHER_TYPE = "topic"
 MAX_ID_CHARS = 60
 PLACEHOLDER = "To be written."
 _NOT_ID_CHARS = re.compile(r"[^a-z0-9]+")
@@ -225,7 +230,8 @@ class EntrySuggestion:
     Attributes:
         collection: the collection of the nearest entry, else of the questions; may be empty.
         taxonomy: the values by dimension.
-        near: titles of the nearest entries, from which type and taxonomy are taken.
+        near: titles of the near entries, from which type and taxonomy are taken; without one,
+            both are left to whoever writes it.
         markdown: the text of the file.
     """
 
@@ -248,10 +254,10 @@ def suggest_entry(kb: KnowledgeBase, cluster: GapCluster) -> EntrySuggestion:
     """Suggest an entry for a cluster, with its file as Markdown."""
     gaps = [gap for gap in cluster.gaps if gap.status != "closed"] or list(cluster.gaps)
     questions = tuple(gap.question for gap in gaps)
-    title = _title(questions, cluster.terms)
+    title = shared_subject(questions, cluster.terms)
     nearest = _nearest(kb, cluster, questions)
     types = Counter(document.entity.entity_type for document in nearest if document.entity)
-    kind = next((name for name, _ in types.most_common() if name), OTHER_TYPE)
+    kind = next((name for name, _ in types.most_common() if name), "")
     slug = _NOT_ID_CHARS.sub("-", title.casefold()).strip("-")[:MAX_ID_CHARS].strip("-")
     taxonomy = _taxonomy(nearest)
     entry_id = slug or f"gap-{cluster.id}"
@@ -268,35 +274,67 @@ def suggest_entry(kb: KnowledgeBase, cluster: GapCluster) -> EntrySuggestion:
     )
 
 
-def _title(questions: Sequence[str], terms: Sequence[str]) -> str:
-    """The name or phrase in the questions with the most terms; else the terms themselves."""
+def shared_subject(questions: Sequence[str], terms: Sequence[str]) -> str:
+    """Of the subjects of the questions, the one with most of the words that they share."""
     term_stems = {stem for term in terms for stem in parse(term).stem_set}
-    candidates: Counter[str] = Counter()
-    for question in questions:
-        text = parse(question)
-        phrases = (phrase.span.of(question) for phrase in text.phrases)
-        for name in dict.fromkeys((*text.names, *phrases)):
-            term_count = len(term_stems & parse(name).stem_set)
-            if term_count:
-                candidates[name.strip()] += term_count
-    best = max(candidates, key=lambda name: (candidates[name], len(name)), default=" ".join(terms))
-    title = " ".join((best or questions[0].rstrip("?")).split())
-    return title[:1].upper() + title[1:]
+    weights: Counter[str] = Counter()
+    for subject in map(subject_of, questions):
+        weights[subject] += 1 + len(term_stems & parse(subject).stem_set)
+    best = max(weights, key=lambda subject: weights[subject])  # of equals, the first asked
+    return best[:1].upper() + best[1:]
+
+
+def subject_of(question: str) -> str:
+    """What a question is about, in its own words and order.
+
+    It is the noun phrase or name with most of the question's topical words, together with the
+    phrase that a preposition joins to it. If that leaves out most of them, it is the stretch from
+    the first topical word to the last; a question without any is its own subject.
+    """
+    text = parse(question)
+    topic = frozenset(text.topic_stems)
+    spans = [phrase.bare for phrase in text.phrases]
+    joined = [
+        Span(start=first.start, end=second.end)
+        for first, second in pairwise(spans)
+        if question[first.end : second.start].strip().casefold() in PREPOSITIONS
+    ]
+    names = (name for name in text.names if name[:1].isalpha())
+    candidates = [*names, *(span.of(question) for span in (*joined, *spans))]
+    best = max(candidates, key=lambda part: len(topic & parse(part).stem_set), default="")
+    if len(topic & parse(best).stem_set) < MIN_SUBJECT_SHARE * len(topic):
+        topical = [token for token in text.tokens if topic & parse(token.written).stem_set]
+        best = question[topical[0].start : topical[-1].start + len(topical[-1].written)]
+    subject = " ".join((best or question).split()).rstrip(" ?!.")
+    return shorten(subject, MAX_TITLE_CHARS, placeholder="…") or question
 
 
 def _nearest(kb: KnowledgeBase, cluster: GapCluster, questions: Sequence[str]) -> list[Document]:
-    """The entries nearest to the questions, or documents of any kind when there are no entries."""
+    """The entries near to the questions, nearest first; documents of any kind when none is."""
     text = " ".join(questions[:NEAREST_ENTRIES])
     collection_names = set(kb.catalogue.collection_names())
     scope = tuple(name for name in cluster.scope if name in collection_names)
     for kinds in (("entity",), ()):
         filters = Filters(collections=scope, kinds=kinds)
-        hits = search(kb, text, filters, limit=3 * NEAREST_ENTRIES)
+        hits = [
+            hit
+            for hit in search(kb, text, filters, limit=3 * NEAREST_ENTRIES)
+            if _is_near(hit, questions)
+        ]
         ids = list(dict.fromkeys(hit.document.id for hit in hits))[:NEAREST_ENTRIES]
         if ids:
             documents = (kb.catalogue.document(document_id) for document_id in ids)
             return [document for document in documents if document is not None]
     return []
+
+
+def _is_near(hit: Hit, questions: Sequence[str]) -> bool:
+    """Whether a passage means nearly the same as the questions, or has most words of a subject."""
+    if (hit.similarity or 0.0) >= NEAR_SIMILARITY:
+        return True
+    words = parse(f"{hit.document.title} {hit.passage.text}").stem_set
+    subjects = (parse(subject_of(question)).stem_set for question in questions)
+    return any(len(stems & words) > MIN_SUBJECT_SHARE * len(stems) for stems in subjects)
 
 
 def _taxonomy(nearest: Sequence[Document]) -> dict[str, tuple[str, ...]]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from wellread.ask.retrieve.search import SearchMode, search
@@ -11,6 +12,7 @@ from wellread.errors import RequestError, UnknownNameError
 from wellread.kb import KnowledgeBase
 from wellread.library.named_things import known_values
 from wellread.text.parsed import parse
+from wellread.text.sentences import sentence_spans
 from wellread.types import DocumentFacts, Filters, Hit, Locator, Mark, Passage, Span
 from wellread.values.answers import Question
 from wellread.values.locators import Marks
@@ -143,6 +145,59 @@ def around(
     )
 
 
+MAX_SNIPPET_CHARS = 320  # a longer sentence is cut around its first match
+MAX_WORD_CHARS = 40  # a longer one is cut, as is text without spaces
+SnippetPiece = tuple[str, bool]
+_BREAKS = re.compile(r"\s*\n\s*")
+
+
+def snippet(text: str, query: str) -> list[SnippetPiece]:
+    """The sentences of ``text`` with most words of ``query``, as pieces; True: one of the words.
+
+    The words are found in all their forms. Without any, it is the beginning of the text.
+    """
+    wanted = frozenset(parse(query).topic_stems)
+    matches = [
+        (Span(start=token.start, end=token.start + len(token.written)), stems)
+        for token in parse(text).tokens
+        if (stems := wanted & parse(token.written).stem_set)
+    ]
+    window = max(
+        _windows(text, [span.start for span, _ in matches]),
+        key=lambda part: len({s for span, stems in matches if part.overlaps(span) for s in stems}),
+        default=Span(start=0, end=len(text)),
+    )
+    pieces: list[SnippetPiece] = [("… ", False)] if text[: window.start].strip() else []
+    at = window.start
+    for span, _ in matches:
+        if window.start <= span.start and span.end <= window.end:
+            pieces += [(text[at : span.start], False), (span.of(text), True)]
+            at = span.end
+    rest = " …" if text[window.end :].strip() else ""
+    pieces.append((text[at : window.end] + rest, False))
+    return [(_BREAKS.sub("\n", piece), marked) for piece, marked in pieces if piece]
+
+
+def _windows(text: str, matches: Sequence[int]) -> Iterator[Span]:
+    """From each sentence on, as many as fit; a sentence that does not fit is cut at a match."""
+    sentences = sentence_spans(text)
+    for number, first in enumerate(sentences):
+        end = first.end
+        for following in sentences[number + 1 :]:
+            if following.end - first.start > MAX_SNIPPET_CHARS:
+                break
+            end = following.end
+        inside = [at for at in matches if first.start <= at < first.end]
+        start = first.start
+        if end - start > MAX_SNIPPET_CHARS:
+            if inside and inside[0] - start > MAX_SNIPPET_CHARS // 2:
+                begin = inside[0] - MAX_SNIPPET_CHARS // 4
+                start = max(text.rfind(" ", start, begin) + 1, begin - MAX_WORD_CHARS)
+            end = start + MAX_SNIPPET_CHARS
+            end = max(text.rfind(" ", start, end), end - MAX_WORD_CHARS)
+        yield Span(start=start, end=end)
+
+
 SPEAKER_DEPTH = 3  # factor for the number of passages searched when speakers are given
 
 
@@ -153,7 +208,7 @@ class Results:
     Attributes:
         filters: the filters, with names as spelled in the documents.
         total: length of the whole list; None for a search, which does not count.
-        notes: spelling corrections of the query, as text.
+        notes: spelling corrections of the query, as text; ``searched``: the corrected query.
     """
 
     query: str
@@ -161,6 +216,7 @@ class Results:
     results: tuple[Result, ...]
     total: int | None = None
     notes: tuple[str, ...] = ()
+    searched: str = ""
 
 
 def find(
@@ -190,7 +246,13 @@ def find(
         results = spoken_turns(kb, hits, speakers, corrected.text)
     else:
         results = whole_passages(kb, hits)
-    return Results(query=query, filters=resolved, results=tuple(results[:limit]), notes=notes)
+    return Results(
+        query=query,
+        filters=resolved,
+        results=tuple(results[:limit]),
+        notes=notes,
+        searched=corrected.text,
+    )
 
 
 def newest(kb: KnowledgeBase, filters: Filters, *, limit: int = 10, offset: int = 0) -> Results:

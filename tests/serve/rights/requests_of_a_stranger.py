@@ -227,6 +227,16 @@ EXAMPLES: dict[str, list[Example]] = {
     "GET /stories/{story_id}": page("/stories/{f_story}"),
     "GET /entities": page("/entities", {}, {"query": "marque"}),
     "GET /entities/{name:path}": page("/entities/Marquemoth") + page("/entities/Osprey"),
+    "GET /media": page(
+        "/media", {}, {"collection": "obsidianvault"}, {"speaker": "Tib Wroomstead"}
+    ),
+    "GET /timelines": page(
+        "/timelines",
+        {},
+        {"name": "obsidianvault"},
+        {"name": "Marquemoth"},
+        {"name": "Osprey", "collection": "obsidianvault"},
+    ),
     "GET /coverage": page("/coverage", {}, {"collection": "obsidianvault"}),
     "GET /gaps": page("/gaps"),
     "GET /gaps/{cluster_id}": page("/gaps/{f_gap}"),

@@ -1,11 +1,11 @@
-"""Counts and lists documents, entities and values; shows their coverage and what is missing."""
+"""Counts and lists documents, entities and values."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain, combinations, product
+from itertools import chain, product
 
 from wellread.ask.aggregate.holding import (
     Request,
@@ -25,23 +25,19 @@ from wellread.ask.aggregate.query import (
     Topic,
     What,
     amount,
-    day,
     document_rows,
     noun_for_type,
     there_are,
 )
 from wellread.ask.understand.vocabulary import vocabulary_of
-from wellread.store.catalogue.documents.listings import FIELDS, Part
+from wellread.store.catalogue.documents.listings import FIELDS
 from wellread.text.parsed import parse
 from wellread.text.tokens import key_of
 from wellread.types import Filters
 
-COVERAGE_STRATEGY, COUNT_STRATEGY = "coverage of the catalogue", "counted in the catalogue"
+COUNT_STRATEGY = "counted in the catalogue"
 GAP_STRATEGY = "looked through everything"
-MAX_LISTED_DOCUMENTS = 1_000  # beyond it, an overview counts documents but lists few of them
 MAX_COUNT_ROWS = 20_000  # a longer count has no rows; a list has all
-MAX_CELLS = 2_000  # pairs of dimensions with more are not searched for empty cells
-MAX_NAMED_CELLS = 5  # empty cells in the sentence; the rows have all
 MIN_WORD_CHARS = 4  # shorter words of a topic are not searched for on their own
 UNDATED = "without a date"
 DATES = ("year", "month")
@@ -70,27 +66,16 @@ def group_by(scope: Scope, by: str) -> dict[str, list[str]]:
             if node.type and (ids or new_ids):
                 groups[node.type] = [*ids, *new_ids]
     else:
-        groups = _taxonomy_groups(scope).get(by, {})
+        groups = taxonomy_groups(scope).get(by, {})
     return groups
 
 
-def _taxonomy_groups(scope: Scope) -> dict[str, dict[str, list[str]]]:
+def taxonomy_groups(scope: Scope) -> dict[str, dict[str, list[str]]]:
     """Return the documents by dimension and value of the taxonomy."""
     dimensions: dict[str, dict[str, list[str]]] = {}
     for (name, value), ids in scope.kb.catalogue.counts.taxonomy(scope.limits).items():
         dimensions.setdefault(name, {})[value] = ids
     return dimensions
-
-
-def empty_cells(scope: Scope) -> list[tuple[tuple[str, str], tuple[str, str]]]:
-    """Return the pairs of taxonomy values that no document has, with their dimensions' names."""
-    dimensions = _taxonomy_groups(scope)
-    empty: list[tuple[tuple[str, str], tuple[str, str]]] = []
-    for pair in combinations(sorted(dimensions), 2):
-        cells = cross_tabulate(*(dimensions[name] for name in pair))
-        if len(cells) <= MAX_CELLS:
-            empty += [(pair, values) for values, ids in cells.items() if not ids]
-    return empty
 
 
 def cross_tabulate(rows: Groups, columns: Groups) -> dict[tuple[str, str], list[str]]:
@@ -107,128 +92,7 @@ def cross_tabulate(rows: Groups, columns: Groups) -> dict[tuple[str, str], list[
     return cells
 
 
-def coverage(scope: Scope, query: CatalogueQuery) -> AggregateResult | None:
-    """Count the documents by the dimensions asked for, or all; None if none is on the topic."""
-    if len(query.by) == 1:
-        return _dimension_coverage(scope, query.by[0])
-    if query.by:
-        return _pair_coverage(scope, query.by)
-    if query.about is None:
-        return _overall_coverage(scope, "", "")
-    matches = documents_about(scope, query.about)
-    if not matches.counts:
-        return None
-    narrowed = scope.only(list(matches.counts))
-    return _overall_coverage(narrowed, f" {query.about.condition}", f": {matches.method}")
-
-
-def _dimension_coverage(scope: Scope, name: str) -> AggregateResult:
-    values = group_by(scope, name)
-    total = len({document_id for ids in values.values() for document_id in ids})
-    return AggregateResult(
-        strategy=COVERAGE_STRATEGY,
-        kind="coverage",
-        sentence=f"{amount(total, 'document has', 'documents have')} a value of "
-        f"“{name}”, {amount(len(values), 'value', 'values')} in all.",
-        number=len(values),
-        columns=(noun_for_type(name).capitalize(), "Documents", "Share"),
-        rows=tuple(_part_row((value,), len(ids), ids, total) for value, ids in values.items()),
-        method=f"documents by their values of the dimension '{name}', in {scope.where}"
-        f"{scope.suffix}; a document with several values counts for each",
-    )
-
-
-def _pair_coverage(scope: Scope, names: Sequence[str]) -> AggregateResult:
-    cells = cross_tabulate(*(group_by(scope, name) for name in names))
-    empty = [" · ".join(values) for values, ids in cells.items() if not ids]
-    filled, (row_name, column_name) = len(cells) - len(empty), names
-    more = f" and {len(empty) - MAX_NAMED_CELLS:,} more" if len(empty) > MAX_NAMED_CELLS else ""
-    missing = f"; empty are {', '.join(empty[:MAX_NAMED_CELLS])}{more}" if empty else ""
-    return AggregateResult(
-        strategy=COVERAGE_STRATEGY,
-        kind="coverage",
-        sentence=f"{filled} of {len(cells)} cells of {row_name} × {column_name} are covered "
-        f"({_share(filled, len(cells))}){missing}.",
-        number=filled,
-        columns=(
-            noun_for_type(row_name).capitalize(),
-            noun_for_type(column_name).capitalize(),
-            "Documents",
-        ),
-        rows=tuple(
-            Row(
-                cells=(*values, f"{len(ids):,}" if ids else "empty"),
-                document_ids=tuple(ids),
-                line=_count_line(" × ".join(values), len(ids)),
-            )
-            for values, ids in cells.items()
-        ),
-        method=f"documents that have both values, for every pair of values that the dimensions "
-        f"'{row_name}' and '{column_name}' have, in {scope.where}{scope.suffix}",
-    )
-
-
-def _overall_coverage(scope: Scope, about: str, method: str) -> AggregateResult:
-    totals = scope.kb.catalogue.counts.totals(scope.limits)
-    parts = list(_coverage_parts(scope, with_ids=totals.documents <= MAX_LISTED_DOCUMENTS))
-    kinds = {value: size for part, value, size, _ in parts if part == "kind"}
-    dates = f", published from {day(totals.first)} to {day(totals.last)}" if totals.first else ""
-    undated = totals.documents - totals.dated
-    dates += f" ({undated:,} without a date)" if dates and undated else ""
-    return AggregateResult(
-        strategy=COVERAGE_STRATEGY,
-        kind="coverage",
-        sentence=f"There are {amount(totals.documents, 'document', 'documents')}{about}"
-        f"{scope.suffix} in {scope.where}{': ' if kinds else ''}{_kinds_text(kinds)}{dates}.",
-        number=totals.documents,
-        columns=("Part", "Value", "Documents", "Share"),
-        rows=tuple(
-            _part_row((part, value), size, ids, totals.documents)
-            for part, value, size, ids in parts
-        ),
-        method=f"all documents{about}{method}, divided by collection, kind, source type, language, "
-        "year, type of entity and each dimension of the taxonomy; the share is of all of them",
-    )
-
-
-def _coverage_parts(scope: Scope, *, with_ids: bool) -> list[tuple[str, str, int, Sequence[str]]]:
-    """Return (dimension, value, size, ids) of each part; entity types have ids in any case."""
-    counts = scope.kb.catalogue.counts
-    parts: list[tuple[str, str, int, Sequence[str]]] = []
-    fields: tuple[Part, ...] = ("collection", "kind", "source_type", "language", "year")
-    for field in fields:
-        ids_by_value = group_by(scope, field) if with_ids else {}
-        for (value,), size in counts.sizes((field,), scope.limits).items():
-            if value or field == "year":
-                label = value or UNDATED
-                parts.append((field.replace("_", " "), label, size, ids_by_value.get(label, ())))
-    ids_by_type = group_by(scope, "entity_types")
-    parts += [("entity type", name, len(ids), ids) for name, ids in ids_by_type.items()]
-    taxonomy = counts.taxonomy(scope.limits) if with_ids else {}
-    value_sizes = sorted(counts.taxonomy_sizes(scope.limits).items(), key=lambda pair: pair[0][0])
-    parts += [(*pair, size, taxonomy.get(pair, ())) for pair, size in value_sizes]
-    return parts
-
-
-def _part_row(names: tuple[str, ...], size: int, ids: Sequence[str], total: int) -> Row:
-    return Row(
-        cells=(*names, f"{size:,}", _share(size, total)),
-        document_ids=tuple(ids),
-        line=_count_line(" – ".join(names), size, total),
-    )
-
-
-def _count_line(name: str, size: int, total: int = 0) -> str:
-    """Return a line such as ``kind – article: 19 documents (38 %)``."""
-    share = f" ({_share(size, total)})" if total else ""
-    return f"{name}: {amount(size, 'document', 'documents') if size else 'no document'}{share}"
-
-
-def _share(part: int, total: int) -> str:
-    return f"{part / total:.0%}".replace("%", " %") if total else ""
-
-
-def _kinds_text(kinds: Mapping[str, int]) -> str:
+def kinds_text(kinds: Mapping[str, int]) -> str:
     """Return a text such as ``19 of the kind article, 3 of the kind paper``."""
     ordered = sorted(kinds.items(), key=lambda pair: (-pair[1], pair[0]))
     return ", ".join(f"{size:,} of the kind {kind}" for kind, size in ordered)
@@ -284,7 +148,7 @@ def _count_documents(request: Request) -> AggregateResult:
     kinds, sentence = Counter[str](entry.kind for entry in entries), ""
     if len(kinds) > 1:
         total_text = there_are(len(entries), noun.one, noun.many, request.conditions)
-        sentence = f"{total_text[:-1]}: {_kinds_text(kinds)}."
+        sentence = f"{total_text[:-1]}: {kinds_text(kinds)}."
     return _rows_result(
         request, COUNTED_COLUMNS if matches else DOCUMENT_COLUMNS, rows, method, sentence=sentence
     )
@@ -328,7 +192,7 @@ def _count_values(request: Request) -> AggregateResult:
     if noun.what == "dimensions":
         values = {
             name: list(dict.fromkeys(chain(*groups.values())))
-            for name, groups in _taxonomy_groups(scope).items()
+            for name, groups in taxonomy_groups(scope).items()
         }
         method = "dimensions of the taxonomy"
     elif noun.what == "values":
@@ -479,43 +343,3 @@ def _rows_by_word(scope: Scope, topic: Topic, split_ids: tuple[str, ...]) -> lis
 
 def _documents_text(number: int) -> str:
     return amount(number, "document", "documents")
-
-
-def missing(scope: Scope, query: CatalogueQuery) -> AggregateResult | None:
-    """Return empty taxonomy cells and related names without an entry; of a topic, its coverage."""
-    if query.about:
-        return coverage(scope, query)
-    ids_by_missing_name = {} if scope.limited else _names_without_entry(scope)
-    rows = [
-        Row(cells=(" · ".join(values), f"no document has both ({' × '.join(names)})"))
-        for names, values in empty_cells(scope)
-    ]
-    empty_count = len(rows)
-    for name, ids in sorted(ids_by_missing_name.items(), key=lambda pair: (-len(pair[1]), pair[0])):
-        entries = amount(len(set(ids)), "entry", "entries")
-        cells = (name, f"named in relations of {entries}, has none")
-        rows.append(Row(cells=cells, document_ids=tuple(dict.fromkeys(ids))))
-    return AggregateResult(
-        strategy=GAP_STRATEGY,
-        kind="gap",
-        sentence=f"{amount(len(rows), 'gap was', 'gaps were')} found: "
-        f"{empty_count:,} empty cells of the taxonomy, and "
-        f"{amount(len(ids_by_missing_name), 'name', 'names')} in relations without an entry.",
-        number=len(rows),
-        columns=("Missing", "Why"),
-        rows=tuple(rows),
-        method=f"pairs of taxonomy values that no document has, and targets of relations without "
-        f"an entry; in {scope.where}",
-    )
-
-
-def _names_without_entry(scope: Scope) -> dict[str, list[str]]:
-    """Return the documents that relate to a name without an entry, by that name."""
-    nodes = {(node.collection, node.id): node for node in scope.entities()}
-    ids_by_name: dict[str, list[str]] = {}
-    for edge in scope.kb.catalogue.graph.edges(scope.collections) if scope.collections else ():
-        for node_id, other_name in ((edge.source, edge.target), (edge.target, edge.source)):
-            node = nodes.get((edge.collection, node_id))
-            if not edge.known and node:
-                ids_by_name.setdefault(other_name, []).extend(node.documents)
-    return ids_by_name

@@ -13,14 +13,8 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from pydantic.alias_generators import to_camel
 
-from wellread.ask.aggregate.counts import (
-    DATES,
-    OTHER_PARTS,
-    count_result,
-    coverage,
-    existence_result,
-    missing,
-)
+from wellread.ask.aggregate.counts import DATES, OTHER_PARTS, count_result, existence_result
+from wellread.ask.aggregate.coverage import coverage, missing
 from wellread.ask.aggregate.entity_lists import entity_list
 from wellread.ask.aggregate.query import (
     PERIODS,

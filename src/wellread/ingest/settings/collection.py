@@ -204,14 +204,6 @@ class CoverageTargets(_Part):
     values: dict[Word, tuple[Word, ...]] = {}
     cells: tuple[CellTarget, ...] = ()
 
-    def of(self, cell: Mapping[str, str], default: int) -> int:
-        """Return the target of a cell, which is a mapping of dimension to value."""
-        documents = default if self.target is None else self.target
-        for cell_target in self.cells:
-            if all(cell.get(name) == value for name, value in cell_target.where.items()):
-                documents = cell_target.documents
-        return documents
-
 
 class CollectionSettings(_Part):
     """The content of a settings file."""

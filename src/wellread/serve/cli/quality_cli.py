@@ -186,11 +186,11 @@ def coverage(
     by: Annotated[
         list[str] | None,
         typer.Option(
-            "--by", metavar="NAME", help="A dimension, kind, year, entity_types, …; give it twice."
+            "--by", metavar="NAME", help="A dimension, kind, year, entity_types, …; once or twice."
         ),
     ] = None,
 ) -> None:
-    """Show which cells of two dimensions have documents, the share covered, and the gaps.
+    """Show what the values of one or two dimensions have, the share covered, and the gaps.
 
     Redirected to a file, the report is Markdown.
     """

@@ -17,7 +17,7 @@ access that its router requires (``route_rules``).
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from copy import copy
 from datetime import datetime
 from functools import wraps
@@ -33,6 +33,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from wellread.ask.retrieve.search import SearchMode
+from wellread.errors import RequestError
 from wellread.library.named_things import pair_of
 from wellread.serve.error_shapes import OPENAI_PATH, QA_SWITCHED_OFF, ProblemError
 from wellread.serve.guards.route_rules import Access, Kb
@@ -305,6 +306,17 @@ async def _window(
     from_: Annotated[str, Query(alias="from")] = "", to: str = ""
 ) -> tuple[datetime | None, datetime | None]:
     return window_of(from_, to, hint="swap the two dates")
+
+
+def window_problems(dates: Mapping[str, str]) -> dict[str, str]:
+    """What is wrong with the first and the last day of a form, by the name of its field."""
+    (since, first), (until, last) = dates.items()
+    for name, window in ((since, (first, "")), (until, ("", last)), (until, (first, last))):
+        try:
+            window_of(*window, hint="swap the two dates")
+        except RequestError as error:
+            return {name: str(error)}
+    return {}
 
 
 Scope = Annotated[tuple[str, ...], Depends(_scope)]

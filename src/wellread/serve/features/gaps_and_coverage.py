@@ -10,11 +10,12 @@ from fastapi import Query, Response
 from fastapi.responses import PlainTextResponse
 from pydantic import Field
 
+from wellread.ask.aggregate.coverage import Cell, share_covered
 from wellread.ask.aggregate.query import amount
 from wellread.errors import UnknownNameError
 from wellread.kb import KnowledgeBase
 from wellread.learning.asking_again import RetriedQuestion, RetryReport, ask_again
-from wellread.learning.coverage_grid import Cell, Grid, coverage_grid
+from wellread.learning.coverage_grid import Grid, coverage_grid
 from wellread.learning.gap_clusters import (
     ID_PREFIX,
     EntrySuggestion,
@@ -232,10 +233,10 @@ def _covered_share(grid: Grid) -> float | None:
 
 
 class CoverageQuery(DatedQuery):
-    """Filters of documents, and the two dimensions."""
+    """Filters of documents, and one or two dimensions."""
 
     by: list[Annotated[str, Field(max_length=200)]] = Field(
-        default=[], description="two dimensions; by default those of the collection"
+        default=[], description="one or two dimensions; by default those of the collection"
     )
     format: Literal["json", "markdown"] = "json"
 
@@ -247,7 +248,7 @@ class CoverageQuery(DatedQuery):
 
 @coverage_router.get("/api/coverage")
 def coverage(kb: Kb, params: Annotated[CoverageQuery, Query()]) -> Grid | Response:
-    """Return the cells of two dimensions, the covered share and the gaps."""
+    """Return the cells of one or two dimensions, the covered share and the gaps."""
     grid = coverage_grid(kb, params.filters(), params.dimensions, owner=kb.asker.owner)
     if params.format == "markdown":
         return Response(coverage_markdown(grid), media_type="text/markdown; charset=utf-8")
@@ -255,25 +256,14 @@ def coverage(kb: Kb, params: Annotated[CoverageQuery, Query()]) -> Grid | Respon
 
 
 def coverage_sentence(grid: Grid) -> str:
-    """Return a sentence like ``13 of 25 cells of sectors × scales are covered (52 %).``"""
-    by = " × ".join(grid.by)
+    """Return a sentence like ``13 of 25 cells of sectors × scales are covered (52 %); …``."""
+    documents = f"{grid.placed:,} of {amount(grid.documents, 'document', 'documents')}"
     if not grid.wanted:
-        return f"No cell of {by} has a target, so there is nothing to cover."
-    covered, targets = _count_covered(grid), len(grid.wanted)
-    share = f"{covered / targets:.0%}".replace("%", " %")
-    return (
-        f"{covered:,} of {amount(targets, 'cell', 'cells')} of {by} "
-        f"{'is' if covered == 1 else 'are'} covered ({share}); "
-        f"{grid.placed:,} of {amount(grid.documents, 'document', 'documents')} "
-        f"{'is' if grid.placed == 1 else 'are'} in a cell."
-    )
-
-
-def describe_gap(cell: Cell) -> str:
-    """Describe a gap as ``energy × regional: no document, 1 wanted``."""
-    count = len(cell.document_ids)
-    documents = amount(count, "document", "documents") if count else "no document"
-    return f"{cell.row} × {cell.column}: {documents}, {cell.target:,} wanted"
+        return (
+            f"{documents} by {' × '.join(grid.by)}. Nothing is wanted here, so there are no gaps."
+        )
+    verb = "has" if grid.placed == 1 else "have"
+    return f"{share_covered(grid.by, grid.cells)}; {documents} {verb} a place here."
 
 
 def table_axes(grid: Grid) -> tuple[list[str], list[str]]:
@@ -301,14 +291,6 @@ def omission_note(grid: Grid, rows: Sequence[str], columns: Sequence[str]) -> st
     )
 
 
-def format_cell(cell: Cell) -> str:
-    """Format a cell as ``3``; below its target as ``1/2``; without a target as ``(3)``."""
-    count = len(cell.document_ids)
-    if not cell.target:
-        return f"({count})" if count else "–"
-    return f"{count:,}" if cell.covered else f"{count:,}/{cell.target:,}"
-
-
 def coverage_markdown(grid: Grid) -> str:
     """Format the coverage as a Markdown report."""
     rows, columns = table_axes(grid)
@@ -320,15 +302,14 @@ def coverage_markdown(grid: Grid) -> str:
         "",
     ]
     if rows and columns:
-        lines += [_table_row([f"{grid.by[0]} × {grid.by[1]}", *columns])]
+        heads = columns if len(grid.by) == 2 else ["documents"]
+        lines += [_table_row([" × ".join(grid.by), *heads])]
         lines += ["|---|" + "---:|" * len(columns)]
         for row in rows:
-            lines.append(
-                _table_row([row, *(format_cell(cells[row, column]) for column in columns)])
-            )
+            lines.append(_table_row([row, *(cells[row, column].short for column in columns)]))
         lines += ["", *([note, ""] if (note := omission_note(grid, rows, columns)) else [])]
     lines += ["## Gaps", ""]
-    lines += [f"- {_escaped(describe_gap(cell))}" for cell in grid.gaps] or ["None."]
+    lines += [f"- {_escaped(cell.line)}" for cell in grid.gaps] or ["None."]
     return "\n".join(lines) + "\n"
 
 

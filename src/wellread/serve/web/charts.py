@@ -16,47 +16,90 @@ Layout = dict[str, Any]  # positions and texts, as the template names them
 Point = tuple[float, float]
 
 # --- bars ------------------------------------------------------------------------------------
+# Across, places are percent of the width, so that a phone shows letters as large as a desk does;
+# down, they are pixels.
 
-WIDTH = 720
-HEIGHT = 160
-BAR_SHARE = 0.8  # bar width as a share of its slot
+HEIGHT = 200
+TOP, BOTTOM = 16, 176  # where the highest line and the axis stand
+LEFT = 9.0  # percent kept free for the numbers of the lines
+BAR_SHARE, WIDEST_BAR = 0.8, 6.0  # of its slot; percent
 MIN_HEIGHT = 1.5  # of a piece with a count above zero
+LINES = 4  # at most, above the axis
+LABELS = 3  # at most, below the axis: more dates do not fit on a phone
 
 
-def stack_chart(parts: Sequence[tuple[str, Mapping[str, float]]]) -> Layout | None:
-    """Lay out a bar per label, with stacked counts; None if all counts are zero."""
-    totals = [sum(counts.values()) for _, counts in parts]
-    highest = max(totals, default=0.0)
-    if highest <= 0:
+def stack_chart(
+    parts: Sequence[tuple[str, Mapping[str, float]]], *, unit: str = ""
+) -> Layout | None:
+    """Lay out a bar per label, with stacked counts; None if all counts are zero.
+
+    Args:
+        unit: a sign before each number, such as ``$``; without it the counts are whole.
+    """
+    totals = [round(sum(counts.values()), 4) for _, counts in parts]
+    if max(totals, default=0.0) <= 0:
         return None
-    slot_width = WIDTH / len(parts)
+    step, digits = _line_step(max(totals), whole=not unit)
+    top = step * math.ceil(round(max(totals) / step, 6))
+    slot = (100 - LEFT) / len(parts)
+    width = min(slot * BAR_SHARE, WIDEST_BAR)
+    middles = [LEFT + (index + 0.5) * slot for index in range(len(parts))]
     stacks = [
         {
             "label": label,
             "total": total,
-            "x": round((index + (1 - BAR_SHARE) / 2) * slot_width, 2),
-            "pieces": _pieces(counts, highest),
+            "x": round(middle - width / 2, 2),
+            "counts": counts,
+            "pieces": _pieces(counts, top),
         }
-        for index, ((label, counts), total) in enumerate(zip(parts, totals, strict=True))
+        for (label, counts), total, middle in zip(parts, totals, middles, strict=True)
+    ]
+    lines = [
+        (round(_height_of(number * step, top), 1), f"{unit}{number * step:,.{digits}f}")
+        for number in range(1, round(top / step) + 1)
     ]
     return {
         "stacks": stacks,
-        "bar_width": round(slot_width * BAR_SHARE, 2),
-        "highest": parts[totals.index(highest)][0],
-        "width": WIDTH,
-        "height": HEIGHT,
+        "bar_width": round(width, 2),
+        "lines": lines,
+        "labels": _labels([label for label, _ in parts], middles),
+        "most": parts[totals.index(max(totals))][0],
+        "unit": unit,
     }
 
 
-def _pieces(counts: Mapping[str, float], highest: float) -> list[Layout]:
-    pieces, base = [], HEIGHT - 1.0
+def _line_step(highest: float, *, whole: bool) -> tuple[float, int]:
+    """The distance of the lines (1, 2 or 5, times a power of ten), and its digits after a point."""
+    least = highest / LINES
+    power = math.floor(math.log10(least))
+    step = next(unit * 10.0**power for unit in (1, 2, 5, 10) if unit * 10.0**power >= least)
+    return (max(step, 1.0), 0) if whole else (step, max(2, -power))
+
+
+def _height_of(count: float, top: float) -> float:
+    return BOTTOM - count / top * (BOTTOM - TOP)
+
+
+def _pieces(counts: Mapping[str, float], top: float) -> list[Layout]:
+    pieces, base = [], float(BOTTOM)
     for name, count in counts.items():
         if count > 0:
-            height = max(count / highest * (HEIGHT - 6), MIN_HEIGHT)
+            height = max(BOTTOM - _height_of(count, top), MIN_HEIGHT)
             base -= height
             box = {"y": round(base, 2), "height": round(height, 2)}
-            pieces.append({"name": name, "count": count, **box})
+            pieces.append({"name": name, "count": round(count, 4), **box})
     return pieces
+
+
+def _labels(names: Sequence[str], middles: Sequence[float]) -> list[tuple[float, str, str]]:
+    """The labels below the axis: place, anchor and text; the first and the last are among them."""
+    count = min(LABELS, len(names))
+    chosen = [round(n * (len(names) - 1) / (count - 1 or 1)) for n in range(count)]
+    anchors = ["start", *["middle"] * (count - 2), "end"] if count > 1 else ["middle"]
+    return [
+        ({"start": LEFT, "end": 100.0}.get(anchor, round(middles[at], 2)), anchor, names[at])
+        for at, anchor in zip(chosen, anchors, strict=True)
+    ]
 
 
 def trend_chart(trend: Sequence[AnswersPerPeriod], part: str) -> Layout | None:
@@ -71,7 +114,7 @@ def trend_chart(trend: Sequence[AnswersPerPeriod], part: str) -> Layout | None:
 
 def part_label(period: AnswersPerPeriod, part: str) -> str:
     """The label of a period: an hour, a day, the first day of a week, or a month."""
-    shapes = {"hour": "%Y-%m-%d %H:00", "day": "%Y-%m-%d", "week": "%Y-%m-%d", "month": "%Y-%m"}
+    shapes = {"hour": "%m-%d %H:00", "day": "%Y-%m-%d", "week": "%Y-%m-%d", "month": "%Y-%m"}
     return datetime.fromisoformat(period.start).strftime(shapes[part])
 
 

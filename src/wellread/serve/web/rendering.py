@@ -33,7 +33,13 @@ PLACES = (
     ("Library", (("/library", "Documents"), ("/library/jobs", "Runs")), ("/library/", "/view/")),
     (
         "Explore",
-        (("/search", "Search"), ("/stories", "Stories"), ("/entities", "Entities")),
+        (
+            ("/search", "Search"),
+            ("/stories", "Stories"),
+            ("/entities", "Entities"),
+            ("/media", "Recordings"),
+            ("/timelines", "Timelines"),
+        ),
         ("/stories/", "/entities/"),
     ),
     (
@@ -58,6 +64,13 @@ PLACES = (
         ("/settings/", "/users/", "/account/"),
     ),
 )
+# Pages that are offered only where there is something to show on them.
+HOLDING = {
+    "/stories": "stories",
+    "/entities": "entities",
+    "/media": "recordings",
+    "/timelines": "dates",
+}
 THEMES = ("system", "light", "dark")
 THEME_COOKIE = "wellread_theme"
 MAX_RECENT = 12  # conversations in the rail
@@ -69,9 +82,11 @@ def page_router(access: Access) -> FeatureRouter:
     return FeatureRouter(access, include_in_schema=False)
 
 
-def page_response(request: Request, template: str, body: object, **values: Any) -> Response:
+def page_response(
+    request: Request, template: str, body: object, *, status: int = 200, **values: Any
+) -> Response:
     """Render a page with the exposed fields of ``body`` and more values."""
-    return render_page(request, template, {"body": template_view(body), **values})
+    return render_page(request, template, {"body": template_view(body), **values}, status=status)
 
 
 def render_page(
@@ -90,6 +105,13 @@ def render_page(
     """
     frame = {**_places(request), "rail": _rail(request), "problem": problem}
     context = {**frame, **values}
+    if context["here_in"] == "Explore":
+        holds = kb_for(request).catalogue.listings.holds()
+        context["tabs"] = [
+            tab
+            for tab in context["tabs"]
+            if tab.here or HOLDING.get(tab.address, "") in holds | {""}
+        ]
     return _response(request, template, context, problem.status if problem else status)
 
 
@@ -131,12 +153,12 @@ def _places(request: Request) -> dict[str, Any]:
             if rights is None or rules.allows(rights, address)
         ]
         here = path in dict(pages) or path.startswith(more)
+        # Of a page below a list, the tab is the list's.
+        tab = next((page for page, _ in reversed(pages) if f"{path}/".startswith(f"{page}/")), "")
         if here:
-            begins = (one for one in dict(pages) if path.startswith(f"{one}/"))
-            own_tab = path if path in dict(pages) else next(begins, "")
             found["here_in"] = name
             found["tabs"] = [
-                Link(name=title, address=address, here=address == own_tab)
+                Link(name=title, address=address, here=address == tab)
                 for address, title in open_pages
             ]
         if open_pages and name == "Settings":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 from itertools import groupby
 from typing import Annotated, Any, Literal, get_args
@@ -11,21 +12,22 @@ from fastapi import Form, Query, Request
 from fastapi.responses import RedirectResponse, Response
 from pydantic import ValidationError
 
+from wellread.ask.aggregate.counts import OTHER_PARTS
+from wellread.ask.aggregate.coverage import Cell
+from wellread.ask.aggregate.query import QueryError
 from wellread.errors import RequestError
 from wellread.kb.language_models import dollars
-from wellread.learning.coverage_grid import Cell, coverage_grid
+from wellread.learning.coverage_grid import Grid, coverage_grid, widest_taxonomy
 from wellread.learning.metric_report import PeriodName
 from wellread.serve.error_shapes import Problem, problem_of
 from wellread.serve.features import gaps_and_coverage, home_and_jobs
-from wellread.serve.features.feature import Limit, Offset
-from wellread.serve.features.figures import MetricsBody, report_of
+from wellread.serve.features.feature import Limit, Offset, window_problems
+from wellread.serve.features.figures import MetricsBody, report_of, verdicts_of
 from wellread.serve.features.gaps_and_coverage import (
     MAX_LISTED_GAPS,
     CoverageQuery,
     cluster_detail,
     coverage_sentence,
-    describe_gap,
-    format_cell,
     omission_note,
     set_status,
     suggestion_body,
@@ -36,9 +38,11 @@ from wellread.serve.features.people import PreferencesChange, change_preferences
 from wellread.serve.guards.route_rules import Kb
 from wellread.serve.views import template_view
 from wellread.serve.web.answer_parts import limit_choices
-from wellread.serve.web.charts import part_label, stack_chart, trend_chart
+from wellread.serve.web.charts import stack_chart, trend_chart
 from wellread.serve.web.rendering import THEME_COOKIE, page_response, page_router, render_page
-from wellread.store.schema.stored_values import GapStatus
+from wellread.store.schema.stored_values import AnswerTotals, GapStatus
+from wellread.store.schema.tables import TOTAL
+from wellread.values.answers import VerdictName
 
 router = page_router("read")
 reads, asks, edits, admin = router.requiring("read", "ask", "edit", "admin")
@@ -47,28 +51,40 @@ LEVELS = (1, 2, 4, 8, 16)  # minimum number of documents for each shade of a cel
 
 @reads.get("/coverage")
 def coverage_page(kb: Kb, request: Request, query: Annotated[CoverageQuery, Query()]) -> Response:
-    """The coverage heat map and the gaps."""
-    grid = coverage_grid(kb, query.filters(), query.dimensions, owner=kb.asker.owner)
+    """The coverage as a heat map, at first of the collection with the widest taxonomy."""
+    shown = query.collections or tuple(filter(None, [widest_taxonomy(kb)]))
+    where, owner = replace(query.filters(), collections=shown), kb.asker.owner
+    by, own = query.dimensions, False
+    try:
+        grid = coverage_grid(kb, where, by, owner=owner)
+    except QueryError:  # such as a dimension of the collection that was shown before
+        grid, own = coverage_grid(kb, where, owner=owner), True
     rows, columns = table_axes(grid)
     cells = {(cell.row, cell.column): cell for cell in grid.cells}
+    given = query.model_dump(by_alias=True, exclude_defaults=True)
     return page_response(
         request,
         "coverage.html",
         grid,
-        asked=query,
-        given=query.model_dump(by_alias=True, exclude_defaults=True) | {"by": list(grid.by)},
-        choices=limit_choices(kb),
+        given=given | {"by": list(grid.by), "collection": list(shown), "topic": []},
+        shown=shown,
+        own_instead_of=by if own else (),
+        collections=kb.catalogue.collection_names(),
         sentence=coverage_sentence(grid),
         columns=columns,
-        lines=[(row, [_heat_cell(cells[row, column]) for column in columns]) for row in rows],
+        lines=[(row, [_heat_cell(grid, cells[row, column]) for column in columns]) for row in rows],
         left_out=omission_note(grid, rows, columns),
-        gaps=[describe_gap(gap) for gap in grid.gaps[:MAX_LISTED_GAPS]],
+        gaps=[gap.line for gap in grid.gaps[:MAX_LISTED_GAPS]],
     )
 
 
-def _heat_cell(cell: Cell) -> tuple[Any, str, int]:
+def _heat_cell(grid: Grid, cell: Cell) -> tuple[Any, str, int, Sequence[str]]:
+    """The cell, its text, its shade, and the taxonomy that finds its documents, if that is all."""
     shade = sum(len(cell.document_ids) >= level for level in LEVELS)
-    return template_view(cell), format_cell(cell), shade
+    values = zip(grid.by, (cell.row, cell.column), strict=False)
+    found_by = [f"{name}={value}" for name, value in values]
+    taxonomy = () if {*grid.by} & {*OTHER_PARTS} else tuple(found_by)
+    return template_view(cell), cell.short, shade, taxonomy
 
 
 @reads.get("/gaps")
@@ -115,19 +131,34 @@ PATH = "/figures"  # /metrics is the endpoint for Prometheus
 def figures(
     kb: Kb, request: Request, period: PeriodName = "month", since: str = "", until: str = ""
 ) -> Response:
-    """All metrics of a period, as charts and tables."""
-    report = report_of(kb, period, since, until)
+    """The five metrics that matter, a chart, and the rest folded."""
+    problems = window_problems({"since": since, "until": until})
+    report = report_of(kb, period, *(("", "") if problems else (since, until)))
+    waits = {latency.name: latency.percentiles[0] for latency in report.latencies}
     return page_response(
         request,
         "learning/metrics.html",
         MetricsBody(report=report),
+        status=400 if problems else 200,
         asked={"period": period, "since": since, "until": until},
+        problems=problems,
         path=PATH,
         periods=get_args(PeriodName),
         trend=trend_chart(report.trend, report.period.part),
-        label=part_label,
+        wait=waits.get(TOTAL),
+        held=_share_held(report.sums),
+        held_before=_share_held(report.before),
         dollars=dollars,
     )
+
+
+def _share_held(sums: AnswerTotals | None) -> float | None:
+    """The share of the checked sentences that their sources bear out; None without any."""
+    counts = {
+        VerdictName(name): count for name, count in (verdicts_of(sums) if sums else {}).items()
+    }
+    checked = sum(counts.values()) - counts.get(VerdictName.NOT_CHECKED, 0)
+    return sum(counts[name] for name in counts if name.whole) / checked if checked else None
 
 
 @admin.get("/usage")
@@ -146,7 +177,10 @@ def usage(
         report,
         by_day=by_day,
         measure=measure,
-        chart=stack_chart([(str(date), {"bar": counts.get(date, 0)}) for date in dates]),
+        chart=stack_chart(
+            [(str(date), {"count": counts.get(date, 0)}) for date in dates],
+            unit="$" if measure == "cost" else "",
+        ),
         dollars=dollars,
         most_days=MAX_DAYS,
     )

@@ -40,7 +40,14 @@ from sqlalchemy.sql.functions import FunctionElement
 from wellread.store.catalogue.documents import lookup
 from wellread.store.catalogue.documents.lookup import FACTS, LIVE_MENTIONS, VALUES
 from wellread.store.schema.database import CataloguePart, reading, rows_in, without_index
-from wellread.store.schema.tables import documents, mentions, passages, texts
+from wellread.store.schema.tables import (
+    documents,
+    entities,
+    mentions,
+    passages,
+    stories,
+    texts,
+)
 from wellread.types import DocumentFacts, Filters, Passage
 
 Order = Literal["newest", "oldest", "title", "added"]
@@ -140,6 +147,17 @@ class Listings(_FilteredPart):
         """One document as a list entry; None when the id is unknown."""
         with self._database.read() as connection:
             return next(_list_entries(connection, [document_id]), None)
+
+    def holds(self) -> frozenset[str]:
+        """Which of stories, entities, recordings and dated documents there are any of."""
+        conditions = {
+            "stories": exists().where(stories.c.title != ""),
+            "entities": exists().select_from(entities),
+            "recordings": exists().where(_RECORDED),
+            "dates": exists().where(documents.c.published_at.is_not(None)),
+        }
+        (found,) = self._rows(select(*(there.label(name) for name, there in conditions.items())))
+        return frozenset(name for name, there in found._mapping.items() if there)
 
     def titles(self, collections: Sequence[str], *, media: bool = False) -> list[DocumentFacts]:
         """The facts of all documents, or of all recordings with ``media``, newest first."""
