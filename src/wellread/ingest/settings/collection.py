@@ -214,8 +214,9 @@ class CoverageTargets(_Part):
 
 
 class CollectionSettings(_Part):
-    """The content of a settings file."""
+    """The content of a settings file; ``description`` tells readers what the collection holds."""
 
+    description: Annotated[str, StringConstraints(strip_whitespace=True, max_length=500)] = ""
     relations: dict[str, RelationType] = {}
     rules: tuple[Rule, ...] = ()
     coverage: CoverageTargets = CoverageTargets()
