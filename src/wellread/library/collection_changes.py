@@ -19,7 +19,7 @@ from wellread.errors import RequestError, StoreError, UnknownCollectionError, Un
 from wellread.identity import document_id
 from wellread.ingest.integrity.verify import embed_pending
 from wellread.ingest.joining.story_refresh import finish_run
-from wellread.ingest.pipeline.commit import drop_noted, index_rows, writing
+from wellread.ingest.pipeline.commit import drop_noted, index_rows, recover, writing
 from wellread.ingest.pipeline.parse import cut_text
 from wellread.ingest.remove import RemoveReport, remove_collection, remove_named
 from wellread.ingest.settings.collection import CollectionSettings
@@ -62,8 +62,8 @@ def sources_of(kb: KnowledgeBase, document_ids: Sequence[str]) -> dict[str, list
     return by_collection
 
 
-def move(kb: KnowledgeBase, collection: str, uris: Sequence[str], into: str) -> int:
-    """Move sources with all their documents; return the number of documents.
+def move(kb: KnowledgeBase, collection: str, uris: Sequence[str], into: str) -> dict[str, str]:
+    """Move sources with all their documents; return the documents' new ids by their old ones.
 
     Answers that cite them cite them in their new place.
 
@@ -73,15 +73,18 @@ def move(kb: KnowledgeBase, collection: str, uris: Sequence[str], into: str) -> 
     """
     into = collection_name(into)
     if into == collection:
-        return 0
+        return {}
     records = kb.catalogue.sources(collection)
     moving = [records[uri] for uri in dict.fromkeys(uris) if uri in records]
     _check_free(kb, moving, into)
-    count = sum(_move_source(kb, record, into) for record in moving)
+    recover(kb)
+    moved: dict[str, str] = {}
+    for record in moving:
+        moved |= _move_source(kb, record, into)
     for name in (collection, into):
         finish_run(kb, name)
     embed_pending(kb)
-    return count
+    return moved
 
 
 def _check_free(kb: KnowledgeBase, moving: Sequence[SourceRecord], into: str) -> None:
@@ -96,7 +99,7 @@ def _check_free(kb: KnowledgeBase, moving: Sequence[SourceRecord], into: str) ->
             )
 
 
-def _move_source(kb: KnowledgeBase, record: SourceRecord, into: str) -> int:
+def _move_source(kb: KnowledgeBase, record: SourceRecord, into: str) -> dict[str, str]:
     old_ids = kb.catalogue.forgetting.documents_of_sources(record.collection, [record.uri])
     stored = uploaded_file(kb, record.uri)
     uri = record.uri if stored is None else _copy_upload(kb, stored, into)
@@ -124,7 +127,7 @@ def _move_source(kb: KnowledgeBase, record: SourceRecord, into: str) -> int:
     if stored is not None:
         with suppress(FileNotFoundError):
             stored.unlink()
-    return len(moved)
+    return moved
 
 
 def _change(document: Document, tokens: int) -> DocumentChange:
@@ -221,16 +224,21 @@ def rename(kb: KnowledgeBase, name: str, new: str, *, merge: bool = False) -> in
             f"there is already a collection “{new}”", hint="choose another name, or merge the two"
         )
     settings = kb.catalogue.collection_settings
+    if settings.settings(name) is None:
+        settings.set_settings(name, {})  # so that a rename that is killed can be repeated
     if not exists:
         settings.share_rights(name, new)
-    count = move(kb, name, list(kb.catalogue.sources(name)), new)
+    moved = move(kb, name, list(kb.catalogue.sources(name)), new)
     if kb.catalogue.documents(name, 1):
         raise RequestError(
             f"material is still being added to “{name}”", hint="repeat this when it is done"
         )
+    for left in uploads_below(kb, str(upload_folder(kb, name))):  # a killed move left its file
+        if free_path(upload_folder(kb, new), left.name, left).exists():
+            left.unlink()
     settings.renamed(name, new, keys_follow=not exists)
     kb.catalogue.forgetting.collection(name)
-    return count
+    return len(moved)
 
 
 def _check_exists(kb: KnowledgeBase, name: str) -> None:

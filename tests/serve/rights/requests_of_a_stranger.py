@@ -114,6 +114,28 @@ EXAMPLES: dict[str, list[Example]] = {
     + get("/api/documents/{f_uri}")
     + get("/api/documents/The Vandrokh ferry")
     + get("/api/documents/The ferry"),
+    "POST /api/documents": post(
+        "/api/documents",
+        {"title": "t", "text": "x", "collection": "obsidianvault"},
+        {"url": "http://127.0.0.1:9/x", "collection": "obsidianvault"},
+    ),
+    "PUT /api/documents": post(
+        "/api/documents", {"title": "t", "text": "x", "collection": "obsidianvault"}
+    ),
+    "PATCH /api/documents/{name:path}": post(
+        "/api/documents/{f_document}", {"title": "Mine"}, {"collection": "harbour"}
+    )
+    + post("/api/documents/{o_document}", {"collection": "obsidianvault"}),
+    "DELETE /api/documents/{name:path}": get("/api/documents/{f_document}"),
+    "GET /api/collections": get("/api/collections"),
+    "POST /api/collections": post("/api/collections", {"name": "obsidianvault"}),
+    "PATCH /api/collections/{name:path}": post(
+        "/api/collections/obsidianvault",
+        {"description": "mine"},
+        {"name": "harbour", "merge": True},
+    )
+    + post("/api/collections/harbour", {"name": "obsidianvault", "merge": True}),
+    "DELETE /api/collections/{name:path}": get("/api/collections/obsidianvault"),
     "GET /api/videos": scoped("/api/videos"),
     "GET /api/videos/{name:path}/transcript": get("/api/videos/{f_recording}/transcript")
     + get("/api/videos/Harbour meeting/transcript"),

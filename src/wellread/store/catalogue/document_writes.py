@@ -162,8 +162,7 @@ def move_source(
         connection.execute(update(tables.documents).where(is_new).values(added_at=moment))
     _cite_moved(connection, moved)
     _delete_rows(connection, versions)
-    is_source = (tables.sources.c.collection == source[0], tables.sources.c.uri == source[1])
-    connection.execute(delete(tables.sources).where(*is_source))
+    collection_records.delete_sources(connection, source[0], [source[1]])
     answer_records.refresh_figures(connection, moved.values())
 
 

@@ -24,14 +24,13 @@ from wellread.kb.seen_by import sees_all
 from wellread.library.named_things import list_documents
 from wellread.library.uploads import keep_upload, uploaded_file, uploads_below
 from wellread.serve.features.feature import Limit, ListQuery, Offset
-from wellread.serve.features.home_and_jobs import SAMPLE, sample_inputs
+from wellread.serve.features.home_and_jobs import SAMPLE, Ingest, sample_inputs
 from wellread.serve.features.home_and_jobs import job as job_detail
 from wellread.serve.features.home_and_jobs import jobs as newest_jobs
 from wellread.serve.features.people import check_may_edit, check_may_read
 from wellread.serve.guards.route_rules import Kb, WholeKb, kb_to_change
 from wellread.serve.web.answer_parts import limit_choices
 from wellread.serve.web.rendering import page_response, page_router, render_page
-from wellread.serve.web.runs import Ingest
 from wellread.store.catalogue.run_logs import ItemStatus, Job
 
 router = page_router("read")
@@ -242,6 +241,7 @@ def jobs(
 @edits.get("/library/jobs/{job_id}")
 def job(
     kb: Kb,
+    ingest: Ingest,
     request: Request,
     job_id: str,
     status: ItemStatus | None = None,
@@ -250,7 +250,7 @@ def job(
     pane: bool = False,
 ) -> Response:
     """One job with a line for each source."""
-    body = job_detail(kb, job_id, status, limit, offset)
+    body = job_detail(kb, ingest, job_id, status, limit, offset)
     template = "parts/job.html" if pane else "job.html"
     return page_response(request, template, body, again=body.job.action in REPEATABLE)
 
