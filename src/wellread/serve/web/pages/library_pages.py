@@ -109,7 +109,7 @@ def selected(kb: Kb, request: Request, query: Annotated[SelectedQuery, Query()])
     facts = kb.catalogue.facts({*query.document, *ids})
     values = {
         "action": query.action,
-        "chosen": [facts[document_id] for document_id in query.document],
+        "picked": [facts[document_id] for document_id in query.document],
         # They come from the same files as the chosen ones, and move with them.
         "along": [facts[name] for name in ids if name not in query.document],
         "collections": collection_choices(kb),
@@ -159,8 +159,8 @@ def remove(
 def collections_page(kb: Kb, request: Request, name: str = "") -> Response:
     """All collections, and the forms to change the one called ``name``."""
     body = collections(kb)
-    chosen = next((one for one in body.collections if one.name == name), None)
-    return page_response(request, "collections.html", body, chosen=chosen)
+    picked = next((one for one in body.collections if one.name == name), None)
+    return page_response(request, "collections.html", body, picked=picked)
 
 
 @edits.post("/library/collections")
