@@ -35,6 +35,7 @@ PAGES = (
     "/conversations",
     "/library",
     "/library/add",
+    "/library/collections?name=town",
     "/library/jobs",
     "/search?query=seagrass",
     "/stories",
@@ -120,7 +121,7 @@ def test_an_open_source_has_none(watched: Watched, site: str) -> None:
 def test_a_source_by_itself_has_none(watched: Watched, site: str, kind: str) -> None:
     page = watched.page
     page.goto(f"{site}/library?kind={kind}")
-    page.locator(".list-main a").first.click()
+    page.locator(".documents tbody th a").first.click()
     assert check(page) == {}
 
 

@@ -225,6 +225,29 @@ EXAMPLES: dict[str, list[Example]] = {
         {"source": "{f_document}", "collection": "obsidianvault"},
         {"source": "{f_document}", "collection": "harbour"},
         {"source": "{f_uri}", "collection": "harbour"},
+        {"document": "{f_document}"},
+    ),
+    "GET /library/selected": page(
+        "/library/selected",
+        {"document": "{f_document}", "action": "move"},
+        {"document": "{f_document}", "action": "remove"},
+        {"document": "{o_document}", "action": "move"},
+    ),
+    "POST /library/move": form(
+        "/library/move",
+        {"document": "{f_document}", "collection": "harbour"},
+        {"document": "{o_document}", "collection": "obsidianvault"},
+    ),
+    "GET /library/collections": page("/library/collections", {}, {"name": "obsidianvault"}),
+    "POST /library/collections": form("/library/collections", {"name": "obsidianvault"}),
+    "POST /library/collections/change": form(
+        "/library/collections/change",
+        {"name": "obsidianvault", "description": "mine"},
+        {"name": "obsidianvault", "new_name": "harbour", "merge": "true"},
+        {"name": "harbour", "new_name": "obsidianvault", "merge": "true"},
+    ),
+    "POST /library/collections/remove": form(
+        "/library/collections/remove", {"name": "obsidianvault"}
     ),
     "GET /library/jobs": page("/library/jobs", {}, {"pane": True}),
     "GET /library/jobs/{job_id}": page("/library/jobs/{f_job}"),
