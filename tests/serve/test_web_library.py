@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import re
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -15,6 +17,7 @@ from tests.serve.accounts.conftest import visitor as visitor
 from tests.serve.conftest import page, words
 
 from wellread.ask.answer import answer, final
+from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase
 from wellread.store.catalogue.accounts.sign_in_records import Accounts
 from wellread.types import Filters
@@ -129,6 +132,27 @@ async def test_a_document_begins_with_what_it_is_about(
     assert about.xpath(f".//a[@href='/answers/{given.id}']")
     assert words(about.xpath(".//a[contains(@href, 'start=')]")[-1]) == "Timetable"
     assert not about.xpath(".//input[@name='q']")  # without a model there is no summary
+
+
+async def test_a_summary_is_kept_on_the_page_until_the_text_changes(
+    client: httpx.AsyncClient, kb: KnowledgeBase, town: Path, tmp_path: Path
+) -> None:
+    given = await final(answer(kb, Question(text="What was the ferry Osprey bought for?")))
+    asked = replace(given, id="ans_summary", question="Summarise “The ferry” in five sentences.")
+    kb.catalogue.record_answer(asked)
+    address = f"/view/{given.citations[0].document_id}"
+    [about] = (await page(client, address)).xpath("//section[@aria-label='About this document']")
+    assert about.xpath(".//a[@href='/answers/ans_summary']")
+    assert about.xpath(".//p[@class='lead']/a[@class='cite']")
+    original = town / "ferry.md"
+    before = original.read_text(encoding="utf-8")
+    original.write_text(before + "\nIt was sold again.\n", encoding="utf-8")
+    try:
+        add(kb, [str(town)], collection="town")
+    finally:
+        original.write_text(before, encoding="utf-8")
+    [about] = (await page(client, address)).xpath("//section[@aria-label='About this document']")
+    assert not about.xpath(".//a[@href='/answers/ans_summary']")
 
 
 # --- who sees what ---------------------------------------------------------------------------

@@ -120,25 +120,26 @@ def view(
     return render_page(request, template, values)
 
 
-SUMMARY = "What is this document about? Summarise it in five sentences."
+SUMMARY = "Summarise “{title}” in five sentences."
 MAX_NAMES, MAX_SECTIONS, MAX_ASKED = 12, 40, 20
 
 
 def _about(kb: KnowledgeBase, document: Document, facts: DocumentFacts) -> dict[str, Any]:
     """What the document is about: its lead or summary, names, sections and questions about it."""
     asked = kb.catalogue.sessions.citing(facts.id, kb.asker.owner, MAX_ASKED)
-    summaries = (one.id for one in asked if one.question == SUMMARY and not one.stale)
+    question = SUMMARY.format(title=facts.title)
+    summaries = (one.id for one in asked if one.question == question and not one.stale)
     summary = kb.catalogue.answer(next(summaries, ""))
     return {
         "lead": document.summary or lead_of(document.text),
         "names": kb.catalogue.graph.entities_in(facts.id)[:MAX_NAMES],
         "sections": list(_sections(document))[:MAX_SECTIONS],
-        "asked": {one.question: one.id for one in reversed(asked) if one.question != SUMMARY},
+        "asked": {one.question: one.id for one in reversed(asked) if one.question != question},
         "summary": summary,
         "places": {one.id: citation_address(summary, one) for one in summary.citations}
         if summary
         else {},
-        "question": SUMMARY if kb.settings.generation.model else "",
+        "question": question if kb.settings.generation.model else "",
     }
 
 
