@@ -125,6 +125,26 @@ def test_a_source_by_itself_has_none(watched: Watched, site: str, kind: str) -> 
     assert check(page) == {}
 
 
+def test_the_library_s_sheet_selection_and_collections_have_none(
+    watched: Watched, site: str
+) -> None:
+    page = watched.page
+    page.goto(f"{site}/library")
+    page.locator("a[data-add]").first.click()
+    expect(page.get_by_role("dialog", name="Add files")).to_be_visible()
+    assert check(page) == {}
+    page.keyboard.press("Escape")
+    page.locator(".documents tbody input").first.check()
+    assert check(page) == {}
+    page.get_by_role("button", name="Move to …").click()
+    page.wait_for_url("**/library/selected*")
+    assert check(page) == {}
+    page.goto(f"{site}/library/collections")
+    page.get_by_role("link", name="Change").first.click()
+    expect(page.locator("#change")).to_be_visible()
+    assert check(page) == {}
+
+
 def test_a_long_word_and_large_text_fit(watched: Watched, site: str) -> None:
     page = watched.page
     ask(page, site, f"{'Seagrass' * 30} in the bay?")

@@ -126,6 +126,31 @@ def test_an_answer_is_exported(watched: Watched, site: str, form: str, ending: s
     assert "Netloft" in kept.read_text(encoding="utf-8")
 
 
+DROP = """(words) => {
+  const data = new DataTransfer();
+  data.items.add(new File([words], "quay.md"));
+  document.body.dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true }));
+}"""
+
+
+def test_a_file_dropped_on_any_page_is_added_in_a_sheet_and_asked(
+    watched: Watched, site: str
+) -> None:
+    page = watched.page
+    page.goto(f"{site}/stories")
+    page.wait_for_load_state("networkidle")  # the script that takes files has been loaded
+    page.evaluate(DROP, "# The quay\n\nThe quay of Netloft was dredged in 1931.\n")
+    sheet = page.get_by_role("dialog", name="Add files")
+    expect(sheet.locator("[data-chosen-files]")).to_contain_text("quay.md")
+    sheet.get_by_label("Collection").fill("quays")
+    sheet.get_by_role("button", name="Add").click()
+    page.get_by_role("link", name="Ask this document").click()
+    page.wait_for_url("**/?document=doc_*")
+    page.locator("#q").fill("When was the quay dredged?")
+    page.locator("#q").press("Enter")
+    expect(page.locator("article.answer")).to_contain_text("1931")
+
+
 def test_files_are_uploaded_asked_and_removed(watched: Watched, site: str, tmp_path: Path) -> None:
     page = watched.page
     paper = Path(wellread.sample.__file__).parent / "papers" / "seagrass.pdf"

@@ -96,12 +96,12 @@ async def test_collections_are_made_described_renamed_merged_and_removed(
 
     await send("", name="later", description="Not read yet.")
     assert (await listed())["later"] == "Not read yet."
-    await send("/change", name="nature", new_name="sea", description="The coast.")
+    await send("/change", collection="nature", name="sea", description="The coast.")
     assert (await listed())["sea"] == "The coast."
-    await send("/change", name="sea", new_name="town", merge="true")
+    await send("/change", collection="sea", name="town", merge="true")
     assert set(await listed()) == {"later", "town"}
     assert len(titles(await page(client, "/library?collection=town"))) == 4
-    await send("/remove", name="town")
+    await send("/remove", collection="town")
     assert set(await listed()) == {"later"}
 
 

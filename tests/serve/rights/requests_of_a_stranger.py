@@ -242,12 +242,12 @@ EXAMPLES: dict[str, list[Example]] = {
     "POST /library/collections": form("/library/collections", {"name": "obsidianvault"}),
     "POST /library/collections/change": form(
         "/library/collections/change",
-        {"name": "obsidianvault", "description": "mine"},
-        {"name": "obsidianvault", "new_name": "harbour", "merge": "true"},
-        {"name": "harbour", "new_name": "obsidianvault", "merge": "true"},
+        {"collection": "obsidianvault", "description": "mine"},
+        {"collection": "obsidianvault", "name": "harbour", "merge": "true"},
+        {"collection": "harbour", "name": "obsidianvault", "merge": "true"},
     ),
     "POST /library/collections/remove": form(
-        "/library/collections/remove", {"name": "obsidianvault"}
+        "/library/collections/remove", {"collection": "obsidianvault"}
     ),
     "GET /library/jobs": page("/library/jobs", {}, {"pane": True}),
     "GET /library/jobs/{job_id}": page("/library/jobs/{f_job}"),

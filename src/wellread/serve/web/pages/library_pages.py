@@ -20,17 +20,18 @@ from wellread.library.collection_changes import (
     MAX_NAME_CHARS,
     collection_choices,
     collection_name,
-    create,
-    describe,
-    rename,
     sources_of,
 )
 from wellread.library.named_things import list_documents
 from wellread.serve.features.documents_found import (
+    CollectionChanges,
+    NewCollection,
     add_files,
     add_inputs,
     add_material,
+    change_collection,
     collections,
+    create_collection,
     move_documents,
     removable,
     remove_material,
@@ -163,44 +164,34 @@ def collections_page(kb: Kb, request: Request, name: str = "") -> Response:
     return page_response(request, "collections.html", body, picked=picked)
 
 
-@edits.post("/library/collections")
-def make_collection(
-    kb: Kb,
-    request: Request,
-    name: Annotated[str, Form(min_length=1, max_length=MAX_NAME_CHARS)],
-    description: Annotated[str, Form(max_length=500)] = "",
-) -> Response:
-    """Make an empty collection."""
-    check_may_edit(request, collection_name(name))
-    create(kb_to_change(kb, collection_name(name)), name, description)
+def _changed() -> Response:
     return RedirectResponse("/library/collections", status_code=303)
+
+
+@edits.post("/library/collections")
+def make_collection(kb: Kb, request: Request, new: Annotated[NewCollection, Form()]) -> Response:
+    """Make an empty collection."""
+    create_collection(kb, request, new)
+    return _changed()
+
+
+class CollectionForm(CollectionChanges):
+    """Changes of the collection that is called ``collection`` so far."""
+
+    collection: str
 
 
 @edits.post("/library/collections/change")
-def change_collection(
-    kb: Kb,
-    request: Request,
-    name: CollectionName,
-    new_name: CollectionName = "",
-    description: Annotated[str | None, Form(max_length=500)] = None,
-    merge: Annotated[bool, Form()] = False,
-) -> Response:
-    """Rename or describe a collection, or merge it with ``new_name``."""
-    new = collection_name(new_name or name)
-    for each in (name, new):
-        check_may_edit(request, each)
-    whole = kb_to_change(kb, name)
-    request.state.changed = f"{name}, now {new}"  # for the audit log
-    if description is not None:
-        describe(whole, name, description)
-    rename(whole, name, new, merge=merge)
-    return RedirectResponse("/library/collections", status_code=303)
+def change(kb: Kb, request: Request, form: Annotated[CollectionForm, Form()]) -> Response:
+    """Rename or describe a collection, or merge it with another one."""
+    change_collection(kb, request, form.collection, form)
+    return _changed()
 
 
 @edits.post("/library/collections/remove")
-def remove_collection(kb: Kb, request: Request, name: CollectionName) -> Response:
+def remove_whole(kb: Kb, request: Request, collection: CollectionName) -> Response:
     """Remove a collection with all its documents, and show the proof."""
-    reports = [(name, remove_material(kb, request, name, None))]
+    reports = [(collection, remove_material(kb, request, collection, None))]
     return page_response(request, "removed.html", None, reports=reports)
 
 
