@@ -138,8 +138,9 @@ async def test_a_summary_is_kept_on_the_page_until_the_text_changes(
     client: httpx.AsyncClient, kb: KnowledgeBase, town: Path, tmp_path: Path
 ) -> None:
     given = await final(answer(kb, Question(text="What was the ferry Osprey bought for?")))
-    asked = replace(given, id="ans_summary", question="Summarise “The ferry” in five sentences.")
-    kb.catalogue.record_answer(asked)
+    question = "Summarise “The ferry” in five sentences."
+    for name, by in (("ans_summary", "some:model"), ("ans_extracts", given.answered_by)):
+        kb.catalogue.record_answer(replace(given, id=name, question=question, answered_by=by))
     address = f"/view/{given.citations[0].document_id}"
     [about] = (await page(client, address)).xpath("//section[@aria-label='About this document']")
     assert about.xpath(".//a[@href='/answers/ans_summary']")

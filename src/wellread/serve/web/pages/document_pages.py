@@ -34,7 +34,7 @@ from wellread.serve.web.rendering import (
 )
 from wellread.text.sentences import sentence_spans
 from wellread.types import Document, DocumentFacts, HeadingMark, PageMark, Span, TimeMark
-from wellread.values.answers import Answer, Citation
+from wellread.values.answers import BEFORE, CATALOGUE, EXTRACTIVE, NOBODY, Answer, Citation
 from wellread.values.locators import RECORDINGS
 
 router = page_router("read")
@@ -128,7 +128,12 @@ def _about(kb: KnowledgeBase, document: Document, facts: DocumentFacts) -> dict[
     """What the document is about: its lead or summary, names, sections and questions about it."""
     asked = kb.catalogue.sessions.citing(facts.id, kb.asker.owner, MAX_ASKED)
     question = SUMMARY.format(title=facts.title)
-    summaries = (one.id for one in asked if one.question == question and not one.stale)
+    without_model = (CATALOGUE, EXTRACTIVE, NOBODY, BEFORE)
+    summaries = (
+        one.id
+        for one in asked
+        if one.question == question and not one.stale and one.answered_by not in without_model
+    )
     summary = kb.catalogue.answer(next(summaries, ""))
     return {
         "lead": document.summary or lead_of(document.text),
