@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import io
 from collections.abc import Callable, Sequence
+from functools import partial
 from operator import attrgetter
 from typing import Annotated, Any, BinaryIO
 
@@ -272,22 +273,21 @@ async def add_material(
             name = collection_name(str(form.get("collection") or ""))
             uploads = [(file.filename, file.file) for file in files if file.filename]
             replace = replace or bool(form.get("replace"))
-            return await to_thread.run_sync(
-                lambda: add_files(request, (kb, ingest), name, uploads, replace=replace)
-            )
-    try:
-        new = NewDocument.model_validate_json(await request.body() or b"{}")
-    except ValidationError as error:
-        raise RequestValidationError(error.errors()) from error
-    name = collection_name(new.collection)
-    if new.url:
-        if not is_web(new.url.strip()):
+            store = partial(store_files, kb, request, name, uploads, replace=replace)
+            inputs = await to_thread.run_sync(store)
+    else:
+        try:
+            new = NewDocument.model_validate_json(await request.body() or b"{}")
+        except ValidationError as error:
+            raise RequestValidationError(error.errors()) from error
+        name, inputs = collection_name(new.collection), [new.url.strip()]
+        if not new.url:
+            uploads = [text_file(new.title, new.text)]
+            store = partial(store_files, kb, request, name, uploads, replace=replace)
+            inputs = await to_thread.run_sync(store)
+        elif not is_web(inputs[0]):
             raise RequestError(f"{new.url!r} is not a web address", hint="begin it with https://")
-        return await to_thread.run_sync(add_inputs, request, kb, ingest, name, [new.url.strip()])
-    uploads = [text_file(new.title, new.text)]
-    return await to_thread.run_sync(
-        lambda: add_files(request, (kb, ingest), name, uploads, replace=replace)
-    )
+    return await to_thread.run_sync(queue_inputs, kb, ingest, request, name, inputs)
 
 
 def text_file(title: str, text: str) -> tuple[str, BinaryIO]:
@@ -299,29 +299,27 @@ def text_file(title: str, text: str) -> tuple[str, BinaryIO]:
     return f"{heading[:80]}.md", io.BytesIO(content.encode())
 
 
-def add_files(
+def store_files(
+    kb: KnowledgeBase,
     request: Request,
-    kb_and_queue: tuple[KnowledgeBase, Ingest],
     collection: str,
     uploads: Sequence[tuple[str, BinaryIO]],
     *,
     replace: bool = False,
-) -> QueuedRun:
-    """Store files, given as name and content, and queue them for reading."""
-    kb, ingest = kb_and_queue
+) -> list[str]:
+    """Store files, given as name and content, and return their paths."""
     check_may_edit(request, collection)
-    whole = kb_to_change(kb, collection)
     if not uploads:
         raise RequestError("no file was chosen", hint="choose at least one")
-    paths = [
+    whole = kb_to_change(kb, collection)
+    return [
         str(keep_upload(whole, collection, name, stream, replace=replace))
         for name, stream in uploads
     ]
-    return add_inputs(request, kb, ingest, collection, paths)
 
 
-def add_inputs(
-    request: Request, kb: KnowledgeBase, ingest: Ingest, collection: str, inputs: Sequence[str]
+def queue_inputs(
+    kb: KnowledgeBase, ingest: Ingest, request: Request, collection: str, inputs: Sequence[str]
 ) -> QueuedRun:
     """Queue paths and web addresses for reading."""
     check_may_edit(request, collection)

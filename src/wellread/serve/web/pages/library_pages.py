@@ -26,15 +26,15 @@ from wellread.library.named_things import list_documents
 from wellread.serve.features.documents_found import (
     CollectionChanges,
     NewCollection,
-    add_files,
-    add_inputs,
     add_material,
     change_collection,
     collections,
     create_collection,
     move_documents,
+    queue_inputs,
     removable,
     remove_material,
+    store_files,
     text_file,
 )
 from wellread.serve.features.feature import Limit, ListQuery, Offset, StrictModel
@@ -237,7 +237,7 @@ def address(
         raise SourceError(
             location, "is not a web address, file or folder", hint="give an absolute path"
         )
-    return _accepted(add_inputs(request, kb, ingest, name, [location]))
+    return _accepted(queue_inputs(kb, ingest, request, name, [location]))
 
 
 @edits.post("/library/text")
@@ -250,14 +250,15 @@ def text(
     collection: CollectionName = "",
 ) -> Response:
     """Store a pasted text as a Markdown file and queue it for ingest."""
-    files = [text_file(title, body)]
-    return _accepted(add_files(request, (kb, ingest), collection_name(collection), files))
+    name = collection_name(collection)
+    stored = store_files(kb, request, name, [text_file(title, body)])
+    return _accepted(queue_inputs(kb, ingest, request, name, stored))
 
 
 @edits.post("/library/sample")
 def sample(kb: WholeKb, request: Request, ingest: Ingest) -> Response:
     """Queue the sample material that comes with the program."""
-    return _accepted(add_inputs(request, kb, ingest, SAMPLE, sample_inputs()))
+    return _accepted(queue_inputs(kb, ingest, request, SAMPLE, sample_inputs()))
 
 
 # --- jobs ------------------------------------------------------------------------------------
