@@ -13,7 +13,14 @@ from wellread.errors import RequestError
 from wellread.ingest.integrity.verify import verify
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase
-from wellread.library.collection_changes import move, remove_with_uploads, rename
+from wellread.library.collection_changes import (
+    create,
+    describe,
+    description_of,
+    move,
+    remove_with_uploads,
+    rename,
+)
 from wellread.library.uploads import keep_upload, uploaded_file
 from wellread.store.catalogue import Catalogue
 from wellread.types import Filters
@@ -84,7 +91,7 @@ async def test_another_document_of_the_same_address_is_not_written_over(
 async def test_a_renamed_collection_keeps_rights_and_can_be_removed_without_a_trace(
     kb: KnowledgeBase, ferry: str
 ) -> None:
-    user = kb.catalogue.accounts.users.add("rea", "reader", "a pier in the fog")
+    user = kb.catalogue.accounts.users.add("root", "admin", "a pier in the fog")
     kb.catalogue.accounts.grants.give("harbour", "reader", user_id=user.id)
     rename(kb, "harbour", "port")
     granted = {one.collection for one in kb.catalogue.accounts.grants.list_all()}
@@ -93,3 +100,20 @@ async def test_a_renamed_collection_keeps_rights_and_can_be_removed_without_a_tr
     report = remove_with_uploads(kb, "port", None)
     assert (report.documents, report.traces) == (1, ())
     assert not list((kb.home / "uploads").rglob("*.md"))
+
+
+async def test_a_description_changes_no_settings_and_outlives_a_run(
+    kb: KnowledgeBase, tmp_path: Path
+) -> None:
+    folder = tmp_path / "boats"
+    folder.mkdir()
+    (folder / "wellread-collection.yaml").write_text("rules: [{match: '*.md', kind: paper}]\n")
+    (folder / "osprey.md").write_text(FERRY)
+    describe(kb, create(kb, "boats"), "Boats of the harbour.")
+    for text in (FERRY, FERRY + "It was sold.\n"):
+        (folder / "osprey.md").write_text(text)
+        add(kb, [str(folder)], collection="boats")
+        assert [one.kind for one in kb.catalogue.documents("boats")] == ["paper"]
+        describe(kb, "boats", "Boats of the harbour.")
+    rename(kb, "boats", "ships")
+    assert description_of(kb, "ships") == "Boats of the harbour."

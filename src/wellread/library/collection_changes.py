@@ -22,7 +22,7 @@ from wellread.ingest.joining.story_refresh import finish_run
 from wellread.ingest.pipeline.commit import drop_noted, index_rows, recover, writing
 from wellread.ingest.pipeline.parse import cut_text
 from wellread.ingest.remove import RemoveReport, remove_collection, remove_named
-from wellread.ingest.settings.collection import CollectionSettings
+from wellread.ingest.settings.folder_settings import DESCRIPTION
 from wellread.ingest.sources.discover import uri_of
 from wellread.kb import KnowledgeBase
 from wellread.library.uploads import free_path, upload_folder, uploaded_file, uploads_below
@@ -194,15 +194,15 @@ def create(kb: KnowledgeBase, name: str, description: str = "") -> str:
 
 def description_of(kb: KnowledgeBase, name: str) -> str:
     """What the collection holds, in the words of whoever described it."""
-    return str((kb.catalogue.collection_settings.settings(name) or {}).get("description", ""))
+    return str((kb.catalogue.collection_settings.settings(name) or {}).get(DESCRIPTION, ""))
 
 
 def describe(kb: KnowledgeBase, name: str, description: str) -> None:
     """Store what the collection holds; an empty description removes it."""
     _check_exists(kb, name)
     settings = kb.catalogue.collection_settings
-    plain = {**(settings.settings(name) or {}), "description": description}
-    settings.set_settings(name, CollectionSettings.from_plain(plain).to_plain())
+    described = {**(settings.settings(name) or {}), DESCRIPTION: " ".join(description.split())}
+    settings.set_settings(name, {key: value for key, value in described.items() if value})
 
 
 def rename(kb: KnowledgeBase, name: str, new: str, *, merge: bool = False) -> int:

@@ -214,9 +214,8 @@ class CoverageTargets(_Part):
 
 
 class CollectionSettings(_Part):
-    """The content of a settings file; ``description`` tells readers what the collection holds."""
+    """The content of a settings file."""
 
-    description: Annotated[str, StringConstraints(strip_whitespace=True, max_length=500)] = ""
     relations: dict[str, RelationType] = {}
     rules: tuple[Rule, ...] = ()
     coverage: CoverageTargets = CoverageTargets()
