@@ -130,6 +130,7 @@ def test_the_library_s_sheet_selection_and_collections_have_none(
 ) -> None:
     page = watched.page
     page.goto(f"{site}/library")
+    expect(page.locator("[data-needs-script]")).to_be_visible()  # the script is there
     page.locator("a[data-add]").first.click()
     expect(page.get_by_role("dialog", name="Add files")).to_be_visible()
     assert check(page) == {}
