@@ -30,10 +30,10 @@ from fastapi.routing import APIRoute
 from benchmarks.record import save
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
+from wellread.serve.features.home_and_jobs import IngestRuns, QueuedRun
 from wellread.serve.guards.refusals import SECURITY_HEADERS
 from wellread.serve.guards.route_rules import MCP_PATH
 from wellread.serve.http.app import ROUTERS, create_app
-from wellread.serve.web.runs import IngestRuns, QueuedRun
 from wellread.testing.embedding import ReadableEmbedder
 
 AGAIN = 100  # requests after which something is asked anew

@@ -35,6 +35,7 @@ PAGES = (
     "/conversations",
     "/library",
     "/library/add",
+    "/library/collections?name=town",
     "/library/jobs",
     "/search?query=seagrass",
     "/stories",
@@ -129,7 +130,28 @@ def test_an_open_source_has_none(watched: Watched, site: str) -> None:
 def test_a_source_by_itself_has_none(watched: Watched, site: str, kind: str) -> None:
     page = watched.page
     page.goto(f"{site}/library?kind={kind}")
-    page.locator(".list-main a").first.click()
+    page.locator(".documents tbody th a").first.click()
+    assert check(page) == {}
+
+
+def test_the_library_s_sheet_selection_and_collections_have_none(
+    watched: Watched, site: str
+) -> None:
+    page = watched.page
+    page.goto(f"{site}/library")
+    expect(page.locator("[data-needs-script]")).to_be_visible()  # the script is there
+    page.locator("a[data-add]").first.click()
+    expect(page.get_by_role("dialog", name="Add files")).to_be_visible()
+    assert check(page) == {}
+    page.keyboard.press("Escape")
+    page.locator(".documents tbody input").first.check()
+    assert check(page) == {}
+    page.get_by_role("button", name="Move to …").click()
+    page.wait_for_url("**/library/selected*")
+    assert check(page) == {}
+    page.goto(f"{site}/library/collections")
+    page.get_by_role("link", name="Change").first.click()
+    expect(page.locator("#change")).to_be_visible()
     assert check(page) == {}
 
 

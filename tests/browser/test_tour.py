@@ -126,6 +126,31 @@ def test_an_answer_is_exported(watched: Watched, site: str, form: str, ending: s
     assert "Netloft" in kept.read_text(encoding="utf-8")
 
 
+DROP = """(words) => {
+  const data = new DataTransfer();
+  data.items.add(new File([words], "quay.md"));
+  document.body.dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true }));
+}"""
+
+
+def test_a_file_dropped_on_any_page_is_added_in_a_sheet_and_asked(
+    watched: Watched, site: str
+) -> None:
+    page = watched.page
+    page.goto(f"{site}/stories")
+    page.wait_for_load_state("networkidle")  # the script that takes files has been loaded
+    page.evaluate(DROP, "# The quay\n\nThe quay of Netloft was dredged in 1931.\n")
+    sheet = page.get_by_role("dialog", name="Add files")
+    expect(sheet.locator("[data-chosen-files]")).to_contain_text("quay.md")
+    sheet.get_by_label("Collection").fill("quays")
+    sheet.get_by_role("button", name="Add").click()
+    page.get_by_role("link", name="Ask this document").click()
+    page.wait_for_url("**/?document=doc_*")
+    page.locator("#q").fill("When was the quay dredged?")
+    page.locator("#q").press("Enter")
+    expect(page.locator("article.answer")).to_contain_text("1931")
+
+
 def test_files_are_uploaded_asked_and_removed(watched: Watched, site: str, tmp_path: Path) -> None:
     page = watched.page
     paper = Path(wellread.sample.__file__).parent / "papers" / "seagrass.pdf"
@@ -134,23 +159,29 @@ def test_files_are_uploaded_asked_and_removed(watched: Watched, site: str, tmp_p
     page.goto(f"{site}/library/add")
     given = [paper, tmp_path / "smithy.vtt", tmp_path / "smithy.xml"]
     page.locator("input[type=file]").set_input_files([str(path) for path in given])
-    tab_to(page, "#collection-files")
+    tab_to(page, "form[action='/library/upload'] input[name=collection]")
     page.keyboard.type("smithy")
     page.keyboard.press("Enter")
-    page.wait_for_url("**/library/jobs")
-    mine = page.locator(".list > li", has_text="“smithy”")
-    expect(mine.locator(".tag")).to_have_text(["done"], timeout=SECONDS)
+    page.wait_for_url("**/library/jobs/job_*")
+    expect(page.locator(".run > p .state")).to_have_text("Done", timeout=SECONDS)
+    expect(page.get_by_role("link", name="Ask these 3 documents")).to_be_visible()
     page.goto(f"{site}/?collection=smithy&q=Who+mends+the+smithy+roof+in+August%3F")
     expect(page.locator("article.answer")).to_be_visible()
     assert any("Lantern Club" in quote for quote in walk(page))
     page.goto(f"{site}/?collection=smithy&q=What+were+the+bellows+mended+with%3F")
     expect(page.locator("article.answer")).to_contain_text("ox leather")
     page.goto(f"{site}/library?collection=smithy&kind=transcript")
-    expect(page.locator(".list > li")).to_have_count(1)
-    page.on("dialog", lambda dialog: dialog.accept())
+    expect(page.locator(".documents tbody tr")).to_have_count(1)
+    tab_to(page, ".documents tbody input")
+    page.keyboard.press("Space")
+    expect(page.locator("[data-chosen]")).to_have_text("1 chosen")
+    page.evaluate("document.querySelector('main').focus()")
+    tab_to(page, "button[value=remove]")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/library/selected*")
     tab_to(page, "button.danger")
     page.keyboard.press("Enter")
     expect(page.locator("h1")).to_have_text("Removed")
-    expect(page.locator("main")).to_contain_text("no trace is left")
+    expect(page.locator("main")).to_contain_text("No trace is left")
     page.goto(f"{site}/library?collection=smithy&kind=transcript")
     expect(page.locator(".empty")).to_be_visible()

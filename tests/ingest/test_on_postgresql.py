@@ -195,5 +195,5 @@ def test_a_job_of_another_machine_that_died_is_noticed(
             with job_log(other, "add", "default", ["somewhere"]) as log:
                 assert kb.catalogue.jobs.get(log.job.id) is not None
                 assert dead_jobs(kb) == []
-            lost = other.catalogue.jobs.start("add", "default", [], "another machine", 1)
+            lost = other.catalogue.jobs.start("add", "default", [], ("another machine", 1))
         assert [job.id for job in dead_jobs(kb)] == [lost.id]

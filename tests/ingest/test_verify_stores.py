@@ -565,7 +565,7 @@ def test_an_answer_that_quotes_what_was_removed_forgets_it(
 
 
 def test_a_job_whose_process_is_gone_is_ended(kb: KnowledgeBase) -> None:
-    job = kb.catalogue.jobs.start("add", "default", ["x"], platform.node(), 1)
+    job = kb.catalogue.jobs.start("add", "default", ["x"], (platform.node(), 1))
     check(kb, (damage.DEAD_JOB, job.id))
     ended = kb.catalogue.jobs.get(job.id)
     assert ended is not None

@@ -49,7 +49,7 @@ def test_runs_are_listed_with_their_sources(client: TestClient) -> None:
 def test_only_a_running_job_can_be_cancelled(client: TestClient, kb: KnowledgeBase) -> None:
     (ended,) = kb.catalogue.jobs.newest()
     assert client.post(f"/api/jobs/{ended.id}/cancel").status_code == 404
-    running = kb.catalogue.jobs.start("add", "default", ["x"], "another-machine", 1)
+    running = kb.catalogue.jobs.start("add", "default", ["x"], ("another-machine", 1))
     assert client.post(f"/api/jobs/{running.id}/cancel").json()["id"] == running.id
     again = kb.catalogue.jobs.get(running.id)
     assert again is not None

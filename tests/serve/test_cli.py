@@ -7,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-from tests.serve.conftest import run
+from tests.serve.conftest import printed, run
 from typer.main import get_group
 from typer.testing import CliRunner
 
@@ -251,6 +251,16 @@ def test_wrong_usage_is_status_2(runner: CliRunner) -> None:
 
 
 # --- collections, verify, settings, serve --------------------------------------------------
+
+
+def test_collections_are_renamed_merged_and_described(filled: CliRunner) -> None:
+    assert "is now “sea”" in printed(filled, "collections", "rename", "nature", "sea")
+    printed(filled, "collections", "describe", "sea", "About the coast.")
+    code, _, err = run(filled, "collections", "rename", "sea", "town")
+    assert (code, "already a collection" in err) == (1, True)
+    assert "1 documents" in printed(filled, "collections", "merge", "sea", "town")
+    listed = json.loads(printed(filled, "collections", "--json"))["items"]
+    assert {one["name"] for one in listed} == {"town"}
 
 
 def test_collections_counts_per_collection_and_kind(filled: CliRunner) -> None:

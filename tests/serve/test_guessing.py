@@ -44,13 +44,13 @@ async def test_who_knows_question_and_moment_does_not_know_the_ids(
 
 def test_so_it_is_with_jobs(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run_logs, "datetime", StoppedClock)
-    ids = {kb.catalogue.jobs.start("add", "town", ["a"], "host", 1).id for _ in range(2)}
+    ids = {kb.catalogue.jobs.start("add", "town", ["a"], ("host", 1)).id for _ in range(2)}
     assert len(ids) == 2
 
 
 async def test_the_beginning_of_an_id_is_none(client: httpx.AsyncClient, kb: KnowledgeBase) -> None:
     answer = str((await asked(client))["id"])
-    job = kb.catalogue.jobs.start("add", "town", ["a"], "another", 1).id
+    job = kb.catalogue.jobs.start("add", "town", ["a"], ("another", 1)).id
     for path in (
         f"/api/answers/{answer[:-1]}",
         f"/api/answers/{answer[:-1]}/export",

@@ -63,6 +63,7 @@ class IngestRequest:
     collection: str
     settings: Path | None = None
     changed_only: bool = False
+    job_id: str = ""
 
 
 class SyncOptions(TypedDict, total=False):
@@ -71,6 +72,7 @@ class SyncOptions(TypedDict, total=False):
     collection: str
     on_progress: OnProgress | None
     changed_only: bool
+    job_id: str
 
 
 class AddOptions(TypedDict, total=False):
@@ -79,6 +81,7 @@ class AddOptions(TypedDict, total=False):
     collection: str
     on_progress: OnProgress | None
     settings: Path | None
+    job_id: str
 
 
 def add(
@@ -88,6 +91,7 @@ def add(
     collection: str = "default",
     settings: Path | None = None,
     on_progress: OnProgress | None = None,
+    job_id: str = "",
 ) -> Report:
     """Add files, folders, globs and web addresses. One bad source never stops the others.
 
@@ -95,6 +99,7 @@ def add(
         settings: a file that maps the sources' fields and links to document fields
             (docs/collections.md). It is stored and applies to the whole collection; a
             ``wellread-collection.yaml`` in an added folder applies to that folder only.
+        job_id: the id of the job, if it was promised before; otherwise it gets a new one.
 
     Raises:
         SettingsError: a settings file is invalid.
@@ -102,7 +107,11 @@ def add(
         ModelError: the embedder failed; written passages stay and full-text search finds them.
     """
     request = IngestRequest(
-        action="add", inputs=_absolute(inputs), collection=collection, settings=settings
+        action="add",
+        inputs=_absolute(inputs),
+        collection=collection,
+        settings=settings,
+        job_id=job_id,
     )
     return _run_job(kb, request, on_progress)
 
@@ -114,6 +123,7 @@ def sync(
     collection: str = "default",
     on_progress: OnProgress | None = None,
     changed_only: bool = False,
+    job_id: str = "",
 ) -> Report:
     """Run ``add``, then remove sources that an earlier run found and that no longer exist.
 
@@ -122,12 +132,17 @@ def sync(
 
     Args:
         changed_only: leave unchanged sources out of the report and the log.
+        job_id: as for ``add``.
 
     Raises:
         StoreError, ModelError, SettingsError: as ``add``.
     """
     request = IngestRequest(
-        action="sync", inputs=_absolute(inputs), collection=collection, changed_only=changed_only
+        action="sync",
+        inputs=_absolute(inputs),
+        collection=collection,
+        changed_only=changed_only,
+        job_id=job_id,
     )
     return _run_job(kb, request, on_progress)
 
@@ -139,7 +154,7 @@ def _absolute(inputs: Sequence[Input]) -> tuple[Input, ...]:
 def _run_job(kb: KnowledgeBase, request: IngestRequest, on_progress: OnProgress | None) -> Report:
     started = time.perf_counter()
     names = [item if isinstance(item, str) else item.uri for item in request.inputs]
-    with job_log(kb, request.action, request.collection, names) as log:
+    with job_log(kb, request.action, request.collection, names, request.job_id) as log:
         tidy(kb)
         recover(kb)
         with open_pool(kb.settings.sources) as pool:

@@ -202,9 +202,11 @@ def list_documents(
     limit: int = 20,
     offset: int = 0,
     order: Order = "newest",
+    words: str = "",
 ) -> DocumentPage:
-    """A page of the documents that match the filters."""
-    return kb.catalogue.listings.documents(known_values(kb, filters), limit, offset, order)
+    """A page of the documents that match the filters, with ``words`` in title or authors."""
+    known = known_values(kb, filters)
+    return kb.catalogue.listings.documents(known, limit, offset, order, words=words)
 
 
 def load_document(

@@ -48,9 +48,7 @@ def keep_upload(
             with os.fdopen(handle, "wb") as out:
                 while chunk := stream.read(_CHUNK):
                     out.write(chunk)
-            target = (
-                folder / file_name if replace else _available_path(folder, file_name, Path(written))
-            )
+            target = folder / file_name if replace else free_path(folder, file_name, Path(written))
             Path(written).replace(target)
         except BaseException:
             with suppress(FileNotFoundError):
@@ -100,7 +98,8 @@ def uploads_below(kb: KnowledgeBase, location: str) -> Iterator[Path]:
     return (file for file in paths if uploaded_file(kb, uri_of(str(file))) is not None)
 
 
-def _available_path(folder: Path, name: str, upload: Path) -> Path:
+def free_path(folder: Path, name: str, upload: Path) -> Path:
+    """The path for ``upload`` under ``name`` in the folder; numbered if another file has it."""
     stem, dot, ending = name.rpartition(".")
     for number in range(1, MAX_SAME_NAME):
         numbered = f"{stem} ({number}).{ending}" if dot else f"{name} ({number})"

@@ -23,10 +23,10 @@ from wellread.ingest.sources.discover import local_path
 from wellread.kb import KnowledgeBase
 from wellread.kb.seen_by import view_for
 from wellread.learning.feedback_giving import give_feedback
+from wellread.serve.features.home_and_jobs import _ingest
 from wellread.serve.http.app import rules
 from wellread.serve.web.document_layout import PageImages
 from wellread.serve.web.pages import document_pages
-from wellread.serve.web.runs import _ingest
 from wellread.store.catalogue.accounts.sign_in_records import Accounts, NewEntry
 from wellread.store.schema.stored_values import User
 from wellread.store.schema.tables import metadata
@@ -71,7 +71,7 @@ async def test_no_way_makes_the_server_read_its_own_files_for_an_editor(
 ) -> None:
     """Every route that can begin a run of ingest, with files of the machine in its hands."""
     town = next(job for job in kb.catalogue.jobs.newest() if job.collection == "town")
-    synced = kb.catalogue.jobs.start("sync", "town", [str(kb.home)], "host", 1)
+    synced = kb.catalogue.jobs.start("sync", "town", [str(kb.home)], ("host", 1))
     kb.catalogue.jobs.finish(synced.id, "done")
     here = {"collection": "town"}
     ways: dict[str, list[tuple[str, dict[str, str]]]] = {
@@ -84,7 +84,7 @@ async def test_no_way_makes_the_server_read_its_own_files_for_an_editor(
         ],
         "/library/sample": [("/library/sample", {})],
     }
-    own = {"/library/upload", "/library/text"}  # read nothing but what they were given
+    own = {"/library/upload", "/library/text", "/api/documents"}  # read nothing but what they get
     begins = {route.path for route in begin_runs(server) if "POST" in (route.methods or ())}
     assert begins - own == set(ways)
     async with visitor("ed") as client:
@@ -92,6 +92,9 @@ async def test_no_way_makes_the_server_read_its_own_files_for_an_editor(
             for path, form in requests:
                 refused = await client.post(path, data=form)
                 assert refused.status_code in (404, 422), (path, form)
+        for given in ("/etc/hostname", f"file://{kb.home}/catalogue.db", "~"):
+            refused = await client.post("/api/documents", json=here | {"url": given})
+            assert refused.status_code == 400, given
         assert server.state.ingest.unfinished() == []
         await client.post("/library/text", data=here | {"title": "Note", "text": "A pier."})
         while server.state.ingest.busy():

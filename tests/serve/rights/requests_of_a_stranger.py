@@ -114,6 +114,28 @@ EXAMPLES: dict[str, list[Example]] = {
     + get("/api/documents/{f_uri}")
     + get("/api/documents/The Vandrokh ferry")
     + get("/api/documents/The ferry"),
+    "POST /api/documents": post(
+        "/api/documents",
+        {"title": "t", "text": "x", "collection": "obsidianvault"},
+        {"url": "http://127.0.0.1:9/x", "collection": "obsidianvault"},
+    ),
+    "PUT /api/documents": post(
+        "/api/documents", {"title": "t", "text": "x", "collection": "obsidianvault"}
+    ),
+    "PATCH /api/documents/{name:path}": post(
+        "/api/documents/{f_document}", {"title": "Mine"}, {"collection": "harbour"}
+    )
+    + post("/api/documents/{o_document}", {"collection": "obsidianvault"}),
+    "DELETE /api/documents/{name:path}": get("/api/documents/{f_document}"),
+    "GET /api/collections": get("/api/collections"),
+    "POST /api/collections": post("/api/collections", {"name": "obsidianvault"}),
+    "PATCH /api/collections/{name:path}": post(
+        "/api/collections/obsidianvault",
+        {"description": "mine"},
+        {"name": "harbour", "merge": True},
+    )
+    + post("/api/collections/harbour", {"name": "obsidianvault", "merge": True}),
+    "DELETE /api/collections/{name:path}": get("/api/collections/obsidianvault"),
     "GET /api/videos": scoped("/api/videos"),
     "GET /api/videos/{name:path}/transcript": get("/api/videos/{f_recording}/transcript")
     + get("/api/videos/Harbour meeting/transcript"),
@@ -217,6 +239,29 @@ EXAMPLES: dict[str, list[Example]] = {
         {"source": "{f_document}", "collection": "obsidianvault"},
         {"source": "{f_document}", "collection": "harbour"},
         {"source": "{f_uri}", "collection": "harbour"},
+        {"document": "{f_document}"},
+    ),
+    "GET /library/selected": page(
+        "/library/selected",
+        {"document": "{f_document}", "action": "move"},
+        {"document": "{f_document}", "action": "remove"},
+        {"document": "{o_document}", "action": "move"},
+    ),
+    "POST /library/move": form(
+        "/library/move",
+        {"document": "{f_document}", "collection": "harbour"},
+        {"document": "{o_document}", "collection": "obsidianvault"},
+    ),
+    "GET /library/collections": page("/library/collections", {}, {"name": "obsidianvault"}),
+    "POST /library/collections": form("/library/collections", {"name": "obsidianvault"}),
+    "POST /library/collections/change": form(
+        "/library/collections/change",
+        {"collection": "obsidianvault", "description": "mine"},
+        {"collection": "obsidianvault", "name": "harbour", "merge": "true"},
+        {"collection": "harbour", "name": "obsidianvault", "merge": "true"},
+    ),
+    "POST /library/collections/remove": form(
+        "/library/collections/remove", {"collection": "obsidianvault"}
     ),
     "GET /library/jobs": page("/library/jobs", {}, {"pane": True}),
     "GET /library/jobs/{job_id}": page("/library/jobs/{f_job}"),

@@ -103,12 +103,17 @@ class JobLog:
 
 @contextmanager
 def job_log(
-    kb: KnowledgeBase, action: JobAction, collection: str, inputs: Sequence[str]
+    kb: KnowledgeBase,
+    action: JobAction,
+    collection: str,
+    inputs: Sequence[str],
+    job_id: str = "",
 ) -> Iterator[JobLog]:
     """Open a job for the run inside the context and record how it ends, also by an exception."""
     end_dead_jobs(kb)
     shown_inputs = [without_credentials(entry) if is_web(entry) else entry for entry in inputs]
-    job = kb.catalogue.jobs.start(action, collection, shown_inputs, platform.node(), os.getpid())
+    process = platform.node(), os.getpid()
+    job = kb.catalogue.jobs.start(action, collection, shown_inputs, process, job_id)
     # The lock is held while the process lives: other processes detect by it that it was killed.
     with kb.locks.hold(_lock_name(job)):
         log = JobLog(kb, job)

@@ -19,7 +19,9 @@ from wellread.ingest.sources.discover import local_path, uri_of
 from wellread.kb import KnowledgeBase
 
 FOLDERS = "folders"  # key of the folders' settings in the stored settings of a collection
-NOT_FROM_USER = (FOLDERS, READERS_FIELD, "moved_from")  # stored keys not from the user's file
+DESCRIPTION = "description"  # key of what the collection holds, in the words of an editor
+# stored keys that are not from the user's file
+NOT_FROM_USER = (FOLDERS, DESCRIPTION, READERS_FIELD, "moved_from")
 Plain = dict[str, Any]
 
 
@@ -82,7 +84,8 @@ def effective_settings(
         folders[root] = settings
         notes.append(f"{path} applies to its folder")
     plain = {root: item.to_plain() for root, item in folders.items()}
-    new = {**(own.to_plain() if own else {}), **({FOLDERS: plain} if plain else {})}
+    kept = {name: value for name, value in (stored or {}).items() if name == DESCRIPTION}
+    new = {**(own.to_plain() if own else {}), **({FOLDERS: plain} if plain else {}), **kept}
     if new != (stored or {}) or (settings_file and stored is None):
         kb.catalogue.collection_settings.set_settings(collection, new)
     own = None if own == CollectionSettings() else own

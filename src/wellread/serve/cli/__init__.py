@@ -67,7 +67,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "sync": ("material_cli", "Like add, but also remove documents whose source is gone."),
         "watch": ("material_cli", "Keep a collection up to date with folders, feeds and pages."),
         "remove": ("material_cli", "Remove documents and everything derived from them."),
-        "collections": ("material_cli", "List the collections with their contents."),
+        "collections": ("material_cli", "List the collections; rename, merge or describe one."),
         "jobs": ("material_cli", "List ingest jobs, or show, cancel or resume one."),
     },
     "Look up": {

@@ -26,6 +26,7 @@ from wellread.ingest.watch import watch as follow
 from wellread.kb import KnowledgeBase
 from wellread.learning import asking_again
 from wellread.learning.asking_again import RetryReport
+from wellread.library.collection_changes import describe, rename
 from wellread.serve.cli.options import CollectionOption, Yes
 from wellread.serve.features.home_and_jobs import (
     HoldingsBody,
@@ -178,9 +179,18 @@ def print_source(console: Console, row: JobItem, before: str = "") -> None:
     console.print(line.append(harmless(row.reason and f": {row.reason}")), soft_wrap=True)
 
 
-@app.command()
-def collections(context: typer.Context) -> None:
-    """List the collections with their contents, and the size of the knowledge base."""
+collections = typer.Typer(
+    name="collections", invoke_without_command=True, rich_markup_mode=None, no_args_is_help=False
+)
+app.add_typer(collections)
+CollectionName = Annotated[str, typer.Argument(metavar="COLLECTION", help="A collection's name.")]
+
+
+@collections.callback()
+def list_collections(context: typer.Context) -> None:
+    """List the collections with their contents; rename, merge or describe one."""
+    if context.invoked_subcommand:
+        return
     terminal = terminal_of(context)
     with terminal.open_current() as kb:
         body = holdings_body(kb)
@@ -190,6 +200,43 @@ def collections(context: typer.Context) -> None:
         terminal.write_json({"items": items, "total": len(items), **facts})
         return
     _print_holdings(terminal.out, body)
+
+
+@collections.command("rename")
+def rename_collection(
+    context: typer.Context,
+    collection: CollectionName,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Its new name.")],
+) -> None:
+    """Give a collection another name; the rights on it move along."""
+    terminal = terminal_of(context)
+    with terminal.open() as kb:
+        count = rename(kb, collection, name)
+    terminal.out.print(f"“{collection}” is now “{name}”, with {count:,} documents.")
+
+
+@collections.command("merge")
+def merge_collections(
+    context: typer.Context,
+    collection: CollectionName,
+    into: Annotated[str, typer.Argument(metavar="INTO", help="The collection that remains.")],
+) -> None:
+    """Move all documents of a collection into another one, whose rights then apply to them."""
+    terminal = terminal_of(context)
+    with terminal.open() as kb:
+        count = rename(kb, collection, into, merge=True)
+    terminal.out.print(f"{count:,} documents of “{collection}” are now in “{into}”.")
+
+
+@collections.command("describe")
+def describe_collection(
+    context: typer.Context,
+    collection: CollectionName,
+    description: Annotated[str, typer.Argument(help="What it holds, in a sentence.")],
+) -> None:
+    """Store what a collection holds; lists show it."""
+    with terminal_of(context).open() as kb:
+        describe(kb, collection, description)
 
 
 def _print_holdings(console: Console, body: HoldingsBody) -> None:

@@ -231,6 +231,7 @@ class FieldsQuery(ScopeQuery):
     language: list[str] = []
     source_type: list[str] = []
     taxonomy: list[str] = Field(default=[], description="dimension=value")
+    document: list[str] = Field(default=[], description="ids of documents, and no others")
 
     def filters(self) -> Filters:
         """Convert the parameters that this query has into filters."""
@@ -241,6 +242,7 @@ class FieldsQuery(ScopeQuery):
         return Filters(
             collections=self.collections,
             kinds=tuple(self.kind),
+            document_ids=_without_empty(self.document),
             source_types=_without_empty(self.source_type),
             languages=_without_empty(self.language),
             authors=_without_empty(self.author),

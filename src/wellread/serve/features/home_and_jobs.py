@@ -1,27 +1,39 @@
-"""Routes for jobs and model usage, and the reply that counts the contents of a home."""
+"""The ingest queue; routes for jobs and model usage; the reply that counts a home's contents."""
 
 from __future__ import annotations
 
+import logging
+import os
+import platform
+import threading
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal, cast
 
-from fastapi import HTTPException, Query, Request
+from fastapi import Depends, HTTPException, Query, Request
 
+from wellread.errors import WellreadError
+from wellread.identity import EVERYTHING, Everything, random_id
 from wellread.ingest.backup import BackupReport
-from wellread.ingest.integrity.damage import Problem
+from wellread.ingest.integrity.damage import Problem as Damage
 from wellread.ingest.integrity.verify import VerifyReport
+from wellread.ingest.pipeline.commit import sync_index
 from wellread.ingest.pipeline.job_log import Report, end_dead_jobs
 from wellread.ingest.remove import RemoveReport
+from wellread.ingest.sources.discover import Input
 from wellread.kb import KnowledgeBase
 from wellread.kb.home_catalogue import files_of
 from wellread.kb.language_models import Budget, BudgetStatus, Level
 from wellread.kb.seen_by import base_of, sees_all
+from wellread.learning import asking_again
 from wellread.models.recording import is_listed, split_identity, tariff_of
+from wellread.serve.error_shapes import INTERNAL, Problem, problem_of
 from wellread.serve.features.feature import MAX_OFFSET, FeatureRouter, Limit
 from wellread.serve.features.people import check_may_edit
 from wellread.serve.guards.route_rules import Kb, kb_to_change
@@ -31,13 +43,14 @@ from wellread.store.recovery.copies import CatalogueCopy
 from wellread.store.schema.stored_values import KindCount
 from wellread.values.calls import EMBED_PASSAGE
 
+logger = logging.getLogger(__name__)
 router = FeatureRouter("edit")
 edits, admin = router.requiring("edit", "admin")
 MAX_DAYS = 400  # older model calls are deleted
 show_plain(JobItem)
 show_plain(Job, "* -host -pid -cancel")
 show_plain(KindCount, "name=collection kind documents passages")
-show_plain(Problem)
+show_plain(Damage)
 show_plain(VerifyReport)
 show_plain(
     RemoveReport, "* traces", traces=(tuple[str, ...], lambda report: list(map(str, report.traces)))
@@ -101,6 +114,124 @@ def _file_sizes(home: Path) -> Iterator[int]:
             yield path.stat().st_size
 
 
+# --- the ingest queue ------------------------------------------------------------------------
+
+MAX_QUEUED_RUNS = 50
+Action = Literal["add", "sync"]
+
+
+@dataclass(slots=True, kw_only=True)
+class QueuedRun:
+    """A queued ingest run.
+
+    Attributes:
+        id: the id that its job has once it runs.
+        state: ``done`` means that it became a job, which has its own state.
+    """
+
+    id: str
+    action: Action
+    collection: str
+    inputs: tuple[str, ...]
+    at: datetime
+    state: Literal["waiting", "running", "done", "failed"] = "waiting"
+    problem: Problem | None = None
+
+    def job(self) -> Job:
+        """The job that this run will be, or that failed before it began."""
+        return Job(
+            id=self.id,
+            action=self.action,
+            collection=self.collection,
+            inputs=self.inputs,
+            state="failed" if self.problem else "waiting",
+            reason=f"{self.problem.detail} {self.problem.hint}".strip() if self.problem else "",
+            started_at=self.at,
+            host="",
+            pid=0,
+        )
+
+
+class IngestRuns:
+    """The ingest queue of one server. Parsing is done in worker processes, as in every run."""
+
+    def __init__(self, kb: KnowledgeBase) -> None:
+        self._kb = kb
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="ingest")
+        self._queue: deque[QueuedRun] = deque(maxlen=MAX_QUEUED_RUNS)
+        self._lock = threading.Lock()
+
+    def start(self, action: Action, inputs: Sequence[str], collection: str) -> QueuedRun:
+        """Add a run to the end of the queue."""
+        queued = QueuedRun(
+            id=random_id("job"),
+            action=action,
+            collection=collection,
+            inputs=tuple(inputs),
+            at=datetime.now(UTC),
+        )
+        with self._lock:
+            self._queue.appendleft(queued)
+        self._thread.submit(self._run, queued)
+        return queued
+
+    def take_up(self) -> None:
+        """Finish an earlier process's work: synchronize the index, then retry open questions."""
+        self._thread.submit(sync_index, self._kb)
+        self._thread.submit(asking_again.after_ingest, self._kb)
+
+    def unfinished(self, kb: KnowledgeBase | None = None) -> list[QueuedRun]:
+        """The runs that wait, run, or failed before they became a job; newest first.
+
+        Args:
+            kb: restricts the list to what its user may read; None: no restriction.
+        """
+        reads = EVERYTHING if kb is None else kb.asker.reads
+        with self._lock:
+            queued = [run for run in self._queue if run.state != "done"]
+        if isinstance(reads, Everything):
+            return queued
+        return [run for run in queued if run.collection in reads]
+
+    def waiting_job(self, kb: KnowledgeBase, job_id: str) -> Job | None:
+        """The job with this id that waits in the queue, or failed before it began."""
+        return next((run.job() for run in self.unfinished(kb) if run.id == job_id), None)
+
+    def busy(self, kb: KnowledgeBase | None = None) -> bool:
+        """Whether any run is waiting or running; ``kb`` as for ``unfinished``."""
+        return any(run.state in ("waiting", "running") for run in self.unfinished(kb))
+
+    def close(self) -> None:
+        """Ask the running job to stop, drop waiting runs, and wait for the job's end."""
+        self._thread.shutdown(wait=False, cancel_futures=True)
+        if self.busy():
+            running = (job for job in self._kb.catalogue.jobs.newest(MAX_QUEUED_RUNS, "running"))
+            for job in running:
+                if (job.host, job.pid) == (platform.node(), os.getpid()):
+                    self._kb.catalogue.jobs.cancel(job.id)
+        self._thread.shutdown(wait=True)
+
+    def _run(self, queued: QueuedRun) -> None:
+        inputs: list[Input] = list(queued.inputs)
+        work = asking_again.sync if queued.action == "sync" else asking_again.add
+        queued.state = "running"
+        try:
+            work(self._kb, inputs, collection=queued.collection, job_id=queued.id)
+            queued.state = "done"
+        except WellreadError as error:
+            queued.problem, queued.state = problem_of(error), "failed"
+        except Exception:
+            logger.exception("adding failed")
+            queued.problem, queued.state = INTERNAL, "failed"
+
+
+def _ingest(request: Request) -> IngestRuns:
+    return cast(IngestRuns, request.app.state.ingest)
+
+
+Ingest = Annotated[IngestRuns, Depends(_ingest)]
+
+
 # --- jobs ------------------------------------------------------------------------------------
 
 
@@ -147,6 +278,7 @@ def jobs(kb: Kb, limit: Limit = 20) -> JobsBody:
 @edits.get("/api/jobs/{job_id}")
 def job(
     kb: Kb,
+    ingest: Ingest,
     job_id: str,
     status: ItemStatus | None = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
@@ -154,7 +286,7 @@ def job(
 ) -> JobDetailBody:
     """Return a job with its sources in the order of processing."""
     end_dead_jobs(base_of(kb))
-    record = _job(kb, job_id)
+    record = kb.catalogue.jobs.get(job_id) or ingest.waiting_job(kb, job_id) or _job(kb, job_id)
     items = kb.catalogue.jobs.items(record.id, status, limit, offset)
     return JobDetailBody(job=record, counts=kb.catalogue.jobs.counts(record.id), sources=items)
 

@@ -45,6 +45,7 @@ from wellread.serve.features import (
     timelines_shown,
 )
 from wellread.serve.features.feature import FeatureRoute
+from wellread.serve.features.home_and_jobs import IngestRuns
 from wellread.serve.guards.incoming import (
     MAX_HEADER_BYTES,
     AllowedHosts,
@@ -71,7 +72,7 @@ from wellread.serve.web.pages import (
     users_pages,
 )
 from wellread.serve.web.rendering import error_page, wants_page
-from wellread.serve.web.runs import AskRuns, IngestRuns, ResearchRuns
+from wellread.serve.web.runs import AskRuns, ResearchRuns
 
 logger = logging.getLogger(__name__)
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -212,7 +213,9 @@ def _add_middleware(app: FastAPI, settings: ServeSettings, queue: WorkQueue) -> 
     bodies = BodyLimits(
         max_bytes=settings.max_request_bytes,
         seconds=settings.body_seconds,
-        max_bytes_by_route={library_pages.UPLOAD_PATH: settings.max_upload_bytes},
+        max_bytes_by_route=dict.fromkeys(
+            (library_pages.UPLOAD_PATH, documents_found.DOCUMENTS_PATH), settings.max_upload_bytes
+        ),
     )
     app.add_middleware(WorkLimits, queue=queue, responses=responses)
     app.add_middleware(RequestBodies, limits=bodies, responses=responses)

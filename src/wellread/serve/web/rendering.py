@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from itertools import groupby
 from typing import Any, NamedTuple
-from urllib.parse import quote, urlencode, urlsplit
+from urllib.parse import quote, unquote, urlencode, urlsplit
 
 from fastapi import Request
 from fastapi.responses import Response
@@ -16,7 +17,7 @@ from starlette.templating import Jinja2Templates
 
 from wellread.serve.error_shapes import OPENAI_PATH, Problem
 from wellread.serve.features.feature import FeatureRouter
-from wellread.serve.guards.route_rules import Access, kb_for
+from wellread.serve.guards.route_rules import Access, asker_of, kb_for
 from wellread.serve.views import template_view
 from wellread.store.catalogue.asking.answer_records import SessionFacts
 from wellread.store.catalogue.documents.collection_records import CollectionWords
@@ -30,7 +31,15 @@ from wellread.values.locators import format_time
 # page that the asker may open is where the place begins; other addresses belong to it as well.
 PLACES = (
     ("Ask", (("/", "Ask"),), ("/ask/", "/answers/", "/conversations", "/research")),
-    ("Library", (("/library", "Documents"), ("/library/jobs", "Runs")), ("/library/", "/view/")),
+    (
+        "Library",
+        (
+            ("/library", "Documents"),
+            ("/library/collections", "Collections"),
+            ("/library/jobs", "Activity"),
+        ),
+        ("/library/", "/view/"),
+    ),
     (
         "Explore",
         (
@@ -127,10 +136,20 @@ def _response(request: Request, template: str, context: Mapping[str, Any], statu
         "here": request.url.path,
         "signed_in": rights.user.name if rights is not None and rights.user else "",
         "theme": theme if theme in THEMES else "system",
+        "may_edit": rights is None or "edit" in rights.scopes,
+        "is_admin": may_see_paths(request),
+        "shut_out": asker_of(request).reads == frozenset(),
+        "admins": partial(_admin_names, request),
     }
     return templates.TemplateResponse(
         request, template, {**frame, **context}, status_code=status, headers=dict(NO_STORE)
     )
+
+
+def _admin_names(request: Request) -> list[str]:
+    """The names of the admins, whom a user without rights has to ask."""
+    users = request.app.state.authenticator.accounts.users.list_all()
+    return [user.name for user in users if user.role == "admin" and not user.disabled]
 
 
 class Link(NamedTuple):
@@ -221,6 +240,20 @@ def web_link(link: str) -> str:
     return link if urlsplit(link).scheme in ("http", "https") else ""
 
 
+def may_see_paths(request: Request) -> bool:
+    """Whether the asker may see folders of the server: an admin."""
+    rights = _rights(request)
+    return rights is None or rights.is_admin
+
+
+def source_name(address: str, whole: bool = False) -> str:
+    """A source's name for readers: of a file only the name, unless they may see its folder."""
+    if address.startswith(("file:", "/")):
+        path = unquote(address.removeprefix("file://"))
+        return path if whole else path.rstrip("/").rpartition("/")[2]
+    return address
+
+
 def _moment(moment: datetime | None) -> str:
     return moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC") if moment else ""
 
@@ -254,6 +287,7 @@ def _environment() -> Environment:
         "day": _day,
         "clock": format_time,
         "web_link": web_link,
+        "source_name": source_name,
         "percent": lambda share: f"{share:.0%}",
         "with": _with,
         "iso": lambda moment: f"{moment:%Y-%m-%d %H:%M}",

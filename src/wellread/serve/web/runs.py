@@ -1,4 +1,4 @@
-"""Runs the background work of a server: questions asked on pages, research, the ingest queue.
+"""Runs the background work of a server: questions asked on pages and research.
 
 The events of a question are numbered and can be replayed. Before a replay they are checked again,
 so that text of sources that were removed or are no longer readable is not shown from memory.
@@ -12,14 +12,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import platform
 import secrets
-import threading
 import time
-from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -30,13 +26,8 @@ from fastapi import Depends, Request
 
 from wellread.asking import answer_in_mode
 from wellread.errors import UnknownNameError, WellreadError
-from wellread.identity import EVERYTHING, Everything
-from wellread.ingest.pipeline.commit import sync_index
-from wellread.ingest.sources.discover import Input
 from wellread.kb import KnowledgeBase
 from wellread.kb.seen_by import reads_all_of, with_current_rights
-from wellread.learning import asking_again
-from wellread.learning.asking_again import after_ingest
 from wellread.research.research import research
 from wellread.research.run_state import is_running, state_of
 from wellread.serve.error_shapes import INTERNAL, Problem, problem_of, problem_of_status
@@ -281,98 +272,8 @@ TOO_MANY = problem_of_status(
 )
 
 
-MAX_QUEUED_RUNS = 50
-Action = Literal["add", "sync"]
-
-
-@dataclass(slots=True, kw_only=True)
-class QueuedRun:
-    """A queued ingest run.
-
-    Attributes:
-        state: ``done`` means that it became a job, which has its own state.
-    """
-
-    action: Action
-    collection: str
-    inputs: tuple[str, ...]
-    at: datetime
-    state: Literal["waiting", "running", "done", "failed"] = "waiting"
-    problem: Problem | None = None
-
-
-class IngestRuns:
-    """The ingest queue of one server. Parsing is done in worker processes, as in every run."""
-
-    def __init__(self, kb: KnowledgeBase) -> None:
-        self._kb = kb
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="ingest")
-        self._queue: deque[QueuedRun] = deque(maxlen=MAX_QUEUED_RUNS)
-        self._lock = threading.Lock()
-
-    def start(self, action: Action, inputs: Sequence[str], collection: str) -> QueuedRun:
-        """Add a run to the end of the queue."""
-        queued = QueuedRun(
-            action=action, collection=collection, inputs=tuple(inputs), at=datetime.now(UTC)
-        )
-        with self._lock:
-            self._queue.appendleft(queued)
-        self._thread.submit(self._run, queued)
-        return queued
-
-    def take_up(self) -> None:
-        """Finish an earlier process's work: synchronize the index, then retry open questions."""
-        self._thread.submit(sync_index, self._kb)
-        self._thread.submit(after_ingest, self._kb)
-
-    def unfinished(self, kb: KnowledgeBase | None = None) -> list[QueuedRun]:
-        """The runs that wait, run, or failed before they became a job; newest first.
-
-        Args:
-            kb: restricts the list to what its user may read; None: no restriction.
-        """
-        reads = EVERYTHING if kb is None else kb.asker.reads
-        with self._lock:
-            queued = [run for run in self._queue if run.state != "done"]
-        if isinstance(reads, Everything):
-            return queued
-        return [run for run in queued if run.collection in reads]
-
-    def busy(self, kb: KnowledgeBase | None = None) -> bool:
-        """Whether any run is waiting or running; ``kb`` as for ``unfinished``."""
-        return any(run.state in ("waiting", "running") for run in self.unfinished(kb))
-
-    def close(self) -> None:
-        """Ask the running job to stop, drop waiting runs, and wait for the job's end."""
-        self._thread.shutdown(wait=False, cancel_futures=True)
-        if self.busy():
-            running = (job for job in self._kb.catalogue.jobs.newest(MAX_QUEUED_RUNS, "running"))
-            for job in running:
-                if (job.host, job.pid) == (platform.node(), os.getpid()):
-                    self._kb.catalogue.jobs.cancel(job.id)
-        self._thread.shutdown(wait=True)
-
-    def _run(self, queued: QueuedRun) -> None:
-        inputs: list[Input] = list(queued.inputs)
-        work = asking_again.sync if queued.action == "sync" else asking_again.add
-        queued.state = "running"
-        try:
-            work(self._kb, inputs, collection=queued.collection)
-            queued.state = "done"
-        except WellreadError as error:
-            queued.problem, queued.state = problem_of(error), "failed"
-        except Exception:
-            logger.exception("adding failed")
-            queued.problem, queued.state = INTERNAL, "failed"
-
-
-def _ingest(request: Request) -> IngestRuns:
-    return cast(IngestRuns, request.app.state.ingest)
-
-
 def _research(request: Request) -> ResearchRuns:
     return cast(ResearchRuns, request.app.state.research)
 
 
-Ingest = Annotated[IngestRuns, Depends(_ingest)]
 Research = Annotated[ResearchRuns, Depends(_research)]

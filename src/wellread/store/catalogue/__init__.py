@@ -192,6 +192,7 @@ class Catalogue(CataloguePart):
         return list(versions.items())
 
     commit = writing(document_writes.commit_changes)
+    move_source = writing(document_writes.move_source)
 
     def remove_documents(self, document_ids: Iterable[str]) -> list[VersionKey]:
         """Delete single documents, as ``remove_sources`` does."""

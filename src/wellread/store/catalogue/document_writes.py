@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import Connection, Table, bindparam, delete, insert, update
+from sqlalchemy import Column, Connection, Table, bindparam, delete, insert, select, update
 
 from wellread.codec import marks_to_blob, to_plain
 from wellread.errors import StoreError
@@ -17,12 +19,19 @@ from wellread.store.catalogue.asking.research_records import delete_runs_reading
 from wellread.store.catalogue.documents import collection_records, reindexing
 from wellread.store.catalogue.documents.collection_records import documents_of_sources
 from wellread.store.catalogue.documents.entity_nodes import forget_described
-from wellread.store.catalogue.documents.lookup import COPIED, live_hashes, passage_row
+from wellread.store.catalogue.documents.lookup import (
+    COPIED,
+    VALUES,
+    live_hashes,
+    live_versions,
+    passage_row,
+)
 from wellread.store.catalogue.documents.name_records import name_keys, name_rows
 from wellread.store.catalogue.documents.story_records import mark_dirty
+from wellread.store.catalogue.feedback_records import note_change
 from wellread.store.catalogue.forgetting import redact_everywhere
 from wellread.store.schema import tables
-from wellread.store.schema.database import chunks
+from wellread.store.schema.database import chunks, rows_in
 from wellread.store.schema.stored_values import (
     DocumentChange,
     SourceChange,
@@ -113,6 +122,13 @@ def delete_documents(connection: Connection, versions: dict[str, str]) -> None:
         return
     removed = answer_removal.RemovedWords(answer_removal.stored_texts(connection, versions))
     titles = answer_removal.titles_of(connection, versions)
+    _delete_rows(connection, versions)
+    redact_everywhere(connection, removed, titles)
+    delete_runs_reading(connection, versions)
+
+
+def _delete_rows(connection: Connection, versions: dict[str, str]) -> None:
+    """Delete documents with their dependent rows; plan the removal of their index rows."""
     forget_described(connection, versions)
     mark_dirty(connection, versions)
     collection_records.touch_documents(connection, versions)
@@ -120,9 +136,72 @@ def delete_documents(connection: Connection, versions: dict[str, str]) -> None:
         connection.execute(delete(tables.documents).where(tables.documents.c.id.in_(ids)))
     reindexing.forget_staged(connection, versions)
     reindexing.plan_writes(connection, list(versions.items()), action="remove")
-    redact_everywhere(connection, removed, titles)
-    delete_runs_reading(connection, versions)
     reindexing.note_deletion(connection)
+
+
+def move_source(
+    connection: Connection,
+    source: tuple[str, str],
+    change: SourceChange,
+    planned: Collection[VersionKey],
+    moved: Mapping[str, str],
+) -> None:
+    """Replace the ``source`` (collection and uri) and its documents by those of ``change``.
+
+    ``moved`` maps the old ids of the documents to the new ones. Texts and spans stay the same, so
+    what cites the old ids (answers, feedback, research, preferences) now cites the new ones.
+    """
+    versions = live_versions(connection, moved)
+    times = select(tables.documents.c.id, tables.documents.c.added_at).where(
+        tables.documents.c.id.in_(VALUES)
+    )
+    added = {row.id: row.added_at for row in rows_in(connection, times, moved)}
+    commit_changes(connection, [change], planned)
+    for old, moment in added.items():
+        is_new = tables.documents.c.id == moved[old]
+        connection.execute(update(tables.documents).where(is_new).values(added_at=moment))
+    _cite_moved(connection, moved)
+    _delete_rows(connection, versions)
+    collection_records.delete_sources(connection, source[0], [source[1]])
+    answer_records.refresh_figures(connection, moved.values())
+
+
+_DOCUMENT_ID = re.compile(r"doc_[0-9a-f]{24}")
+
+
+def _cite_moved(connection: Connection, moved: Mapping[str, str]) -> None:
+    """Replace ids of documents wherever something outside of them refers to them."""
+    cited, read = tables.answer_citations.c, tables.research_reads.c
+    answer_ids = select(cited.answer_id).where(cited.document_id.in_(VALUES)).distinct()
+    answers = [row.answer_id for row in rows_in(connection, answer_ids, moved)]
+    run_ids = select(read.run_id).where(read.document_id.in_(VALUES)).distinct()
+    runs = [row.run_id for row in rows_in(connection, run_ids, moved)]
+    keys = [{"old": old, "new": new} for old, new in moved.items()]
+    for pair in keys:  # a run that has read both notes the new one only once
+        both = select(read.run_id).where(read.document_id == pair["old"]).scalar_subquery()
+        is_new = (read.document_id == pair["new"], read.run_id.in_(both))
+        connection.execute(delete(tables.research_reads).where(*is_new))
+    for table in (tables.answer_citations, tables.research_reads) if keys else ():
+        is_old = table.c.document_id == bindparam("old")
+        connection.execute(update(table).where(is_old).values(document_id=bindparam("new")), keys)
+    owners = connection.execute(select(tables.preferences.c.owner)).scalars().all()
+    bodies: tuple[tuple[Column[Any], Column[Any], Iterable[str]], ...] = (
+        (tables.answers.c.body, tables.answers.c.id, answers),
+        (tables.feedback.c.body, tables.feedback.c.answer_id, answers),
+        (tables.research_runs.c.report, tables.research_runs.c.id, runs),
+        (tables.preferences.c.body, tables.preferences.c.owner, owners),
+        (tables.preferences.c.learned, tables.preferences.c.owner, owners),
+    )
+    for body, found_by, names in bodies:
+        (key,) = body.table.primary_key.columns
+        statement = select(key, body).where(found_by.in_(VALUES))
+        for name, value in [tuple(row) for row in rows_in(connection, statement, names)]:
+            before = json.dumps(value)
+            after = _DOCUMENT_ID.sub(lambda match: moved.get(match[0], match[0]), before)
+            if after != before:
+                values = {body.name: json.loads(after)}
+                connection.execute(update(body.table).where(key == name).values(**values))
+    note_change(connection)
 
 
 def _document_row(record: SourceRecord, change: DocumentChange, now: datetime) -> Row:

@@ -22,7 +22,7 @@ from wellread.store.schema.tables import job_items, jobs, provider_calls
 from wellread.values.calls import EMBED_PASSAGE, RUNNING, Call
 
 JobAction = Literal["add", "sync", "watch", "remove", "reindex", "import", "re-ask"]
-JobState = Literal["running", "done", "failed", "cancelled", "interrupted"]
+JobState = Literal["waiting", "running", "done", "failed", "cancelled", "interrupted"]
 ItemStatus = Literal["added", "updated", "unchanged", "skipped", "failed", "removed"]
 MAX_JOBS = 200  # older jobs are deleted
 REDACTED_JOBS = 10  # newest finished jobs in which a new job redacts removed sources' names
@@ -79,20 +79,25 @@ class Jobs(CataloguePart):
     """The log of jobs."""
 
     def start(
-        self, action: JobAction, collection: str, inputs: Sequence[str], host: str, pid: int
+        self,
+        action: JobAction,
+        collection: str,
+        inputs: Sequence[str],
+        process: tuple[str, int],
+        job_id: str = "",
     ) -> Job:
-        """Record a new running job; delete the oldest finished ones.
+        """Record a new running job of a ``process`` (host and pid); delete the oldest ended ones.
 
         Names of sources that earlier jobs removed are redacted: they show until the next job.
         """
         job = Job(
-            id=random_id("job"),
+            id=job_id or random_id("job"),
             action=action,
             collection=collection,
             inputs=tuple(inputs),
             started_at=datetime.now(UTC),
-            host=host,
-            pid=pid,
+            host=process[0],
+            pid=process[1],
         )
         newest = select(jobs.c.id).order_by(jobs.c.started_at.desc(), jobs.c.id)
         with self._database.write() as connection:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import mimetypes
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, cast
+from typing import Annotated, Any, cast
 from urllib.parse import quote, urlsplit
 
 from fastapi import Depends, Query, Request
@@ -24,9 +25,16 @@ from wellread.serve.web.document_layout import (
     page_of,
     shown_pages,
 )
-from wellread.serve.web.rendering import NO_STORE, page_router, render_page
-from wellread.types import Document, DocumentFacts, PageMark, Span, TimeMark
-from wellread.values.answers import Answer, Citation
+from wellread.serve.web.rendering import (
+    NO_STORE,
+    may_see_paths,
+    page_router,
+    render_page,
+    source_name,
+)
+from wellread.text.sentences import sentence_spans
+from wellread.types import Document, DocumentFacts, HeadingMark, PageMark, Span, TimeMark
+from wellread.values.answers import BEFORE, CATALOGUE, EXTRACTIVE, NOBODY, Answer, Citation
 from wellread.values.locators import RECORDINGS
 
 router = page_router("read")
@@ -92,7 +100,11 @@ def view(
     note_opened(request, facts.id)
     cited = _cited_places(document, facts, query, answer)
     values = {
-        "document": document,
+        "about": None if query.pane else _about(kb, document, facts),
+        # The folders of the server are nobody's business but its admins'.
+        "document": document
+        if may_see_paths(request)
+        else replace(document, uri=source_name(document.uri)),
         "facts": facts,
         "page": page_of(document, cited.span, cited.others),
         "pages": () if query.text else _pages(kb, images, document, facts, cited),
@@ -106,6 +118,60 @@ def view(
         else {},
     }
     return render_page(request, template, values)
+
+
+SUMMARY = "Summarise “{title}” in five sentences."
+MAX_NAMES, MAX_SECTIONS, MAX_ASKED = 12, 40, 20
+
+
+def _about(kb: KnowledgeBase, document: Document, facts: DocumentFacts) -> dict[str, Any]:
+    """What the document is about: its lead or summary, names, sections and questions about it."""
+    asked = kb.catalogue.sessions.citing(facts.id, kb.asker.owner, MAX_ASKED)
+    question = SUMMARY.format(title=facts.title)
+    without_model = (CATALOGUE, EXTRACTIVE, NOBODY, BEFORE)
+    summaries = (
+        one.id
+        for one in asked
+        if one.question == question and not one.stale and one.answered_by not in without_model
+    )
+    summary = kb.catalogue.answer(next(summaries, ""))
+    return {
+        "lead": document.summary or lead_of(document.text),
+        "names": kb.catalogue.graph.entities_in(facts.id)[:MAX_NAMES],
+        "sections": list(_sections(document))[:MAX_SECTIONS],
+        "asked": {one.question: one.id for one in reversed(asked) if one.question != question},
+        "summary": summary,
+        "places": {one.id: citation_address(summary, one) for one in summary.citations}
+        if summary
+        else {},
+        "question": question if kb.settings.generation.model else "",
+    }
+
+
+LEAD_CHARS, LEAD_SENTENCES, MIN_LEAD_WORDS = 2_000, 3, 6
+
+
+def lead_of(text: str) -> str:
+    """The first sentences of a text that are no headings; may be empty."""
+    opening = text[:LEAD_CHARS]
+    sentences = [
+        span.of(opening) for span in sentence_spans(opening)[:-1] or sentence_spans(opening)
+    ]
+    whole = [one for one in sentences if len(one.split()) >= MIN_LEAD_WORDS]
+    return " ".join(" ".join(one.split()) for one in whole[:LEAD_SENTENCES])
+
+
+def _sections(document: Document) -> Iterator[tuple[str, int, int, int]]:
+    """The headings of the two upper levels: their words, level, and the span of their text."""
+    seen: set[tuple[str, ...]] = set()
+    for mark in document.marks:
+        if isinstance(mark, HeadingMark) and mark.path:
+            for level, name in enumerate(mark.path[:2], 1):
+                if mark.path[:level] not in seen and name != document.title:
+                    seen.add(mark.path[:level])
+                    line_end = document.text.find("\n", mark.start + 1)
+                    end = mark.end if line_end < 0 else min(mark.end, line_end)
+                    yield name, level, mark.start, end
 
 
 def _citation_numbered(number: int, answer: Answer | None) -> Citation | None:

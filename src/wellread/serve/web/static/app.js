@@ -41,5 +41,6 @@ const run = document.getElementById("run");
 if (run?.dataset.state === "running") follow(run, say, ready);
 
 if (document.querySelector("[data-live]")) import("./live.js").then((module) => module.live(say));
-if (document.querySelector("[data-drop]")) import("./upload.js").then((module) => module.upload(say));
+if ("mayEdit" in document.body.dataset) import("./upload.js").then((module) => module.upload(say));
+if (document.querySelector("[data-selection]")) import("./selection.js").then((module) => module.selection());
 if (document.getElementById("feedback")) import("./feedback.js").then((module) => module.feedback(say));

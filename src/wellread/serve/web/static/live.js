@@ -5,7 +5,7 @@ export function live(say) {
   for (const place of document.querySelectorAll("[data-live]")) watch(place, say);
 }
 
-async function watch(place, say) {
+export async function watch(place, say) {
   let told = "";
   while (place.querySelector("[data-running]")) {
     await new Promise((resolve) => setTimeout(resolve, SECONDS * 1000));
@@ -23,7 +23,7 @@ async function watch(place, say) {
     place.innerHTML = html;
     // Who stands on a button keeps standing on it.
     if (action) place.querySelector(`form[action="${CSS.escape(action)}"] button`)?.focus();
-    const states = [...place.querySelectorAll(".tag")].map((one) => one.textContent).join(", ");
+    const states = [...place.querySelectorAll(".state")].map((one) => one.textContent).join(", ");
     if (states !== told) say(states);
     told = states;
   }

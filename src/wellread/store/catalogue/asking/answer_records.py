@@ -245,6 +245,15 @@ class Sessions(CataloguePart):
         statement = select(*FACTS).where(answers.c.owner == owner).order_by(*order)
         return rows_to_values(StoredAnswer, self._rows(statement.limit(limit).offset(offset)))
 
+    def citing(self, document_id: str, owner: str, limit: int) -> list[StoredAnswer]:
+        """The facts of the owner's answers that cite the document, newest first."""
+        cited = select(answer_citations.c.answer_id).where(
+            answer_citations.c.document_id == document_id, answer_citations.c.number != 0
+        )
+        statement = select(*FACTS).where(answers.c.owner == owner, answers.c.id.in_(cited))
+        order = (answers.c.created_at.desc(), answers.c.id)
+        return rows_to_values(StoredAnswer, self._rows(statement.order_by(*order).limit(limit)))
+
     def answer(self, answer_id: str, owner: str) -> tuple[StoredAnswer, Answer] | None:
         """The owner's answer with this id and its facts, or None."""
         return self._single(owner, answers.c.id == answer_id)

@@ -36,7 +36,7 @@ from wellread.store.catalogue.documents.name_records import (
     file_key,
     site_key,
 )
-from wellread.store.rights import is_restricted
+from wellread.store.rights import READ, is_restricted
 from wellread.store.schema.database import (
     CataloguePart,
     Database,
@@ -48,12 +48,17 @@ from wellread.store.schema.database import (
 )
 from wellread.store.schema.stored_values import REMOVED, KindCount, SourceRecord
 from wellread.store.schema.tables import (
+    answer_topics,
+    api_keys,
     collections,
     document_names,
     documents,
+    gaps,
+    grants,
     job_items,
     jobs,
     past_questions,
+    preferences,
     properties,
     sources,
 )
@@ -156,7 +161,59 @@ def _stamp_key(collection: str) -> str:
 
 
 class Collections(CataloguePart):
-    """Settings of collections by name."""
+    """Settings of collections by name, and the change of a collection's name."""
+
+    def names(self) -> list[str]:
+        """The names of all collections that have settings, also of empty ones."""
+        return self._values(select(collections.c.name).order_by(collections.c.name))
+
+    def share_rights(self, old: str, new: str) -> None:
+        """Grant on the collection ``new`` what is granted on ``old``, and copy its settings."""
+        copied = ("role", "user_id", "group_id")
+        columns = [grants.c[name] for name in copied]
+        with self._database.write() as connection:
+            granted = connection.execute(select(*columns).where(grants.c.collection == old)).all()
+            connection.execute(delete(grants).where(grants.c.collection == new))
+            if granted:
+                rows = [{"collection": new, **row._mapping} for row in granted]
+                connection.execute(insert(grants), rows)
+            settings = select(collections.c.settings).where(collections.c.name == old)
+            for value in connection.execute(settings).scalars().all():
+                connection.execute(delete(collections).where(collections.c.name == new))
+                row = {"name": new, "settings": value, "updated_at": datetime.now(UTC)}
+                connection.execute(insert(collections), row)
+
+    def renamed(self, old: str, new: str, *, keys_follow: bool) -> None:
+        """Write the new name of a collection, which is empty now, wherever its name is kept.
+
+        Its grants end. An answer that could use it needs the right to read ``new`` from now on.
+        API keys limited to it may read ``new`` if ``keys_follow``, otherwise nothing in its place.
+        """
+        with self._database.write() as connection:
+            connection.execute(delete(grants).where(grants.c.collection == old))
+            connection.execute(update(jobs).where(jobs.c.collection == old).values(collection=new))
+            topics = answer_topics.c
+            has_new = select(topics.answer_id).where(topics.kind == READ, topics.topic == new)
+            is_old = (topics.kind == READ, topics.topic == old)
+            connection.execute(
+                delete(answer_topics).where(
+                    *is_old, topics.answer_id.in_(has_new.scalar_subquery())
+                )
+            )
+            connection.execute(update(answer_topics).where(*is_old).values(topic=new))
+            in_place = {gaps: [new], api_keys: [new] if keys_follow else []}
+            for names in (gaps.c.scope, api_keys.c.collections):
+                key = names.table.c.id
+                for row in connection.execute(select(key, names).where(names.is_not(None))).all():
+                    if old in (row[1] or ()):
+                        rest = [name for name in row[1] if name not in (old, new)]
+                        values = {names.name: sorted({*rest, *in_place[names.table]})}
+                        connection.execute(update(names.table).where(key == row[0]).values(values))
+            for row in connection.execute(select(preferences.c.owner, preferences.c.body)).all():
+                if row.body.get("collection") == old:
+                    is_row = preferences.c.owner == row.owner
+                    body = {**row.body, "collection": new}
+                    connection.execute(update(preferences).where(is_row).values(body=body))
 
     def settings(self, name: str) -> dict[str, Any] | None:
         """The settings of the collection; None when it has none."""
@@ -193,8 +250,8 @@ def known_sources(connection: Connection, uris: Iterable[str]) -> set[tuple[str,
 
 
 def failed_sources(connection: Connection, names: Sequence[str], limit: int) -> list[SourceRecord]:
-    """Sources that could not be read, last seen first; of these collections, or of all."""
-    failed = select(sources).where(sources.c.status == "failed")
+    """Sources without documents, last seen first; of these collections, or of all."""
+    failed = select(sources).where(sources.c.status.in_(("failed", "skipped")))
     if names:
         failed = failed.where(sources.c.collection.in_(names))
     order = (sources.c.seen_at.desc(), sources.c.uri)

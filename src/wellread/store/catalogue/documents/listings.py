@@ -50,7 +50,7 @@ from wellread.store.schema.tables import (
 )
 from wellread.types import DocumentFacts, Filters, Passage
 
-Order = Literal["newest", "oldest", "title", "added"]
+Order = Literal["newest", "oldest", "title", "added", "kind", "collection", "largest"]
 Limits = Sequence[Filters]
 Field = Literal["collection", "kind", "source_type", "language", "author", "speaker"]
 FIELDS: tuple[Field, ...] = get_args(Field)
@@ -63,6 +63,9 @@ _ORDERS: Mapping[Order, tuple[ColumnElement[Any], ...]] = {
     "oldest": (documents.c.published_at.asc().nulls_last(), documents.c.title),
     "title": (func.lower(documents.c.title),),  # both databases lower-case ASCII only
     "added": (documents.c.added_at.desc(), documents.c.title),
+    "kind": (documents.c.kind, func.lower(documents.c.title)),
+    "collection": (documents.c.collection, func.lower(documents.c.title)),
+    "largest": (documents.c.characters.desc(), documents.c.title),
 }
 _BY_DATE = (*_ORDERS["oldest"], documents.c.id)
 _NEWEST_FIRST = (documents.c.published_at.desc(), documents.c.title.desc(), documents.c.id.desc())
@@ -133,10 +136,18 @@ class Listings(_FilteredPart):
         order: Order = "newest",
         *,
         media: bool = False,
+        words: str = "",
     ) -> DocumentPage:
-        """The documents that match ``limits``; documents without a date come last."""
+        """The documents that match ``limits``; documents without a date come last.
+
+        Args:
+            words: words that the title or the authors must all contain, whatever their case.
+        """
+        named = func.lower(documents.c.title + " " + cast(documents.c.authors, Text))
+        has_words = [named.contains(word.lower(), autoescape=True) for word in words.split()]
         with self._database.read() as connection:
-            where = and_(filter_condition(connection, [limits]), _RECORDED if media else true())
+            kind = _RECORDED if media else true()
+            where = and_(filter_condition(connection, [limits]), kind, *has_words)
             count = select(func.count()).select_from(documents).where(where)
             chosen = select(documents.c.id).where(where).order_by(*_ORDERS[order], documents.c.id)
             ids = list(connection.execute(chosen.limit(limit).offset(offset)).scalars())

@@ -242,6 +242,15 @@ class Vectors(CataloguePart):
             pending.update(self._values(select(document_id).where(document_id.in_(batch))))
         return pending
 
+    def waiting_sources(self, collection: str, uris: Iterable[str]) -> set[str]:
+        """The sources with documents whose vectors are pending."""
+        statement = (
+            select(documents.c.source_uri)
+            .join_from(vector_debts, documents, documents.c.id == vector_debts.c.document_id)
+            .where(documents.c.collection == collection, documents.c.source_uri.in_(lookup.VALUES))
+        )
+        return {row.source_uri for row in self._rows_in(statement, uris)}
+
     def passages_pending(self) -> int:
         """The number of passages without a vector."""
         return int(self._values(select(func.sum(vector_debts.c.passages)))[0] or 0)
