@@ -87,6 +87,7 @@ def _response(request: Request, template: str, context: Mapping[str, Any], statu
         "here": request.url.path,
         "signed_in": rights.user.name if rights is not None and rights.user else "",
         "theme": theme if theme in THEMES else "system",
+        "may_edit": rights is None or "edit" in rights.scopes,
     }
     return templates.TemplateResponse(
         request, template, {**frame, **context}, status_code=status, headers=dict(NO_STORE)
@@ -127,10 +128,14 @@ def _places(request: Request) -> dict[str, Any]:
 
 
 class Rail(NamedTuple):
-    """What the rail shows of the asker's own: collections to ask, conversations by day."""
+    """What the rail shows of the asker's own: collections to ask, conversations by day.
+
+    ``default`` is the collection that the asker's preferences name; may be empty.
+    """
 
     collections: Sequence[CollectionWords]
     conversations: Sequence[tuple[str, Sequence[SessionFacts]]]
+    default: str
     model: str
 
 
@@ -145,6 +150,7 @@ def _rail(request: Request) -> Rail | None:
     return Rail(
         collections=kb.catalogue.vocabulary.of(()),
         conversations=days,
+        default=kb.catalogue.preferences.of(kb.asker.owner).effective.collection,
         model=kb.settings.generation.model,
     )
 

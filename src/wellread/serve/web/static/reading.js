@@ -1,6 +1,7 @@
 // Sentences and their sources, side by side: the source follows the sentence, and a mark in the
 // source leads back to the sentence that cites it.
-const WIDE = window.matchMedia("(min-width: 64rem)");
+const CLOSED = "source-closed"; // whoever closes the source does not get it again by itself
+const WIDE = window.matchMedia("(min-width: 70rem)");
 
 export function reading(say, showKeys) {
   const panes = document.querySelector(".panes");
@@ -11,9 +12,17 @@ export function reading(say, showKeys) {
   let opened = ""; // the document that the pane shows
   let asked = 0;
 
+  let links = []; // the first link to each citation of the answer, in the order of their numbers
+
   const refresh = () => {
     sentences = [...document.querySelectorAll("[data-sentence]")];
     current = -1;
+    const answer = document.querySelector("#answer .answer");
+    const found = new Map();
+    for (const link of answer?.querySelectorAll("a[data-cite]") ?? []) if (!found.has(link.dataset.cite)) found.set(link.dataset.cite, link);
+    links = [...found.values()].sort((one, other) => one.dataset.cite - other.dataset.cite);
+    if (links.length && panes?.classList.contains("open") && WIDE.matches && !sessionStorage.getItem(CLOSED)) show(links[0], { told: false });
+    else if (beside && sessionStorage.getItem(CLOSED)) panes.classList.remove("open");
   };
 
   // The links to what a sentence cites. In a stretch of several only the last has them in itself.
@@ -28,13 +37,14 @@ export function reading(say, showKeys) {
     current = Math.max(0, Math.min(place, sentences.length - 1));
     for (const one of document.querySelectorAll(".sentence.current")) one.classList.remove("current");
     const sentence = sentences[current];
+    sentence.closest("details:not([open])")?.setAttribute("open", "");
     sentence.classList.add("current");
     if (focus) {
       sentence.focus({ preventScroll: true });
       sentence.scrollIntoView({ block: "nearest" });
     }
-    const links = linksOf(sentence);
-    if (links.length && beside && WIDE.matches) show(links[which % links.length]);
+    const cited = linksOf(sentence);
+    if (cited.length && beside && WIDE.matches) show(cited[which % cited.length]);
   };
 
   const mark = (link) => {
@@ -44,7 +54,7 @@ export function reading(say, showKeys) {
     for (const one of scope.querySelectorAll(`.cite[data-cite="${CSS.escape(number)}"]`)) one.classList.add("current");
   };
 
-  const show = async (link, { enter = false } = {}) => {
+  const show = async (link, { enter = false, told = true } = {}) => {
     const address = new URL(link.href);
     address.searchParams.set("pane", "true");
     const mine = ++asked;
@@ -52,7 +62,6 @@ export function reading(say, showKeys) {
     const html = await reply.text();
     if (mine !== asked) return; // another sentence was chosen meanwhile
     pane.innerHTML = html;
-    pane.hidden = false;
     pane.dataset.from = link.href;
     panes.classList.add("open");
     mark(link);
@@ -62,6 +71,10 @@ export function reading(say, showKeys) {
     else pane.scrollTop = 0;
     player(pane);
     const title = pane.querySelector(".source-title")?.textContent.trim() ?? "";
+    const place = links.findIndex((one) => one.dataset.cite === link.dataset.cite);
+    const position = pane.querySelector("[data-position]");
+    if (position) position.textContent = place < 0 ? "" : `${place + 1} of ${links.length}`;
+    if (!told) return;
     say(cited ? `Source ${link.dataset.cite}: ${title}` : `Source ${link.dataset.cite} has no exact place`);
     if (enter && !cited) pane.querySelector("a, button")?.focus();
   };
@@ -81,6 +94,9 @@ export function reading(say, showKeys) {
   };
 
   document.addEventListener("click", (event) => {
+    const step = event.target.closest?.("[data-step]");
+    if (step) return turn(Number(step.dataset.step));
+    if (event.target.closest?.("[data-close]")) return close();
     const seek = event.target.closest?.("[data-seek]");
     if (seek) return play(seek);
     const other = event.target.closest?.("[data-marks]");
@@ -89,6 +105,7 @@ export function reading(say, showKeys) {
     const plain = !event.ctrlKey && !event.metaKey && !event.shiftKey && event.button === 0;
     if (link && beside && plain && WIDE.matches) {
       event.preventDefault();
+      sessionStorage.removeItem(CLOSED);
       const sentence = link.closest("[data-sentence]");
       if (sentence) choose(sentence);
       show(link);
@@ -97,6 +114,23 @@ export function reading(say, showKeys) {
     const sentence = event.target.closest?.("[data-sentence]");
     if (sentence && !event.target.closest("a") && !String(window.getSelection())) select(sentences.indexOf(sentence));
   });
+
+  // To the next or the previous source of the answer.
+  const turn = async (by) => {
+    const number = pane.querySelector(".pane-bar") && document.querySelector("#answer .cite.current")?.dataset.cite;
+    const place = links.findIndex((one) => one.dataset.cite === number);
+    const link = links[(place + by + links.length) % links.length];
+    const sentence = link.closest("[data-sentence]") ?? sentences.find((one) => one.matches(`[data-cited~="${CSS.escape(link.dataset.cite)}"]`));
+    if (sentence) choose(sentence);
+    await show(link);
+    pane.querySelector(`[data-step="${by}"]`)?.focus();
+  };
+
+  const close = () => {
+    panes.classList.remove("open");
+    sessionStorage.setItem(CLOSED, "yes");
+    sentences[Math.max(current, 0)]?.focus();
+  };
 
   document.addEventListener("mouseup", () => {
     const selection = window.getSelection();
@@ -152,10 +186,10 @@ export function reading(say, showKeys) {
     } else if (event.key === "n" && sentences[current]) {
       select(current, { which: ++which });
     } else if ((event.key === "o" || (event.key === "Enter" && event.target.matches?.("[data-sentence]"))) && sentences[current] && !inPane) {
-      const links = linksOf(sentences[current]);
-      if (!links.length) return;
+      const cited = linksOf(sentences[current]);
+      if (!cited.length) return;
       event.preventDefault();
-      const link = links[which % links.length];
+      const link = cited[which % cited.length];
       if (beside && WIDE.matches) show(link, { enter: true });
       else location.assign(link.href);
     } else if (event.key === "p") {

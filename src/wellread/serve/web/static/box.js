@@ -1,0 +1,74 @@
+// The question box, and the choice of collections in the rail, which the browser remembers.
+const KEY = "collections-left-out"; // what is added later is asked as well
+
+const remembered = () => {
+  try {
+    return JSON.parse(localStorage.getItem(KEY) ?? "[]");
+  } catch {
+    return [];
+  }
+};
+
+function scope() {
+  const place = document.getElementById("scope-choice");
+  if (!place) return;
+  const boxes = [...place.querySelectorAll("input")];
+  const chip = document.querySelector("[data-scope-chip]");
+  const told = () => {
+    const chosen = boxes.filter((one) => one.checked).map((one) => one.value);
+    if (!chip) return;
+    const all = chosen.length === 0 || chosen.length === boxes.length;
+    chip.textContent = all ? "All collections" : chosen.length === 1 ? chosen[0] : `${chosen.length} collections`;
+    chip.classList.toggle("set", !all);
+  };
+  if (!("named" in place.dataset) && localStorage.getItem(KEY)) {
+    const out = remembered();
+    for (const one of boxes) one.checked = !out.includes(one.value);
+  }
+  told();
+  place.addEventListener("change", () => {
+    localStorage.setItem(KEY, JSON.stringify(boxes.filter((one) => !one.checked).map((one) => one.value)));
+    told();
+  });
+  // On a wide screen the collections are in sight; on a narrow one the button opens the drawer.
+  chip?.addEventListener("click", (event) => {
+    if (!place.checkVisibility()) return;
+    event.preventDefault();
+    boxes[0].focus();
+  });
+}
+
+export function box() {
+  scope();
+  const question = document.querySelector("textarea#q");
+  if (!question) return;
+  const grow = () => {
+    question.style.height = "auto";
+    question.style.height = `${question.scrollHeight + 2}px`;
+  };
+  if (!CSS.supports("field-sizing", "content")) question.addEventListener("input", grow);
+  question.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+    event.preventDefault();
+    if (question.value.trim()) question.form.requestSubmit();
+  });
+  if (document.activeElement === question) question.setSelectionRange(question.value.length, question.value.length);
+  document.addEventListener("click", (event) => {
+    const edit = event.target.closest?.("[data-edit]");
+    if (edit && !event.ctrlKey && !event.metaKey) {
+      event.preventDefault();
+      question.value = edit.dataset.edit;
+      question.focus();
+    }
+    // A menu closes when something else is pressed.
+    for (const menu of document.querySelectorAll("details.menu[open]")) {
+      if (!menu.contains(event.target)) menu.open = false;
+    }
+  });
+  document.addEventListener("keydown", (event) => {
+    const menu = event.key === "Escape" && event.target.closest?.("details.menu[open]");
+    if (!menu) return;
+    menu.open = false;
+    menu.querySelector("summary").focus();
+  });
+}
