@@ -21,9 +21,7 @@ SELECT = """() => {
 def test_an_answer_is_rated(watched: Watched, site: str) -> None:
     page = watched.page
     ask(page, site, QUESTION)
-    page.get_by_role("link", name="Rate it").click()
-    page.goto(page.url.partition("#")[0])
-    summary = page.get_by_text("Rate this answer")
+    summary = page.get_by_text("Say more about this answer")
     summary.focus()
     page.keyboard.press("Enter")
     page.keyboard.press("Tab")
@@ -33,7 +31,7 @@ def test_an_answer_is_rated(watched: Watched, site: str) -> None:
     page.keyboard.press("Enter")
     first.get_by_label("Score").fill("12.5")
     first.get_by_label("Harmful").press("Space")
-    page.locator("[data-sentence] [data-cite]").first.click()
+    page.locator(".answer [data-cite]").first.click()
     expect(page.locator("#source #cited")).to_be_visible()
     words = page.evaluate(SELECT)
     first.get_by_role("button", name="Use the selected text").click()

@@ -127,11 +127,11 @@ def test_after_a_killed_server_the_question_is_interrupted_and_can_be_asked_agai
 def test_cancel_stops_the_work(browser: Browser, written_site: str, model: Model) -> None:
     page = browser.new_page()
     begin(page, written_site)
-    page.get_by_role("button", name="Cancel").press("Enter")
-    expect(page.locator("#ended-word")).to_have_text("Cancelled.")
+    page.get_by_role("button", name="Stop").press("Enter")
+    expect(page.locator("#ended-word")).to_have_text("Stopped.")
     expect(page.locator("#retry")).to_be_focused()
     page.reload()
-    expect(page.locator("#ended-word")).to_have_text("Cancelled.")
+    expect(page.locator("#ended-word")).to_have_text("Stopped.")
 
 
 def test_a_recording_beside_its_transcript_is_sought(
@@ -189,7 +189,7 @@ def test_the_question_as_it_was_understood_is_corrected(watched: Watched, site: 
         "How many volunteers mend things at the repair cafe?"
     )
     expect(page.locator("article.answer")).to_be_visible()
-    expect(page.locator(".turns li")).to_have_count(2)
+    expect(page.locator(".turns > li")).to_have_count(2)
 
 
 def test_without_script_one_asks_reads_opens_and_uploads(
@@ -200,7 +200,7 @@ def test_without_script_one_asks_reads_opens_and_uploads(
     page = context.new_page()
     page.goto(site)
     page.locator("#q").fill(MANAGER)
-    page.locator("#q").press("Enter")
+    page.get_by_role("button", name="Ask", exact=True).click()
     expect(page.locator("article.answer")).to_be_visible()
     page.locator("article.answer [data-cite]").first.click()
     expect(page.locator("mark").first).to_be_visible()
@@ -216,6 +216,6 @@ def test_without_script_one_asks_reads_opens_and_uploads(
     expect(mine.locator(".tag")).to_have_text(["done"], timeout=SECONDS)
     page.goto(f"{site}/?collection=bells")
     page.locator("#q").fill("When was the bell of Tarn Chapel cast?")
-    page.locator("#q").press("Enter")
+    page.get_by_role("button", name="Ask", exact=True).click()
     expect(page.locator("article.answer")).to_contain_text("1712")
     context.close()

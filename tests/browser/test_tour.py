@@ -59,7 +59,7 @@ def walk(page: Page) -> list[str]:
         cited = page.locator("#source #cited")
         expect(cited).to_be_visible()
         expect(cited).to_be_in_viewport()
-        quotes.append(page.locator(f'[data-source="{number}"] blockquote').inner_text())
+        quotes.append(page.locator(f'[data-source="{number}"] blockquote').text_content() or "")
         page.keyboard.press("o")
         expect(cited).to_be_focused()
         page.keyboard.press("Escape")
@@ -109,7 +109,7 @@ def test_a_conversation_goes_on(watched: Watched, site: str) -> None:
     page.keyboard.press("/")
     type_question(page, "How many tools does it keep?")
     expect(page.locator(".understood input[name=q]")).to_be_visible()
-    expect(page.locator(".turns li")).to_have_count(1)
+    expect(page.locator(".turns > li")).to_have_count(1)
     page.goto(f"{site}/conversations")
     expect(page.locator(".list > li").first).to_contain_text("2 questions")
 
@@ -118,6 +118,8 @@ def test_a_conversation_goes_on(watched: Watched, site: str) -> None:
 def test_an_answer_is_exported(watched: Watched, site: str, form: str, ending: str) -> None:
     page = watched.page
     ask(page, site, MANAGER)
+    tab_to(page, ".answer > .actions summary")
+    page.keyboard.press("Enter")
     tab_to(page, f'a[href*="export?format={form}"]')
     with page.expect_download() as started:
         page.keyboard.press("Enter")

@@ -205,8 +205,8 @@ async def test_cancelling_ends_the_call_of_the_model(
     number, name, data = events_in((await client.get(f"{path}/events")).text)[-1]
     assert (number, name, data["state"]) == (None, "ended", "cancelled")
     shown = (await client.get(page)).text
-    assert "Cancelled" in shown
-    assert "Retry" in shown
+    assert "You stopped this question" in shown
+    assert "Ask again" in shown
 
 
 async def test_what_a_stopped_server_was_answering_is_interrupted(
