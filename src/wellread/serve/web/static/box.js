@@ -40,6 +40,8 @@ function scope() {
 
 export function box() {
   scope();
+  // The newest question stands on top; what was asked before it is above.
+  if (document.querySelector(".turns")) document.querySelector("h1.question")?.scrollIntoView();
   const question = document.querySelector("textarea#q");
   if (!question) return;
   const grow = () => {

@@ -9,7 +9,6 @@ export function reading(say, showKeys) {
   const beside = Boolean(panes && pane);
   let sentences = [];
   let current = -1;
-  let opened = ""; // the document that the pane shows
   let asked = 0;
 
   let links = []; // the first link to each citation of the answer, in the order of their numbers
@@ -55,23 +54,23 @@ export function reading(say, showKeys) {
   };
 
   const show = async (link, { enter = false, told = true } = {}) => {
-    const address = new URL(link.href);
-    address.searchParams.set("pane", "true");
     const mine = ++asked;
-    const reply = await fetch(address);
-    const html = await reply.text();
-    if (mine !== asked) return; // another sentence was chosen meanwhile
-    pane.innerHTML = html;
-    pane.dataset.from = link.href;
+    if (pane.dataset.from !== link.href) {
+      const address = new URL(link.href);
+      address.searchParams.set("pane", "true");
+      const html = await (await fetch(address)).text();
+      if (mine !== asked) return; // another sentence was chosen meanwhile
+      pane.innerHTML = html;
+      pane.dataset.from = link.href;
+      player(pane);
+    }
     panes.classList.add("open");
     mark(link);
-    opened = address.pathname;
     const cited = pane.querySelector("#cited");
     if (cited) into(cited, enter);
     else pane.scrollTop = 0;
-    player(pane);
     const title = pane.querySelector(".source-title")?.textContent.trim() ?? "";
-    const place = links.findIndex((one) => one.dataset.cite === link.dataset.cite);
+    const place = link.closest("#answer") ? links.findIndex((one) => one.dataset.cite === link.dataset.cite) : -1;
     const position = pane.querySelector("[data-position]");
     if (position) position.textContent = place < 0 ? "" : `${place + 1} of ${links.length}`;
     if (!told) return;
@@ -149,6 +148,8 @@ export function reading(say, showKeys) {
 
   // From a mark of the source to the sentence that cites it; of a stretch, to the part that answers.
   const back = (number, focus = true) => {
+    const shown = pane?.dataset.from && new URL(pane.dataset.from).searchParams.get("answer");
+    if (shown && shown !== document.querySelector("#answer .answer")?.dataset.answer) return; // of an earlier turn
     const citing = sentences.filter((one) => one.matches(`[data-cited~="${CSS.escape(number ?? "")}"]`));
     const sentence = citing.find((one) => one.querySelector("mark")) ?? citing[0];
     const link = sentence && linksOf(sentence).find((one) => one.dataset.cite === number);
