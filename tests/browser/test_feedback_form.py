@@ -18,6 +18,23 @@ SELECT = """() => {
 }"""
 
 
+def test_one_press_rates_an_answer_and_keeps_what_was_said(watched: Watched, site: str) -> None:
+    page = watched.page
+    ask(page, site, "Who owns the turbines in the Gannet Narrows?")
+    page.get_by_text("Say more about this answer").click()
+    page.get_by_label("What it should say").first.fill("The cooperative owns both.")
+    page.get_by_role("button", name="Save feedback").click()
+    expect(page.locator("#status")).to_have_text("Feedback saved")
+    page.get_by_role("button", name="Helpful", exact=True).press("Enter")
+    expect(page.get_by_text("Your feedback: 100 of 100")).to_be_visible()
+    page.reload()
+    pressed = page.get_by_role("button", name="Helpful", exact=True)
+    expect(pressed).to_have_attribute("aria-pressed", "true")
+    expect(page.get_by_label("What it should say").first).to_have_value(
+        "The cooperative owns both."
+    )
+
+
 def test_an_answer_is_rated(watched: Watched, site: str) -> None:
     page = watched.page
     ask(page, site, QUESTION)

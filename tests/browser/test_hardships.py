@@ -20,6 +20,11 @@ from tests.doubles.web_server import WebServer
 from tests.serve.test_web_documents import silence
 
 TOLD = "Callum Voss manages the Netloft Tool Library [e1]. He does so with the help of "
+SHIFTS = """self.shifted = 0;
+new PerformanceObserver(list => {
+  for (const one of list.getEntries()) if (!one.hadRecentInput) self.shifted += one.value;
+}).observe({ type: "layout-shift", buffered: true });"""
+MAX_SHIFT = 0.05
 MORE = "nine volunteers [e1]."
 
 
@@ -97,6 +102,18 @@ def test_a_reload_and_a_second_tab_lose_nothing(
     assert first.url == second.url
     assert "/answers/" in first.url
     assert len(model.server.chats) - asked_before == 3  # one reads, one writes, one judges
+
+
+def test_nothing_jumps_while_an_answer_is_written(
+    browser: Browser, written_site: str, model: Model
+) -> None:
+    page = browser.new_page(viewport={"width": 1280, "height": 800})
+    page.add_init_script(SHIFTS)
+    begin(page, written_site)
+    model.go.set()
+    expect(page.locator("#source #cited").first).to_be_visible()
+    page.evaluate("() => new Promise(done => requestAnimationFrame(() => setTimeout(done)))")
+    assert page.evaluate("shifted") <= MAX_SHIFT
 
 
 def test_after_a_killed_server_the_question_is_interrupted_and_can_be_asked_again(

@@ -203,9 +203,11 @@ def sureness(answer: Answer) -> Sureness:
     stated = [one.verdict for one in answer.sentences if not one.verdict.states_nothing]
     found = Counter(verdict.name for verdict in stated)
     whole = sum(number for name, number in found.items() if name.whole)
+    one = len(stated) == 1
     how = "quoted" if whole == found[VerdictName.QUOTED] else "borne out by their sources"
-    checks = f"{whole} of {len(stated)} {'sentence is' if len(stated) == 1 else 'sentences are'}"
-    checks = f"{checks} {how}" if stated and whole else ""
+    how = "borne out by its source" if one and how != "quoted" else how
+    checks = f"{whole} of {len(stated)} {'sentence is' if one else 'sentences are'} {how}"
+    checks = checks if whole else ""
     band = answer.confidence.band
     if answer.answered_by == NOBODY:
         return Sureness("No answer.", "Nothing in the material answers this.", "")

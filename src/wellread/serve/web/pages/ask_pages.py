@@ -157,7 +157,7 @@ def _checked(kb: KnowledgeBase, question: Question) -> Question:
     check_collections(kb, question.filters)
     chosen, default = question.filters.collections, preferences_for(kb, kb.asker.owner).collection
     every = {entry.collection for entry in kb.catalogue.vocabulary.of(())} if chosen else set()
-    if default or len(every) < 2 or not every.issubset(chosen):  # noqa: PLR2004 - one is no choice
+    if default or len(every) < 2 or not every.issubset(chosen):
         return question
     return replace(question, filters=replace(question.filters, collections=()))
 
