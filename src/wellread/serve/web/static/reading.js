@@ -21,6 +21,7 @@ export function reading(say, showKeys) {
     for (const link of answer?.querySelectorAll("a[data-cite]") ?? []) if (!found.has(link.dataset.cite)) found.set(link.dataset.cite, link);
     links = [...found.values()].sort((one, other) => one.dataset.cite - other.dataset.cite);
     if (links.length && panes?.classList.contains("open") && WIDE.matches && !sessionStorage.getItem(CLOSED)) show(links[0], { told: false });
+    else if (answer && !links.length && pane?.querySelector(".pane-empty")) pane.firstElementChild.textContent = "This answer cites nothing.";
     else if (beside && sessionStorage.getItem(CLOSED)) panes.classList.remove("open");
   };
 
