@@ -152,7 +152,7 @@ def test_the_rail_remembers_the_collections_and_renames_a_conversation(
 ) -> None:
     page = watched.page
     page.goto(f"{site}/library/add")
-    page.locator("input[name=title]").fill("Toll of the bridge")
+    page.locator("main input[name=title]").fill("Toll of the bridge")
     page.locator("textarea[name=text]").fill("Crossing the old bridge costs two euros.")
     page.locator("#collection-text").fill("tolls")
     page.locator("#collection-text").press("Enter")

@@ -199,7 +199,7 @@ export function reading(say, showKeys) {
       if (audio) audio.paused ? audio.play() : audio.pause();
     } else if (event.key === "/") {
       event.preventDefault();
-      const box = document.getElementById("q") ?? document.querySelector("[type=search]");
+      const box = document.getElementById("q") ?? document.querySelector("main [type=search]");
       if (box) box.focus();
       else location.assign("/");
     } else if (event.key === "?") {
