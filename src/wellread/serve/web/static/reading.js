@@ -173,6 +173,14 @@ export function reading(say, showKeys) {
   let which = 0;
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
+    // The page itself does not scroll, so its keys scroll what is said.
+    const talk = event.target === document.body && document.querySelector(".talk");
+    const far = talk && { PageDown: talk.clientHeight * 0.9, " ": talk.clientHeight * 0.9, PageUp: -talk.clientHeight * 0.9, ArrowDown: 60, ArrowUp: -60, End: talk.scrollHeight, Home: -talk.scrollHeight }[event.key];
+    if (far) {
+      event.preventDefault();
+      talk.scrollBy({ top: event.shiftKey ? -far : far });
+      return;
+    }
     const typing = event.target.closest?.("input, textarea, select, dialog, audio, video, summary");
     if (event.key === "Escape" && pane?.contains(document.activeElement) && sentences[current]) {
       sentences[current].focus();
