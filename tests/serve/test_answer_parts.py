@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from importlib.resources import files
 from typing import Literal
 
+import httpx
 import pytest
 from markupsafe import Markup
 from tests.doubles.answers import answer_of, citation_of, sentence_of
 from tests.serve.test_answer_blocks import CASES, drawn
 
+from wellread.kb import KnowledgeBase
 from wellread.serve.web.answer_parts import answer_blocks, sureness
 from wellread.values.answer_blocks import SentencePart, html_parts
 from wellread.values.answers import Answer, Confidence, Conflict, Sentence, VerdictName
@@ -105,6 +108,25 @@ def judged(*names: str, by: str = "a model", band: Band = "high", cited: int = 2
 )
 def test_how_sure_an_answer_is_in_words(given: Answer, said: str) -> None:
     assert " ".join(sureness(given)) == said
+
+
+async def test_only_trouble_is_named_after_its_sentence(
+    kb: KnowledgeBase, client: httpx.AsyncClient
+) -> None:
+    names = ("quoted", "supported", "partial", "uncited", "unsupported", "not_checked", "partial")
+    said = [f"Sentence of {name}, {at}." for at, name in enumerate(names)]
+    text, sentences = " ".join(said), []
+    for words, name in zip(said, names, strict=True):
+        sentences.append(sentence_of(words, text.index(words), VerdictName(name)))
+    amount = replace(sentences[-1].verdict, method="number", reason="the number 6 is nowhere")
+    sentences[-1] = replace(sentences[-1], verdict=amount)
+    kb.catalogue.record_answer(answer_of(text, sentences, answered_by="a model"))
+    page = (await client.get("/answers/ans_1", headers={"accept": "text/html"})).text
+    shown = page.partition('<div class="said">')[2].partition("</div>")[0]
+    told = re.findall(r'class="trouble.*?</span> (.*?)</span>', shown)
+    amount_told = "an amount that stands in no source"
+    assert told == ["only partly borne out", "no source", "not borne out", amount_told]
+    assert "<q>Sentence of partial, 6.</q> The number 6 is nowhere." in page
 
 
 def test_the_scripts_of_all_pages_are_small() -> None:

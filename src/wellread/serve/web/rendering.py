@@ -106,7 +106,7 @@ def _places(request: Request) -> dict[str, Any]:
     """The places and the tabs of the current one that the asker may open."""
     path, rights = request.url.path, _rights(request)
     rules = request.app.state.authenticator.rules
-    found: dict[str, Any] = {"main_places": [], "tabs": [], "here_in": "", "settings_address": ""}
+    found: dict[str, Any] = {"navigation": [], "tabs": [], "here_in": "", "settings_address": ""}
     for name, pages, more in PLACES:
         open_pages = [
             (address, title)
@@ -123,7 +123,7 @@ def _places(request: Request) -> dict[str, Any]:
         if open_pages and name == "Settings":
             found["settings_address"] = open_pages[0][0]
         elif open_pages:
-            found["main_places"].append(Link(name=name, address=open_pages[0][0], here=here))
+            found["navigation"].append(Link(name=name, address=open_pages[0][0], here=here))
     return found
 
 

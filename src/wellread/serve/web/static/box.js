@@ -1,11 +1,20 @@
 // The question box, and the choice of collections in the rail, which the browser remembers.
 const KEY = "collections-left-out"; // what is added later is asked as well
 
+// Some browsers refuse to keep anything.
 const remembered = () => {
   try {
-    return JSON.parse(localStorage.getItem(KEY) ?? "[]");
+    return JSON.parse(localStorage.getItem(KEY));
   } catch {
-    return [];
+    return null;
+  }
+};
+
+const remember = (names) => {
+  try {
+    localStorage.setItem(KEY, JSON.stringify(names));
+  } catch {
+    // the choice holds for this page
   }
 };
 
@@ -21,13 +30,11 @@ function scope() {
     chip.textContent = all ? "All collections" : chosen.length === 1 ? chosen[0] : `${chosen.length} collections`;
     chip.classList.toggle("set", !all);
   };
-  if (!("named" in place.dataset) && localStorage.getItem(KEY)) {
-    const out = remembered();
-    for (const one of boxes) one.checked = !out.includes(one.value);
-  }
+  const out = "named" in place.dataset ? null : remembered();
+  for (const one of out ? boxes : []) one.checked = !out.includes(one.value);
   told();
   place.addEventListener("change", () => {
-    localStorage.setItem(KEY, JSON.stringify(boxes.filter((one) => !one.checked).map((one) => one.value)));
+    remember(boxes.filter((one) => !one.checked).map((one) => one.value));
     told();
   });
   // On a wide screen the collections are in sight; on a narrow one the button opens the drawer.
@@ -55,6 +62,12 @@ export function box() {
     if (question.value.trim()) question.form.requestSubmit();
   });
   if (document.activeElement === question) question.setSelectionRange(question.value.length, question.value.length);
+  const chip = question.form.querySelector("[data-time-chip]");
+  question.form.addEventListener("change", () => {
+    const [from, to] = ["from", "to"].map((name) => question.form.elements[name].value.trim());
+    chip.textContent = from && to ? `${from} – ${to}` : from ? `since ${from}` : to ? `until ${to}` : "Any time";
+    chip.classList.toggle("set", Boolean(from || to));
+  });
   document.addEventListener("click", (event) => {
     const edit = event.target.closest?.("[data-edit]");
     if (edit && !event.ctrlKey && !event.metaKey) {

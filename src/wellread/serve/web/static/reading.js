@@ -1,6 +1,16 @@
 // Sentences and their sources, side by side: the source follows the sentence, and a mark in the
 // source leads back to the sentence that cites it.
-const CLOSED = "source-closed"; // whoever closes the source does not get it again by itself
+// Whoever closes the source does not get it again by itself.
+const CLOSED = "source-closed";
+const closed = (change) => {
+  try {
+    if (change === true) sessionStorage.setItem(CLOSED, "yes");
+    if (change === false) sessionStorage.removeItem(CLOSED);
+    return sessionStorage.getItem(CLOSED) !== null;
+  } catch {
+    return false; // this browser keeps nothing
+  }
+};
 const WIDE = window.matchMedia("(min-width: 70rem)");
 
 export function reading(say, showKeys) {
@@ -20,9 +30,9 @@ export function reading(say, showKeys) {
     const found = new Map();
     for (const link of answer?.querySelectorAll("a[data-cite]") ?? []) if (!found.has(link.dataset.cite)) found.set(link.dataset.cite, link);
     links = [...found.values()].sort((one, other) => one.dataset.cite - other.dataset.cite);
-    if (links.length && panes?.classList.contains("open") && WIDE.matches && !sessionStorage.getItem(CLOSED)) show(links[0], { told: false });
+    if (links.length && panes?.classList.contains("open") && WIDE.matches && !closed()) show(links[0], { told: false });
     else if (answer && !links.length && pane?.querySelector(".pane-empty")) pane.firstElementChild.textContent = "This answer cites nothing.";
-    else if (beside && sessionStorage.getItem(CLOSED)) panes.classList.remove("open");
+    else if (beside && closed()) panes.classList.remove("open");
   };
 
   // The links to what a sentence cites. In a stretch of several only the last has them in itself.
@@ -105,7 +115,7 @@ export function reading(say, showKeys) {
     const plain = !event.ctrlKey && !event.metaKey && !event.shiftKey && event.button === 0;
     if (link && beside && plain && WIDE.matches) {
       event.preventDefault();
-      sessionStorage.removeItem(CLOSED);
+      closed(false);
       const sentence = link.closest("[data-sentence]");
       if (sentence) choose(sentence);
       show(link);
@@ -128,7 +138,7 @@ export function reading(say, showKeys) {
 
   const close = () => {
     panes.classList.remove("open");
-    sessionStorage.setItem(CLOSED, "yes");
+    closed(true);
     sentences[Math.max(current, 0)]?.focus();
   };
 
