@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -17,7 +17,7 @@ from wellread.serve.features.answering import past_question_status, similar_past
 from wellread.serve.views import view_url
 from wellread.serve.web.document_layout import original_pdf
 from wellread.store.schema.stored_values import BetterCitation, SentenceRating
-from wellread.types import KINDS, DocumentFacts, Kind
+from wellread.types import KINDS, Kind
 from wellread.values.answer_blocks import SentencePart, html_parts, top_level
 from wellread.values.answers import (
     BEFORE,
@@ -73,18 +73,22 @@ def answer_values(kb: KnowledgeBase, answer: Answer, *, stale: bool) -> dict[str
     """The values for ``parts/answer.html``."""
     facts = kb.catalogue.facts({citation.document_id for citation in answer.citations})
     said = _words(answer.text)
+    first = {cited.document_id: cited.id for cited in reversed(answer.citations)}
     return {
         "answer": answer,
         "blocks": answer_blocks(answer),
         "sure": sureness(answer),
         "places": {cited.id: citation_address(answer, cited) for cited in answer.citations},
         "sources": [
-            (list(cited), _has_page_images(kb, facts, document_id))
-            for document_id, cited in groupby(
-                sorted(answer.citations, key=_first_citations(answer)),
-                key=lambda citation: citation.document_id,
+            list(cited)
+            for _, cited in groupby(
+                sorted(answer.citations, key=lambda cited: (first[cited.document_id], cited.id)),
+                key=lambda cited: cited.document_id,
             )
         ],
+        "has_page_images": lambda document_id: (
+            document_id in facts and original_pdf(kb, facts[document_id]) is not None
+        ),
         "repeated": {cited.id for cited in answer.citations if _words(cited.quote) in said},
         "gone": {
             cited.id
@@ -115,22 +119,6 @@ def citation_address(answer: Answer, citation: Citation) -> str:
     address = view_url(citation.document_id, citation.version, citation.source_span)
     page, _, fragment = address.partition("#")
     return f"{page}&answer={answer.id}&citation={citation.id}#{fragment}"
-
-
-def _first_citations(answer: Answer) -> Any:
-    """The order of citations by document, the document cited first before the others."""
-    first: dict[str, int] = {}
-    for citation in answer.citations:
-        first.setdefault(citation.document_id, citation.id)
-    return lambda citation: (first[citation.document_id], citation.id)
-
-
-def _has_page_images(
-    kb: KnowledgeBase, facts: Mapping[str, DocumentFacts], document_id: str
-) -> bool:
-    """Whether the pages of this document can be shown as images."""
-    known = facts.get(document_id)
-    return known is not None and original_pdf(kb, known) is not None
 
 
 def _words(text: str) -> str:
