@@ -107,7 +107,7 @@ def test_a_reload_and_a_second_tab_lose_nothing(
 def test_nothing_jumps_while_an_answer_is_written(
     browser: Browser, written_site: str, model: Model
 ) -> None:
-    page = browser.new_page(viewport={"width": 1280, "height": 800})
+    page = browser.new_page(viewport={"width": 1280, "height": 520})
     page.add_init_script(SHIFTS)
     begin(page, written_site)
     model.go.set()
