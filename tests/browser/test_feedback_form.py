@@ -18,12 +18,27 @@ SELECT = """() => {
 }"""
 
 
+def test_one_press_rates_an_answer_and_keeps_what_was_said(watched: Watched, site: str) -> None:
+    page = watched.page
+    ask(page, site, "Who owns the turbines in the Gannet Narrows?")
+    page.get_by_text("Say more about this answer").click()
+    page.get_by_label("What it should say").first.fill("The cooperative owns both.")
+    page.get_by_role("button", name="Save feedback").click()
+    expect(page.locator("#status")).to_have_text("Feedback saved")
+    page.get_by_role("button", name="Helpful", exact=True).press("Enter")
+    expect(page.get_by_text("Your feedback: 100 of 100")).to_be_visible()
+    page.reload()
+    pressed = page.get_by_role("button", name="Helpful", exact=True)
+    expect(pressed).to_have_attribute("aria-pressed", "true")
+    expect(page.get_by_label("What it should say").first).to_have_value(
+        "The cooperative owns both."
+    )
+
+
 def test_an_answer_is_rated(watched: Watched, site: str) -> None:
     page = watched.page
     ask(page, site, QUESTION)
-    page.get_by_role("link", name="Rate it").click()
-    page.goto(page.url.partition("#")[0])
-    summary = page.get_by_text("Rate this answer")
+    summary = page.get_by_text("Say more about this answer")
     summary.focus()
     page.keyboard.press("Enter")
     page.keyboard.press("Tab")
@@ -33,7 +48,7 @@ def test_an_answer_is_rated(watched: Watched, site: str) -> None:
     page.keyboard.press("Enter")
     first.get_by_label("Score").fill("12.5")
     first.get_by_label("Harmful").press("Space")
-    page.locator("[data-sentence] [data-cite]").first.click()
+    page.locator(".answer [data-cite]").first.click()
     expect(page.locator("#source #cited")).to_be_visible()
     words = page.evaluate(SELECT)
     first.get_by_role("button", name="Use the selected text").click()

@@ -24,6 +24,7 @@ TALK = """WEBVTT
 00:01:10.000 --> 00:01:15.000
 <v Per Lind>The keys of the smithy hang behind the bellows.
 """
+MAX_PAGE_BYTES = 150_000
 FEED = """<?xml version="1.0"?>
 <rss version="2.0"><channel><title>Smithy news</title><link>https://smithy.example/</link>
 <description>News</description>
@@ -59,7 +60,7 @@ def walk(page: Page) -> list[str]:
         cited = page.locator("#source #cited")
         expect(cited).to_be_visible()
         expect(cited).to_be_in_viewport()
-        quotes.append(page.locator(f'[data-source="{number}"] blockquote').inner_text())
+        quotes.append(page.locator(f'[data-source="{number}"] blockquote').text_content() or "")
         page.keyboard.press("o")
         expect(cited).to_be_focused()
         page.keyboard.press("Escape")
@@ -109,15 +110,86 @@ def test_a_conversation_goes_on(watched: Watched, site: str) -> None:
     page.keyboard.press("/")
     type_question(page, "How many tools does it keep?")
     expect(page.locator(".understood input[name=q]")).to_be_visible()
-    expect(page.locator(".turns li")).to_have_count(1)
+    expect(page.locator(".turns > li")).to_have_count(1)
     page.goto(f"{site}/conversations")
     expect(page.locator(".list > li").first).to_contain_text("2 questions")
+
+
+def test_an_answer_s_page_is_light(watched: Watched, site: str) -> None:
+    page = watched.page
+    ask(page, site, MANAGER)
+    page.reload()
+    expect(page.locator("#source #cited")).to_be_visible()
+    weight = page.evaluate(
+        """["navigation", "resource"].flatMap(type => performance.getEntriesByType(type))
+        .reduce((sum, one) => sum + one.decodedBodySize, 0)"""
+    )
+    assert 10_000 < weight <= MAX_PAGE_BYTES
+
+
+def test_the_sources_of_an_answer_are_turned_over_and_closed(watched: Watched, site: str) -> None:
+    page = watched.page
+    ask(page, site, QUESTIONS[0])
+    position, places = (
+        page.locator("[data-position]"),
+        page.locator("#answer [data-source]").count(),
+    )
+    assert places > 1
+    expect(position).to_have_text(f"1 of {places}")
+    page.get_by_role("button", name="Next source").press("Enter")
+    expect(position).to_have_text(f"2 of {places}")
+    expect(page.get_by_role("button", name="Next source")).to_be_focused()
+    page.get_by_role("button", name="Close the source").press("Enter")
+    expect(page.locator("#source")).to_be_hidden()
+    page.reload()
+    expect(page.locator("#source")).to_be_hidden()
+    page.keyboard.press("j")
+    expect(page.locator("#source #cited")).to_be_visible()
+
+
+def test_the_rail_remembers_the_collections_and_renames_a_conversation(
+    watched: Watched, site: str
+) -> None:
+    page = watched.page
+    page.goto(f"{site}/library/add")
+    page.locator("main input[name=title]").fill("Toll of the bridge")
+    page.locator("textarea[name=text]").fill("Crossing the old bridge costs two euros.")
+    page.locator("#collection-text").fill("tolls")
+    page.locator("#collection-text").press("Enter")
+    page.wait_for_url("**/library/jobs")
+    mine = page.locator(".list > li", has_text="“tolls”")
+    expect(mine.locator(".tag")).to_have_text(["done"], timeout=SECONDS)
+    page.goto(site)
+    for box in page.locator("#scope-choice input").all():
+        box.set_checked(box.get_attribute("value") == "tolls")
+    expect(page.locator("[data-scope-chip]")).to_have_text("tolls")
+    page.get_by_role("button", name="New question").click()
+    expect(page.locator("[data-scope-chip]")).to_have_text("tolls")
+    page.locator("#q").fill("What does the bridge cost?")
+    page.keyboard.press("Shift+Enter")
+    page.keyboard.type("I mean crossing it.")
+    page.keyboard.press("Enter")
+    expect(page.locator("article.answer")).to_contain_text("two euros")
+    page.reload()
+    page.locator(".recent li", has_text="What does the bridge cost?").get_by_role("button").focus()
+    page.keyboard.press("Enter")
+    menu = page.locator("#rail [popover]:popover-open")
+    menu.get_by_label("Name").fill("The bridge")
+    page.keyboard.press("Enter")
+    expect(page.locator(".recent a[aria-current]")).to_have_text("The bridge")
+    page.on("dialog", lambda dialog: dialog.accept())
+    page.locator(".recent li", has_text="The bridge").get_by_role("button").press("Enter")
+    menu.get_by_role("button", name="Delete this conversation").press("Enter")
+    page.wait_for_url("**/conversations")
+    expect(page.locator(".recent li", has_text="The bridge")).to_have_count(0)
 
 
 @pytest.mark.parametrize(("form", "ending"), [("markdown", ".md"), ("bibtex", ".bib")])
 def test_an_answer_is_exported(watched: Watched, site: str, form: str, ending: str) -> None:
     page = watched.page
     ask(page, site, MANAGER)
+    tab_to(page, ".answer > .actions summary")
+    page.keyboard.press("Enter")
     tab_to(page, f'a[href*="export?format={form}"]')
     with page.expect_download() as started:
         page.keyboard.press("Enter")

@@ -205,8 +205,8 @@ async def test_cancelling_ends_the_call_of_the_model(
     number, name, data = events_in((await client.get(f"{path}/events")).text)[-1]
     assert (number, name, data["state"]) == (None, "ended", "cancelled")
     shown = (await client.get(page)).text
-    assert "Cancelled" in shown
-    assert "Retry" in shown
+    assert "You stopped this question" in shown
+    assert "Ask again" in shown
 
 
 async def test_what_a_stopped_server_was_answering_is_interrupted(
@@ -232,6 +232,59 @@ async def test_without_scripts_the_answer_is_waited_for(
     reply = await client.get(f"{urlsplit(page).path}/wait", follow_redirects=True)
     assert reply.url.path.startswith("/answers/")
     assert "2.6 million euros" in reply.text
+
+
+@pytest.mark.parametrize(
+    ("typed", "leads", "shown"),
+    [
+        (f"/ask {ASKED} --detailed --coverage", "/ask/", ["detailed", "coverage"]),
+        (f"/ask {ASKED} --sources-only", "/search", []),
+    ],
+)
+async def test_a_typed_command_is_the_question_and_its_options(
+    client: httpx.AsyncClient, model: GatedModel, typed: str, leads: str, shown: list[str]
+) -> None:
+    model.open()
+    reply = await client.get("/app/ask", params={"q": typed, "collection": "town"})
+    reply = await client.get(reply.headers["location"])
+    address = urlsplit(reply.headers["location"])
+    asked = parse_qs(address.query)
+    assert address.path.startswith(leads)
+    assert [ASKED] in (asked.get("q"), asked.get("query"))
+    assert asked["collection"] == ["town"]
+    assert asked.get("show", []) == shown
+    if shown:
+        waited = await client.get(f"{address.path}/wait?{address.query}", follow_redirects=True)
+        assert parse_qs(waited.url.query.decode()) == {"show": shown}
+        assert 'aria-label="Coverage"' in waited.text
+        assert '<details class="steps-list" open>' in waited.text
+
+
+async def test_every_collection_is_no_limit(app: FastAPI, client: httpx.AsyncClient) -> None:
+    names = [one.collection for one in app.state.kb.catalogue.vocabulary.of(())]
+    assert len(names) > 1
+    page = (await client.get("/", params={"q": ASKED, "collection": names})).headers["location"]
+    assert run_of(app, page).question.filters.collections == ()
+    page = (await client.get("/", params={"q": ASKED, "collection": names[:1]})).headers["location"]
+    assert run_of(app, page).question.filters.collections == (names[0],)
+
+
+async def test_a_conversation_is_renamed_rated_and_opened_at_its_newest_answer(
+    app: FastAPI, client: httpx.AsyncClient, model: GatedModel
+) -> None:
+    model.open()
+    wait = urlsplit(await begin(client)).path
+    address = (await client.get(f"{wait}/wait", follow_redirects=True)).url.path
+    (session,) = app.state.kb.catalogue.sessions.of("")[:1]
+    path = f"/conversations/{session.id}"
+    renamed = await client.post(f"{path}/rename", data={"title": "The\n ferry"})
+    assert renamed.headers["location"] == path
+    assert (await client.get(path)).headers["location"] == address
+    assert (await client.post(f"{path}/rename", data={"title": " "})).status_code == 400
+    assert [one.title for one in app.state.kb.catalogue.sessions.of("")][:1] == ["The ferry"]
+    assert (await client.post(f"{address}/rate", data={"score": "100"})).status_code == 303
+    given = app.state.kb.catalogue.feedback.of_answers([address.rpartition("/")[2]])
+    assert [one.score for many in given.values() for one in many] == [100]
 
 
 async def test_too_many_questions_at_once_are_refused(client: httpx.AsyncClient) -> None:

@@ -34,6 +34,14 @@ def test_the_first_answer_makes_the_session_and_names_it(catalogue: Catalogue) -
     assert found.seen_at >= found.created_at
 
 
+def test_a_session_gets_another_title_in_one_short_line(catalogue: Catalogue) -> None:
+    catalogue.record_answer(answer(1))
+    assert catalogue.sessions.rename("ses_1", "ann", f"The\n ferry {'x' * 200}")
+    (found,) = catalogue.sessions.of("ann")
+    assert found.title.startswith("The ferry")
+    assert len(found.title) <= 80
+
+
 def test_turns_are_the_first_and_the_newest_oldest_first(catalogue: Catalogue) -> None:
     for number in range(1, 8):
         catalogue.record_answer(answer(number))
@@ -54,6 +62,7 @@ def test_what_is_somebody_elses_is_the_same_as_nothing(catalogue: Catalogue) -> 
     assert sessions.turns("ses_1", "bob", 5) == []
     assert sessions.answers("bob") == []
     assert sessions.answer("ans_ses_1_ann_1", "bob") is None
+    assert not sessions.rename("ses_1", "bob", "Mine")
     assert sessions.remove("ses_1", "bob") is None
     found = sessions.answer("ans_ses_1_ann_1", "ann")
     assert found is not None

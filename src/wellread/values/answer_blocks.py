@@ -7,7 +7,7 @@ never interpreted: they are shown as plain characters.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -42,6 +42,7 @@ _PARSER = (
 INLINE = {"em", "strong", "code", "s"}
 _TEXTS = {"p", "li", "h2", "h3", "h4", "th", "td"}
 _BLOCKS = {"ul", "ol", "blockquote", "pre", "hr", "br", "table", "thead", "tbody", "tr"}
+_VOID = {"br", "hr"}
 _MIN_LEVEL, _MAX_LEVEL = 2, 4  # heading levels; level 1 is the question
 _PIECE = re.compile(rf"(<[^>]+>|{MARK.pattern})")
 _TAG = re.compile(r"<(/?)(\w+)[^>]*>")
@@ -94,6 +95,26 @@ def html_parts(answer: Answer) -> list[Markup | SentencePart]:
             SentencePart(number=number, html=html, sentence=sentence, citations=cited, last=last)
         )
     return parts
+
+
+def top_level(parts: Sequence[Markup | SentencePart]) -> Iterator[list[Markup | SentencePart]]:
+    """The parts of each paragraph, heading, list, table or quotation that is in no other one."""
+    block: list[Markup | SentencePart] = []
+    depth = 0
+    for part in parts:
+        if isinstance(part, SentencePart):
+            block.append(part)
+            continue
+        begin = 0
+        for tag in _TAG.finditer(part):
+            depth += -1 if tag[1] else tag[2] not in _VOID
+            if tag[1] and not depth:
+                yield [*block, part[begin : tag.end()]]
+                block, begin = [], tag.end()
+        if depth or part[begin:].strip():
+            block.append(part[begin:])
+    if block:
+        yield block
 
 
 def draft_html(text: str) -> Markup:

@@ -180,6 +180,7 @@ EXAMPLES: dict[str, list[Example]] = {
     ),
     "GET /": page("/", {}, {"session": "{f_session}"})
     + get("/", {"q": ASKED, "collection": "obsidianvault"}),
+    "GET /app/ask": get("/app/ask", {"q": ASKED, "collection": "obsidianvault"}),
     "GET /ask/{run_id}": page("/ask/nosuchrun"),
     "GET /ask/{run_id}/wait": get("/ask/{f_ask}/wait"),
     "POST /ask/{run_id}/cancel": form("/ask/{f_ask}/cancel"),
@@ -201,9 +202,13 @@ EXAMPLES: dict[str, list[Example]] = {
     "GET /answers/{answer_id}": page("/answers/{f_answer}") + page("/answers/{o_answer}"),
     "POST /answers/{answer_id}/verify": form("/answers/{f_answer}/verify"),
     "POST /answers/{answer_id}/feedback": form("/answers/{f_answer}/feedback", {"score": "5"}),
+    "POST /answers/{answer_id}/rate": form("/answers/{f_answer}/rate", {"score": "100"}),
     "POST /answers/{answer_id}/feedback/remove": form("/answers/{f_answer}/feedback/remove"),
     "GET /conversations": page("/conversations", {}, {"query": "plinkerby"}),
     "GET /conversations/{session_id}": page("/conversations/{f_session}"),
+    "POST /conversations/{session_id}/rename": form(
+        "/conversations/{f_session}/rename", {"title": "taken"}
+    ),
     "POST /conversations/{session_id}/remove": form("/conversations/{f_session}/remove"),
     "GET /view/{document_id}": page(
         "/view/{f_document}",

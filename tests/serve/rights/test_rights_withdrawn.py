@@ -211,7 +211,10 @@ async def test_an_open_page_ends_with_the_rights(rights_homes: tuple[Path, Path]
             assert (await client.get(f"{path}/events")).status_code == 200
             served.asker = LEFT
             assert (await client.get(f"{path}/events")).status_code == 404
-            assert "ferry" not in (await client.get(path)).text
+            # Beside it stands the asker's own question, as the title of the conversation.
+            shown = (await client.get(path)).text.partition("<main")[2]
+            assert "Interrupted" in shown
+            assert "ferry" not in shown
             served.asker = Asker(owner="other", reads=RIVAL.reads)
             assert (await client.get(f"{path}/events")).status_code == 404
 

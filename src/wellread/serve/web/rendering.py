@@ -188,10 +188,14 @@ def _places(request: Request) -> dict[str, Any]:
 
 
 class Rail(NamedTuple):
-    """What the rail shows of the asker's own: collections to ask, conversations by day."""
+    """What the rail shows of the asker's own: collections to ask, conversations by day.
+
+    ``default`` is the collection that the asker's preferences name; may be empty.
+    """
 
     collections: Sequence[CollectionWords]
     conversations: Sequence[tuple[str, Sequence[SessionFacts]]]
+    default: str
     model: str
 
 
@@ -206,6 +210,7 @@ def _rail(request: Request) -> Rail | None:
     return Rail(
         collections=kb.catalogue.vocabulary.of(()),
         conversations=days,
+        default=kb.catalogue.preferences.of(kb.asker.owner).effective.collection,
         model=kb.settings.generation.model,
     )
 

@@ -62,7 +62,13 @@ class AskRun:
     answer: Answer | None = None
     material: Mapping[str, str] = field(default_factory=dict)
     task: asyncio.Task[None] | None = None
+    begun: float = field(default_factory=time.monotonic)
     _more: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @property
+    def elapsed(self) -> float:
+        """The seconds since it started."""
+        return time.monotonic() - self.begun
 
     async def follow(self, after: int = 0) -> AsyncIterator[tuple[int, Event]]:
         """Yield the events from number ``after`` on as they come, until the run has ended."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import Annotated, Any, cast
-from urllib.parse import urlencode
+from dataclasses import replace
+from typing import Annotated, Any, Literal, cast, get_args
+from urllib.parse import quote, urlencode
 
 from anyio import to_thread
 from fastapi import Depends, Header, Query, Request
@@ -16,15 +17,16 @@ from sse_starlette import EventSourceResponse, ServerSentEvent
 
 from wellread.ask.deliver.related import small_talk_reply
 from wellread.ask.retrieve.search import check_collections
+from wellread.ask.understand.conversation import preferences_for
 from wellread.asking import with_mode_read
 from wellread.errors import RequestError, UnknownNameError, WellreadError
-from wellread.identity import sentence_hash, words_hash
 from wellread.ingest.remove import remove_conversation
 from wellread.kb import KnowledgeBase
 from wellread.kb.seen_by import check_rights
 from wellread.learning.feedback_giving import feedback_of, give_feedback, require_feedback
 from wellread.library.recheck import Rechecked, stored_answer, verify_again
 from wellread.serve.error_shapes import INTERNAL, ProblemError, problem_of
+from wellread.serve.features.answering import quote_contexts, scope_coverage
 from wellread.serve.features.feature import (
     MAX_OFFSET,
     DatedQuery,
@@ -39,16 +41,14 @@ from wellread.serve.guards.incoming import is_foreign
 from wellread.serve.guards.route_rules import Kb
 from wellread.serve.views import template_view
 from wellread.serve.web.answer_parts import (
-    MAX_TURNS,
     answer_page_values,
-    answer_values,
     earlier_turns,
     limit_choices,
 )
 from wellread.serve.web.rendering import fragment, page_response, page_router, render_page
 from wellread.serve.web.runs import TOO_MANY, AskRun, AskRuns
-from wellread.store.schema.stored_values import BetterCitation, Feedback, Score, SentenceRating
-from wellread.types import Mode
+from wellread.store.schema.stored_values import Feedback, Score, SentenceRating
+from wellread.types import Filters, Mode
 from wellread.values.answer_blocks import draft_html
 from wellread.values.answers import (
     Answer,
@@ -65,17 +65,36 @@ router = page_router("read")
 reads, asks, edits = router.requiring("read", "ask", "edit")
 
 MAX_QUESTION_CHARS = 4_000
-MAX_SESSIONS = 5  # recent conversations on the home page
+
+
+Shown = Literal["detailed", "sources-only", "coverage"]
+COMMAND_OPTIONS = tuple(f"--{option}" for option in get_args(Shown))
 
 
 class AskQuery(DatedQuery):
-    """A question with its limits, as the query string of a page."""
+    """A question with its limits, as the query string of a page.
+
+    Attributes:
+        draft: a question to put into the box, to be edited.
+        show: what to show besides the answer; ``sources-only``: passages instead of an answer.
+    """
 
     q: str = ""
     speaker: list[str] = Field(default=[])
     mode: Mode = "auto"
     session: str = ""
     fresh: bool = False
+    draft: str = ""
+    show: list[Shown] = Field(default=[])
+
+    def typed(self) -> AskQuery:
+        """The query with the options of ``/ask QUESTION --detailed`` read from its words."""
+        command, *words = self.q.split() or [""]
+        if command != "/ask":
+            return self
+        options = [word.removeprefix("--") for word in words if word in COMMAND_OPTIONS]
+        rest = " ".join(word for word in words if word not in COMMAND_OPTIONS)
+        return self.model_copy(update={"q": rest, "show": options})
 
     def question(self) -> Question:
         """The question with its limits."""
@@ -115,11 +134,20 @@ async def home(
     query: Annotated[AskQuery, Query()],
 ) -> Response:
     """The home page with the question form; with ``q``, starts answering the question."""
+    query = query.typed()
     if not query.q.strip() or is_foreign(request.scope):
         return await to_thread.run_sync(_home, kb, request, query)
+    return await start(kb, runs, query)
+
+
+async def start(kb: KnowledgeBase, runs: AskRuns, query: AskQuery) -> Response:
+    """Start answering a question asked on a page, and lead to the page that shows it."""
+    if "sources-only" in query.show:
+        limits = query.model_dump(include={"collection", "kind", "speaker"}, exclude_defaults=True)
+        found = urlencode({"query": query.q, **limits}, doseq=True)
+        return RedirectResponse(f"/search?{found}", status_code=303)
     check_may_ask(kb)
-    question = query.question()
-    await to_thread.run_sync(check_collections, kb, question.filters)
+    question = await to_thread.run_sync(_checked, kb, query.question())
     question = await with_mode_read(kb, question)
     if question.mode == "deep" and small_talk_reply(question) is None:
         return RedirectResponse(f"/research?{query.address()}", status_code=303)
@@ -127,6 +155,22 @@ async def home(
     if run is None:
         raise ProblemError(TOO_MANY)
     return RedirectResponse(f"/ask/{run.id}?{query.address()}", status_code=303)
+
+
+def _checked(kb: KnowledgeBase, question: Question) -> Question:
+    """The question; naming every collection is no limit, unless the asker has a default one."""
+    check_collections(kb, question.filters)
+    chosen, default = question.filters.collections, preferences_for(kb, kb.asker.owner).collection
+    every = {entry.collection for entry in kb.catalogue.vocabulary.of(())} if chosen else set()
+    if default or len(every) < 2 or not every.issubset(chosen):
+        return question
+    return replace(question, filters=replace(question.filters, collections=()))
+
+
+@asks.get("/app/ask")
+def old_address(query: Annotated[AskQuery, Query()]) -> Response:
+    """Lead from an address of earlier times to the home page."""
+    return RedirectResponse(f"/?{query.address()}".rstrip("?"), status_code=303)
 
 
 def _home(kb: KnowledgeBase, request: Request, query: AskQuery) -> Response:
@@ -138,7 +182,6 @@ def _home(kb: KnowledgeBase, request: Request, query: AskQuery) -> Response:
         asked=query,
         choices=limit_choices(kb),
         turns=earlier_turns(kb, query.session),
-        sessions=kb.catalogue.sessions.of(kb.asker.owner, MAX_SESSIONS),
     )
 
 
@@ -150,9 +193,10 @@ def run_page(
     run = runs.get(kb, run_id)
     answer = run.answer if run else None  # an answer without an id is not stored
     if answer is not None and answer.id:
-        return RedirectResponse(f"/answers/{answer.id}", status_code=303)
+        return RedirectResponse(_answer_address(answer.id, query.show), status_code=303)
     values = {
         "run_id": run_id,
+        "elapsed": int(run.elapsed) if run else 0,
         "question": run.question.text if run else query.q,
         "state": run.state if run else "interrupted",
         "asked": query,
@@ -246,10 +290,16 @@ def _event_html(
     return "final", {"html": html, "id": answer.id, "session": answer.session_id}
 
 
+def _answer_address(answer_id: str, show: Sequence[str]) -> str:
+    return f"/answers/{answer_id}?{urlencode({'show': show}, doseq=True)}".rstrip("?")
+
+
 @reads.get("/answers/{answer_id}")
-def answer_page(kb: Kb, request: Request, answer_id: str) -> Response:
-    """An answer with its citations and verdicts."""
-    return _page(kb, request, answer_id)
+def answer_page(
+    kb: Kb, request: Request, answer_id: str, show: Annotated[list[Shown] | None, Query()] = None
+) -> Response:
+    """An answer with its citations and verdicts; ``show``: also contexts and coverage."""
+    return _page(kb, request, answer_id, show=show or ())
 
 
 @asks.post("/answers/{answer_id}/verify")
@@ -260,43 +310,26 @@ async def verify(kb: Kb, request: Request, answer_id: str) -> Response:
 
 
 def _page(
-    kb: KnowledgeBase, request: Request, answer_id: str, recheck: Rechecked | None = None
+    kb: KnowledgeBase,
+    request: Request,
+    answer_id: str,
+    recheck: Rechecked | None = None,
+    show: Sequence[str] = (),
 ) -> Response:
     stored, answer = stored_answer(kb, answer_id, kb.asker.owner)
+    limits = [limit.value for limit in answer.limits if limit.kind == "collection"]
+    scope = Filters(collections=tuple(limits))
+    contexts = quote_contexts(kb, answer) if "detailed" in show else ()
     values = {
         **answer_page_values(kb, answer, stale=stored.stale),
-        **feedback_values(kb, answer),
+        "contexts": {context.number: context for context in contexts},
+        "coverage": scope_coverage(kb, scope) if "coverage" in show else (),
         "recheck": template_view(recheck),
         "turns": earlier_turns(kb, answer.session_id, before=answer.id),
         "asked": AskQuery(session=answer.session_id),
         "choices": limit_choices(kb),
     }
     return render_page(request, "answer_page.html", values)
-
-
-def feedback_values(kb: KnowledgeBase, answer: Answer) -> dict[str, Any]:
-    """The values for ``parts/feedback.html``."""
-    feedback = feedback_of(kb, answer.id, kb.asker.owner)
-    ratings = {rating.sentence: rating for rating in feedback.sentences} if feedback else {}
-    rated = []
-    for index, sentence in enumerate(answer.sentences):
-        rating = ratings.get(index) or SentenceRating(
-            sentence=index, content=sentence_hash(sentence.text)
-        )
-        words = _cited_words(kb, rating.citation)
-        rated.append({"number": index + 1, "sentence": sentence, "rating": rating, "words": words})
-    for_answer = list(feedback.citations) if feedback else []
-    better = for_answer + [rating.citation for rating in ratings.values() if rating.citation]
-    ids = [cited.document_id for cited in answer.citations]
-    ids += [cited.document_id for cited in better]
-    facts = kb.catalogue.facts(dict.fromkeys(ids))
-    return {
-        "given": feedback,
-        "rated": rated,
-        "documents": {name: facts[name].title for name in ids if name in facts},
-        "whole_citation": for_answer[0] if for_answer else None,
-        "whole_words": _cited_words(kb, for_answer[0] if for_answer else None),
-    }
 
 
 def feedback_changes(
@@ -368,20 +401,22 @@ def _score(value: Any) -> Score | None:
         raise RequestError(f"{text!r} is not a score", hint="give a number from 0 to 100") from None
 
 
-def _cited_words(kb: KnowledgeBase, cited: BetterCitation | None) -> str:
-    document = kb.catalogue.document(cited.document_id) if cited else None
-    if cited is None or document is None:
-        return ""
-    words = cited.span.of(document.text)
-    return words if words_hash(words) == cited.content else ""
-
-
 @edits.post("/answers/{answer_id}/feedback")
 async def give(kb: Kb, request: Request, answer_id: str) -> Response:
     """Store the feedback from the form and return to the answer."""
     form = dict(await request.form())
     stored_id = await to_thread.run_sync(_give, kb, answer_id, form)
     return RedirectResponse(f"/answers/{stored_id}#feedback", status_code=303)
+
+
+@edits.post("/answers/{answer_id}/rate")
+async def rate(kb: Kb, request: Request, answer_id: str) -> Response:
+    """Store a score alone, and keep the rest of the feedback as it is."""
+    form = await request.form()
+    change = {"score": _score(form.get("score", ""))}
+    owner = kb.asker.owner
+    given = await to_thread.run_sync(lambda: give_feedback(kb, answer_id, change, author=owner))
+    return RedirectResponse(f"/answers/{given.answer_id}#feedback", status_code=303)
 
 
 @edits.post("/answers/{answer_id}/feedback/remove")
@@ -413,17 +448,26 @@ def conversations(
 
 
 @reads.get("/conversations/{session_id}")
-def conversation(kb: Kb, request: Request, session_id: str) -> Response:
-    """A conversation with its answers, oldest first, and a form to continue it."""
+def conversation(kb: Kb, session_id: str) -> Response:
+    """Lead to the newest answer of a conversation, whose page shows the earlier ones above it."""
     facts = session_named(kb, session_id)
-    turns = kb.catalogue.sessions.turns(facts.id, kb.asker.owner, MAX_TURNS)
-    values = {
-        "facts": facts,
-        "shown_turns": [answer_values(kb, turn, stale=False) for turn in turns],
-        "asked": AskQuery(session=facts.id),
-        "choices": limit_choices(kb),
-    }
-    return render_page(request, "conversation.html", values)
+    turns = kb.catalogue.sessions.turns(facts.id, kb.asker.owner, 2)  # the first and the newest
+    address = f"/answers/{turns[-1].id}" if turns else f"/?{urlencode({'session': facts.id})}"
+    return RedirectResponse(address, status_code=303)
+
+
+@asks.post("/conversations/{session_id}/rename")
+async def rename(kb: Kb, request: Request, session_id: str) -> Response:
+    """Give a conversation another title."""
+    form = await request.form()
+    title = str(form.get("title", "")).strip()
+    if not title:
+        raise RequestError("a conversation needs a title", hint="type one")
+    facts = await to_thread.run_sync(session_named, kb, session_id)
+    sessions = kb.catalogue.sessions
+    await to_thread.run_sync(sessions.rename, facts.id, kb.asker.owner, title)
+    address = "/conversations" if form.get("listed") else f"/conversations/{quote(facts.id)}"
+    return RedirectResponse(address, status_code=303)
 
 
 @asks.post("/conversations/{session_id}/remove")

@@ -12,8 +12,31 @@ document.addEventListener("selectionchange", () => {
   source = title && { id: decodeURIComponent(new URL(title.href).pathname.split("/").pop()), title: title.textContent };
 });
 
+// The form as the server has it now; what follows it stays.
+async function fresh() {
+  const page = await fetch(location.pathname, { headers: { Accept: "text/html" } });
+  const kept = new DOMParser().parseFromString(await page.text(), "text/html").getElementById("feedback");
+  const place = document.getElementById("feedback");
+  place.innerHTML = kept.innerHTML;
+  for (const one of place.querySelectorAll("[data-take]")) one.hidden = false;
+}
+
+let listening = false;
+
 export function feedback(say) {
   for (const one of document.querySelectorAll("[data-take]")) one.hidden = false;
+  if (listening) return;
+  listening = true;
+  document.addEventListener("submit", async (event) => {
+    const form = event.target.closest?.("[data-rate]");
+    if (!form) return;
+    event.preventDefault();
+    const reply = await fetch(form.action, { method: "POST", body: new URLSearchParams({ score: event.submitter.value }) });
+    if (!reply.ok) return say("Could not be saved");
+    for (const one of form.querySelectorAll("button")) one.setAttribute("aria-pressed", String(one === event.submitter));
+    await fresh();
+    say("Saved. You can say more below.");
+  });
   document.addEventListener("click", (event) => {
     const button = event.target.closest?.("[data-take]");
     if (!button) return;
@@ -39,10 +62,7 @@ export function feedback(say) {
       problem.hidden = false;
       return;
     }
-    const page = await fetch(location.pathname, { headers: { Accept: "text/html" } });
-    const fresh = new DOMParser().parseFromString(await page.text(), "text/html").getElementById("feedback");
-    place.innerHTML = fresh.innerHTML;
-    for (const one of place.querySelectorAll("[data-take]")) one.hidden = false;
+    await fresh();
     place.querySelector("[data-feedback] button.primary").focus();
     say("Feedback saved");
   });

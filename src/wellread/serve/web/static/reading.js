@@ -1,6 +1,17 @@
 // Sentences and their sources, side by side: the source follows the sentence, and a mark in the
 // source leads back to the sentence that cites it.
-const WIDE = window.matchMedia("(min-width: 64rem)");
+// Whoever closes the source does not get it again by itself.
+const CLOSED = "source-closed";
+const closed = (change) => {
+  try {
+    if (change === true) sessionStorage.setItem(CLOSED, "yes");
+    if (change === false) sessionStorage.removeItem(CLOSED);
+    return sessionStorage.getItem(CLOSED) !== null;
+  } catch {
+    return false; // this browser keeps nothing
+  }
+};
+const WIDE = window.matchMedia("(min-width: 70rem)");
 
 export function reading(say, showKeys) {
   const panes = document.querySelector(".panes");
@@ -8,12 +19,20 @@ export function reading(say, showKeys) {
   const beside = Boolean(panes && pane);
   let sentences = [];
   let current = -1;
-  let opened = ""; // the document that the pane shows
   let asked = 0;
+
+  let links = []; // the first link to each citation of the answer, in the order of their numbers
 
   const refresh = () => {
     sentences = [...document.querySelectorAll("[data-sentence]")];
     current = -1;
+    const answer = document.querySelector("#answer .answer");
+    const found = new Map();
+    for (const link of answer?.querySelectorAll("a[data-cite]") ?? []) if (!found.has(link.dataset.cite)) found.set(link.dataset.cite, link);
+    links = [...found.values()].sort((one, other) => one.dataset.cite - other.dataset.cite);
+    if (links.length && panes?.classList.contains("open") && WIDE.matches && !closed()) show(links[0], { told: false });
+    else if (answer && !links.length && pane?.querySelector(".pane-empty")) pane.firstElementChild.textContent = "This answer cites nothing.";
+    else if (beside && closed()) panes.classList.remove("open");
   };
 
   // The links to what a sentence cites. In a stretch of several only the last has them in itself.
@@ -28,13 +47,14 @@ export function reading(say, showKeys) {
     current = Math.max(0, Math.min(place, sentences.length - 1));
     for (const one of document.querySelectorAll(".sentence.current")) one.classList.remove("current");
     const sentence = sentences[current];
+    sentence.closest("details:not([open])")?.setAttribute("open", "");
     sentence.classList.add("current");
     if (focus) {
       sentence.focus({ preventScroll: true });
       sentence.scrollIntoView({ block: "nearest" });
     }
-    const links = linksOf(sentence);
-    if (links.length && beside && WIDE.matches) show(links[which % links.length]);
+    const cited = linksOf(sentence);
+    if (cited.length && beside && WIDE.matches) show(cited[which % cited.length]);
   };
 
   const mark = (link) => {
@@ -44,24 +64,27 @@ export function reading(say, showKeys) {
     for (const one of scope.querySelectorAll(`.cite[data-cite="${CSS.escape(number)}"]`)) one.classList.add("current");
   };
 
-  const show = async (link, { enter = false } = {}) => {
-    const address = new URL(link.href);
-    address.searchParams.set("pane", "true");
+  const show = async (link, { enter = false, told = true } = {}) => {
     const mine = ++asked;
-    const reply = await fetch(address);
-    const html = await reply.text();
-    if (mine !== asked) return; // another sentence was chosen meanwhile
-    pane.innerHTML = html;
-    pane.hidden = false;
-    pane.dataset.from = link.href;
+    if (pane.dataset.from !== link.href) {
+      const address = new URL(link.href);
+      address.searchParams.set("pane", "true");
+      const html = await (await fetch(address)).text();
+      if (mine !== asked) return; // another sentence was chosen meanwhile
+      pane.innerHTML = html;
+      pane.dataset.from = link.href;
+      player(pane);
+    }
     panes.classList.add("open");
     mark(link);
-    opened = address.pathname;
     const cited = pane.querySelector("#cited");
     if (cited) into(cited, enter);
     else pane.scrollTop = 0;
-    player(pane);
     const title = pane.querySelector(".source-title")?.textContent.trim() ?? "";
+    const place = link.closest("#answer") ? links.findIndex((one) => one.dataset.cite === link.dataset.cite) : -1;
+    const position = pane.querySelector("[data-position]");
+    if (position) position.textContent = place < 0 ? "" : `${place + 1} of ${links.length}`;
+    if (!told) return;
     say(cited ? `Source ${link.dataset.cite}: ${title}` : `Source ${link.dataset.cite} has no exact place`);
     if (enter && !cited) pane.querySelector("a, button")?.focus();
   };
@@ -81,6 +104,9 @@ export function reading(say, showKeys) {
   };
 
   document.addEventListener("click", (event) => {
+    const step = event.target.closest?.("[data-step]");
+    if (step) return turn(Number(step.dataset.step));
+    if (event.target.closest?.("[data-close]")) return close();
     const seek = event.target.closest?.("[data-seek]");
     if (seek) return play(seek);
     const other = event.target.closest?.("[data-marks]");
@@ -89,6 +115,7 @@ export function reading(say, showKeys) {
     const plain = !event.ctrlKey && !event.metaKey && !event.shiftKey && event.button === 0;
     if (link && beside && plain && WIDE.matches) {
       event.preventDefault();
+      closed(false);
       const sentence = link.closest("[data-sentence]");
       if (sentence) choose(sentence);
       show(link);
@@ -97,6 +124,23 @@ export function reading(say, showKeys) {
     const sentence = event.target.closest?.("[data-sentence]");
     if (sentence && !event.target.closest("a") && !String(window.getSelection())) select(sentences.indexOf(sentence));
   });
+
+  // To the next or the previous source of the answer.
+  const turn = async (by) => {
+    const number = pane.querySelector(".pane-bar") && document.querySelector("#answer .cite.current")?.dataset.cite;
+    const place = links.findIndex((one) => one.dataset.cite === number);
+    const link = links[(place + by + links.length) % links.length];
+    const sentence = link.closest("[data-sentence]") ?? sentences.find((one) => one.matches(`[data-cited~="${CSS.escape(link.dataset.cite)}"]`));
+    if (sentence) choose(sentence);
+    await show(link);
+    pane.querySelector(`[data-step="${by}"]`)?.focus();
+  };
+
+  const close = () => {
+    panes.classList.remove("open");
+    closed(true);
+    sentences[Math.max(current, 0)]?.focus();
+  };
 
   document.addEventListener("mouseup", () => {
     const selection = window.getSelection();
@@ -115,6 +159,8 @@ export function reading(say, showKeys) {
 
   // From a mark of the source to the sentence that cites it; of a stretch, to the part that answers.
   const back = (number, focus = true) => {
+    const shown = pane?.dataset.from && new URL(pane.dataset.from).searchParams.get("answer");
+    if (shown && shown !== document.querySelector("#answer .answer")?.dataset.answer) return; // of an earlier turn
     const citing = sentences.filter((one) => one.matches(`[data-cited~="${CSS.escape(number ?? "")}"]`));
     const sentence = citing.find((one) => one.querySelector("mark")) ?? citing[0];
     const link = sentence && linksOf(sentence).find((one) => one.dataset.cite === number);
@@ -137,6 +183,14 @@ export function reading(say, showKeys) {
   let which = 0;
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
+    // The page itself does not scroll, so its keys scroll what is said.
+    const talk = event.target === document.body && document.querySelector(".talk");
+    const far = talk && { PageDown: talk.clientHeight * 0.9, " ": talk.clientHeight * 0.9, PageUp: -talk.clientHeight * 0.9, ArrowDown: 60, ArrowUp: -60, End: talk.scrollHeight, Home: -talk.scrollHeight }[event.key];
+    if (far) {
+      event.preventDefault();
+      talk.scrollBy({ top: event.shiftKey ? -far : far });
+      return;
+    }
     const typing = event.target.closest?.("input, textarea, select, dialog, audio, video, summary");
     if (event.key === "Escape" && pane?.contains(document.activeElement) && sentences[current]) {
       sentences[current].focus();
@@ -152,10 +206,10 @@ export function reading(say, showKeys) {
     } else if (event.key === "n" && sentences[current]) {
       select(current, { which: ++which });
     } else if ((event.key === "o" || (event.key === "Enter" && event.target.matches?.("[data-sentence]"))) && sentences[current] && !inPane) {
-      const links = linksOf(sentences[current]);
-      if (!links.length) return;
+      const cited = linksOf(sentences[current]);
+      if (!cited.length) return;
       event.preventDefault();
-      const link = links[which % links.length];
+      const link = cited[which % cited.length];
       if (beside && WIDE.matches) show(link, { enter: true });
       else location.assign(link.href);
     } else if (event.key === "p") {
@@ -163,7 +217,7 @@ export function reading(say, showKeys) {
       if (audio) audio.paused ? audio.play() : audio.pause();
     } else if (event.key === "/") {
       event.preventDefault();
-      const box = document.getElementById("q") ?? document.querySelector("[type=search]");
+      const box = document.getElementById("q") ?? document.querySelector("main [type=search]");
       if (box) box.focus();
       else location.assign("/");
     } else if (event.key === "?") {

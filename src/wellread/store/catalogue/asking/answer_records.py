@@ -196,6 +196,13 @@ class Sessions(CataloguePart):
         statement = _SESSIONS.where(sessions.c.owner == owner, *has_words).order_by(*order)
         return rows_to_values(SessionFacts, self._rows(statement.limit(limit).offset(offset)))
 
+    def rename(self, session_id: str, owner: str, title: str) -> bool:
+        """Set the title of a session, as one line; return whether the owner has the session."""
+        new_title = shorten(" ".join(storable(title).split()), MAX_TITLE_CHARS)
+        query = update(sessions).where(_is_session(session_id, owner)).values(title=new_title)
+        with self._database.write() as connection:
+            return connection.execute(query).rowcount > 0
+
     def session(self, session_id: str, owner: str) -> SessionFacts | None:
         """One session of the owner, or None."""
         rows = self._rows(_SESSIONS.where(_is_session(session_id, owner)))
