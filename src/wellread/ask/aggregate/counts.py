@@ -186,7 +186,7 @@ def _overall_coverage(scope: Scope, about: str, method: str) -> AggregateResult:
             _part_row((part, value), size, ids, totals.documents)
             for part, value, size, ids in parts
         ),
-        method=f"all documents{about}{method}, divided by collection, kind, source type, language, "
+        method=f"all documents{about}{method}, counted by collection, kind, source type, language, "
         "year, type of entity and each dimension of the taxonomy; the share is of all of them",
     )
 
@@ -299,9 +299,9 @@ def _count_by_group(request: Request, ids: Sequence[str]) -> AggregateResult:
         request,
         (division.capitalize(), noun.many.capitalize()),
         _value_rows(groups, noun.one, noun.many),
-        f"all {noun.many} of the catalogue{request.suffix}, divided by {division}",
+        f"all {noun.many} of the catalogue{request.suffix}, grouped by {division}",
         number=len(ids),
-        sentence=f"{sentence[:-1]}; divided by {division} they are in "
+        sentence=f"{sentence[:-1]}; grouped by {division}, they form "
         f"{amount(len(groups), 'group', 'groups')}.",
     )
 
@@ -400,7 +400,7 @@ def existence_result(scope: Scope, query: CatalogueQuery) -> AggregateResult:
             method=method,
         )
     related = [*_rows_beyond_limits(scope, topic), *_rows_by_word(scope, topic, matches.apart)]
-    related_text = "What is near to it:" if related else "Nothing near to it was found either."
+    related_text = "The closest matches are:" if related else "There is no close match either."
     condition = f"names {topic.quoted}{scope.suffix}"
     return AggregateResult(
         strategy=GAP_STRATEGY,
@@ -409,9 +409,9 @@ def existence_result(scope: Scope, query: CatalogueQuery) -> AggregateResult:
         number=0,
         absent=True,
         gap=f"nothing found about {topic.quoted}{scope.suffix}",
-        columns=("Near", "Why"),
+        columns=("Closest match", "Found"),
         rows=tuple(related),
-        method=f"{method}; near are its words one by one",
+        method=f"{method}; the closest matches are searches for its single words",
     )
 
 
@@ -454,7 +454,7 @@ def _rows_beyond_limits(scope: Scope, topic: Topic) -> Iterator[Row]:
     ids = tuple(documents_about(scope.unlimited(), topic).counts) if scope.limited else ()
     if ids:
         yield Row(
-            cells=(topic.quoted, f"beyond these limits, in {_documents_text(len(ids))}"),
+            cells=(topic.quoted, f"without these limits, in {_documents_text(len(ids))}"),
             document_ids=ids,
         )
 
@@ -465,12 +465,12 @@ def _rows_by_word(scope: Scope, topic: Topic, split_ids: tuple[str, ...]) -> lis
     for phrase in (name.phrase for name in topic.names):
         phrase_rows: list[Row] = []
         if split_ids:
-            cells = (f"the words of “{phrase}”", f"apart, in {_documents_text(len(split_ids))}")
+            cells = (f"the words of “{phrase}”", f"apart from each other, in {_documents_text(len(split_ids))}")
             phrase_rows.append(Row(cells=cells, document_ids=split_ids))
         terms = [term for term in parse(phrase).terms if len(term) >= MIN_WORD_CHARS]
         for term in terms if len(terms) > 1 else ():
             if ids := tuple(documents_containing(scope, term).counts):
-                cells = (term, f"a word of it, in {_documents_text(len(ids))}")
+                cells = (term, f"on its own, in {_documents_text(len(ids))}")
                 phrase_rows.append(Row(cells=cells, document_ids=ids))
         # Of rows that begin alike, the first stays.
         rows += [*{row.cells[0].casefold(): row for row in reversed(phrase_rows)}.values()][::-1]
@@ -493,14 +493,14 @@ def missing(scope: Scope, query: CatalogueQuery) -> AggregateResult | None:
     empty_count = len(rows)
     for name, ids in sorted(ids_by_missing_name.items(), key=lambda pair: (-len(pair[1]), pair[0])):
         entries = amount(len(set(ids)), "entry", "entries")
-        cells = (name, f"named in relations of {entries}, has none")
+        cells = (name, f"named in relations of {entries}, has no entry itself")
         rows.append(Row(cells=cells, document_ids=tuple(dict.fromkeys(ids))))
     return AggregateResult(
         strategy=GAP_STRATEGY,
         kind="gap",
         sentence=f"{amount(len(rows), 'gap was', 'gaps were')} found: "
-        f"{empty_count:,} empty cells of the taxonomy, and "
-        f"{amount(len(ids_by_missing_name), 'name', 'names')} in relations without an entry.",
+        f"{amount(empty_count, 'pair', 'pairs')} of taxonomy values without a document, and "
+        f"{amount(len(ids_by_missing_name), 'related name', 'related names')} without an entry.",
         number=len(rows),
         columns=("Missing", "Why"),
         rows=tuple(rows),

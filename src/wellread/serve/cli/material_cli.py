@@ -123,7 +123,7 @@ def print_retries(terminal: Terminal, done: RetryReport) -> None:
     summary = f"Open questions asked again: {len(done.tried):,}, answered now: {len(done.closed):,}"
     print_line(terminal.err, f"{summary}: wellread gaps --status closed")
     if done.waiting:
-        more = f"{done.waiting:,} more are left for the next run (gaps.most): wellread gaps --ask"
+        more = f"{done.waiting:,} more are left for the next run or for: wellread gaps --ask"
         print_line(terminal.err, more, "yellow")
 
 
