@@ -36,7 +36,7 @@ from wellread.serve.terminal import (
     print_line,
     terminal_of,
 )
-from wellread.serve.views import PlainShape
+from wellread.serve.views import Shape
 from wellread.store.recovery.copies import copies_in
 from wellread.text.characters import harmless_line
 
@@ -134,7 +134,7 @@ def export(
     terminal.say(report, f"{contents} in {report.path} ({format_size(report.size)})")
 
 
-class ImportBody(PlainShape, line="*report settings reaching users accounts"):
+class ImportBody(Shape, line="*report settings reaching users accounts"):
     """The result of an import: verification, the archive's settings and users.
 
     ``settings`` is "none", "left out" or "taken"; ``reaching`` lists settings that name servers,

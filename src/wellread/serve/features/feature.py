@@ -139,9 +139,9 @@ def _query_parameters(dependant: Dependant) -> Iterator[str]:
 class FeatureRouter(APIRouter):
     """A router whose routes are of the class ``FeatureRoute`` and require ``access``."""
 
-    def __init__(self, access: Access, *, responses: Refusals | None = None, **options: Any) -> None:
+    def __init__(self, access: Access, *, responses: Refusals = REFUSED, **options: Any) -> None:
         super().__init__(route_class=FeatureRoute, **options)
-        self.refusals = REFUSED | (responses or {})
+        self.refusals = REFUSED | responses
         self.access = access
 
     def requiring(self, *accesses: Access) -> list[FeatureRouter]:
@@ -156,7 +156,9 @@ class FeatureRouter(APIRouter):
         value_type = _value_type(get_type_hints(endpoint).get("return"))
         replies = self.refusals | (options.get("responses") or {})
         if path.startswith(OPENAI_PATH):
-            replies = {status: reply | {"model": OpenAIErrorBody} for status, reply in replies.items()}
+            replies = {
+                status: reply | {"model": OpenAIErrorBody} for status, reply in replies.items()
+            }
         options["responses"] = replies
         if value_type is not None:
             status = options.get("status_code") or 200
