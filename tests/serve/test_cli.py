@@ -57,7 +57,7 @@ def test_the_list_of_commands_says_what_each_module_has() -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["serch"], "Did you mean 'search'"),
+        (["serch"], "Did you mean search"),
         (["users", "grnt"], "Did you mean 'grant'"),
         (["zzzz"], "--help"),
     ],

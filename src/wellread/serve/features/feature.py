@@ -117,7 +117,7 @@ class FeatureRoute(APIRoute):
         async def strict(request: Request) -> Response:
             unknown = [name for name in request.query_params if name not in parameters]
             if unknown and not lenient:
-                problem = {"loc": ("query", unknown[0]), "msg": "Extra inputs are not permitted"}
+                problem = {"loc": ("query", unknown[0]), "type": "extra_forbidden"}
                 raise RequestValidationError([problem])
             return await handle(request)
 

@@ -24,7 +24,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from wellread.config import ServeSettings
-from wellread.errors import RequestError, StoreError, WellreadError
+from wellread.errors import RequestError, StoreError, WellreadError, invalid_value
 from wellread.kb import KnowledgeBase
 from wellread.serve.error_shapes import (
     INTERNAL,
@@ -391,8 +391,7 @@ def _problem_and_headers(error: Exception) -> tuple[Problem, Mapping[str, str] |
             first = error.errors()[0]
             # The first part is the location: body, query or path.
             field = ".".join(str(part) for part in first["loc"][1:])
-            detail = f"{field}: {first['msg']}" if field else str(first["msg"])
-            problem = problem_of_status(400, detail, FORMAT_HINT, param=field)
+            problem = problem_of_status(400, invalid_value(first, field), FORMAT_HINT, param=field)
         case HTTPException(status_code=status):
             problem = problem_of_status(status, str(error.detail), _HINTS.get(status, ""))
             headers = error.headers

@@ -11,7 +11,7 @@ from fastapi import Form, Query, Request
 from fastapi.responses import RedirectResponse, Response
 from pydantic import BeforeValidator, ValidationError
 
-from wellread.errors import RequestError
+from wellread.errors import RequestError, invalid_value
 from wellread.kb.language_models import dollars
 from wellread.learning.coverage_grid import Cell, coverage_grid
 from wellread.learning.metric_report import PeriodName
@@ -220,6 +220,6 @@ def _save_changes(kb: Kb, changes: dict[str, Any]) -> Response:
         change = PreferencesChange.model_validate(changes)
     except ValidationError as error:
         first_error = error.errors()[0]
-        raise RequestError(f"{first_error['loc'][0]}: {first_error['msg']}") from error
+        raise RequestError(invalid_value(first_error, str(first_error["loc"][0]))) from error
     change_preferences(kb, kb.asker.owner, change)
     return RedirectResponse("/preferences", status_code=303)
