@@ -102,7 +102,7 @@ FORMATS: dict[str, Callable[[Any], str]] = {
 }
 _NARROW = ("id", "begin", "day", "clock")
 UNCUT = {"id": "plain", "line": "one_line"}  # formats for programs, which get the whole text
-MIN_TEXT_WIDTH = 24  # of a column with titles; where it does not fit, there is no table
+MIN_WIDTH, MAX_TITLE_WIDTH = 16, 48  # columns of texts, the widest text; else there is no table
 UNLIMITED = 100_000  # characters of a line for programs
 
 
@@ -186,11 +186,13 @@ def print_table(console: Console, items: Iterable[object], spec: str) -> None:
     """Print a table with a row per item; where it is too wide, each item as a few lines."""
     columns = _columns_of(items, spec, cut=console.is_terminal)
     widths = [max(map(len, (column.heading, *column.cells))) for column in columns]
-    least = (
-        width if column.whole else min(width, MIN_TEXT_WIDTH)
+    least = [
+        width
+        if column.whole
+        else min(width, MAX_TITLE_WIDTH if width == max(widths) else MIN_WIDTH)
         for column, width in zip(columns, widths, strict=True)
-    )
-    if sum(least) + len(columns) > console.width:
+    ]
+    if sum(least) + 2 * len(columns) > console.width:
         _print_stacked(console, columns)
         return
     heads = (
@@ -198,10 +200,10 @@ def print_table(console: Console, items: Iterable[object], spec: str) -> None:
             column.heading,
             justify="right" if column.right else "left",
             no_wrap=column.whole,
-            min_width=min(width, MIN_TEXT_WIDTH),
+            min_width=width,
             overflow="fold",
         )
-        for column, width in zip(columns, widths, strict=True)
+        for column, width in zip(columns, least, strict=True)
     )
     rows = zip(*(column.cells for column in columns), strict=True)
     console.print(
@@ -368,11 +370,23 @@ class Terminal:
         """Write a list as JSON; without ``total``, the list is complete."""
         self.write_json({"items": list(items), "total": len(items) if total is None else total})
 
-    def write_json(self, value: object) -> None:
-        """Write one JSON value to standard output; values with a view are converted."""
+    def write_listing(self, body: object, name: str) -> None:
+        """Write a reply as JSON whose list ``name`` has the names that every list has."""
         from wellread.serve.views import json_of  # noqa: PLC0415 - loads pydantic
 
-        text = json.dumps(value, ensure_ascii=False, indent=2, default=json_of)
+        facts = json_of(body)
+        items, total = facts.pop(name), facts.pop("total", None)
+        self.write_json({"items": items, "total": len(items) if total is None else total, **facts})
+
+    def write_json(self, value: object, *, indent: int | None = 2) -> None:
+        """Write one JSON value to standard output; values with a view are converted.
+
+        Args:
+            indent: None writes it on one line.
+        """
+        from wellread.serve.views import json_of  # noqa: PLC0415 - loads pydantic
+
+        text = json.dumps(value, ensure_ascii=False, indent=indent, default=json_of)
         typer.echo(escape_json(text))
 
     def write_problem(self, problem: Problem) -> None:

@@ -95,6 +95,10 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
 _MODULES = {name: entry for group in COMMANDS.values() for name, entry in group.items()}
 
 
+# Said before the command's module is loaded, because that takes seconds on a slow machine.
+SLOW = {"serve": "Starting: loading the program"}
+
+
 class Commands(TyperGroup):
     """Loads commands on demand, accepts global options after them, prints errors on one line."""
 
@@ -122,6 +126,8 @@ class Commands(TyperGroup):
         if args and args[0] not in _MODULES and not args[0].startswith("-"):
             hint = did_you_mean(args[0], _MODULES, "'wellread --help' lists them.")
             ctx.fail(f"No such command {args[0]!r}. {hint[0].upper()}{hint[1:]}")
+        if args and args[0] in SLOW and not ctx.params.get("as_json") and "--help" not in args:
+            typer.echo(f"{SLOW[args[0]]} …", err=True)
         return super().resolve_command(ctx, args)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:

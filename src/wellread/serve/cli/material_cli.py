@@ -185,11 +185,9 @@ def collections(context: typer.Context) -> None:
     with terminal.open_current() as kb:
         body = holdings_body(kb)
     if terminal.json:
-        facts = json_of(body)
-        items = facts.pop("collections")
-        terminal.write_json({"items": items, "total": len(items), **facts})
-        return
-    _print_holdings(terminal.out, body)
+        terminal.write_listing(body, "collections")
+    else:
+        _print_holdings(terminal.out, body)
 
 
 def _print_holdings(console: Console, body: HoldingsBody) -> None:
