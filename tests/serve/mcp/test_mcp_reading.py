@@ -65,7 +65,7 @@ async def test_a_search_is_kept_within_its_limits(client: Client) -> None:
         assert len(await titles()) > 2
         assert len(await titles(limit=1)) == 1
         assert await titles(collection="nature") == ["Seagrass"]
-        assert await titles(kinds=["transcript"], speakers=["Ben"]) == ["talk"]
+        assert await titles(kinds=["transcript"], speakers=["Ben"]) == ["Talk"]
         assert await titles(since="2999") == []
 
 
