@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Callable, Coroutine
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
-from contextvars import copy_context
 from dataclasses import replace
-from typing import Any, TypeVar, cast
+from typing import cast
 
 from anyio import to_thread
 
@@ -31,7 +29,6 @@ from wellread.values.reports import (
     ResearchRequest,
 )
 
-T = TypeVar("T")
 OnReport = Callable[[Report], object]
 
 
@@ -104,26 +101,3 @@ async def _research_events(
     for sentence in report.answer.sentences:
         yield SentenceEvent(sentence=sentence)
     yield FinalEvent(answer=report.answer)
-
-
-def run_to_end(work: Coroutine[Any, Any, T]) -> T:
-    """Run ``work`` and return its result, in a new thread when an event loop runs (notebooks)."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(work)
-    started: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any] | None]] = []
-
-    async def run_noted() -> T:
-        started.append((asyncio.get_running_loop(), asyncio.current_task()))
-        return await work
-
-    with ThreadPoolExecutor(1, "wellread-ask") as thread:
-        future = thread.submit(copy_context().run, asyncio.run, run_noted())
-        try:
-            return future.result()
-        except KeyboardInterrupt:  # cancel the work, which runs in the other thread
-            for loop, task in started:
-                if task is not None:
-                    loop.call_soon_threadsafe(task.cancel)
-            raise

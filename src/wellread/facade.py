@@ -5,10 +5,13 @@ Each method calls the same function as the command line and the HTTP interface.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+import asyncio
+from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self, Unpack
+from typing import Any, Self, TypeVar, Unpack
 
 from wellread.ask.answer import final
 from wellread.ask.retrieve.past_questions import (
@@ -18,7 +21,7 @@ from wellread.ask.retrieve.past_questions import (
     similar_questions,
 )
 from wellread.ask.retrieve.search import SearchMode
-from wellread.asking import answer_in_mode, run_to_end
+from wellread.asking import answer_in_mode
 from wellread.config import default_home
 from wellread.errors import RequestError, UnknownNameError
 from wellread.ingest.integrity.verify import VerifyReport, verify
@@ -37,6 +40,7 @@ from wellread.types import Filters, Mode
 from wellread.values.answers import Answer, Event, Question
 from wellread.values.reports import Limits, Report, ResearchEvent, ResearchRequest
 
+T = TypeVar("T")
 EVERYTHING = Filters()
 MAX_TURNS = 500  # of a conversation that is shown
 
@@ -92,15 +96,13 @@ class Wellread:
     ) -> job_log.Report:
         """Add files, folders, globs, web pages and feeds to a collection.
 
-        Unchanged sources are not read again. One bad source never stops the others: its row of
-        the report says why it failed. Open questions that the new documents could answer are
-        asked again (docs/coverage.md). A terminal or a notebook shows a progress bar meanwhile.
+        Unchanged sources are not read again. A bad source does not stop the others; its row of
+        the report says why. Open questions that the new documents could answer are asked again.
 
         Args:
             inputs (str | Path): paths, globs and addresses.
             collection (str): where the documents go; questions can be limited to it.
-            settings_file (str | Path): the mapping of a foreign archive's fields and links
-                (docs/collections.md).
+            settings_file (str | Path): a settings file of the collection (docs/collections.md).
             on_progress (Callable): called now and then with the progress, in place of the bar.
 
         Returns:
@@ -173,10 +175,8 @@ class Wellread:
             collection (str): the only collection to use.
             filters (Filters): limits in addition to those in the question's own words.
             mode (str): ``deep`` is a research run, ``quick`` one search, ``auto`` chooses.
-            session_id (str): the conversation that the question belongs to, so that "and in
-                2024?" is understood.
-            strict (bool): whether to remove sentences that the sources do not support; by default
-                the setting ``citations.strict`` decides.
+            session_id (str): the conversation that the question belongs to.
+            strict (bool): whether to remove sentences that the sources do not support.
             max_clusters (int): the most stories that a news answer uses.
             owner (str): the user who asks; a conversation is private to its owner.
             fresh (bool): whether to write a new answer even if the question was answered before.
@@ -193,7 +193,7 @@ class Wellread:
             >>> wr.ask("How many passengers does the ferry Osprey carry?").text
             '**The ferry:** The ferry Osprey carries ninety passengers. [1]'
         """
-        return run_to_end(self.ask_async(**_given(locals())))
+        return _run_to_end(self.ask_async(**_given(locals())))
 
     async def ask_async(
         self,
@@ -237,8 +237,7 @@ class Wellread:
         Takes the arguments of ``ask`` and raises the same.
 
         Returns:
-            Events for finished steps, pieces of a model's draft and sentences with their verdicts;
-            the last is a ``FinalEvent`` with the answer.
+            Steps, pieces of a draft, sentences with their verdicts, and last a ``FinalEvent``.
 
         Example:
             >>> async def last_event():
@@ -269,24 +268,21 @@ class Wellread:
             question (str): the question as text.
             collection (str): the only collection to use.
             filters (Filters): limits in addition to those in the question's own words.
-            limits (Limits): the most rounds, seconds, searches and dollars; by default those of
-                the settings.
+            limits (Limits): the most rounds, seconds, searches and dollars.
             session_id (str): the conversation that the question belongs to.
             owner (str): the user who asks.
 
         Returns:
-            The report; its ``answer`` is Markdown with a verdict for each sentence, and
-            ``stopped`` is the reason why the run ended.
+            The report; ``answer`` has a verdict for each sentence, ``stopped`` why it ended.
 
         Raises:
-            RequestError, UnknownCollectionError, FingerprintError, StoreError, ModelError: as
-                ``ask``.
+            RequestError, UnknownCollectionError, FingerprintError, ModelError: as ``ask``.
 
         Example:
             >>> "weavers" in wr.research("Compare the ferry Osprey and the mill").answer.text
             True
         """
-        return run_to_end(last_report(self.research_stream(**_given(locals()))))
+        return _run_to_end(last_report(self.research_stream(**_given(locals()))))
 
     def research_stream(
         self,
@@ -303,8 +299,7 @@ class Wellread:
         Takes the arguments of ``research`` and raises the same.
 
         Returns:
-            A ``PlanEvent``, then a ``ProgressEvent`` for each search; the last is a
-            ``ReportEvent`` with the report.
+            A ``PlanEvent``, a ``ProgressEvent`` for each search, and last a ``ReportEvent``.
 
         Example:
             >>> async def first_event():
@@ -518,8 +513,7 @@ class Wellread:
         Args:
             names (str | Path): paths, folders, addresses, document ids or titles.
             collection (str): their collection.
-            prove (bool): whether to erase the bytes from disk and to search every store for
-                traces.
+            prove (bool): whether to erase the bytes from disk and search all stores for traces.
 
         Returns:
             The removed documents, and any traces that were found.
@@ -581,3 +575,26 @@ def _within(collection: str, filters: Filters) -> Filters:
     if collection and filters.collections:
         raise RequestError("collection and filters.collections are both given", hint="give one")
     return replace(filters, collections=(collection,)) if collection else filters
+
+
+def _run_to_end(work: Coroutine[Any, Any, T]) -> T:
+    """Run ``work`` and return its result, in a new thread when an event loop runs (notebooks)."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    started: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any] | None]] = []
+
+    async def run_noted() -> T:
+        started.append((asyncio.get_running_loop(), asyncio.current_task()))
+        return await work
+
+    with ThreadPoolExecutor(1, "wellread-ask") as thread:
+        future = thread.submit(copy_context().run, asyncio.run, run_noted())
+        try:
+            return future.result()
+        except KeyboardInterrupt:  # cancel the work, which runs in the other thread
+            for loop, task in started:
+                if task is not None:
+                    loop.call_soon_threadsafe(task.cancel)
+            raise

@@ -465,10 +465,7 @@ def _rows_by_word(scope: Scope, topic: Topic, split_ids: tuple[str, ...]) -> lis
     for phrase in (name.phrase for name in topic.names):
         phrase_rows: list[Row] = []
         if split_ids:
-            cells = (
-                f"the words of “{phrase}”",
-                f"apart from each other, in {_documents_text(len(split_ids))}",
-            )
+            cells = (f"the words of “{phrase}”", f"apart, in {_documents_text(len(split_ids))}")
             phrase_rows.append(Row(cells=cells, document_ids=split_ids))
         terms = [term for term in parse(phrase).terms if len(term) >= MIN_WORD_CHARS]
         for term in terms if len(terms) > 1 else ():

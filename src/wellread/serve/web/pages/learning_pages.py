@@ -16,7 +16,7 @@ from wellread.kb.language_models import dollars
 from wellread.learning.coverage_grid import Cell, coverage_grid
 from wellread.learning.metric_report import PeriodName
 from wellread.serve.features import gaps_and_coverage, home_and_jobs
-from wellread.serve.features.feature import Limit, Offset
+from wellread.serve.features.feature import REFUSED, Limit, Offset
 from wellread.serve.features.figures import MetricsBody, report_of
 from wellread.serve.features.gaps_and_coverage import (
     MAX_LISTED_GAPS,
@@ -166,7 +166,10 @@ def _sums_by_day(lines: Sequence[CallsLine]) -> list[dict[str, Any]]:
 @reads.get("/docs")
 def interface(request: Request) -> Response:
     """The reference of the HTTP interface."""
-    return render_page(request, "reference.html", {"api": request.app.openapi()})
+    refused = {str(status): reply["description"] for status, reply in REFUSED.items()}
+    return render_page(
+        request, "reference.html", {"api": request.app.openapi(), "refusals": refused}
+    )
 
 
 def _split(value: object) -> object:
