@@ -501,10 +501,8 @@ def load_settings(
         name = ".".join(str(part) for part in problem["loc"])
         if problem["type"] == "extra_forbidden":
             raise unknown_setting(name) from error
-        raise SettingsError(
-            f"the setting {invalid_value(problem, name)}",
-            hint="docs/settings.md lists every setting",
-        ) from error
+        hint = "docs/settings.md lists every setting"
+        raise SettingsError(f"the setting {invalid_value(problem, name)}", hint=hint) from error
 
 
 def unknown_setting(name: str) -> SettingsError:
@@ -583,8 +581,6 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, dict[str, str]]:
 def _warn_of_unknown(variables: frozenset[str]) -> None:
     """Warn once of variables that resemble those of settings; others may belong to a program."""
     known = {HOME_VARIABLE, *(row.variable for row in settings_table())}
-    names = [name.removeprefix(PREFIX) for name in known]
     for variable in sorted(variables - known):
-        if question := did_you_mean(variable.removeprefix(PREFIX), names):
-            question = question.replace("mean ", f"mean {PREFIX}").replace(" or ", f" or {PREFIX}")
+        if question := did_you_mean(variable, known, prefix=PREFIX):
             logger.warning("%s is not a setting: %s", variable, question)

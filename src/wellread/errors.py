@@ -170,7 +170,12 @@ def invalid_value(problem: Mapping[str, Any], name: str) -> str:
     return f"{name or 'the body'} {reason.format_map(limits)}"
 
 
-def did_you_mean(name: str, names: Iterable[str], otherwise: str = "") -> str:
-    """Ask whether one of the similar ``names`` was meant; ``otherwise`` when none is similar."""
-    similar = get_close_matches(name, list(names), cutoff=SIMILARITY)
-    return f"did you mean {' or '.join(similar)}?" if similar else otherwise
+def did_you_mean(name: str, names: Iterable[str], otherwise: str = "", *, prefix: str = "") -> str:
+    """Ask whether one of the similar ``names`` was meant; ``otherwise`` when none is similar.
+
+    Args:
+        prefix: how all names begin, which makes none of them similar.
+    """
+    ends = [each.removeprefix(prefix) for each in names]
+    similar = get_close_matches(name.removeprefix(prefix), ends, cutoff=SIMILARITY)
+    return f"did you mean {' or '.join(prefix + end for end in similar)}?" if similar else otherwise
