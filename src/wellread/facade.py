@@ -406,7 +406,7 @@ class Wellread:
             comment (str): what to say about the answer.
             correction (str): the right answer.
             citations (Sequence[Mapping]): better places (docs/learning.md).
-            sentences (Sequence[Mapping]): ratings of sentences, which count from 1.
+            sentences (Sequence[Mapping]): ratings of sentences, which count from 0.
             owner (str): the user who asked and rates.
 
         Returns:

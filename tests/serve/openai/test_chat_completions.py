@@ -145,7 +145,7 @@ async def test_a_run_without_a_result_is_an_error(
     client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def nothing(*_: object, **_more: object) -> AsyncIterator[object]:
-        for event in ():
+        for event in list[object]():
             yield event
 
     monkeypatch.setattr(completions_module, "answer_in_mode", nothing)
