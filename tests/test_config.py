@@ -163,10 +163,22 @@ def test_unknown_names_and_values_out_of_range_are_named(
     with pytest.raises(SettingsError) as caught:
         load_settings(tmp_path, {section: {name: given}}, {})
     message = str(caught.value)
-    assert f"setting {section}" in message
-    assert "docs/settings.md" in message
+    assert "setting" in message
+    assert "Input should" not in message
     if section != "question":
         assert f"{section}.{name}" in message
+
+
+def test_a_name_that_resembles_a_setting_is_asked_about(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with pytest.raises(SettingsError, match=r"no setting 'retrival' \(did you mean retrieval\?"):
+        load_settings(tmp_path, {"retrival": {"top_k": 3}}, {})
+    with pytest.raises(SettingsError, match=r"did you mean retrieval\.top_k"):
+        load_settings(tmp_path, {"retrieval": {"topk": 3}}, {})
+    load_settings(tmp_path, {}, {"WELLREAD_RETRIEVAL_TOPK": "3", "WELLREAD_SOME_PROGRAM": "x"})
+    (record,) = caplog.records
+    assert "did you mean WELLREAD_RETRIEVAL_TOP_K" in record.getMessage()
 
 
 def test_settings_do_not_change() -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import doctest
 import re
 import runpy
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import fields
 from inspect import getdoc, signature
 from pathlib import Path
 
@@ -16,8 +18,9 @@ import pytest
 import wellread
 from wellread import Filters, Wellread, WellreadError
 from wellread.errors import RequestError, SourceError, UnknownCollectionError
+from wellread.learning.feedback_giving import FeedbackInput
 from wellread.testing.embedding import ReadableEmbedder
-from wellread.values.answers import FinalEvent
+from wellread.values.answers import FinalEvent, Question
 from wellread.values.reports import Limits, PlanEvent, ReportEvent
 
 ROOT = Path(__file__).parents[1]
@@ -129,19 +132,72 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
         _ = wellread.nothing_of_that_name
 
 
+METHODS = {
+    name: method
+    for name, method in vars(Wellread).items()
+    if not name.startswith("_") and name not in ("kb", "close")
+}
+PUBLIC = """add sync ask ask_async stream research research_stream search similar_questions feedback
+    documents collections conversation stats remove verify"""
+
+
+UNASKED = {"text", "recorded", "models", "history"}  # for other faces; the text is the question
+
+
 def test_every_public_method_says_what_it_takes_gives_and_raises() -> None:
-    methods = {
-        name: method
-        for name, method in vars(Wellread).items()
-        if not name.startswith("_") and name not in ("kb", "close")
-    }
-    asked = {"ask", "ask_async", "stream", "research", "research_stream", "search"}
-    assert asked | {"add", "remove", "verify"} == set(methods)
-    for name, method in methods.items():
-        documented = getdoc(method) or ""
-        assert all(f"{part}:\n" in documented for part in ("Args", "Returns", "Raises")), name
-        for given in list(signature(method).parameters)[1:]:
-            assert re.search(rf"^    {given}: ", documented, re.MULTILINE), (name, given)
+    assert set(METHODS) == set(PUBLIC.split())
+    for name, method in METHODS.items():
+        documented, taken = getdoc(method) or "", list(signature(method).parameters)[1:]
+        same = re.search(r"Takes the arguments of ``(\w+)``", documented)
+        if same:
+            assert signature(method).parameters == signature(METHODS[same[1]]).parameters, name
+            continue
+        assert "Returns:\n" in documented, name
+        for given in taken:
+            assert re.search(rf"^    {given} \(.+\): ", documented, re.MULTILINE), (name, given)
+        assert not taken or "Raises:\n" in documented, name
+
+
+@pytest.mark.parametrize(
+    ("name", "expected", "beside"),
+    [
+        ("ask", {field.name for field in fields(Question)} - UNASKED, {"question", "collection"}),
+        ("research", {"filters", "limits", "session_id", "owner"}, {"question", "collection"}),
+        ("feedback", set(FeedbackInput.model_fields), {"answer_id", "owner"}),
+    ],
+)
+def test_the_arguments_are_the_fields_of_the_value(
+    name: str, expected: set[str], beside: set[str]
+) -> None:
+    parameters = signature(METHODS[name]).parameters
+    assert set(parameters) - {"self"} == expected | beside
+    if name == "ask":
+        asked = Question(text="")
+        assert all(parameters[each].default == getattr(asked, each) for each in expected)
+
+
+def test_the_examples_of_the_methods_are_true(
+    wr: Wellread, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(notes)
+    shared: dict[str, object] = {"wr": wr}
+    told: list[str] = []
+    for name, method in METHODS.items():
+        (found,) = doctest.DocTestFinder(recurse=False).find(method, name, globs=shared)
+        assert found.examples, name
+        doctest.DocTestRunner().run(found, out=told.append, clear_globs=False)
+        shared |= found.globs
+    assert told == [], "".join(told)
+
+
+def test_adding_shows_a_bar_on_a_terminal_only(
+    wr: Wellread, notes: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wr.add(notes / "ferry.md")
+    assert capsys.readouterr().err == ""
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    wr.add(notes / "mill.md")
+    assert "Reading" in capsys.readouterr().err
 
 
 CALLS: dict[str, Callable[[Wellread], object]] = {
@@ -153,6 +209,13 @@ CALLS: dict[str, Callable[[Wellread], object]] = {
     "research": lambda wr: wr.research("Who?"),
     "research_stream": lambda wr: wr.research_stream("Who?"),
     "search": lambda wr: wr.search("who"),
+    "sync": lambda wr: wr.sync("notes"),
+    "similar_questions": lambda wr: wr.similar_questions("Who?"),
+    "feedback": lambda wr: wr.feedback("ans_1", score=1),
+    "documents": lambda wr: wr.documents(),
+    "collections": lambda wr: wr.collections(),
+    "conversation": lambda wr: wr.conversation("ses_1"),
+    "stats": lambda wr: wr.stats(),
     "remove": lambda wr: wr.remove("notes"),
     "verify": lambda wr: wr.verify(),
     "__enter__": lambda wr: wr.__enter__(),

@@ -20,7 +20,7 @@ SLOW = frozenset(
     """
     alembic anthropic authlib dateparser genai_prices google httpx joserfc lancedb lxml mcp onnx
     onnxruntime openai openai_compatible opensearchpy opentelemetry psycopg pydantic pydantic_ai
-    sqlalchemy trafilatura
+    rich sqlalchemy trafilatura
     """.split()
 )
 

@@ -7,10 +7,12 @@ In order of precedence, values come from arguments, ``WELLREAD_<SECTION>_<NAME>`
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -25,8 +27,12 @@ from pydantic import (
     ValidationError,
 )
 
-from wellread.errors import SettingsError
+from wellread.errors import SettingsError, did_you_mean, invalid_value
 
+logger = logging.getLogger(__name__)
+
+PREFIX = "WELLREAD_"  # of the environment variables
+HOME_VARIABLE = f"{PREFIX}HOME"
 Style = Literal["number", "auto", "title", "page", "time", "entity"]
 Role = Literal["model", "fallback_model", "cheap_model", "judge_model"]  # uses of a language model
 
@@ -473,7 +479,7 @@ def settings_table() -> list[SettingRow]:
 
 def default_home(environ: Mapping[str, str] | None = None) -> Path:
     """Return ``WELLREAD_HOME``, or ``.wellread`` in the user's home folder."""
-    folder = (os.environ if environ is None else environ).get("WELLREAD_HOME", "")
+    folder = (os.environ if environ is None else environ).get(HOME_VARIABLE, "")
     return Path(folder).expanduser() if folder else Path.home() / ".wellread"
 
 
@@ -493,10 +499,17 @@ def load_settings(
     except ValidationError as error:
         problem = error.errors()[0]
         name = ".".join(str(part) for part in problem["loc"])
-        raise SettingsError(
-            f"setting {name}: {problem['msg']}",
-            hint="docs/settings.md lists every setting",
-        ) from error
+        if problem["type"] == "extra_forbidden":
+            raise unknown_setting(name) from error
+        hint = "docs/settings.md lists every setting"
+        raise SettingsError(f"the setting {invalid_value(problem, name)}", hint=hint) from error
+
+
+def unknown_setting(name: str) -> SettingsError:
+    """Return the error for a name that no setting has; it suggests similar ones."""
+    names = [*(row.name for row in settings_table()), *Settings.model_fields]
+    hint = did_you_mean(name, names, "'wellread settings' lists them")
+    return SettingsError(f"there is no setting {name!r}", hint=hint)
 
 
 def sources_of_settings(home: Path, environ: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -543,7 +556,7 @@ def write_setting(home: Path, name: str, value: str) -> None:
 
 
 def _variable(section: str, name: str) -> str:
-    return f"WELLREAD_{section}_{name}".upper()
+    return f"{PREFIX}{section}_{name}".upper()
 
 
 def _from_file(path: Path) -> dict[str, dict[str, Any]]:
@@ -570,4 +583,14 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, dict[str, str]]:
     for variable, (section, name) in [*ALIASES.items(), *variables]:
         if environ.get(variable):
             sections.setdefault(section, {})[name] = environ[variable]
+    _warn_of_unknown(frozenset(name for name in environ if name.startswith(PREFIX)))
     return sections
+
+
+@cache
+def _warn_of_unknown(variables: frozenset[str]) -> None:
+    """Warn once of variables that resemble those of settings; others may belong to a program."""
+    known = {HOME_VARIABLE, *(row.variable for row in settings_table())}
+    for variable in sorted(variables - known):
+        if question := did_you_mean(variable, known, prefix=PREFIX):
+            logger.warning("%s is not a setting: %s", variable, question)

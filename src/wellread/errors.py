@@ -20,6 +20,10 @@ A message says what happened, where, and what to do about it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from typing import Any
+
 _PANICS = ("PanicException", "RustPanic")
 
 
@@ -119,3 +123,59 @@ class UnknownCollectionError(RequestError):
 
 class UnknownNameError(RequestError):
     """No item has the requested id or name; the hint lists similar ones."""
+
+
+# --- messages --------------------------------------------------------------------------------
+
+SIMILARITY = 0.7  # from which a name is suggested in place of a wrong one
+# The kinds of pydantic's errors, by the beginning of their names, in our words.
+_REASONS = {
+    "missing": "is missing",
+    "extra_forbidden": "is not known here",
+    "int": "has to be a whole number",
+    "float": "has to be a number",
+    "decimal": "has to be a number",
+    "finite_number": "has to be a number",
+    "bool": "has to be true or false",
+    "string_too_short": "must not be empty",
+    "string_too_long": "has to be at most {max_length} characters long",
+    "string_pattern_mismatch": "has another form than {pattern}",
+    "string": "has to be text",
+    "greater_than_equal": "has to be at least {ge}",
+    "greater_than": "has to be greater than {gt}",
+    "less_than_equal": "has to be at most {le}",
+    "less_than": "has to be less than {lt}",
+    "literal_error": "has to be {expected}",
+    "enum": "has to be {expected}",
+    "too_short": "has to have at least {min_length} entries",
+    "too_long": "has to have at most {max_length} entries",
+    "list": "has to be a list",
+    "tuple": "has to be a list",
+    "set": "has to be a list",
+    "dict": "has to be an object with names and values",
+    "model": "has to be an object with names and values",
+    "date": "has to be a date",
+    "json": "is not JSON",
+}
+
+
+def invalid_value(problem: Mapping[str, Any], name: str) -> str:
+    """Describe one of pydantic's problems with the value called ``name`` in plain words."""
+    kind, context = str(problem["type"]), problem.get("ctx") or {}
+    reason = next((text for start, text in _REASONS.items() if kind.startswith(start)), "")
+    if not reason:  # one of our own checks
+        message = str(problem["msg"]).removeprefix("Value error, ")
+        return f"{name}: {message}" if name else message
+    limits = {key: f"{at:g}" if isinstance(at, float) else at for key, at in context.items()}
+    return f"{name or 'the body'} {reason.format_map(limits)}"
+
+
+def did_you_mean(name: str, names: Iterable[str], otherwise: str = "", *, prefix: str = "") -> str:
+    """Ask whether one of the similar ``names`` was meant; ``otherwise`` when none is similar.
+
+    Args:
+        prefix: how all names begin, which makes none of them similar.
+    """
+    ends = [each.removeprefix(prefix) for each in names]
+    similar = get_close_matches(name.removeprefix(prefix), ends, cutoff=SIMILARITY)
+    return f"did you mean {' or '.join(prefix + end for end in similar)}?" if similar else otherwise

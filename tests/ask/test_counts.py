@@ -126,6 +126,7 @@ def test_a_count_can_be_divided(kb: KnowledgeBase) -> None:
         ("2025-02", "2 articles"),
     ]
     assert [len(row.document_ids) for row in tally.rows] == [2, 2]
+    assert "grouped by month, they form 2 groups" in tally.sentence
     by_author = ask(kb, "How many articles are there per author?")
     assert first(by_author) == ["Ada Moss", "Bo Reed"]
 

@@ -46,7 +46,10 @@ They were low for years.
 
 Ada Moss: 00:04:00
 
-They were.
+They were, and each year the harbour office told us that the sheds would be mended, that the ladders
+would be painted, that the lamps on the eastern pier would be lit again before the herring came, and
+that the children of the village would have their own small jetty. None of it was done in my time,
+and so the reason for the rise was clear to every skipper.
 
 ## A new crane
 
@@ -196,6 +199,10 @@ async def test_a_talk_is_told_by_its_parts_with_their_times(
     given = await ask(kb, question)
     assert "Fees at the quay" in given.text
     assert [one.locator.begin for one in given.citations] == [5.0, 750.0]
+
+
+async def test_what_a_person_said_is_told_in_whole_turns(kb: KnowledgeBase) -> None:
+    assert "clear to every skipper" in (await ask(kb, "What did Ada Moss say?")).text
 
 
 @pytest.mark.parametrize("question", ["Describe the gear drift net", "Give me an overview of DN"])

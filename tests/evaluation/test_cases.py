@@ -114,9 +114,9 @@ def test_an_id_is_made_of_question_and_scope(file: Path) -> None:
     ("line", "reason"),
     [
         ("{bad", "not JSON: .* character 2"),
-        ("[1]", "valid dictionary"),
-        (case(answr="x"), "unknown field answr"),
-        (case(scope={"topic": "x"}), "unknown field scope.topic"),
+        ("[1]", "the line has to be an object"),
+        (case(answr="x"), "answr is not known"),
+        (case(scope={"topic": "x"}), "scope.topic is not known"),
         (case(expected={"documents": [{"document": "a", "grad": 1}]}), "documents.0.grad"),
         (case(expected={"documents": 7}), "expected.documents: .* list"),
         (case(expected={"documents": [{"document": "a", "grade": 0}]}), "documents.0.grade"),

@@ -45,9 +45,12 @@ def test_the_first_rule_that_matches_counts() -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("rules:\n  - match: a.md\n    knid: page\n", "harbour.yaml, line 3: rules.0.knid: "),
-        ("rules:\n  - match: a\n  - kind: page\n", "line 3: rules.1.match: Field required"),
-        ("rules:\n  - match: a\n    kind: poem\n", "line 3: rules.0.kind: "),
+        (
+            "rules:\n  - match: a.md\n    knid: page\n",
+            "harbour.yaml, line 3: rules.0.knid is not known",
+        ),
+        ("rules:\n  - match: a\n  - kind: page\n", "line 3: rules.1.match is missing"),
+        ("rules:\n  - match: a\n    kind: poem\n", "line 3: rules.0.kind has to be"),
         ("rules: [\n", "harbour.yaml, line 2: not YAML: "),
         ("- a\n- b\n", "harbour.yaml, line 1: "),
         (

@@ -164,7 +164,7 @@ async def test_bad_calls_are_told_and_the_round_goes_on(home: Path) -> None:
     told = model.prompts[1].history[0].results
     assert "there is no tool 'open_url'; there are: search, search_document" in told[0]
     assert "not JSON" in told[1]
-    assert "collections: Extra inputs are not permitted" in told[2]
+    assert "collections is not known" in told[2]
     assert "there is no entity named 'Nobody Atall'" in told[3]
     assert "Mirela Dunn" in told[4]
     assert "this call was already made" in model.prompts[2].history[1].results[0]

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.serve.cli import chat_cli
-from wellread.serve.cli.ask_cli import answer_of
+from wellread.serve.cli.ask_cli import show_answer
 from wellread.testing.embedding import ReadableEmbedder
 
 FERRY = "What did the ferry Osprey cost?"
@@ -48,6 +48,22 @@ def test_new_begins_another_session_and_a_session_goes_on(runner: CliRunner) -> 
     assert "Osprey" in third["standalone"]
 
 
+def test_ask_shows_more_within_the_talk(runner: CliRunner) -> None:
+    whole, sources, again = talk(
+        runner,
+        f"/ask {FERRY} --detailed --coverage",
+        f"/ask --sources-only {FERRY}",
+        f"/ask {AGAIN}",
+    )
+    assert whole["question"] == FERRY
+    assert whole["contexts"]
+    assert "coverage" in whole
+    assert sources["total"] == len(sources["items"]) > 0
+    assert again["sessionId"] == whole["sessionId"]
+    code, out, _ = run(runner, "chat", typed="/ask x --brief\n")
+    assert (code, "--sources-only" in out, "? x" in out) == (0, True, False)
+
+
 def test_a_question_that_fails_does_not_end_the_talk(runner: CliRunner) -> None:
     code, out, err = run(runner, "chat", typed=f"{'x' * 4001}\n{FERRY}\n")
     assert code == 1
@@ -58,16 +74,16 @@ def test_a_question_that_fails_does_not_end_the_talk(runner: CliRunner) -> None:
 def test_ctrl_c_cancels_the_answer_and_not_the_talk(
     runner: CliRunner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    answered = answer_of
+    answered = show_answer
     calls: list[str] = []
 
-    def interrupted(*given: Any) -> Any:
+    def interrupted(*given: Any, **more: Any) -> Any:
         calls.append("")
         if len(calls) == 1:
             raise KeyboardInterrupt
-        return answered(*given)
+        return answered(*given, **more)
 
-    monkeypatch.setattr(chat_cli, "answer_of", interrupted)
+    monkeypatch.setattr(chat_cli, "show_answer", interrupted)
     code, out, _ = run(runner, "chat", typed=f"{AGAIN}\n{FERRY}\n")
     assert code == 0
     assert "Cancelled." in out

@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 from tests.serve.conftest import printed
 from typer.testing import CliRunner
 
 from wellread.serve.cli import app
+from wellread.serve.terminal import print_table
+from wellread.serve.views import Shape
+
+ROW = "date=day kind title:line authors"
+
+
+class ListedTitle(Shape):
+    """A row of a list."""
+
+    day: str
+    kind: str
+    title: str
+    authors: str
 
 
 @pytest.fixture
@@ -37,7 +52,7 @@ def test_search_within_limits_and_the_context_of_what_it_finds(harbour: CliRunne
     assert known
     assert "§ Handbook › Anchors" in out
     body = told(harbour, "search", "ferry prize", "--field", "sectors=food", "--author", "tarn")
-    assert [one["title"] for one in body["results"]] == ["Bakery wins prize for rye bread"]
+    assert [one["title"] for one in body["items"]] == ["Bakery wins prize for rye bread"]
     assert body["limits"]["authors"] == ["Jon Tarn"]
     around = printed(harbour, "show", "passage", known[0], "--before", "1", "--after", "0")
     assert "Handbook  passage 2 of 5" in around
@@ -61,7 +76,7 @@ def test_search_without_words_lists_the_newest(harbour: CliRunner) -> None:
 
 def test_lists_are_printed_in_pages(harbour: CliRunner) -> None:
     out = printed(harbour, "show", "document", "--limit", "1")
-    assert re.search(r"^2026-\S+ +article +harbour .* doc_[0-9a-f]{8} *$", out, re.MULTILINE)
+    assert re.search(r"^2026-\S+ +article +harbour .* doc_[0-9a-f]{24} *$", out, re.MULTILINE)
     assert "1 of 9 (--limit)" in out
     out = printed(harbour, "show", "recording", "-c", "harbour")
     assert re.search(r"^2026-03-01 +1:00:06 +Harbour meeting +Ana Holm,", out, re.MULTILINE)
@@ -71,6 +86,38 @@ def test_lists_are_printed_in_pages(harbour: CliRunner) -> None:
     assert "Ferry Osprey breaks down" in printed(harbour, "show", "story")
     known = told(harbour, "show", "story")["items"][0]["id"]
     assert "Ferry Osprey back in service" in printed(harbour, "show", "story", known)
+    events = told(harbour, "show", "timeline", "harbour", "--limit", "2")
+    assert (len(events["items"]), events["total"] > 2) == (2, True)
+    assert events["items"][0]["at"] <= events["items"][1]["at"]
+    out = printed(harbour, "show", "timeline", "harbour", "--from", "2026-03")
+    assert "2026-03-20" in out
+    assert "2026-02-10" not in out
+
+
+def on_a_terminal(items: list[ListedTitle], width: int) -> list[str]:
+    """The lines of a list on a terminal of this width."""
+    out = io.StringIO()
+    print_table(Console(file=out, width=width, force_terminal=True, color_system=None), items, ROW)
+    return [line.rstrip() for line in out.getvalue().splitlines()]
+
+
+@pytest.mark.parametrize("width", [40, 60, 120])
+def test_a_title_is_whole_on_a_narrow_terminal(width: int) -> None:
+    title = "Surplus catch feeds 90 households"
+    items = [ListedTitle(day="2025-11-14", kind="article", title=title, authors="Edwin Marsh")]
+    lines = on_a_terminal(items, width)
+    assert any(title in line for line in lines)
+    assert max(map(len, lines)) <= width
+    assert ("kind article" in " ".join(lines)) is (width < 80)
+
+
+def test_a_pipe_gets_whole_lines(harbour: CliRunner, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "30")
+    out = printed(harbour, "show", "document")
+    assert len(out.splitlines()) == 1 + told(harbour, "show", "document")["total"]
+    assert "…" not in out
+    found = printed(harbour, "search", "national prize rye bread", "--limit", "1", "--mode", "text")
+    assert len(found.splitlines()) == 3
 
 
 def test_a_document_is_shown_with_facts_and_text(harbour: CliRunner) -> None:

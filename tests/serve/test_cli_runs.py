@@ -153,5 +153,5 @@ def test_a_whole_collection_goes_with_all_only(runner: CliRunner, material: Path
     assert code == 0
     body = json.loads(out)
     assert (body["documents"], body["traces"]) == (3, [])
-    assert body["looked_for"] > 0
+    assert body["lookedFor"] > 0
     assert json.loads(run(runner, "collections", "--json")[1])["documents"] == 0

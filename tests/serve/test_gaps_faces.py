@@ -91,8 +91,8 @@ def test_the_command_lists_shows_plans_suggests_and_asks(
 ) -> None:
     printed(runner, "add", str(town), "-c", "town")
     assert "There are no gaps" in printed(runner, "gaps")
-    printed(runner, "ask", KEEPER)
-    printed(runner, "ask", KEEPER)
+    assert run(runner, "ask", KEEPER)[0] == 3
+    assert run(runner, "ask", KEEPER)[0] == 3
     (one,) = json.loads(printed(runner, "--json", "gaps"))["items"]
     assert (one["id"], one["asked"]) == ("c1", 2)
     assert "declined" in printed(runner, "gaps", "c1")

@@ -73,7 +73,7 @@ def test_commands_go_on_and_say_that_the_index_is_another(home: Path) -> None:
         if words[0] != "collections":
             assert "Osprey" in out
     code, out, err = run("search", "ferry", "--json")
-    assert json.loads(out)["results"]
+    assert json.loads(out)["items"]
     assert NOTICE in err
 
 

@@ -57,7 +57,7 @@ async def test_the_figures_of_a_time(asked: KnowledgeBase, client: httpx.AsyncCl
     told = await metrics(client, "since=2026-03-01&until=2026-03-31")
     sums = told["sums"]
     assert (sums["asked"], sums["cited"], sums["unanswered"], sums["cached"]) == (3, 2, 1, 1)
-    assert sums["no_answer_rate"] == sums["follow_up_rate"] == pytest.approx(1 / 3)
+    assert sums["noAnswerRate"] == sums["followUpRate"] == pytest.approx(1 / 3)
     assert told["previous"]["asked"] == 1
     assert sum(one["asked"] for one in told["trend"]) == 3
     assert {one["name"]: one["p50"] for one in told["latencies"]}["total"] == pytest.approx(1.0)
@@ -65,7 +65,7 @@ async def test_the_figures_of_a_time(asked: KnowledgeBase, client: httpx.AsyncCl
     assert told["gaps"] == [{"kind": "unanswered", "status": "open", "questions": 1}]
     assert told["ratings"] == {"given": 2, "mean": 55.0}
     (spent,) = told["calls"]
-    assert (spent["input_tokens"], spent["output_tokens"], spent["cost"]) == (40, 2, 0.75)
+    assert (spent["inputTokens"], spent["outputTokens"], spent["cost"]) == (40, 2, 0.75)
     assert (await metrics(client))["sums"]["asked"] == 4
     assert (await metrics(client, "since=2026-03-19"))["sums"]["asked"] == 0
 

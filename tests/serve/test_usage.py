@@ -52,10 +52,10 @@ async def test_the_command_and_the_route_say_the_same(spent: Path) -> None:
             refused = await client.get("/api/usage", params={"days": 0})
     assert answered.status_code == 200
     assert answered.json() == told
-    assert (told["cost"], told["questions_cost"], told["budget_level"]) == (1.25, 0.75, "normal")
+    assert (told["cost"], told["questionsCost"], told["budgetLevel"]) == (1.25, 0.75, "normal")
     (budget,) = told["budgets"]
     assert (budget["period"], budget["limit"], budget["left"]) == ("day", 1.0, 0.25)
-    assert [line["price_known"] for line in told["lines"]] == [True, True, False]
+    assert [line["priceKnown"] for line in told["lines"]] == [True, True, False]
     assert refused.status_code == 400
 
 

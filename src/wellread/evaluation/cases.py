@@ -23,7 +23,7 @@ from pydantic import (
     model_validator,
 )
 
-from wellread.errors import RequestError
+from wellread.errors import RequestError, invalid_value
 from wellread.identity import tagged_hash
 from wellread.kb import KnowledgeBase
 from wellread.text.periods import first_moment, last_moment
@@ -287,10 +287,7 @@ def _problem(error: ValidationError) -> str:
     """The first validation problem, with the name of its field."""
     problem = error.errors()[0]
     field_name = ".".join(str(part) for part in problem["loc"])
-    if problem["type"] == "extra_forbidden":
-        return f"unknown field {field_name}"
-    message = str(problem["msg"]).removeprefix("Value error, ")
-    return f"{field_name}: {message}" if field_name else message
+    return invalid_value(problem, field_name or "the line")
 
 
 Place = tuple[str, Span]  # (document id, span of its stored text)

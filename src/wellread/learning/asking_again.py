@@ -58,7 +58,7 @@ class RetryReport:
     Attributes:
         open: the number of open questions; ``documents``: the number of new documents.
         waiting: the number of questions left for the next run, because this one reached its
-            limit (``gaps.most``) or was cancelled.
+            limit or was cancelled.
     """
 
     open: int = 0
@@ -82,7 +82,7 @@ def ask_again(kb: KnowledgeBase, *, most: int | None = None) -> RetryReport:
     Does nothing while another process does the same: that one checks again before it ends.
 
     Args:
-        most: the maximum number of questions; None takes the setting ``gaps.most``.
+        most: the maximum number of questions; None takes ``GapSettings.most``.
     """
     limit = kb.settings.gaps.most if most is None else most
     if not kb.settings.qa.enabled:

@@ -17,7 +17,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, Strict, ValidationError
 
 from wellread.codec import storable, to_plain
-from wellread.errors import RequestError, UnknownNameError
+from wellread.errors import RequestError, UnknownNameError, invalid_value
 from wellread.identity import sentence_hash, tagged_hash, words_hash
 from wellread.kb import KnowledgeBase
 from wellread.library.recheck import stored_answer
@@ -278,7 +278,7 @@ def _validate(values: Mapping[str, Any]) -> FeedbackInput:
         return FeedbackInput.model_validate(storable(dict(values)))
     except ValidationError as error:
         problems = [
-            f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}"
+            invalid_value(problem, ".".join(map(str, problem["loc"])))
             for problem in error.errors(include_url=False, include_input=False)
         ]
         raise RequestError(

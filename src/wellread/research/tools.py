@@ -17,7 +17,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from wellread.codec import storable
-from wellread.errors import RequestError
+from wellread.errors import RequestError, invalid_value
 from wellread.kb import KnowledgeBase
 from wellread.library.named_things import known_values, named_document
 from wellread.library.recordings import recordings, transcript
@@ -99,7 +99,7 @@ def read_arguments(requested: RequestedCall) -> Arguments:
     except ValidationError as error:
         # The arguments may contain anything, so they are not repeated.
         messages = [
-            f"{'.'.join(map(str, detail['loc']))[:40]}: {detail['msg']}"
+            invalid_value(detail, ".".join(map(str, detail["loc"]))[:40])
             for detail in error.errors(include_url=False, include_input=False)
         ]
         raise ValueError("; ".join(messages)[:MAX_REASON_CHARS]) from error

@@ -17,10 +17,11 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from functools import partial, reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import typer
 from rich.console import Console
+from rich.padding import Padding
 from rich.table import Column, Table
 from rich.text import Text
 
@@ -93,12 +94,16 @@ FORMATS: dict[str, Callable[[Any], str]] = {
     "percent": lambda value: f"{value:.0%}",
     "seconds": lambda value: f"{value:.3f}",
     "line": lambda value: shortened(str(value), MAX_CELL_CHARS),
+    "one_line": lambda value: " ".join(str(value).split()),
     "words": lambda value: str(value).replace("_", " "),
     "count": lambda value: f"{len(value):,}",
     "plain": lambda value: ", ".join(map(str, value)) if isinstance(value, tuple) else str(value),
     "from_one": lambda value: f"{value + 1:,}",
 }
 _NARROW = ("id", "begin", "day", "clock")
+UNCUT = {"id": "plain", "line": "one_line"}  # formats for programs, which get the whole text
+MIN_WIDTH, MAX_TITLE_WIDTH = 16, 48  # columns of texts, the widest text; else there is no table
+UNLIMITED = 100_000  # characters of a line for programs
 
 
 def format_value(value: object, format_name: str = "") -> str:
@@ -152,28 +157,69 @@ def _value_at(view: Any, path: str) -> Any:
     return reduce(child, path.split("."), view)
 
 
-def table_of(items: Iterable[object], spec: str) -> Table:
-    """Build a table with a row per item; leaves out empty columns; ``:bar`` draws bars to scale."""
+class Field(NamedTuple):
+    """A column of a list: its heading, its cells, and how they are laid out."""
+
+    heading: str
+    cells: Sequence[str]
+    right: bool
+    whole: bool  # never on two lines
+
+
+def _columns_of(items: Iterable[object], spec: str, *, cut: bool) -> list[Field]:
+    """Return the columns that ``spec`` names and that are not empty; ``:bar`` draws bars."""
     views = [_view_of(item) for item in items]
-    columns, column_cells = [], []
+    columns = []
     for heading, path, format_name in fields_of(spec):
         values = [_value_at(view, path) for view in views]
-        all_numbers = all(isinstance(value, int | float | None) for value in values)
         is_bar = format_name == "bar"
-        cells = _bars(values) if is_bar else [format_value(value, format_name) for value in values]
-        if not any(cells):
-            continue
-        align_right = all_numbers and not is_bar
-        columns.append(
-            Column(
-                heading,
-                justify="right" if align_right else "left",
-                no_wrap=align_right or format_name in _NARROW or all(map(_is_moment, values)),
-                overflow="fold",
-            )
+        name = format_name if cut else UNCUT.get(format_name, format_name)
+        cells = _bars(values) if is_bar else [format_value(value, name) for value in values]
+        right = all(isinstance(value, int | float | None) for value in values) and not is_bar
+        whole = right or format_name in _NARROW or all(map(_is_moment, values))
+        if any(cells):
+            columns.append(Field(heading, list(map(harmless, cells)), right, whole))
+    return columns
+
+
+def print_table(console: Console, items: Iterable[object], spec: str) -> None:
+    """Print a table with a row per item; where it is too wide, each item as a few lines."""
+    columns = _columns_of(items, spec, cut=console.is_terminal)
+    widths = [max(map(len, (column.heading, *column.cells))) for column in columns]
+    least = [
+        width
+        if column.whole
+        else min(width, MAX_TITLE_WIDTH if width == max(widths) else MIN_WIDTH)
+        for column, width in zip(columns, widths, strict=True)
+    ]
+    if sum(least) + 2 * len(columns) > console.width:
+        _print_stacked(console, columns)
+        return
+    heads = (
+        Column(
+            column.heading,
+            justify="right" if column.right else "left",
+            no_wrap=column.whole,
+            min_width=width,
+            overflow="fold",
         )
-        column_cells.append([Text(harmless(cell), style=STYLES.get(cell, "")) for cell in cells])
-    return table(columns, zip(*column_cells, strict=True))
+        for column, width in zip(columns, least, strict=True)
+    )
+    rows = zip(*(column.cells for column in columns), strict=True)
+    console.print(
+        table(heads, ([Text(cell, STYLES.get(cell, "")) for cell in row] for row in rows))
+    )
+
+
+def _print_stacked(console: Console, columns: Sequence[Field]) -> None:
+    """Print each item as its longest text, such as the title, and below it the other fields."""
+    texts = [column for column in columns if not column.whole] or columns
+    main = max(texts, key=lambda column: max(map(len, column.cells)))
+    others = [column for column in columns if column is not main]
+    for index, title in enumerate(main.cells):
+        facts = (f"{other.heading} {other.cells[index]}" for other in others if other.cells[index])
+        console.print(Text(title, style="bold"))
+        console.print(Padding(Text(" · ".join(facts), style="dim"), (0, 0, 0, 2), expand=False))
 
 
 def _is_moment(value: object) -> bool:
@@ -190,7 +236,7 @@ def print_rows(console: Console, items: Sequence[object], spec: str, title: str 
     if items:
         if title:
             console.print(Text(f"\n{title}", style="bold"))
-        console.print(table_of(items, spec))
+        print_table(console, items, spec)
 
 
 def print_facts(console: Console, value: object, spec: str) -> None:
@@ -214,7 +260,12 @@ def print_line(console: Console, text: str, style: str = "") -> None:
     console.print(Text(harmless(text), style=style), soft_wrap=True)
 
 
-_console = partial(Console, highlight=False, markup=False, emoji=False)
+def _console(*, stderr: bool = False) -> Console:
+    """Return a console; what a program reads from it is neither wrapped nor cut."""
+    console = Console(stderr=stderr, highlight=False, markup=False, emoji=False)
+    if not console.is_terminal:
+        console.width = UNLIMITED
+    return console
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -305,7 +356,7 @@ class Terminal:
         if self.json:
             self.write_list(items, total)
         elif items:
-            self.out.print(table_of(items, spec))
+            print_table(self.out, items, spec)
             if total is not None and total > len(items):
                 self.out.print(Text(f"{len(items):,} of {total:,} (--limit)", style="dim"))
         else:
@@ -319,11 +370,23 @@ class Terminal:
         """Write a list as JSON; without ``total``, the list is complete."""
         self.write_json({"items": list(items), "total": len(items) if total is None else total})
 
-    def write_json(self, value: object) -> None:
-        """Write one JSON value to standard output; values with a view are converted."""
+    def write_listing(self, body: object, name: str) -> None:
+        """Write a reply as JSON whose list ``name`` has the names that every list has."""
         from wellread.serve.views import json_of  # noqa: PLC0415 - loads pydantic
 
-        text = json.dumps(value, ensure_ascii=False, indent=2, default=json_of)
+        facts = json_of(body)
+        items, total = facts.pop(name), facts.pop("total", None)
+        self.write_json({"items": items, "total": len(items) if total is None else total, **facts})
+
+    def write_json(self, value: object, *, indent: int | None = 2) -> None:
+        """Write one JSON value to standard output; values with a view are converted.
+
+        Args:
+            indent: None writes it on one line.
+        """
+        from wellread.serve.views import json_of  # noqa: PLC0415 - loads pydantic
+
+        text = json.dumps(value, ensure_ascii=False, indent=indent, default=json_of)
         typer.echo(escape_json(text))
 
     def write_problem(self, problem: Problem) -> None:

@@ -309,25 +309,15 @@ class Shape:
 
 
 class PlainShape(Shape):
-    """A reply shape whose JSON keys equal its field names."""
+    """A reply of the archive's contract, whose JSON keys equal its field names."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
 
 
-_PLAIN: set[type] = set()
-
-
-def show_plain(kind: type, line: str = "*", **computed: Computed) -> None:
-    """Register values of ``kind`` as replies whose JSON keys equal their field names."""
-    FACES.show(kind, line, **computed)
-    _PLAIN.add(kind)
-
-
 def view_of(kind: Any) -> View:
     """Return the view that serialises this type of reply."""
-    plain = kind in _PLAIN or (isinstance(kind, type) and issubclass(kind, PlainShape))
-    return PLAIN if plain else FACES
+    return PLAIN if isinstance(kind, type) and issubclass(kind, PlainShape) else FACES
 
 
 def json_of(value: object) -> Any:

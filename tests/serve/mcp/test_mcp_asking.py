@@ -77,8 +77,8 @@ async def test_an_answer_stands_whole_in_the_text_and_in_the_structure(client: C
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ({}, "question: Field required"),
-        ({"question": "x", "colection": "town"}, "colection: Extra inputs"),
+        ({}, "question is missing"),
+        ({"question": "x", "colection": "town"}, "colection is not known"),
         ({"question": "What?", "collection": "twon"}, "known: nature, town"),
         ({"question": "What?", "since": "yesterday"}, "yesterday"),
     ],

@@ -31,7 +31,7 @@ async def call(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
 # --- search and fetch, as connectors want them -----------------------------------------------
 
 
-async def test_search_and_fetch_have_exactly_the_shape_that_connectors_want(
+async def test_search_and_fetch_have_the_fields_that_connectors_want(
     client: Client,
 ) -> None:
     async with client:
@@ -39,8 +39,10 @@ async def test_search_and_fetch_have_exactly_the_shape_that_connectors_want(
         assert json.loads(text_of(found)) == found.structured_content
         assert set(found.structured_content) == {"results"}
         results = found.structured_content["results"]
-        assert all(set(one) == {"id", "title", "url"} for one in results)
-        assert all(all(one.values()) for one in results)
+        assert all({"id", "title", "url", "snippet", "place"} <= set(one) for one in results)
+        assert all(one["id"] and one["title"] and one["url"] for one in results)
+        assert "ninety passengers" in results[0]["snippet"]
+        assert results[0]["place"].startswith("§ The ferry")
         first = results[0]
         fetched = await client.call_tool("fetch", {"id": first["id"]})
     assert json.loads(text_of(fetched)) == fetched.structured_content
@@ -52,6 +54,19 @@ async def test_search_and_fetch_have_exactly_the_shape_that_connectors_want(
     assert "On Sundays it leaves at nine." in document["text"]
     assert document["url"].startswith("file:///")
     assert document["metadata"]["end"] == document["metadata"]["characters"]
+
+
+async def test_a_search_is_kept_within_its_limits(client: Client) -> None:
+    async def titles(**limits: object) -> list[str]:
+        found = await call(client, "search", query="ferry seagrass boathouse", **limits)
+        return [one["title"] for one in found["results"]]
+
+    async with client:
+        assert len(await titles()) > 2
+        assert len(await titles(limit=1)) == 1
+        assert await titles(collection="nature") == ["Seagrass"]
+        assert await titles(kinds=["transcript"], speakers=["Ben"]) == ["Talk"]
+        assert await titles(since="2999") == []
 
 
 async def test_a_long_document_is_fetched_around_what_was_found(long_client: Client) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx
@@ -11,6 +12,7 @@ from tests.serve.conftest import client_of
 from tests.serve.openai.conftest import COST, LENIENT, ROOF, assistant, chunks_of, complete, user
 
 from wellread.kb import KnowledgeBase, open_kb
+from wellread.serve.http import chat_completions as completions_module
 from wellread.serve.http.app import create_app
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.llm import ScriptedModel
@@ -121,6 +123,7 @@ TITLE = (
         ("Provide a concise, 5-word-or-less title for the conversation, using", "Wellread"),
         ("Hello!", "Hello. What would you like to know from the sources?"),
         ("Bonjour", "Hello. What would you like to know from the sources?"),
+        ("Thanks!", "You are welcome. Is there anything else that you would like to know?"),
     ],
 )
 async def test_what_is_no_question_gets_a_short_reply_and_leaves_nothing(
@@ -136,6 +139,19 @@ async def test_what_is_no_question_gets_a_short_reply_and_leaves_nothing(
     assert kb.catalogue.gaps() == []
     assert kb.catalogue.sessions.of("") == []
     assert kb.catalogue.research.newest(None, 9) == []
+
+
+async def test_a_run_without_a_result_is_an_error(
+    client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def nothing(*_: object, **_more: object) -> AsyncIterator[object]:
+        for event in list[object]():
+            yield event
+
+    monkeypatch.setattr(completions_module, "answer_in_mode", nothing)
+    response = await complete(client, COST)
+    assert response.status_code == 500
+    assert "without a result" in response.json()["error"]["message"]
 
 
 async def test_what_else_is_sent_has_no_effect(client: httpx.AsyncClient) -> None:

@@ -163,9 +163,9 @@ def _count_by_group(request: Request, ids: Sequence[str]) -> AggregateResult:
         request,
         (division.capitalize(), noun.many.capitalize()),
         _value_rows(groups, noun.one, noun.many),
-        f"all {noun.many} of the catalogue{request.suffix}, divided by {division}",
+        f"all {noun.many} of the catalogue{request.suffix}, grouped by {division}",
         number=len(ids),
-        sentence=f"{sentence[:-1]}; divided by {division} they are in "
+        sentence=f"{sentence[:-1]}; grouped by {division}, they form "
         f"{amount(len(groups), 'group', 'groups')}.",
     )
 
@@ -264,7 +264,7 @@ def existence_result(scope: Scope, query: CatalogueQuery) -> AggregateResult:
             method=method,
         )
     related = [*_rows_beyond_limits(scope, topic), *_rows_by_word(scope, topic, matches.apart)]
-    related_text = "What is near to it:" if related else "Nothing near to it was found either."
+    related_text = "The closest matches are:" if related else "There is no close match either."
     condition = f"names {topic.quoted}{scope.suffix}"
     return AggregateResult(
         strategy=GAP_STRATEGY,
@@ -273,9 +273,9 @@ def existence_result(scope: Scope, query: CatalogueQuery) -> AggregateResult:
         number=0,
         absent=True,
         gap=f"nothing found about {topic.quoted}{scope.suffix}",
-        columns=("Near", "Why"),
+        columns=("Closest match", "Found"),
         rows=tuple(related),
-        method=f"{method}; near are its words one by one",
+        method=f"{method}; the closest matches are searches for its single words",
     )
 
 
@@ -318,7 +318,7 @@ def _rows_beyond_limits(scope: Scope, topic: Topic) -> Iterator[Row]:
     ids = tuple(documents_about(scope.unlimited(), topic).counts) if scope.limited else ()
     if ids:
         yield Row(
-            cells=(topic.quoted, f"beyond these limits, in {_documents_text(len(ids))}"),
+            cells=(topic.quoted, f"without these limits, in {_documents_text(len(ids))}"),
             document_ids=ids,
         )
 
@@ -334,7 +334,7 @@ def _rows_by_word(scope: Scope, topic: Topic, split_ids: tuple[str, ...]) -> lis
         terms = [term for term in parse(phrase).terms if len(term) >= MIN_WORD_CHARS]
         for term in terms if len(terms) > 1 else ():
             if ids := tuple(documents_containing(scope, term).counts):
-                cells = (term, f"a word of it, in {_documents_text(len(ids))}")
+                cells = (term, f"on its own, in {_documents_text(len(ids))}")
                 phrase_rows.append(Row(cells=cells, document_ids=ids))
         # Of rows that begin alike, the first stays.
         rows += [*{row.cells[0].casefold(): row for row in reversed(phrase_rows)}.values()][::-1]

@@ -221,7 +221,7 @@ def _overall_coverage(scope: Scope, about: str, method: str) -> AggregateResult:
             _part_row((part, value), size, ids, totals.documents)
             for part, value, size, ids in parts
         ),
-        method=f"all documents{about}{method}, divided by collection, kind, source type, language, "
+        method=f"all documents{about}{method}, counted by collection, kind, source type, language, "
         "year, type of entity and each dimension of the taxonomy; the share is of all of them",
     )
 
@@ -287,14 +287,14 @@ def missing(scope: Scope, query: CatalogueQuery) -> AggregateResult | None:
     empty_count = len(rows)
     for name, ids in sorted(ids_by_missing_name.items(), key=lambda pair: (-len(pair[1]), pair[0])):
         entries = amount(len(set(ids)), "entry", "entries")
-        cells = (name, f"named in relations of {entries}, has none")
+        cells = (name, f"named in relations of {entries}, has no entry itself")
         rows.append(Row(cells=cells, document_ids=tuple(dict.fromkeys(ids))))
     return AggregateResult(
         strategy=GAP_STRATEGY,
         kind="gap",
         sentence=f"{amount(len(rows), 'gap was', 'gaps were')} found: "
-        f"{empty_count:,} empty cells of the taxonomy, and "
-        f"{amount(len(ids_by_missing_name), 'name', 'names')} in relations without an entry.",
+        f"{amount(empty_count, 'pair', 'pairs')} of taxonomy values without a document, and "
+        f"{amount(len(ids_by_missing_name), 'related name', 'related names')} without an entry.",
         number=len(rows),
         columns=("Missing", "Why"),
         rows=tuple(rows),

@@ -145,9 +145,9 @@ def _without_number(heading: str) -> str:
     return _NUMBERED.sub("", heading)
 
 
-def _one_line(text: str) -> str:
+def _one_line(text: str, limit: int = MAX_LINE_CHARS) -> str:
     """Return the text on one line, cut at the end of a word."""
-    return shorten(" ".join(text.split()), MAX_LINE_CHARS)
+    return shorten(" ".join(text.split()), limit)
 
 
 def _join_names(names: Sequence[str]) -> str:
@@ -301,7 +301,7 @@ class _FactReader:
         spans = [turn.span for turn in turns if turn.speaker.casefold() in voices]
         longest = sorted(spans, key=len, reverse=True)[:MAX_TURNS]
         longest.sort(key=lambda span: span.start)
-        lines = [shorten(_one_line(span.of(text)), MAX_TURN_CHARS) for span in longest]
+        lines = [_one_line(span.of(text), MAX_TURN_CHARS) for span in longest]
         return [self._row(line, span) for line, span in zip(lines, longest, strict=True)]
 
     def _one_sentence(self, fact: Fact) -> list[Row]:

@@ -60,6 +60,33 @@ class Report:
 
 OnProgress = Callable[[Progress], None]
 
+
+@contextmanager
+def shown_progress(on_progress: OnProgress | None) -> Iterator[OnProgress | None]:
+    """Yield ``on_progress``; without it, a bar on a terminal and in a notebook."""
+    # Rich takes a tenth of a second to load, which questions need not wait for.
+    from rich.console import Console  # noqa: PLC0415
+    from rich.progress import Progress as Bar  # noqa: PLC0415
+
+    console = Console(stderr=True)
+    if on_progress or not (console.is_terminal or console.is_jupyter):
+        yield on_progress
+        return
+    with Bar(console=console, transient=True) as bar:
+        task = bar.add_task("Reading", total=None)
+
+        def update(progress: Progress) -> None:
+            files, passages = progress.sources_total, progress.passages_done
+            bar.update(
+                task,
+                total=files or None,
+                completed=progress.sources_done,
+                description=f"Reading {files:,} files: {passages:,} passages embedded",
+            )
+
+        yield update
+
+
 JOBS_FOLDER = "jobs"
 SECONDS_BETWEEN = 0.5  # seconds between two updates of the catalogue
 

@@ -30,7 +30,7 @@ from pydantic import (
     model_validator,
 )
 
-from wellread.errors import SettingsError, SourceError
+from wellread.errors import SettingsError, SourceError, invalid_value
 from wellread.ingest.loaders.front_matter import refuse_readers, scalar
 from wellread.types import Kind
 
@@ -289,10 +289,8 @@ def _explain(where: str, tree: yaml.Node | None, error: ValidationError) -> str:
     for problem in error.errors():
         path = [step for step in problem["loc"] if not str(step).startswith("<")]
         line, name = _line_of(tree, path), ".".join(map(str, path))
-        why = problem["msg"].removeprefix("Value error, ")
-        messages.append(
-            f"{where}{f', line {line}' if line else ''}: {f'{name}: ' if name else ''}{why}"
-        )
+        why = invalid_value(problem, name)
+        messages.append(f"{where}{f', line {line}' if line else ''}: {why}")
     return "; ".join(messages)
 
 

@@ -16,7 +16,6 @@ import logging
 import os
 import sys
 from collections.abc import Sequence
-from difflib import get_close_matches
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
@@ -26,7 +25,7 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_group
 
-from wellread.errors import WellreadError, is_panic
+from wellread.errors import WellreadError, did_you_mean, is_panic
 from wellread.serve.error_shapes import Problem, problem_of
 from wellread.serve.terminal import Terminal, terminal_of
 from wellread.text.characters import harmless
@@ -96,6 +95,10 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
 _MODULES = {name: entry for group in COMMANDS.values() for name, entry in group.items()}
 
 
+# Said before the command's module is loaded, because that takes seconds on a slow machine.
+SLOW = {"serve": "Starting: loading the program"}
+
+
 class Commands(TyperGroup):
     """Loads commands on demand, accepts global options after them, prints errors on one line."""
 
@@ -121,9 +124,10 @@ class Commands(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The command to run; a wrong name is refused with similar names."""
         if args and args[0] not in _MODULES and not args[0].startswith("-"):
-            similar = " or ".join(map(repr, get_close_matches(args[0], _MODULES, cutoff=0.7)))
-            hint = f"Did you mean {similar}?" if similar else "'wellread --help' lists them."
-            ctx.fail(f"No such command {args[0]!r}. {hint}")
+            hint = did_you_mean(args[0], _MODULES, "'wellread --help' lists them.")
+            ctx.fail(f"No such command {args[0]!r}. {hint[0].upper()}{hint[1:]}")
+        if args and args[0] in SLOW and not ctx.params.get("as_json") and "--help" not in args:
+            typer.echo(f"{SLOW[args[0]]} …", err=True)
         return super().resolve_command(ctx, args)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:

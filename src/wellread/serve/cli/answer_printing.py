@@ -97,7 +97,11 @@ def _print_text(console: Console, answer: Answer) -> None:
     """Print the text with rendered Markdown and a verdict symbol after each sentence."""
     page = Markdown("")
     page.inlines = page.inlines | {CITED, MARKED, *VerdictName}
-    page.parsed = [_with_symbols(token, answer.sentences) for token in tokens_of(answer)]
+    tokens = [_with_symbols(token, answer.sentences) for token in tokens_of(answer)]
+    if not console.is_terminal:  # its lines have no end: nothing is centred, no rule drawn
+        tokens = [replace(token, tag=token.tag.replace("h1", "h2")) for token in tokens]
+        tokens = [token for token in tokens if token.type != "hr"]
+    page.parsed = tokens
     styles = {f"markdown.{name}": name.style for name in VerdictName}
     with console.use_theme(Theme({**styles, **_STYLES})):
         lines = console.render_lines(page, pad=False)
@@ -170,7 +174,7 @@ def _print_checks(console: Console, sentences: Sequence[Sentence]) -> None:
             name = sentence.verdict.name
             note = Text.assemble((f"{name.symbol} ", name.style))
             note.append(f"“{shortened(sentence.text, 60)}”: {harmless(sentence.verdict.reason)}")
-            console.print(Padding(note, (0, 0, 0, 2)))
+            console.print(Padding(note, (0, 0, 0, 2), expand=False))
 
 
 def _print_head(
@@ -189,7 +193,7 @@ def _print_head(
 def _print_quote(console: Console, quote: str | Text, link: str) -> None:
     """Print a quotation below the line on its source, and the link as text."""
     if quote:
-        console.print(Padding(quote, (0, 0, 0, INDENT)))
+        console.print(Padding(quote, (0, 0, 0, INDENT), expand=False))
     if link:
         print_line(console, " " * INDENT + link, "dim")
 

@@ -35,9 +35,10 @@ from wellread.serve.terminal import Terminal, print_line, terminal_of
 from wellread.serve.views import json_of
 from wellread.types import Filters, Mode
 from wellread.values.answer_text import as_rendered
-from wellread.values.answers import Answer, FinalEvent, Question, StepEvent, TokenEvent
+from wellread.values.answers import NOBODY, Answer, FinalEvent, Question, StepEvent, TokenEvent
 
 app = typer.Typer(rich_markup_mode=None)
+EXIT_NOT_ANSWERED = 3
 
 Strict = Annotated[
     bool | None,
@@ -85,6 +86,8 @@ def ask(  # noqa: PLR0913 - Typer reads the options from the signature
     """Answer a question from the material, with a verdict for every sentence.
 
     ✓ supported  ~ partly supported  ✗ unsupported  ? uncited  · not checked
+
+    Exit status: 0 answered, 1 an error, 2 wrong options, 3 not answered from this material.
     """
     if mode == "deep" and sources_only:
         raise RequestError(
@@ -103,9 +106,12 @@ def ask(  # noqa: PLR0913 - Typer reads the options from the signature
     )
     with terminal.open_to_ask() as kb:
         if sources_only:
-            show_sources(terminal, kb, request)
+            answered = show_sources(terminal, kb, request)
         else:
-            show_answer(terminal, kb, request, detailed=detailed, coverage=coverage)
+            answer = show_answer(terminal, kb, request, detailed=detailed, coverage=coverage)
+            answered = answer.answered_by != NOBODY
+    if not answered:
+        raise typer.Exit(EXIT_NOT_ANSWERED)
 
 
 def show_answer(
@@ -115,8 +121,9 @@ def show_answer(
     *,
     detailed: bool = False,
     coverage: bool = False,
-) -> None:
-    """Answer ``question`` and print the answer with the requested extras."""
+    indent: int | None = 2,
+) -> Answer:
+    """Answer ``question`` and print the answer with the requested extras; return it."""
     started = time.perf_counter()
     result = answer_of(terminal, kb, question)
     seconds = time.perf_counter() - started
@@ -126,25 +133,30 @@ def show_answer(
     if terminal.json:
         body = json_of(answer_body(result, similar))
         body |= {"contexts": contexts} if detailed else {}
-        terminal.write_json(body | ({"coverage": covered} if coverage else {}))
-        return
+        terminal.write_json(body | ({"coverage": covered} if coverage else {}), indent=indent)
+        return result
     rendered = as_rendered(result, kb.settings.citations)
     print_answer(terminal.out, rendered, seconds=seconds, detailed=detailed, contexts=contexts)
     print_past(terminal.out, similar)
     if coverage:
         print_coverage(terminal.out, covered)
+    return result
 
 
-def show_sources(terminal: Terminal, kb: KnowledgeBase, question: Question) -> None:
-    """Print the evidence from which ``question`` could be answered."""
+def show_sources(
+    terminal: Terminal, kb: KnowledgeBase, question: Question, *, indent: int | None = 2
+) -> bool:
+    """Print the passages from which ``question`` could be answered; False if there are none."""
     evidence = pack(kb, find(kb, analyse_alone(kb, question)).hits)
     if terminal.json:
-        terminal.write_json({"question": question.text, "sources": evidence})
+        listing = {"items": evidence, "total": len(evidence), "question": question.text}
+        terminal.write_json(listing, indent=indent)
     elif not evidence:
         print_line(terminal.out, "Nothing in this material is related to the question.", "yellow")
     else:
         for number, source in enumerate(evidence, start=1):
             print_source(terminal.out, f"[{number}]", source, f"{source.hit.score:.2f}")
+    return bool(evidence)
 
 
 def answer_of(terminal: Terminal, kb: KnowledgeBase, question: Question) -> Answer:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 import sys
-import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass, replace
 from typing import Annotated
 
@@ -16,22 +14,19 @@ from rich.text import Text
 
 from wellread.errors import WellreadError
 from wellread.kb import KnowledgeBase
-from wellread.serve.cli.answer_printing import print_answer
-from wellread.serve.cli.ask_cli import answer_of
+from wellread.serve.cli.ask_cli import show_answer, show_sources
 from wellread.serve.cli.options import limited
 from wellread.serve.error_shapes import problem_of
-from wellread.serve.features.answering import answer_body
 from wellread.serve.terminal import Terminal, print_line, terminal_of
-from wellread.serve.views import json_of
 from wellread.text.characters import harmless
 from wellread.types import Filters, Mode
-from wellread.values.answer_text import as_rendered
 from wellread.values.answers import Question
 
 app = typer.Typer(rich_markup_mode=None)
 
 PROMPT = "› "
-HELP = "/new starts a session, /quit (Ctrl-D) ends."
+EXTRAS = ("--detailed", "--sources-only", "--coverage")
+HELP = f"/ask QUESTION [{' | '.join(EXTRAS)}], /new starts a session, /quit (Ctrl-D) ends."
 
 
 @app.command()
@@ -92,18 +87,36 @@ class Chat:
         if text == "/new":
             self.base_question = replace(self.base_question, session_id="")
             self._say("New session.")
+        elif text.startswith("/ask "):
+            words = text.split()[1:]
+            extras = {word for word in words if word.startswith("--")}
+            if extras <= {*EXTRAS}:
+                self._answer(" ".join(word for word in words if word not in extras), extras)
+            else:
+                self._say(HELP)
         elif text.startswith("/"):
             self._say(HELP)
         elif text:
             self._answer(text)
         return True
 
-    def _answer(self, text: str) -> None:
+    def _answer(self, text: str, extras: Set[str] = frozenset()) -> None:
+        """Answer ``text``, with those of ``EXTRAS`` that are asked for."""
         if not sys.stdin.isatty() and not self.terminal.json:
             self.terminal.out.print(Text(f"{PROMPT}{harmless(text)}", style="bold"))
-        started = time.perf_counter()
+        question = replace(self.base_question, text=text)
         try:
-            answer = answer_of(self.terminal, self.kb, replace(self.base_question, text=text))
+            if "--sources-only" in extras:
+                show_sources(self.terminal, self.kb, question, indent=None)
+                return
+            answer = show_answer(
+                self.terminal,
+                self.kb,
+                question,
+                detailed="--detailed" in extras,
+                coverage="--coverage" in extras,
+                indent=None,
+            )
         except KeyboardInterrupt:
             self._say("Cancelled. Press Ctrl-D to quit.")
             return
@@ -112,14 +125,8 @@ class Chat:
             self.terminal.write_problem(problem_of(error))
             return
         self.base_question = replace(self.base_question, session_id=answer.session_id)
-        if self.terminal.json:
-            body = json_of(answer_body(answer))
-            typer.echo(json.dumps(body, ensure_ascii=False))
-            return
-        seconds = time.perf_counter() - started
-        rendered = as_rendered(answer, self.kb.settings.citations)
-        print_answer(self.terminal.out, rendered, seconds=seconds)
-        self.terminal.out.print()
+        if not self.terminal.json:
+            self.terminal.out.print()
 
     def _say(self, text: str) -> None:
         print_line(self._console(), text, "dim")

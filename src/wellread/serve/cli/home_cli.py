@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from dataclasses import asdict
-from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -13,8 +12,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from wellread.config import load_settings, settings_table, write_setting
-from wellread.errors import RequestError
+from wellread.config import load_settings, settings_table, unknown_setting, write_setting
 from wellread.ingest import reindex as reindexing
 from wellread.ingest.backup import ImportReport, export_home, import_home
 from wellread.ingest.integrity.backups import find_copy, restore_copy
@@ -36,7 +34,7 @@ from wellread.serve.terminal import (
     print_line,
     terminal_of,
 )
-from wellread.serve.views import PlainShape
+from wellread.serve.views import Shape
 from wellread.store.recovery.copies import copies_in
 from wellread.text.characters import harmless_line
 
@@ -134,7 +132,7 @@ def export(
     terminal.say(report, f"{contents} in {report.path} ({format_size(report.size)})")
 
 
-class ImportBody(PlainShape, line="*report settings reaching users accounts"):
+class ImportBody(Shape, line="*report settings reaching users accounts"):
     """The result of an import: verification, the archive's settings and users.
 
     ``settings`` is "none", "left out" or "taken"; ``reaching`` lists settings that name servers,
@@ -223,10 +221,7 @@ def settings(
     home = terminal.home_folder()
     rows = [row for row in settings_table() if not name or row.name == name]
     if not rows:
-        similar = get_close_matches(name, [row.name for row in settings_table()], n=3)
-        names = " or ".join(similar)
-        hint = f"did you mean {names}?" if similar else "list them: wellread settings"
-        raise RequestError(f"there is no setting {name!r}", hint=hint)
+        raise unknown_setting(name)
     if value is not None:
         write_setting(home, name, value)
     values = load_settings(home).model_dump()

@@ -14,6 +14,7 @@ from wellread.library.named_things import list_documents, load_document
 from wellread.library.recordings import Transcript, recordings
 from wellread.library.recordings import transcript as read_transcript
 from wellread.library.searches import around, find, newest
+from wellread.library.timelines import Window, timeline
 from wellread.serve.cli.answer_printing import print_results, print_surroundings
 from wellread.serve.cli.options import (
     LIMITS,
@@ -35,7 +36,12 @@ from wellread.serve.features.entities_shown import (
 )
 from wellread.serve.features.kept_answers import OpenedBody, opened_body
 from wellread.serve.features.material_found import results_body
-from wellread.serve.features.timelines_shown import StoryDetail, list_stories, story_detail
+from wellread.serve.features.timelines_shown import (
+    StoryDetail,
+    list_stories,
+    story_detail,
+    timeline_body,
+)
 from wellread.serve.terminal import print_facts, print_line, print_rows, terminal_of
 from wellread.text.characters import harmless
 from wellread.text.periods import seconds_of
@@ -45,7 +51,8 @@ from wellread.values.locators import format_time
 app = typer.Typer(rich_markup_mode=None)
 show = typer.Typer(
     name="show",
-    help="Show or list documents, recordings, entities and stories; show passages and citations.",
+    help="Show or list documents, recordings, entities and stories; show timelines, passages and "
+    "citations.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -77,7 +84,11 @@ def search(
             results = find(kb, query, filters, mode=mode, limit=limit)
         else:
             results = newest(kb, filters, limit=limit)
-    terminal.show(results_body(results, mode), lambda out, body: print_results(out, body.found))
+    body = results_body(results, mode)
+    if terminal.json:
+        terminal.write_listing(body, "results")
+    else:
+        print_results(terminal.out, body.found)
 
 
 # --- show: one item by its name, or a list ---------------------------------------------------
@@ -100,6 +111,7 @@ STORIES = "id:id news=items sources last=last_at:day score story=title:line"
 STORY = """story=title id news=items sources first=first_at:day last=last_at:day about=terms"""
 NEWS = "date=published_at:day news=title:line in=source:line repeats"
 PERIODS = "when=label count how_many=count:bar"
+EVENTS = "date=at:day kind event=title:line count source=source.title"
 NO_MATCH = "Nothing matches."
 
 
@@ -256,6 +268,31 @@ def _print_story(console: Console, body: StoryDetail) -> None:
         print_line(console, f"\n  “{sentence.text}”")
     print_rows(console, body.periods, PERIODS, f"News by {body.unit}")
     print_rows(console, body.news, NEWS, "News")
+
+
+@show.command("timeline")
+def show_timeline(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(help="A collection, an entity or a story.")],
+    topic: Topics = None,
+    since: Since = None,
+    until: Until = None,
+    limit: Limit = 50,
+) -> None:
+    """Show what happened around a collection, entity or story, oldest first."""
+    terminal = terminal_of(context)
+    first, last = option_window(since, until)
+    with terminal.open() as kb:
+        window = Window(since=first, until=last, limit=limit)
+        events = timeline(kb, name, window, collections=tuple(topic or ()))
+    body = timeline_body(name, events)
+    if terminal.json:
+        terminal.write_listing(body, "entries")
+        return
+    print_line(terminal.out, f"{events.title} ({events.taken})", "bold")
+    print_rows(terminal.out, body.periods, PERIODS)
+    print_line(terminal.out, "")
+    terminal.show_rows(events.entries, EVENTS, events.total, none="Nothing has a date.")
 
 
 @show.command()

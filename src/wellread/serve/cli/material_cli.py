@@ -124,7 +124,7 @@ def print_retries(terminal: Terminal, done: RetryReport) -> None:
     summary = f"Open questions asked again: {len(done.tried):,}, answered now: {len(done.closed):,}"
     print_line(terminal.err, f"{summary}: wellread gaps --status closed")
     if done.waiting:
-        more = f"{done.waiting:,} more are left for the next run (gaps.most): wellread gaps --ask"
+        more = f"{done.waiting:,} more are left for the next run or for: wellread gaps --ask"
         print_line(terminal.err, more, "yellow")
 
 
@@ -195,11 +195,9 @@ def list_collections(context: typer.Context) -> None:
     with terminal.open_current() as kb:
         body = holdings_body(kb)
     if terminal.json:
-        facts = json_of(body)
-        items = facts.pop("collections")
-        terminal.write_json({"items": items, "total": len(items), **facts})
-        return
-    _print_holdings(terminal.out, body)
+        terminal.write_listing(body, "collections")
+    else:
+        _print_holdings(terminal.out, body)
 
 
 @collections.command("rename")

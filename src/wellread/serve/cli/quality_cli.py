@@ -8,7 +8,7 @@ import typer
 from pydantic import ValidationError
 from rich.console import Console
 
-from wellread.errors import RequestError
+from wellread.errors import RequestError, invalid_value
 from wellread.kb.language_models import dollars
 from wellread.learning.asking_again import RetryReport, ask_again, ask_these
 from wellread.learning.coverage_grid import coverage_grid
@@ -297,7 +297,7 @@ def preferences(
         change = PreferencesChange.model_validate({name: new_value} if name else {})
     except ValidationError as error:
         first_error = error.errors()[0]
-        raise RequestError(f"{first_error['loc'][0]}: {first_error['msg']}") from error
+        raise RequestError(invalid_value(first_error, str(first_error["loc"][0]))) from error
     with terminal.open() as kb:
         if name:
             change_preferences(kb, kb.asker.owner, change)

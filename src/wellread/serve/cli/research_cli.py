@@ -24,7 +24,7 @@ from wellread.serve.views import FACES, Shape, json_of
 from wellread.store.catalogue.asking.research_records import MAX_RUNS, ResearchRun
 from wellread.types import Filters
 from wellread.values.answer_text import as_rendered
-from wellread.values.answers import Question
+from wellread.values.answers import NOBODY, Question
 from wellread.values.reports import (
     Facet,
     Limits,
@@ -39,7 +39,7 @@ from wellread.values.reports import (
     RunState,
 )
 
-EXIT_REFUSED = 3  # exit status when the plan was refused
+EXIT_NOT_ANSWERED = 3  # exit status when the plan was refused, or the material has no answer
 RUNS = "run=id begun=created_at state seconds question:line"
 RUN = "id state question reason"
 
@@ -154,7 +154,7 @@ def research_command(  # noqa: PLR0913 - Typer reads the options from the signat
     confirmation. Ctrl-C interrupts a run, and --resume continues it.
 
     Exit status: 0 a report, 1 an error (also: a plan to confirm without a terminal), 2 wrong
-    options, 3 the plan was refused, 130 interrupted.
+    options, 3 the plan was refused or the material has no answer, 130 interrupted.
     """
     terminal = terminal_of(context)
     if sum(map(bool, (question.strip(), resume, listing, show))) != 1:
@@ -213,7 +213,7 @@ class ResearchFace:
                 raise RequestError(detail, hint="use --yes, or lower limits (--rounds, --seconds)")
             if not typer.confirm("Run this plan?", default=True, err=True):
                 self.terminal.err.print("Plan refused; nothing was searched.")
-                raise typer.Exit(EXIT_REFUSED)
+                raise typer.Exit(EXIT_NOT_ANSWERED)
         self.follow(anyio.run(begin, self.kb, request, plan), request)
 
     def show(self, run: ResearchRun) -> None:
@@ -239,6 +239,8 @@ class ResearchFace:
             self.terminal.write_json(report)
         elif not self.events:
             self._print(report)
+        if report.answer.answered_by == NOBODY:
+            raise typer.Exit(EXIT_NOT_ANSWERED)
 
     async def _run(self, run_id: str, request: ResearchRequest) -> Report:
         number = 0

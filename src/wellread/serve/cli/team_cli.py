@@ -68,6 +68,9 @@ def serve(
     def print_address(address: str) -> None:
         terminal.say({"url": address}, f"Wellread is running at {address}  (Ctrl-C stops it)")
 
+    if not terminal.json:
+        opening = f"Opening {terminal.home_folder()} and loading the model that reads questions …"
+        print_line(terminal.err, opening, "dim")
     with terminal.open_current() as kb:
         address_ = kb.settings.serve.host if host is None else host
         port_ = kb.settings.serve.port if port is None else port

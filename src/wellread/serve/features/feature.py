@@ -57,6 +57,21 @@ class ErrorBody(BaseModel):
     hint: str
 
 
+class OpenAIError(BaseModel):
+    """What went wrong, in OpenAI's words."""
+
+    message: str
+    type: str
+    param: str | None
+    code: str
+
+
+class OpenAIErrorBody(BaseModel):
+    """The body of every error below ``/v1``."""
+
+    error: OpenAIError
+
+
 Refusals = dict[int | str, dict[str, Any]]
 
 
@@ -71,8 +86,18 @@ def refusals(**descriptions: str) -> Refusals:
     }
 
 
-REFUSED = refusals(s400="A parameter is unknown, missing or out of range", s404="An unknown name")
-FAILED = "A model or a store failed"
+# What every route may reply; a route describes what is special about it.
+REFUSED = refusals(
+    s400="A parameter is unknown, missing or out of range",
+    s401="Nobody is signed in, or the key is wrong",
+    s403="This user may not do that",
+    s404="Something with this name does not exist, or is not open to this user",
+    s413="The body is too large",
+    s421="The server does not go by this host name",
+    s429="Too many requests, or the budget is spent; see the header Retry-After",
+    s4XX="Refused for another reason, which the body tells",
+    s5XX="A model or a store failed, or the server is stopping",
+)
 
 
 class FeatureRoute(APIRoute):
@@ -93,7 +118,7 @@ class FeatureRoute(APIRoute):
         async def strict(request: Request) -> Response:
             unknown = [name for name in request.query_params if name not in parameters]
             if unknown and not lenient:
-                problem = {"loc": ("query", unknown[0]), "msg": "Extra inputs are not permitted"}
+                problem = {"loc": ("query", unknown[0]), "type": "extra_forbidden"}
                 raise RequestValidationError([problem])
             return await handle(request)
 
@@ -116,7 +141,8 @@ class FeatureRouter(APIRouter):
     """A router whose routes are of the class ``FeatureRoute`` and require ``access``."""
 
     def __init__(self, access: Access, *, responses: Refusals = REFUSED, **options: Any) -> None:
-        super().__init__(responses=responses, route_class=FeatureRoute, **options)
+        super().__init__(route_class=FeatureRoute, **options)
+        self.refusals = REFUSED | responses
         self.access = access
 
     def requiring(self, *accesses: Access) -> list[FeatureRouter]:
@@ -129,10 +155,16 @@ class FeatureRouter(APIRouter):
     def add_api_route(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
         """Add the route of ``endpoint``, with its return type as schema."""
         value_type = _value_type(get_type_hints(endpoint).get("return"))
+        replies = self.refusals | (options.get("responses") or {})
+        if path.startswith(OPENAI_PATH):
+            replies = {
+                status: reply | {"model": OpenAIErrorBody} for status, reply in replies.items()
+            }
+        options["responses"] = replies
         if value_type is not None:
             status = options.get("status_code") or 200
-            reply = {"model": _schema_type(value_type), "description": "Successful Response"}
-            options["responses"] = {status: reply, **(options.get("responses") or {})}
+            reply = {"model": _schema_type(value_type), "description": "The reply"}
+            options["responses"] = {**replies, status: reply | replies.get(status, {})}
             endpoint = _with_json_response(endpoint, status)
         super().add_api_route(path, endpoint, **{**options, "response_model": None})
         cast(FeatureRoute, self.routes[-1]).access = self.access

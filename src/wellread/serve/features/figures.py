@@ -33,7 +33,7 @@ from wellread.learning.metric_report import MetricReport, PeriodName, Ratings, m
 from wellread.serve.error_shapes import STOPPING, ProblemError, problem_of_status
 from wellread.serve.features.feature import FeatureRouter
 from wellread.serve.guards.route_rules import Kb, WholeKb
-from wellread.serve.views import FACES, PlainShape, Shape
+from wellread.serve.views import FACES, Shape
 from wellread.store.catalogue.answer_figures import TimeRange
 from wellread.store.schema.stored_values import (
     AnswersPerPeriod,
@@ -100,7 +100,7 @@ def types_of(report: MetricReport) -> list[Topic]:
 
 
 class MetricsBody(
-    PlainShape,
+    Shape,
     line="""period=report.period.name since=report.period.since until=report.period.until
     part=report.period.part sums=report.sums previous=report.before trend=report.trend answered_by
     types latencies=report.latencies collections=report.collections fields=report.fields

@@ -32,7 +32,6 @@ from wellread.learning.question_patterns import (
 )
 from wellread.serve.features.feature import (
     ASKING,
-    FAILED,
     DatedQuery,
     FeatureRouter,
     Offset,
@@ -46,9 +45,8 @@ from wellread.store.catalogue.preference_records import QuestionWithSources
 from wellread.store.schema.stored_values import Gap, GapStatus
 from wellread.text.characters import harmless
 
-BAD_PARAMETER = refusals(s400="A bad parameter", s5XX=FAILED)
 UNKNOWN_GAP = refusals(s404="Unknown cluster or gap")
-router, coverage_router = FeatureRouter("read", responses=BAD_PARAMETER), FeatureRouter("read")
+router, coverage_router = FeatureRouter("read"), FeatureRouter("read")
 reads, edits = router.requiring("read", "edit")
 MAX_ID_DIGITS = 18  # a row id with more might not fit into 64 bits
 

@@ -37,7 +37,7 @@ from wellread.serve.error_shapes import INTERNAL, Problem, problem_of
 from wellread.serve.features.feature import MAX_OFFSET, FeatureRouter, Limit
 from wellread.serve.features.people import check_may_edit
 from wellread.serve.guards.route_rules import Kb, kb_to_change
-from wellread.serve.views import FACES, PlainShape, show_plain
+from wellread.serve.views import FACES, Shape
 from wellread.store.catalogue.run_logs import ItemStatus, Job, JobItem, Total
 from wellread.store.recovery.copies import CatalogueCopy
 from wellread.store.schema.stored_values import KindCount
@@ -47,16 +47,16 @@ logger = logging.getLogger(__name__)
 router = FeatureRouter("edit")
 edits, admin = router.requiring("edit", "admin")
 MAX_DAYS = 400  # older model calls are deleted
-show_plain(JobItem)
-show_plain(Job, "* -host -pid -cancel")
-show_plain(KindCount, "name=collection kind documents passages")
-show_plain(Damage)
-show_plain(VerifyReport)
-show_plain(
+FACES.show(JobItem)
+FACES.show(Job, "* -host -pid -cancel")
+FACES.show(KindCount, "name=collection kind documents passages")
+FACES.show(Damage)
+FACES.show(VerifyReport)
+FACES.show(
     RemoveReport, "* traces", traces=(tuple[str, ...], lambda report: list(map(str, report.traces)))
 )
-show_plain(BackupReport, "file=path bytes=size files documents passages")
-show_plain(CatalogueCopy, "name made_at bytes=size sound", sound=(bool, lambda copy: copy.sound()))
+FACES.show(BackupReport, "file=path bytes=size files documents passages")
+FACES.show(CatalogueCopy, "name made_at bytes=size sound", sound=(bool, lambda copy: copy.sound()))
 
 SAMPLE = "halden-sound"  # the collection of the sample material
 SAMPLE_FOLDERS = ("commons", "news", "pages", "papers", "questions", "transcripts")
@@ -71,7 +71,7 @@ def sample_inputs() -> list[str]:
 # --- contents of a home ----------------------------------------------------------------------
 
 
-class HoldingsBody(PlainShape):
+class HoldingsBody(Shape):
     """The contents of a home.
 
     Attributes:
@@ -235,14 +235,14 @@ Ingest = Annotated[IngestRuns, Depends(_ingest)]
 # --- jobs ------------------------------------------------------------------------------------
 
 
-class JobsBody(PlainShape):
+class JobsBody(Shape):
     """The newest jobs, and the number of passages without a vector."""
 
     jobs: tuple[Job, ...]
     waiting: int
 
 
-class JobDetailBody(PlainShape, line="*job counts sources"):
+class JobDetailBody(Shape, line="*job counts sources"):
     """A job with its sources."""
 
     job: Job
@@ -251,7 +251,7 @@ class JobDetailBody(PlainShape, line="*job counts sources"):
 
 
 class ReportBody(
-    PlainShape,
+    Shape,
     line="""collection counts passages=report.passages seconds=report.seconds job=report.job_id
     cancelled=report.cancelled sources=report.rows notes=report.notes""",
     counts=(dict[str, int], lambda body: body.report.counts()),
@@ -310,11 +310,11 @@ def _job(kb: KnowledgeBase, job_id: str) -> Job:
 
 # --- model usage -----------------------------------------------------------------------------
 
-show_plain(Budget, "period since limit=dollars spent left")
+FACES.show(Budget, "period since limit=dollars spent left")
 FACES.show(Total)
 
 
-class CallsLine(PlainShape, line="*total price_known"):
+class CallsLine(Shape, line="*total price_known"):
     """Calls of one day (UTC), purpose and model. ``cost`` in US dollars, 0 if the price is unknown.
 
     ``seconds`` is the total duration of the calls.
@@ -324,7 +324,7 @@ class CallsLine(PlainShape, line="*total price_known"):
     price_known: bool
 
 
-class UsageReport(PlainShape):
+class UsageReport(Shape):
     """Model calls of the last ``days`` days (UTC), newest first.
 
     ``questions_cost`` counts towards the budget: all costs except those of adding material.

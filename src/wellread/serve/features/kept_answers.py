@@ -30,7 +30,7 @@ from wellread.library.recheck import (
 from wellread.serve.features.answering import AskResponse, answer_body, quote_contexts
 from wellread.serve.features.feature import FeatureRouter, Offset, StrictModel
 from wellread.serve.guards.route_rules import Kb
-from wellread.serve.views import FACES, PlainShape, Shape, view_url
+from wellread.serve.views import FACES, Shape, view_url
 from wellread.store.catalogue.asking.answer_records import SessionFacts
 from wellread.store.schema.stored_values import (
     BetterCitation,
@@ -87,7 +87,7 @@ class WholeAnswerBody(Shape, line="*answer created_at=stored.created_at stale=st
     stored: StoredAnswer
 
 
-class OpenedBody(PlainShape):
+class OpenedBody(Shape):
     """A citation with the sentences around it in its source."""
 
     number: int

@@ -27,7 +27,7 @@ from wellread.library.uploads import upload_folder
 from wellread.serve.features.feature import FeatureRouter, StrictModel
 from wellread.serve.guards.route_rules import Kb
 from wellread.serve.guards.sign_in import FORBIDDEN
-from wellread.serve.views import FACES, PlainShape, Shape, show_plain
+from wellread.serve.views import FACES, Shape
 from wellread.store.catalogue.accounts.sign_in_records import Accounts
 from wellread.store.catalogue.preference_records import StoredPreferences
 from wellread.store.schema.stored_values import (
@@ -54,28 +54,28 @@ router = FeatureRouter("read")
 reads, asks = router.requiring("read", "ask")
 # --- accounts and keys -----------------------------------------------------------------------
 
-show_plain(User, "* -subject")
-show_plain(UserGroup)
-show_plain(Grant)
-show_plain(ApiKey, "* -user_id")
-show_plain(AuditEntry, "* -id")
+FACES.show(User, "* -subject")
+FACES.show(UserGroup)
+FACES.show(Grant)
+FACES.show(ApiKey, "* -user_id")
+FACES.show(AuditEntry, "* -id")
 
 
-class UserBody(PlainShape, line="*user groups"):
+class UserBody(Shape, line="*user groups"):
     """An account with the names of its groups."""
 
     user: User
     groups: tuple[str, ...] = ()
 
 
-class NewKeyBody(PlainShape, line="*made key"):
+class NewKeyBody(Shape, line="*made key"):
     """A new key with its secret, which is shown only once."""
 
     made: ApiKey
     key: str
 
 
-class ForgottenBody(PlainShape):
+class ForgottenBody(Shape):
     """Counts of what was deleted with a user, and the files that still contain traces."""
 
     user: str

@@ -11,6 +11,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcon
 from dataclasses import replace
 from importlib.metadata import version
 from importlib.resources import files
+from typing import Any
 
 import uvicorn
 from anyio import CapacityLimiter, to_thread
@@ -23,7 +24,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from wellread.config import ServeSettings
-from wellread.errors import RequestError, StoreError, WellreadError
+from wellread.errors import RequestError, StoreError, WellreadError, invalid_value
 from wellread.kb import KnowledgeBase
 from wellread.serve.error_shapes import (
     INTERNAL,
@@ -56,7 +57,7 @@ from wellread.serve.guards.incoming import (
 )
 from wellread.serve.guards.refusals import ErrorResponses, RequestLog, SecurityHeaders
 from wellread.serve.guards.route_rules import MCP_PATH, RouteRules, Rule, WorkLimits, WorkQueue
-from wellread.serve.guards.sign_in import Authenticator, RateLimits, SignIn
+from wellread.serve.guards.sign_in import COOKIE, Authenticator, RateLimits, SignIn
 from wellread.serve.http import ask_api, chat_completions
 from wellread.serve.web.document_layout import PageImages
 from wellread.serve.web.identity_provider import provider_of
@@ -130,6 +131,24 @@ def rules() -> list[Rule]:
     return [first, *declared, *others]
 
 
+# Without users, a request needs none of these (the empty requirement).
+SIGN_IN_WAYS: dict[str, dict[str, str]] = {
+    "key": {"type": "http", "scheme": "bearer", "description": "A key: wellread users key NAME"},
+    "session": {"type": "apiKey", "in": "cookie", "name": COOKIE, "description": "After /sign-in"},
+}
+
+
+class Application(FastAPI):
+    """The application, whose description also says how to sign in."""
+
+    def openapi(self) -> dict[str, Any]:
+        """Return the OpenAPI description of all routes but the pages."""
+        described = super().openapi()
+        described["components"]["securitySchemes"] = SIGN_IN_WAYS
+        described["security"] = [{}, *({name: []} for name in SIGN_IN_WAYS)]
+        return described
+
+
 def create_app(kb: KnowledgeBase, *, require_sign_in: bool = False) -> FastAPI:
     """Build the application over ``kb``, which the caller opens and closes.
 
@@ -153,9 +172,11 @@ def create_app(kb: KnowledgeBase, *, require_sign_in: bool = False) -> FastAPI:
         await to_thread.run_sync(ingest.close)
 
     # FastAPI's own /docs loads scripts from other sites; ours does not.
-    app = FastAPI(
+    app = Application(
         title="Wellread",
+        summary="Answers from your own material, with a cited passage behind every sentence.",
         version=version("wellread"),
+        servers=[{"url": "/", "description": "This server"}],
         docs_url=None,
         redoc_url=None,
         lifespan=lifespan,
@@ -383,8 +404,7 @@ def _problem_and_headers(error: Exception) -> tuple[Problem, Mapping[str, str] |
             first = error.errors()[0]
             # The first part is the location: body, query or path.
             field = ".".join(str(part) for part in first["loc"][1:])
-            detail = f"{field}: {first['msg']}" if field else str(first["msg"])
-            problem = problem_of_status(400, detail, FORMAT_HINT, param=field)
+            problem = problem_of_status(400, invalid_value(first, field), FORMAT_HINT, param=field)
         case HTTPException(status_code=status):
             problem = problem_of_status(status, str(error.detail), _HINTS.get(status, ""))
             headers = error.headers

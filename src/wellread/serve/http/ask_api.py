@@ -41,7 +41,6 @@ from wellread.serve.features.answering import (
 )
 from wellread.serve.features.feature import (
     ASKING,
-    FAILED,
     CamelModel,
     FeatureRouter,
     StrictModel,
@@ -61,9 +60,7 @@ QuestionText = Annotated[str, StringConstraints(strip_whitespace=True, min_lengt
 TopicId = Annotated[str | None, Field(min_length=1, description="name of a collection")]
 MAX_ID_CHARS = 200
 
-router = FeatureRouter(
-    "ask", responses=refusals(s404="Unknown topic", s413="The body is too large", s5XX=FAILED)
-)
+router = FeatureRouter("ask", responses=refusals(s404="Unknown topic"))
 
 
 def _validator(parse: Callable[[str], datetime]) -> AfterValidator:
@@ -122,8 +119,8 @@ class AskRequest(CamelModel):
     responses=refusals(
         s400="Missing or empty question, or a bad option",
         s403="Answering is switched off",
-        s4XX="Another error in the request",
-    ),
+    )
+    | {200: {"content": {"text/event-stream": {}}}},
 )
 async def ask(kb: Kb, request: AskRequest) -> ExplainedResponse | AskResponse | Response:
     """Answer a question; with ``stream``, as events ``step``, ``token``, ``sentence``, then
@@ -223,7 +220,6 @@ query_router = FeatureRouter(
         s400="Missing or empty question, or an invalid field",
         s403="Answering is switched off",
         s504="The time limit was exceeded",
-        s5XX=FAILED,
     ),
     dependencies=ASKING,
 )

@@ -219,11 +219,14 @@ async def deliver(
         yield RenderedAnswer(answer=replace(small_talk, id=random_id("ans")), text=small_talk.text)
         return
     reports: list[Report] = []
+    result: Answer | None = None
     async for event in answer_in_mode(kb, question, on_report=reports.append):
         if isinstance(event, FinalEvent):
             result = event.answer
         elif isinstance(event, StepEvent):
             yield f"{event.step.name}: {event.step.found:,} found"
+    if result is None:
+        raise WellreadError("the answer ended without a result", hint="report this as a defect")
     markdown = AnswerMarkdown(result, base, reports[0] if reports else None)
     yield RenderedAnswer(answer=result, text=markdown.text, markers=markdown.markers)
 

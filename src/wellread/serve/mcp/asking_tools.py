@@ -17,6 +17,7 @@ from pydantic import Field
 from wellread.ask.deliver.cite import relevances
 from wellread.ask.retrieve.search import check_collections
 from wellread.asking import answer_in_mode, with_mode_read
+from wellread.errors import WellreadError
 from wellread.serve.features.answering import Cited, answer_body
 from wellread.serve.mcp.reading_tools import source_of
 from wellread.serve.mcp.tool_calls import (
@@ -87,12 +88,15 @@ async def ask(  # noqa: PLR0913 - the SDK reads the arguments from the signature
     query = Question(text=question, filters=filters, session_id=session_id, owner=owner, mode=mode)
     query, reports = await with_mode_read(call.kb, query), list[Report]()
     events = answer_in_mode(call.kb, query, on_report=reports.append)
+    reply: Answer | None = None
     async with aclosing(events):
         async for event in events:
             if isinstance(event, StepEvent):
                 await call.report_progress(f"{event.step.name}: {event.step.found:,} found")
             elif isinstance(event, FinalEvent):
                 reply = event.answer
+    if reply is None:
+        raise WellreadError("the answer ended without a result", hint="report this as a defect")
     return await to_thread.run_sync(_result_of, call, reply, reports)
 
 

@@ -26,7 +26,7 @@ from starlette.requests import HTTPConnection
 from starlette.routing import Route
 from starlette.types import Message, Receive, Scope, Send
 
-from wellread.errors import WellreadError
+from wellread.errors import WellreadError, invalid_value
 from wellread.serve.error_shapes import INTERNAL, ProblemError, problem_of, problem_of_status
 from wellread.serve.guards.route_rules import asker_of
 
@@ -70,7 +70,7 @@ class LibraryServer(MCPServer[ServedLibrary]):
                 return await super().call_tool(name, arguments, context)
         except ValidationError as error:
             # Name the wrong arguments without their values, which may be long.
-            errors = (f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
+            errors = (invalid_value(e, ".".join(map(str, e["loc"]))) for e in error.errors())
             hint = f"{name} takes {', '.join(tool.parameters['properties'])}"
             return error_result(problem_of_status(400, "; ".join(errors), hint))
         except ProblemError as error:

@@ -21,19 +21,26 @@ from wellread.library.searches import Result, around, find
 from wellread.serve.mcp.tool_calls import (
     BUDGETS,
     Call,
+    Collection,
     Facts,
+    Kinds,
     NonEmptyText,
     ServedContext,
+    Since,
+    Speakers,
+    Until,
     as_result,
     fit_result,
     library_tool,
 )
 from wellread.serve.views import view_url
 from wellread.store.catalogue.documents.listings import ListedDocument
-from wellread.types import Document, Filters, Locator, Span
+from wellread.text.sentences import shorten
+from wellread.types import Document, Locator, Span
 from wellread.values.locators import Marks, link_to
 
-MAX_RESULTS = 10
+MAX_RESULTS = 30
+SNIPPET_CHARS = 300
 SEARCH_FACTOR = 3  # passages searched per result, because passages within one fetch are merged
 CONTEXT_TOKENS = 1_200  # tokens of text around a citation
 SHARE_BEFORE = 4  # one part in so many of a page comes before the passage
@@ -45,15 +52,22 @@ _BREAK_MARKS = ("\n\n", "\n", ". ", " ")  # where a page may break, best first
 
 
 @library_tool("Search the library")
-def search(
-    context: ServedContext, query: Annotated[NonEmptyText, Field(description="what to look for")]
+def search(  # noqa: PLR0913 - the SDK reads the arguments from the signature
+    context: ServedContext,
+    query: Annotated[NonEmptyText, Field(description="what to look for")],
+    collection: Collection = None,
+    kinds: Kinds = (),
+    speakers: Speakers = (),
+    since: Since = "",
+    until: Until = "",
+    limit: Annotated[int, Field(ge=1, le=MAX_RESULTS, description="most results")] = 10,
 ) -> CallToolResult:
-    """Finds documents in the user's library by words and by meaning, best first. Returns ids for
-    fetch. To get an answer with proof, use ask instead."""
+    """Finds documents in the user's library by words and by meaning, best first: title, snippet,
+    place, date, and the id for fetch. To get an answer with proof, use ask instead."""
     call = Call(context)
-    limits = Filters(collections=call.served.collections)
-    results = find(call.kb, query, limits, limit=MAX_RESULTS * SEARCH_FACTOR).results
-    return as_result({"results": list(map(_result_facts, _distinct(results)[:MAX_RESULTS]))})
+    limits = call.filters(collection, kinds, speakers, since, until)
+    results = find(call.kb, query, limits, limit=limit * SEARCH_FACTOR).results
+    return as_result({"results": list(map(_result_facts, _distinct(results)[:limit]))})
 
 
 def _distinct(results: Sequence[Result]) -> list[Result]:
@@ -69,11 +83,14 @@ def _distinct(results: Sequence[Result]) -> list[Result]:
 
 
 def _result_facts(result: Result) -> Facts:
-    document, label = result.hit.document, result.locator.label
+    document, words = result.hit.document, " ".join(result.text.split())
     url = document.url or document.uri
     return {
         "id": result.hit.passage.id,
-        "title": f"{document.title} ({label})" if label else document.title,
+        "title": document.title,
+        "snippet": shorten(words, SNIPPET_CHARS),
+        "place": result.locator.label,
+        "publishedAt": document.published_at,
         "url": link_to(url, result.locator, result.text, media_url=document.media_url),
     }
 

@@ -15,13 +15,13 @@ from pydantic import ValidationError
 from wellread.ask.aggregate.counts import OTHER_PARTS
 from wellread.ask.aggregate.coverage import Cell
 from wellread.ask.aggregate.query import QueryError
-from wellread.errors import RequestError
+from wellread.errors import RequestError, invalid_value
 from wellread.kb.language_models import dollars
 from wellread.learning.coverage_grid import Grid, coverage_grid, widest_taxonomy
 from wellread.learning.metric_report import PeriodName
 from wellread.serve.error_shapes import Problem, problem_of
 from wellread.serve.features import gaps_and_coverage, home_and_jobs
-from wellread.serve.features.feature import Limit, Offset, window_problems
+from wellread.serve.features.feature import REFUSED, Limit, Offset, window_problems
 from wellread.serve.features.figures import MetricsBody, report_of, verdicts_of
 from wellread.serve.features.gaps_and_coverage import (
     MAX_LISTED_GAPS,
@@ -201,7 +201,10 @@ def _sums_by_day(lines: Sequence[CallsLine]) -> list[dict[str, Any]]:
 @reads.get("/docs")
 def interface(request: Request) -> Response:
     """The reference of the HTTP interface."""
-    return render_page(request, "reference.html", {"api": request.app.openapi()})
+    refused = {str(status): reply["description"] for status, reply in REFUSED.items()}
+    return render_page(
+        request, "reference.html", {"api": request.app.openapi(), "refusals": refused}
+    )
 
 
 Chosen = Annotated[list[str], Form()]
@@ -274,7 +277,7 @@ def _save_changes(
         change_preferences(kb, kb.asker.owner, PreferencesChange.model_validate(changes))
     except ValidationError as error:
         first = error.errors()[0]
-        refused = RequestError(f"{first['loc'][0]}: {first['msg']}")
+        refused = RequestError(invalid_value(first, str(first["loc"][0])))
         return _preferences(kb, request, typed, problem_of(refused))
     except RequestError as error:
         return _preferences(kb, request, typed, problem_of(error))

@@ -27,7 +27,7 @@ from opensearchpy.exceptions import ConnectionError as NoConnection
 from opensearchpy.exceptions import ConnectionTimeout, OpenSearchException, TransportError
 from pydantic import BaseModel, Field, FilePath, ValidationError
 
-from wellread.errors import DamageError, SettingsError, StoreError
+from wellread.errors import DamageError, SettingsError, StoreError, invalid_value
 from wellread.store.base import ServiceAddress
 
 OVERLOADED = 429
@@ -196,7 +196,8 @@ def _options(query: str) -> dict[str, Any]:
     except ValidationError as error:
         fault = error.errors()[0]
         hint = f"the options are: {', '.join(_Options.model_fields)}"
-        raise _url_error(f"has {fault['loc'][0]}={fault['input']}: {fault['msg']}", hint) from None
+        wrong = f"{fault['loc'][0]}={fault['input']}: {invalid_value(fault, 'it')}"
+        raise _url_error(f"has {wrong}", hint) from None
 
 
 def _url_error(problem: str, hint: str) -> SettingsError:
