@@ -81,7 +81,7 @@ class AskQuery(DatedQuery):
 
     q: str = ""
     speaker: list[str] = Field(default=[])
-    mode: Mode = "auto"
+    mode: Mode = "quick"
     session: str = ""
     fresh: bool = False
     draft: str = ""

@@ -21,7 +21,7 @@ from wellread.serve.error_shapes import Problem, ProblemError, problem_of
 from wellread.serve.features.feature import check_may_ask
 from wellread.serve.guards.incoming import is_foreign
 from wellread.serve.guards.route_rules import Kb
-from wellread.serve.web.answer_parts import answer_page_values
+from wellread.serve.web.answer_parts import answer_page_values, limit_choices
 from wellread.serve.web.pages.ask_pages import AskQuery
 from wellread.serve.web.rendering import page_router, render_page
 from wellread.serve.web.runs import TOO_MANY_RESEARCH, Research
@@ -149,6 +149,7 @@ def run_page(kb: Kb, runs: Research, request: Request, run_id: str, pane: bool =
     if report is not None:
         stored, answer = stored_answer(kb, run.answer_id, kb.asker.owner)
         values |= answer_page_values(kb, answer, stale=stored.stale)
+        values |= {"asked": AskQuery(session=answer.session_id), "choices": limit_choices(kb)}
     template = "parts/research_progress.html" if pane else "research_run.html"
     return render_page(request, template, values)
 

@@ -63,7 +63,7 @@ export function box() {
   });
   if (document.activeElement === question) question.setSelectionRange(question.value.length, question.value.length);
   const chip = question.form.querySelector("[data-time-chip]");
-  question.form.addEventListener("change", () => {
+  if (chip) question.form.addEventListener("change", () => {
     const [from, to] = ["from", "to"].map((name) => question.form.elements[name].value.trim());
     chip.textContent = from && to ? `${from} – ${to}` : from ? `since ${from}` : to ? `until ${to}` : "Any time";
     chip.classList.toggle("set", Boolean(from || to));
