@@ -21,7 +21,7 @@ SELECT = """() => {
 def test_one_press_rates_an_answer_and_keeps_what_was_said(watched: Watched, site: str) -> None:
     page = watched.page
     ask(page, site, "Who owns the turbines in the Gannet Narrows?")
-    page.get_by_text("Say more about this answer").click()
+    page.get_by_text("Correct or rate this answer").click()
     page.get_by_label("What it should say").first.fill("The cooperative owns both.")
     page.get_by_role("button", name="Save feedback").click()
     expect(page.locator("#status")).to_have_text("Feedback saved")
@@ -38,7 +38,7 @@ def test_one_press_rates_an_answer_and_keeps_what_was_said(watched: Watched, sit
 def test_an_answer_is_rated(watched: Watched, site: str) -> None:
     page = watched.page
     ask(page, site, QUESTION)
-    summary = page.get_by_text("Say more about this answer")
+    summary = page.get_by_text("Correct or rate this answer")
     summary.focus()
     page.keyboard.press("Enter")
     page.keyboard.press("Tab")

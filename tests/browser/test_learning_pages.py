@@ -48,9 +48,7 @@ def test_a_past_question_that_was_rated_stands_beside_one_that_is_near(
 ) -> None:
     page = watched.page
     ask(page, site, LOAN)
-    page.get_by_role("link", name="Rate it").click()
-    page.goto(page.url.partition("#")[0])
-    page.get_by_text("Rate this answer").click()
+    page.get_by_text("Correct or rate this answer").click()
     page.locator("#feedback input[type=number]").first.fill("90")
     page.get_by_role("button", name="Save feedback").click()
     expect(page.locator("#status")).to_have_text("Feedback saved")

@@ -157,9 +157,8 @@ def test_the_rail_remembers_the_collections_and_renames_a_conversation(
     collection = page.locator("form[action='/library/text'] input[name=collection]")
     collection.fill("tolls")
     collection.press("Enter")
-    page.wait_for_url("**/library/jobs")
-    mine = page.locator(".list > li", has_text="“tolls”")
-    expect(mine.locator(".tag")).to_have_text(["done"], timeout=SECONDS)
+    page.wait_for_url("**/library/jobs/job_*")
+    expect(page.locator(".run > p .state")).to_have_text("Done", timeout=SECONDS)
     page.goto(site)
     for box in page.locator("#scope-choice input").all():
         box.set_checked(box.get_attribute("value") == "tolls")

@@ -37,11 +37,15 @@ function scope() {
     remember(boxes.filter((one) => !one.checked).map((one) => one.value));
     told();
   });
-  // On a wide screen the collections are in sight; on a narrow one the button opens the drawer.
-  chip?.addEventListener("click", (event) => {
-    if (!place.checkVisibility()) return;
+  document.addEventListener("click", (event) => {
+    const only = event.target.closest?.("[data-only]");
+    if (!only || event.ctrlKey || event.metaKey) return;
     event.preventDefault();
-    boxes[0].focus();
+    const name = only.dataset.only;
+    for (const one of boxes) one.checked = !name || one.value === name;
+    place.dispatchEvent(new Event("change"));
+    only.closest("details").open = false;
+    document.getElementById("q")?.focus();
   });
 }
 
