@@ -85,7 +85,7 @@ async def test_a_document_gets_another_title_and_another_place_and_goes(
     gone = await client.delete(f"/api/documents/{moved.json()['documentId']}")
     report = gone.json()
     assert (report["documents"], report["traces"]) == (1, [])
-    assert report["looked_for"] > 0
+    assert report["lookedFor"] > 0
     assert "Meadows" not in {one["title"] for one in await listed(client, "town")}
 
 

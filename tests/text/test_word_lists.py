@@ -27,6 +27,7 @@ LEFT: dict[str, int] = {
 }
 # Technical vocabularies, no English: columns of tables, tags, formats, names of settings.
 TECHNICAL = (
+    "errors.py",  # pydantic's names of problems
     "store/",
     "serve/",
     "evaluation/",
