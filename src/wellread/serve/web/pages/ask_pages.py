@@ -204,7 +204,7 @@ def run_page(
         "choices": limit_choices(kb),
         "said": answer.text if answer else "",
         "problem": run.problem if run else None,
-        "follow": AskQuery(session=query.session),
+        "follow": query.model_copy(update={"q": "", "draft": "", "show": [], "fresh": False}),
     }
     return render_page(request, "run.html", values)
 
@@ -326,10 +326,16 @@ def _page(
         "coverage": scope_coverage(kb, scope) if "coverage" in show else (),
         "recheck": template_view(recheck),
         "turns": earlier_turns(kb, answer.session_id, before=answer.id),
-        "asked": AskQuery(session=answer.session_id),
+        "asked": AskQuery(session=answer.session_id, collection=_collections_asked(answer)),
         "choices": limit_choices(kb),
     }
     return render_page(request, "answer_page.html", values)
+
+
+def _collections_asked(answer: Answer) -> list[str]:
+    """The collections that the question was limited to, for the next question."""
+    limits = (limit for limit in answer.limits if limit.origin != "question")
+    return [limit.value for limit in limits if limit.kind == "collection"]
 
 
 def feedback_changes(
