@@ -17,7 +17,7 @@ from wellread.kb import KnowledgeBase
 from wellread.serve.cli.ask_cli import show_answer, show_sources
 from wellread.serve.cli.options import limited
 from wellread.serve.error_shapes import problem_of
-from wellread.serve.terminal import Terminal, print_line, terminal_of
+from wellread.serve.terminal import Terminal, opened, print_line
 from wellread.text.characters import harmless
 from wellread.types import Filters, Mode
 from wellread.values.answers import Question
@@ -44,9 +44,8 @@ def chat(
 
     From a pipe, each line is a question. With --json, each answer is one line.
     """
-    terminal = terminal_of(context)
     base_question = Question(text="", filters=filters, mode=mode, session_id=session)
-    with terminal.open_to_ask() as kb:
+    with opened(context, Terminal.open_to_ask) as (terminal, kb):
         talk = Chat(terminal=terminal, kb=kb, base_question=base_question)
         talk.begin()
         for line in _lines(terminal):

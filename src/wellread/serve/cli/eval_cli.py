@@ -29,7 +29,7 @@ from wellread.kb import KnowledgeBase
 from wellread.serve.cli.answer_printing import print_markdown
 from wellread.serve.cli.options import Topics
 from wellread.serve.progress import ProgressState, progress_display
-from wellread.serve.terminal import Terminal, print_line, terminal_of
+from wellread.serve.terminal import Terminal, opened, print_line
 from wellread.types import Filters
 
 app = typer.Typer(rich_markup_mode=None)
@@ -68,11 +68,10 @@ def eval_(  # noqa: PLR0913 - Typer reads the options from the signature
 
     Exit status: 1 when a threshold of --gate is missed or a file is invalid.
     """
-    terminal = terminal_of(context)
     # Errors in the files are reported before the evaluation starts.
     chosen = read_cases(cases)[: limit or None]
     thresholds = read_gate(gate) if gate else []
-    with terminal.open_current() as kb:
+    with opened(context, Terminal.open_current) as (terminal, kb):
         report = _measure(
             terminal,
             kb,

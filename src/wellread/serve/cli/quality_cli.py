@@ -35,7 +35,14 @@ from wellread.serve.features.people import (
     format_rule,
     preferences_body,
 )
-from wellread.serve.terminal import Terminal, print_facts, print_line, print_rows, terminal_of
+from wellread.serve.terminal import (
+    Terminal,
+    opened,
+    print_facts,
+    print_line,
+    print_rows,
+    terminal_of,
+)
 from wellread.serve.views import json_of
 from wellread.store.schema.stored_values import GapStatus
 from wellread.types import Filters
@@ -116,8 +123,7 @@ def _list(terminal: Terminal, status: GapStatus | None, limit: int) -> None:
     with terminal.open() as kb:
         body = gaps_and_coverage.gaps(kb, status, limit)
     if terminal.json:
-        facts = json_of(body)
-        terminal.write_json({"items": facts.pop("clusters"), **facts})
+        terminal.write_listing(body, "clusters")
         return
     terminal.show_rows(body.clusters, GAPS, body.total, none="There are no gaps.")
     print_facts(terminal.out, body, "Questions=counts")
@@ -194,8 +200,7 @@ def coverage(
 
     Redirected to a file, the report is Markdown.
     """
-    terminal = terminal_of(context)
-    with terminal.open() as kb:
+    with opened(context) as (terminal, kb):
         grid = coverage_grid(kb, filters, by or (), owner=kb.asker.owner)
     terminal.show(grid, lambda out, body: print_markdown(out, coverage_markdown(body)))
 
@@ -223,8 +228,7 @@ def metrics(
 
     --from and --to replace --period. No figures leave this machine.
     """
-    terminal = terminal_of(context)
-    with terminal.open() as kb:
+    with opened(context) as (terminal, kb):
         if usage:
             terminal.show(home_and_jobs.usage(kb, days), _print_usage)
         else:
@@ -289,7 +293,6 @@ def preferences(
     ] = None,
 ) -> None:
     """Show your preferences, or replace one of them."""
-    terminal = terminal_of(context)
     takes_list = name in ("preferred", "lowered", "muted", "revoke", "restore")
     given_values = values or []
     try:
@@ -298,7 +301,7 @@ def preferences(
     except ValidationError as error:
         first_error = error.errors()[0]
         raise RequestError(invalid_value(first_error, str(first_error["loc"][0]))) from error
-    with terminal.open() as kb:
+    with opened(context) as (terminal, kb):
         if name:
             change_preferences(kb, kb.asker.owner, change)
         body = preferences_body(kb, kb.asker.owner)
