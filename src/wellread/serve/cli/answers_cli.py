@@ -24,10 +24,11 @@ from wellread.library.answer_export import Format, export_answer
 from wellread.library.recheck import Rechecked, named_answer, verify_again
 from wellread.serve.cli.answer_printing import print_answer
 from wellread.serve.cli.options import Limit, Topics
+from wellread.serve.features.answering import answer_body
 from wellread.serve.features.kept_answers import (
     RemovedBody,
     RemovedFeedbackBody,
-    session_detail_body,
+    SessionDetailBody,
     stored_answer_body,
 )
 from wellread.serve.features.material_found import SimilarBody, similar_body, similarity_criteria
@@ -94,7 +95,8 @@ def show_answer(
         if facts is not None:
             turns = stored.turns(name, owner, facts.turns or 1)
             if terminal.json:
-                terminal.write_json(session_detail_body(facts, turns))
+                answers = tuple(map(answer_body, turns))
+                terminal.write_json(SessionDetailBody(session=facts, answers=answers))
                 return
             for turn in turns:
                 _print(terminal, turn)

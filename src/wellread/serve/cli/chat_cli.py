@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.text import Text
 
 from wellread.errors import WellreadError
@@ -128,11 +127,9 @@ class Chat:
             self.terminal.out.print()
 
     def _say(self, text: str) -> None:
-        print_line(self._console(), text, "dim")
-
-    def _console(self) -> Console:
-        """Standard output; with ``--json`` standard error, since the output is for answers only."""
-        return self.terminal.err if self.terminal.json else self.terminal.out
+        # With ``--json``, standard output is for answers only.
+        console = self.terminal.err if self.terminal.json else self.terminal.out
+        print_line(console, text, "dim")
 
 
 def _lines(terminal: Terminal) -> Iterator[str]:

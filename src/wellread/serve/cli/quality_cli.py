@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import typer
-from pydantic import ValidationError
 from rich.console import Console
 
-from wellread.errors import RequestError, invalid_value
 from wellread.kb.language_models import dollars
 from wellread.learning.asking_again import RetryReport, ask_again, ask_these
 from wellread.learning.coverage_grid import coverage_grid
@@ -30,10 +28,10 @@ from wellread.serve.features.gaps_and_coverage import (
 from wellread.serve.features.home_and_jobs import MAX_DAYS, UsageReport
 from wellread.serve.features.people import (
     PreferencesBody,
-    PreferencesChange,
     change_preferences,
     format_rule,
     preferences_body,
+    preferences_change,
 )
 from wellread.serve.terminal import (
     Terminal,
@@ -295,12 +293,8 @@ def preferences(
     """Show your preferences, or replace one of them."""
     takes_list = name in ("preferred", "lowered", "muted", "revoke", "restore")
     given_values = values or []
-    try:
-        new_value: object = given_values if takes_list else " ".join(given_values)
-        change = PreferencesChange.model_validate({name: new_value} if name else {})
-    except ValidationError as error:
-        first_error = error.errors()[0]
-        raise RequestError(invalid_value(first_error, str(first_error["loc"][0]))) from error
+    new_value = given_values if takes_list else " ".join(given_values)
+    change = preferences_change({name: new_value} if name else {})
     with opened(context) as (terminal, kb):
         if name:
             change_preferences(kb, kb.asker.owner, change)

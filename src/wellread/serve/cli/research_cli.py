@@ -17,6 +17,7 @@ from wellread.kb.language_models import dollars as format_dollars
 from wellread.research.research import begin, default_limits, plan_research, research
 from wellread.research.run_state import state_of
 from wellread.serve.cli.answer_printing import print_answer
+from wellread.serve.cli.ask_cli import EXIT_NOT_ANSWERED
 from wellread.serve.cli.options import Yes, limited
 from wellread.serve.features.answering import AskResponse, answer_body
 from wellread.serve.terminal import Terminal, opened, print_line, print_rows
@@ -39,7 +40,6 @@ from wellread.values.reports import (
     RunState,
 )
 
-EXIT_NOT_ANSWERED = 3  # exit status when the plan was refused, or the material has no answer
 RUNS = "run=id begun=created_at state seconds question:line"
 RUN = "id state question reason"
 

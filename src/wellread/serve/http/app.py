@@ -384,7 +384,7 @@ def shape_errors(app: FastAPI, responses: ErrorResponses) -> None:
     async def error_response(request: Request, error: Exception) -> Response:
         problem, headers = _problem_and_headers(error)
         if request.scope["path"].startswith(OPENAI_PATH):
-            problem, headers = _with_openai_hint(problem, error), _with_retry_header(error, headers)
+            problem, headers = _for_openai(problem, headers, error)
         return responses.response(request, problem, headers)
 
     for kind in (ProblemError, WellreadError, RequestValidationError, HTTPException):
@@ -411,17 +411,13 @@ def _problem_and_headers(error: Exception) -> tuple[Problem, Mapping[str, str] |
     return problem, headers
 
 
-def _with_openai_hint(problem: Problem, error: Exception) -> Problem:
-    """Return ``problem`` with a hint for callers of the OpenAI interface."""
+def _for_openai(
+    problem: Problem, headers: Mapping[str, str] | None, error: Exception
+) -> tuple[Problem, Mapping[str, str] | None]:
+    """Add a hint for callers of OpenAI's interface, and whether its client should retry."""
     no_route = isinstance(error, HTTPException) and problem.status in (404, 405)
-    is_wrong_format = no_route or problem.hint == FORMAT_HINT
-    return replace(problem, hint=OPENAI_HINT if is_wrong_format else problem.hint)
-
-
-def _with_retry_header(
-    error: Exception, headers: Mapping[str, str] | None
-) -> Mapping[str, str] | None:
-    """Add the header that makes OpenAI's client retry or give up."""
-    if not isinstance(error, WellreadError):
-        return headers
-    return {**(headers or {}), "x-should-retry": "true" if error.retryable else "false"}
+    if no_route or problem.hint == FORMAT_HINT:
+        problem = replace(problem, hint=OPENAI_HINT)
+    if isinstance(error, WellreadError):
+        headers = {**(headers or {}), "x-should-retry": "true" if error.retryable else "false"}
+    return problem, headers

@@ -22,7 +22,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Annotated, Literal, cast
 
 from anyio import to_thread
-from fastapi import Depends, Request
 
 from wellread.asking import answer_in_mode
 from wellread.errors import UnknownNameError, WellreadError
@@ -31,6 +30,7 @@ from wellread.kb.seen_by import reads_all_of, with_current_rights
 from wellread.research.research import research
 from wellread.research.run_state import is_running, state_of
 from wellread.serve.error_shapes import INTERNAL, Problem, problem_of, problem_of_status
+from wellread.serve.guards.route_rules import kept_in_state
 from wellread.store.catalogue.asking.research_records import ResearchRun
 from wellread.values.answers import Answer, Event, FinalEvent, Question, StepEvent
 
@@ -276,10 +276,4 @@ TOO_MANY = problem_of_status(
     f"{MAX_RUNNING} questions are already being answered.",
     "Wait until one has finished, or cancel one.",
 )
-
-
-def _research(request: Request) -> ResearchRuns:
-    return cast(ResearchRuns, request.app.state.research)
-
-
-Research = Annotated[ResearchRuns, Depends(_research)]
+Research = Annotated[ResearchRuns, kept_in_state("research")]

@@ -6,11 +6,11 @@ import json
 import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated, Any, Literal, cast, get_args
+from typing import Annotated, Any, Literal, get_args
 from urllib.parse import quote, urlencode
 
 from anyio import to_thread
-from fastapi import Depends, Header, Query, Request
+from fastapi import Header, Query, Request
 from fastapi.responses import RedirectResponse, Response
 from pydantic import Field
 from sse_starlette import EventSourceResponse, ServerSentEvent
@@ -38,13 +38,9 @@ from wellread.serve.features.feature import (
 from wellread.serve.features.home_and_jobs import holdings_body
 from wellread.serve.features.kept_answers import session_named
 from wellread.serve.guards.incoming import is_foreign
-from wellread.serve.guards.route_rules import Kb
+from wellread.serve.guards.route_rules import Kb, kept_in_state
 from wellread.serve.views import template_view
-from wellread.serve.web.answer_parts import (
-    answer_page_values,
-    earlier_turns,
-    limit_choices,
-)
+from wellread.serve.web.answer_parts import answer_page_values, earlier_turns, limit_choices
 from wellread.serve.web.rendering import fragment, page_response, page_router, render_page
 from wellread.serve.web.runs import TOO_MANY, AskRun, AskRuns
 from wellread.store.schema.stored_values import Feedback, Score, SentenceRating
@@ -114,16 +110,10 @@ class AskQuery(DatedQuery):
     def address(self, *, q: str | None = None) -> str:
         """The query string that repeats this question."""
         values = self.model_dump(by_alias=True, exclude_defaults=True)
-        if q is not None:
-            values["q"] = q
-        return urlencode(values, doseq=True)
+        return urlencode(values | ({} if q is None else {"q": q}), doseq=True)
 
 
-def _runs(request: Request) -> AskRuns:
-    return cast(AskRuns, request.app.state.runs)
-
-
-Runs = Annotated[AskRuns, Depends(_runs)]
+Runs = Annotated[AskRuns, kept_in_state("runs")]
 
 
 @asks.get("/")

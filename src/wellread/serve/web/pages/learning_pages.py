@@ -10,12 +10,11 @@ from typing import Annotated, Any, Literal, get_args
 
 from fastapi import Form, Query, Request
 from fastapi.responses import RedirectResponse, Response
-from pydantic import ValidationError
 
 from wellread.ask.aggregate.counts import OTHER_PARTS
 from wellread.ask.aggregate.coverage import Cell
 from wellread.ask.aggregate.query import QueryError
-from wellread.errors import RequestError, invalid_value
+from wellread.errors import RequestError
 from wellread.kb.language_models import dollars
 from wellread.learning.coverage_grid import Grid, coverage_grid, widest_taxonomy
 from wellread.learning.metric_report import PeriodName
@@ -34,7 +33,7 @@ from wellread.serve.features.gaps_and_coverage import (
     table_axes,
 )
 from wellread.serve.features.home_and_jobs import MAX_DAYS, CallsLine
-from wellread.serve.features.people import PreferencesChange, change_preferences, preferences_body
+from wellread.serve.features.people import change_preferences, preferences_body, preferences_change
 from wellread.serve.guards.route_rules import Kb
 from wellread.serve.views import template_view
 from wellread.serve.web.answer_parts import limit_choices
@@ -274,11 +273,7 @@ def _save_changes(
     kb: Kb, request: Request, changes: dict[str, Any], typed: dict[str, Any] | None = None
 ) -> Response:
     try:
-        change_preferences(kb, kb.asker.owner, PreferencesChange.model_validate(changes))
-    except ValidationError as error:
-        first = error.errors()[0]
-        refused = RequestError(invalid_value(first, str(first["loc"][0])))
-        return _preferences(kb, request, typed, problem_of(refused))
+        change_preferences(kb, kb.asker.owner, preferences_change(changes))
     except RequestError as error:
         return _preferences(kb, request, typed, problem_of(error))
     return RedirectResponse("/preferences", status_code=303)

@@ -62,10 +62,10 @@ def search(kb: Kb, request: Request, form: Annotated[SearchPageQuery, Query()]) 
     """
     values: dict[str, Any] = {"asked": form, "choices": limit_choices(kb), "modes": MODES}
     problems = window_problems({"from": form.from_, "to": form.to})
-    page, status = (form.limit, form.offset), 400
+    status = 400
     try:
         limits = form.filters() if not problems else None
-        body = limits and material_found.find_or_list(kb, form.query, limits, form.mode, page)
+        body = limits and material_found.find_or_list(kb, form, limits)
     except RequestError as error:
         body, problems, status = None, {"limits": str(error)}, problem_of(error).status
     values |= {"lists": LIST_WORDS, "problems": problems}
