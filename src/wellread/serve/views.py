@@ -401,9 +401,8 @@ show_quoted(Quoted, "document")
 
 
 FACES.show_whole(
-    AppliedLimit, Box, Confidence, Conflict, ListRank, Related, Side, Span, Step, Table
+    AppliedLimit, Box, Confidence, Conflict, ListRank, Related, Side, Span, Step, Table, TokenEvent
 )
-FACES.show(TokenEvent)
 FACES.show(Locator, "* -label")
 FACES.show(
     Filters,
@@ -431,7 +430,7 @@ FACES.show(
     Citation,
     """document_id title url link view_url kind source_type published_at locator=locator.label
     place=locator quote source_span""",
-    view_url=(str, lambda citation: view_url_of_citation(citation)),
+    view_url=(str, view_url_of_citation),
 )
 
 

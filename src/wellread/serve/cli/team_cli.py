@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import sys
-from functools import partial
 from typing import Annotated, Literal
 
 import anyio
@@ -87,7 +86,7 @@ def mcp(context: typer.Context, topic: Topics = None) -> None:
     """
     try:
         # Imported here: the SDK takes a third of a second to load, and is an extra.
-        from wellread.serve.mcp.mcp_server import serve_stdio  # noqa: PLC0415
+        from wellread.serve.mcp.mcp_server import mcp_server  # noqa: PLC0415
         from wellread.serve.mcp.tool_calls import ServedLibrary  # noqa: PLC0415
     except ImportError as error:
         raise RequestError(
@@ -101,7 +100,7 @@ def mcp(context: typer.Context, topic: Topics = None) -> None:
         # The thread that waits for input cannot be stopped, so Ctrl-C kills the process. This is
         # safe: nothing is lost when it is killed.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-        anyio.run(partial(serve_stdio, served))
+        anyio.run(mcp_server(served).run_stdio_async)
 
 
 # --- users -----------------------------------------------------------------------------------

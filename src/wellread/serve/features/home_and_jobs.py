@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import platform
 import threading
@@ -18,7 +17,6 @@ from typing import Annotated, Literal
 
 from fastapi import HTTPException, Query, Request
 
-from wellread.errors import WellreadError
 from wellread.identity import EVERYTHING, Everything, random_id
 from wellread.ingest.backup import BackupReport
 from wellread.ingest.integrity.damage import Problem as Damage
@@ -33,7 +31,7 @@ from wellread.kb.language_models import Budget, BudgetStatus, Level
 from wellread.kb.seen_by import base_of, sees_all
 from wellread.learning import asking_again
 from wellread.models.recording import is_listed, split_identity, tariff_of
-from wellread.serve.error_shapes import INTERNAL, Problem, problem_of
+from wellread.serve.error_shapes import Problem, problem_to_tell
 from wellread.serve.features.feature import FeatureRouter, Limit, Offset
 from wellread.serve.features.people import check_may_edit
 from wellread.serve.guards.route_rules import Kb, kb_to_change, kept_in_state
@@ -43,7 +41,6 @@ from wellread.store.recovery.copies import CatalogueCopy
 from wellread.store.schema.stored_values import KindCount
 from wellread.values.calls import EMBED_PASSAGE
 
-logger = logging.getLogger(__name__)
 router = FeatureRouter("edit")
 edits, admin = router.requiring("edit", "admin")
 MAX_DAYS = 400  # older model calls are deleted
@@ -197,11 +194,8 @@ class IngestRuns:
         try:
             work(self._kb, inputs, collection=queued.collection, job_id=queued.id)
             self._note(queued, "done")
-        except WellreadError as error:
-            self._note(queued, "failed", problem_of(error))
-        except Exception:
-            logger.exception("adding failed")
-            self._note(queued, "failed", INTERNAL)
+        except Exception as error:  # noqa: BLE001 - the list of jobs tells it
+            self._note(queued, "failed", problem_to_tell(error, "adding failed"))
 
 
 Ingest = Annotated[IngestRuns, kept_in_state("ingest")]

@@ -255,12 +255,12 @@ def _mcp_route_and_context(
     """Return the MCP route and the context within which it can answer."""
     try:
         # The SDK is an extra and takes a third of a second to import.
-        from wellread.serve.mcp.mcp_server import http_route, http_sessions  # noqa: PLC0415
+        from wellread.serve.mcp.mcp_server import OwnedSessions, http_sessions  # noqa: PLC0415
         from wellread.serve.mcp.tool_calls import ServedLibrary  # noqa: PLC0415
     except ImportError:
         return Route(MCP_PATH, _without_mcp, methods=["GET", "POST", "DELETE"]), nullcontext()
     sessions = http_sessions(ServedLibrary(kb=kb, queue=queue), kb.settings.serve.max_request_bytes)
-    return http_route(MCP_PATH, sessions), sessions.run()
+    return Route(MCP_PATH, endpoint=OwnedSessions(sessions)), sessions.run()
 
 
 async def _without_mcp(_request: Request) -> JSONResponse:

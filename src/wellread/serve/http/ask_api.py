@@ -7,7 +7,6 @@ pipeline, deep ones research, each within a time limit.
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -23,9 +22,9 @@ from wellread.ask.answer import final
 from wellread.ask.retrieve.ranking import Found
 from wellread.ask.retrieve.search import check_collections
 from wellread.asking import answer_in_mode, with_mode_read
-from wellread.errors import RequestError, WellreadError
+from wellread.errors import RequestError
 from wellread.kb import KnowledgeBase
-from wellread.serve.error_shapes import INTERNAL, Problem, ProblemError, problem_of
+from wellread.serve.error_shapes import Problem, ProblemError, problem_to_tell
 from wellread.serve.features.answer_forms import (
     ExplainedResponse,
     Explanation,
@@ -53,8 +52,6 @@ from wellread.types import Filters, Kind, Mode
 from wellread.values.answers import Answer, Event, FinalEvent, Question
 from wellread.values.question import Analysis
 from wellread.values.reports import Report
-
-logger = logging.getLogger(__name__)
 
 QuestionText = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 TopicId = Annotated[str | None, Field(min_length=1, description="name of a collection")]
@@ -197,12 +194,9 @@ async def _stream(
             if explanations and isinstance(event, FinalEvent):
                 yield sse("explanation", explanations[0])
             yield await _event_of(kb, event)
-    except WellreadError as error:
-        yield sse("error", problem_of(error).body())
-    except Exception:
-        # The status has been sent already, so the error goes into the stream.
-        logger.exception("answering failed in the middle of a stream")
-        yield sse("error", INTERNAL.body())
+    except Exception as error:  # noqa: BLE001 - the status has been sent already
+        problem = problem_to_tell(error, "answering failed in the middle of a stream")
+        yield sse("error", problem.body())
 
 
 async def _event_of(kb: KnowledgeBase, event: Event) -> ServerSentEvent:

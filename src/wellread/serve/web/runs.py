@@ -29,7 +29,7 @@ from wellread.kb import KnowledgeBase
 from wellread.kb.seen_by import reads_all_of, with_current_rights
 from wellread.research.research import research
 from wellread.research.run_state import is_running, state_of
-from wellread.serve.error_shapes import INTERNAL, Problem, problem_of, problem_of_status
+from wellread.serve.error_shapes import INTERNAL, Problem, problem_of_status, problem_to_tell
 from wellread.serve.guards.route_rules import kept_in_state
 from wellread.store.catalogue.asking.research_records import ResearchRun
 from wellread.values.answers import Answer, Event, FinalEvent, Question, StepEvent
@@ -159,11 +159,8 @@ class AskRuns:
             run.end("done")
         except asyncio.CancelledError:
             run.end("cancelled")
-        except WellreadError as error:
-            run.end("failed", problem_of(error))
-        except Exception:
-            logger.exception("answering failed")
-            run.end("failed", INTERNAL)
+        except Exception as error:  # noqa: BLE001 - the page tells it
+            run.end("failed", problem_to_tell(error, "answering failed"))
 
     def _forget(self) -> None:
         ended = [run_id for run_id, run in self._runs.items() if run.state != "running"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Literal, get_args
@@ -19,13 +18,13 @@ from wellread.ask.deliver.related import small_talk_reply
 from wellread.ask.retrieve.search import check_collections
 from wellread.ask.understand.conversation import preferences_for
 from wellread.asking import with_mode_read
-from wellread.errors import RequestError, UnknownNameError, WellreadError
+from wellread.errors import RequestError, UnknownNameError
 from wellread.ingest.remove import remove_conversation
 from wellread.kb import KnowledgeBase
 from wellread.kb.seen_by import check_rights
 from wellread.learning.feedback_giving import feedback_of, give_feedback, require_feedback
 from wellread.library.recheck import Rechecked, stored_answer, verify_again
-from wellread.serve.error_shapes import INTERNAL, ProblemError, problem_of
+from wellread.serve.error_shapes import ProblemError, problem_to_tell
 from wellread.serve.features.answering import quote_contexts, scope_coverage
 from wellread.serve.features.feature import (
     MAX_OFFSET,
@@ -56,7 +55,6 @@ from wellread.values.answers import (
     TokenEvent,
 )
 
-logger = logging.getLogger(__name__)
 router = page_router("read")
 reads, asks, edits = router.requiring("read", "ask", "edit")
 
@@ -253,12 +251,8 @@ async def _stream(kb: KnowledgeBase, run: AskRun, after: int) -> AsyncIterator[S
             yield ServerSentEvent(event=name, data=json.dumps(data), id=str(number))
         ended = run.state != "done"
         state, problem = run.state, run.problem
-    except WellreadError as error:
-        state, problem = "failed", problem_of(error)
-    except Exception:
-        # The status was already sent, so the error is reported in the stream.
-        logger.exception("a stream of events broke off")
-        state, problem = "failed", INTERNAL
+    except Exception as error:  # noqa: BLE001 - the status was already sent
+        state, problem = "failed", problem_to_tell(error, "a stream of events broke off")
     if ended:
         ending = {"state": state, "problem": problem.body() if problem else None}
         yield ServerSentEvent(event="ended", data=json.dumps(ending))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import timedelta
-from itertools import groupby
+from datetime import date, timedelta
 from typing import Annotated, Any, Literal, get_args
 
 from fastapi import Form, Query, Request
@@ -32,7 +32,7 @@ from wellread.serve.features.gaps_and_coverage import (
     suggestion_body,
     table_axes,
 )
-from wellread.serve.features.home_and_jobs import MAX_DAYS, CallsLine
+from wellread.serve.features.home_and_jobs import MAX_DAYS
 from wellread.serve.features.people import change_preferences, preferences_body, preferences_change
 from wellread.serve.guards.route_rules import Kb
 from wellread.serve.views import template_view
@@ -166,35 +166,23 @@ def usage(
 ) -> Response:
     """Model calls, tokens and cost by day, purpose and model, and the budget."""
     report = home_and_jobs.usage(kb, days)
-    by_day = _sums_by_day(report.lines)
     measure = "cost" if report.cost else "calls"
-    counts = {sums["day"]: sums[measure] for sums in by_day}
-    dates = [report.since.date() + timedelta(days=number) for number in range(days)]
+    counts: dict[date, float] = defaultdict(float)
+    for line in report.lines:
+        counts[line.total.day] += getattr(line.total, measure)
+    shown = [report.since.date() + timedelta(days=number) for number in range(days)]
     return page_response(
         request,
         "usage.html",
         report,
-        by_day=by_day,
         measure=measure,
         chart=stack_chart(
-            [(str(date), {"count": counts.get(date, 0)}) for date in dates],
+            [(str(day), {"count": counts[day]}) for day in shown],
             unit="$" if measure == "cost" else "",
         ),
         dollars=dollars,
         most_days=MAX_DAYS,
     )
-
-
-def _sums_by_day(lines: Sequence[CallsLine]) -> list[dict[str, Any]]:
-    """The sums of each day (UTC) with calls; ``price_known``: whether every price is known."""
-    sums = []
-    for day, group in groupby(lines, key=lambda line: line.total.day):
-        calls = list(group)
-        names = ("calls", "failed", "input_tokens", "output_tokens", "cost")
-        totals = {name: sum(getattr(call.total, name) for call in calls) for name in names}
-        price_known = all(call.price_known for call in calls)
-        sums.append({"day": day, "price_known": price_known, **totals})
-    return sums
 
 
 @reads.get("/docs")
