@@ -80,17 +80,12 @@ class TimeWindow(CamelModel):
     to: Annotated[str, _validator(last_moment)] | None = None
 
 
-class WhereOptions(CamelModel):
-    """Limits of a question besides its topic."""
+class AskOptions(CamelModel):
+    """Limits of a question and options of its answer."""
 
     time_window: TimeWindow | None = None
     kinds: tuple[Kind, ...] = ()
     speakers: tuple[str, ...] = ()
-
-
-class AskOptions(WhereOptions):
-    """Limits of a question and options of its answer."""
-
     max_clusters: int | None = Field(
         default=None, ge=1, description="maximum number of stories used to answer about news"
     )
@@ -146,19 +141,6 @@ async def ask(kb: Kb, request: AskRequest) -> ExplainedResponse | AskResponse | 
 def question_of(request: AskRequest) -> Question:
     """Return the question in a request."""
     options = request.options
-    return Question(
-        text=request.question,
-        filters=filters_of(request.topic_id, options),
-        mode=request.mode,
-        session_id=request.session_id or "",
-        strict=options.strict,
-        fresh=options.fresh,
-        max_clusters=options.max_clusters,
-    )
-
-
-def filters_of(topic_id: str | None, options: WhereOptions) -> Filters:
-    """Return the limits of a question."""
     window = options.time_window or TimeWindow()
     start, end = window_of(
         window.from_,
@@ -166,12 +148,21 @@ def filters_of(topic_id: str | None, options: WhereOptions) -> Filters:
         hint="swap from and to",
         empty="options.timeWindow ends before it begins",
     )
-    return Filters(
-        collections=(topic_id,) if topic_id else (),
+    filters = Filters(
+        collections=(request.topic_id,) if request.topic_id else (),
         kinds=options.kinds,
         speakers=options.speakers,
         published_from=start,
         published_to=end,
+    )
+    return Question(
+        text=request.question,
+        filters=filters,
+        mode=request.mode,
+        session_id=request.session_id or "",
+        strict=options.strict,
+        fresh=options.fresh,
+        max_clusters=options.max_clusters,
     )
 
 

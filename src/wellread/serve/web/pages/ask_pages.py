@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, get_args
 from urllib.parse import quote, urlencode
 
 from anyio import to_thread
-from fastapi import Header, Query, Request
+from fastapi import Form, Header, Query, Request
 from fastapi.responses import RedirectResponse, Response
 from pydantic import Field
 from sse_starlette import EventSourceResponse, ServerSentEvent
@@ -105,10 +105,9 @@ class AskQuery(DatedQuery):
             fresh=self.fresh,
         )
 
-    def address(self, *, q: str | None = None) -> str:
+    def address(self) -> str:
         """The query string that repeats this question."""
-        values = self.model_dump(by_alias=True, exclude_defaults=True)
-        return urlencode(values | ({} if q is None else {"q": q}), doseq=True)
+        return urlencode(self.model_dump(by_alias=True, exclude_defaults=True), doseq=True)
 
 
 Runs = Annotated[AskRuns, kept_in_state("runs")]
@@ -325,9 +324,8 @@ def feedback_changes(
         "comment": str(form.get("comment", "")),
         "correction": str(form.get("correction", "")),
     }
-    cited = _citation_change(form, "", str(form.get("words_before", "")))
-    if cited is not _SAME:
-        change["citations"] = [cited] if cited else []
+    if cited := _citation_change(form, ""):
+        change["citations"] = list(filter(None, cited.values()))
     ratings = {rating.sentence: rating for rating in before.sentences} if before else {}
     change["sentences"] = [
         _sentence_change(form, index, ratings.get(index)) for index in range(len(answer.sentences))
@@ -350,28 +348,22 @@ def _sentence_change(
             change[flag] = True
         elif before and getattr(before, flag):
             change[flag] = None  # the box was unticked: the flag is removed
-    cited = _citation_change(form, name, str(form.get(f"{name}words_before", "")))
-    if cited is not _SAME:
-        change["citation"] = cited
-    return change
+    return change | _citation_change(form, name)
 
 
-_SAME: Any = object()
-
-
-def _citation_change(form: Mapping[str, Any], name: str, before: str) -> Any:
-    """The citation in the form; None if it was removed, ``_SAME`` if it is unchanged."""
+def _citation_change(form: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """The citation in the form, None if it was removed; nothing if it is unchanged."""
     document = str(form.get(f"{name}document", ""))
     words = str(form.get(f"{name}words", "")).strip()
-    if [document, *words.split()] == before.split():
-        return _SAME
+    if [document, *words.split()] == str(form.get(f"{name}words_before", "")).split():
+        return {}
     if not document and not words:
-        return None
+        return {"citation": None}
     if not document or not words:
         raise RequestError(
             "a better citation needs both a source and a quotation", hint="give both or neither"
         )
-    return {"document_id": document, "words": words}
+    return {"citation": {"document_id": document, "words": words}}
 
 
 def _score(value: Any) -> Score | None:
@@ -394,12 +386,9 @@ async def give(kb: Kb, request: Request, answer_id: str) -> Response:
 
 
 @edits.post("/answers/{answer_id}/rate")
-async def rate(kb: Kb, request: Request, answer_id: str) -> Response:
+def rate(kb: Kb, answer_id: str, score: Annotated[str, Form()] = "") -> Response:
     """Store a score alone, and keep the rest of the feedback as it is."""
-    form = await request.form()
-    change = {"score": _score(form.get("score", ""))}
-    owner = kb.asker.owner
-    given = await to_thread.run_sync(lambda: give_feedback(kb, answer_id, change, author=owner))
+    given = give_feedback(kb, answer_id, {"score": _score(score)}, author=kb.asker.owner)
     return RedirectResponse(f"/answers/{given.answer_id}#feedback", status_code=303)
 
 
@@ -441,16 +430,18 @@ def conversation(kb: Kb, session_id: str) -> Response:
 
 
 @asks.post("/conversations/{session_id}/rename")
-async def rename(kb: Kb, request: Request, session_id: str) -> Response:
+def rename(
+    kb: Kb,
+    session_id: str,
+    title: Annotated[str, Form()] = "",
+    listed: Annotated[str, Form()] = "",
+) -> Response:
     """Give a conversation another title."""
-    form = await request.form()
-    title = str(form.get("title", "")).strip()
-    if not title:
+    if not title.strip():
         raise RequestError("a conversation needs a title", hint="type one")
-    facts = await to_thread.run_sync(session_named, kb, session_id)
-    sessions = kb.catalogue.sessions
-    await to_thread.run_sync(sessions.rename, facts.id, kb.asker.owner, title)
-    address = "/conversations" if form.get("listed") else f"/conversations/{quote(facts.id)}"
+    facts = session_named(kb, session_id)
+    kb.catalogue.sessions.rename(facts.id, kb.asker.owner, title.strip())
+    address = "/conversations" if listed else f"/conversations/{quote(facts.id)}"
     return RedirectResponse(address, status_code=303)
 
 

@@ -153,11 +153,10 @@ def figures(
 
 def _share_held(sums: AnswerTotals | None) -> float | None:
     """The share of the checked sentences that their sources bear out; None without any."""
-    counts = {
-        VerdictName(name): count for name, count in (verdicts_of(sums) if sums else {}).items()
-    }
+    counts = verdicts_of(sums) if sums else {}
     checked = sum(counts.values()) - counts.get(VerdictName.NOT_CHECKED, 0)
-    return sum(counts[name] for name in counts if name.whole) / checked if checked else None
+    whole = sum(count for name, count in counts.items() if VerdictName(name).whole)
+    return whole / checked if checked else None
 
 
 @admin.get("/usage")

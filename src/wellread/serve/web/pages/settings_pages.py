@@ -226,14 +226,15 @@ def _endpoint(kb: KnowledgeBase, settings: Settings, key: str, *, forget: bool) 
 def _write(kb: KnowledgeBase, wanted: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """Write the settings that changed into the home's file, and return their names."""
     before = load_settings(kb.home).model_dump()
-    changed = []
-    for section, values in wanted.items():
-        for name, value in values.items():
-            if before[section][name] != value:
-                text = json.dumps(value, ensure_ascii=False)
-                write_setting(kb.home, f"{section}.{name}", text)
-                changed.append(f"{section}.{name}")
-    return changed
+    changed = {
+        f"{section}.{name}": value
+        for section, values in wanted.items()
+        for name, value in values.items()
+        if before[section][name] != value
+    }
+    for setting, value in changed.items():
+        write_setting(kb.home, setting, json.dumps(value, ensure_ascii=False))
+    return list(changed)
 
 
 def _page(
@@ -273,11 +274,8 @@ def _shown(value: object) -> str:
         return ", ".join(map(str, value))
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return (
-        ""
-        if value is None
-        else without_password(f"{value:g}" if isinstance(value, float) else str(value))
-    )
+    text = f"{value:g}" if isinstance(value, float) else str(value)
+    return "" if value is None else without_password(text)
 
 
 def _key_state(kb: KnowledgeBase, typed: Mapping[str, str]) -> str:
