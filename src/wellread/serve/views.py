@@ -311,9 +311,6 @@ class Shape:
 class PlainShape(Shape):
     """A reply of the archive's contract, whose JSON keys equal its field names."""
 
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-
 
 def view_of(kind: Any) -> View:
     """Return the view that serialises this type of reply."""

@@ -180,13 +180,7 @@ def import_(
     with terminal.open() as kb:
         report = verify_home(kb)
         after_ingest(kb, partial(print_retries, terminal))
-    body = ImportBody(
-        report=report,
-        settings=imported.settings,
-        reaching=imported.reaching,
-        users=imported.users,
-        accounts=accounts,
-    )
+    body = ImportBody.of(imported, report=report, accounts=accounts)
     terminal.show(body, partial(_print_import, imported))
     if report.problems:
         raise typer.Exit(1)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Annotated, cast
+from typing import Annotated, Any, cast
 
 from pydantic import Field, ValidationError
 from starlette.exceptions import HTTPException
@@ -297,7 +297,7 @@ def change_preferences(kb: KnowledgeBase, owner: str, change: PreferencesChange)
     """Check and store the change; nothing is stored when a value is invalid."""
     stored: StoredPreferences = kb.catalogue.preferences.of(owner)
     changes = change.model_dump(exclude_none=True, exclude={"consent", "revoke", "restore"})
-    values = {
+    values: dict[str, Any] = {
         name: rules_of(kb, value) if name in ("preferred", "lowered", "muted") else value
         for name, value in changes.items()
     }

@@ -15,6 +15,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.datastructures import QueryParams
 from starlette.templating import Jinja2Templates
 
+from wellread.kb.language_models import dollars
 from wellread.serve.error_shapes import OPENAI_PATH, Problem
 from wellread.serve.features.feature import FeatureRouter
 from wellread.serve.guards.route_rules import Access, asker_of, kb_for
@@ -285,6 +286,7 @@ def _environment() -> Environment:
         "first_paragraph": lambda text: " ".join(text.partition("\n\n")[0].split()),
     }
     environment.globals["verdicts"] = {verdict.value: verdict for verdict in VerdictName}
+    environment.globals["dollars"] = dollars
     return environment
 
 

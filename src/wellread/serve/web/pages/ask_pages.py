@@ -180,7 +180,8 @@ def run_page(
     run = runs.get(kb, run_id)
     answer = run.answer if run else None  # an answer without an id is not stored
     if answer is not None and answer.id:
-        return RedirectResponse(_answer_address(answer.id, query.show), status_code=303)
+        shown = urlencode({"show": query.show}, doseq=True)
+        return RedirectResponse(f"/answers/{answer.id}?{shown}".rstrip("?"), status_code=303)
     values = {
         "run_id": run_id,
         "elapsed": int(run.elapsed) if run else 0,
@@ -271,10 +272,6 @@ def _event_html(
     answer = event.answer
     html = fragment("parts/answer.html", **answer_page_values(kb, answer, stale=False))
     return "final", {"html": html, "id": answer.id, "session": answer.session_id}
-
-
-def _answer_address(answer_id: str, show: Sequence[str]) -> str:
-    return f"/answers/{answer_id}?{urlencode({'show': show}, doseq=True)}".rstrip("?")
 
 
 @reads.get("/answers/{answer_id}")

@@ -15,7 +15,6 @@ from wellread.ask.aggregate.counts import OTHER_PARTS
 from wellread.ask.aggregate.coverage import Cell
 from wellread.ask.aggregate.query import QueryError
 from wellread.errors import RequestError
-from wellread.kb.language_models import dollars
 from wellread.learning.coverage_grid import Grid, coverage_grid, widest_taxonomy
 from wellread.learning.metric_report import PeriodName
 from wellread.serve.error_shapes import Problem, problem_of
@@ -123,10 +122,7 @@ def change(
     return RedirectResponse(f"/gaps/{cluster_}", status_code=303)
 
 
-PATH = "/figures"  # /metrics is the endpoint for Prometheus
-
-
-@admin.get(PATH)
+@admin.get("/figures")  # /metrics is the endpoint for Prometheus
 def figures(
     kb: Kb, request: Request, period: PeriodName = "month", since: str = "", until: str = ""
 ) -> Response:
@@ -141,13 +137,11 @@ def figures(
         status=400 if problems else 200,
         asked={"period": period, "since": since, "until": until},
         problems=problems,
-        path=PATH,
         periods=get_args(PeriodName),
         trend=trend_chart(report.trend, report.period.part),
         wait=waits.get(TOTAL),
         held=_share_held(report.sums),
         held_before=_share_held(report.before),
-        dollars=dollars,
     )
 
 
@@ -179,7 +173,6 @@ def usage(
             [(str(day), {"count": counts[day]}) for day in shown],
             unit="$" if measure == "cost" else "",
         ),
-        dollars=dollars,
         most_days=MAX_DAYS,
     )
 

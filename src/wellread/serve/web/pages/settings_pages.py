@@ -29,7 +29,6 @@ from wellread.errors import RequestError, WellreadError
 from wellread.ingest.integrity.verify import VerifyReport, verify
 from wellread.kb import KnowledgeBase
 from wellread.kb.home_catalogue import BACKUPS_FOLDER
-from wellread.kb.language_models import dollars
 from wellread.kb.seen_by import base_of
 from wellread.models.base import Prompt, complete_reply
 from wellread.models.claude_cli import CLAUDE_CLI
@@ -260,7 +259,6 @@ def _page(
         "key": _key_state(kb, typed),
         "held": _held(kb),
         "own": SETTINGS_FILE,
-        "dollars": dollars,
         "find": find,
         "rows": rows,
         **{"names": (), "tried": None, "saved": False, **more},
@@ -311,16 +309,14 @@ def _health(kb: KnowledgeBase, request: Request, report: VerifyReport | None = N
     except ProblemError as error:
         problem = str(error.__cause__ or error)
     holdings = holdings_body(kb)
-    jobs = kb.catalogue.jobs.newest(1)
-    copies = copies_in(kb.home / BACKUPS_FOLDER)
     values = {
         "version": version("wellread"),
         "wrong": problem,
         "holdings": holdings,
         "size": format_size(holdings.bytes),
         "reindex_needed": not problem and kb.reindex_needed,
-        "copies": copies,
-        "job": jobs[0] if jobs else None,
+        "copies": copies_in(kb.home / BACKUPS_FOLDER),
+        "job": next(iter(kb.catalogue.jobs.newest(1)), None),
         "model": kb.models.names().get("model", ""),
         "failures": kb.ledger.failures,
         "budget": kb.ledger.standing().summary,
