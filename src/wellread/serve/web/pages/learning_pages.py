@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date, timedelta
@@ -160,9 +159,9 @@ def usage(
     """Model calls, tokens and cost by day, purpose and model, and the budget."""
     report = home_and_jobs.usage(kb, days)
     measure = "cost" if report.cost else "calls"
-    counts: dict[date, float] = defaultdict(float)
-    for line in report.lines:
-        counts[line.total.day] += getattr(line.total, measure)
+    counts: dict[date, float] = {}
+    for total in (line.total for line in report.lines):
+        counts[total.day] = counts.get(total.day, 0) + getattr(total, measure)
     shown = [report.since.date() + timedelta(days=number) for number in range(days)]
     return page_response(
         request,
@@ -170,7 +169,7 @@ def usage(
         report,
         measure=measure,
         chart=stack_chart(
-            [(str(day), {"count": counts[day]}) for day in shown],
+            [(str(day), {"count": counts.get(day, 0)}) for day in shown],
             unit="$" if measure == "cost" else "",
         ),
         most_days=MAX_DAYS,
