@@ -248,10 +248,6 @@ def _moment(moment: datetime | None) -> str:
     return moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC") if moment else ""
 
 
-def _day(moment: datetime | None) -> str:
-    return moment.date().isoformat() if moment else ""
-
-
 def _with(query: Mapping[str, Any], **changed: Any) -> str:
     """The query string of ``query`` with changed parameters; empty values are left out."""
     if isinstance(query, QueryParams):
@@ -274,7 +270,7 @@ def _environment() -> Environment:
     )
     environment.filters |= {
         "moment": _moment,
-        "day": _day,
+        "day": lambda moment: moment.date().isoformat() if moment else "",
         "clock": format_time,
         "web_link": web_link,
         "source_name": source_name,

@@ -19,12 +19,12 @@ from wellread.ask.retrieve.search import check_collections
 from wellread.ask.understand.conversation import preferences_for
 from wellread.asking import with_mode_read
 from wellread.errors import RequestError, UnknownNameError
-from wellread.ingest.remove import remove_conversation
 from wellread.kb import KnowledgeBase
 from wellread.kb.seen_by import check_rights
-from wellread.learning.feedback_giving import feedback_of, give_feedback, require_feedback
+from wellread.learning.feedback_giving import feedback_of, give_feedback
 from wellread.library.recheck import Rechecked, stored_answer, verify_again
 from wellread.serve.error_shapes import ProblemError, problem_to_tell
+from wellread.serve.features import kept_answers
 from wellread.serve.features.answering import quote_contexts, scope_coverage
 from wellread.serve.features.feature import (
     MAX_OFFSET,
@@ -392,9 +392,8 @@ def rate(kb: Kb, answer_id: str, score: Annotated[str, Form()] = "") -> Response
 @edits.post("/answers/{answer_id}/feedback/remove")
 def remove_feedback(kb: Kb, answer_id: str) -> Response:
     """Remove all feedback on the answer."""
-    feedback = require_feedback(kb, answer_id, kb.asker.owner)
-    kb.catalogue.feedback.remove(feedback.id)
-    return RedirectResponse(f"/answers/{feedback.answer_id}#feedback", status_code=303)
+    removed = kept_answers.delete_feedback(kb, answer_id)
+    return RedirectResponse(f"/answers/{removed.answer_id}#feedback", status_code=303)
 
 
 def _give(kb: KnowledgeBase, answer_id: str, form: Mapping[str, object]) -> str:
@@ -445,6 +444,5 @@ def rename(
 @asks.post("/conversations/{session_id}/remove")
 def remove(kb: Kb, session_id: str) -> Response:
     """Remove a conversation with all its answers."""
-    facts = session_named(kb, session_id)
-    remove_conversation(kb, facts.id, kb.asker.owner)
+    kept_answers.remove(kb, session_id)
     return RedirectResponse("/conversations", status_code=303)
