@@ -54,11 +54,6 @@ def shortened(text: str, limit: int) -> str:
     return flat if len(flat) <= limit else f"{flat[: limit - 1].rstrip()}…"
 
 
-def number_column(name: str) -> Column:
-    """Return a right-aligned column."""
-    return Column(name, justify="right")
-
-
 def table(
     columns: Iterable[str | Column], rows: Iterable[Iterable[str | Text]], **options: Any
 ) -> Table:
@@ -255,7 +250,7 @@ def print_facts(console: Console, value: object, spec: str) -> None:
 def print_counts(console: Console, counts: Mapping[str, int]) -> None:
     """Print a table of counts."""
     rows = [(name.replace("_", " "), f"{count:,}") for name, count in counts.items()]
-    console.print(table(("", number_column("")), rows, show_header=False))
+    console.print(table(("", Column("", justify="right")), rows, show_header=False))
 
 
 def print_line(console: Console, text: str, style: str = "") -> None:

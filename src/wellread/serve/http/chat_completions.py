@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Any, Literal
@@ -317,20 +317,16 @@ async def _stream(
         choice = {"index": 0, "delta": value, "logprobs": None, "finish_reason": finish}
         return chunk([choice], **extra)
 
-    def answer_events(reply: RenderedAnswer) -> Iterator[ServerSentEvent]:
-        yield delta({"content": reply.text})
-        yield delta({"annotations": _annotations(reply)}, "stop", **_proof(reply, base))
-        if usage:
-            yield chunk([], usage=_usage(reply))
-
     try:
         yield delta({"role": "assistant", "content": ""})
         event = first
         while not isinstance(event, RenderedAnswer):
             yield delta({"reasoning_content": f"{event}\n"})
             event = await anext(events)
-        for answer_event in answer_events(event):
-            yield answer_event
+        yield delta({"content": event.text})
+        yield delta({"annotations": _annotations(event)}, "stop", **_proof(event, base))
+        if usage:
+            yield chunk([], usage=_usage(event))
         yield ServerSentEvent(data="[DONE]", sep=LINE_END)
     except Exception as error:  # noqa: BLE001 - the status has been sent already
         problem = problem_to_tell(error, "answering failed in the middle of a stream")
