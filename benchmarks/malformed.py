@@ -30,10 +30,11 @@ from fastapi.routing import APIRoute
 from benchmarks.record import save
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.serve.features.home_and_jobs import IngestRuns, QueuedRun
+from wellread.serve.features.home_and_jobs import IngestRuns
 from wellread.serve.guards.refusals import SECURITY_HEADERS
 from wellread.serve.guards.route_rules import MCP_PATH
 from wellread.serve.http.app import ROUTERS, create_app
+from wellread.store.catalogue.run_logs import Job
 from wellread.testing.embedding import ReadableEmbedder
 
 AGAIN = 100  # requests after which something is asked anew
@@ -107,8 +108,8 @@ class Outcome:
 class NoIngest(IngestRuns):
     """Takes what is asked for, and reads nothing: routes are measured here."""
 
-    def _run(self, asked: QueuedRun) -> None:
-        asked.state = "done"
+    def _run(self, queued: Job) -> None:
+        self._note(queued, "done")
 
 
 def main() -> None:

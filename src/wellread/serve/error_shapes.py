@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 
 from wellread import errors
 from wellread.text.characters import harmless
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +82,14 @@ def problem_of(error: errors.WellreadError) -> Problem:
     name, status = next((name, code) for kind, name, code in _BY_CLASS if isinstance(error, kind))
     detail = str(error.args[0]) if error.args else type(error).__name__
     return Problem(error=name, detail=detail, hint=error.hint, status=status)
+
+
+def problem_to_tell(error: Exception, doing: str) -> Problem:
+    """Return the problem for any error where no status can tell it; an unexpected one is logged."""
+    if isinstance(error, errors.WellreadError):
+        return problem_of(error)
+    logger.error(doing, exc_info=error)
+    return INTERNAL
 
 
 def problem_of_status(status: int, detail: str, hint: str = "", param: str = "") -> Problem:

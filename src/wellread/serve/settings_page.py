@@ -32,8 +32,7 @@ def settings_page() -> str:
         "| setting | default | environment variable | what it does |",
         "|---|---|---|---|",
         *(
-            f"| `{row.name}` | {_shown_default(row.default, none='(empty)')} "
-            f"| `{row.variable}` | {row.help} |"
+            f"| `{row.name}` | {_shown_default(row.default)} | `{row.variable}` | {row.help} |"
             for row in settings_table()
         ),
         "",
@@ -49,10 +48,8 @@ def settings_page() -> str:
     return "\n".join(lines)
 
 
-def _shown_default(value: object, *, none: str = "null") -> str:
-    if value is None:
-        return none
-    if value in ("", (), []):
+def _shown_default(value: object) -> str:
+    if value in (None, "", (), []):
         return "(empty)"
     if isinstance(value, tuple | list):
         return ", ".join(f"`{item}`" for item in value)

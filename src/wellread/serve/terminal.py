@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from functools import partial, reduce
@@ -51,11 +52,6 @@ def shortened(text: str, limit: int) -> str:
     """Return ``text`` without control characters, on one line of at most ``limit`` characters."""
     flat = " ".join(harmless(text).split())
     return flat if len(flat) <= limit else f"{flat[: limit - 1].rstrip()}…"
-
-
-def number_column(name: str) -> Column:
-    """Return a right-aligned column."""
-    return Column(name, justify="right")
 
 
 def table(
@@ -140,6 +136,12 @@ def fields_of(spec: str) -> list[tuple[str, str, str]]:
     return fields
 
 
+def _json_of(value: object) -> Any:
+    from wellread.serve.views import json_of  # noqa: PLC0415 - loads pydantic
+
+    return json_of(value)
+
+
 def _view_of(value: object) -> Any:
     from wellread.serve.views import template_view  # noqa: PLC0415 - loads pydantic
 
@@ -176,7 +178,7 @@ def _columns_of(items: Iterable[object], spec: str, *, cut: bool) -> list[Field]
         name = format_name if cut else UNCUT.get(format_name, format_name)
         cells = _bars(values) if is_bar else [format_value(value, name) for value in values]
         right = all(isinstance(value, int | float | None) for value in values) and not is_bar
-        whole = right or format_name in _NARROW or all(map(_is_moment, values))
+        whole = right or format_name in _NARROW or all(isinstance(value, date) for value in values)
         if any(cells):
             columns.append(Field(heading, list(map(harmless, cells)), right, whole))
     return columns
@@ -222,10 +224,6 @@ def _print_stacked(console: Console, columns: Sequence[Field]) -> None:
         console.print(Padding(Text(" · ".join(facts), style="dim"), (0, 0, 0, 2), expand=False))
 
 
-def _is_moment(value: object) -> bool:
-    return isinstance(value, date)
-
-
 def _bars(values: Sequence[Any]) -> list[str]:
     largest = max(values, default=0) or 1
     return ["█" * max(1, round(value / largest * BAR_WIDTH)) if value else "" for value in values]
@@ -252,7 +250,7 @@ def print_facts(console: Console, value: object, spec: str) -> None:
 def print_counts(console: Console, counts: Mapping[str, int]) -> None:
     """Print a table of counts."""
     rows = [(name.replace("_", " "), f"{count:,}") for name, count in counts.items()]
-    console.print(table(("", number_column("")), rows, show_header=False))
+    console.print(table(("", Column("", justify="right")), rows, show_header=False))
 
 
 def print_line(console: Console, text: str, style: str = "") -> None:
@@ -354,7 +352,8 @@ class Terminal:
     ) -> None:
         """Write a list, of ``total`` items in all; prints ``none`` when the list is empty."""
         if self.json:
-            self.write_list(items, total)
+            shown = len(items) if total is None else total
+            self.write_json({"items": list(items), "total": shown})
         elif items:
             print_table(self.out, items, spec)
             if total is not None and total > len(items):
@@ -366,15 +365,9 @@ class Terminal:
         """Write ``value`` as JSON, or print ``sentence``."""
         self.show(value, lambda out, _: print_line(out, sentence))
 
-    def write_list(self, items: Sequence[object], total: int | None = None) -> None:
-        """Write a list as JSON; without ``total``, the list is complete."""
-        self.write_json({"items": list(items), "total": len(items) if total is None else total})
-
     def write_listing(self, body: object, name: str) -> None:
         """Write a reply as JSON whose list ``name`` has the names that every list has."""
-        from wellread.serve.views import json_of  # noqa: PLC0415 - loads pydantic
-
-        facts = json_of(body)
+        facts = _json_of(body)
         items, total = facts.pop(name), facts.pop("total", None)
         self.write_json({"items": items, "total": len(items) if total is None else total, **facts})
 
@@ -384,9 +377,7 @@ class Terminal:
         Args:
             indent: None writes it on one line.
         """
-        from wellread.serve.views import json_of  # noqa: PLC0415 - loads pydantic
-
-        text = json.dumps(value, ensure_ascii=False, indent=indent, default=json_of)
+        text = json.dumps(value, ensure_ascii=False, indent=indent, default=_json_of)
         typer.echo(escape_json(text))
 
     def write_problem(self, problem: Problem) -> None:
@@ -403,6 +394,16 @@ class Terminal:
 def terminal_of(context: typer.Context) -> Terminal:
     """Return the terminal that the root command stored in the context."""
     return cast(Terminal, context.find_root().obj)
+
+
+@contextmanager
+def opened(
+    context: typer.Context, open_home: Callable[[Terminal], KnowledgeBase] = Terminal.open
+) -> Iterator[tuple[Terminal, KnowledgeBase]]:
+    """Open the knowledge base of a command, with the terminal that the command writes to."""
+    terminal = terminal_of(context)
+    with open_home(terminal) as kb:
+        yield terminal, kb
 
 
 def warn_if_outdated(kb: KnowledgeBase) -> None:

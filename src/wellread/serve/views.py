@@ -311,9 +311,6 @@ class Shape:
 class PlainShape(Shape):
     """A reply of the archive's contract, whose JSON keys equal its field names."""
 
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-
 
 def view_of(kind: Any) -> View:
     """Return the view that serialises this type of reply."""
@@ -401,9 +398,8 @@ show_quoted(Quoted, "document")
 
 
 FACES.show_whole(
-    AppliedLimit, Box, Confidence, Conflict, ListRank, Related, Side, Span, Step, Table
+    AppliedLimit, Box, Confidence, Conflict, ListRank, Related, Side, Span, Step, Table, TokenEvent
 )
-FACES.show(TokenEvent)
 FACES.show(Locator, "* -label")
 FACES.show(
     Filters,
@@ -431,7 +427,7 @@ FACES.show(
     Citation,
     """document_id title url link view_url kind source_type published_at locator=locator.label
     place=locator quote source_span""",
-    view_url=(str, lambda citation: view_url_of_citation(citation)),
+    view_url=(str, view_url_of_citation),
 )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import get_args
 
 import pytest
 import time_machine
@@ -23,7 +24,7 @@ from wellread.ingest.sources.discover import local_path
 from wellread.kb import KnowledgeBase
 from wellread.kb.seen_by import view_for
 from wellread.learning.feedback_giving import give_feedback
-from wellread.serve.features.home_and_jobs import _ingest
+from wellread.serve.features.home_and_jobs import Ingest
 from wellread.serve.http.app import rules
 from wellread.serve.web.document_layout import PageImages
 from wellread.serve.web.pages import document_pages
@@ -110,8 +111,9 @@ async def test_no_way_makes_the_server_read_its_own_files_for_an_editor(
 def begin_runs(server: FastAPI) -> list[APIRoute]:
     """The routes that are given the queue of runs."""
     routes = [one for one in server.routes if isinstance(one, APIRoute)]
+    ingest = get_args(Ingest)[1].dependency
     return [
-        one for one in routes if any(part.call is _ingest for part in one.dependant.dependencies)
+        one for one in routes if any(part.call is ingest for part in one.dependant.dependencies)
     ]
 
 

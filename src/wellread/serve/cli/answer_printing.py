@@ -22,11 +22,11 @@ from wellread.serve.terminal import SHORT_ID, print_line, shortened, table
 from wellread.serve.views import source_link
 from wellread.text.characters import harmless
 from wellread.values.answer_blocks import CLOSE, MARK, OPEN, tokens_of
+from wellread.values.answer_text import disagreement
 from wellread.values.answers import (
     NOBODY,
     Answer,
     Citation,
-    Conflict,
     Evidence,
     Sentence,
     VerdictName,
@@ -82,7 +82,7 @@ def print_answer(
     console.print()
     console.print(_confidence(answer))
     _print_list(console, "Missing", answer.data_gaps)
-    _print_list(console, "Sources disagree", map(_disagreement, answer.conflicts))
+    _print_list(console, "Sources disagree", map(disagreement, answer.conflicts))
     if answer.related:
         _print_list(console, "Related", ["; ".join(document.title for document in answer.related)])
     _print_list(console, "Ask next", answer.suggestions)
@@ -147,15 +147,6 @@ def _styled_pieces(content: str, sentences: Sequence[Sentence]) -> Iterator[tupl
             style = MARKED if sentences[int(piece.strip(OPEN)) - 1].marked else ""
         else:
             yield piece, CITED if _MARKER.fullmatch(piece) else style
-
-
-def _disagreement(conflict: Conflict) -> str:
-    views = "; ".join(
-        f"“{view.text}” {' '.join(f'[{number}]' for number in view.citations)}".rstrip()
-        for view in conflict.views
-    )
-    description = f"{conflict.about}: {views}" if views else conflict.about
-    return f"{description} ({conflict.reason})" if conflict.reason else description
 
 
 def _print_checks(console: Console, sentences: Sequence[Sentence]) -> None:

@@ -24,14 +24,15 @@ from wellread.library.answer_export import Format, export_answer
 from wellread.library.recheck import Rechecked, named_answer, verify_again
 from wellread.serve.cli.answer_printing import print_answer
 from wellread.serve.cli.options import Limit, Topics
+from wellread.serve.features.answering import answer_body
 from wellread.serve.features.kept_answers import (
     RemovedBody,
     RemovedFeedbackBody,
-    session_detail_body,
+    SessionDetailBody,
     stored_answer_body,
 )
 from wellread.serve.features.material_found import SimilarBody, similar_body, similarity_criteria
-from wellread.serve.terminal import Terminal, print_facts, print_line, print_rows, terminal_of
+from wellread.serve.terminal import Terminal, opened, print_facts, print_line, print_rows
 from wellread.store.schema.stored_values import Feedback
 from wellread.values.answer_text import as_rendered
 from wellread.values.answers import Answer
@@ -70,8 +71,7 @@ def list_answers(
     """List stored answers, newest first."""
     if context.invoked_subcommand:
         return
-    terminal = terminal_of(context)
-    with terminal.open() as kb:
+    with opened(context) as (terminal, kb):
         sessions_, owner = kb.catalogue.sessions, kb.asker.owner
         if sessions or query:
             conversations = sessions_.of(owner, limit, words=query)
@@ -89,14 +89,14 @@ def show_answer(
     ],
 ) -> None:
     """Show a stored answer, or a conversation with its questions and answers, oldest first."""
-    terminal = terminal_of(context)
-    with terminal.open() as kb:
+    with opened(context) as (terminal, kb):
         stored, owner = kb.catalogue.sessions, kb.asker.owner
         facts = stored.session(name, owner)
         if facts is not None:
             turns = stored.turns(name, owner, facts.turns or 1)
             if terminal.json:
-                terminal.write_json(session_detail_body(facts, turns))
+                answers = tuple(map(answer_body, turns))
+                terminal.write_json(SessionDetailBody(session=facts, answers=answers))
                 return
             for turn in turns:
                 _print(terminal, turn)
@@ -123,8 +123,7 @@ def verify_answer(context: typer.Context, answer_id: AnswerId) -> None:
 
     Exit status: 1 when the answer is stale.
     """
-    terminal = terminal_of(context)
-    with terminal.open() as kb:
+    with opened(context) as (terminal, kb):
         checked = verify_again(kb, _full_id(kb, answer_id), kb.asker.owner)
     terminal.show(checked, _print_recheck)
     if checked.stale:
@@ -151,8 +150,7 @@ def export(
     form: Annotated[Format, typer.Option("--format", help="The output format.")] = "markdown",
 ) -> None:
     """Write an answer as Markdown, or its sources as BibTeX or CSL-JSON, to standard output."""
-    terminal = terminal_of(context)
-    with terminal.open() as kb:
+    with opened(context) as (terminal, kb):
         text = export_answer(kb, *named_answer(kb, answer_id, kb.asker.owner), form)
     terminal.show({"format": form, "text": text}, lambda *_: typer.echo(text, nl=False))
 
@@ -163,8 +161,7 @@ def remove_session(
     session_id: Annotated[str, typer.Argument(metavar="SESSION", help="The conversation.")],
 ) -> None:
     """Remove a conversation with all its answers."""
-    terminal = terminal_of(context)
-    with terminal.open() as kb:
+    with opened(context) as (terminal, kb):
         removed = remove_conversation(kb, session_id, kb.asker.owner)
     if removed is None:
         detail = f"there is no session {session_id!r}"
@@ -203,8 +200,7 @@ def list_feedback(context: typer.Context, limit: Limit = 100) -> None:
     """List answers with feedback, oldest first."""
     if context.invoked_subcommand:
         return
-    terminal = terminal_of(context)
-    with terminal.open() as kb:
+    with opened(context) as (terminal, kb):
         rated = list(kb.catalogue.feedback.list_all(limit=limit))
         total = kb.catalogue.feedback.count()
     terminal.show_rows(rated, RATED, total, none="There is no feedback yet.")
@@ -223,10 +219,9 @@ def give(
 
     Options that are not given stay unchanged. Sentences are rated on its page or by import.
     """
-    terminal = terminal_of(context)
     options = {"score": score, "comment": comment, "correction": correction}
     changes: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
-    with terminal.open() as kb:
+    with opened(context) as (terminal, kb):
         answer = _full_id(kb, answer_id)
         if changes and not remove:
             stored = give_feedback(kb, answer, changes, author=kb.asker.owner)
@@ -249,8 +244,7 @@ def _print_feedback(console: Console, body: Feedback) -> None:
 @feedback.command("export")
 def export_feedback(context: typer.Context) -> None:
     """Write all feedback as JSON Lines to standard output."""
-    terminal = terminal_of(context)
-    with terminal.open() as kb:
+    with opened(context) as (terminal, kb):
         text = as_jsonl(kb.catalogue.feedback.list_all())
     terminal.show({"text": text}, lambda *_: typer.echo(text, nl=False))
 
@@ -261,12 +255,11 @@ def import_file(
     file: Annotated[Path, typer.Argument(help="A file written by export, or in its format.")],
 ) -> None:
     """Import feedback from a JSON Lines file. Exit status: 1 when a line was refused."""
-    terminal = terminal_of(context)
     try:
         text = file.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise RequestError(f"{file} is not UTF-8: {error}", hint="save it as UTF-8") from error
-    with terminal.open() as kb:
+    with opened(context) as (terminal, kb):
         result = import_feedback(kb, text, author=kb.asker.owner)
     terminal.show(result, _print_imported)
     if result.refused:
@@ -299,8 +292,7 @@ def similar(  # noqa: PLR0913 - Typer reads the options from the signature
 
     This is what a language model is shown. Feedback on sources that have changed since is marked.
     """
-    terminal = terminal_of(context)
-    with terminal.open() as kb:
+    with opened(context) as (terminal, kb):
         criteria = similarity_criteria(
             kb,
             tuple(topic or ()),

@@ -31,7 +31,7 @@ from wellread.serve.features.answering import (
     similar_past_questions,
 )
 from wellread.serve.progress import ingest_progress, status_line
-from wellread.serve.terminal import Terminal, print_line, terminal_of
+from wellread.serve.terminal import Terminal, opened, print_line, terminal_of
 from wellread.serve.views import json_of
 from wellread.types import Filters, Mode
 from wellread.values.answer_text import as_rendered
@@ -94,7 +94,6 @@ def ask(  # noqa: PLR0913 - Typer reads the options from the signature
             "--sources-only describes a single search, but --mode deep makes many",
             hint="omit --mode deep",
         )
-    terminal = terminal_of(context)
     request = Question(
         text=question,
         filters=filters,
@@ -104,7 +103,7 @@ def ask(  # noqa: PLR0913 - Typer reads the options from the signature
         session_id=session,
         fresh=fresh,
     )
-    with terminal.open_to_ask() as kb:
+    with opened(context, Terminal.open_to_ask) as (terminal, kb):
         if sources_only:
             answered = show_sources(terminal, kb, request)
         else:

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.text import Text
 
 from wellread.errors import WellreadError
@@ -17,7 +16,7 @@ from wellread.kb import KnowledgeBase
 from wellread.serve.cli.ask_cli import show_answer, show_sources
 from wellread.serve.cli.options import limited
 from wellread.serve.error_shapes import problem_of
-from wellread.serve.terminal import Terminal, print_line, terminal_of
+from wellread.serve.terminal import Terminal, opened, print_line
 from wellread.text.characters import harmless
 from wellread.types import Filters, Mode
 from wellread.values.answers import Question
@@ -44,9 +43,8 @@ def chat(
 
     From a pipe, each line is a question. With --json, each answer is one line.
     """
-    terminal = terminal_of(context)
     base_question = Question(text="", filters=filters, mode=mode, session_id=session)
-    with terminal.open_to_ask() as kb:
+    with opened(context, Terminal.open_to_ask) as (terminal, kb):
         talk = Chat(terminal=terminal, kb=kb, base_question=base_question)
         talk.begin()
         for line in _lines(terminal):
@@ -129,11 +127,9 @@ class Chat:
             self.terminal.out.print()
 
     def _say(self, text: str) -> None:
-        print_line(self._console(), text, "dim")
-
-    def _console(self) -> Console:
-        """Standard output; with ``--json`` standard error, since the output is for answers only."""
-        return self.terminal.err if self.terminal.json else self.terminal.out
+        # With ``--json``, standard output is for answers only.
+        console = self.terminal.err if self.terminal.json else self.terminal.out
+        print_line(console, text, "dim")
 
 
 def _lines(terminal: Terminal) -> Iterator[str]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from wellread.ask.retrieve.search import check_collections
-from wellread.evaluation.cases import Case, read_cases
+from wellread.evaluation.cases import read_cases
 from wellread.evaluation.markdown import markdown_page
 from wellread.evaluation.report import (
     DEPTHS,
@@ -25,11 +25,10 @@ from wellread.evaluation.report import (
     report_body,
     report_of,
 )
-from wellread.kb import KnowledgeBase
 from wellread.serve.cli.answer_printing import print_markdown
 from wellread.serve.cli.options import Topics
 from wellread.serve.progress import ProgressState, progress_display
-from wellread.serve.terminal import Terminal, print_line, terminal_of
+from wellread.serve.terminal import Terminal, opened, print_line
 from wellread.types import Filters
 
 app = typer.Typer(rich_markup_mode=None)
@@ -68,47 +67,27 @@ def eval_(  # noqa: PLR0913 - Typer reads the options from the signature
 
     Exit status: 1 when a threshold of --gate is missed or a file is invalid.
     """
-    terminal = terminal_of(context)
     # Errors in the files are reported before the evaluation starts.
     chosen = read_cases(cases)[: limit or None]
     thresholds = read_gate(gate) if gate else []
-    with terminal.open_current() as kb:
-        report = _measure(
-            terminal,
-            kb,
-            chosen,
-            name=cases.name,
-            topics=topic or [],
-            depths=set(k or DEPTHS) | depths_of(thresholds),
-            retrieval_only=retrieval_only,
-        )
+    depths = sorted(set(k or DEPTHS) | depths_of(thresholds))
+
+    def state(done: int, _seconds: float) -> ProgressState:
+        total = len(chosen)
+        return ProgressState(done=done, total=total, head=f"{done:,} of {total:,} cases")
+
+    with opened(context, Terminal.open_current) as (terminal, kb):
+        check_collections(kb, Filters(collections=tuple(topic or ())))
+        chosen = in_collections(chosen, topic) if topic else chosen
+        with progress_display(terminal, state) as on_case:
+            scores = evaluate(
+                kb, chosen, depths=depths, retrieval_only=retrieval_only, on_case=on_case
+            )
+        report = report_of(cases.name, base_of(kb), scores, depths, retrieval_only=retrieval_only)
     checks = check_report(report, thresholds)
     _show(terminal, report, checks)
     if not all(check.passed for check in checks):
         raise typer.Exit(EXIT_MISSED)
-
-
-def _measure(  # noqa: PLR0913 - the options of a run
-    terminal: Terminal,
-    kb: KnowledgeBase,
-    cases: Sequence[Case],
-    *,
-    name: str,
-    topics: Sequence[str],
-    depths: Iterable[int],
-    retrieval_only: bool,
-) -> Report:
-    check_collections(kb, Filters(collections=tuple(topics)))
-    chosen = in_collections(cases, topics) if topics else cases
-    ks = sorted(depths)
-    total = len(chosen)
-
-    def state(done: int, _seconds: float) -> ProgressState:
-        return ProgressState(done=done, total=total, head=f"{done:,} of {total:,} cases")
-
-    with progress_display(terminal, state) as on_case:
-        scores = evaluate(kb, chosen, depths=ks, retrieval_only=retrieval_only, on_case=on_case)
-    return report_of(name, base_of(kb), scores, ks, retrieval_only=retrieval_only)
 
 
 def _show(terminal: Terminal, report: Report, checks: Sequence[Check]) -> None:

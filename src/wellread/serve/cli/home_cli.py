@@ -30,6 +30,7 @@ from wellread.serve.terminal import (
     Terminal,
     describe_index,
     format_value,
+    opened,
     print_counts,
     print_line,
     terminal_of,
@@ -59,8 +60,7 @@ def verify(
 
     Exit status: 0 when they match or were repaired, 1 when a problem remains.
     """
-    terminal = terminal_of(context)
-    with terminal.open() as kb:
+    with opened(context) as (terminal, kb):
         report = verify_home(kb, repair=repair)
     _end_with(terminal, report)
 
@@ -125,8 +125,7 @@ def export(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="home.tar, or home.tar.gz")],
 ) -> None:
     """Write the whole knowledge base into one file, for backups and moves."""
-    terminal = terminal_of(context)
-    with terminal.open() as kb:
+    with opened(context) as (terminal, kb):
         report = export_home(kb, file.expanduser().absolute())
     contents = f"{report.documents:,} documents with {report.passages:,} passages"
     terminal.say(report, f"{contents} in {report.path} ({format_size(report.size)})")
@@ -181,13 +180,7 @@ def import_(
     with terminal.open() as kb:
         report = verify_home(kb)
         after_ingest(kb, partial(print_retries, terminal))
-    body = ImportBody(
-        report=report,
-        settings=imported.settings,
-        reaching=imported.reaching,
-        users=imported.users,
-        accounts=accounts,
-    )
+    body = ImportBody.of(imported, report=report, accounts=accounts)
     terminal.show(body, partial(_print_import, imported))
     if report.problems:
         raise typer.Exit(1)
@@ -251,8 +244,7 @@ def reindex(context: typer.Context) -> None:
     """
     _lower_priority()
 
-    terminal = terminal_of(context)
-    with terminal.open() as kb:
+    with opened(context) as (terminal, kb):
         try:
             with progress_display(terminal, _progress_state) as on_progress:
                 report = reindexing.reindex(kb, on_progress=on_progress)

@@ -42,7 +42,7 @@ from wellread.serve.features.timelines_shown import (
     story_detail,
     timeline_body,
 )
-from wellread.serve.terminal import print_facts, print_line, print_rows, terminal_of
+from wellread.serve.terminal import Terminal, opened, print_facts, print_line, print_rows
 from wellread.text.characters import harmless
 from wellread.text.periods import seconds_of
 from wellread.types import Filters
@@ -76,10 +76,9 @@ def search(
     With --speaker, only that speaker's words are quoted. The id at the end of a result's first line
     shows more: wellread show passage ID.
     """
-    terminal = terminal_of(context)
     if not query.strip() and filters == Filters():
         raise RequestError("there is nothing to search for", hint="give words or a filter")
-    with terminal.open_to_ask() as kb:
+    with opened(context, Terminal.open_to_ask) as (terminal, kb):
         if query.strip():
             results = find(kb, query, filters, mode=mode, limit=limit)
         else:
@@ -125,8 +124,7 @@ def document(
     limit: Limit = 20,
 ) -> None:
     """Show a document with its facts, entities and text. Without a name, list documents."""
-    terminal = terminal_of(context)
-    with terminal.open() as kb:
+    with opened(context) as (terminal, kb):
         if name:
             body = WholeDocumentBody(document=load_document(kb, name, filters.collections))
             terminal.show(body, _print_document)
@@ -156,8 +154,7 @@ def recording(  # noqa: PLR0913 - Typer reads the options from the signature
     limit: Limit = 20,
 ) -> None:
     """Show a recording turn by turn, with times and speakers. Without a name, list recordings."""
-    terminal = terminal_of(context)
-    with terminal.open() as kb:
+    with opened(context) as (terminal, kb):
         if name:
             transcript = read_transcript(
                 kb,
@@ -202,9 +199,8 @@ def entity(
 
     Exit status: 1 when no entity has this name.
     """
-    terminal = terminal_of(context)
     scope = tuple(topic or ())
-    with terminal.open() as kb:
+    with opened(context) as (terminal, kb):
         check_collections(kb, Filters(collections=scope))
         if not name:
             page = entities_body(kb, scope, types, (limit, 0))
@@ -251,9 +247,8 @@ def story(  # noqa: PLR0913 - Typer reads the options from the signature
     ] = 20,
 ) -> None:
     """Show a news story with its timeline. Without an id, list stories, latest first."""
-    terminal = terminal_of(context)
     window = option_window(since, until)
-    with terminal.open() as kb:
+    with opened(context) as (terminal, kb):
         if story_id:
             terminal.show(story_detail(kb, story_id, limit), _print_story)
             return
@@ -280,9 +275,8 @@ def show_timeline(
     limit: Limit = 50,
 ) -> None:
     """Show what happened around a collection, entity or story, oldest first."""
-    terminal = terminal_of(context)
     first, last = option_window(since, until)
-    with terminal.open() as kb:
+    with opened(context) as (terminal, kb):
         window = Window(since=first, until=last, limit=limit)
         events = timeline(kb, name, window, collections=tuple(topic or ()))
     body = timeline_body(name, events)
@@ -304,8 +298,7 @@ def passage(
     topic: Topics = None,
 ) -> None:
     """Show a passage with the passages before and after it."""
-    terminal = terminal_of(context)
-    with terminal.open() as kb:
+    with opened(context) as (terminal, kb):
         body = around(kb, name, before, after, tuple(topic or ()))
     terminal.show(body, print_surroundings)
 
@@ -319,8 +312,7 @@ def citation(
     ] = "",
 ) -> None:
     """Show a citation in its source: the quotation with the text around it."""
-    terminal = terminal_of(context)
-    with terminal.open() as kb:
+    with opened(context) as (terminal, kb):
         answer_id = answer or next((stored.id for stored in kb.catalogue.answers(limit=1)), "")
         sessions, owner = kb.catalogue.sessions, kb.asker.owner
         stored_answer = sessions.answer_by_prefix(answer_id, owner) if answer_id else None

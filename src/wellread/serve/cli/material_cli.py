@@ -40,6 +40,7 @@ from wellread.serve.progress import ingest_progress
 from wellread.serve.terminal import (
     STYLES,
     Terminal,
+    opened,
     print_counts,
     print_facts,
     print_line,
@@ -92,8 +93,7 @@ def add(
     Exit status: 0 on success, 1 when a source failed or the run was cancelled, 2 when there was
     nothing to add.
     """
-    terminal = terminal_of(context)
-    with terminal.open() as kb:
+    with opened(context) as (terminal, kb):
         limit = kb.settings.sources.max_bytes
         inputs: list[Input] = [
             standard_input(sys.stdin.buffer, name, limit) if path == "-" else path
@@ -191,8 +191,7 @@ def list_collections(context: typer.Context) -> None:
     """List the collections with their contents; rename, merge or describe one."""
     if context.invoked_subcommand:
         return
-    terminal = terminal_of(context)
-    with terminal.open_current() as kb:
+    with opened(context, Terminal.open_current) as (terminal, kb):
         body = holdings_body(kb)
     if terminal.json:
         terminal.write_listing(body, "collections")
@@ -207,8 +206,7 @@ def rename_collection(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Its new name.")],
 ) -> None:
     """Give a collection another name; the rights on it move along."""
-    terminal = terminal_of(context)
-    with terminal.open() as kb:
+    with opened(context) as (terminal, kb):
         count = rename(kb, collection, name)
     terminal.out.print(f"“{collection}” is now “{name}”, with {count:,} documents.")
 
@@ -220,8 +218,7 @@ def merge_collections(
     into: Annotated[str, typer.Argument(metavar="INTO", help="The collection that remains.")],
 ) -> None:
     """Move all documents of a collection into another one, whose rights then apply to them."""
-    terminal = terminal_of(context)
-    with terminal.open() as kb:
+    with opened(context) as (terminal, kb):
         count = rename(kb, collection, into, merge=True)
     terminal.out.print(f"{count:,} documents of “{collection}” are now in “{into}”.")
 
@@ -233,7 +230,7 @@ def describe_collection(
     description: Annotated[str, typer.Argument(help="What it holds, in a sentence.")],
 ) -> None:
     """Store what a collection holds; lists show it."""
-    with terminal_of(context).open() as kb:
+    with opened(context) as (_, kb):
         describe(kb, collection, description)
 
 
@@ -258,8 +255,7 @@ def sync(context: typer.Context, paths: Paths, collection: CollectionOption = "d
     Exit status: 0 on success, 1 when a source failed or the run was cancelled, 2 when there was
     nothing to do.
     """
-    terminal = terminal_of(context)
-    with terminal.open() as kb:
+    with opened(context) as (terminal, kb):
         report = _run(terminal, asking_again.sync, kb, paths, collection)
     end_with(terminal, report, collection)
 
@@ -315,8 +311,7 @@ def remove(
     """
     if bool(what) == all_:
         raise SourceError("remove", "name sources or documents, or use --all for the collection")
-    terminal = terminal_of(context)
-    with terminal.open() as kb:
+    with opened(context) as (terminal, kb):
         if all_:
             if not yes and not terminal.json:
                 typer.confirm(f"Remove the whole collection “{collection}”?", abort=True)
@@ -376,8 +371,7 @@ def jobs(
     """List the newest jobs, or show one with a line per source."""
     if ((cancel or resume) and not job_id) or (cancel and resume):
         raise typer.BadParameter("name one job to either --cancel or --resume")
-    terminal = terminal_of(context)
-    with terminal.open() as kb:
+    with opened(context) as (terminal, kb):
         end_dead_jobs(kb)
         log = kb.catalogue.jobs
         if not job_id:

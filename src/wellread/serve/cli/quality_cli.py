@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import typer
-from pydantic import ValidationError
 from rich.console import Console
 
-from wellread.errors import RequestError, invalid_value
 from wellread.kb.language_models import dollars
 from wellread.learning.asking_again import RetryReport, ask_again, ask_these
 from wellread.learning.coverage_grid import coverage_grid
@@ -30,12 +28,19 @@ from wellread.serve.features.gaps_and_coverage import (
 from wellread.serve.features.home_and_jobs import MAX_DAYS, UsageReport
 from wellread.serve.features.people import (
     PreferencesBody,
-    PreferencesChange,
     change_preferences,
     format_rule,
     preferences_body,
+    preferences_change,
 )
-from wellread.serve.terminal import Terminal, print_facts, print_line, print_rows, terminal_of
+from wellread.serve.terminal import (
+    Terminal,
+    opened,
+    print_facts,
+    print_line,
+    print_rows,
+    terminal_of,
+)
 from wellread.serve.views import json_of
 from wellread.store.schema.stored_values import GapStatus
 from wellread.types import Filters
@@ -116,8 +121,7 @@ def _list(terminal: Terminal, status: GapStatus | None, limit: int) -> None:
     with terminal.open() as kb:
         body = gaps_and_coverage.gaps(kb, status, limit)
     if terminal.json:
-        facts = json_of(body)
-        terminal.write_json({"items": facts.pop("clusters"), **facts})
+        terminal.write_listing(body, "clusters")
         return
     terminal.show_rows(body.clusters, GAPS, body.total, none="There are no gaps.")
     print_facts(terminal.out, body, "Questions=counts")
@@ -194,8 +198,7 @@ def coverage(
 
     Redirected to a file, the report is Markdown.
     """
-    terminal = terminal_of(context)
-    with terminal.open() as kb:
+    with opened(context) as (terminal, kb):
         grid = coverage_grid(kb, filters, by or (), owner=kb.asker.owner)
     terminal.show(grid, lambda out, body: print_markdown(out, coverage_markdown(body)))
 
@@ -223,8 +226,7 @@ def metrics(
 
     --from and --to replace --period. No figures leave this machine.
     """
-    terminal = terminal_of(context)
-    with terminal.open() as kb:
+    with opened(context) as (terminal, kb):
         if usage:
             terminal.show(home_and_jobs.usage(kb, days), _print_usage)
         else:
@@ -289,16 +291,11 @@ def preferences(
     ] = None,
 ) -> None:
     """Show your preferences, or replace one of them."""
-    terminal = terminal_of(context)
     takes_list = name in ("preferred", "lowered", "muted", "revoke", "restore")
     given_values = values or []
-    try:
-        new_value: object = given_values if takes_list else " ".join(given_values)
-        change = PreferencesChange.model_validate({name: new_value} if name else {})
-    except ValidationError as error:
-        first_error = error.errors()[0]
-        raise RequestError(invalid_value(first_error, str(first_error["loc"][0]))) from error
-    with terminal.open() as kb:
+    new_value = given_values if takes_list else " ".join(given_values)
+    change = preferences_change({name: new_value} if name else {})
+    with opened(context) as (terminal, kb):
         if name:
             change_preferences(kb, kb.asker.owner, change)
         body = preferences_body(kb, kb.asker.owner)

@@ -17,9 +17,10 @@ from wellread.kb.language_models import dollars as format_dollars
 from wellread.research.research import begin, default_limits, plan_research, research
 from wellread.research.run_state import state_of
 from wellread.serve.cli.answer_printing import print_answer
+from wellread.serve.cli.ask_cli import EXIT_NOT_ANSWERED
 from wellread.serve.cli.options import Yes, limited
 from wellread.serve.features.answering import AskResponse, answer_body
-from wellread.serve.terminal import Terminal, print_line, print_rows, terminal_of
+from wellread.serve.terminal import Terminal, opened, print_line, print_rows
 from wellread.serve.views import FACES, Shape, json_of
 from wellread.store.catalogue.asking.research_records import MAX_RUNS, ResearchRun
 from wellread.types import Filters
@@ -39,7 +40,6 @@ from wellread.values.reports import (
     RunState,
 )
 
-EXIT_NOT_ANSWERED = 3  # exit status when the plan was refused, or the material has no answer
 RUNS = "run=id begun=created_at state seconds question:line"
 RUN = "id state question reason"
 
@@ -156,10 +156,9 @@ def research_command(  # noqa: PLR0913 - Typer reads the options from the signat
     Exit status: 0 a report, 1 an error (also: a plan to confirm without a terminal), 2 wrong
     options, 3 the plan was refused or the material has no answer, 130 interrupted.
     """
-    terminal = terminal_of(context)
     if sum(map(bool, (question.strip(), resume, listing, show))) != 1:
         raise typer.BadParameter("give a question, or one of --resume, --list, --show")
-    with terminal.open_to_ask() as kb:
+    with opened(context, Terminal.open_to_ask) as (terminal, kb):
         face = ResearchFace(terminal=terminal, kb=kb, events=events)
         if listing:
             newest = kb.catalogue.research.newest(kb.asker.owner, MAX_LISTED)

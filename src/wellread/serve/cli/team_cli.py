@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import sys
-from functools import partial
 from typing import Annotated, Literal
 
 import anyio
@@ -22,7 +21,7 @@ from wellread.serve.features.people import (
     user_bodies,
 )
 from wellread.serve.http.app import serve as run_server
-from wellread.serve.terminal import Terminal, print_facts, print_line, terminal_of
+from wellread.serve.terminal import Terminal, opened, print_facts, print_line, terminal_of
 from wellread.store.catalogue.accounts.sign_in_records import CHANGED, Accounts, NewEntry
 from wellread.store.schema.stored_values import Role, User
 
@@ -87,22 +86,21 @@ def mcp(context: typer.Context, topic: Topics = None) -> None:
     """
     try:
         # Imported here: the SDK takes a third of a second to load, and is an extra.
-        from wellread.serve.mcp.mcp_server import serve_stdio  # noqa: PLC0415
+        from wellread.serve.mcp.mcp_server import mcp_server  # noqa: PLC0415
         from wellread.serve.mcp.tool_calls import ServedLibrary  # noqa: PLC0415
     except ImportError as error:
         raise RequestError(
             f"the Model Context Protocol needs the extra 'mcp', which cannot be imported: {error}",
             hint="pip install 'wellread[mcp]'",
         ) from error
-    terminal = terminal_of(context)
-    with terminal.open_current() as kb:
+    with opened(context, Terminal.open_current) as (terminal, kb):
         served = ServedLibrary(kb=kb, collections=tuple(topic or ()))
         if sys.stdin.isatty():
             terminal.err.print(NO_CLIENT, soft_wrap=True)
         # The thread that waits for input cannot be stopped, so Ctrl-C kills the process. This is
         # safe: nothing is lost when it is killed.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-        anyio.run(partial(serve_stdio, served))
+        anyio.run(mcp_server(served).run_stdio_async)
 
 
 # --- users -----------------------------------------------------------------------------------
@@ -120,8 +118,7 @@ def list_users(context: typer.Context) -> None:
     """List all accounts with role and groups."""
     if context.invoked_subcommand:
         return
-    terminal = terminal_of(context)
-    with terminal.open() as kb:
+    with opened(context) as (terminal, kb):
         accounts = user_bodies(kb.catalogue.accounts)
     terminal.show_rows(accounts, USERS, none=NO_USERS)
 
@@ -134,8 +131,7 @@ def add(
     from_stdin: FromStdin = False,
 ) -> None:
     """Create an account. The first must be an admin; from then on the server requires sign-in."""
-    terminal = terminal_of(context)
-    with terminal.open() as kb:
+    with opened(context) as (terminal, kb):
         accounts = kb.catalogue.accounts
         password = password_for(terminal, name, from_stdin=from_stdin)
         user = accounts.users.add(name, role, password)
@@ -165,10 +161,9 @@ def change(
     from_stdin: FromStdin = False,
 ) -> None:
     """Change a user's role or password, or disable the account."""
-    terminal = terminal_of(context)
     if role is None and disable is None and not (password or from_stdin):
         raise RequestError("there is nothing to change", hint="--role, --disable or --password")
-    with terminal.open() as kb:
+    with opened(context) as (terminal, kb):
         accounts = kb.catalogue.accounts
         user = accounts.users.named(name)
         if password or from_stdin:
@@ -198,8 +193,7 @@ def remove(
 
     Exit status: 0 when it was removed, 1 when --forget found data that is left.
     """
-    terminal = terminal_of(context)
-    with terminal.open() as kb:
+    with opened(context) as (terminal, kb):
         user = kb.catalogue.accounts.users.named(name)
         if not yes and not terminal.json:
             what = "the account and all data" if forget else "the account"
@@ -236,8 +230,7 @@ def group_(
     ] = False,
 ) -> None:
     """Create a group of users with shared grants, or change its members."""
-    terminal = terminal_of(context)
-    with terminal.open() as kb:
+    with opened(context) as (terminal, kb):
         accounts = kb.catalogue.accounts
         if remove:
             accounts.groups.remove(accounts.groups.named(group).id)
@@ -283,8 +276,7 @@ def grant(
     ] = False,
 ) -> None:
     """Grant a user or a group access to a collection."""
-    terminal = terminal_of(context)
-    with terminal.open() as kb:
+    with opened(context) as (terminal, kb):
         accounts = kb.catalogue.accounts
         if collection:
             holder = _holder(accounts, user, group)
@@ -333,8 +325,7 @@ def key_(  # noqa: PLR0913 - Typer reads the options from the signature
 
     A key never has more rights than its user.
     """
-    terminal = terminal_of(context)
-    with terminal.open() as kb:
+    with opened(context) as (terminal, kb):
         accounts = kb.catalogue.accounts
         if revoke:
             key = key_named(accounts.keys.of(), revoke)
@@ -363,8 +354,7 @@ def audit(
     limit: Annotated[int, typer.Option(min=1, max=100_000, help="Maximum number.")] = 100,
 ) -> None:
     """Show the audit log, newest first: questions, opened documents and changes by user."""
-    terminal = terminal_of(context)
-    with terminal.open() as kb:
+    with opened(context) as (terminal, kb):
         accounts = kb.catalogue.accounts
         owner = accounts.users.named(user).id if user else None
         entries = accounts.audit.newest(limit, user_id=owner, action=action, document_id=document)

@@ -86,10 +86,8 @@ class ExplainedResponse(Shape, line="*reply explanation"):
 
 def describe_path(path: Path) -> str:
     """Format as ``Seed library —requires→ Cool room``; reversed edges have the inverse name."""
-    text = path.start.title
-    for step in path.steps:
-        text += f" —{step.relation}→ {step.name}"
-    return text
+    steps = (f" —{step.relation}→ {step.name}" for step in path.steps)
+    return path.start.title + "".join(steps)
 
 
 # --- the format of a video archive -----------------------------------------------------------

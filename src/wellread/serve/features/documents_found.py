@@ -38,7 +38,7 @@ from wellread.library.named_things import WholeDocument, list_documents, load_do
 from wellread.library.recordings import Cue, Recording, Transcript, Turn, recordings, transcript
 from wellread.library.uploads import keep_upload
 from wellread.serve.features.feature import CamelModel, FeatureRouter, ListQuery, Scope, refusals
-from wellread.serve.features.home_and_jobs import Ingest, QueuedRun
+from wellread.serve.features.home_and_jobs import Ingest
 from wellread.serve.features.people import check_may_edit
 from wellread.serve.guards.route_rules import Kb, kb_to_change, note_opened
 from wellread.serve.views import (
@@ -157,9 +157,7 @@ class WholeDocumentBody(
 @router.get("/api/documents")
 def documents(kb: Kb, params: Annotated[ListQuery, Query()]) -> DocumentsBody:
     """List the documents that match the filters."""
-    page = list_documents(
-        kb, params.filters(), limit=params.limit, offset=params.offset, order=params.order
-    )
+    page = list_documents(kb, params.filters(), **params.page)
     return DocumentsBody(total=page.total, offset=params.offset, documents=page.documents)
 
 
@@ -177,9 +175,7 @@ def document(
 @router.get("/api/videos")
 def videos(kb: Kb, params: Annotated[ListQuery, Query()]) -> RecordingsBody:
     """List transcripts and other documents with a recording."""
-    page = recordings(
-        kb, params.filters(), limit=params.limit, offset=params.offset, order=params.order
-    )
+    page = recordings(kb, params.filters(), **params.page)
     return RecordingsBody(total=page.total, offset=params.offset, videos=page.recordings)
 
 
@@ -242,29 +238,26 @@ _NEW_DOCUMENT = {
         },
     }
 }
-_REFUSED_BODIES = refusals(
-    s403="The collection is not yours to change", s413="The body is too large"
-)
 
 
-@edits.post(DOCUMENTS_PATH, status_code=202, openapi_extra=_NEW_DOCUMENT, responses=_REFUSED_BODIES)
+@edits.post(DOCUMENTS_PATH, status_code=202, openapi_extra=_NEW_DOCUMENT, responses=NOT_YOURS)
 async def add_documents(kb: Kb, ingest: Ingest, request: Request) -> Job:
     """Add files, a web address or a text; return the job that reads them.
 
     A file whose name the collection already has is stored under another name.
     """
-    return (await add_material(kb, ingest, request, replace=False)).job()
+    return await add_material(kb, ingest, request, replace=False)
 
 
-@edits.put(DOCUMENTS_PATH, status_code=202, openapi_extra=_NEW_DOCUMENT, responses=_REFUSED_BODIES)
+@edits.put(DOCUMENTS_PATH, status_code=202, openapi_extra=_NEW_DOCUMENT, responses=NOT_YOURS)
 async def replace_documents(kb: Kb, ingest: Ingest, request: Request) -> Job:
     """Add material as POST does, in place of the files with the same names or titles."""
-    return (await add_material(kb, ingest, request, replace=True)).job()
+    return await add_material(kb, ingest, request, replace=True)
 
 
 async def add_material(
     kb: KnowledgeBase, ingest: Ingest, request: Request, *, replace: bool
-) -> QueuedRun:
+) -> Job:
     """Store the files or the text of the request's body, and queue what it names for reading."""
     if request.headers.get("content-type", "").startswith("multipart/"):
         max_files = kb.settings.serve.max_upload_files
@@ -320,7 +313,7 @@ def store_files(
 
 def queue_inputs(
     kb: KnowledgeBase, ingest: Ingest, request: Request, collection: str, inputs: Sequence[str]
-) -> QueuedRun:
+) -> Job:
     """Queue paths and web addresses for reading."""
     check_may_edit(request, collection)
     kb_to_change(kb, collection)

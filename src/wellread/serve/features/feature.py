@@ -328,6 +328,11 @@ class ListQuery(DatedQuery):
     limit: int = Field(default=20, ge=1, le=MAX_RESULTS)
     offset: int = Field(default=0, ge=0, le=MAX_OFFSET)
 
+    @property
+    def page(self) -> dict[str, Any]:
+        """The order and the part of the list."""
+        return {"order": self.order, "limit": self.limit, "offset": self.offset}
+
 
 async def _scope(
     topic: Annotated[list[str], Query()] = [],  # noqa: B006 - FastAPI copies it

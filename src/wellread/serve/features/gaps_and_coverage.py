@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from statistics import fmean
 from typing import Annotated, Literal
 
 from fastapi import Query, Response
@@ -216,18 +217,13 @@ FACES.show(
     Grid,
     "by dimensions rows columns cells gaps covered wanted share documents placed",
     gaps=(tuple[Cell, ...], lambda grid: grid.gaps),
-    covered=(int, lambda grid: _count_covered(grid)),
+    covered=(int, lambda grid: sum(cell.covered for cell in grid.wanted)),
     wanted=(int, lambda grid: len(grid.wanted)),
-    share=(float | None, lambda grid: _covered_share(grid)),
+    share=(
+        float | None,
+        lambda grid: fmean(cell.covered for cell in grid.wanted) if grid.wanted else None,
+    ),
 )
-
-
-def _count_covered(grid: Grid) -> int:
-    return sum(cell.covered for cell in grid.wanted)
-
-
-def _covered_share(grid: Grid) -> float | None:
-    return _count_covered(grid) / len(grid.wanted) if grid.wanted else None
 
 
 class CoverageQuery(DatedQuery):

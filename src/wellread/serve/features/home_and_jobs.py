@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import platform
 import threading
@@ -10,15 +9,14 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import Annotated, Literal, cast
+from typing import Annotated, Literal
 
-from fastapi import Depends, HTTPException, Query, Request
+from fastapi import HTTPException, Query, Request
 
-from wellread.errors import WellreadError
 from wellread.identity import EVERYTHING, Everything, random_id
 from wellread.ingest.backup import BackupReport
 from wellread.ingest.integrity.damage import Problem as Damage
@@ -33,17 +31,16 @@ from wellread.kb.language_models import Budget, BudgetStatus, Level
 from wellread.kb.seen_by import base_of, sees_all
 from wellread.learning import asking_again
 from wellread.models.recording import is_listed, split_identity, tariff_of
-from wellread.serve.error_shapes import INTERNAL, Problem, problem_of
-from wellread.serve.features.feature import MAX_OFFSET, FeatureRouter, Limit
+from wellread.serve.error_shapes import Problem, problem_to_tell
+from wellread.serve.features.feature import FeatureRouter, Limit, Offset
 from wellread.serve.features.people import check_may_edit
-from wellread.serve.guards.route_rules import Kb, kb_to_change
+from wellread.serve.guards.route_rules import Kb, kb_to_change, kept_in_state
 from wellread.serve.views import FACES, Shape
-from wellread.store.catalogue.run_logs import ItemStatus, Job, JobItem, Total
+from wellread.store.catalogue.run_logs import ItemStatus, Job, JobItem, JobState, Total
 from wellread.store.recovery.copies import CatalogueCopy
 from wellread.store.schema.stored_values import KindCount
 from wellread.values.calls import EMBED_PASSAGE
 
-logger = logging.getLogger(__name__)
 router = FeatureRouter("edit")
 edits, admin = router.requiring("edit", "admin")
 MAX_DAYS = 400  # older model calls are deleted
@@ -120,55 +117,27 @@ MAX_QUEUED_RUNS = 50
 Action = Literal["add", "sync"]
 
 
-@dataclass(slots=True, kw_only=True)
-class QueuedRun:
-    """A queued ingest run.
-
-    Attributes:
-        id: the id that its job has once it runs.
-        state: ``done`` means that it became a job, which has its own state.
-    """
-
-    id: str
-    action: Action
-    collection: str
-    inputs: tuple[str, ...]
-    at: datetime
-    state: Literal["waiting", "running", "done", "failed"] = "waiting"
-    problem: Problem | None = None
-
-    def job(self) -> Job:
-        """The job that this run will be, or that failed before it began."""
-        return Job(
-            id=self.id,
-            action=self.action,
-            collection=self.collection,
-            inputs=self.inputs,
-            state="failed" if self.problem else "waiting",
-            reason=f"{self.problem.detail} {self.problem.hint}".strip() if self.problem else "",
-            started_at=self.at,
-            host="",
-            pid=0,
-        )
-
-
 class IngestRuns:
     """The ingest queue of one server. Parsing is done in worker processes, as in every run."""
 
     def __init__(self, kb: KnowledgeBase) -> None:
         self._kb = kb
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="ingest")
-        self._queue: deque[QueuedRun] = deque(maxlen=MAX_QUEUED_RUNS)
+        # What a job will be until the catalogue has it, and what failed before that.
+        self._queue: deque[Job] = deque(maxlen=MAX_QUEUED_RUNS)
         self._lock = threading.Lock()
 
-    def start(self, action: Action, inputs: Sequence[str], collection: str) -> QueuedRun:
-        """Add a run to the end of the queue."""
-        queued = QueuedRun(
+    def start(self, action: Action, inputs: Sequence[str], collection: str) -> Job:
+        """Add a run to the end of the queue; return the job that it will be."""
+        queued = Job(
             id=random_id("job"),
             action=action,
             collection=collection,
             inputs=tuple(inputs),
-            at=datetime.now(UTC),
+            state="waiting",
+            started_at=datetime.now(UTC),
+            host="",
+            pid=0,
         )
         with self._lock:
             self._queue.appendleft(queued)
@@ -180,7 +149,7 @@ class IngestRuns:
         self._thread.submit(sync_index, self._kb)
         self._thread.submit(asking_again.after_ingest, self._kb)
 
-    def unfinished(self, kb: KnowledgeBase | None = None) -> list[QueuedRun]:
+    def unfinished(self, kb: KnowledgeBase | None = None) -> list[Job]:
         """The runs that wait, run, or failed before they became a job; newest first.
 
         Args:
@@ -195,7 +164,7 @@ class IngestRuns:
 
     def waiting_job(self, kb: KnowledgeBase, job_id: str) -> Job | None:
         """The job with this id that waits in the queue, or failed before it began."""
-        return next((run.job() for run in self.unfinished(kb) if run.id == job_id), None)
+        return next((run for run in self.unfinished(kb) if run.id == job_id), None)
 
     def busy(self, kb: KnowledgeBase | None = None) -> bool:
         """Whether any run is waiting or running; ``kb`` as for ``unfinished``."""
@@ -211,25 +180,25 @@ class IngestRuns:
                     self._kb.catalogue.jobs.cancel(job.id)
         self._thread.shutdown(wait=True)
 
-    def _run(self, queued: QueuedRun) -> None:
+    def _note(self, queued: Job, state: JobState, problem: Problem | None = None) -> None:
+        reason = f"{problem.detail} {problem.hint}".strip() if problem else ""
+        noted = replace(queued, state=state, reason=reason)
+        with self._lock:
+            runs = [noted if run.id == queued.id else run for run in self._queue]
+            self._queue = deque(runs, MAX_QUEUED_RUNS)
+
+    def _run(self, queued: Job) -> None:
         inputs: list[Input] = list(queued.inputs)
         work = asking_again.sync if queued.action == "sync" else asking_again.add
-        queued.state = "running"
+        self._note(queued, "running")
         try:
             work(self._kb, inputs, collection=queued.collection, job_id=queued.id)
-            queued.state = "done"
-        except WellreadError as error:
-            queued.problem, queued.state = problem_of(error), "failed"
-        except Exception:
-            logger.exception("adding failed")
-            queued.problem, queued.state = INTERNAL, "failed"
+            self._note(queued, "done")
+        except Exception as error:  # noqa: BLE001 - the list of jobs tells it
+            self._note(queued, "failed", problem_to_tell(error, "adding failed"))
 
 
-def _ingest(request: Request) -> IngestRuns:
-    return cast(IngestRuns, request.app.state.ingest)
-
-
-Ingest = Annotated[IngestRuns, Depends(_ingest)]
+Ingest = Annotated[IngestRuns, kept_in_state("ingest")]
 
 
 # --- jobs ------------------------------------------------------------------------------------
@@ -282,7 +251,7 @@ def job(
     job_id: str,
     status: ItemStatus | None = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
-    offset: Annotated[int, Query(ge=0, le=MAX_OFFSET)] = 0,
+    offset: Offset = 0,
 ) -> JobDetailBody:
     """Return a job with its sources in the order of processing."""
     end_dead_jobs(base_of(kb))

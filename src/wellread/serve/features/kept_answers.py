@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated
 
 from fastapi import Query, Response
@@ -103,11 +102,6 @@ def _citation_url(cited: BetterCitation) -> str:
     return view_url(cited.document_id, cited.version, cited.span)
 
 
-def session_detail_body(facts: SessionFacts, answers: Sequence[Answer]) -> SessionDetailBody:
-    """Return the reply with a conversation and its answers."""
-    return SessionDetailBody(session=facts, answers=tuple(map(answer_body, answers)))
-
-
 def stored_answer_body(stored: StoredAnswer, answer: Answer) -> WholeAnswerBody:
     """Return the reply with a stored answer."""
     return WholeAnswerBody(answer=answer_body(answer), stored=stored)
@@ -182,7 +176,7 @@ def session(kb: Kb, session_id: str) -> SessionDetailBody:
     """Return a conversation with its answers, oldest first."""
     facts = session_named(kb, session_id)
     turns = kb.catalogue.sessions.turns(facts.id, kb.asker.owner, MAX_LISTED)
-    return session_detail_body(facts, turns)
+    return SessionDetailBody(session=facts, answers=tuple(map(answer_body, turns)))
 
 
 @asks.delete("/api/sessions/{session_id}")

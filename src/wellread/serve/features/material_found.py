@@ -24,6 +24,7 @@ from wellread.library.searches import Result, Results, Surroundings, around, fin
 from wellread.serve.features.feature import (
     DateRangeQuery,
     FeatureRouter,
+    RankedQuery,
     Scope,
     SearchQuery,
     SpeakerQuery,
@@ -83,17 +84,14 @@ class ResultsBody(
 @router.get("/api/search")
 def search_passages(kb: Kb, params: Annotated[SearchQuery, Query()]) -> ResultsBody:
     """Search passages by ``query``, best first."""
-    return search_body(
-        kb, params.query, params.filters(), params.mode, (params.limit, params.offset)
-    )
+    return search_body(kb, params, params.filters())
 
 
 # Names may contain slashes.
 @router.get("/api/search/speaker/{name:path}")
 def by_speaker(kb: Kb, name: str, params: Annotated[SpeakerQuery, Query()]) -> ResultsBody:
     """Search the words of a speaker by ``query``; without one, list all, newest first."""
-    limits = replace(params.filters(), speakers=(name,))
-    return find_or_list(kb, params.query, limits, params.mode, (params.limit, params.offset))
+    return find_or_list(kb, params, replace(params.filters(), speakers=(name,)))
 
 
 @router.get("/api/search/date-range")
@@ -103,9 +101,7 @@ def by_date(kb: Kb, params: Annotated[DateRangeQuery, Query()]) -> ResultsBody:
         raise RequestError(
             "the date range has neither start nor end", hint="give start, end or both"
         )
-    return find_or_list(
-        kb, params.query, params.filters(), params.mode, (params.limit, params.offset)
-    )
+    return find_or_list(kb, params, params.filters())
 
 
 Neighbours = Annotated[int, Query(ge=0, le=50)]
@@ -126,23 +122,18 @@ def context(
     return surroundings
 
 
-def find_or_list(
-    kb: KnowledgeBase, query: str, limits: Filters, mode: SearchMode, page: tuple[int, int]
-) -> ResultsBody:
-    """Search by ``query``, or list the newest if it is empty; ``page`` is limit and offset."""
-    if query.strip():
-        return search_body(kb, query, limits, mode, page)
-    limit, offset = page
-    return results_body(newest(kb, limits, limit=limit, offset=offset), None)
+def find_or_list(kb: KnowledgeBase, params: RankedQuery, limits: Filters) -> ResultsBody:
+    """Search by the query, or list the newest if it is empty."""
+    if params.query.strip():
+        return search_body(kb, params, limits)
+    return results_body(newest(kb, limits, limit=params.limit, offset=params.offset), None)
 
 
-def search_body(
-    kb: KnowledgeBase, query: str, limits: Filters, mode: SearchMode, page: tuple[int, int]
-) -> ResultsBody:
-    """Search by ``query``; ``page`` is limit and offset."""
-    limit, offset = page
-    results = find(kb, query, limits, mode=mode, limit=offset + limit)
-    return results_body(replace(results, results=results.results[offset:]), mode)
+def search_body(kb: KnowledgeBase, params: RankedQuery, limits: Filters) -> ResultsBody:
+    """Search by the query."""
+    most = params.offset + params.limit
+    results = find(kb, params.query, limits, mode=params.mode, limit=most)
+    return results_body(replace(results, results=results.results[params.offset :]), params.mode)
 
 
 def results_body(results: Results, mode: SearchMode | None) -> ResultsBody:

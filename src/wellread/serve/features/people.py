@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Annotated, cast
+from typing import Annotated, Any, cast
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from wellread.ask.retrieve.search import check_collections
 from wellread.ask.understand.conversation import Persona, personas
-from wellread.errors import RequestError, SourceError
+from wellread.errors import RequestError, SourceError, invalid_value
 from wellread.ingest.sources.addresses import is_web
 from wellread.ingest.sources.discover import local_path
 from wellread.kb import KnowledgeBase
@@ -283,20 +284,24 @@ def preferences_body(kb: KnowledgeBase, owner: str) -> PreferencesBody:
     )
 
 
+def preferences_change(values: Mapping[str, object]) -> PreferencesChange:
+    """Return the change with these values; an error names the first that is wrong."""
+    try:
+        return PreferencesChange.model_validate(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise RequestError(invalid_value(first, str(first["loc"][0]))) from error
+
+
 def change_preferences(kb: KnowledgeBase, owner: str, change: PreferencesChange) -> None:
     """Check and store the change; nothing is stored when a value is invalid."""
     stored: StoredPreferences = kb.catalogue.preferences.of(owner)
     changes = change.model_dump(exclude_none=True, exclude={"consent", "revoke", "restore"})
-    values = {
+    values: dict[str, Any] = {
         name: rules_of(kb, value) if name in ("preferred", "lowered", "muted") else value
         for name, value in changes.items()
     }
-    current = {
-        name: getattr(stored.given, name)
-        for name in PreferencesChange.model_fields
-        if hasattr(stored.given, name)
-    }
-    prefs = Preferences(**{**current, **values})
+    prefs = replace(stored.given, **values)
     if prefs.persona and prefs.persona not in personas(kb):
         raise RequestError(
             f"there is no persona {prefs.persona!r}",

@@ -27,6 +27,7 @@ router, stories_router = FeatureRouter("read"), FeatureRouter("read")
 Unit = Literal["day", "week", "month", "year"]
 # The longest time span that is shown in each unit, in days.
 MAX_DAYS_BY_UNIT: tuple[tuple[Unit, int], ...] = (("day", 31), ("week", 26 * 7), ("month", 3 * 366))
+_LABELS = {"day": "%Y-%m-%d", "week": "%Y-%m-%d", "month": "%Y-%m", "year": "%Y"}
 MAX_PERIODS = 1_000
 EARLIEST = datetime.min.replace(tzinfo=UTC)
 
@@ -53,8 +54,8 @@ def periods(dates: Sequence[datetime], unit: Unit) -> list[Period]:
     result: list[Period] = []
     current = min(starts)
     while current <= max(starts):
-        label, count = _period_label(current, unit), starts.count(current)
-        result.append(Period(label=label, start=current, count=count))
+        label = f"{current:{_LABELS[unit]}}"
+        result.append(Period(label=label, start=current, count=starts.count(current)))
         current = _next_start(current, unit)
     return result
 
@@ -73,10 +74,6 @@ def _next_start(start: date, unit: Unit) -> date:
     if unit == "month":
         return (start + timedelta(days=31)).replace(day=1)
     return start + timedelta(days=7 if unit == "week" else 1)
-
-
-def _period_label(start: date, unit: Unit) -> str:
-    return {"year": f"{start:%Y}", "month": f"{start:%Y-%m}"}.get(unit, f"{start:%Y-%m-%d}")
 
 
 # --- collections -----------------------------------------------------------------------------

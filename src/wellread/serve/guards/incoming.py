@@ -299,13 +299,11 @@ def _unreadable_value(value: object) -> Problem | None:
             unchecked += [(part, depth + 1) for pair in item.items() for part in pair]
         elif isinstance(item, list):
             unchecked += [(part, depth + 1) for part in item]
-        elif isinstance(item, str) and ("\0" in item or _has_half_pair(item)):
+        elif isinstance(item, str) and any(
+            letter == "\0" or "\ud800" <= letter <= "\udfff" for letter in item
+        ):
             return UNREADABLE
     return None
-
-
-def _has_half_pair(text: str) -> bool:
-    return any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
 MAX_HEADER_BYTES = 32_768  # including the request line

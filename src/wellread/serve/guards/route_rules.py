@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
-from typing import Annotated, Literal, cast
+from typing import Annotated, Any, Literal, cast
 
 import anyio
 from fastapi import Depends
@@ -93,6 +93,15 @@ def opened_ids(request: HTTPConnection) -> tuple[str, ...]:
     return document_ids
 
 
+def kept_in_state(name: str) -> Any:
+    """Return a dependency on what the application keeps in its state under ``name``."""
+
+    async def kept(request: Request) -> Any:
+        return getattr(request.app.state, name)
+
+    return Depends(kept)
+
+
 async def _kb_dependency(request: Request) -> KnowledgeBase:
     return kb_for(request)
 
@@ -116,14 +125,10 @@ def kb_to_change(kb: KnowledgeBase, collection: str) -> KnowledgeBase:
 
     Whether the asker may change it is checked elsewhere (``sign_in``, ``check_may_edit``).
     """
-    if sees_all(kb) or _may_read(kb, collection):
+    reads = kb.asker.reads
+    if sees_all(kb) or (isinstance(reads, frozenset) and collection in reads):
         return base_of(kb)
     raise UnknownCollectionError(f"there is no collection named {collection!r}")
-
-
-def _may_read(kb: KnowledgeBase, collection: str) -> bool:
-    reads = kb.asker.reads
-    return isinstance(reads, frozenset) and collection in reads
 
 
 MAX_WAITING = 32  # requests in a queue, besides the running ones

@@ -236,11 +236,17 @@ class SignIn(Guard):
             await self._write_to_audit_log(request, path, access, rights, str(problem.status))
             await self.responses.send(problem, scope, receive, send)
             return
-        recorder = _StatusRecorder(send)
+        status = 500
+
+        async def send_and_note_status(message: Message) -> None:
+            nonlocal status
+            status = message.get("status", status)
+            await send(message)
+
         try:
-            await self.app(scope, receive, recorder.send)
+            await self.app(scope, receive, send_and_note_status)
         finally:
-            outcome = "" if recorder.status < 400 else str(recorder.status)
+            outcome = "" if status < 400 else str(status)
             await self._write_to_audit_log(request, path, access, rights, outcome)
 
     async def _refusal(self, rights: Rights, access: Access, scope: Scope) -> Problem | None:
@@ -280,19 +286,6 @@ class SignIn(Guard):
         if entry is not None:
             write = self.auth.accounts.audit.write
             await to_thread.run_sync(write, entry, limiter=self.auth.lookups)
-
-
-class _StatusRecorder:
-    """Passes a response on and records its status."""
-
-    def __init__(self, send: Send) -> None:
-        self._send = send
-        self.status = 500
-
-    async def send(self, message: Message) -> None:
-        if message["type"] == "http.response.start":
-            self.status = message["status"]
-        await self._send(message)
 
 
 def _audit_entry(

@@ -255,12 +255,12 @@ def _mcp_route_and_context(
     """Return the MCP route and the context within which it can answer."""
     try:
         # The SDK is an extra and takes a third of a second to import.
-        from wellread.serve.mcp.mcp_server import http_route, http_sessions  # noqa: PLC0415
+        from wellread.serve.mcp.mcp_server import OwnedSessions, http_sessions  # noqa: PLC0415
         from wellread.serve.mcp.tool_calls import ServedLibrary  # noqa: PLC0415
     except ImportError:
         return Route(MCP_PATH, _without_mcp, methods=["GET", "POST", "DELETE"]), nullcontext()
     sessions = http_sessions(ServedLibrary(kb=kb, queue=queue), kb.settings.serve.max_request_bytes)
-    return http_route(MCP_PATH, sessions), sessions.run()
+    return Route(MCP_PATH, endpoint=OwnedSessions(sessions)), sessions.run()
 
 
 async def _without_mcp(_request: Request) -> JSONResponse:
@@ -384,7 +384,7 @@ def shape_errors(app: FastAPI, responses: ErrorResponses) -> None:
     async def error_response(request: Request, error: Exception) -> Response:
         problem, headers = _problem_and_headers(error)
         if request.scope["path"].startswith(OPENAI_PATH):
-            problem, headers = _with_openai_hint(problem, error), _with_retry_header(error, headers)
+            problem, headers = _for_openai(problem, headers, error)
         return responses.response(request, problem, headers)
 
     for kind in (ProblemError, WellreadError, RequestValidationError, HTTPException):
@@ -411,17 +411,13 @@ def _problem_and_headers(error: Exception) -> tuple[Problem, Mapping[str, str] |
     return problem, headers
 
 
-def _with_openai_hint(problem: Problem, error: Exception) -> Problem:
-    """Return ``problem`` with a hint for callers of the OpenAI interface."""
+def _for_openai(
+    problem: Problem, headers: Mapping[str, str] | None, error: Exception
+) -> tuple[Problem, Mapping[str, str] | None]:
+    """Add a hint for callers of OpenAI's interface, and whether its client should retry."""
     no_route = isinstance(error, HTTPException) and problem.status in (404, 405)
-    is_wrong_format = no_route or problem.hint == FORMAT_HINT
-    return replace(problem, hint=OPENAI_HINT if is_wrong_format else problem.hint)
-
-
-def _with_retry_header(
-    error: Exception, headers: Mapping[str, str] | None
-) -> Mapping[str, str] | None:
-    """Add the header that makes OpenAI's client retry or give up."""
-    if not isinstance(error, WellreadError):
-        return headers
-    return {**(headers or {}), "x-should-retry": "true" if error.retryable else "false"}
+    if no_route or problem.hint == FORMAT_HINT:
+        problem = replace(problem, hint=OPENAI_HINT)
+    if isinstance(error, WellreadError):
+        headers = {**(headers or {}), "x-should-retry": "true" if error.retryable else "false"}
+    return problem, headers

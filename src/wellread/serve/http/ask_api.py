@@ -7,7 +7,6 @@ pipeline, deep ones research, each within a time limit.
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -23,9 +22,9 @@ from wellread.ask.answer import final
 from wellread.ask.retrieve.ranking import Found
 from wellread.ask.retrieve.search import check_collections
 from wellread.asking import answer_in_mode, with_mode_read
-from wellread.errors import RequestError, WellreadError
+from wellread.errors import RequestError
 from wellread.kb import KnowledgeBase
-from wellread.serve.error_shapes import INTERNAL, Problem, ProblemError, problem_of
+from wellread.serve.error_shapes import Problem, ProblemError, problem_to_tell
 from wellread.serve.features.answer_forms import (
     ExplainedResponse,
     Explanation,
@@ -54,8 +53,6 @@ from wellread.values.answers import Answer, Event, FinalEvent, Question
 from wellread.values.question import Analysis
 from wellread.values.reports import Report
 
-logger = logging.getLogger(__name__)
-
 QuestionText = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 TopicId = Annotated[str | None, Field(min_length=1, description="name of a collection")]
 MAX_ID_CHARS = 200
@@ -83,17 +80,12 @@ class TimeWindow(CamelModel):
     to: Annotated[str, _validator(last_moment)] | None = None
 
 
-class WhereOptions(CamelModel):
-    """Limits of a question besides its topic."""
+class AskOptions(CamelModel):
+    """Limits of a question and options of its answer."""
 
     time_window: TimeWindow | None = None
     kinds: tuple[Kind, ...] = ()
     speakers: tuple[str, ...] = ()
-
-
-class AskOptions(WhereOptions):
-    """Limits of a question and options of its answer."""
-
     max_clusters: int | None = Field(
         default=None, ge=1, description="maximum number of stories used to answer about news"
     )
@@ -149,19 +141,6 @@ async def ask(kb: Kb, request: AskRequest) -> ExplainedResponse | AskResponse | 
 def question_of(request: AskRequest) -> Question:
     """Return the question in a request."""
     options = request.options
-    return Question(
-        text=request.question,
-        filters=filters_of(request.topic_id, options),
-        mode=request.mode,
-        session_id=request.session_id or "",
-        strict=options.strict,
-        fresh=options.fresh,
-        max_clusters=options.max_clusters,
-    )
-
-
-def filters_of(topic_id: str | None, options: WhereOptions) -> Filters:
-    """Return the limits of a question."""
     window = options.time_window or TimeWindow()
     start, end = window_of(
         window.from_,
@@ -169,12 +148,21 @@ def filters_of(topic_id: str | None, options: WhereOptions) -> Filters:
         hint="swap from and to",
         empty="options.timeWindow ends before it begins",
     )
-    return Filters(
-        collections=(topic_id,) if topic_id else (),
+    filters = Filters(
+        collections=(request.topic_id,) if request.topic_id else (),
         kinds=options.kinds,
         speakers=options.speakers,
         published_from=start,
         published_to=end,
+    )
+    return Question(
+        text=request.question,
+        filters=filters,
+        mode=request.mode,
+        session_id=request.session_id or "",
+        strict=options.strict,
+        fresh=options.fresh,
+        max_clusters=options.max_clusters,
     )
 
 
@@ -197,12 +185,9 @@ async def _stream(
             if explanations and isinstance(event, FinalEvent):
                 yield sse("explanation", explanations[0])
             yield await _event_of(kb, event)
-    except WellreadError as error:
-        yield sse("error", problem_of(error).body())
-    except Exception:
-        # The status has been sent already, so the error goes into the stream.
-        logger.exception("answering failed in the middle of a stream")
-        yield sse("error", INTERNAL.body())
+    except Exception as error:  # noqa: BLE001 - the status has been sent already
+        problem = problem_to_tell(error, "answering failed in the middle of a stream")
+        yield sse("error", problem.body())
 
 
 async def _event_of(kb: KnowledgeBase, event: Event) -> ServerSentEvent:

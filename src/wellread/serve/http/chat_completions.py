@@ -8,9 +8,8 @@ may still change it; until then, the stream reports progress (``docs/decisions/0
 from __future__ import annotations
 
 import json
-import logging
 import time
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Any, Literal
@@ -25,7 +24,7 @@ from wellread.asking import answer_in_mode
 from wellread.errors import WellreadError
 from wellread.identity import random_id, tagged_hash
 from wellread.kb import KnowledgeBase
-from wellread.serve.error_shapes import INTERNAL, Problem, ProblemError, openai_error, problem_of
+from wellread.serve.error_shapes import Problem, ProblemError, openai_error, problem_to_tell
 from wellread.serve.features.answering import answer_body
 from wellread.serve.features.feature import FeatureRouter, check_may_ask
 from wellread.serve.guards.route_rules import Kb
@@ -36,7 +35,6 @@ from wellread.types import EarlierTurn, Filters
 from wellread.values.answers import Answer, FinalEvent, Question, StepEvent
 from wellread.values.reports import Report
 
-logger = logging.getLogger(__name__)
 router = FeatureRouter("read")
 reads, asks = router.requiring("read", "ask")
 ASK, RESEARCH = "wellread", "wellread-deep"
@@ -319,27 +317,20 @@ async def _stream(
         choice = {"index": 0, "delta": value, "logprobs": None, "finish_reason": finish}
         return chunk([choice], **extra)
 
-    def answer_events(reply: RenderedAnswer) -> Iterator[ServerSentEvent]:
-        yield delta({"content": reply.text})
-        yield delta({"annotations": _annotations(reply)}, "stop", **_proof(reply, base))
-        if usage:
-            yield chunk([], usage=_usage(reply))
-
     try:
         yield delta({"role": "assistant", "content": ""})
         event = first
         while not isinstance(event, RenderedAnswer):
             yield delta({"reasoning_content": f"{event}\n"})
             event = await anext(events)
-        for answer_event in answer_events(event):
-            yield answer_event
+        yield delta({"content": event.text})
+        yield delta({"annotations": _annotations(event)}, "stop", **_proof(event, base))
+        if usage:
+            yield chunk([], usage=_usage(event))
         yield ServerSentEvent(data="[DONE]", sep=LINE_END)
-    except WellreadError as error:
-        yield _event_of(openai_error(problem_of(error)))
-    except Exception:
-        # The status has been sent already, so the error goes into the stream.
-        logger.exception("answering failed in the middle of a stream")
-        yield _event_of(openai_error(INTERNAL))
+    except Exception as error:  # noqa: BLE001 - the status has been sent already
+        problem = problem_to_tell(error, "answering failed in the middle of a stream")
+        yield _event_of(openai_error(problem))
 
 
 def _event_of(chunk: Mapping[str, Any]) -> ServerSentEvent:

@@ -23,7 +23,6 @@ from pydantic import ValidationError
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection
-from starlette.routing import Route
 from starlette.types import Message, Receive, Scope, Send
 
 from wellread.errors import WellreadError, invalid_value
@@ -109,11 +108,6 @@ def mcp_server(served: ServedLibrary) -> LibraryServer:
         logging.root.removeHandler(quiet)
 
 
-async def serve_stdio(served: ServedLibrary) -> None:
-    """Serve over standard input and output until the input is closed."""
-    await mcp_server(served).run_stdio_async()
-
-
 def http_sessions(served: ServedLibrary, max_bytes: int) -> StreamableHTTPSessionManager:
     """Return the manager of HTTP sessions, which answers within the context of its ``run()``."""
     server = mcp_server(served)
@@ -126,12 +120,7 @@ def http_sessions(served: ServedLibrary, max_bytes: int) -> StreamableHTTPSessio
     return server.session_manager
 
 
-def http_route(path: str, sessions: StreamableHTTPSessionManager) -> Route:
-    """Return the route for ``sessions``."""
-    return Route(path, endpoint=_OwnedSessions(sessions))
-
-
-class _OwnedSessions:
+class OwnedSessions:
     """Lets only its owner use a session of the older protocol; others get 404."""
 
     def __init__(self, sessions: StreamableHTTPSessionManager) -> None:

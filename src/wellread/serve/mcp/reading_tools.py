@@ -33,11 +33,11 @@ from wellread.serve.mcp.tool_calls import (
     fit_result,
     library_tool,
 )
-from wellread.serve.views import view_url
+from wellread.serve.views import address_of, source_link, view_url
 from wellread.store.catalogue.documents.listings import ListedDocument
 from wellread.text.sentences import shorten
 from wellread.types import Document, Locator, Span
-from wellread.values.locators import Marks, link_to
+from wellread.values.locators import Marks
 
 MAX_RESULTS = 30
 SNIPPET_CHARS = 300
@@ -84,14 +84,13 @@ def _distinct(results: Sequence[Result]) -> list[Result]:
 
 def _result_facts(result: Result) -> Facts:
     document, words = result.hit.document, " ".join(result.text.split())
-    url = document.url or document.uri
     return {
         "id": result.hit.passage.id,
         "title": document.title,
         "snippet": shorten(words, SNIPPET_CHARS),
         "place": result.locator.label,
         "publishedAt": document.published_at,
-        "url": link_to(url, result.locator, result.text, media_url=document.media_url),
+        "url": source_link(document, result.locator, result.text),
     }
 
 
@@ -168,10 +167,8 @@ class Place:
     def link(self, span: Span, locator: Locator) -> str:
         """Return the URL that opens the source at ``span``."""
         facts = self.listed.facts
-        url = facts.url or facts.uri
-        if not len(span):
-            return url
-        return link_to(url, locator, span.of(self.document.text), media_url=facts.media_url)
+        text = span.of(self.document.text)
+        return source_link(facts, locator, text) if text else address_of(facts)
 
 
 def source_of(document_id: str, version: str, span: Span) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 
 from mcp.server.mcpserver import Context
@@ -71,20 +71,14 @@ def _unknown_collection(name: str, existing: tuple[str, ...] | list[str]) -> Unk
 ServedContext = Context[ServedLibrary, Any]
 
 
-@dataclass(slots=True)
 class Call:
     """One call of a tool; over HTTP, restricted to what the asker may read."""
 
-    context: ServedContext
-    steps: int = 0
-    request: Request | None = field(init=False)
-    served: ServedLibrary = field(init=False)
-    kb: KnowledgeBase = field(init=False)
-
-    def __post_init__(self) -> None:
-        request = self.context.request_context.request
+    def __init__(self, context: ServedContext) -> None:
+        request = context.request_context.request
+        self.context, self.steps = context, 0
         self.request = request if isinstance(request, Request) else None
-        self.served = self.context.request_context.lifespan_context
+        self.served = context.request_context.lifespan_context
         self.kb = kb_for(self.request) if self.request else self.served.kb
 
     async def report_progress(self, message: str) -> None:

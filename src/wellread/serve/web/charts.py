@@ -19,7 +19,6 @@ Point = tuple[float, float]
 # Across, places are percent of the width, so that a phone shows letters as large as a desk does;
 # down, they are pixels.
 
-HEIGHT = 200
 TOP, BOTTOM = 16, 176  # where the highest line and the axis stand
 LEFT = 9.0  # percent kept free for the numbers of the lines
 BAR_SHARE, WIDEST_BAR = 0.8, 6.0  # of its slot; percent
@@ -102,20 +101,17 @@ def _labels(names: Sequence[str], middles: Sequence[float]) -> list[tuple[float,
     ]
 
 
+_LABELS = {"hour": "%m-%d %H:00", "day": "%Y-%m-%d", "week": "%Y-%m-%d", "month": "%Y-%m"}
+
+
 def trend_chart(trend: Sequence[AnswersPerPeriod], part: str) -> Layout | None:
     """Questions per period by outcome; None when there are no questions."""
     parts = []
     for period in trend:
         other = period.asked - period.cited - period.unanswered
         counts = {"cited": period.cited, "other": other, "unanswered": period.unanswered}
-        parts.append((part_label(period, part), counts))
+        parts.append((datetime.fromisoformat(period.start).strftime(_LABELS[part]), counts))
     return stack_chart(parts)
-
-
-def part_label(period: AnswersPerPeriod, part: str) -> str:
-    """The label of a period: an hour, a day, the first day of a week, or a month."""
-    shapes = {"hour": "%m-%d %H:00", "day": "%Y-%m-%d", "week": "%Y-%m-%d", "month": "%Y-%m"}
-    return datetime.fromisoformat(period.start).strftime(shapes[part])
 
 
 # --- an entity with its neighbours -----------------------------------------------------------

@@ -317,10 +317,9 @@ def _is_unchanged(path: Path, record: SourceRecord) -> bool:
         state = path.stat()
         if (state.st_size, state.st_mtime_ns) == (record.size, record.mtime_ns):
             return True
-        return state.st_size == record.size and _digest(path) == record.digest
+        return (
+            state.st_size == record.size
+            and record.digest == hashlib.blake2b(path.read_bytes(), digest_size=16).hexdigest()
+        )
     except OSError:
         return False
-
-
-def _digest(path: Path) -> str:
-    return hashlib.blake2b(path.read_bytes(), digest_size=16).hexdigest()

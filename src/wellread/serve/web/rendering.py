@@ -15,6 +15,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.datastructures import QueryParams
 from starlette.templating import Jinja2Templates
 
+from wellread.kb.language_models import dollars
 from wellread.serve.error_shapes import OPENAI_PATH, Problem
 from wellread.serve.features.feature import FeatureRouter
 from wellread.serve.guards.route_rules import Access, asker_of, kb_for
@@ -27,52 +28,40 @@ from wellread.values.answer_blocks import draft_html
 from wellread.values.answers import VerdictName
 from wellread.values.locators import format_time
 
-# The places of the application: name, and the addresses of its pages with their names. The first
-# page that the asker may open is where the place begins; other addresses belong to it as well.
-PLACES = (
-    ("Ask", (("/", "Ask"),), ("/ask/", "/answers/", "/conversations", "/research")),
-    (
-        "Library",
-        (
-            ("/library", "Documents"),
-            ("/library/collections", "Collections"),
-            ("/library/jobs", "Activity"),
-        ),
-        ("/library/", "/view/"),
-    ),
-    (
-        "Explore",
-        (
-            ("/search", "Search"),
-            ("/stories", "Stories"),
-            ("/entities", "Entities"),
-            ("/media", "Recordings"),
-            ("/timelines", "Timelines"),
-        ),
-        ("/stories/", "/entities/"),
-    ),
-    (
-        "Insights",
-        (
-            ("/gaps", "Gaps"),
-            ("/coverage", "Coverage"),
-            ("/figures", "Metrics"),
-            ("/usage", "Usage"),
-        ),
-        ("/gaps/",),
-    ),
-    (
-        "Settings",
-        (
-            ("/settings", "Settings"),
-            ("/preferences", "Preferences"),
-            ("/health", "Health"),
-            ("/users", "Users"),
-            ("/account", "Account"),
-        ),
-        ("/settings/", "/users/", "/account/"),
-    ),
-)
+# The places of the application, and their pages. The first page that the asker may open is where a
+# place begins; addresses below its pages belong to a place, as do those in ``BELONGING``.
+PLACES = {
+    "Ask": {"/": "Ask"},
+    "Library": {
+        "/library": "Documents",
+        "/library/collections": "Collections",
+        "/library/jobs": "Activity",
+    },
+    "Explore": {
+        "/search": "Search",
+        "/stories": "Stories",
+        "/entities": "Entities",
+        "/media": "Recordings",
+        "/timelines": "Timelines",
+    },
+    "Insights": {
+        "/gaps": "Gaps",
+        "/coverage": "Coverage",
+        "/figures": "Metrics",
+        "/usage": "Usage",
+    },
+    "Settings": {
+        "/settings": "Settings",
+        "/preferences": "Preferences",
+        "/health": "Health",
+        "/users": "Users",
+        "/account": "Account",
+    },
+}
+BELONGING = {
+    "Ask": ("/ask/", "/answers/", "/conversations", "/research"),
+    "Library": ("/view/",),
+}
 # Pages that are offered only where there is something to show on them.
 HOLDING = {
     "/stories": "stories",
@@ -165,25 +154,21 @@ def _places(request: Request) -> dict[str, Any]:
     path, rights = request.url.path, _rights(request)
     rules = request.app.state.authenticator.rules
     found: dict[str, Any] = {"navigation": [], "tabs": [], "here_in": "", "settings_address": ""}
-    for name, pages, more in PLACES:
-        open_pages = [
-            (address, title)
-            for address, title in pages
+    for name, pages in PLACES.items():
+        # Of a page below a list, the tab is the list's.
+        tab = next((page for page in reversed(pages) if f"{path}/".startswith(f"{page}/")), "")
+        here = bool(tab) or path.startswith(BELONGING.get(name, ()))
+        tabs = [
+            Link(name=title, address=address, here=address == tab)
+            for address, title in pages.items()
             if rights is None or rules.allows(rights, address)
         ]
-        here = path in dict(pages) or path.startswith(more)
-        # Of a page below a list, the tab is the list's.
-        tab = next((page for page, _ in reversed(pages) if f"{path}/".startswith(f"{page}/")), "")
         if here:
-            found["here_in"] = name
-            found["tabs"] = [
-                Link(name=title, address=address, here=address == tab)
-                for address, title in open_pages
-            ]
-        if open_pages and name == "Settings":
-            found["settings_address"] = open_pages[0][0]
-        elif open_pages:
-            found["navigation"].append(Link(name=name, address=open_pages[0][0], here=here))
+            found |= {"here_in": name, "tabs": tabs}
+        if tabs and name == "Settings":
+            found["settings_address"] = tabs[0].address
+        elif tabs:
+            found["navigation"].append(Link(name=name, address=tabs[0].address, here=here))
     return found
 
 
@@ -263,10 +248,6 @@ def _moment(moment: datetime | None) -> str:
     return moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC") if moment else ""
 
 
-def _day(moment: datetime | None) -> str:
-    return moment.date().isoformat() if moment else ""
-
-
 def _with(query: Mapping[str, Any], **changed: Any) -> str:
     """The query string of ``query`` with changed parameters; empty values are left out."""
     if isinstance(query, QueryParams):
@@ -289,7 +270,7 @@ def _environment() -> Environment:
     )
     environment.filters |= {
         "moment": _moment,
-        "day": _day,
+        "day": lambda moment: moment.date().isoformat() if moment else "",
         "clock": format_time,
         "web_link": web_link,
         "source_name": source_name,
@@ -301,6 +282,7 @@ def _environment() -> Environment:
         "first_paragraph": lambda text: " ".join(text.partition("\n\n")[0].split()),
     }
     environment.globals["verdicts"] = {verdict.value: verdict for verdict in VerdictName}
+    environment.globals["dollars"] = dollars
     return environment
 
 

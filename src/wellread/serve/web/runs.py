@@ -22,7 +22,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Annotated, Literal, cast
 
 from anyio import to_thread
-from fastapi import Depends, Request
 
 from wellread.asking import answer_in_mode
 from wellread.errors import UnknownNameError, WellreadError
@@ -30,7 +29,8 @@ from wellread.kb import KnowledgeBase
 from wellread.kb.seen_by import reads_all_of, with_current_rights
 from wellread.research.research import research
 from wellread.research.run_state import is_running, state_of
-from wellread.serve.error_shapes import INTERNAL, Problem, problem_of, problem_of_status
+from wellread.serve.error_shapes import INTERNAL, Problem, problem_of_status, problem_to_tell
+from wellread.serve.guards.route_rules import kept_in_state
 from wellread.store.catalogue.asking.research_records import ResearchRun
 from wellread.values.answers import Answer, Event, FinalEvent, Question, StepEvent
 
@@ -159,11 +159,8 @@ class AskRuns:
             run.end("done")
         except asyncio.CancelledError:
             run.end("cancelled")
-        except WellreadError as error:
-            run.end("failed", problem_of(error))
-        except Exception:
-            logger.exception("answering failed")
-            run.end("failed", INTERNAL)
+        except Exception as error:  # noqa: BLE001 - the page tells it
+            run.end("failed", problem_to_tell(error, "answering failed"))
 
     def _forget(self) -> None:
         ended = [run_id for run_id, run in self._runs.items() if run.state != "running"]
@@ -276,10 +273,4 @@ TOO_MANY = problem_of_status(
     f"{MAX_RUNNING} questions are already being answered.",
     "Wait until one has finished, or cancel one.",
 )
-
-
-def _research(request: Request) -> ResearchRuns:
-    return cast(ResearchRuns, request.app.state.research)
-
-
-Research = Annotated[ResearchRuns, Depends(_research)]
+Research = Annotated[ResearchRuns, kept_in_state("research")]

@@ -17,7 +17,7 @@ from wellread.ingest.remove import forget_user
 from wellread.serve.error_shapes import Problem, ProblemError, problem_of, problem_of_status
 from wellread.serve.features.people import NewKeyBody, new_key
 from wellread.serve.guards.refusals import TOO_MANY_REQUESTS, retry_seconds
-from wellread.serve.guards.route_rules import kb_for
+from wellread.serve.guards.route_rules import kb_for, kept_in_state
 from wellread.serve.guards.sign_in import COOKIE, SIGN_IN, Authenticator, address_of_client
 from wellread.serve.web.identity_provider import IdentityProvider, ProviderError, ProviderGoneError
 from wellread.serve.web.rendering import page_router, render_page
@@ -44,15 +44,11 @@ NO_ACCOUNT = problem_of_status(
 )
 
 
-def _authenticator(request: Request) -> Authenticator:
-    return cast(Authenticator, request.app.state.authenticator)
-
-
 def _rights(request: Request) -> Rights:
     return cast(Rights, request.state.rights)
 
 
-Auth = Annotated[Authenticator, Depends(_authenticator)]
+Auth = Annotated[Authenticator, kept_in_state("authenticator")]
 CurrentRights = Annotated[Rights, Depends(_rights)]
 
 

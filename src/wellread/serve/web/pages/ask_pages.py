@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated, Any, Literal, cast, get_args
+from typing import Annotated, Any, Literal, get_args
 from urllib.parse import quote, urlencode
 
 from anyio import to_thread
-from fastapi import Depends, Header, Query, Request
+from fastapi import Form, Header, Query, Request
 from fastapi.responses import RedirectResponse, Response
 from pydantic import Field
 from sse_starlette import EventSourceResponse, ServerSentEvent
@@ -19,13 +18,13 @@ from wellread.ask.deliver.related import small_talk_reply
 from wellread.ask.retrieve.search import check_collections
 from wellread.ask.understand.conversation import preferences_for
 from wellread.asking import with_mode_read
-from wellread.errors import RequestError, UnknownNameError, WellreadError
-from wellread.ingest.remove import remove_conversation
+from wellread.errors import RequestError, UnknownNameError
 from wellread.kb import KnowledgeBase
 from wellread.kb.seen_by import check_rights
-from wellread.learning.feedback_giving import feedback_of, give_feedback, require_feedback
+from wellread.learning.feedback_giving import feedback_of, give_feedback
 from wellread.library.recheck import Rechecked, stored_answer, verify_again
-from wellread.serve.error_shapes import INTERNAL, ProblemError, problem_of
+from wellread.serve.error_shapes import ProblemError, problem_to_tell
+from wellread.serve.features import kept_answers
 from wellread.serve.features.answering import quote_contexts, scope_coverage
 from wellread.serve.features.feature import (
     MAX_OFFSET,
@@ -38,13 +37,9 @@ from wellread.serve.features.feature import (
 from wellread.serve.features.home_and_jobs import holdings_body
 from wellread.serve.features.kept_answers import session_named
 from wellread.serve.guards.incoming import is_foreign
-from wellread.serve.guards.route_rules import Kb
+from wellread.serve.guards.route_rules import Kb, kept_in_state
 from wellread.serve.views import template_view
-from wellread.serve.web.answer_parts import (
-    answer_page_values,
-    earlier_turns,
-    limit_choices,
-)
+from wellread.serve.web.answer_parts import answer_page_values, earlier_turns, limit_choices
 from wellread.serve.web.rendering import fragment, page_response, page_router, render_page
 from wellread.serve.web.runs import TOO_MANY, AskRun, AskRuns
 from wellread.store.schema.stored_values import Feedback, Score, SentenceRating
@@ -60,7 +55,6 @@ from wellread.values.answers import (
     TokenEvent,
 )
 
-logger = logging.getLogger(__name__)
 router = page_router("read")
 reads, asks, edits = router.requiring("read", "ask", "edit")
 
@@ -111,19 +105,12 @@ class AskQuery(DatedQuery):
             fresh=self.fresh,
         )
 
-    def address(self, *, q: str | None = None) -> str:
+    def address(self) -> str:
         """The query string that repeats this question."""
-        values = self.model_dump(by_alias=True, exclude_defaults=True)
-        if q is not None:
-            values["q"] = q
-        return urlencode(values, doseq=True)
+        return urlencode(self.model_dump(by_alias=True, exclude_defaults=True), doseq=True)
 
 
-def _runs(request: Request) -> AskRuns:
-    return cast(AskRuns, request.app.state.runs)
-
-
-Runs = Annotated[AskRuns, Depends(_runs)]
+Runs = Annotated[AskRuns, kept_in_state("runs")]
 
 
 @asks.get("/")
@@ -193,7 +180,8 @@ def run_page(
     run = runs.get(kb, run_id)
     answer = run.answer if run else None  # an answer without an id is not stored
     if answer is not None and answer.id:
-        return RedirectResponse(_answer_address(answer.id, query.show), status_code=303)
+        shown = urlencode({"show": query.show}, doseq=True)
+        return RedirectResponse(f"/answers/{answer.id}?{shown}".rstrip("?"), status_code=303)
     values = {
         "run_id": run_id,
         "elapsed": int(run.elapsed) if run else 0,
@@ -263,12 +251,8 @@ async def _stream(kb: KnowledgeBase, run: AskRun, after: int) -> AsyncIterator[S
             yield ServerSentEvent(event=name, data=json.dumps(data), id=str(number))
         ended = run.state != "done"
         state, problem = run.state, run.problem
-    except WellreadError as error:
-        state, problem = "failed", problem_of(error)
-    except Exception:
-        # The status was already sent, so the error is reported in the stream.
-        logger.exception("a stream of events broke off")
-        state, problem = "failed", INTERNAL
+    except Exception as error:  # noqa: BLE001 - the status was already sent
+        state, problem = "failed", problem_to_tell(error, "a stream of events broke off")
     if ended:
         ending = {"state": state, "problem": problem.body() if problem else None}
         yield ServerSentEvent(event="ended", data=json.dumps(ending))
@@ -288,10 +272,6 @@ def _event_html(
     answer = event.answer
     html = fragment("parts/answer.html", **answer_page_values(kb, answer, stale=False))
     return "final", {"html": html, "id": answer.id, "session": answer.session_id}
-
-
-def _answer_address(answer_id: str, show: Sequence[str]) -> str:
-    return f"/answers/{answer_id}?{urlencode({'show': show}, doseq=True)}".rstrip("?")
 
 
 @reads.get("/answers/{answer_id}")
@@ -347,9 +327,8 @@ def feedback_changes(
         "comment": str(form.get("comment", "")),
         "correction": str(form.get("correction", "")),
     }
-    cited = _citation_change(form, "", str(form.get("words_before", "")))
-    if cited is not _SAME:
-        change["citations"] = [cited] if cited else []
+    if cited := _citation_change(form, ""):
+        change["citations"] = list(filter(None, cited.values()))
     ratings = {rating.sentence: rating for rating in before.sentences} if before else {}
     change["sentences"] = [
         _sentence_change(form, index, ratings.get(index)) for index in range(len(answer.sentences))
@@ -372,28 +351,22 @@ def _sentence_change(
             change[flag] = True
         elif before and getattr(before, flag):
             change[flag] = None  # the box was unticked: the flag is removed
-    cited = _citation_change(form, name, str(form.get(f"{name}words_before", "")))
-    if cited is not _SAME:
-        change["citation"] = cited
-    return change
+    return change | _citation_change(form, name)
 
 
-_SAME: Any = object()
-
-
-def _citation_change(form: Mapping[str, Any], name: str, before: str) -> Any:
-    """The citation in the form; None if it was removed, ``_SAME`` if it is unchanged."""
+def _citation_change(form: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """The citation in the form, None if it was removed; nothing if it is unchanged."""
     document = str(form.get(f"{name}document", ""))
     words = str(form.get(f"{name}words", "")).strip()
-    if [document, *words.split()] == before.split():
-        return _SAME
+    if [document, *words.split()] == str(form.get(f"{name}words_before", "")).split():
+        return {}
     if not document and not words:
-        return None
+        return {"citation": None}
     if not document or not words:
         raise RequestError(
             "a better citation needs both a source and a quotation", hint="give both or neither"
         )
-    return {"document_id": document, "words": words}
+    return {"citation": {"document_id": document, "words": words}}
 
 
 def _score(value: Any) -> Score | None:
@@ -416,21 +389,17 @@ async def give(kb: Kb, request: Request, answer_id: str) -> Response:
 
 
 @edits.post("/answers/{answer_id}/rate")
-async def rate(kb: Kb, request: Request, answer_id: str) -> Response:
+def rate(kb: Kb, answer_id: str, score: Annotated[str, Form()] = "") -> Response:
     """Store a score alone, and keep the rest of the feedback as it is."""
-    form = await request.form()
-    change = {"score": _score(form.get("score", ""))}
-    owner = kb.asker.owner
-    given = await to_thread.run_sync(lambda: give_feedback(kb, answer_id, change, author=owner))
+    given = give_feedback(kb, answer_id, {"score": _score(score)}, author=kb.asker.owner)
     return RedirectResponse(f"/answers/{given.answer_id}#feedback", status_code=303)
 
 
 @edits.post("/answers/{answer_id}/feedback/remove")
 def remove_feedback(kb: Kb, answer_id: str) -> Response:
     """Remove all feedback on the answer."""
-    feedback = require_feedback(kb, answer_id, kb.asker.owner)
-    kb.catalogue.feedback.remove(feedback.id)
-    return RedirectResponse(f"/answers/{feedback.answer_id}#feedback", status_code=303)
+    removed = kept_answers.delete_feedback(kb, answer_id)
+    return RedirectResponse(f"/answers/{removed.answer_id}#feedback", status_code=303)
 
 
 def _give(kb: KnowledgeBase, answer_id: str, form: Mapping[str, object]) -> str:
@@ -463,22 +432,23 @@ def conversation(kb: Kb, session_id: str) -> Response:
 
 
 @asks.post("/conversations/{session_id}/rename")
-async def rename(kb: Kb, request: Request, session_id: str) -> Response:
+def rename(
+    kb: Kb,
+    session_id: str,
+    title: Annotated[str, Form()] = "",
+    listed: Annotated[str, Form()] = "",
+) -> Response:
     """Give a conversation another title."""
-    form = await request.form()
-    title = str(form.get("title", "")).strip()
-    if not title:
+    if not title.strip():
         raise RequestError("a conversation needs a title", hint="type one")
-    facts = await to_thread.run_sync(session_named, kb, session_id)
-    sessions = kb.catalogue.sessions
-    await to_thread.run_sync(sessions.rename, facts.id, kb.asker.owner, title)
-    address = "/conversations" if form.get("listed") else f"/conversations/{quote(facts.id)}"
+    facts = session_named(kb, session_id)
+    kb.catalogue.sessions.rename(facts.id, kb.asker.owner, title.strip())
+    address = "/conversations" if listed else f"/conversations/{quote(facts.id)}"
     return RedirectResponse(address, status_code=303)
 
 
 @asks.post("/conversations/{session_id}/remove")
 def remove(kb: Kb, session_id: str) -> Response:
     """Remove a conversation with all its answers."""
-    facts = session_named(kb, session_id)
-    remove_conversation(kb, facts.id, kb.asker.owner)
+    kept_answers.remove(kb, session_id)
     return RedirectResponse("/conversations", status_code=303)

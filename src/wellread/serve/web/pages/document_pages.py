@@ -6,17 +6,17 @@ import mimetypes
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 from urllib.parse import quote, urlsplit
 
-from fastapi import Depends, Query, Request
+from fastapi import Query, Request
 from fastapi.responses import FileResponse, Response
 
 from wellread.errors import SourceError, UnknownNameError
 from wellread.ingest.sources.discover import local_path
 from wellread.kb import KnowledgeBase
 from wellread.serve.features.feature import MAX_OFFSET, StrictModel
-from wellread.serve.guards.route_rules import Kb, note_opened
+from wellread.serve.guards.route_rules import Kb, kept_in_state, note_opened
 from wellread.serve.web.answer_parts import citation_address
 from wellread.serve.web.document_layout import (
     PageImages,
@@ -72,11 +72,7 @@ class _CitedPlaces:
     outside: bool
 
 
-def _images(request: Request) -> PageImages:
-    return cast(PageImages, request.app.state.page_images)
-
-
-Images = Annotated[PageImages, Depends(_images)]
+Images = Annotated[PageImages, kept_in_state("page_images")]
 
 
 @router.get("/view/{document_id}")
@@ -94,7 +90,8 @@ def view(
     stored = kb.catalogue.sessions.answer(query.answer, kb.asker.owner) if query.answer else None
     answer = stored[1] if stored else None
     if document is None or facts is None:
-        missing_citation = _citation_numbered(query.citation, answer)
+        citations = answer.citations if answer else ()
+        missing_citation = next((one for one in citations if one.id == query.citation), None)
         missing_template = "parts/source_missing.html" if query.pane else "missing.html"
         return render_page(request, missing_template, {"cited": missing_citation}, status=404)
     note_opened(request, facts.id)
@@ -172,11 +169,6 @@ def _sections(document: Document) -> Iterator[tuple[str, int, int, int]]:
                     line_end = document.text.find("\n", mark.start + 1)
                     end = mark.end if line_end < 0 else min(mark.end, line_end)
                     yield name, level, mark.start, end
-
-
-def _citation_numbered(number: int, answer: Answer | None) -> Citation | None:
-    citations = answer.citations if answer else ()
-    return next((citation for citation in citations if citation.id == number), None)
 
 
 def _cited_places(

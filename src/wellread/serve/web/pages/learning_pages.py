@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import timedelta
-from itertools import groupby
+from datetime import date, timedelta
 from typing import Annotated, Any, Literal, get_args
 
 from fastapi import Form, Query, Request
 from fastapi.responses import RedirectResponse, Response
-from pydantic import ValidationError
 
 from wellread.ask.aggregate.counts import OTHER_PARTS
 from wellread.ask.aggregate.coverage import Cell
 from wellread.ask.aggregate.query import QueryError
-from wellread.errors import RequestError, invalid_value
-from wellread.kb.language_models import dollars
+from wellread.errors import RequestError
 from wellread.learning.coverage_grid import Grid, coverage_grid, widest_taxonomy
 from wellread.learning.metric_report import PeriodName
 from wellread.serve.error_shapes import Problem, problem_of
@@ -33,8 +30,8 @@ from wellread.serve.features.gaps_and_coverage import (
     suggestion_body,
     table_axes,
 )
-from wellread.serve.features.home_and_jobs import MAX_DAYS, CallsLine
-from wellread.serve.features.people import PreferencesChange, change_preferences, preferences_body
+from wellread.serve.features.home_and_jobs import MAX_DAYS
+from wellread.serve.features.people import change_preferences, preferences_body, preferences_change
 from wellread.serve.guards.route_rules import Kb
 from wellread.serve.views import template_view
 from wellread.serve.web.answer_parts import limit_choices
@@ -124,10 +121,7 @@ def change(
     return RedirectResponse(f"/gaps/{cluster_}", status_code=303)
 
 
-PATH = "/figures"  # /metrics is the endpoint for Prometheus
-
-
-@admin.get(PATH)
+@admin.get("/figures")  # /metrics is the endpoint for Prometheus
 def figures(
     kb: Kb, request: Request, period: PeriodName = "month", since: str = "", until: str = ""
 ) -> Response:
@@ -142,23 +136,20 @@ def figures(
         status=400 if problems else 200,
         asked={"period": period, "since": since, "until": until},
         problems=problems,
-        path=PATH,
         periods=get_args(PeriodName),
         trend=trend_chart(report.trend, report.period.part),
         wait=waits.get(TOTAL),
         held=_share_held(report.sums),
         held_before=_share_held(report.before),
-        dollars=dollars,
     )
 
 
 def _share_held(sums: AnswerTotals | None) -> float | None:
     """The share of the checked sentences that their sources bear out; None without any."""
-    counts = {
-        VerdictName(name): count for name, count in (verdicts_of(sums) if sums else {}).items()
-    }
+    counts = verdicts_of(sums) if sums else {}
     checked = sum(counts.values()) - counts.get(VerdictName.NOT_CHECKED, 0)
-    return sum(counts[name] for name in counts if name.whole) / checked if checked else None
+    whole = sum(count for name, count in counts.items() if VerdictName(name).whole)
+    return whole / checked if checked else None
 
 
 @admin.get("/usage")
@@ -167,35 +158,22 @@ def usage(
 ) -> Response:
     """Model calls, tokens and cost by day, purpose and model, and the budget."""
     report = home_and_jobs.usage(kb, days)
-    by_day = _sums_by_day(report.lines)
     measure = "cost" if report.cost else "calls"
-    counts = {sums["day"]: sums[measure] for sums in by_day}
-    dates = [report.since.date() + timedelta(days=number) for number in range(days)]
+    counts: dict[date, float] = {}
+    for total in (line.total for line in report.lines):
+        counts[total.day] = counts.get(total.day, 0) + getattr(total, measure)
+    shown = [report.since.date() + timedelta(days=number) for number in range(days)]
     return page_response(
         request,
         "usage.html",
         report,
-        by_day=by_day,
         measure=measure,
         chart=stack_chart(
-            [(str(date), {"count": counts.get(date, 0)}) for date in dates],
+            [(str(day), {"count": counts.get(day, 0)}) for day in shown],
             unit="$" if measure == "cost" else "",
         ),
-        dollars=dollars,
         most_days=MAX_DAYS,
     )
-
-
-def _sums_by_day(lines: Sequence[CallsLine]) -> list[dict[str, Any]]:
-    """The sums of each day (UTC) with calls; ``price_known``: whether every price is known."""
-    sums = []
-    for day, group in groupby(lines, key=lambda line: line.total.day):
-        calls = list(group)
-        names = ("calls", "failed", "input_tokens", "output_tokens", "cost")
-        totals = {name: sum(getattr(call.total, name) for call in calls) for name in names}
-        price_known = all(call.price_known for call in calls)
-        sums.append({"day": day, "price_known": price_known, **totals})
-    return sums
 
 
 @reads.get("/docs")
@@ -274,11 +252,7 @@ def _save_changes(
     kb: Kb, request: Request, changes: dict[str, Any], typed: dict[str, Any] | None = None
 ) -> Response:
     try:
-        change_preferences(kb, kb.asker.owner, PreferencesChange.model_validate(changes))
-    except ValidationError as error:
-        first = error.errors()[0]
-        refused = RequestError(invalid_value(first, str(first["loc"][0])))
-        return _preferences(kb, request, typed, problem_of(refused))
+        change_preferences(kb, kb.asker.owner, preferences_change(changes))
     except RequestError as error:
         return _preferences(kb, request, typed, problem_of(error))
     return RedirectResponse("/preferences", status_code=303)

@@ -38,7 +38,7 @@ from wellread.serve.features.documents_found import (
     text_file,
 )
 from wellread.serve.features.feature import Limit, ListQuery, Offset, StrictModel
-from wellread.serve.features.home_and_jobs import SAMPLE, Ingest, QueuedRun, sample_inputs
+from wellread.serve.features.home_and_jobs import SAMPLE, Ingest, sample_inputs
 from wellread.serve.features.home_and_jobs import job as job_detail
 from wellread.serve.features.home_and_jobs import jobs as newest_jobs
 from wellread.serve.features.people import check_may_edit, check_may_read
@@ -66,8 +66,7 @@ class LibraryQuery(ListQuery):
 @reads.get("/library")
 def library(kb: Kb, request: Request, query: Annotated[LibraryQuery, Query()]) -> Response:
     """A table of the documents with kind, collection, date, length and state."""
-    part: dict[str, Any] = {"limit": query.limit, "offset": query.offset, "words": query.find}
-    page = list_documents(kb, query.filters(), order=query.order, **part)
+    page = list_documents(kb, query.filters(), words=query.find, **query.page)
     values = {
         "total": page.total,
         "documents": page.documents,
@@ -209,7 +208,7 @@ def add_page(kb: Kb, request: Request, collection: str = "", pane: bool = False)
     return render_page(request, "parts/add_files.html" if pane else "add.html", values)
 
 
-def _accepted(run: QueuedRun) -> Response:
+def _accepted(run: Job) -> Response:
     return RedirectResponse(f"/library/jobs/{run.id}", status_code=303)
 
 

@@ -11,7 +11,6 @@ from pydantic import Field
 
 from wellread.ask.retrieve.search import check_collections
 from wellread.errors import RequestError
-from wellread.kb import KnowledgeBase
 from wellread.library.named_things import topics
 from wellread.library.searches import Results, SnippetPiece, snippet
 from wellread.serve.error_shapes import ProblemError, problem_of
@@ -62,10 +61,10 @@ def search(kb: Kb, request: Request, form: Annotated[SearchPageQuery, Query()]) 
     """
     values: dict[str, Any] = {"asked": form, "choices": limit_choices(kb), "modes": MODES}
     problems = window_problems({"from": form.from_, "to": form.to})
-    page, status = (form.limit, form.offset), 400
+    status = 400
     try:
         limits = form.filters() if not problems else None
-        body = limits and material_found.find_or_list(kb, form.query, limits, form.mode, page)
+        body = limits and material_found.find_or_list(kb, form, limits)
     except RequestError as error:
         body, problems, status = None, {"limits": str(error)}, problem_of(error).status
     values |= {"lists": LIST_WORDS, "problems": problems}
@@ -199,19 +198,12 @@ def timelines(kb: Kb, request: Request, form: Annotated[TimelineQuery, Query()])
         "problems": problems,
         "body": template_view(body),
         "chart": _chart(body.periods) if body else None,
-        "offered": () if body or near else _offered(kb),
+        "offered": ()
+        if body or near
+        else [one for one in topics(kb, entities=OFFERED) if one.first],
         "near": near,
     }
     return render_page(request, "timelines.html", values, status=status if problems else 200)
-
-
-def _offered(kb: KnowledgeBase) -> list[tuple[str, list[str]]]:
-    """The collections with dated documents, each with the entities that are named most."""
-    return [
-        (topic.name, [node.title for node, _ in topic.entities])
-        for topic in topics(kb, entities=OFFERED)
-        if topic.first
-    ]
 
 
 # --- entities --------------------------------------------------------------------------------

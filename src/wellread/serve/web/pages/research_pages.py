@@ -12,7 +12,6 @@ from fastapi.responses import RedirectResponse, Response
 from wellread.ask.plan import analyse_alone
 from wellread.errors import RequestError, UnknownNameError
 from wellread.kb import KnowledgeBase
-from wellread.kb.language_models import dollars
 from wellread.library.recheck import stored_answer
 from wellread.research.planning import edit_plan
 from wellread.research.research import begin, default_limits, plan_research
@@ -117,7 +116,6 @@ def _planned(
         "form": form,
         "added": [*filter(None, form.added), *[""] * NEW_PARTS],
         "why": _why(kb, query) if plan else "",
-        "dollars": dollars,
         "runs": [(run, state_of(kb, run)) for run in newest],
     }
     return render_page(request, "research.html", values, problem=problem)
@@ -144,7 +142,6 @@ def run_page(kb: Kb, runs: Research, request: Request, run_id: str, pane: bool =
         "plan_parts": _parts(run.plan, events),
         "done_steps": [event.text for event in events],
         "report": report,
-        "dollars": dollars,
     }
     if report is not None:
         stored, answer = stored_answer(kb, run.answer_id, kb.asker.owner)

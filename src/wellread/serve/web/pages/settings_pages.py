@@ -29,7 +29,6 @@ from wellread.errors import RequestError, WellreadError
 from wellread.ingest.integrity.verify import VerifyReport, verify
 from wellread.kb import KnowledgeBase
 from wellread.kb.home_catalogue import BACKUPS_FOLDER
-from wellread.kb.language_models import dollars
 from wellread.kb.seen_by import base_of
 from wellread.models.base import Prompt, complete_reply
 from wellread.models.claude_cli import CLAUDE_CLI
@@ -226,14 +225,15 @@ def _endpoint(kb: KnowledgeBase, settings: Settings, key: str, *, forget: bool) 
 def _write(kb: KnowledgeBase, wanted: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """Write the settings that changed into the home's file, and return their names."""
     before = load_settings(kb.home).model_dump()
-    changed = []
-    for section, values in wanted.items():
-        for name, value in values.items():
-            if before[section][name] != value:
-                text = json.dumps(value, ensure_ascii=False)
-                write_setting(kb.home, f"{section}.{name}", text)
-                changed.append(f"{section}.{name}")
-    return changed
+    changed = {
+        f"{section}.{name}": value
+        for section, values in wanted.items()
+        for name, value in values.items()
+        if before[section][name] != value
+    }
+    for setting, value in changed.items():
+        write_setting(kb.home, setting, json.dumps(value, ensure_ascii=False))
+    return list(changed)
 
 
 def _page(
@@ -259,7 +259,6 @@ def _page(
         "key": _key_state(kb, typed),
         "held": _held(kb),
         "own": SETTINGS_FILE,
-        "dollars": dollars,
         "find": find,
         "rows": rows,
         **{"names": (), "tried": None, "saved": False, **more},
@@ -273,11 +272,8 @@ def _shown(value: object) -> str:
         return ", ".join(map(str, value))
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return (
-        ""
-        if value is None
-        else without_password(f"{value:g}" if isinstance(value, float) else str(value))
-    )
+    text = f"{value:g}" if isinstance(value, float) else str(value)
+    return "" if value is None else without_password(text)
 
 
 def _key_state(kb: KnowledgeBase, typed: Mapping[str, str]) -> str:
@@ -313,16 +309,14 @@ def _health(kb: KnowledgeBase, request: Request, report: VerifyReport | None = N
     except ProblemError as error:
         problem = str(error.__cause__ or error)
     holdings = holdings_body(kb)
-    jobs = kb.catalogue.jobs.newest(1)
-    copies = copies_in(kb.home / BACKUPS_FOLDER)
     values = {
         "version": version("wellread"),
         "wrong": problem,
         "holdings": holdings,
         "size": format_size(holdings.bytes),
         "reindex_needed": not problem and kb.reindex_needed,
-        "copies": copies,
-        "job": jobs[0] if jobs else None,
+        "copies": copies_in(kb.home / BACKUPS_FOLDER),
+        "job": next(iter(kb.catalogue.jobs.newest(1)), None),
         "model": kb.models.names().get("model", ""),
         "failures": kb.ledger.failures,
         "budget": kb.ledger.standing().summary,
