@@ -135,7 +135,7 @@ def run_page(kb: Kb, runs: Research, request: Request, run_id: str, pane: bool =
     run = _run_named(kb, run_id)
     report = kb.catalogue.research.report(run_id)
     events = kb.catalogue.research.progress(run_id)
-    values = {
+    values: dict[str, object] = {
         "run": run,
         "state": state_of(kb, run),
         "seconds": runs.seconds(run_id),
