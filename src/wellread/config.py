@@ -469,7 +469,7 @@ def settings_table() -> list[SettingRow]:
         SettingRow(
             name=f"{section}.{name}",
             default=field.default,
-            variable=_variable(section, name),
+            variable=f"{PREFIX}{section}_{name}".upper(),
             help=field.description or "",
         )
         for section, defaults in Settings()
@@ -553,10 +553,6 @@ def write_setting(home: Path, name: str, value: str) -> None:
         draft.unlink()
         raise SettingsError(f"{path} cannot be edited line by line", hint="change it by hand")
     draft.replace(path)
-
-
-def _variable(section: str, name: str) -> str:
-    return f"{PREFIX}{section}_{name}".upper()
 
 
 def _from_file(path: Path) -> dict[str, dict[str, Any]]:

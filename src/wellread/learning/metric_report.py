@@ -191,7 +191,14 @@ def fill_parts(period: Period, counted: Sequence[AnswersPerPeriod]) -> list[Answ
         start = _start_of(moment_of(count.start), period.part)
         total = parts.get(start)
         if total is not None:
-            parts[start] = _add_counts(total, count)
+            parts[start] = replace(
+                total,
+                asked=total.asked + count.asked,
+                cited=total.cited + count.cited,
+                unanswered=total.unanswered + count.unanswered,
+                follow_ups=total.follow_ups + count.follow_ups,
+                cost=total.cost + count.cost,
+            )
     return list(parts.values())
 
 
@@ -207,17 +214,6 @@ def _starts(period: Period) -> Iterator[datetime]:
 def _empty(start: datetime) -> AnswersPerPeriod:
     return AnswersPerPeriod(
         start=start.isoformat(), asked=0, cited=0, unanswered=0, follow_ups=0, cost=0.0
-    )
-
-
-def _add_counts(first: AnswersPerPeriod, second: AnswersPerPeriod) -> AnswersPerPeriod:
-    return replace(
-        first,
-        asked=first.asked + second.asked,
-        cited=first.cited + second.cited,
-        unanswered=first.unanswered + second.unanswered,
-        follow_ups=first.follow_ups + second.follow_ups,
-        cost=first.cost + second.cost,
     )
 
 
