@@ -21,7 +21,7 @@ from wellread.codec import to_plain
 from wellread.config import Settings
 from wellread.identity import random_id, tagged_hash
 from wellread.kb import KnowledgeBase
-from wellread.values.answers import Answer, Question
+from wellread.values.answers import Answer
 
 # Sections of the settings that affect answers only through the material, which has its own stamp.
 IRRELEVANT_SECTIONS = {

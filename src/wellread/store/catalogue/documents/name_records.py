@@ -286,9 +286,9 @@ MAX_KEYS = 500  # distinct keys of one kind
 _NAMES = document_names.c
 
 
-def _distinct_sql(key_condition: str = "", row_condition: str = "") -> TextClause:
+def _distinct_sql(row_condition: str = "") -> TextClause:
     """SQL for distinct keys that reads one index entry for each; DISTINCT would read every row."""
-    least = f"SELECT min(key) FROM document_names WHERE sort = :sort{key_condition}"
+    least = "SELECT min(key) FROM document_names WHERE sort = :sort"
     return text(
         f"WITH RECURSIVE there(key) AS ({least} UNION ALL"
         f" SELECT ({least} AND key > there.key) FROM there WHERE there.key IS NOT NULL)"
