@@ -77,19 +77,6 @@ def move(kb: KnowledgeBase, collection: str, uris: Sequence[str], into: str) -> 
         return {}
     records = kb.catalogue.sources(collection)
     moving = [records[uri] for uri in dict.fromkeys(uris) if uri in records]
-    _check_free(kb, moving, into)
-    recover(kb)
-    moved: dict[str, str] = {}
-    for record in moving:
-        moved |= _move_source(kb, record, into)
-    for name in (collection, into):
-        finish_run(kb, name)
-    embed_pending(kb)
-    return moved
-
-
-def _check_free(kb: KnowledgeBase, moving: Sequence[SourceRecord], into: str) -> None:
-    """Refuse sources whose address ``into`` has with another content."""
     there = kb.catalogue.sources(into)
     for record in moving:
         other = there.get(record.uri)
@@ -98,6 +85,14 @@ def _check_free(kb: KnowledgeBase, moving: Sequence[SourceRecord], into: str) ->
                 f"“{into}” has another document from {Path(record.uri).name}",
                 hint="remove one of the two first",
             )
+    recover(kb)
+    moved: dict[str, str] = {}
+    for record in moving:
+        moved |= _move_source(kb, record, into)
+    for name in (collection, into):
+        finish_run(kb, name)
+    embed_pending(kb)
+    return moved
 
 
 def _move_source(kb: KnowledgeBase, record: SourceRecord, into: str) -> dict[str, str]:
