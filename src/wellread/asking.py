@@ -21,7 +21,6 @@ from wellread.errors import WellreadError
 from wellread.kb import KnowledgeBase
 from wellread.values.answers import Event, FinalEvent, Question, SentenceEvent, Step, StepEvent
 from wellread.values.reports import (
-    Limits,
     ProgressEvent,
     Report,
     ReportEvent,
@@ -45,21 +44,19 @@ async def answer_in_mode(
     question: Question,
     *,
     explain: Explain | None = None,
-    limits: Limits | None = None,
     on_report: OnReport | None = None,
 ) -> AsyncGenerator[Event]:
     """Answer ``question``, in the mode ``deep`` by research; the last event holds the answer.
 
     Args:
         explain: as for ``answer``; research does not call it.
-        limits: the limits of the research; by default those of the settings.
         on_report: called with the report of the research.
 
     Raises:
         RequestError, UnknownNameError, FingerprintError, StoreError, ModelError: as ``answer``.
     """
     if question.mode == "deep" and small_talk_reply(question) is None:
-        events = _research_events(kb, question, limits, on_report)
+        events = _research_events(kb, question, on_report)
     else:
         events = cast(AsyncGenerator[Event], answer(kb, question, explain=explain))
     async with aclosing(events):
@@ -68,7 +65,7 @@ async def answer_in_mode(
 
 
 async def _research_events(
-    kb: KnowledgeBase, question: Question, limits: Limits | None, on_report: OnReport | None
+    kb: KnowledgeBase, question: Question, on_report: OnReport | None
 ) -> AsyncGenerator[Event]:
     """Yield a step for each search, and the sentences and the answer of the report.
 
@@ -76,7 +73,7 @@ async def _research_events(
     """
     from wellread.research.research import begin, default_limits, research  # noqa: PLC0415 - slow
 
-    request = ResearchRequest(question=question, limits=limits or default_limits(kb))
+    request = ResearchRequest(question=question, limits=default_limits(kb))
     run_id, began, report = await begin(kb, request), time.perf_counter(), None
     events = cast(AsyncGenerator[ResearchEvent], research(kb, request, run_id=run_id))
     try:

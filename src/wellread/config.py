@@ -469,7 +469,7 @@ def settings_table() -> list[SettingRow]:
         SettingRow(
             name=f"{section}.{name}",
             default=field.default,
-            variable=_variable(section, name),
+            variable=f"{PREFIX}{section}_{name}".upper(),
             help=field.description or "",
         )
         for section, defaults in Settings()
@@ -477,9 +477,9 @@ def settings_table() -> list[SettingRow]:
     ]
 
 
-def default_home(environ: Mapping[str, str] | None = None) -> Path:
+def default_home() -> Path:
     """Return ``WELLREAD_HOME``, or ``.wellread`` in the user's home folder."""
-    folder = (os.environ if environ is None else environ).get(HOME_VARIABLE, "")
+    folder = os.environ.get(HOME_VARIABLE, "")
     return Path(folder).expanduser() if folder else Path.home() / ".wellread"
 
 
@@ -512,14 +512,15 @@ def unknown_setting(name: str) -> SettingsError:
     return SettingsError(f"there is no setting {name!r}", hint=hint)
 
 
-def sources_of_settings(home: Path, environ: Mapping[str, str] | None = None) -> dict[str, str]:
+def sources_of_settings(home: Path) -> dict[str, str]:
     """Return where the value of each setting comes from, unless it is the default."""
-    environ = os.environ if environ is None else environ
     of_file = _from_file(home / SETTINGS_FILE).items()
     found = {f"{part}.{name}": SETTINGS_FILE for part, names in of_file for name in names}
     variables = {row.variable: row.name for row in settings_table()}
     variables = {alias: ".".join(parts) for alias, parts in ALIASES.items()} | variables
-    return found | {name: variable for variable, name in variables.items() if environ.get(variable)}
+    return found | {
+        name: variable for variable, name in variables.items() if os.environ.get(variable)
+    }
 
 
 def write_setting(home: Path, name: str, value: str) -> None:
@@ -553,10 +554,6 @@ def write_setting(home: Path, name: str, value: str) -> None:
         draft.unlink()
         raise SettingsError(f"{path} cannot be edited line by line", hint="change it by hand")
     draft.replace(path)
-
-
-def _variable(section: str, name: str) -> str:
-    return f"{PREFIX}{section}_{name}".upper()
 
 
 def _from_file(path: Path) -> dict[str, dict[str, Any]]:

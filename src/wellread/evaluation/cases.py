@@ -31,7 +31,6 @@ from wellread.types import (
     Document,
     DocumentFacts,
     Filters,
-    Hit,
     Kind,
     Mode,
     PageMark,
@@ -267,7 +266,9 @@ def _parse_case(path: Path, number: int, text: str) -> Case:
             hint="every line is one JSON object",
         ) from error
     except ValidationError as error:
-        raise RequestError(f"{path}, line {number}: {_problem(error)}", hint=FORMAT) from error
+        problem = error.errors()[0]  # the first one, with the name of its field
+        reason = invalid_value(problem, ".".join(map(str, problem["loc"])) or "the line")
+        raise RequestError(f"{path}, line {number}: {reason}", hint=FORMAT) from error
     filters, expected = line.scope.filters(), line.expected
     if expected.answerable is None and expected != Expected():
         expected = expected.model_copy(update={"answerable": True})
@@ -281,13 +282,6 @@ def _parse_case(path: Path, number: int, text: str) -> Case:
         type=line.type,
         tags=line.tags,
     )
-
-
-def _problem(error: ValidationError) -> str:
-    """The first validation problem, with the name of its field."""
-    problem = error.errors()[0]
-    field_name = ".".join(str(part) for part in problem["loc"])
-    return invalid_value(problem, field_name or "the line")
 
 
 Place = tuple[str, Span]  # (document id, span of its stored text)
@@ -328,10 +322,6 @@ class Targets:
     def ranking(self, document_ids: Iterable[str]) -> list[frozenset[str]]:
         """The targets met by each document; repeated documents count once."""
         return [self.met_by(document_id) for document_id in dict.fromkeys(document_ids)]
-
-    def span_ranking(self, hits: Sequence[Hit]) -> list[frozenset[str]]:
-        """The targets met by each passage."""
-        return [self.spans_met_by(hit.document.id, hit.passage.span) for hit in hits]
 
 
 class Resolver:

@@ -11,16 +11,6 @@ _SHORT = ("ndcg@10", "span_ndcg@10", "answer_right", "citation_precision", "refu
 MAX_CASES_LISTED = 10
 
 
-def format_mean(figure: Interval) -> str:
-    """The mean with three decimals."""
-    return f"{figure.mean:.3f}"
-
-
-def format_interval(figure: Interval) -> str:
-    """The interval with three decimals."""
-    return f"{figure.low:.3f} – {figure.high:.3f}"
-
-
 def format_milliseconds(figure: Interval) -> str:
     """A figure in seconds as milliseconds, with its interval."""
     return f"{figure.mean * 1000:,.0f} [{figure.low * 1000:,.0f}, {figure.high * 1000:,.0f}]"
@@ -116,7 +106,7 @@ def _origin(report: Report) -> str:
 
 def _measure_rows(report: Report) -> Iterable[Sequence[str]]:
     for name, figure in table_measures(report):
-        yield name, format_mean(figure), format_interval(figure), f"{figure.n:,}"
+        yield name, f"{figure.mean:.3f}", f"{figure.low:.3f} – {figure.high:.3f}", f"{figure.n:,}"
 
 
 def _groups(report: Report) -> Iterable[Sequence[str]]:

@@ -229,7 +229,8 @@ def _retrieval_scores(
         ranking = targets.ranking(_documents(found) if found else ())
         scores |= _ranking_scores(ranking, targets.grades, depths)
     if targets.span_grades:
-        ranking = targets.span_ranking(found.hits if found else ())
+        hits = found.hits if found else ()
+        ranking = [targets.spans_met_by(hit.document.id, hit.passage.span) for hit in hits]
         by_measure = _ranking_scores(ranking, targets.span_grades, depths)
         scores |= {f"span_{name}": value for name, value in by_measure.items()}
     return scores

@@ -18,7 +18,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypedDict
+from typing import Literal, TypedDict, Unpack
 
 from wellread.ingest.integrity.backups import back_up_if_due
 from wellread.ingest.integrity.purge import purge_if_quick
@@ -55,113 +55,72 @@ PROGRESS_SECONDS = 0.2  # seconds between progress reports while only vectors ar
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class IngestRequest:
-    """The inputs and options of a run; ``settings`` is a settings file for the collection."""
+class Options:
+    """Options of a run.
 
-    action: Literal["add", "sync"]
-    inputs: tuple[Input, ...]
-    collection: str
+    Attributes:
+        settings: a file that maps the sources' fields and links to document fields
+            (docs/collections.md). It is stored and applies to the whole collection; a
+            ``wellread-collection.yaml`` in an added folder applies to that folder only.
+        changed_only: leave unchanged sources out of the report and the log.
+        job_id: the id of the job, if it was promised before; otherwise it gets a new one.
+    """
+
+    collection: str = "default"
     settings: Path | None = None
+    on_progress: OnProgress | None = None
     changed_only: bool = False
     job_id: str = ""
 
 
-class SyncOptions(TypedDict, total=False):
-    """Keyword arguments of ``sync``."""
+class GivenOptions(TypedDict, total=False):
+    """Fields of ``Options`` as keyword arguments of ``add`` and ``sync``."""
 
     collection: str
+    settings: Path | None
     on_progress: OnProgress | None
     changed_only: bool
     job_id: str
 
 
-class AddOptions(TypedDict, total=False):
-    """Keyword arguments of ``add``."""
-
-    collection: str
-    on_progress: OnProgress | None
-    settings: Path | None
-    job_id: str
-
-
-def add(
-    kb: KnowledgeBase,
-    inputs: Sequence[Input],
-    *,
-    collection: str = "default",
-    settings: Path | None = None,
-    on_progress: OnProgress | None = None,
-    job_id: str = "",
-) -> Report:
+def add(kb: KnowledgeBase, inputs: Sequence[Input], **options: Unpack[GivenOptions]) -> Report:
     """Add files, folders, globs and web addresses. One bad source never stops the others.
-
-    Args:
-        settings: a file that maps the sources' fields and links to document fields
-            (docs/collections.md). It is stored and applies to the whole collection; a
-            ``wellread-collection.yaml`` in an added folder applies to that folder only.
-        job_id: the id of the job, if it was promised before; otherwise it gets a new one.
 
     Raises:
         SettingsError: a settings file is invalid.
         StoreError: a store cannot be written (disk full); earlier windows stay written.
         ModelError: the embedder failed; written passages stay and full-text search finds them.
     """
-    request = IngestRequest(
-        action="add",
-        inputs=_absolute(inputs),
-        collection=collection,
-        settings=settings,
-        job_id=job_id,
-    )
-    return _run_job(kb, request, on_progress)
+    return _run_job(kb, "add", inputs, Options(**options))
 
 
-def sync(
-    kb: KnowledgeBase,
-    inputs: Sequence[Input],
-    *,
-    collection: str = "default",
-    on_progress: OnProgress | None = None,
-    changed_only: bool = False,
-    job_id: str = "",
-) -> Report:
+def sync(kb: KnowledgeBase, inputs: Sequence[Input], **options: Unpack[GivenOptions]) -> Report:
     """Run ``add``, then remove sources that an earlier run found and that no longer exist.
 
     Nothing is removed under an input that cannot be read or is suddenly empty (a disk that
     is not mounted); the report says so.
 
-    Args:
-        changed_only: leave unchanged sources out of the report and the log.
-        job_id: as for ``add``.
-
     Raises:
         StoreError, ModelError, SettingsError: as ``add``.
     """
-    request = IngestRequest(
-        action="sync",
-        inputs=_absolute(inputs),
-        collection=collection,
-        changed_only=changed_only,
-        job_id=job_id,
-    )
-    return _run_job(kb, request, on_progress)
+    return _run_job(kb, "sync", inputs, Options(**options))
 
 
-def _absolute(inputs: Sequence[Input]) -> tuple[Input, ...]:
-    return tuple(absolute_input(item) if isinstance(item, str) else item for item in inputs)
-
-
-def _run_job(kb: KnowledgeBase, request: IngestRequest, on_progress: OnProgress | None) -> Report:
+def _run_job(
+    kb: KnowledgeBase, action: Literal["add", "sync"], given: Sequence[Input], options: Options
+) -> Report:
     started = time.perf_counter()
-    names = [item if isinstance(item, str) else item.uri for item in request.inputs]
-    with job_log(kb, request.action, request.collection, names, request.job_id) as log:
+    inputs = [absolute_input(item) if isinstance(item, str) else item for item in given]
+    names = [item if isinstance(item, str) else item.uri for item in inputs]
+    with job_log(kb, action, options.collection, names, options.job_id) as log:
         tidy(kb)
         recover(kb)
         with open_pool(kb.settings.sources) as pool:
-            run = _Run(kb, request, log, on_progress, pool)
+            run = _Run(kb, inputs, options, log, pool)
             try:
                 run.read()
-                run.drop_gone()
+                if action == "sync":
+                    run.drop_gone()
                 run.finish()
             finally:
                 run.close()
@@ -185,30 +144,28 @@ class _Run:
     def __init__(
         self,
         kb: KnowledgeBase,
-        request: IngestRequest,
+        inputs: Sequence[Input],
+        options: Options,
         log: JobLog,
-        on_progress: OnProgress | None,
         pool: WorkerPool,
     ) -> None:
         self.kb = kb
-        self.request = request
+        self.inputs = inputs
+        self.options = options
         self.log = log
-        self.on_progress = on_progress
-        self.records = kb.catalogue.sources(request.collection)
+        self.records = kb.catalogue.sources(options.collection)
         self.tokens = kb.live().tokens
         self.window = Window(self.tokens)
         self.results: list[JobItem] = []
         self.written = self.vectors = self.unoptimized = self.skipped_unchanged = 0
-        paths = [path for path in request.inputs if isinstance(path, str)]
+        paths = [path for path in inputs if isinstance(path, str)]
         sources = kb.settings.sources
-        self.sources = find_files(
-            request.inputs, sources.exclude, follow_links=sources.follow_links
-        )
+        self.sources = find_files(inputs, sources.exclude, follow_links=sources.follow_links)
         self.positions = {item.uri: position for position, item in enumerate(self.sources)}
-        self.settings = effective_settings(kb, request.collection, paths, request.settings)
+        self.settings = effective_settings(kb, options.collection, paths, options.settings)
         rules = source_rules(self.settings, self.sources, self.records)
-        self.changes = ChangeDetector(request.collection, self.records, rules)
-        self.readers = Readers(kb, request.collection, self.records, rules, pool)
+        self.changes = ChangeDetector(options.collection, self.records, rules)
+        self.readers = Readers(kb, options.collection, self.records, rules, pool)
         self.filler = VectorFiller(kb, self._count_vectors)
 
     def close(self) -> None:
@@ -234,14 +191,14 @@ class _Run:
 
     def drop_gone(self) -> None:
         """Remove sources that no longer exist; report inputs under which nothing may be removed."""
-        if self.request.action != "sync" or self.log.cancelled:
+        if self.log.cancelled:
             return
         self._flush()
         sources = [*self.sources, *self.readers.listed_feeds]
-        gone = gone_sources(self.request.inputs, sources, self.records, self.readers.feed_lists)
+        gone = gone_sources(self.inputs, sources, self.records, self.readers.feed_lists)
         gone += [JobItem(uri=uri, status="removed") for uri in self.changes.gone]
         uris = [result.uri for result in gone if result.status == "removed"]
-        remove_sources(self.kb, self.request.collection, with_feed_entries(uris, self.records))
+        remove_sources(self.kb, self.options.collection, with_feed_entries(uris, self.records))
         for result in gone:
             self._add_result(result)
 
@@ -255,7 +212,7 @@ class _Run:
                 self.filler.stop()
         if not self.log.cancelled:
             self._report_progress("names and stories")
-            finish_run(self.kb, self.request.collection)
+            finish_run(self.kb, self.options.collection)
         if self.results:  # also for rows that a killed run left; costs nothing if there are none
             self.kb.live().index.optimize()
             purge_if_quick(self.kb)
@@ -298,7 +255,7 @@ class _Run:
         self.vectors += passages
 
     def _add_result(self, result: JobItem) -> None:
-        if result.status == "unchanged" and self.request.changed_only:
+        if result.status == "unchanged" and self.options.changed_only:
             self.skipped_unchanged += 1
             return
         self.results.append(result)
@@ -319,5 +276,5 @@ class _Run:
         )
 
     def _report_progress(self, current: str = "") -> None:
-        if self.on_progress:
-            self.on_progress(self._progress(current))
+        if self.options.on_progress:
+            self.options.on_progress(self._progress(current))

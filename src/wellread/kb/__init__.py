@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self, TypedDict, Unpack
+from typing import Any, Self, TypedDict, Unpack, get_args
 
 from wellread.config import Role, Settings, load_settings
 from wellread.errors import WellreadError
@@ -85,13 +85,8 @@ class KnowledgeBase:
         self.home = home
         self.place = CataloguePlace(home, settings.catalogue.url)
         self.locks = self.place.locks
-        models: dict[Role, LanguageModel | None] = {
-            "model": parts.get("model"),
-            "fallback_model": parts.get("fallback_model"),
-            "cheap_model": parts.get("cheap_model"),
-            "judge_model": parts.get("judge_model"),
-        }
-        self._given_models = models
+        roles: tuple[Role, ...] = get_args(Role)
+        self._given_models = {role: parts.get(role) for role in roles}
         self.use_models_of(settings)
         self._embedders = Embedders(
             home,
@@ -102,7 +97,7 @@ class KnowledgeBase:
         )
         self._indexes = Indexes(home, settings.index, lambda: self.catalogue.reindexing.base_id())
         self._reader = parts.get("reader")
-        stand_ins = (*models.values(), self._reader)
+        stand_ins = (*self._given_models.values(), self._reader)
         self.stand_ins = tuple(part.identity if part else "" for part in stand_ins)
         self._opening = threading.RLock()
         self._index: tuple[LiveIndex, KeptIndex] | None = None

@@ -11,6 +11,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, NoReturn
 from urllib.parse import urlsplit
@@ -234,7 +235,9 @@ class ReadableIndex:
             return []
         if limit >= LONG_LIST:
             candidates = self._index.search_text(query, within, limit, differences=differences)
-            return sorted((replace(hit, score=0.0) for hit in candidates), key=_by_id)
+            return sorted(
+                (replace(hit, score=0.0) for hit in candidates), key=attrgetter("passage_id")
+            )
         depth = max(MIN_FETCH, OVERFETCH * limit)
         hits = self._index.search_text(query, within, depth, differences=differences)
         if differences:
@@ -316,10 +319,6 @@ class ReadableIndex:
             if (frequency := min(counts[stem], total))
         }
         return counts, weights, max(totals.characters / total, 1.0)
-
-
-def _by_id(candidate: Candidate) -> str:
-    return candidate.passage_id
 
 
 def words_of(text: str) -> list[str]:

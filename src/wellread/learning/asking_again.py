@@ -329,14 +329,14 @@ def add(
     inputs: Sequence[Input],
     *,
     on_reasked: OnRetry | None = None,
-    **how: Unpack[run.AddOptions],
+    **options: Unpack[run.GivenOptions],
 ) -> Report:
     """Run ``ingest.run.add``, then ask the open questions that the new documents could answer.
 
     Args:
         on_reasked: called with the report when questions were asked again or are left.
     """
-    report = run.add(kb, inputs, **how)
+    report = run.add(kb, inputs, **options)
     if not report.cancelled:
         after_ingest(kb, on_reasked)
     return report
@@ -347,10 +347,10 @@ def sync(
     inputs: Sequence[Input],
     *,
     on_reasked: OnRetry | None = None,
-    **how: Unpack[run.SyncOptions],
+    **options: Unpack[run.GivenOptions],
 ) -> Report:
     """Run ``ingest.run.sync``, then ask open questions again as ``add`` does."""
-    report = run.sync(kb, inputs, **how)
+    report = run.sync(kb, inputs, **options)
     if not report.cancelled:
         after_ingest(kb, on_reasked)
     return report

@@ -163,7 +163,8 @@ def _group_gaps(
     groups_of_stem: dict[str, list[int]] = {}
     means = np.zeros((len(gaps), len(vectors[gaps[0].id])), dtype=np.float32)
     for gap in gaps:
-        gap_stems, vector = stems[gap.id], _unit(vectors[gap.id])
+        gap_stems, vector = stems[gap.id], vectors[gap.id]
+        vector = vector / (float(np.linalg.norm(vector)) or 1.0)
         candidates = sorted({index for stem in gap_stems for index in groups_of_stem.get(stem, ())})
         index = _best_group(gap_stems, vector, candidates, groups, means, weight)
         if index is None:
@@ -207,10 +208,6 @@ def _word_overlap(
         return 0.0
     totals = (math.fsum(weight[stem] for stem in stems) for stems in (gap_stems, core))
     return sum(shared_weight / total for total in totals) / 2
-
-
-def _unit(vector: NDArray[np.float32]) -> NDArray[np.float32]:
-    return vector / (float(np.linalg.norm(vector)) or 1.0)
 
 
 MIN_SUBJECT_SHARE = 0.5  # of a question's topical words, for a phrase to be its subject

@@ -72,8 +72,8 @@ def metrics(
         sums=figures.sums(within),
         before=figures.sums(period.before) if period.before else None,
         trend=tuple(fill_parts(period, figures.over_time(within, period.unit))),
-        answerers=_by_answerer(rows),
-        types=_by_type(rows),
+        answerers=tuple((by, asked) for by, asked, _ in sorted(_added_up(rows, 0))),
+        types=tuple(sorted(_added_up(rows, 1), key=lambda row: (-row[1], row[0]))),
         latencies=tuple(figures.latencies(within)),
         collections=topics["collection"],
         fields=topics["field"],
@@ -85,25 +85,18 @@ def metrics(
 
 
 _KINDS = ("collection", "field", "word")
-CountRows = Sequence[tuple[str, str, int, int]]
 
 
-def _by_answerer(rows: CountRows) -> tuple[tuple[str, int], ...]:
-    counts: Counter[str] = Counter()
-    for by, _, count, _ in rows:
-        counts[by] += count
-    return tuple(sorted(counts.items()))
-
-
-def _by_type(rows: CountRows) -> tuple[tuple[str, int, int], ...]:
-    """Question types with the numbers asked and not answered, the most asked first."""
-    counts: Counter[str] = Counter()
+def _added_up(
+    rows: Sequence[tuple[str, str, int, int]], column: Literal[0, 1]
+) -> Iterator[tuple[str, int, int]]:
+    """Answerers (column 0) or question types (1) with the numbers asked and not answered."""
+    asked: Counter[str] = Counter()
     unanswered: Counter[str] = Counter()
-    for _, kind, count, without_answer in rows:
-        counts[kind] += count
-        unanswered[kind] += without_answer
-    ordered = sorted(counts, key=lambda kind: (-counts[kind], kind))
-    return tuple((kind, counts[kind], unanswered[kind]) for kind in ordered)
+    for row in rows:
+        asked[row[column]] += row[2]
+        unanswered[row[column]] += row[3]
+    return ((name, count, unanswered[name]) for name, count in asked.items())
 
 
 PeriodName = Literal["day", "week", "month", "all"]
@@ -184,14 +177,20 @@ def period_of(
 
 def fill_parts(period: Period, counted: Sequence[AnswersPerPeriod]) -> list[AnswersPerPeriod]:
     """The counts of every part of the period, the oldest first, including empty parts."""
-    if period.since is None:
-        return []
-    parts = {start: _empty(start) for start in _starts(period)}
+    nothing = AnswersPerPeriod(start="", asked=0, cited=0, unanswered=0, follow_ups=0, cost=0.0)
+    parts = {start: replace(nothing, start=start.isoformat()) for start in _starts(period)}
     for count in counted:
         start = _start_of(moment_of(count.start), period.part)
         total = parts.get(start)
         if total is not None:
-            parts[start] = _add_counts(total, count)
+            parts[start] = replace(
+                total,
+                asked=total.asked + count.asked,
+                cited=total.cited + count.cited,
+                unanswered=total.unanswered + count.unanswered,
+                follow_ups=total.follow_ups + count.follow_ups,
+                cost=total.cost + count.cost,
+            )
     return list(parts.values())
 
 
@@ -202,23 +201,6 @@ def _starts(period: Period) -> Iterator[datetime]:
     while start < period.until:
         yield start
         start = _next_start(start, period.part)
-
-
-def _empty(start: datetime) -> AnswersPerPeriod:
-    return AnswersPerPeriod(
-        start=start.isoformat(), asked=0, cited=0, unanswered=0, follow_ups=0, cost=0.0
-    )
-
-
-def _add_counts(first: AnswersPerPeriod, second: AnswersPerPeriod) -> AnswersPerPeriod:
-    return replace(
-        first,
-        asked=first.asked + second.asked,
-        cited=first.cited + second.cited,
-        unanswered=first.unanswered + second.unanswered,
-        follow_ups=first.follow_ups + second.follow_ups,
-        cost=first.cost + second.cost,
-    )
 
 
 def _start_of(moment: datetime, part: Part) -> datetime:

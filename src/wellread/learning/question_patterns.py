@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
 from wellread.identity import sentence_hash
 from wellread.kb import KnowledgeBase
-from wellread.store.catalogue.answer_figures import AskedQuestion, Taxonomy, TimeRange
+from wellread.store.catalogue.answer_figures import AskedQuestion, TimeRange
 from wellread.text.parsed import parse
 from wellread.values.answers import NOBODY
 
@@ -63,16 +63,11 @@ def question_patterns(
 ) -> QuestionPatterns:
     """The patterns of one owner's questions between ``since`` and ``until``."""
     counts, within = kb.catalogue.question_counts, TimeRange(since=since, until=until)
-    return _patterns(counts.asked(owner, within), counts.topics(owner, within))
-
-
-def _patterns(
-    questions: Sequence[AskedQuestion], topics: Iterable[tuple[str, str, Taxonomy]]
-) -> QuestionPatterns:
+    questions = counts.asked(owner, within)
     unanswered = {item.id for item in questions if item.answered_by == NOBODY}
     collections: defaultdict[str, set[str]] = defaultdict(set)
     values: defaultdict[str, set[str]] = defaultdict(set)
-    for answer_id, collection, taxonomy in topics:
+    for answer_id, collection, taxonomy in counts.topics(owner, within):
         collections[collection].add(answer_id)
         for dimension, dimension_values in taxonomy.items():
             for value in dimension_values:

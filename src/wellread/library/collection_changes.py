@@ -13,13 +13,14 @@ import shutil
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from wellread.errors import RequestError, StoreError, UnknownCollectionError, UnknownNameError
 from wellread.identity import document_id
 from wellread.ingest.integrity.verify import embed_pending
 from wellread.ingest.joining.story_refresh import finish_run
-from wellread.ingest.pipeline.commit import drop_noted, index_rows, recover, writing
+from wellread.ingest.pipeline.commit import recover, write_changes, writing
 from wellread.ingest.pipeline.parse import cut_text
 from wellread.ingest.remove import RemoveReport, remove_collection, remove_named
 from wellread.ingest.settings.folder_settings import DESCRIPTION
@@ -76,7 +77,14 @@ def move(kb: KnowledgeBase, collection: str, uris: Sequence[str], into: str) -> 
         return {}
     records = kb.catalogue.sources(collection)
     moving = [records[uri] for uri in dict.fromkeys(uris) if uri in records]
-    _check_free(kb, moving, into)
+    there = kb.catalogue.sources(into)
+    for record in moving:
+        other = there.get(record.uri)
+        if other is not None and other.digest != record.digest:
+            raise RequestError(
+                f"“{into}” has another document from {Path(record.uri).name}",
+                hint="remove one of the two first",
+            )
     recover(kb)
     moved: dict[str, str] = {}
     for record in moving:
@@ -87,25 +95,11 @@ def move(kb: KnowledgeBase, collection: str, uris: Sequence[str], into: str) -> 
     return moved
 
 
-def _check_free(kb: KnowledgeBase, moving: Sequence[SourceRecord], into: str) -> None:
-    """Refuse sources whose address ``into`` has with another content."""
-    there = kb.catalogue.sources(into)
-    for record in moving:
-        other = there.get(record.uri)
-        if other is not None and other.digest != record.digest:
-            raise RequestError(
-                f"“{into}” has another document from {Path(record.uri).name}",
-                hint="remove one of the two first",
-            )
-
-
 def _move_source(kb: KnowledgeBase, record: SourceRecord, into: str) -> dict[str, str]:
     old_ids = kb.catalogue.forgetting.documents_of_sources(record.collection, [record.uri])
     stored = uploaded_file(kb, record.uri)
     uri = record.uri if stored is None else _copy_upload(kb, stored, into)
     with writing(kb):
-        parts = kb.live()
-        drop_noted(kb, parts.index)
         moved: dict[str, str] = {}
         changes = []
         for old_id in old_ids:
@@ -115,34 +109,24 @@ def _move_source(kb: KnowledgeBase, record: SourceRecord, into: str) -> dict[str
             address = uri + document.uri.removeprefix(record.uri)
             address = address if document.uri.startswith(record.uri) else document.uri
             moved[old_id] = document_id(into, address)
-            changes.append(_change(replace(document, collection=into, uri=address), parts.tokens))
+            changes.append(_change(kb, replace(document, collection=into, uri=address)))
         change = SourceChange(
             record=replace(record, collection=into, uri=uri, root=uri if stored else record.root),
             documents=tuple(changes),
         )
-        versions = _write_rows(kb, changes)
         source = (record.collection, record.uri)
-        kb.catalogue.move_source(source, change, versions, moved)
-        drop_noted(kb, parts.index)
+        write_changes(
+            kb, [change], lambda new: kb.catalogue.move_source(source, change, new, moved)
+        )
     if stored is not None:
         with suppress(FileNotFoundError):
             stored.unlink()
     return moved
 
 
-def _change(document: Document, tokens: int) -> DocumentChange:
-    passages = cut_text(document, tokens).passages()
+def _change(kb: KnowledgeBase, document: Document) -> DocumentChange:
+    passages = cut_text(document, kb.live().tokens).passages()
     return DocumentChange(document=document, passages=passages, owes_vectors=True)
-
-
-def _write_rows(kb: KnowledgeBase, changes: Sequence[DocumentChange]) -> list[tuple[str, str]]:
-    """Announce and write the index rows of documents; return their versions."""
-    rows = [row for change in changes for row in index_rows(change.document, change.passages)]
-    versions = list(dict.fromkeys((row.document_id, row.version) for row in rows))
-    kb.catalogue.intend(versions)
-    if rows:
-        kb.live().index.write(rows, None)
-    return versions
 
 
 def _copy_upload(kb: KnowledgeBase, stored: Path, into: str) -> str:
@@ -172,13 +156,9 @@ def retitle(kb: KnowledgeBase, document: str, title: str) -> None:
         record = kb.catalogue.source(*origins[0]) if origins else None
         if current is None or record is None:
             raise UnknownNameError(f"there is no document {document!r}")
-        parts = kb.live()
-        drop_noted(kb, parts.index)
-        change = _change(replace(current, title=title), parts.tokens)
-        versions = _write_rows(kb, [change])
-        source = SourceChange(record=record, documents=(change,), accumulates=True)
-        kb.catalogue.commit([source], versions)
-        drop_noted(kb, parts.index)
+        change = _change(kb, replace(current, title=title))
+        changes = [SourceChange(record=record, documents=(change,), accumulates=True)]
+        write_changes(kb, changes, partial(kb.catalogue.commit, changes))
     embed_pending(kb)
 
 

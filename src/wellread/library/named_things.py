@@ -27,14 +27,14 @@ MIN_SIMILARITY = 70.0  # similarity, 0-100
 MAX_LISTED_VALUES = 12  # values listed in an error message
 
 
-def similar_names(name: str, names: Iterable[str], limit: int = MAX_SUGGESTIONS) -> list[str]:
+def similar_names(name: str, names: Iterable[str]) -> list[str]:
     """The names similar to ``name``, most similar first."""
     matches = process.extract(
         name,
         list(dict.fromkeys(names)),
         scorer=fuzz.WRatio,
         processor=utils.default_process,
-        limit=limit,
+        limit=MAX_SUGGESTIONS,
         score_cutoff=MIN_SIMILARITY,
     )
     return [other for other, _, _ in matches]

@@ -63,13 +63,12 @@ def turns_of(kb: KnowledgeBase, document_id: str, document: Document) -> Iterato
         earlier = [mark for mark in times[max(0, index - 1) : index] if mark.end > span.start]
         begins = [mark.begin for mark in (*earlier, *times_inside)]
         timed = times_inside or earlier
-        ends = [mark.begin if mark.finish is None else mark.finish for mark in timed]
         yield Turn(
             speaker=speaker,
             span=span,
             text=span.of(document.text),
             begin=min(begins, default=None),
-            finish=max(ends, default=None),
+            finish=_duration(timed),
             locator=marks.locate(span),
             passage_id=passage_id,
             cues=tuple(_cue(mark, span.end) for mark in times_inside),

@@ -18,7 +18,7 @@ from collections.abc import (
     Iterator,
     Sequence,
 )
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -39,7 +39,6 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 RUNS_FOLDER = "research"  # in the knowledge base folder; lock files of running runs
-_WORK = ".lock"
 LOCK_SECONDS = 1.0  # longer than another process takes to check whether a run is locked
 WORD_WEIGHT = 0.65  # weight of word overlap in similarity; the rest is the cosine
 MAX_DIRECT_DOCUMENTS = 6  # documents of the question's own search that always rank first
@@ -217,16 +216,11 @@ def this_process() -> tuple[str, int]:
     return platform.node(), os.getpid()
 
 
-def lock_run(kb: KnowledgeBase, run_id: str) -> AbstractContextManager[None]:
-    """Lock a run while working on it. The system releases the lock when the process dies."""
-    return _hold_lock(kb, f"{run_id}{_WORK}")
-
-
 def is_running(kb: KnowledgeBase, run_id: str, host: str) -> bool:
     """Whether a process works on a run that is recorded as running on ``host``."""
     if host != platform.node() and not kb.locks.everywhere:
         return True  # locks of another machine cannot be checked here
-    return kb.locks.taken(f"{RUNS_FOLDER}/{run_id}{_WORK}")
+    return kb.locks.taken(_lock_name(run_id))
 
 
 def state_of(kb: KnowledgeBase, run: ResearchRun) -> StoredState:
@@ -239,16 +233,19 @@ def state_of(kb: KnowledgeBase, run: ResearchRun) -> StoredState:
 
 
 @contextmanager
-def _hold_lock(kb: KnowledgeBase, name: str) -> Iterator[None]:
-    with kb.locks.hold(f"{RUNS_FOLDER}/{name}", LOCK_SECONDS) as acquired:
+def lock_run(kb: KnowledgeBase, run_id: str) -> Iterator[None]:
+    """Lock a run while working on it. The system releases the lock when the process dies."""
+    with kb.locks.hold(_lock_name(run_id), LOCK_SECONDS) as acquired:
         if not acquired:
-            raise RequestError(
-                f"research {name.partition('.')[0]} is already running", hint="wait for it to end"
-            )
+            raise RequestError(f"research {run_id} is already running", hint="wait for it to end")
         try:
             yield
         finally:
-            kb.locks.forget(f"{RUNS_FOLDER}/{name}")
+            kb.locks.forget(_lock_name(run_id))
+
+
+def _lock_name(run_id: str) -> str:
+    return f"{RUNS_FOLDER}/{run_id}.lock"
 
 
 # --- passages by id, and as evidence --------------------------------------------------------------

@@ -218,7 +218,11 @@ def _overall_coverage(scope: Scope, about: str, method: str) -> AggregateResult:
         number=totals.documents,
         columns=("Part", "Value", "Documents", "Share"),
         rows=tuple(
-            _part_row((part, value), size, ids, totals.documents)
+            Row(
+                cells=(part, value, f"{size:,}", share := _share(size, totals.documents)),
+                document_ids=tuple(ids),
+                line=f"{part} – {value}: {_documents_text(size)} ({share})",
+            )
             for part, value, size, ids in parts
         ),
         method=f"all documents{about}{method}, counted by collection, kind, source type, language, "
@@ -243,14 +247,6 @@ def _coverage_parts(scope: Scope, *, with_ids: bool) -> list[tuple[str, str, int
     value_sizes = sorted(counts.taxonomy_sizes(scope.limits).items(), key=lambda pair: pair[0][0])
     parts += [(*pair, size, taxonomy.get(pair, ())) for pair, size in value_sizes]
     return parts
-
-
-def _part_row(names: tuple[str, ...], size: int, ids: Sequence[str], total: int) -> Row:
-    return Row(
-        cells=(*names, f"{size:,}", _share(size, total)),
-        document_ids=tuple(ids),
-        line=f"{' – '.join(names)}: {_documents_text(size)} ({_share(size, total)})",
-    )
 
 
 def _documents_text(size: int) -> str:

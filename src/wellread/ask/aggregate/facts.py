@@ -215,7 +215,7 @@ def _definition(question: FactAsked, readers: Sequence[_FactReader]) -> Aggregat
     definitions.sort(
         key=lambda rows: (
             not defines(text, rows[0].line),
-            not _starts_with_description(rows[0].line),
+            rows[0].line.split(maxsplit=1)[0].casefold() not in ARTICLES,
         )
     )
     if len(readers) > 1:
@@ -402,11 +402,6 @@ class _FactReader:
             line=line,
             places=(place,) if place else (),
         )
-
-
-def _starts_with_description(line: str) -> bool:
-    """Whether the text begins with a description ("A team of ..."), not an instruction."""
-    return line.split(maxsplit=1)[0].casefold() in ARTICLES
 
 
 def _fact_readers(kb: KnowledgeBase, entries: Sequence[Entry]) -> list[_FactReader]:

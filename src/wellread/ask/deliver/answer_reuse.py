@@ -21,7 +21,7 @@ from wellread.codec import to_plain
 from wellread.config import Settings
 from wellread.identity import random_id, tagged_hash
 from wellread.kb import KnowledgeBase
-from wellread.values.answers import Answer, Question
+from wellread.values.answers import Answer
 
 # Sections of the settings that affect answers only through the material, which has its own stamp.
 IRRELEVANT_SECTIONS = {
@@ -78,7 +78,16 @@ def _cache_key(kb: KnowledgeBase, turn: SessionQuestion) -> str:
         "ask",
         normalised(question.text),
         turn.context,
-        _question_options(question),
+        json.dumps(
+            {
+                "filters": to_plain(question.filters),
+                "mode": question.mode,
+                "strict": question.strict,
+                "max_clusters": question.max_clusters,
+                "owner": question.owner,
+            },
+            sort_keys=True,
+        ),
         json.dumps(to_plain(turn.liking), sort_keys=True),
         _settings_json(kb.settings),
         json.dumps(kb.stand_ins, sort_keys=True),
@@ -121,20 +130,6 @@ def normalised(text: str) -> str:
         for word in (written.casefold() if written.isupper() else written).split()
     ]
     return " ".join(words).strip(MARKS)
-
-
-def _question_options(question: Question) -> str:
-    """All fields of a question except its text and session, as JSON."""
-    return json.dumps(
-        {
-            "filters": to_plain(question.filters),
-            "mode": question.mode,
-            "strict": question.strict,
-            "max_clusters": question.max_clusters,
-            "owner": question.owner,
-        },
-        sort_keys=True,
-    )
 
 
 @lru_cache(maxsize=16)

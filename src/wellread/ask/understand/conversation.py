@@ -132,19 +132,15 @@ def _supplied_turns(kb: KnowledgeBase, question: Question, vocabulary: Vocabular
     history = [*question.history[:1], *question.history[1:][-(MAX_TURNS - 1) :]]
     turns: list[Turn] = []
     for turn in history:
-        stored = _stored_answer(kb, turn.answer_id, question.owner)
+        owner = question.owner
+        stored = kb.catalogue.sessions.answer(turn.answer_id, owner) if turn.answer_id else None
         if stored is not None:
-            turns.append(turn_of(stored))
+            turns.append(turn_of(stored[1]))
             continue
         original = turn.question[:MAX_SUPPLIED_CHARS]
         text = make_standalone(original, turns, vocabulary, date.today()).text
         turns.append(Turn(question=text, answer=turn.answer[:MAX_SUPPLIED_CHARS]))
     return turns
-
-
-def _stored_answer(kb: KnowledgeBase, answer_id: str, owner: str) -> Answer | None:
-    entry = kb.catalogue.sessions.answer(answer_id, owner) if answer_id else None
-    return entry[1] if entry else None
 
 
 MAX_ITEMS = 50

@@ -198,7 +198,12 @@ def people_in(text: str, vocabulary: Vocabulary) -> list[Mention]:
         if mention is None:
             continue
         if mentions and _BETWEEN.fullmatch(text[mentions[-1].span.end : mention.span.start]):
-            mentions[-1] = _merge_mentions(mentions[-1], mention)
+            last = mentions[-1]
+            mentions[-1] = Mention(
+                span=Span(start=last.span.start, end=mention.span.end),
+                speakers=tuple(dict.fromkeys((*last.speakers, *mention.speakers))),
+                authors=tuple(dict.fromkeys((*last.authors, *mention.authors))),
+            )
         else:
             mentions.append(mention)
     return mentions
@@ -292,14 +297,6 @@ def _is_whole_name(tokens: Sequence[Token], index: int, *, no_capitals: bool) ->
     return not any(
         other is not None and other.written[:1].isupper() and other.plain not in no_name
         for other, no_name in ((earlier, STOP_WORDS | FORMS_OF_ADDRESS), (after, STOP_WORDS))
-    )
-
-
-def _merge_mentions(first: Mention, second: Mention) -> Mention:
-    return Mention(
-        span=Span(start=first.span.start, end=second.span.end),
-        speakers=tuple(dict.fromkeys((*first.speakers, *second.speakers))),
-        authors=tuple(dict.fromkeys((*first.authors, *second.authors))),
     )
 
 

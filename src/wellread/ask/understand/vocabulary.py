@@ -108,10 +108,6 @@ class LookupCache(Generic[V]):
         return isinstance(key, str) and bool(self.all_of([key]))
 
 
-def _nobody(_: str) -> tuple[str, ...]:
-    return ()
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Vocabulary:
     """The names that questions over some collections may use. Empty by default.
@@ -141,7 +137,7 @@ class Vocabulary:
     entity_types: frozenset[str] = frozenset()
     untyped: bool = False
     publishers: Container[str] = frozenset()
-    published_by: Callable[[str], tuple[str, ...]] = _nobody
+    published_by: Callable[[str], tuple[str, ...]] = lambda _: ()
     published: tuple[date, date] | None = None
 
     def learn(self, text: str) -> None:

@@ -60,7 +60,7 @@ class Postings:
     @property
     def full(self) -> bool:
         """Whether so many entries are pending that ``merge`` is due."""
-        return _merge_is_due(self._waiting, len(self._codes))
+        return self._waiting >= max(MIN_MERGED, len(self._codes) // SHARE_MERGED)
 
     def merge(self, alive: NDArray[np.bool_] | None = None) -> None:
         """Sort pending entries into the arrays and drop numbers that are not ``alive``."""
@@ -120,10 +120,6 @@ class Postings:
         lengths = ends - starts
         before = np.cumsum(lengths) - lengths
         return np.repeat(starts - before, lengths) + np.arange(lengths.sum()), lengths
-
-
-def _merge_is_due(waiting: int, settled: int) -> bool:
-    return waiting >= max(MIN_MERGED, settled // SHARE_MERGED)
 
 
 SCHEME = "words-pairs/1"  # change it when the rules change: all stories are rebuilt then

@@ -21,6 +21,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
@@ -32,7 +33,12 @@ from wellread.store.base import Index, IndexRow
 from wellread.store.catalogue.documents.reindexing import PendingVectors
 from wellread.store.catalogue.run_logs import JobItem
 from wellread.store.schema.postgresql import is_value_error
-from wellread.store.schema.stored_values import DocumentChange, SourceChange, SourceRecord
+from wellread.store.schema.stored_values import (
+    DocumentChange,
+    SourceChange,
+    SourceRecord,
+    VersionKey,
+)
 from wellread.types import Document, Passage
 
 logger = logging.getLogger(__name__)
@@ -247,20 +253,33 @@ def _write_sources(kb: KnowledgeBase, window: Window, sources: Sequence[ReadSour
             )
             for source in sources
         ]
-        rows = [
-            row
-            for change in changes
-            for doc in change.documents
-            if doc.owes_vectors
-            for row in index_rows(doc.document, doc.passages)
-        ]
-        drop_noted(kb, parts.index)
-        versions = list(dict.fromkeys((row.document_id, row.version) for row in rows))
-        kb.catalogue.intend(versions)
-        if rows:
-            parts.index.write(rows, None)
-        kb.catalogue.commit(changes, versions)
-        drop_noted(kb, parts.index)
+        return write_changes(kb, changes, partial(kb.catalogue.commit, changes))
+
+
+def write_changes(
+    kb: KnowledgeBase,
+    changes: Sequence[SourceChange],
+    commit: Callable[[Sequence[VersionKey]], object],
+) -> int:
+    """Take the four steps above; ``commit`` gets the versions that were written to the index.
+
+    The caller holds the lock. Returns the number of rows written to the index.
+    """
+    index = kb.live().index
+    rows = [
+        row
+        for change in changes
+        for doc in change.documents
+        if doc.owes_vectors
+        for row in index_rows(doc.document, doc.passages)
+    ]
+    drop_noted(kb, index)
+    versions = list(dict.fromkeys((row.document_id, row.version) for row in rows))
+    kb.catalogue.intend(versions)
+    if rows:
+        index.write(rows, None)
+    commit(versions)
+    drop_noted(kb, index)
     return len(rows)
 
 

@@ -100,7 +100,11 @@ class PageReader:
                 as_feed=item.as_feed,
             )
             if isinstance(fetched, NotModified):
-                return _not_modified(fetched, record)
+                return Outcome(
+                    parsed=Parsed(status="unchanged", digest=record.digest, loader=record.loader),
+                    etag=fetched.etag or record.etag,
+                    last_modified=fetched.last_modified or record.last_modified,
+                )
             return self._outcome(item, fetched, record)
         except FetchError as error:
             return Outcome(
@@ -163,14 +167,6 @@ class PageReader:
         if parsed.status == "failed":
             raise SourceError(uri, parsed.reason)
         return [parsed_document.document for parsed_document in parsed.documents]
-
-
-def _not_modified(fetched: NotModified, record: SourceRecord) -> Outcome:
-    return Outcome(
-        parsed=Parsed(status="unchanged", digest=record.digest, loader=record.loader),
-        etag=fetched.etag or record.etag,
-        last_modified=fetched.last_modified or record.last_modified,
-    )
 
 
 def _with_known_digest(request: ParseRequest, record: SourceRecord | None) -> ParseRequest:

@@ -354,7 +354,7 @@ def follow_entries(
     entries = []
     fetched_count = 0
     for document in documents:
-        digest = entry_digest(document)
+        digest = tagged_hash("ent", version_of(document.text, document.marks), facts_of(document))
         if digests.get(document.uri) == digest:
             continue
         if not needs_page(document):
@@ -366,11 +366,6 @@ def follow_entries(
             fetched_count += 1
             entries.append(_follow_entry(document, digest, fetch, parse))
     return entries
-
-
-def entry_digest(document: Document) -> str:
-    """Return a digest that changes whenever the entry in the feed changes."""
-    return tagged_hash("ent", version_of(document.text, document.marks), facts_of(document))
 
 
 def needs_page(document: Document) -> bool:

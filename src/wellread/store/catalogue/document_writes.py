@@ -31,7 +31,7 @@ from wellread.store.catalogue.documents.story_records import mark_dirty
 from wellread.store.catalogue.feedback_records import note_change
 from wellread.store.catalogue.forgetting import redact_everywhere
 from wellread.store.schema import tables
-from wellread.store.schema.database import chunks, rows_in
+from wellread.store.schema.database import delete_rows, rows_in
 from wellread.store.schema.stored_values import (
     DocumentChange,
     SourceChange,
@@ -132,8 +132,7 @@ def _delete_rows(connection: Connection, versions: dict[str, str]) -> None:
     forget_described(connection, versions)
     mark_dirty(connection, versions)
     collection_records.touch_documents(connection, versions)
-    for ids in chunks(versions):
-        connection.execute(delete(tables.documents).where(tables.documents.c.id.in_(ids)))
+    delete_rows(connection, tables.documents.c.id, versions)
     reindexing.forget_staged(connection, versions)
     reindexing.plan_writes(connection, list(versions.items()), action="remove")
     reindexing.note_deletion(connection)

@@ -74,9 +74,9 @@ def record_gap(connection: Connection, question: str, reason: str, **filing: Unp
     return int(existing.id)
 
 
-def list_gaps(connection: Connection, limit: int = MAX_GAPS) -> list[Gap]:
+def list_gaps(connection: Connection) -> list[Gap]:
     """The newest gaps, newest first."""
-    return _gaps(connection.execute(select(*FACTS).order_by(gaps.c.id.desc()).limit(limit)))
+    return _gaps(connection.execute(select(*FACTS).order_by(gaps.c.id.desc()).limit(MAX_GAPS)))
 
 
 class GapLedger(CataloguePart):

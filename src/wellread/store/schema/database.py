@@ -272,6 +272,12 @@ def rows_in(connection: Connection, statement: Select[Any], values: Iterable[str
         yield from connection.execute(statement, {"values": chunk})
 
 
+def delete_rows(connection: Connection, column: Column[Any], values: Iterable[str]) -> None:
+    """Delete the rows of the column's table that have one of ``values`` in it."""
+    for chunk in chunks(values):
+        connection.execute(delete(column.table).where(column.in_(chunk)))
+
+
 def delete_oldest_day(connection: Connection, moment: Column[Any], before: datetime) -> int:
     """Delete rows whose ``moment`` is earlier than ``before``, and return their number.
 

@@ -123,7 +123,7 @@ MAX_NAMES, MAX_SECTIONS, MAX_ASKED = 12, 40, 20
 
 def _about(kb: KnowledgeBase, document: Document, facts: DocumentFacts) -> dict[str, Any]:
     """What the document is about: its lead or summary, names, sections and questions about it."""
-    asked = kb.catalogue.sessions.citing(facts.id, kb.asker.owner, MAX_ASKED)
+    asked = kb.catalogue.sessions.answers(kb.asker.owner, MAX_ASKED, citing=facts.id)
     question = SUMMARY.format(title=facts.title)
     without_model = (CATALOGUE, EXTRACTIVE, NOBODY, BEFORE)
     summaries = (

@@ -246,20 +246,17 @@ class Sessions(CataloguePart):
 
     # --- answers ---
 
-    def answers(self, owner: str, limit: int = 100, offset: int = 0) -> list[StoredAnswer]:
-        """The facts of the owner's answers, newest first."""
+    def answers(
+        self, owner: str, limit: int = 100, offset: int = 0, *, citing: str = ""
+    ) -> list[StoredAnswer]:
+        """The facts of the owner's answers, or of those that cite a document, newest first."""
         order = (answers.c.created_at.desc(), answers.c.id)
         statement = select(*FACTS).where(answers.c.owner == owner).order_by(*order)
+        if citing:
+            cited = answer_citations.c
+            is_citing = (cited.document_id == citing, cited.number != 0)
+            statement = statement.where(answers.c.id.in_(select(cited.answer_id).where(*is_citing)))
         return rows_to_values(StoredAnswer, self._rows(statement.limit(limit).offset(offset)))
-
-    def citing(self, document_id: str, owner: str, limit: int) -> list[StoredAnswer]:
-        """The facts of the owner's answers that cite the document, newest first."""
-        cited = select(answer_citations.c.answer_id).where(
-            answer_citations.c.document_id == document_id, answer_citations.c.number != 0
-        )
-        statement = select(*FACTS).where(answers.c.owner == owner, answers.c.id.in_(cited))
-        order = (answers.c.created_at.desc(), answers.c.id)
-        return rows_to_values(StoredAnswer, self._rows(statement.order_by(*order).limit(limit)))
 
     def answer(self, answer_id: str, owner: str) -> tuple[StoredAnswer, Answer] | None:
         """The owner's answer with this id and its facts, or None."""

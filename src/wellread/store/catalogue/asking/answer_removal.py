@@ -23,7 +23,7 @@ from wellread.store.catalogue.asking.answer_rows import (
     table_documents,
 )
 from wellread.store.catalogue.documents.lookup import VALUES, live_versions, whole_texts
-from wellread.store.schema.database import chunks, rows_in
+from wellread.store.schema.database import chunks, delete_rows, rows_in
 from wellread.store.schema.stored_values import REMOVED
 from wellread.store.schema.tables import (
     answer_citations,
@@ -345,8 +345,7 @@ def delete_answers(connection: Connection, owner: str, answer_ids: Collection[st
         questions += connection.execute(select(*columns).where(answers.c.id.in_(ids))).all()
         runs = research_runs.c.answer_id.in_(ids)
         connection.execute(delete(research_runs).where(runs))
-    for ids in chunks(answer_ids):
-        connection.execute(delete(answers).where(answers.c.id.in_(ids)))
+    delete_rows(connection, answers.c.id, answer_ids)
     for row in questions:
         question = " ".join((row.standalone or row.question).split())
         filed = connection.execute(

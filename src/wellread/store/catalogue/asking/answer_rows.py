@@ -19,7 +19,7 @@ from sqlalchemy import Connection, delete, insert, select, update
 from wellread.codec import from_plain, to_plain
 from wellread.store.catalogue.documents.lookup import VALUES
 from wellread.store.rights import READ
-from wellread.store.schema.database import chunks, rows_in, without_index
+from wellread.store.schema.database import delete_rows, rows_in, without_index
 from wellread.store.schema.stored_values import REMOVED
 from wellread.store.schema.tables import (
     TOTAL,
@@ -162,8 +162,7 @@ def rewrite_rows(connection: Connection, record: AnswerRecord) -> None:
 
 def forget_cached(connection: Connection, answer_ids: Iterable[str]) -> None:
     """Remove these answers from the answer cache."""
-    for ids in chunks(answer_ids):
-        connection.execute(delete(cached_answers).where(cached_answers.c.answer_id.in_(ids)))
+    delete_rows(connection, cached_answers.c.answer_id, answer_ids)
 
 
 def _answer_row(record: AnswerRecord) -> Plain:

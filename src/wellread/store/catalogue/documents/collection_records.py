@@ -125,10 +125,8 @@ def stamps_of(connection: Connection) -> dict[str, str]:
     """The stamp of each collection with documents; it changes with its documents or settings."""
     names = {_stamp_key(name): name for name in collection_names(connection)}
     stamps = dict.fromkeys(names.values(), "")
-    for keys in chunks(names):
-        rows = connection.execute(select(properties).where(properties.c.key.in_(keys)))
-        stamps |= {names[key]: str(value) for key, value in rows}
-    return stamps
+    rows = rows_in(connection, select(properties).where(properties.c.key.in_(VALUES)), names)
+    return stamps | {names[key]: str(value) for key, value in rows}
 
 
 def touch(connection: Connection, collections: Iterable[str]) -> None:
@@ -138,16 +136,8 @@ def touch(connection: Connection, collections: Iterable[str]) -> None:
 
 def touch_documents(connection: Connection, document_ids: Iterable[str]) -> None:
     """Change the stamps of these documents' collections; call it before they are deleted."""
-    touch(
-        connection,
-        (
-            name
-            for ids in chunks(document_ids)
-            for name in connection.execute(
-                select(documents.c.collection).where(documents.c.id.in_(ids)).distinct()
-            ).scalars()
-        ),
-    )
+    statement = select(documents.c.collection).where(documents.c.id.in_(VALUES)).distinct()
+    touch(connection, [row.collection for row in rows_in(connection, statement, document_ids)])
 
 
 def touch_all(connection: Connection) -> None:

@@ -23,7 +23,6 @@ from sqlalchemy import (
     Text,
     bindparam,
     cast,
-    delete,
     exists,
     func,
     insert,
@@ -33,7 +32,7 @@ from sqlalchemy import (
 from sqlalchemy.sql.elements import TextClause
 
 from wellread.store.catalogue.documents.lookup import described_entities, document_of
-from wellread.store.schema.database import AT_ONCE, CataloguePart, chunks
+from wellread.store.schema.database import AT_ONCE, CataloguePart, chunks, delete_rows
 from wellread.store.schema.tables import document_names, documents, passages
 from wellread.text.english import STOP_WORDS
 from wellread.text.parsed import stem
@@ -286,9 +285,9 @@ MAX_KEYS = 500  # distinct keys of one kind
 _NAMES = document_names.c
 
 
-def _distinct_sql(key_condition: str = "", row_condition: str = "") -> TextClause:
+def _distinct_sql(row_condition: str = "") -> TextClause:
     """SQL for distinct keys that reads one index entry for each; DISTINCT would read every row."""
-    least = f"SELECT min(key) FROM document_names WHERE sort = :sort{key_condition}"
+    least = "SELECT min(key) FROM document_names WHERE sort = :sort"
     return text(
         f"WITH RECURSIVE there(key) AS ({least} UNION ALL"
         f" SELECT ({least} AND key > there.key) FROM there WHERE there.key IS NOT NULL)"
@@ -420,8 +419,7 @@ class NameRecords(CataloguePart):
         """Rewrite the keys of these documents."""
         ids = set(document_ids)
         with self._database.write() as connection:
-            for batch in chunks(sorted(ids)):
-                connection.execute(delete(document_names).where(_NAMES.document_id.in_(batch)))
+            delete_rows(connection, _NAMES.document_id, sorted(ids))
             write_names(connection, ids)
 
 

@@ -20,7 +20,12 @@ from wellread.store.base import Fingerprint, IndexKey
 from wellread.store.catalogue.documents import lookup
 from wellread.store.catalogue.documents.collection_records import touch_all
 from wellread.store.catalogue.documents.lookup import property_of, put_properties
-from wellread.store.schema.database import CataloguePart, chunks, rows_to_values
+from wellread.store.schema.database import (
+    CataloguePart,
+    delete_rows,
+    rows_in,
+    rows_to_values,
+)
 from wellread.store.schema.stored_values import PendingWrite, VersionKey, WriteAction
 from wellread.store.schema.tables import (
     documents,
@@ -236,11 +241,8 @@ class Vectors(CataloguePart):
 
     def pending_among(self, document_ids: Iterable[str]) -> set[str]:
         """The documents whose vectors are pending, so that only keyword search finds them."""
-        document_id = vector_debts.c.document_id
-        pending: set[str] = set()
-        for batch in chunks(document_ids):
-            pending.update(self._values(select(document_id).where(document_id.in_(batch))))
-        return pending
+        statement = select(vector_debts).where(vector_debts.c.document_id.in_(lookup.VALUES))
+        return {row.document_id for row in self._rows_in(statement, document_ids)}
 
     def waiting_sources(self, collection: str, uris: Iterable[str]) -> set[str]:
         """The sources with documents whose vectors are pending."""
@@ -258,8 +260,7 @@ class Vectors(CataloguePart):
 
 def add_pending_vectors(connection: Connection, debts: Sequence[PendingVectors]) -> None:
     """Record the vectors that these versions need, in place of those of older versions."""
-    for ids in chunks(debt.document_id for debt in debts):
-        connection.execute(delete(vector_debts).where(vector_debts.c.document_id.in_(ids)))
+    delete_rows(connection, vector_debts.c.document_id, (debt.document_id for debt in debts))
     rows = [asdict(debt) for debt in debts if debt.passages]
     if rows:
         connection.execute(insert(vector_debts), rows)
@@ -289,12 +290,9 @@ def check_planned(connection: Connection, keys: Iterable[VersionKey]) -> None:
     expected = set(keys)
     if not expected:
         return
-    pair = select(index_writes.c.document_id, index_writes.c.version)
-    recorded: set[VersionKey] = set()
-    for ids in chunks(document_id for document_id, _ in expected):
-        rows = connection.execute(pair.where(index_writes.c.document_id.in_(ids)))
-        recorded.update((row.document_id, row.version) for row in rows)
-    if not expected <= recorded:
+    written = select(index_writes).where(index_writes.c.document_id.in_(lookup.VALUES))
+    rows = rows_in(connection, written, (document_id for document_id, _ in expected))
+    if not expected <= {(row.document_id, row.version) for row in rows}:
         raise StoreError(
             "this process lost the writers' lock, and another one removed what it was writing",
             hint="run the command again; nothing that it wrote is in use",
@@ -308,8 +306,7 @@ def settle(connection: Connection, keys: Sequence[VersionKey]) -> None:
 
 def forget_staged(connection: Connection, document_ids: Iterable[str]) -> None:
     """Delete the rows of these documents that are staged for the next index."""
-    for ids in chunks(document_ids):
-        connection.execute(delete(next_passages).where(next_passages.c.document_id.in_(ids)))
+    delete_rows(connection, next_passages.c.document_id, document_ids)
 
 
 def note_deletion(connection: Connection) -> None:
