@@ -51,7 +51,7 @@ def test_an_answer_is_rated(watched: Watched, site: str) -> None:
     page.locator(".answer [data-cite]").first.click()
     expect(page.locator("#source #cited")).to_be_visible()
     words = page.evaluate(SELECT)
-    first.get_by_role("button", name="Use the selected text").click()
+    first.get_by_role("button", name="Take the text selected").click()
     expect(first.get_by_label("Quotation")).to_have_value(words.strip())
     page.locator("#feedback").evaluate("one => one.dataset.kept = 'yes'")
     page.get_by_role("button", name="Save feedback").click()

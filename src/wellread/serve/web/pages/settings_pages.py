@@ -76,7 +76,7 @@ PRESETS: Mapping[str, Preset] = {
     "anthropic": Preset("Anthropic", "anthropic:", "", "claude-sonnet-4-5", "needs a key"),
     "google": Preset("Google", "google:", "", "gemini-2.5-flash", "needs a key"),
     "claude": Preset("Claude command", CLAUDE_CLI, "", "", "uses your subscription"),
-    "other": Preset("Another server", "", "", "", "any that speaks OpenAI's format"),
+    "other": Preset("Another server", "", "", "", "compatible with OpenAI's"),
     "none": Preset("No model", "", "", "", "answers quote the sources"),
 }
 # The fields of the form, with the section of the setting of the same name.

@@ -34,6 +34,7 @@ function scope() {
   for (const one of out ? boxes : []) one.checked = !out.includes(one.value);
   told();
   place.addEventListener("change", () => {
+    if (!boxes.some((one) => one.checked)) for (const one of boxes) one.checked = true; // none would be all
     remember(boxes.filter((one) => !one.checked).map((one) => one.value));
     told();
   });
@@ -69,7 +70,7 @@ export function box() {
   const chip = question.form.querySelector("[data-time-chip]");
   if (chip) question.form.addEventListener("change", () => {
     const [from, to] = ["from", "to"].map((name) => question.form.elements[name].value.trim());
-    chip.textContent = from && to ? `${from} – ${to}` : from ? `since ${from}` : to ? `until ${to}` : "Any time";
+    chip.textContent = from && from === to ? from : from && to ? `${from} – ${to}` : from ? `since ${from}` : to ? `until ${to}` : "Any time";
     chip.classList.toggle("set", Boolean(from || to));
   });
   document.addEventListener("click", (event) => {
