@@ -45,6 +45,7 @@ from wellread.kb import KnowledgeBase
 from wellread.kb.index_parts import INDEX_FOLDER
 from wellread.models.base import Reading
 from wellread.models.trained_reader import TrainedModel
+from wellread.serve.cli.ask_cli import EXIT_NOT_ANSWERED
 from wellread.store.index.lance import PROBES, REFINE
 from wellread.store.index.lance_tables import table_name
 from wellread.types import Filters
@@ -234,8 +235,10 @@ def ran(command: list[str]) -> tuple[float, float]:
     # An installed command keeps its compiled modules.
     environ = {name: each for name, each in os.environ.items() if name != NOT_KEPT}
     before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    subprocess.run(command, check=True, capture_output=True, stdin=subprocess.DEVNULL, env=environ)
+    done = subprocess.run(command, capture_output=True, stdin=subprocess.DEVNULL, env=environ)
     wall, after = time.perf_counter() - started, resource.getrusage(resource.RUSAGE_CHILDREN)
+    if done.returncode != EXIT_NOT_ANSWERED:  # a question without an answer took its time as well
+        done.check_returncode()
     return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
