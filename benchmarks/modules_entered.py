@@ -83,7 +83,10 @@ def entered(kb: KnowledgeBase) -> dict[str, list[Path]]:
 
         count("by Python", lambda: ask(kb, PLAIN))
         with TestClient(app, base_url="http://127.0.0.1") as client:
-            app.state.ingest.close()  # what a server takes up at its start is no part of a question
+            # What a server takes up at its start is no part of a question.
+            app.state.ingest.close()
+            assert client.portal is not None
+            client.portal.call(app.state.research.close)
             count("by API", lambda: ask_api(client))
             count("by page", lambda: ask_page(client))
         count("a count", lambda: ask(kb, COUNTING))
