@@ -29,12 +29,13 @@ def test_periods_follow_each_other_and_hold_each_date_once(dates: list[datetime]
     assert len(periods) != 1
     assert len(periods) <= MAX_PERIODS
     assert not periods or len(dates) >= MIN_DATED_DOCUMENTS
-    windows = [(window.published_from, window.published_to) for _, window, _ in periods]
-    assert all(one[1] < other[0] for one, other in pairwise(windows))  # type: ignore[operator]
-    held = [
-        [day for day in dates if since <= day <= until]  # type: ignore[operator]
-        for since, until in windows
-    ]
+    windows = []
+    for _, window, _ in periods:
+        assert window.published_from is not None
+        assert window.published_to is not None
+        windows.append((window.published_from, window.published_to))
+    assert all(one[1] < other[0] for one, other in pairwise(windows))
+    held = [[day for day in dates if since <= day <= until] for since, until in windows]
     assert [len(days) for days in held] == [count for _, _, count in periods]
     assert not periods or sum(map(len, held)) == len(dates)
     assert all(held)
