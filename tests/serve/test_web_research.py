@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -131,6 +132,23 @@ async def test_a_server_takes_up_what_an_earlier_one_left(kb: KnowledgeBase) -> 
             while not kb.catalogue.research.report(left):
                 await asyncio.sleep(0.02)
     assert kb.catalogue.research.report(given_up) is None
+
+
+async def test_a_server_that_stops_waits_until_the_runs_left_are_read(
+    kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    records, may_read, has_read = kb.catalogue.research, threading.Event(), threading.Event()
+
+    def slow(*_: Any) -> list[ResearchRun]:
+        assert may_read.wait(60)
+        has_read.set()
+        return []
+
+    monkeypatch.setattr(records, "newest", slow)
+    app = create_app(kb)
+    async with app.router.lifespan_context(app):
+        asyncio.get_running_loop().call_later(0.05, may_read.set)
+    assert has_read.is_set()
 
 
 async def test_a_run_is_removed_and_its_report_stays(

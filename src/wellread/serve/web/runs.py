@@ -220,12 +220,12 @@ class ResearchRuns:
 
     async def close(self) -> None:
         """Leave all runs to the next process."""
+        if self._taking_up:  # its thread reads the catalogue, which is closed next
+            await asyncio.wait([self._taking_up])
         tasks = [task for task, _ in self._tasks.values()]
-        tasks += [self._taking_up] if self._taking_up else []
         for task in tasks:
             task.cancel()
-        if tasks:
-            await asyncio.wait(tasks)
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _take_up(self) -> None:
         for kb, run in await to_thread.run_sync(self._unfinished):
