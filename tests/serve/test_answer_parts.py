@@ -80,7 +80,7 @@ def judged(*names: str, by: str = "a model", band: Band = "high", cited: int = 2
     [
         (
             judged("quoted", "quoted"),
-            "Sure. Two sources say this directly. 2 of 2 sentences are quoted",
+            "Sure. Two sources say this directly. 2 of 2 sentences are quoted word for word",
         ),
         (
             judged("supported", by="extractive", band="medium", cited=1),
@@ -91,18 +91,18 @@ def judged(*names: str, by: str = "a model", band: Band = "high", cited: int = 2
             judged("quoted", "partial", "unsupported", "uncited", "not_checked", "not_checked"),
             "Sure. Two sources say this directly; one sentence is only partly borne out; one"
             " sentence is not borne out; one sentence has no source; two sentences were not"
-            " checked. 1 of 6 sentences are quoted",
+            " checked. 1 of 6 sentences are quoted word for word",
         ),
         (
             replace(judged("supported", band="low"), conflicts=(Conflict(about="when"),)),
-            "Not sure. Two sources are near the question but may not answer it; the sources"
+            "Not sure. Two sources are about this but may not answer it; the sources"
             " differ. 1 of 1 sentence is borne out by its source",
         ),
         (judged(by="none", band="none"), "No answer. Nothing in the material answers this. "),
         (judged("supported", by="catalogue"), "Sure. Counted over everything in the catalogue. "),
         (
             judged("quoted", by="past answer"),
-            "Sure. An expert judged this answer before. 1 of 1 sentence is quoted",
+            "Sure. An expert judged this answer before. 1 of 1 sentence is quoted word for word",
         ),
     ],
 )

@@ -14,7 +14,7 @@ import httpx
 import pytest
 from anyio import to_thread
 from fastapi import FastAPI
-from tests.serve.conftest import client_of, events_in
+from tests.serve.conftest import client_of, events_in, page
 
 from wellread.ingest.remove import remove_conversation, remove_documents
 from wellread.kb import KnowledgeBase, open_kb
@@ -258,6 +258,22 @@ async def test_a_typed_command_is_the_question_and_its_options(
         assert parse_qs(waited.url.query.decode()) == {"show": shown}
         assert 'aria-label="Coverage"' in waited.text
         assert '<details class="steps-list" open>' in waited.text
+
+
+async def test_the_next_question_of_an_answer_keeps_its_documents_and_days(
+    app: FastAPI, client: httpx.AsyncClient, model: GatedModel
+) -> None:
+    model.open()
+    document = next(
+        one.id for one in app.state.kb.catalogue.documents("town") if "ferry" in one.uri
+    )
+    limits = {"document": document, "from": "2020-05"}
+    address = urlsplit(await begin(client, **limits))
+    waited = await client.get(f"{address.path}/wait", follow_redirects=True)
+    kept = dict((await page(client, waited.url.path)).get_element_by_id("ask").fields)
+    assert kept["document"] == document
+    assert kept["from"] == "2020-05-01"
+    assert not kept["to"]
 
 
 async def test_every_collection_is_no_limit(app: FastAPI, client: httpx.AsyncClient) -> None:

@@ -83,6 +83,7 @@ def limits_of(analysis: Analysis, relaxed: Collection[Constraint]) -> tuple[Appl
 def _filter_limits(filters: Filters) -> Iterator[AppliedLimit]:
     values_by_kind = {
         "collection": filters.collections,
+        "document": filters.document_ids,
         "kind": filters.kinds,
         "source_type": filters.source_types,
         "language": filters.languages,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -42,6 +43,14 @@ class LimitChoices(NamedTuple):
     speakers: tuple[str, ...]
     source_types: tuple[str, ...]
     languages: tuple[str, ...]
+
+    @property
+    def spans(self) -> Sequence[tuple[str, str]]:
+        """Named periods that a form offers at one press, as they are written in its fields."""
+        today = datetime.now(UTC).date()
+        last = today.replace(day=1) - timedelta(days=1)
+        months = ("This month", f"{today:%Y-%m}"), ("Last month", f"{last:%Y-%m}")
+        return (*months, ("This year", f"{today:%Y}"), ("Last year", f"{today.year - 1}"))
 
 
 def limit_choices(kb: KnowledgeBase) -> LimitChoices:
@@ -174,8 +183,8 @@ _SAYING = {
     "medium": ("probably answers this", "probably answer this"),
 }
 _NEAR = (
-    "is near the question but may not answer it",
-    "are near the question but may not answer it",
+    "is about this but may not answer it",
+    "are about this but may not answer it",
 )
 _NUMBERS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten")
 _TROUBLE = {
@@ -192,8 +201,8 @@ def sureness(answer: Answer) -> Sureness:
     found = Counter(verdict.name for verdict in stated)
     whole = sum(number for name, number in found.items() if name.whole)
     one = len(stated) == 1
-    how = "quoted" if whole == found[VerdictName.QUOTED] else "borne out by their sources"
-    how = "borne out by its source" if one and how != "quoted" else how
+    how = "borne out by its source" if one else "borne out by their sources"
+    how = "quoted word for word" if whole == found[VerdictName.QUOTED] else how
     checks = f"{whole} of {len(stated)} {'sentence is' if one else 'sentences are'} {how}"
     checks = checks if whole else ""
     band = answer.confidence.band

@@ -48,6 +48,7 @@ class Job:
     passages: int = 0
     vectors: int = 0
     failed: int = 0
+    skipped: int = 0
 
     @property
     def named(self) -> tuple[str, ...]:
@@ -55,12 +56,14 @@ class Job:
         return tuple(name for name in self.inputs if name != REMOVED)
 
 
-_FAILED = (
+_COUNTED = ("failed", "skipped")  # counted from the lines of the job
+_COUNTS = [
     select(func.count())
-    .where(job_items.c.job_id == jobs.c.id, job_items.c.status == "failed")
+    .where(job_items.c.job_id == jobs.c.id, job_items.c.status == status)
     .scalar_subquery()
-    .label("failed")
-)
+    .label(status)
+    for status in _COUNTED
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +110,8 @@ class Jobs(CataloguePart):
                 connection.execute(delete(jobs).where(*ended))
             _redact_removed(connection)
             row = asdict(job)
-            del row["failed"]  # counted from the lines of the job
+            for counted in _COUNTED:
+                del row[counted]
             connection.execute(insert(jobs), row)
         return job
 
@@ -143,19 +147,21 @@ class Jobs(CataloguePart):
 
     def get(self, job_id: str) -> Job | None:
         """The job with this id, or None."""
-        rows = self._rows(select(jobs, _FAILED).where(jobs.c.id == job_id))
+        rows = self._rows(select(jobs, *_COUNTS).where(jobs.c.id == job_id))
         return _job_of(rows[0]) if rows else None
 
     def by_prefix(self, start: str) -> Job | None:
         """The job whose id starts with ``start``; None when no job or several match."""
         is_job = jobs.c.id.startswith(start.lower(), autoescape=True)
-        matches = [_job_of(row) for row in self._rows(select(jobs, _FAILED).where(is_job).limit(2))]
+        matches = [
+            _job_of(row) for row in self._rows(select(jobs, *_COUNTS).where(is_job).limit(2))
+        ]
         return matches[0] if len(matches) == 1 else None
 
     def newest(self, limit: int = 20, state: JobState | None = None) -> list[Job]:
         """The newest jobs, newest first."""
         is_in_state = [] if state is None else [jobs.c.state == state]
-        statement = select(jobs, _FAILED).where(*is_in_state)
+        statement = select(jobs, *_COUNTS).where(*is_in_state)
         order = (jobs.c.started_at.desc(), jobs.c.id)
         return [_job_of(row) for row in self._rows(statement.order_by(*order).limit(limit))]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Literal, get_args
@@ -306,16 +307,25 @@ def _page(
         "coverage": scope_coverage(kb, scope) if "coverage" in show else (),
         "recheck": template_view(recheck),
         "turns": earlier_turns(kb, answer.session_id, before=answer.id),
-        "asked": AskQuery(session=answer.session_id, collection=_collections_asked(answer)),
+        "asked": _limits_asked(answer),
         "choices": limit_choices(kb),
     }
     return render_page(request, "answer_page.html", values)
 
 
-def _collections_asked(answer: Answer) -> list[str]:
-    """The collections that the question was limited to, for the next question."""
-    limits = (limit for limit in answer.limits if limit.origin != "question")
-    return [limit.value for limit in limits if limit.kind == "collection"]
+def _limits_asked(answer: Answer) -> AskQuery:
+    """The collections, documents and days that the asker chose, for the next question."""
+    chosen: defaultdict[str, list[str]] = defaultdict(list)
+    for limit in answer.limits:
+        if limit.origin != "question":
+            chosen[limit.kind].append(limit.value)
+    first, _, last = "".join(chosen["time"]).replace("…", "").partition(" to ")
+    return AskQuery(
+        session=answer.session_id,
+        collection=chosen["collection"],
+        document=chosen["document"],
+        **{"from": first.strip(), "to": last.strip()},
+    )
 
 
 def feedback_changes(

@@ -173,7 +173,7 @@ def _wanted(
         preset = PRESETS.get(typed["preset"], PRESETS["other"])
         values["model"] = _full_name(preset, typed["model"] or ("any" if unnamed else ""))
         if not values["model"]:
-            hint = "“Show its models” asks the server for them"
+            hint = "“List its models” asks the server for them"
             raise RequestError("no model is named", hint=hint)
         if typed["fallback_model"]:
             values["fallback_model"] = _full_name(preset, typed["fallback_model"])

@@ -74,6 +74,14 @@ export function box() {
     chip.classList.toggle("set", Boolean(from || to));
   });
   document.addEventListener("click", (event) => {
+    const span = event.target.closest?.("[data-span]");
+    if (span && !event.ctrlKey && !event.metaKey) {
+      event.preventDefault();
+      for (const name of ["from", "to"]) question.form.elements[name].value = span.dataset.span;
+      question.form.dispatchEvent(new Event("change"));
+      span.closest("details").open = false;
+      question.focus();
+    }
     const edit = event.target.closest?.("[data-edit]");
     if (edit && !event.ctrlKey && !event.metaKey) {
       event.preventDefault();
