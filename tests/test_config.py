@@ -14,6 +14,8 @@ from wellread.config import (
     Settings,
     load_settings,
     settings_table,
+    sources_of_settings,
+    write_setting,
 )
 from wellread.errors import SettingsError
 
@@ -115,6 +117,21 @@ def test_arguments_beat_the_environment_and_that_beats_the_file(tmp_path: Path) 
 def test_a_file_may_be_empty(tmp_path: Path, text: str) -> None:
     write(tmp_path, text)
     assert load_settings(tmp_path, environ={}) == Settings()
+
+
+def test_a_file_with_all_sections_under_qa_is_read(tmp_path: Path) -> None:
+    (tmp_path / "wellread.yaml").write_text(
+        "qa:\n  enabled: false\n  retrieval: {top_k: 5, rerank: true}\n"
+        "  citations: {format: title}\nretrieval:\n  diversity: 0.5\n",
+        encoding="utf-8",
+    )
+    settings = load_settings(tmp_path, environ={})
+    assert not settings.qa.enabled
+    assert (settings.retrieval.top_k, settings.retrieval.diversity) == (5, 0.5)
+    assert (settings.citations.style, settings.reader.relevance) == ("title", "trained")
+    write_setting(tmp_path, "retrieval.top_k", "7")
+    assert load_settings(tmp_path, environ={}).retrieval.top_k == 7
+    assert sources_of_settings(tmp_path)["citations.style"] == "wellread.yaml"
 
 
 @pytest.mark.parametrize(

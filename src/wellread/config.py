@@ -11,10 +11,9 @@ import logging
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, get_args
 
 import yaml
 from pydantic import (
@@ -58,9 +57,8 @@ class Section(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
 
 
-_USER = re.compile(
-    r"(?<=://)([^/?#@:]*):.*(?=@)", re.DOTALL
-)  # to the last @: passwords may be unquoted
+# To the last @: passwords may be unquoted.
+_USER = re.compile(r"(?<=://)([^/?#@:]*):.*(?=@)", re.DOTALL)
 _IN_QUERY = re.compile(r"(?i)([?&][^=&#]*passw[^=&#]*=)[^&#]*")
 
 
@@ -109,11 +107,8 @@ class GenerationSettings(Section):
     @property
     def by_role(self) -> dict[Role, str]:
         """The name of the model for each role; empty when not set."""
-        return {
-            "model": self.model.strip(),
-            "fallback_model": self.fallback_model.strip(),
-            "cheap_model": self.cheap_model.strip(),
-        }
+        names = self.model, self.fallback_model, self.cheap_model
+        return {role: name.strip() for role, name in zip(get_args(Role), names, strict=False)}
 
 
 class VerificationSettings(Section):
@@ -453,8 +448,7 @@ class Settings(Section):
     oidc: OidcSettings = OidcSettings()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SettingRow:
+class SettingRow(NamedTuple):
     """A row of the table of settings."""
 
     name: str
@@ -571,7 +565,20 @@ def _from_file(path: Path) -> dict[str, dict[str, Any]]:
         return {}
     if not isinstance(loaded, dict) or not all(isinstance(item, dict) for item in loaded.values()):
         raise SettingsError(f"{path} must contain sections with names and values")
-    return {str(section): dict(names) for section, names in loaded.items()}
+    return _flat({str(section): dict(names) for section, names in loaded.items()})
+
+
+def _flat(sections: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Lift the sections that other tools' files keep under ``qa``, under the names of here."""
+    nested = {name: part for name, part in sections.get("qa", {}).items() if isinstance(part, dict)}
+    for section in nested:
+        sections[section] = sections["qa"].pop(section) | sections.get(section, {})
+    if "format" in (citations := sections.get("citations", {})):
+        citations.setdefault("style", citations.pop("format"))
+    if "rerank" in (retrieval := sections.get("retrieval", {})):
+        reader = "trained" if retrieval.pop("rerank") else "lexical"
+        sections.setdefault("reader", {}).setdefault("relevance", reader)
+    return sections
 
 
 def _from_environment(environ: Mapping[str, str]) -> dict[str, dict[str, str]]:

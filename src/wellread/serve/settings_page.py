@@ -26,6 +26,9 @@ def settings_page() -> str:
         "  confidence_threshold: 0.4",
         "```",
         "",
+        "A file that keeps these sections under a top-level `qa:` is read as well, with",
+        "`citations.format` for the style and `retrieval.rerank` for the trained reader.",
+        "",
         "`wellread settings` shows the values that are in force; "
         "`wellread settings NAME VALUE` sets one.",
         "",

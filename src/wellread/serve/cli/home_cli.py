@@ -219,7 +219,7 @@ def settings(
         write_setting(home, name, value)
     values = load_settings(home).model_dump()
     described = [
-        {**asdict(row), "value": values[section][key]}
+        {**row._asdict(), "value": values[section][key]}
         for row in rows
         for section, _, key in [row.name.partition(".")]
     ]
