@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.paths import CACHE
-from wellread.config import load_settings
 from wellread.identity import tagged_hash
 from wellread.ingest.pipeline.job_log import Report
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.models.base import Embedder
 from wellread.models.embedders.open_embedder import open_embedder
+from wellread.settings_file import load_settings
 from wellread.types import DocumentFacts, Span
 
 COLLECTION = "default"

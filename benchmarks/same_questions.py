@@ -36,9 +36,9 @@ import numpy as np
 from benchmarks.paths import CACHE, eval_data
 from benchmarks.record import save
 from wellread.ask.retrieve.past_questions import MIN_SAME, is_same_question
-from wellread.config import load_settings
 from wellread.evaluation.scores import bootstrap
 from wellread.models.embedders.open_embedder import open_embedder
+from wellread.settings_file import load_settings
 from wellread.text.english import AROUND_A_QUESTION, STOP_WORDS
 
 JUDGED = Path(__file__).parent / "sets" / "same_questions.json"

@@ -20,9 +20,9 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from wellread.config import load_settings
 from wellread.models.base import Embedder
 from wellread.models.embedders.open_embedder import open_embedder
+from wellread.settings_file import load_settings
 
 SPINNING = "session.intra_op.allow_spinning"
 QUESTIONS = 60

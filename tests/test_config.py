@@ -12,12 +12,10 @@ from wellread.config import (
     SETTINGS_FILE,
     SettingRow,
     Settings,
-    load_settings,
     settings_table,
-    sources_of_settings,
-    write_setting,
 )
 from wellread.errors import SettingsError
+from wellread.settings_file import load_settings, sources_of_settings, write_setting
 
 TABLE = settings_table()
 

@@ -14,7 +14,8 @@ import pytest
 import yaml
 from sqlalchemy import make_url
 
-from wellread.config import load_settings, settings_table
+from wellread.config import settings_table
+from wellread.settings_file import load_settings
 from wellread.store.base import ServiceAddress
 from wellread.store.index.opensearch.cluster import read_address
 

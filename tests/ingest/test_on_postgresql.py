@@ -13,7 +13,6 @@ from tests.doubles.postgres_server import VARIABLE, Databases
 from tests.doubles.web_server import Reply, WebServer
 
 from wellread import Wellread
-from wellread.config import load_settings
 from wellread.errors import DamageError, StoreError
 from wellread.ingest import run
 from wellread.ingest.backup import export_home, import_home
@@ -22,6 +21,7 @@ from wellread.ingest.integrity.verify import ON_SERVER, verify
 from wellread.ingest.pipeline.job_log import dead_jobs, job_log
 from wellread.ingest.remove import remove_named
 from wellread.kb import KnowledgeBase, open_kb
+from wellread.settings_file import load_settings
 from wellread.store.catalogue import Catalogue
 from wellread.store.recovery.moving import TableDigest, table_digests
 from wellread.testing.embedding import ReadableEmbedder

@@ -14,10 +14,10 @@ from tests.doubles.openai_server import UNAUTHORIZED, OpenAIServer
 from tests.doubles.replies import Text
 from tests.serve.conftest import page, words
 
-from wellread.config import load_settings
 from wellread.ingest.backup import export_home
 from wellread.kb import KnowledgeBase
 from wellread.models.open_language_model import KEYS_FILE
+from wellread.settings_file import load_settings
 
 KEY = "sk-canary-5f1c"
 SAID = "I am a scripted model."

@@ -27,7 +27,6 @@ from typer.testing import CliRunner
 
 from wellread.ask.answer import answer, final
 from wellread.codec import to_plain
-from wellread.config import load_settings
 from wellread.errors import StoreError
 from wellread.ingest.backup import export_home, import_home
 from wellread.ingest.integrity.verify import verify
@@ -36,6 +35,7 @@ from wellread.kb import KnowledgeBase, open_kb
 from wellread.models.base import Embedder
 from wellread.models.embedders.open_embedder import open_embedder
 from wellread.serve.cli import app
+from wellread.settings_file import load_settings
 from wellread.store.catalogue import Catalogue, conversion
 from wellread.store.catalogue.answer_figures import TimeRange
 from wellread.store.catalogue.conversion import OLD_SCHEMAS

@@ -14,8 +14,8 @@ pytest.importorskip("opensearchpy")
 
 from tests.store.cluster_double import ClusterDouble, cluster_double, failed_items, hits_answer
 
-from wellread.config import load_settings
 from wellread.errors import DamageError, SettingsError, StoreError
+from wellread.settings_file import load_settings
 from wellread.store.base import Fingerprint, ServiceAddress
 from wellread.store.index import backends
 from wellread.store.index.opensearch import cluster as calls

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self, TypedDict, Unpack, get_args
 
-from wellread.config import Role, Settings, load_settings
+from wellread.config import Role, Settings
 from wellread.errors import WellreadError
 from wellread.identity import LOCAL, Asker
 from wellread.kb.home_catalogue import CataloguePlace, ensure_home
@@ -32,6 +32,7 @@ from wellread.models.base import (
 from wellread.models.embedders.open_embedder import CachedEmbedder, open_embedder
 from wellread.models.open_language_model import kept_keys, open_model
 from wellread.models.open_reader import CompositeReader, LexicalReader, open_reader
+from wellread.settings_file import load_settings
 from wellread.store.base import Fingerprint, KeptIndex
 from wellread.store.catalogue import Catalogue
 from wellread.store.catalogue.documents.reindexing import LiveIndex

@@ -297,7 +297,7 @@ class Terminal:
 
     def open_to_ask(self) -> KnowledgeBase:
         """Open the knowledge base for questions; raises when it is empty or damaged."""
-        from wellread.config import load_settings  # noqa: PLC0415 - loads pydantic
+        from wellread.settings_file import load_settings  # noqa: PLC0415 - loads pydantic
         from wellread.kb.home_catalogue import is_unused  # noqa: PLC0415 - as above
 
         home = self.home_folder()

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from wellread.config import load_settings, settings_table, unknown_setting, write_setting
+from wellread.config import settings_table
 from wellread.ingest import reindex as reindexing
 from wellread.ingest.backup import ImportReport, export_home, import_home
 from wellread.ingest.integrity.backups import find_copy, restore_copy
@@ -36,6 +36,7 @@ from wellread.serve.terminal import (
     terminal_of,
 )
 from wellread.serve.views import Shape
+from wellread.settings_file import load_settings, unknown_setting, write_setting
 from wellread.store.recovery.copies import copies_in
 from wellread.text.characters import harmless_line
 

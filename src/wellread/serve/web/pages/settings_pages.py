@@ -19,11 +19,8 @@ from starlette.datastructures import FormData
 from wellread.config import (
     SETTINGS_FILE,
     Settings,
-    load_settings,
     settings_table,
-    sources_of_settings,
     without_password,
-    write_setting,
 )
 from wellread.errors import RequestError, WellreadError
 from wellread.ingest.integrity.verify import VerifyReport, verify
@@ -47,6 +44,7 @@ from wellread.serve.features.figures import check_health
 from wellread.serve.features.home_and_jobs import format_size, holdings_body
 from wellread.serve.guards.route_rules import WholeKb
 from wellread.serve.web.rendering import page_router, render_page
+from wellread.settings_file import load_settings, sources_of_settings, write_setting
 from wellread.store.recovery.copies import copies_in
 
 router = page_router("admin")
