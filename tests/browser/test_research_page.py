@@ -52,7 +52,7 @@ def test_a_model_is_chosen_and_a_setting_found_by_keyboard(watched: Watched, sit
     page.get_by_role("link", name="Ollama").focus()
     page.keyboard.press("Enter")
     expect(page.get_by_label("Address")).to_have_value("http://localhost:11434/v1")
-    page.get_by_text("All settings").focus()
+    page.locator("details.all > summary").focus()
     page.keyboard.press("Enter")
     page.get_by_label("Find a setting").focus()
     page.keyboard.type("session_days")
