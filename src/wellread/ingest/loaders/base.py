@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
+from urllib.parse import quote
 
 from wellread.codec import storable
 from wellread.errors import SourceError
@@ -54,6 +55,12 @@ class Source:
         if not text.strip():
             raise EmptyError(self.uri, "no text")
 
+    def member(self, name: str, data: bytes) -> Source:
+        """A file inside this one, such as an attachment, as a source of its own."""
+        uri = f"{self.uri}#{quote(name)}"
+        last = name.rpartition("/")[2] or name
+        return Source(uri=uri, name=last, data=data, collection=self.collection)
+
     def document(self, built: Built, **fields: Any) -> Document:
         """A document read from this source; ``fields`` are further fields of ``Document``."""
         text, marks = built
@@ -89,6 +96,14 @@ class Loader(Protocol):
         Raises:
             SourceError: with the source's uri and the reason; nothing is yielded.
         """
+        ...
+
+
+class Container(Protocol):
+    """Reads a file that holds others: yields its own documents, and the files as sources."""
+
+    def __call__(self, source: Source, limits: LoaderLimits) -> Iterator[Document | Source]:
+        """As ``Loader``; the sources are read by the loaders of their kinds."""
         ...
 
 

@@ -11,7 +11,7 @@ import csv
 import json
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
@@ -19,10 +19,11 @@ from typing import TYPE_CHECKING
 from wellread import plugins
 from wellread.errors import SourceError
 from wellread.ingest.loaders import plain
-from wellread.ingest.loaders.archives import is_odt, is_office_binary, names_in
+from wellread.ingest.loaders.archives import START as COMPOUND_START
+from wellread.ingest.loaders.archives import ZIP_START, is_odt, is_office_binary, names_in
 from wellread.ingest.loaders.base import ENTRIES, ENTRIES_VERSION, EmptyError, LoaderLimits, Source
 from wellread.ingest.loaders.kind_table import EXTENSIONS, LOADERS, OPML, LoaderEntry
-from wellread.ingest.loaders.text import html, markdown_files
+from wellread.ingest.loaders.text import html, markdown_files, meetings
 from wellread.ingest.loaders.text.records import (
     delimiter_of,
     has_question_columns,
@@ -39,6 +40,9 @@ logger = logging.getLogger(__name__)
 
 HEAD_BYTES = 4096  # read from the start of a file to detect its type
 MAX_REASON_CHARS = 200
+UNSUPPORTED = "unsupported file type"
+MAX_DEPTH = 3  # of files inside files
+MAX_NAMED_FILES = 5  # files inside that a remark names
 
 _XML_ROOT = re.compile(
     rb"\s*(?:<\?.*?\?>\s*|<!--.*?-->\s*|<!DOCTYPE[^>\[]*(?:\[.*?\])?[^>]*>\s*)*<(?:\w+:)?([A-Za-z]+)",
@@ -51,6 +55,7 @@ _OFFICE_PARTS = (
     (re.compile(r"xl/workbook\d*\.xml"), "xlsx"),
     (re.compile(r"META-INF/container\.xml"), "epub"),
 )
+_CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")  # none is in a text; logs have colours
 _SRT_START = re.compile(r"\s*\d+\s*\n\s*\d+:\d\d:\d\d[,.]\d+\s*-->")
 
 
@@ -72,16 +77,57 @@ def is_current(identity: str, rules: SourceRules | None = None) -> bool:
     return any(identity_of(name, rules) == identity for name in (*loaders(), ENTRIES))
 
 
+def is_read_as_text(identity: str) -> bool:
+    """Whether a source whose record says ``identity`` was read line by line."""
+    return identity.startswith("lines/")
+
+
 def load(source: Source, limits: LoaderLimits, rules: SourceRules | None = None) -> list[Document]:
     """Load all documents of ``source``; raise if any of them fails."""
-    name = loader_name(source, rules)
+    return load_noted(source, limits, rules)[0]
+
+
+def load_noted(
+    source: Source, limits: LoaderLimits, rules: SourceRules | None = None, *, named: bool = False
+) -> tuple[list[Document], str]:
+    """Load all documents of ``source``; also return a remark for the report, usually empty.
+
+    A file inside it (an attachment, a file in a zip file) that cannot be read is told in the
+    remark and does not fail the others.
+
+    Args:
+        named: whether a person named the file itself, so that any text is read.
+    """
+    name = loader_name(source, rules, named=named)
+    left_out: list[str] = []
+    documents = _load(source, limits, name, rules, left_out)
+    if not documents and left_out:
+        raise EmptyError(source.uri, f"nothing in it is read: {_listed(left_out)}")
+    unread = f"not read: {_listed(left_out)}" if left_out else ""
+    return documents, "; ".join(filter(None, (decoding_note(name, source), unread)))
+
+
+def _listed(left_out: list[str]) -> str:
+    rest = len(left_out) - MAX_NAMED_FILES
+    return ", ".join(left_out[:MAX_NAMED_FILES]) + (f" and {rest:,} more" if rest > 0 else "")
+
+
+def _load(
+    source: Source,
+    limits: LoaderLimits,
+    name: str,
+    rules: SourceRules | None,
+    left_out: list[str],
+) -> list[Document]:
     entry = loaders().get(name)
     if not source.data:
         raise EmptyError(source.uri, "no text")
     if entry is None and name != ENTRIES:
-        raise SourceError(source.uri, "unsupported file type")
+        raise SourceError(source.uri, UNSUPPORTED)
     try:
         loader = entry.function if entry else None
+        if entry and entry.holds:
+            loader = _Unpacking(entry, left_out)
         if rules is not None:
             documents = list(rules.load(source, limits, loader))
         else:
@@ -99,6 +145,38 @@ def load(source: Source, limits: LoaderLimits, rules: SourceRules | None = None)
     return [_with_title(document, source) for document in documents]
 
 
+class _Unpacking:
+    """The loader of a file with others inside, which are read by the loaders of their kinds."""
+
+    def __init__(self, entry: LoaderEntry, left_out: list[str], depth: int = 1) -> None:
+        self._entry = entry
+        self._left_out = left_out
+        self._depth = depth
+
+    def __call__(self, source: Source, limits: LoaderLimits) -> Iterator[Document]:
+        """Yield the documents of ``source`` and of the files inside it."""
+        for item in self._entry.container(source, limits):
+            if isinstance(item, Document):
+                yield item
+                continue
+            try:
+                yield from self._inside(item, limits)
+            except SourceError as error:
+                self._left_out.append(f"{item.name} ({error.reason})")
+
+    def _inside(self, item: Source, limits: LoaderLimits) -> list[Document]:
+        name = loader_name(item)
+        entry = LOADERS.get(name)
+        if not name:
+            raise SourceError(item.uri, UNSUPPORTED)
+        if entry is None or not entry.holds:
+            return _load(item, limits, name, None, self._left_out)
+        if self._depth == MAX_DEPTH:
+            raise SourceError(item.uri, f"more than {MAX_DEPTH} files inside one another")
+        inner = _Unpacking(entry, self._left_out, self._depth + 1)
+        return [_with_title(document, item) for document in inner(item, limits)]
+
+
 def decoding_note(name: str, source: Source) -> str:
     """Return a remark for the report on how the text was decoded; usually empty."""
     if name not in LOADERS or not LOADERS[name].text or source.data.isascii():
@@ -106,10 +184,12 @@ def decoding_note(name: str, source: Source) -> str:
     return plain.decode_noted(source, html.ENCODING if name == "html" else plain.CODING)[1]
 
 
-def loader_name(source: Source, rules: SourceRules | None = None) -> str:
+def loader_name(source: Source, rules: SourceRules | None = None, *, named: bool = False) -> str:
     """Return the loader for ``source``; empty if it is excluded or its type is unsupported."""
     detected = kind_of(source)
     name = detected if detected in loaders() else ""
+    if named and not detected and source.data and is_text(source):
+        name = "lines"
     return rules.loader_name(name) if rules is not None else name
 
 
@@ -134,14 +214,37 @@ def kind_of(source: Source) -> str:
     by_extension = EXTENSIONS.get(extension, "")
     if source.data[:HEAD_BYTES].lstrip().startswith(b"%PDF-"):
         return "pdf"
+    if by_extension == "outlook" and source.data.startswith(COMPOUND_START):
+        return by_extension
     if binary := _kind_of_office(source):
         return binary
+    if by_extension == "zip":
+        return by_extension if source.data.startswith(ZIP_START) else ""
+    return _kind_of_text(source, by_extension, extension)
+
+
+def _kind_of_text(source: Source, by_extension: str, extension: str) -> str:
+    head = _decode_head(source.data[: HEAD_BYTES * 16])
     if by_extension == "markdown":
         is_transcript = markdown_files.is_transcript(_decode_head(source.data))
         return "markdown-transcript" if is_transcript else "markdown"
-    if by_extension in LOADERS and LOADERS[by_extension].decides:
+    is_code = by_extension == "lines" and extension != ".json"
+    if is_code or (by_extension in LOADERS and LOADERS[by_extension].decides):
         return by_extension
-    return _kind_of_markup(source) or by_extension or _kind_of_lines(source)
+    kind = _kind_of_markup(source)
+    if not kind and by_extension == "text":
+        kind = meetings.kind_of(head)
+    elif not kind and by_extension in ("table", "lines", ""):
+        kind = _kind_of_lines(source, is_table=by_extension == "table")
+    return kind or by_extension
+
+
+def is_text(source: Source) -> bool:
+    """Whether the bytes are text in an encoding that is declared or certain enough."""
+    try:
+        return _CONTROLS.search(plain.decode(source)) is None
+    except SourceError:
+        return False
 
 
 def _kind_of_office(source: Source) -> str:
@@ -175,13 +278,12 @@ def _kind_of_markup(source: Source) -> str:
     return "html" if is_page or head.lstrip().lower().startswith(b"<!doctype html") else ""
 
 
-def _kind_of_lines(source: Source) -> str:
+def _kind_of_lines(source: Source, *, is_table: bool) -> str:
     """Guess the type from the first lines of a file whose extension does not decide."""
     head = _decode_head(source.data[:HEAD_BYTES])
-    if kind := kind_of_json(source.data):
+    if not is_table and (kind := kind_of_json(source.data)):
         return kind
     first = _decode_head(source.data.split(b"\n", 1)[0]).strip()
-    is_table = source.name.lower().endswith(".csv")
     if _is_question_header(first) if is_table else _is_record(first):
         return "records"
     return "captions" if _SRT_START.match(head) and not is_table else ""

@@ -174,7 +174,6 @@ def _context(title: str, marks: Marks, span: Span) -> str:
 
 
 ParseStatus = Literal["parsed", "unchanged", "skipped", "failed"]
-UNSUPPORTED = "unsupported file type"
 TOO_MUCH_MEMORY = "needs more memory than a file of its type and size may use (sources.max_memory)"
 EXCLUDED = "excluded by the collection's settings"
 
@@ -186,6 +185,7 @@ class ParseRequest:
     Attributes:
         known_digest, known_loader: from an earlier run; equal bytes are not parsed again.
         rules: the collection's rules for the source (``SourceRules.to_plain``); or empty.
+        named: whether a person named the file itself, so that any text is read.
     """
 
     uri: str
@@ -198,6 +198,7 @@ class ParseRequest:
     limits: LoaderLimits = field(default_factory=LoaderLimits)
     tokens: int = 200
     rules: Mapping[str, Any] = field(default_factory=dict)
+    named: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -299,11 +300,11 @@ def _parse(
     )
     digest = hashlib.blake2b(data, digest_size=16).hexdigest()
     rules = _rules_of(request.rules)
-    name = kinds.loader_name(source, rules)
+    name = kinds.loader_name(source, rules, named=request.named)
     if not name:
         return Parsed(
             status="skipped",
-            reason=EXCLUDED if rules and rules.rule.skip else UNSUPPORTED,
+            reason=EXCLUDED if rules and rules.rule.skip else kinds.UNSUPPORTED,
             digest=digest,
             loader=no_loader(rules),
             size=size,
@@ -315,13 +316,16 @@ def _parse(
     if confine and not is_unchanged:
         confine(name, len(data))
     # Cleaned before cutting and hashing, whatever loader and settings produced the text.
-    loaded = () if is_unchanged else storable(tuple(kinds.load(source, request.limits, rules)))
-    documents = [safe_addresses(document, request.uri) for document in loaded]
+    loaded: list[Document] = []
+    note = ""
+    if not is_unchanged:
+        loaded, note = kinds.load_noted(source, request.limits, rules, named=request.named)
+    documents = [safe_addresses(document, request.uri) for document in storable(tuple(loaded))]
     return Parsed(
         status="unchanged" if is_unchanged else "parsed",
         digest=digest,
         loader=identity,
-        reason="" if is_unchanged else kinds.decoding_note(name, source),
+        reason=storable(note),
         size=size,
         mtime_ns=mtime_ns,
         documents=tuple(cut_text(document, request.tokens) for document in documents),

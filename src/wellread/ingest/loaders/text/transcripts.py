@@ -34,7 +34,15 @@ from wellread.ingest.loaders.front_matter import (
 from wellread.ingest.loaders.plain import PARAGRAPH, decode, one_line, parse_json, title_from_name
 from wellread.ingest.loaders.text.html_blocks import without_scripts
 from wellread.ingest.loaders.text.markdown_files import LABEL_WORDS, seconds
-from wellread.ingest.loaders.text.records import SpeechForm, speech_form
+from wellread.ingest.loaders.text.records import (
+    TURN_BEGINS,
+    TURN_SPEAKERS,
+    TURN_TEXTS,
+    SpeechForm,
+    normalise_names,
+    speech_form,
+    turns_in,
+)
 from wellread.types import Document
 
 MIN_PAUSE_SECONDS = 4.0  # silence before a new paragraph
@@ -238,6 +246,7 @@ def write_cues(cues: Sequence[Cue]) -> Built:
 
 MAX_CUE_WORDS = 40  # limits cues of speech without punctuation, so that it gets times too
 MILLISECONDS = 0.001
+MAX_SECONDS = 100_000_000.0  # larger ones are moments since 1970
 
 Node = Mapping[str, Any]
 
@@ -257,6 +266,8 @@ class _Word(NamedTuple):
 def load_speech(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: ARG001 the loader interface
     """Load the JSON of a speech-to-text tool as one transcript."""
     tree = parse_json(source)
+    if isinstance(tree, list):
+        tree = {"turns": tree}
     if not isinstance(tree, dict):
         raise SourceError(source.uri, "not a transcript: the file is not a JSON object")
     refuse_readers(tree, source.uri, deep=False)
@@ -380,12 +391,46 @@ def _aws(tree: Node) -> Iterator[Cue]:
         yield from _cues({**segment, **times, "speaker": speaker}, "transcript")
 
 
+def _meeting(tree: Node) -> Iterator[Cue]:
+    """Yield the cues of a meeting program's file: a list of texts with speakers and times."""
+    turns = [normalise_names(turn) for turn in turns_in(tree)]
+    people = {
+        scalar(person.get("id") or person.get("speaker_id")): scalar(
+            person.get("speaker_name") or person.get("name")
+        )
+        for holder in (tree, _object(tree.get("speech")))
+        for person in _objects(holder.get("speakers"))
+    }
+    begins = [_moment(_first(turn, TURN_BEGINS)) for turn in turns]
+    # Moments of the day or the year count from the first turn.
+    origin = begins[0] if begins and begins[0] > MAX_SECONDS else 0.0
+    for turn, begin in zip(turns, begins, strict=True):
+        label = scalar(_first(turn, TURN_SPEAKERS))
+        speaker = _speaker(people.get(label) or label)
+        yield _cue(scalar(_first(turn, TURN_TEXTS)), max(begin - origin, 0.0), None, speaker)
+
+
+def _first(turn: Node, names: Sequence[str]) -> object:
+    return next((turn[name] for name in names if turn.get(name) not in (None, "")), None)
+
+
+def _moment(value: object) -> float:
+    """Return seconds from a number or a clock (``00:01:02.5``), or the epoch's from a date."""
+    text = scalar(value)
+    if ":" in text and (moment := parse_moment(text)):
+        return moment.timestamp()
+    if ":" in text:
+        return seconds(text)
+    return _seconds(text.removesuffix("s") or None) or 0.0
+
+
 _READERS: Mapping[SpeechForm, Callable[[Node], Iterator[Cue]]] = {
     "whisper": _whisper,
     "whisper.cpp": _whisper_cpp,
     "assemblyai": _assemblyai,
     "deepgram": _deepgram,
     "aws": _aws,
+    "meeting": _meeting,
 }
 
 
