@@ -5,11 +5,9 @@ A loader's module is imported on first use, so that unused parsers cost nothing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pkgutil import resolve_name
 from typing import Any
-
-from wellread.ingest.loaders.base import Container, Loader
 
 # Memory limits: MiB for any file of the kind, and bytes in addition for each byte of the file.
 TEXT = (256, 80)
@@ -53,31 +51,22 @@ class LoaderEntry:
         return f"{self.name}/{self.version}"
 
     @property
-    def function(self) -> Loader:
-        """The loader function; imports its module and parser."""
-        loader: Loader = resolve_name(self.target)
-        return loader
-
-    @property
-    def container(self) -> Container:
-        """The loader function of files with others inside."""
-        loader: Container = resolve_name(self.target)
-        return loader
+    def function(self) -> Any:
+        """The ``Loader``, or the ``Container`` if it ``holds`` files; imports its parser."""
+        return resolve_name(self.target)
 
 
-def _text(name: str, function: str, extensions: str = "", **more: Any) -> LoaderEntry:
-    return replace(_entry(name, function, extensions, **{"memory": TEXT, **more}), text=True)
-
-
-def _entry(name: str, function: str, extensions: str = "", **more: Any) -> LoaderEntry:
+def _kind(name: str, target: str, place: str, library: str, ends: str, **more: Any) -> LoaderEntry:
+    """Return an entry; without a memory limit of its own, it is text in an undeclared encoding."""
     name, _, version = name.partition("/")
-    target = f"wellread.ingest.loaders.{function}"
     return LoaderEntry(
         name=name,
         version=version,
-        target=target,
-        extensions=extensions,
-        **{"memory": PACKED, **more},
+        target=f"wellread.ingest.loaders.{target}",
+        place=place,
+        library=library,
+        extensions=ends,
+        **{"text": "memory" not in more, "memory": TEXT, **more},
     )
 
 
@@ -88,149 +77,52 @@ _CODE = (
     ".tf .cmake .mk .css .scss .less .diff .patch .log .yaml .yml .json .json5 .toml .ini .cfg "
     ".conf .properties"
 )
-_LINE, _HEADING, _TIME = "line", "heading", "time, speaker"
-
+_MD, _TURN = "markdown-it-py, PyYAML", "time, speaker"
+_ONLY: dict[str, Any] = {"decides": True}
+_PAGE: dict[str, Any] = {"memory": (256, 120)}
+_OFFICE_FILE: dict[str, Any] = {"memory": PACKED}
+_MAIL: dict[str, Any] = {"memory": HOLDER, "decides": True, "holds": True}
+# fmt: off
 LOADERS = {
     entry.name: entry
     for entry in (
-        _text(
-            "markdown/3",
-            "text.markdown_files:load",
-            ".md .markdown .mdown .mkd",
-            decides=True,
-            library="markdown-it-py, PyYAML",
-            place=_HEADING,
-        ),
-        _text(
-            "markdown-transcript/3",
-            "text.markdown_files:load_transcript",
-            library="markdown-it-py, PyYAML",
-            place=_TIME,
-        ),
-        _text(
-            "mdx/1",
-            "text.lines:load_mdx",
-            ".mdx",
-            decides=True,
-            library="markdown-it-py, PyYAML",
-            place=_HEADING,
-        ),
-        _text(
-            "html/5",
-            "text.html:load",
-            ".html .htm .xhtml",
-            memory=(256, 120),
-            library="trafilatura, lxml",
-            place=_HEADING,
-        ),
-        _entry(
-            "mhtml/1",
-            "text.mail:load_mhtml",
-            ".mhtml .mht",
-            memory=(256, 120),
-            decides=True,
-            library="trafilatura, lxml",
-            place=_HEADING,
-        ),
-        _text("text/3", "plain:load", ".txt .text", place=_LINE),
-        _text("outline/1", "text.lines:load_outline", ".org .adoc .asciidoc .tex", place=_HEADING),
-        _text("lines/1", "text.lines:load", _CODE, place=_LINE),
-        _text(
-            "notebook/1",
-            "text.lines:load_notebook",
-            ".ipynb",
-            decides=True,
-            library="markdown-it-py",
-            place=_HEADING,
-        ),
-        _entry(
-            "rtf/1",
-            "text.lines:load_rtf",
-            ".rtf",
-            memory=TEXT,
-            decides=True,
-            library="striprtf",
-            place="none",
-        ),
+        _kind("markdown/3", "text.markdown_files:load", "heading", _MD,
+              ".md .markdown .mdown .mkd", **_ONLY),
+        _kind("markdown-transcript/3", "text.markdown_files:load_transcript", _TURN, _MD, ""),
+        _kind("mdx/1", "text.lines:load_mdx", "heading", _MD, ".mdx", **_ONLY),
+        _kind("notebook/1", "text.lines:load_notebook", "heading", _MD, ".ipynb", **_ONLY),
+        _kind("outline/1", "text.lines:load_outline", "heading", _MD, ".org .adoc .asciidoc .tex"),
+        _kind("rst/3", "text.restructured:load", "heading", "", ".rst .rest", **_ONLY),
+        _kind("html/5", "text.html:load", "heading", "trafilatura, lxml", ".html .htm .xhtml",
+              **_PAGE, text=True),
+        _kind("mhtml/1", "text.mail:load_mhtml", "heading", "trafilatura, lxml", ".mhtml .mht",
+              **_PAGE, **_ONLY),
+        _kind("text/3", "plain:load", "line", "", ".txt .text"),
+        _kind("lines/1", "text.lines:load", "line", "", _CODE),
+        _kind("rtf/1", "text.lines:load_rtf", "", "striprtf", ".rtf", **_ONLY, text=False),
         # Pages with white letters are rendered, with large pictures on them.
-        _entry(
-            "pdf/3",
-            "pdf.pdf:load",
-            ".pdf",
-            memory=(640, 120),
-            library="pypdfium2",
-            place="page, box",
-        ),
-        _text(
-            "captions/2",
-            "text.transcripts:load",
-            ".vtt .srt .sbv",
-            decides=True,
-            library="webvtt-py",
-            place=_TIME,
-        ),
-        _text("speech/3", "text.transcripts:load_speech", place=_TIME),
-        _text("meeting/1", "text.meetings:load", place=_TIME),
-        _entry(
-            "feed/4",
-            "text.feeds:load",
-            ".rss .atom",
-            memory=TEXT,
-            library="feedparser",
-            place=_HEADING,
-        ),
-        _text("records/3", "text.records:load", ".jsonl .ndjson", decides=True, place=_LINE),
-        _text("table/1", "text.records:load_table", ".csv .tsv .tab", place=_LINE),
-        _text("rst/3", "text.restructured:load", ".rst .rest", decides=True, place=_HEADING),
-        _entry(
-            "mail/1",
-            "text.mail:load",
-            ".eml .mbox .mbx",
-            memory=HOLDER,
-            decides=True,
-            holds=True,
-            library="quotequail, lxml",
-            place="heading",
-        ),
-        _entry(
-            "outlook/1",
-            "text.mail:load_msg",
-            ".msg",
-            memory=HOLDER,
-            decides=True,
-            holds=True,
-            library="python-oxmsg, quotequail",
-            place="heading",
-        ),
-        _entry(
-            "zip/1", "archives:load_zip", ".zip", memory=HOLDER, holds=True, place="of the file"
-        ),
-        _entry(
-            "docx/3",
-            "text.meetings:load_docx",
-            ".docx .docm",
-            library="python-docx, lxml",
-            place=f"{_HEADING}, or {_TIME}",
-        ),
-        _entry(
-            "pptx/3",
-            "office.office_pptx:load",
-            ".pptx .pptm .ppsx .ppsm",
-            library="python-pptx",
-            place="page",
-        ),
-        _entry(
-            "xlsx/2",
-            "office.office_xlsx:load",
-            ".xlsx .xlsm",
-            library="openpyxl",
-            place="sheet, row",
-        ),
-        _entry("odt/2", "office.books:load_odt", library="lxml", place=_HEADING),
-        _entry("epub/2", "office.books:load_epub", library="lxml", place=_HEADING),
-        _entry("office-binary/1", "archives:refuse_binary"),
+        _kind("pdf/3", "pdf.pdf:load", "page, box", "pypdfium2", ".pdf", memory=(640, 120)),
+        _kind("captions/2", "text.transcripts:load", _TURN, "webvtt-py", ".vtt .srt .sbv", **_ONLY),
+        _kind("speech/3", "text.transcripts:load_speech", _TURN, "", ""),
+        _kind("meeting/1", "text.meetings:load", _TURN, "dateparser", ""),
+        _kind("feed/4", "text.feeds:load", "heading", "feedparser", ".rss .atom", text=False),
+        _kind("records/3", "text.records:load", "line", "", ".jsonl .ndjson", **_ONLY),
+        _kind("table/1", "text.records:load_table", "line", "", ".csv .tsv .tab"),
+        _kind("mail/1", "text.mail:load", "", "quotequail", ".eml .mbox .mbx", **_MAIL),
+        _kind("outlook/1", "text.mail:load_msg", "", "python-oxmsg, quotequail", ".msg", **_MAIL),
+        _kind("zip/1", "archives:load_zip", "", "", ".zip", memory=HOLDER, holds=True),
+        _kind("docx/3", "text.meetings:load_docx", f"heading; {_TURN}", "python-docx, lxml",
+              ".docx .docm", **_OFFICE_FILE),
+        _kind("pptx/3", "office.office_pptx:load", "page", "python-pptx",
+              ".pptx .pptm .ppsx .ppsm", **_OFFICE_FILE),
+        _kind("xlsx/2", "office.office_xlsx:load", "heading, line", "openpyxl", ".xlsx .xlsm",
+              **_OFFICE_FILE),
+        _kind("odt/2", "office.books:load_odt", "heading", "lxml", "", **_OFFICE_FILE),
+        _kind("epub/2", "office.books:load_epub", "heading", "lxml", "", **_OFFICE_FILE),
+        _kind("office-binary/1", "archives:refuse_binary", "", "", "", **_OFFICE_FILE),
     )
 }
+# fmt: on
 OPML = "opml"  # a list of feeds; it contains no document, so it has no loader
 EXTENSIONS = {
     ".opml": OPML,
@@ -255,14 +147,9 @@ TYPES = {
     "text/csv": ".csv",
     "text/tab-separated-values": ".tsv",
     "message/rfc822": ".eml",
-    "application/mbox": ".mbox",
     "application/vnd.ms-outlook": ".msg",
     "multipart/related": ".mhtml",
-    "application/x-mimearchive": ".mhtml",
-    "application/x-ipynb+json": ".ipynb",
     "application/rtf": ".rtf",
-    "text/rtf": ".rtf",
-    "text/x-org": ".org",
     "application/zip": ".zip",
     "application/x-ndjson": ".jsonl",
     "application/jsonl": ".jsonl",

@@ -155,7 +155,7 @@ class _Unpacking:
 
     def __call__(self, source: Source, limits: LoaderLimits) -> Iterator[Document]:
         """Yield the documents of ``source`` and of the files inside it."""
-        for item in self._entry.container(source, limits):
+        for item in self._entry.function(source, limits):
             if isinstance(item, Document):
                 yield item
                 continue

@@ -16,29 +16,36 @@ from striprtf.striprtf import rtf_to_text as _rtf_to_text
 
 from wellread.errors import SourceError
 from wellread.ingest.loaders import plain
-from wellread.ingest.loaders.base import EmptyError, LoaderLimits, Source
-from wellread.ingest.loaders.front_matter import date_in_name, parse_moment
-from wellread.ingest.loaders.plain import Blocks, decode, one_line, parse_json, title_from_name
+from wellread.ingest.loaders.base import Loader, LoaderLimits, Source
+from wellread.ingest.loaders.plain import Blocks, decode, parse_json
 from wellread.ingest.loaders.text import markdown_files
+from wellread.ingest.loaders.text.transcripts import objects
 from wellread.types import Document, LineMark
 
 rtf_to_text: Callable[..., str] = _rtf_to_text  # the library has no types
 _COLOURS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")  # of terminals, in logs and printed output
-_HEADINGS = {
-    "org": re.compile(r"(?P<level>\*+)\s+(?:(?:TODO|DONE)\s+)?(?P<title>.+?)(?:\s+:[\w@:]+:)?\s*$"),
-    "adoc": re.compile(r"(?P<level>={1,6})\s+(?P<title>.+?)\s*$"),
-    "tex": re.compile(
-        r"\s*\\(?P<level>part|chapter|(?:sub){0,2}section|paragraph)\*?(?:\[[^\]]*\])?"
-        r"\{(?P<title>.+?)\}\s*(?:\\label\{[^}]*\}\s*)?$"
+# What stands for a heading or the fence of code in an outline, and for it in Markdown.
+_OUTLINES: Mapping[str, Sequence[tuple[str, str]]] = {
+    "org": (
+        (r"#\+title:\s*", "# "),
+        (r"(\*+) (?:(?:TODO|DONE) )?", r"#\1 "),
+        (r"#\+(?:begin|end)_(?:src|example)\b.*", "```"),
+        (r"(?:#\+\w+:|:[A-Z_]+:).*", ""),
+    ),
+    "adoc": (
+        (r"(={1,6}) ", r"\1 "),
+        (r"(?:-{4,}|\.{4,})$", "```"),
+        (r"(?:={4,}|\[.*\]|//.*)$", ""),
+    ),
+    "tex": (
+        (r"\\title\{(.+)\}\s*$", r"# \1"),
+        (r"\\(?:part|chapter|section)\*?\{(.+?)\}", r"## \1"),
+        (r"\\subsection\*?\{(.+?)\}", r"### \1"),
+        (r"\\(?:subsubsection|paragraph)\*?\{(.+?)\}", r"#### \1"),
+        (r"\\(?:begin|end)\{(?:verbatim|lstlisting)\}.*", "```"),
+        (r"(?:%|\\(?:documentclass|usepackage|begin|end|label|maketitle)\b).*", ""),
     ),
 }
-_TEX_LEVELS = ("part", "chapter", "section", "subsection", "subsubsection", "paragraph")
-_FACTS = re.compile(
-    r"#\+(?P<a>title|author|date):\s*(?P<b>.+)|\s*\\(?P<c>title|author|date)\{(?P<d>[^{}]+)\}"
-    r"|:(?P<e>title|author|date|revdate):\s*(?P<f>.+)",
-    re.IGNORECASE,
-)
-_TEX_AND = re.compile(r"\s*\\and\b\s*")
 
 
 def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: ARG001 the seam's
@@ -51,41 +58,19 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: A
     )
 
 
-def load_outline(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: ARG001
+def load_outline(source: Source, limits: LoaderLimits) -> Iterator[Document]:
     """Load an Org, AsciiDoc or LaTeX file as one page with its headings."""
-    form = {"asciidoc": "adoc"}.get(_ending(source), _ending(source))
-    blocks, first = Blocks(), ""
-    facts: dict[str, str] = {}
-    for number, lines in _paragraphs(decode(source).split("\n")):
-        open_line, body = number, list[str]()
-        for line in lines:
-            heading, fact = _HEADINGS[form].match(line), _FACTS.match(line)
-            if heading or fact:
-                _write_lines(blocks, body, open_line)
-                open_line, body = open_line + len(body) + 1, []
-            else:
-                body.append(line)
-            if fact:
-                name, value = (part for part in fact.groups() if part)
-                facts.setdefault(name.lower(), value.strip())
-            elif heading:
-                first = first or heading["title"]
-                blocks.heading(_level(heading["level"]), heading["title"], open_line - 1)
-        _write_lines(blocks, body, open_line)
-    title = one_line(facts.get("title", "")) or one_line(first) or title_from_name(source.name)
-    yield source.document(
-        blocks.build(),
-        kind="page",
-        title=title,
-        source_type=form,
-        authors=tuple(filter(None, _TEX_AND.split(facts.get("author", "")))),
-        published_at=parse_moment(facts.get("revdate", facts.get("date", "")).strip("<>[]"))
-        or date_in_name(source.name),
-    )
-
-
-def _level(sign: str) -> int:
-    return _TEX_LEVELS.index(sign) + 1 if sign in _TEX_LEVELS else len(sign)
+    form = _ending(source).replace("asciidoc", "adoc")
+    lines = decode(source).split("\n")
+    for number, line in enumerate(lines):
+        for sign, markdown in _OUTLINES[form]:
+            told, count = re.subn(rf"^\s*{sign}", markdown, line, flags=re.IGNORECASE)
+            if count:
+                level = len(told) - len(told.lstrip("=#*"))  # of "=== Title" and "#** Title"
+                is_heading = told[level : level + 1] == " "
+                lines[number] = "#" * level + told[level:] if is_heading else told
+                break
+    yield from _read_as(markdown_files.load, source, "\n".join(lines), limits, form)
 
 
 def _ending(source: Source) -> str:
@@ -125,37 +110,27 @@ def load_rtf(source: Source, limits: LoaderLimits) -> Iterator[Document]:
 def load_notebook(source: Source, limits: LoaderLimits) -> Iterator[Document]:
     """Load a notebook as one page: its texts as Markdown, its code and printed output as code."""
     tree = parse_json(source)
-    cells = tree.get("cells") if isinstance(tree, dict) else None
-    if isinstance(tree, dict) and cells is None:  # the format before version 4
-        cells = [cell for sheet in _objects(tree.get("worksheets")) for cell in sheet["cells"]]
-    if not isinstance(cells, list):
-        raise SourceError(source.uri, "not a notebook: the file has no list of cells")
-    text = "\n\n".join(part for cell in _objects(cells) for part in _cell_parts(cell))
-    if not text.strip():
-        raise EmptyError(source.uri, "no text: the notebook has no filled cells")
+    tree = tree if isinstance(tree, dict) else {}
+    cells = objects(tree.get("cells")) + [  # the second before version 4 of the format
+        cell for sheet in objects(tree.get("worksheets")) for cell in objects(sheet.get("cells"))
+    ]
+    if not cells:
+        raise SourceError(source.uri, "not a notebook with text: the file has no cells")
+    text = "\n\n".join(part for cell in cells for part in _cell_parts(cell))
     yield from _read_as(markdown_files.load, source, text, limits, "notebook")
 
 
 def _cell_parts(cell: Mapping[str, Any]) -> Iterator[str]:
     content = _joined(cell.get("source", cell.get("input")))
-    if cell.get("cell_type") == "heading":
-        yield f"{'#' * int(cell.get('level', 1))} {content}"
-    elif cell.get("cell_type") != "code":
-        yield content
-    else:
-        yield _fenced(content)
-        for output in _objects(cell.get("outputs")):
-            data = output.get("data") or output
-            printed = _joined(data.get("text/plain") or data.get("text"))
-            yield _fenced(_COLOURS.sub("", printed))
+    is_code = cell.get("cell_type") == "code"
+    yield _fenced(content) if is_code else content
+    for output in objects(cell.get("outputs")) if is_code else ():
+        data = output.get("data") or output
+        yield _fenced(_COLOURS.sub("", _joined(data.get("text/plain") or data.get("text"))))
 
 
 def _joined(value: object) -> str:
     return "".join(map(str, value)) if isinstance(value, list) else str(value or "")
-
-
-def _objects(value: object) -> list[dict[str, Any]]:
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def _fenced(code: str) -> str:
@@ -181,9 +156,7 @@ def load_mdx(source: Source, limits: LoaderLimits) -> Iterator[Document]:
         "" if at % 3 == 2 else piece if at % 3 else _without_jsx(piece)
         for at, piece in enumerate(pieces)
     )
-    read = replace(source, data=text.encode())
-    for document in markdown_files.load(read, limits):
-        yield replace(document, source_type="mdx")
+    yield from _read_as(markdown_files.load, source, text, limits, "mdx")
 
 
 def _without_jsx(text: str) -> str:
@@ -194,9 +167,11 @@ def _without_jsx(text: str) -> str:
 
 
 def _read_as(
-    loader: Any, source: Source, text: str, limits: LoaderLimits, form: str
+    loader: Loader, source: Source, text: str, limits: LoaderLimits, form: str
 ) -> Iterator[Document]:
-    """Load ``text`` in place of the source's own; its lines are not those of the file."""
+    """Load ``text`` in place of the source's own; the lines of some are not those of the file."""
     for document in loader(replace(source, data=text.encode()), limits):
-        marks = tuple(mark for mark in document.marks if not isinstance(mark, LineMark))
+        marks = document.marks
+        if form in ("rtf", "notebook"):
+            marks = tuple(mark for mark in marks if not isinstance(mark, LineMark))
         yield replace(document, marks=marks, source_type=form)

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from datetime import datetime
+from dataclasses import replace
 from email import message_from_bytes, policy
-from email.message import EmailMessage, Message, MIMEPart
+from email.message import EmailMessage, MIMEPart
 from email.utils import getaddresses
 from typing import Any
 
@@ -23,7 +22,7 @@ from quotequail import quote, quote_html
 
 from wellread.errors import SourceError
 from wellread.ingest.loaders.base import EmptyError, LoaderLimits, Source
-from wellread.ingest.loaders.front_matter import parse_moment, web_address
+from wellread.ingest.loaders.front_matter import parse_moment, strings, web_address
 from wellread.ingest.loaders.plain import Blocks, one_line, title_from_name, write_paragraphs
 from wellread.ingest.loaders.text import html
 from wellread.types import Document
@@ -39,70 +38,39 @@ _MESSAGE_ID = re.compile(r"<([^<>\s]+)>")
 _HEADER = re.compile(rb"(?:From [^\n]*\n)?[!-9;-~]+:[ \t]*\S")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Mail:
-    """A message of any format; ``thread`` is the id of the message that it goes back to."""
-
-    subject: str = ""
-    authors: tuple[str, ...] = ()
-    sent: datetime | None = None
-    text: str = ""
-    markup: str = ""
-    id: str = ""
-    thread: str = ""
-    is_list: bool = False
-    attachments: Sequence[tuple[str, bytes]] = field(default_factory=tuple)
-
-    def read(self, source: Source, uri: str) -> Iterator[Document | Source]:
-        """Yield the message, unless it is only a cover of attachments, and the attachments."""
-        blocks = Blocks()
-        self._write(blocks, source.uri)
-        holder = replace(source, uri=uri)
-        built = blocks.build()
-        if built[0].strip():
-            yield holder.document(
-                built,
-                kind="article" if self.is_list else "page",
-                title=one_line(self.subject) or title_from_name(source.name),
-                source_type="email",
-                authors=self.authors,
-                published_at=self.sent,
-                taxonomy={"thread": (self.thread,)} if self.thread else {},
-            )
-        for number, (name, data) in enumerate(self.attachments, 1):
-            yield holder.member(one_line(name.replace("/", "_")) or f"attachment {number}", data)
-
-    def _write(self, blocks: Blocks, uri: str) -> None:
-        """Write the body, and then what it quotes."""
-        if self.text.strip():
-            parts = list(_unquoted(quote(self.text, limit=MAX_LINES, quote_intro_line=True)))
-            for is_own in (True, False):
-                told = "\n".join(text for own, text in parts if own == is_own)
-                if told.strip() and not is_own:
-                    blocks.heading(1, QUOTED)
-                write_paragraphs(blocks, told.strip("\n"))
-            return
-        pages = (
-            quote_html(self.markup, limit=MAX_LINES, quote_intro_line=True) if self.markup else []
-        )
-        for is_own in (True, False):
-            told = "".join(markup for own, markup in pages if own == is_own)
-            if not is_own and html.plain_words(told).strip():
-                blocks.heading(1, QUOTED)
-            html.page_blocks(blocks, told, uri)
+def _documents(
+    source: Source, text: str, markup: str, attachments: Sequence[tuple[str, bytes]], **facts: Any
+) -> Iterator[Document | Source]:
+    """Yield a message, unless it is only a cover of attachments, and its attachments."""
+    blocks = Blocks()
+    for own in (True, False):
+        if text.strip():
+            told = "\n".join(line for is_own, line in _lines(text) if is_own == own).strip("\n")
+        else:
+            parts = quote_html(markup, limit=MAX_LINES, quote_intro_line=True) if markup else []
+            told = "".join(part for is_own, part in parts if is_own == own)
+        if not own and (told if text.strip() else html.plain_words(told)).strip():
+            blocks.heading(1, QUOTED)
+        if text.strip():
+            write_paragraphs(blocks, told)
+        else:
+            html.page_blocks(blocks, told, source.uri)
+    title = one_line(facts.pop("title")) or title_from_name(source.name)
+    if not blocks.empty:
+        yield source.document(blocks.build(), title=title, source_type="email", **facts)
+    for number, (name, data) in enumerate(attachments, 1):
+        yield source.member(one_line(name.replace("/", "_")) or f"attachment {number}", data)
 
 
-def _unquoted(parts: Sequence[tuple[bool, str]]) -> Iterator[tuple[bool, str]]:
-    """Yield the parts of a text, own (True) or quoted, each line with ``>`` counted as quoted."""
-    for own, part in parts:
-        has_signs = any(line.startswith(">") for line in part.split("\n"))
-        is_below = False  # below the line that introduces the quotation
-        for line in part.split("\n") if has_signs else ():
-            is_quoted = line.startswith(">")
-            is_below = is_below or is_quoted
-            yield not is_quoted and (own or is_below), re.sub(r"^(?:> ?)+", "", line)
-        if not has_signs:
-            yield own, part
+def _lines(text: str) -> Iterator[tuple[bool, str]]:
+    """Yield each line of a message, and whether it is its own or quoted."""
+    for own, part in quote(text, limit=MAX_LINES, quote_intro_line=True):
+        lines = part.split("\n")
+        signs = [number for number, line in enumerate(lines) if line.startswith(">")]
+        answer = len(lines) if not signs else signs[-1] + 1  # what stands below a quotation
+        for number, line in enumerate(lines):
+            is_own = not line.startswith(">") and (own or number >= answer)
+            yield is_own, re.sub(r"^(?:> ?)+", "", line)
 
 
 def load(source: Source, limits: LoaderLimits) -> Iterator[Document | Source]:  # noqa: ARG001 the seam's
@@ -115,45 +83,38 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document | Source]:  
     ends = [begin for begin, _ in starts[1:]] + [len(source.data)]
     seen: set[str] = set()
     for number, ((_, begin), end) in enumerate(zip(starts, ends, strict=True), 1):
-        mail = _parsed(_ESCAPED.sub(b"", source.data[begin:end]))
-        key = mail.id if mail.id and mail.id not in seen else str(number)
+        data = _ESCAPED.sub(b"", source.data[begin:end])
+        message = message_from_bytes(data, policy=policy.default)
+        ids = _MESSAGE_ID.findall(_value(message, "message-id"))
+        key = ids[0] if ids and ids[0] not in seen else str(number)
         seen.add(key)
-        yield from mail.read(source, source.uri if len(starts) == 1 else f"{source.uri}#{key}")
+        uri = source.uri if len(starts) == 1 else f"{source.uri}#{key}"
+        yield from _message(replace(source, uri=uri), message)
 
 
-def _parsed(data: bytes) -> _Mail:
-    message = message_from_bytes(data, policy=policy.default)
+def _message(source: Source, message: EmailMessage) -> Iterator[Document | Source]:
     plain, markup = message.get_body(("plain",)), message.get_body(("html",))
-    body = {id(part) for part in (plain, markup) if part is not None}
-    ids, thread = _ids(message)
-    return _Mail(
-        subject=_value(message, "subject"),
-        authors=_people(_value(message, "from")),
-        sent=parse_moment(_value(message, "date")),
-        text=_content(plain),
-        markup=_content(markup),
-        id=ids,
-        thread=thread,
-        is_list=any(name in message for name in ("list-id", "list-unsubscribe")),
-        attachments=[
-            attachment
-            for part in message.walk()
-            if id(part) not in body and (attachment := _attachment(part))
-        ],
-    )
+    attached = [_attachment(part) for part in message.walk() if part not in (plain, markup)]
+    files = [file for file in attached if file]
+    yield from _documents(source, _content(plain), _content(markup), files, **_facts(message))
 
 
-_Headers = Mapping[str, object] | Message[Any, Any]
+def _facts(message: Any) -> dict[str, Any]:
+    """Return the facts of a message in its headers; ``thread`` is the id of the first message."""
+    names = ("references", "in-reply-to", "message-id")
+    ids = [found for name in names for found in _MESSAGE_ID.findall(_value(message, name))]
+    people = getaddresses([_value(message, "from")])
+    is_list = any(name in message for name in ("list-id", "list-unsubscribe"))
+    return {
+        "kind": "article" if is_list else "page",
+        "title": _value(message, "subject"),
+        "authors": strings([name or address for name, address in people]),
+        "published_at": parse_moment(_value(message, "date")),
+        "taxonomy": {"thread": (ids[0],)} if ids else {},
+    }
 
 
-def _ids(message: _Headers) -> tuple[str, str]:
-    """Return the message's id, and the id of the first message of its thread."""
-    values = [_value(message, name) for name in ("message-id", "in-reply-to", "references")]
-    own, replied, earlier = (_MESSAGE_ID.findall(value) for value in values)
-    return next(iter(own), ""), next(iter([*earlier, *replied, *own]), "")
-
-
-def _value(message: _Headers, name: str) -> str:
+def _value(message: Any, name: str) -> str:
     """Return a header as text; empty if it is missing or too damaged to read."""
     with suppress(ValueError, IndexError, AttributeError, TypeError, LookupError):
         return one_line(str(message.get(name) or ""))
@@ -194,22 +155,12 @@ def load_msg(source: Source, limits: LoaderLimits) -> Iterator[Document | Source
     """Load a message saved by Outlook."""
     message = OutlookMessage.load(io.BytesIO(source.data))
     headers = {name.lower(): value for name, value in message.message_headers.items()}
-    sender = message.sender or headers.get("from", "")
-    mail = _Mail(
-        subject=message.subject or "",
-        authors=_people(sender) or ((sender,) if sender else ()),
-        sent=parse_moment(message.sent_date) or parse_moment(headers.get("date")),
-        text=(message.body or "").replace("\r\n", "\n"),
-        markup=message.html_body or "",
-        thread=_ids(headers)[1],
-        is_list="list-id" in headers or "list-unsubscribe" in headers,
-        attachments=[
-            (attachment.file_name or "", attachment.file_bytes)
-            for attachment in message.attachments
-            if attachment.file_bytes is not None
-        ],
-    )
-    yield from mail.read(source, source.uri)
+    facts = _facts({"subject": message.subject, "from": message.sender, **headers})
+    facts["published_at"] = parse_moment(message.sent_date) or facts["published_at"]
+    attached = [(file.file_name or "", file.file_bytes) for file in message.attachments]
+    files = [(name, data) for name, data in attached if data is not None]
+    text = (message.body or "").replace("\r\n", "\n")
+    yield from _documents(source, text, message.html_body or "", files, **facts)
 
 
 def load_mhtml(source: Source, limits: LoaderLimits) -> Iterator[Document]:

@@ -13,7 +13,9 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from itertools import pairwise
+from math import log
 from typing import Any, Literal, NamedTuple
 
 from babel import Locale
@@ -246,7 +248,8 @@ def write_cues(cues: Sequence[Cue]) -> Built:
 
 MAX_CUE_WORDS = 40  # limits cues of speech without punctuation, so that it gets times too
 MILLISECONDS = 0.001
-MAX_SECONDS = 100_000_000.0  # larger ones are moments since 1970
+SPOKEN_PER_SECOND = 14  # characters
+UNITS = (1.0, MILLISECONDS, 1 / 16_000, 1e-7)  # seconds, samples of 16 kHz, ticks of .NET
 
 Node = Mapping[str, Any]
 
@@ -289,7 +292,9 @@ def load_speech(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # 
         title=one_line(fields.text_of("title")) or title_from_name(source.name),
         source_type=form,
         language=_language(tree, form),
-        published_at=parse_moment(tree.get("recorded_at") or tree.get("date")),
+        published_at=parse_moment(tree.get("recorded_at") or tree.get("date"))
+        or next((when for turn in turns_in(tree) if (when := _said_on(turn))), None)
+        or date_in_name(source.name),
         media_url=fields.link("media_url", "audio_url", "video_url", "source_url", "url"),
     )
 
@@ -297,7 +302,7 @@ def load_speech(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # 
 def _language(tree: Node, form: SpeechForm) -> str:
     """Return the language code; verbose output of Whisper gives the language's name instead."""
     results, result = _object(tree.get("results")), _object(tree.get("result"))
-    channels = _objects(results.get("channels")) if form == "deepgram" else []
+    channels = objects(results.get("channels")) if form == "deepgram" else []
     language = (
         scalar(tree.get("language"))
         or scalar(tree.get("language_code"))
@@ -314,7 +319,7 @@ def _language(tree: Node, form: SpeechForm) -> str:
 
 def _whisper(tree: Node) -> Iterator[Cue]:
     """Yield the cues of OpenAI's verbose JSON, faster-whisper and WhisperX (with speakers)."""
-    for segment in _objects(tree.get("segments")):
+    for segment in objects(tree.get("segments")):
         speaker = _speaker(segment.get("speaker"))
         words = _parse_words(segment.get("words"), ("word", "text"), 1.0)
         begin, finish = _seconds(segment.get("start")), _seconds(segment.get("end"))
@@ -329,7 +334,7 @@ def _whisper(tree: Node) -> Iterator[Cue]:
 
 def _whisper_cpp(tree: Node) -> Iterator[Cue]:
     turned = False  # the tool can mark a change of speaker, but gives no names
-    for segment in _objects(tree.get("transcription")):
+    for segment in objects(tree.get("transcription")):
         times = {"start": segment["offsets"]["from"], "end": segment["offsets"]["to"]}
         for cue in _cues({**segment, **times}, "text", unit=MILLISECONDS):
             yield replace(cue, fresh=turned)
@@ -337,7 +342,7 @@ def _whisper_cpp(tree: Node) -> Iterator[Cue]:
 
 
 def _assemblyai(tree: Node) -> Iterator[Cue]:
-    utterances = _objects(tree.get("utterances"))
+    utterances = objects(tree.get("utterances"))
     if not utterances:
         yield from _sentence_cues(_parse_words(tree.get("words"), ("text",), MILLISECONDS), None)
     for utterance in utterances:
@@ -346,23 +351,23 @@ def _assemblyai(tree: Node) -> Iterator[Cue]:
 
 def _deepgram(tree: Node) -> Iterator[Cue]:
     results, names = tree["results"], ("punctuated_word", "word")
-    utterances = _objects(results.get("utterances"))
+    utterances = objects(results.get("utterances"))
     for part in utterances:
         yield from _cues(part, "transcript", names)
-    channels = _objects(results.get("channels")) if not utterances else []
+    channels = objects(results.get("channels")) if not utterances else []
     for number, channel in enumerate(channels):
         # Without speaker labels, each channel of a call is a speaker.
         caller = f"Speaker {number}" if len(channels) > 1 else None
-        for best in _objects(channel.get("alternatives"))[:1]:
-            paragraphs = _objects(_object(best.get("paragraphs")).get("paragraphs"))
+        for best in objects(channel.get("alternatives"))[:1]:
+            paragraphs = objects(_object(best.get("paragraphs")).get("paragraphs"))
             words = _parse_words(best.get("words"), names, 1.0)
-            if not any(_objects(part.get("sentences")) for part in paragraphs):
+            if not any(objects(part.get("sentences")) for part in paragraphs):
                 yield from _sentence_cues(words, caller)
                 continue
             for paragraph in paragraphs:
                 speaker = paragraph.get("speaker")
                 speaker = caller if _speaker(speaker) is None else speaker
-                for part in _objects(paragraph.get("sentences")):
+                for part in objects(paragraph.get("sentences")):
                     yield from _cues({**part, "speaker": speaker}, "text")
 
 
@@ -371,12 +376,12 @@ def _aws(tree: Node) -> Iterator[Cue]:
     labels = _object(results.get("speaker_labels"))
     speakers = {
         scalar(item.get("start_time")): scalar(item.get("speaker_label"))
-        for segment in _objects(labels.get("segments"))
-        for item in _objects(segment.get("items"))
+        for segment in objects(labels.get("segments"))
+        for item in objects(segment.get("items"))
     }
     words: list[_Word] = []
-    for item in _objects(results.get("items")):
-        best = next(iter(_objects(item.get("alternatives"))), {})
+    for item in objects(results.get("items")):
+        best = next(iter(objects(item.get("alternatives"))), {})
         text = scalar(best.get("content"))
         if item.get("type") == "punctuation" and words:  # a separate item without a time
             words[-1] = words[-1]._replace(text=words[-1].text + text)
@@ -385,7 +390,7 @@ def _aws(tree: Node) -> Iterator[Cue]:
         speaker = _speaker(item.get("speaker_label") or speakers.get(begin))
         words.append(_Word(text, _seconds(begin or None), finish, speaker))
     yield from _sentence_cues(words, None)
-    for segment in _objects(results.get("audio_segments")) if not words else ():
+    for segment in objects(results.get("audio_segments")) if not words else ():
         times = {"start": segment["start_time"], "end": segment.get("end_time")}
         speaker = segment.get("speaker_label")
         yield from _cues({**segment, **times, "speaker": speaker}, "transcript")
@@ -399,15 +404,30 @@ def _meeting(tree: Node) -> Iterator[Cue]:
             person.get("speaker_name") or person.get("name")
         )
         for holder in (tree, _object(tree.get("speech")))
-        for person in _objects(holder.get("speakers"))
+        for person in objects(holder.get("speakers"))
     }
-    begins = [_moment(_first(turn, TURN_BEGINS)) for turn in turns]
+    texts = [scalar(_first(turn, TURN_TEXTS)) for turn in turns]
+    given = [_first(turn, TURN_BEGINS) for turn in turns]
+    begins = [_moment(value) for value in given]
     # Moments of the day or the year count from the first turn.
-    origin = begins[0] if begins and begins[0] > MAX_SECONDS else 0.0
-    for turn, begin in zip(turns, begins, strict=True):
+    origin = begins[0] if begins and any(map(parse_moment, given)) else 0.0
+    is_counted = all(isinstance(value, int) for value in given)
+    unit = _unit(sum(map(len, texts)), begins[-1] - begins[0]) if is_counted else 1.0
+    for turn, text, begin in zip(turns, texts, begins, strict=True):
         label = scalar(_first(turn, TURN_SPEAKERS))
         speaker = _speaker(people.get(label) or label)
-        yield _cue(scalar(_first(turn, TURN_TEXTS)), max(begin - origin, 0.0), None, speaker)
+        yield _cue(text, round(max(begin - origin, 0.0) * unit, 3), None, speaker)
+
+
+def _said_on(turn: Node) -> datetime | None:
+    return parse_moment(_first(normalise_names(turn), TURN_BEGINS))
+
+
+def _unit(characters: int, span: float) -> float:
+    """Return the unit, in seconds, in which ``span`` fits the speed of speech best."""
+    if not characters or span <= 0:
+        return 1.0
+    return min(UNITS, key=lambda unit: abs(log(characters / (span * unit * SPOKEN_PER_SECOND))))
 
 
 def _first(turn: Node, names: Sequence[str]) -> object:
@@ -437,7 +457,8 @@ _READERS: Mapping[SpeechForm, Callable[[Node], Iterator[Cue]]] = {
 # --- what they share -------------------------------------------------------------------------
 
 
-def _objects(value: object) -> list[Node]:
+def objects(value: object) -> list[Node]:
+    """Return the objects in a list of JSON; none if it is not a list."""
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
@@ -453,7 +474,7 @@ def _parse_words(value: object, names: Sequence[str], unit: float) -> list[_Word
             _seconds(item.get("end"), unit),
             _speaker(item.get("speaker")),
         )
-        for item in _objects(value)
+        for item in objects(value)
         if (text := next((content for name in names if (content := scalar(item.get(name)))), ""))
     ]
 
