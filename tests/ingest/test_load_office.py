@@ -205,7 +205,7 @@ def test_the_kind_is_told_by_what_is_inside() -> None:
         ("A.DOCX", WORD, "docx"),
         ("a.bin", old("Book"), "office-binary"),
         ("a.msi", old("Property"), ""),
-        ("a.zip", with_parts(WORD, {"x/" + BODY: b""}, drop=BODY), ""),
+        ("a.bin", with_parts(WORD, {"x/" + BODY: b""}, drop=BODY), ""),
     ):
         assert kinds.kind_of(source_of(name, data)) == kind, name
 

@@ -191,7 +191,8 @@ def load_zip(source: Source, limits: LoaderLimits) -> Iterator[Source]:
     with open_archive(source.data, source.uri, limits, any_markup=True) as archive:
         for entry in archive.infolist():
             *folders, name = entry.filename.split("/")
-            hidden = any(part.startswith((".", "__MACOSX")) for part in (*folders, name))
+            parts = {*folders, name} - {".", ".."}
+            hidden = any(part.startswith((".", "__MACOSX")) for part in parts)
             if name and not hidden:
                 yield source.member(entry.filename, archive.read(entry))
 

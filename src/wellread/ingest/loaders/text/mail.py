@@ -28,6 +28,7 @@ from wellread.ingest.loaders.text import html
 from wellread.types import Document
 
 MAX_LINES = 1_000_000  # of a message; the rest would be taken for quoted
+MAX_WRAPPED = 80  # characters; programs wrap lines below this, longer ones are paragraphs
 QUOTED = "Quoted"  # the heading over what a message quotes of earlier ones
 # The line between two messages of a mailbox; only with a time at its end (RFC 4155).
 _SEPARATOR = re.compile(
@@ -51,7 +52,10 @@ def _documents(
             told = "".join(part for is_own, part in parts if is_own == own)
         if not own and (told if text.strip() else html.plain_words(told)).strip():
             blocks.heading(1, QUOTED)
-        if text.strip():
+        if text.strip() and max(map(len, text.split("\n"))) > MAX_WRAPPED:
+            for paragraph in re.split(r"\n\s*\n", told):
+                blocks.block(paragraph.rstrip())
+        elif text.strip():
             write_paragraphs(blocks, told)
         else:
             html.page_blocks(blocks, told, source.uri)

@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import pairwise
-from math import log
 from typing import Any, Literal, NamedTuple
 
 from babel import Locale
@@ -248,7 +247,7 @@ def write_cues(cues: Sequence[Cue]) -> Built:
 
 MAX_CUE_WORDS = 40  # limits cues of speech without punctuation, so that it gets times too
 MILLISECONDS = 0.001
-SPOKEN_PER_SECOND = 14  # characters
+MIN_SPOKEN_PER_SECOND = 0.1  # characters, with all silence
 UNITS = (1.0, MILLISECONDS, 1 / 16_000, 1e-7)  # seconds, samples of 16 kHz, ticks of .NET
 
 Node = Mapping[str, Any]
@@ -424,10 +423,9 @@ def _said_on(turn: Node) -> datetime | None:
 
 
 def _unit(characters: int, span: float) -> float:
-    """Return the unit, in seconds, in which ``span`` fits the speed of speech best."""
-    if not characters or span <= 0:
-        return 1.0
-    return min(UNITS, key=lambda unit: abs(log(characters / (span * unit * SPOKEN_PER_SECOND))))
+    """Return the largest unit, in seconds, in which so much can have been said in ``span``."""
+    fits = (unit for unit in UNITS if characters >= span * unit * MIN_SPOKEN_PER_SECOND)
+    return next(fits, 1.0)
 
 
 def _first(turn: Node, names: Sequence[str]) -> object:
