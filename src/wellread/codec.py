@@ -16,7 +16,17 @@ from enum import Enum
 from functools import cache
 from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
-from wellread.types import Box, HeadingMark, LineMark, Mark, PageMark, Span, SpeakerMark, TimeMark
+from wellread.types import (
+    Box,
+    HeadingMark,
+    LineMark,
+    Mark,
+    PageMark,
+    Span,
+    SpeakerMark,
+    TableMark,
+    TimeMark,
+)
 
 T = TypeVar("T")
 
@@ -132,6 +142,8 @@ def _mark_line(mark: Mark) -> tuple[Any, ...]:
             return ("h", mark.start, mark.end, mark.path)
         case LineMark():
             return ("l", mark.start, mark.end, mark.line)
+        case TableMark():
+            return ("c", mark.start, mark.end, mark.columns)
     raise TypeError(f"cannot store a {type(mark).__name__}")
 
 
@@ -153,6 +165,8 @@ def _mark(letter: str, start: int, end: int, *rest: Any) -> Mark:
             return HeadingMark(start=start, end=end, path=tuple(rest[0]))
         case "l":
             return LineMark(start=start, end=end, line=rest[0])
+        case "c":
+            return TableMark(start=start, end=end, columns=tuple(rest[0]))
     raise ValueError(f"unknown type of mark: {letter!r}")
 
 

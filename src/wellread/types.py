@@ -105,7 +105,16 @@ class LineMark:
     line: int
 
 
-Mark = PageMark | TimeMark | SpeakerMark | HeadingMark | LineMark
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableMark:
+    """The lines of the range are rows of a table with these column names, without its header."""
+
+    start: int
+    end: int
+    columns: tuple[str, ...]
+
+
+Mark = PageMark | TimeMark | SpeakerMark | HeadingMark | LineMark | TableMark
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,7 +19,9 @@ from wellread.types import Span
 # so that offsets do not change.
 _UNENCODABLE = dict.fromkeys([0, *range(0xD800, 0xE000)], " ")
 _LINE = re.compile(r"[^\n\r\v\f\x1c-\x1e\x85\u2028\u2029]+")
-_BULLET = re.compile(r"\s*(?:[-*•‣▪]\s+|\d{1,3}[.)]\s+(?=\S))?")
+_BULLET = re.compile(r"\s*(?:[-*•‣▪]\s+)?")
+# The number of a list item, heading or clause stays with its sentence.
+_ENUMERATOR = re.compile(r"\(?(?:\d{1,3}(?:\.\d{1,3})*|[A-Za-z]|[ivxlIVXL]{1,6})[.)](?=\s+\S)")
 # Full stops that the breaker would take for the end of a sentence: in abbreviations, and in German
 # ordinals ("am 3. März", "der 2. Vorsitzende"; but not "I am 12.").
 _ABBREVIATIONS = (
@@ -78,6 +80,8 @@ def _windows(text: str, start: int, end: int) -> list[tuple[int, int]]:
 def _split_line(text: str, start: int, end: int) -> list[Span]:
     piece = text[start:end].translate(_UNENCODABLE)
     piece = _NO_END.sub(lambda match: f"{match.group()[:-1]},", piece)
+    if enumerator := _ENUMERATOR.match(piece):
+        piece = enumerator.group().replace(".", ",") + piece[enumerator.end() :]
     if not piece.strip():
         return []
     spans: list[Span] = []

@@ -25,7 +25,6 @@ from wellread.ingest.loaders.archives import (
     name_of,
     open_office,
     parse,
-    table_row,
     value_of,
     visible_children,
 )

@@ -24,11 +24,10 @@ from wellread.ingest.loaders.archives import (
     elements,
     name_of,
     open_office,
-    table_row,
     value_of,
 )
 from wellread.ingest.loaders.base import LoaderLimits, Source, TextBuilder
-from wellread.ingest.loaders.plain import PARAGRAPH, one_line
+from wellread.ingest.loaders.plain import PARAGRAPH, header_of, one_line, table_row
 from wellread.types import Document
 
 NOTES = "Notes"

@@ -24,9 +24,9 @@ from openpyxl.workbook import Workbook
 from openpyxl.worksheet._read_only import ReadOnlyWorksheet
 
 from wellread.errors import SourceError
-from wellread.ingest.loaders.archives import open_office, table_row
+from wellread.ingest.loaders.archives import open_office
 from wellread.ingest.loaders.base import EmptyError, LoaderLimits, Source, TextBuilder
-from wellread.ingest.loaders.plain import PARAGRAPH, one_line
+from wellread.ingest.loaders.plain import PARAGRAPH, one_line, table_row
 from wellread.types import Document
 
 MAX_ROWS = 1_048_576  # in a sheet, by the format
