@@ -129,10 +129,9 @@ def mark_lines(blob: bytes) -> list[list[Any]]:
 
 def _mark_line(mark: Mark) -> tuple[Any, ...]:
     match mark:
-        case PageMark(box=None):
-            return ("p", mark.start, mark.end, mark.page)
-        case PageMark(box=Box() as box):
-            corners = (box.left, box.top, box.right, box.bottom)
+        case PageMark():
+            box = mark.box
+            corners = (box.left, box.top, box.right, box.bottom) if box else ()
             return ("p", mark.start, mark.end, mark.page, *corners)
         case TimeMark():
             return ("t", mark.start, mark.end, mark.begin, mark.finish)

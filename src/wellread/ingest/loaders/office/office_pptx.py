@@ -27,7 +27,7 @@ from wellread.ingest.loaders.archives import (
     value_of,
 )
 from wellread.ingest.loaders.base import LoaderLimits, Source, TextBuilder
-from wellread.ingest.loaders.plain import PARAGRAPH, header_of, one_line, table_row
+from wellread.ingest.loaders.plain import PARAGRAPH, one_line, table_row
 from wellread.types import Document
 
 NOTES = "Notes"

@@ -490,7 +490,7 @@ def _read_table(row: _Element) -> Table:
     spanning: dict[int, tuple[int, str]] = {}
     rows = [_spread(line, spanning) for line in lines]
     top = next((at for at, line in enumerate(lines) if not _is_header(line)), 0)
-    named = [names for names in rows[:top] if len(set(names)) > 1] or [header_of(rows)]
+    named = [names for names in rows[:top] if len(set(names)) > 1] or [list(header_of(rows))]
     columns = tuple(" › ".join(dict.fromkeys(filter(None, names))) for names in zip_longest(*named))
     first = max(top, 1)
     return {
