@@ -29,6 +29,7 @@ from wellread.ask.write.extract_score import (
     sentences_in,
     windows_of,
 )
+from wellread.ask.write.stated_values import columns_at, is_row, told
 from wellread.errors import ModelError
 from wellread.kb import KnowledgeBase
 from wellread.text.parsed import parse
@@ -57,7 +58,8 @@ class Extract:
 
     The ``parts`` and ``sentences`` are spans of the document, in order; a lead-in or header that is
     not adjacent is a part of its own. ``text`` joins the parts by line breaks. The ``marked``
-    sentences answer, the best first; they are in ``piece``.
+    sentences answer, the best first; they are in ``piece``. ``told``: what marked table rows say,
+    in words of the row and its header.
     """
 
     piece: Evidence
@@ -65,6 +67,7 @@ class Extract:
     text: str
     sentences: tuple[Span, ...]
     marked: tuple[Span, ...]
+    told: tuple[tuple[str, Span], ...] = ()
 
     def place(self, span: Span) -> int:
         """The offset of a sentence in the extract's text."""
@@ -80,10 +83,11 @@ class Extract:
         start = self.place(span)
         return self.text[start : start + span.end - span.start]
 
-    def verdict(self, span: Span) -> Verdict:
-        """The verdict of a sentence: quoted."""
-        name = VerdictName.QUOTED
-        return Verdict(name=name, method="verbatim", score=1.0, key=self.piece.key, source=span)
+    def verdict(
+        self, span: Span, name: VerdictName = VerdictName.QUOTED, method: str = "verbatim"
+    ) -> Verdict:
+        """The verdict of a sentence: quoted, unless ``name`` says otherwise."""
+        return Verdict(name=name, method=method, score=1.0, key=self.piece.key, source=span)
 
     def without(self, sentences: Collection[Span]) -> Extract:
         """Remove sentences from the extract."""
@@ -96,7 +100,18 @@ class Extract:
             text="\n".join(self.of(span) for span in remaining),
             sentences=tuple(remaining),
             marked=tuple(span for span in self.marked if span in remaining),
+            told=tuple((line, span) for line, span in self.told if span in remaining),
         )
+
+    def telling(self, question: str) -> Extract:
+        """Add what the marked rows of tables say about ``question``."""
+        first = self.piece.span.start
+        lines = [
+            (told(question, self.of(span), columns_at(self.piece, span.moved(-first))), span)
+            for span in self.marked
+            if span.start >= first and is_row(self.of(span))
+        ]
+        return replace(self, told=tuple((line, span) for line, span in lines if line))
 
     def only_marked(self) -> Extract:
         """Reduce the extract to its marked sentences."""
@@ -151,7 +166,7 @@ def choose_extracts(
     limit = analysis.liking.sentences(kb.settings.qa.max_sentences)
     all_marks = _choose_marks([marks for _, marks in best], limit)
     extracts = [
-        extract_of(kb, evidence[window.piece], window, marks)
+        extract_of(kb, evidence[window.piece], window, marks).telling(analysis.wanted)
         for (window, _), marks in zip(best, all_marks, strict=True)
     ]
     if analysis.liking.length == "short":

@@ -36,6 +36,7 @@ from wellread.ingest.loaders.front_matter import (
 from wellread.ingest.loaders.plain import PARAGRAPH, Blocks, decode, title_from_name
 from wellread.ingest.loaders.text.html import markup_text
 from wellread.ingest.loaders.text.html_blocks import without_scripts
+from wellread.text.sentences import is_name_and_value
 from wellread.types import Document
 
 _FENCE = re.compile(r"[ ]{0,3}(?:[-*+>] +)*(`{3,}|~{3,})")
@@ -243,6 +244,9 @@ def _text_and_lines(token: Token) -> tuple[str, list[tuple[int, int]]]:
         elif _LINE_BREAK.fullmatch(child.content):
             lines[-1].append("\n")
     text, line_starts = "", []
+    named = [is_name_and_value("".join(parts)) for parts in lines]
+    if named[0]:  # a list of names and values, one a line
+        ends = ["\n" if own else end for own, end in zip(named[1:], ends, strict=True)]
     for number, (parts, gap) in enumerate(zip(lines, ["", *ends], strict=True)):
         words = re.sub(r"[ \t]{2,}", " ", "".join(parts)).strip(" \t")
         if text and words:
