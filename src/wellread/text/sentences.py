@@ -22,6 +22,7 @@ _LINE = re.compile(r"[^\n\r\v\f\x1c-\x1e\x85\u2028\u2029]+")
 _BULLET = re.compile(r"\s*(?:[-*•‣▪]\s+)?")
 # The number of a list item, heading or clause stays with its sentence.
 _ENUMERATOR = re.compile(r"\(?(?:\d{1,3}(?:\.\d{1,3})*|[A-Za-z]|[ivxlIVXL]{1,6})[.)](?=\s+\S)")
+_CLAUSE = re.compile(r"\d{1,3}(?:\.\d{1,3})+(?=\s+\S)")
 # Full stops that the breaker would take for the end of a sentence: in abbreviations, and in German
 # ordinals ("am 3. März", "der 2. Vorsitzende"; but not "I am 12.").
 _ABBREVIATIONS = (
@@ -139,6 +140,12 @@ def is_name_and_value(line: str) -> bool:
     if match is None or match.group().lstrip()[0].islower():
         return False
     return len(match.group().split()) <= MAX_NAME_WORDS
+
+
+def enumerator_of(line: str) -> str:
+    """The number of a clause or list item that ``line`` begins with: "2.2" of "2.2 Fees"."""
+    match = _ENUMERATOR.match(line) or _CLAUSE.match(line)
+    return match.group().strip("(). ") if match else ""
 
 
 def first_sentence(text: str, passage: Span) -> Span:

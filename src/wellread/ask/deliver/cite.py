@@ -162,20 +162,12 @@ class CitedText:
         pieces = list(_pieces_of(extract, marks))
         last = next((span for _, span in reversed(pieces) if span is not None), None)
         self.text += prefix
-        for line, span in extract.told:
-            verdict = extract.verdict(span, VerdictName.SUPPORTED, "table")
-            end = len(self.text) + len(line)
-            self.sentences.append(
-                Sentence(
-                    text=line,
-                    span=Span(start=len(self.text), end=end),
-                    verdict=verdict,
-                    citations=(citation.id,),
-                    marked=True,
-                    within=True,
-                )
-            )
-            self.text += f"{line}\n{prefix}\n{prefix}"
+        for line, row in extract.told:
+            place = Span(start=len(self.text), end=len(self.text) + len(line))
+            verdict = extract.verdict(row, VerdictName.SUPPORTED, "table")
+            said = Sentence(text=line, span=place, verdict=verdict, citations=(citation.id,))
+            self.sentences.append(replace(said, marked=True, within=True))
+            self.text += f"{line}\n{prefix.rstrip()}\n{prefix}"
         for text, span in pieces:
             if span is None:
                 self.text += text.replace("\n", f"\n{prefix}")

@@ -24,7 +24,7 @@ from wellread.ask.retrieve.search import is_said_by, sentences_of
 from wellread.ask.understand.planted_orders import find_prompt_injection
 from wellread.ask.write.stated_values import columns_at, is_row, most_stated, readable_row
 from wellread.models.base import Embedder, PassageReader
-from wellread.text.parsed import parse
+from wellread.text.parsed import numbers_as_in, parse
 from wellread.text.sentences import is_name_and_value, sentence_spans
 from wellread.types import Span
 from wellread.values.answers import Evidence
@@ -303,6 +303,7 @@ def rank_windows(
     limits: tuple[int, int] = (READ, NEAREST),
 ) -> RankedWindows:
     """Rank the windows by how likely they answer; ``limits``: how many to read and to compare."""
+    question = numbers_as_in(question, [piece.text for piece in evidence])
     table = free_columns(question, windows, evidence)
     weights = load_weights()
     order = _descending(table @ weights.score["free"])[: limits[0]]

@@ -29,10 +29,11 @@ from wellread.ask.write.extract_score import (
     sentences_in,
     windows_of,
 )
-from wellread.ask.write.stated_values import columns_at, is_row, told
+from wellread.ask.write.stated_values import columns_at, is_row, named_numbers, told
 from wellread.errors import ModelError
 from wellread.kb import KnowledgeBase
 from wellread.text.parsed import parse
+from wellread.text.sentences import enumerator_of
 from wellread.types import Span
 from wellread.values.answers import Evidence, Verdict, VerdictName
 from wellread.values.question import Analysis
@@ -49,6 +50,7 @@ MIN_RELATED_CONFIDENCE = 0.05
 # The lowest confidence when a requested speaker uses a word of the subject, when all sides of a
 # comparison are named, or when several sources are about the topic: no single window could answer.
 MIN_SPREAD_CONFIDENCE = 0.45
+MIN_NUMBERED_CONFIDENCE = 0.7  # when a clause is found by its number, which needs no reading
 MIN_TOPIC_SHARE = 0.5  # a source with a larger share of the topic's words is about the topic
 
 
@@ -235,6 +237,9 @@ Choice = tuple[Window, tuple[int, ...]]
 def _choose_windows(
     analysis: Analysis, windows: Sequence[Window], evidence: Sequence[Evidence], readers: Readers
 ) -> tuple[list[Choice], float]:
+    if numbered := _numbered_choice(analysis.wanted, windows, evidence):
+        ranked = rank_windows(analysis.wanted, [numbered[0]], evidence, readers)
+        return [numbered], max(MIN_NUMBERED_CONFIDENCE, ranked.confidence)
     sides = [_windows_of_side(side, windows, evidence) for side in analysis.sides]
     if analysis.type == "synthesis" and not sides:
         sides = _windows_by_source(analysis.wanted, windows, evidence)
@@ -251,6 +256,31 @@ def _choose_windows(
         chosen += [choice for choice in _best_windows(ranked, 1) if choice not in chosen]
         confidences.append(ranked.confidence)
     return chosen, max(MIN_SPREAD_CONFIDENCE, sum(confidences) / len(confidences))
+
+
+def _numbered_choice(
+    question: str, windows: Sequence[Window], evidence: Sequence[Evidence]
+) -> Choice | None:
+    """The window with the clause or item whose number the question names, and its sentence.
+
+    Of several the one whose document shares most words with the question.
+    """
+    numbers = named_numbers(question)
+    stems = parse(question).stem_set
+    choices = [
+        (
+            len(stems & (parse(window.text).stem_set | evidence[window.piece].heading.stem_set)),
+            at,
+            n,
+        )
+        for at, window in enumerate(windows)
+        for n, span in enumerate(window.sentences)
+        if numbers and enumerator_of(span.of(evidence[window.piece].text)) in numbers
+    ]
+    if not choices:
+        return None
+    _, at, number = max(choices, key=lambda choice: (choice[0], -choice[1]))
+    return windows[at], (number,)
 
 
 def _windows_of_side(

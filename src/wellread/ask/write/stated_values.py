@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import zip_longest
 
+from wellread.text.english import STOP_WORDS
 from wellread.text.parsed import lowercase, parse
 from wellread.text.sentences import BETWEEN_CELLS
 from wellread.types import Span
@@ -22,6 +23,9 @@ EMPTY = "empty"
 MAX_CELLS = 8  # told of a row when the question names no column; of more, the filled ones
 MAX_TOLD_CHARS = 600
 FUNCTION_WORD = 0.05  # the weight of a stop word ("over"), which only decides between equals
+_NAMED_NUMBER = re.compile(
+    r"(?P<name>[^\W\d_]+)\s+(?P<number>\d{1,3}(?:\.\d{1,3})*)(?![\w.,]*\d)(?:\s+(?P<next>[^\W\d_]+))?"
+)
 _BAR = re.compile(r"(?:^|(?<=\s))\|(?=\s|$)")
 
 
@@ -63,6 +67,19 @@ def most_stated(question: str, texts: Sequence[str], order: Sequence[int]) -> tu
     if most < 2 * FUNCTION_WORD:
         return ()
     return tuple(at for at in order if scores[at] > most - FUNCTION_WORD / 10)
+
+
+def named_numbers(question: str) -> frozenset[str]:
+    """The numbers that name something in a question ("clause 2.2", "option 3"), not amounts.
+
+    A whole number names something if no word that it could count follows.
+    """
+    return frozenset(
+        match["number"]
+        for match in _NAMED_NUMBER.finditer(question)
+        if match["name"].lower() not in STOP_WORDS
+        and ("." in match["number"] or (match["next"] or "is").lower() in STOP_WORDS)
+    )
 
 
 def told(question: str, line: str, columns: Sequence[str]) -> str:
