@@ -185,14 +185,14 @@ def zipped(files: dict[str, bytes]) -> bytes:
 def test_a_zip_file_gives_the_files_inside() -> None:
     inner = zipped({"deep.txt": b"The deep pump.", "../up.md": b"# Up\n\nThe upper pump."})
     data = zipped({"a/pump.txt": b"The pump.", "in.zip": inner, "a.exe": b"\x00", ".hid.txt": b"x"})
-    found, note = kinds.load_noted(source_of("all.zip", data), LoaderLimits())
+    found = kinds.load(source_of("all.zip", data), LoaderLimits())
     assert [document.text for document in found] == [
         "The pump.",
         "The deep pump.",
         "Up\n\nThe upper pump.",
     ]
     assert len({document.uri for document in found}) == 3
-    assert note == "not read: a.exe (unsupported file type)"
+    assert found[0].remark == "not read: a.exe (unsupported file type)"
 
 
 def test_a_zip_file_meets_the_limits() -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from oxmsg import Message as OutlookMessage
 
 from wellread.errors import SourceError
 from wellread.ingest.loaders.base import LoaderLimits
@@ -33,7 +34,8 @@ def message(text: str, markup: str = "", **headers: str) -> EmailMessage:
 
 
 def load(name: str, data: bytes | str) -> tuple[list[Document], str]:
-    return kinds.load_noted(source_of(name, data), LoaderLimits())
+    documents = kinds.load(source_of(name, data), LoaderLimits())
+    return documents, documents[0].remark
 
 
 LAMP = message(
@@ -150,7 +152,7 @@ def test_a_message_of_outlook_is_read_as_any_other(monkeypatch: pytest.MonkeyPat
         SimpleNamespace(file_name="note.txt", file_bytes=b"The glass is spare."),
         SimpleNamespace(file_name="link", file_bytes=None),
     )
-    monkeypatch.setattr(mail.OutlookMessage, "load", lambda stream: outlook(attachments=files))
+    monkeypatch.setattr(OutlookMessage, "load", lambda stream: outlook(attachments=files))
     found, _ = load("lamp.msg", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")
     assert [document.text for document in found] == ["It costs 88 crowns.", "The glass is spare."]
     assert found[0].authors == ("Ida Lund",)

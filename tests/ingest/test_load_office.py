@@ -54,7 +54,7 @@ class TestWord(LoaderContract):
     expected_kind = "page"
     quotes = (
         ("The tide turns at noon.", {"heading": ("Tides",)}),
-        ("- Rope\n- Tar", {"heading": ("Tides", "Spring tide")}),
+        ("- Rope\n1. Tar", {"heading": ("Tides", "Spring tide")}),
         ("Berth | Depth\nNorth | 4 m at ebb\n", {"heading": ("Tides", "Spring tide")}),
         ("Moor at the north quay.", {"label": "§ Mooring"}),
     )

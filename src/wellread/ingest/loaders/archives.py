@@ -16,7 +16,7 @@ import posixpath
 import re
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -368,9 +368,3 @@ def visible_children(element: etree._Element) -> Iterator[etree._Element]:
         branch = next((candidate for candidate in branches if candidate is not None), None)
         if branch is not None:
             yield from visible_children(branch)
-
-
-def table_row(cells: Sequence[str]) -> str:
-    """Return the cells joined to one line, without empty cells at the end."""
-    count = max((number for number, cell in enumerate(cells, 1) if cell), default=0)
-    return " | ".join(cells[:count])

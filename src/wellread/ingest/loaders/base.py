@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -19,6 +19,7 @@ from wellread.types import (
     PageMark,
     Span,
     SpeakerMark,
+    TableMark,
     TimeMark,
 )
 
@@ -142,6 +143,12 @@ class TextBuilder:
         self._finish(HeadingMark)
         if path:
             self._begin(HeadingMark, path=path)
+
+    def columns(self, names: Sequence[str]) -> None:
+        """Mark the lines from here to the next call as rows with these column names, or none."""
+        self._finish(TableMark)
+        if any(names):
+            self._begin(TableMark, columns=tuple(names))
 
     def line(self, line: int) -> None:
         """Mark the text from here to the next call as starting on source line ``line``."""

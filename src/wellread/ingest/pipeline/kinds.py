@@ -82,44 +82,20 @@ def is_read_as_text(identity: str) -> bool:
     return identity.startswith("lines/")
 
 
-def load(source: Source, limits: LoaderLimits, rules: SourceRules | None = None) -> list[Document]:
-    """Load all documents of ``source``; raise if any of them fails."""
-    return load_noted(source, limits, rules)[0]
-
-
-def load_noted(
+def load(
     source: Source, limits: LoaderLimits, rules: SourceRules | None = None, *, named: bool = False
-) -> tuple[list[Document], str]:
-    """Load all documents of ``source``; also return a remark for the report, usually empty.
+) -> list[Document]:
+    """Load all documents of ``source``; raise if any of them fails.
 
     A file inside it (an attachment, a file in a zip file) that cannot be read is told in the
-    remark and does not fail the others.
+    remark of the first document and does not fail the others.
 
     Args:
         named: whether a person named the file itself, so that any text is read.
     """
     name = loader_name(source, rules, named=named)
-    left_out: list[str] = []
-    documents = _load(source, limits, name, rules, left_out)
-    if not documents and left_out:
-        raise EmptyError(source.uri, f"nothing in it is read: {_listed(left_out)}")
-    unread = f"not read: {_listed(left_out)}" if left_out else ""
-    return documents, "; ".join(filter(None, (decoding_note(name, source), unread)))
-
-
-def _listed(left_out: list[str]) -> str:
-    rest = len(left_out) - MAX_NAMED_FILES
-    return ", ".join(left_out[:MAX_NAMED_FILES]) + (f" and {rest:,} more" if rest > 0 else "")
-
-
-def _load(
-    source: Source,
-    limits: LoaderLimits,
-    name: str,
-    rules: SourceRules | None,
-    left_out: list[str],
-) -> list[Document]:
     entry = loaders().get(name)
+    left_out: list[str] = []
     if not source.data:
         raise EmptyError(source.uri, "no text")
     if entry is None and name != ENTRIES:
@@ -140,8 +116,14 @@ def _load(
         logger.warning("%s: the %s loader failed", source.uri, name, exc_info=True)
         reason = " ".join(f"cannot be parsed: {type(error).__name__}: {error}".split())
         raise SourceError(source.uri, reason[:MAX_REASON_CHARS]) from error
+    rest = len(left_out) - MAX_NAMED_FILES
+    unread = ", ".join(left_out[:MAX_NAMED_FILES]) + (f" and {rest:,} more" if rest > 0 else "")
+    if unread and not documents:
+        raise EmptyError(source.uri, f"nothing in it is read: {unread}")
     if any(not document.text.strip() for document in documents):
         raise EmptyError(source.uri, "no text")
+    if unread:
+        documents[0] = replace(documents[0], remark=f"not read: {unread}")
     return [_with_title(document, source) for document in documents]
 
 
@@ -165,12 +147,9 @@ class _Unpacking:
                 self._left_out.append(f"{item.name} ({error.reason})")
 
     def _inside(self, item: Source, limits: LoaderLimits) -> list[Document]:
-        name = loader_name(item)
-        entry = LOADERS.get(name)
-        if not name:
-            raise SourceError(item.uri, UNSUPPORTED)
+        entry = LOADERS.get(loader_name(item))
         if entry is None or not entry.holds:
-            return _load(item, limits, name, None, self._left_out)
+            return load(item, limits)
         if self._depth == MAX_DEPTH:
             raise SourceError(item.uri, f"more than {MAX_DEPTH} files inside one another")
         inner = _Unpacking(entry, self._left_out, self._depth + 1)

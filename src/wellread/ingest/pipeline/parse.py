@@ -22,7 +22,7 @@ from wellread.identity import document_id, passage_id, tagged_hash, version_of
 from wellread.ingest.loaders.base import EmptyError, LoaderLimits, Source
 from wellread.ingest.pipeline import kinds
 from wellread.models.word_pieces import count_tokens
-from wellread.text.sentences import sentence_spans
+from wellread.text.sentences import sentence_spans, shorten
 from wellread.types import Document, Passage, Span
 from wellread.values.locators import Marks
 
@@ -58,6 +58,8 @@ def _safe_link(address: str) -> str:
 
 MIN_SECTION_SHARE = 0.25  # of the passage size; a smaller section is joined with the next one
 MIN_PASSAGE_SHARE = 0.5  # of the passage size, from which a passage may end with a paragraph
+
+MAX_HEADER_CHARS = 200  # of the column names above a passage that begins inside a table
 
 CountTokens = Callable[[str], int]
 
@@ -167,6 +169,7 @@ def _units_for_next(current: list[_Unit], tokens: int, size: int, following: _Un
 def _context(title: str, marks: Marks, span: Span) -> str:
     heading = " › ".join(part for part in marks.heading(span) if part != title)
     lines = [" — ".join(part for part in (title, heading) if part)]
+    lines.append(shorten(" | ".join(marks.columns(span)), MAX_HEADER_CHARS))
     speakers = marks.speakers(span)
     if speakers:
         lines.append(", ".join(speakers))
@@ -316,16 +319,16 @@ def _parse(
     if confine and not is_unchanged:
         confine(name, len(data))
     # Cleaned before cutting and hashing, whatever loader and settings produced the text.
-    loaded: list[Document] = []
-    note = ""
+    loaded: tuple[Document, ...] = ()
     if not is_unchanged:
-        loaded, note = kinds.load_noted(source, request.limits, rules, named=request.named)
-    documents = [safe_addresses(document, request.uri) for document in storable(tuple(loaded))]
+        loaded = storable(tuple(kinds.load(source, request.limits, rules, named=request.named)))
+    documents = [safe_addresses(document, request.uri) for document in loaded]
+    remarks = (kinds.decoding_note(name, source), *dict.fromkeys(doc.remark for doc in loaded))
     return Parsed(
         status="unchanged" if is_unchanged else "parsed",
         digest=digest,
         loader=identity,
-        reason=storable(note),
+        reason="" if is_unchanged else "; ".join(filter(None, remarks)),
         size=size,
         mtime_ns=mtime_ns,
         documents=tuple(cut_text(document, request.tokens) for document in documents),

@@ -22,7 +22,6 @@ from itertools import islice
 from typing import Any, Literal
 
 from wellread.errors import SourceError
-from wellread.ingest.loaders.archives import table_row
 from wellread.ingest.loaders.base import Built, LoaderLimits, Source, TextBuilder
 from wellread.ingest.loaders.front_matter import (
     KNOWN_FIELDS,
@@ -41,6 +40,7 @@ from wellread.ingest.loaders.plain import (
     count_words,
     decode,
     one_line,
+    table_row,
     title_from_name,
     unwrap,
 )
@@ -262,7 +262,6 @@ _SPEECH_FORMS: tuple[tuple[SpeechForm, str, str, frozenset[str]], ...] = (
 HEAD_BYTES = 1 << 16
 SNIFFED_LINES = 50
 DELIMITERS = ",;\t|"
-MAX_HEADER_CHARS = 100  # characters of column names in a heading path
 _SEPARATOR_LINE = re.compile(r"sep=(.)\n", re.IGNORECASE)  # Excel's own first line
 _TEXT_FIELDS = frozenset({"text", "content", "body", "question"})
 _FEED_VERSION = "jsonfeed.org/version/"
@@ -548,8 +547,7 @@ def load_table(source: Source, limits: LoaderLimits) -> Iterator[Document]:
         builder.add(table_row(values))
         if not has_header and len(values) > 1 and values.count("") <= 1:
             has_header = True
-            if not any(map(_is_value, values)):
-                builder.heading((_shorten(table_row(values)),))
+            builder.columns(() if any(map(_is_value, values)) else values)
     yield source.document(
         builder.build(),
         kind="page",
@@ -575,9 +573,3 @@ def _table_rows(source: Source, text: str) -> Iterator[tuple[int, list[str]]]:
 def _is_value(cell: str) -> bool:
     """Whether a cell holds a number or date rather than the name of a column."""
     return not any(map(str.isalpha, cell)) and not re.fullmatch(r"(?:1[5-9]|20)\d\d", cell)
-
-
-def _shorten(line: str) -> str:
-    if len(line) <= MAX_HEADER_CHARS:
-        return line
-    return line[:MAX_HEADER_CHARS].rpartition(" | ")[0] + " | …"
