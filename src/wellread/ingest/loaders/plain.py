@@ -45,6 +45,7 @@ _ODD = re.compile(
     r"|[a-zß-ÿ][À-ÖØ-ÞŠŒŽŸ]"
 )
 _NAME_DATE = re.compile(r"^\d{4}-\d{2}-\d{2}[-_ ]?")
+_EXPORT_ID = re.compile(r"(?<=.)[ _-][0-9a-f]{32}(?:_all)?$")  # at the end of Notion's names
 _EXTENSION = re.compile(r"\.[A-Za-z0-9]{1,8}$")
 _ITEM = re.compile(r"\s*(?:[-*+•‣▪–—]|\(?(?:\d{1,3}|[A-Za-z])[.)])\s+\S")
 _COLUMNS = re.compile(r"\S(?:\t+| {3,})\S")  # a gap between the cells of a table
@@ -309,7 +310,7 @@ def join_lines(text: str, after: str, words: Mapping[str, int]) -> tuple[str, st
 
 def title_from_name(name: str) -> str:
     """A title from a file name, without extension and leading date, with spaces for dashes."""
-    stem = _EXTENSION.sub("", name)
+    stem = _EXPORT_ID.sub("", _EXTENSION.sub("", name))
     words = re.sub(r"[-_\s]+", " ", _NAME_DATE.sub("", stem) or stem).strip()
     return words[:1].upper() + words[1:] if words else name
 
