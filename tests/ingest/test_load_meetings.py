@@ -47,12 +47,19 @@ def word_file(paragraphs: list[str]) -> bytes:
     return stream.getvalue()
 
 
-@pytest.mark.parametrize("text", [OTTER, ZOOM, CHAT])
+@pytest.mark.parametrize(
+    "text", [OTTER, ZOOM, CHAT, CHAT.replace("00:00:03 Ida Lund:", "Ida Lund (0:03):")]
+)
 def test_a_text_file_of_a_meeting(text: str) -> None:
     found = one("mole.txt", text)
     assert found.kind == "transcript"
     assert found.text == WORDS
     assert turns(found) == SAID
+
+
+def test_speakers_may_be_numbered() -> None:
+    found = one("a.txt", OTTER.replace("Ida Lund", "Speaker 1").replace("Bo Hay", "Speaker 2"))
+    assert [name for name, _ in turns(found)] == ["Speaker 1", "Speaker 2", "Speaker 1"]
 
 
 def test_title_and_date_stand_above_the_turns() -> None:
@@ -88,6 +95,7 @@ def test_a_word_file_of_a_meeting() -> None:
     [
         "Opening 9:00\nThe chair speaks.\nLamps 9:20\nA report.\nEnd 10:00\nThanks.\n",
         "Train 7:15\nTrain 8:15\nTrain 9:15\n",
+        "10:00:01 INFO: lit\n10:00:02 pump: on\n10:00:03 ERROR: out\n10:00:04 ERROR: out\n",
         "The lamp burns from 6:00\nand goes out at 9:00\n",
     ],
 )

@@ -169,6 +169,8 @@ def loader_name(source: Source, rules: SourceRules | None = None, *, named: bool
     name = detected if detected in loaders() else ""
     if named and not detected and source.data and is_text(source):
         name = "lines"
+    if name == "lines" and not source.data.strip():
+        name = ""  # programs have empty files that nobody misses
     return rules.loader_name(name) if rules is not None else name
 
 
@@ -212,7 +214,7 @@ def _kind_of_text(source: Source, by_extension: str, extension: str) -> str:
         return by_extension
     kind = _kind_of_markup(source)
     if not kind and by_extension == "text":
-        kind = meetings.kind_of(head)
+        kind = "meeting" if meetings.is_meeting(head) else ""
     elif not kind and by_extension in ("table", "lines", ""):
         kind = _kind_of_lines(source, is_table=by_extension == "table")
     return kind or by_extension

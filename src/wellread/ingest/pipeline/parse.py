@@ -307,12 +307,16 @@ def _parse(
     if not name:
         return Parsed(
             status="skipped",
-            reason=EXCLUDED if rules and rules.rule.skip else kinds.UNSUPPORTED,
+            reason=EXCLUDED
+            if rules and rules.rule.skip
+            else kinds.UNSUPPORTED
+            if data.strip()
+            else "no text",
             digest=digest,
             loader=no_loader(rules),
             size=size,
             mtime_ns=mtime_ns,
-            empty=not data,
+            empty=not data.strip(),
         )
     identity = kinds.identity_of(name, rules)
     is_unchanged = (request.known_digest, request.known_loader) == (digest, identity)

@@ -1,8 +1,7 @@
 """Loads transcripts that meeting programs save as text or Word files.
 
 Zoom writes ``[Name] 14:02:10`` over each turn, Otter and Teams ``Name  0:03``, an older Teams
-``0:0:3.1 --> 0:0:9.4`` and the name below it. Other text with a name and a time at the start of
-turns is read as such a Markdown file is.
+``0:0:3.1 --> 0:0:9.4`` and the name below it; chats and other programs write ``0:03 Name: text``.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ from itertools import pairwise
 from wellread.ingest.loaders.base import LoaderLimits, Source
 from wellread.ingest.loaders.front_matter import date_in_name, parse_moment
 from wellread.ingest.loaders.plain import PARAGRAPH, Blocks, decode, one_line, title_from_name
-from wellread.ingest.loaders.text import markdown_files
 from wellread.ingest.loaders.text.markdown_files import LABEL_WORDS, seconds
 from wellread.types import Document
 
@@ -26,10 +24,12 @@ MAX_NAME_WORDS = 6
 MAX_HEAD_LINES = 40  # above the first turn
 
 _TIME = r"\d{1,3}:\d{1,2}(?::\d{1,2})?(?:\.\d{1,7})?"
-_NAME = r"[^\W\d_][^:\[\]<>|]{0,80}?"
+_NAME = r"[^\W\d_][^\d:\[\]<>|]{0,80}?(?:\s\d{1,2})?"  # also "Speaker 2"
 _OPENINGS = (
     re.compile(rf"\[(?P<name>{_NAME})\]\s+(?P<time>{_TIME})\s*$"),
     re.compile(rf"(?P<name>{_NAME})(?:\s+|\s*[-–—•|]\s*)[(\[]?(?P<time>{_TIME})[)\]]?\s*:?\s*$"),
+    re.compile(rf"[(\[]?(?P<time>{_TIME})[)\]]?\s*[-–—]?\s*(?P<name>{_NAME})\s*:\s*(?P<rest>.*)$"),
+    re.compile(rf"(?P<name>{_NAME})\s*:?\s*[(\[](?P<time>{_TIME})[)\]]\s*:?\s+(?P<rest>.*)$"),
 )
 _RANGE = re.compile(rf"(?P<time>{_TIME})\s*-->\s*{_TIME}\s*$")
 _STAMP = re.compile(r"(?<!\d)(20\d\d)(\d\d)(\d\d)(?:_\d{4,6})?(?!\d)")
@@ -47,11 +47,9 @@ class _Turn:
     lines: list[tuple[int, str]] = field(default_factory=list)
 
 
-def kind_of(text: str) -> str:
-    """Return the loader for plain text that is a transcript; empty if it is not one."""
-    if _turns(text.split("\n"))[1]:
-        return "meeting"
-    return "markdown-transcript" if markdown_files.is_transcript(text) else ""
+def is_meeting(text: str) -> bool:
+    """Whether plain text is a transcript with speakers and times."""
+    return bool(_turns(text.split("\n"))[1])
 
 
 def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: ARG001 the seam's
@@ -114,7 +112,9 @@ def _turns(lines: Sequence[str]) -> tuple[list[str], list[_Turn]]:
         elif span := _RANGE.match(line):
             below_time = seconds(span["time"])
         elif opening and _may_be_name(opening["name"]):
-            turns.append(_Turn(one_line(opening["name"]), seconds(opening["time"])))
+            rest = opening.groupdict().get("rest")
+            lines_said = [(number, rest)] if rest else []
+            turns.append(_Turn(opening["name"].strip(), seconds(opening["time"]), lines_said))
         elif turns:
             turns[-1].lines.append((number, line))
         else:
@@ -124,7 +124,8 @@ def _turns(lines: Sequence[str]) -> tuple[list[str], list[_Turn]]:
 
 def _may_be_name(name: str) -> bool:
     words = name.split()
-    return len(words) <= MAX_NAME_WORDS and not any(word.lower() in LABEL_WORDS for word in words)
+    is_name = len(words) <= MAX_NAME_WORDS and not (name.isupper() or name[0].islower())
+    return is_name and not any(word.lower() in LABEL_WORDS for word in words)
 
 
 def _is_transcript(head: Sequence[str], turns: Sequence[_Turn]) -> bool:
