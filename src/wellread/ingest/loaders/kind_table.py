@@ -111,7 +111,7 @@ LOADERS = {
         _kind("mail/1", "text.mail:load", "", "quotequail", ".eml .mbox .mbx", **_MAIL),
         _kind("outlook/1", "text.mail:load_msg", "", "python-oxmsg, quotequail", ".msg", **_MAIL),
         _kind("zip/1", "archives:load_zip", "", "", ".zip", memory=HOLDER, holds=True),
-        _kind("docx/3", "text.meetings:load_docx", f"heading; {_TURN}", "python-docx, lxml",
+        _kind("docx/3", "office.office_docx:load", f"heading; {_TURN}", "python-docx, lxml",
               ".docx .docm", **_OFFICE_FILE),
         _kind("pptx/3", "office.office_pptx:load", "page", "python-pptx",
               ".pptx .pptm .ppsx .ppsm", **_OFFICE_FILE),

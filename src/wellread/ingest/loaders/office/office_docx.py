@@ -30,6 +30,7 @@ from wellread.ingest.loaders.archives import (
 )
 from wellread.ingest.loaders.base import LoaderLimits, Source
 from wellread.ingest.loaders.plain import PARAGRAPH, Blocks, numeral, one_line
+from wellread.ingest.loaders.text.meetings import as_meeting
 from wellread.types import Document
 
 MAX_TINY_HALF_POINTS = 2  # smaller text is invisible
@@ -193,7 +194,8 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:
     if body is not None:
         writer.walk(body)
     title = writer.title or file.title or writer.first_heading
-    yield file.page(source, writer.blocks.build(), source_type="docx", title=title)
+    page = file.page(source, writer.blocks.build(), source_type="docx", title=title)
+    yield as_meeting(page, source)
 
 
 def _main_part(data: bytes, uri: str) -> DocumentPart:

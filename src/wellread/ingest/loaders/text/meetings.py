@@ -59,14 +59,10 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: A
     yield _transcript(base, source, head, turns, numbered=True)
 
 
-def load_docx(source: Source, limits: LoaderLimits) -> Iterator[Document]:
-    """Load a Word file as one page, or as the transcript that a meeting program saved in it."""
-    # Imported late: text files of meetings need no Word.
-    from wellread.ingest.loaders.office import office_docx  # noqa: PLC0415
-
-    for page in office_docx.load(source, limits):
-        head, turns = _turns(page.text.split("\n"))
-        yield _transcript(page, source, head, turns, numbered=False) if turns else page
+def as_meeting(page: Document, source: Source) -> Document:
+    """Return the transcript that a meeting program saved as ``page``; else the page itself."""
+    head, turns = _turns(page.text.split("\n"))
+    return _transcript(page, source, head, turns, numbered=False) if turns else page
 
 
 def _transcript(
