@@ -112,13 +112,16 @@ def test_attachments_are_documents_or_named_with_the_reason() -> None:
     made.add_attachment(b"item,crowns\nrope,7\n", "text", "csv", filename="../prices.csv")
     made.add_attachment(b"\x00\x01", "application", "octet-stream", filename="tool.exe")
     made.add_attachment(b"%PDF-1.7 cut", "application", "pdf", filename="cut.pdf")
+    made.add_attachment(b"item,crowns\nsail,9\n", "text", "csv", filename="../prices.csv")
     made.add_attachment(LAMP)
     found, note = load("papers.eml", bytes(made))
     assert [(d.title, d.source_type) for d in found] == [
         ("Papers", "email"),
         (".. prices", "csv"),
+        (".. prices", "csv"),
         ("Lampe für die Mole", "email"),
     ]
+    assert len({document.uri for document in found}) == 4
     assert all(document.uri.startswith("file:///shelf/papers.eml") for document in found)
     assert "tool.exe (unsupported file type)" in note
     assert "cut.pdf (" in note

@@ -58,9 +58,9 @@ class Source:
 
     def member(self, name: str, data: bytes) -> Source:
         """A file inside this one, such as an attachment, as a source of its own."""
-        uri = f"{self.uri}#{quote(name)}"
-        last = name.rpartition("/")[2] or name
-        return Source(uri=uri, name=last, data=data, collection=self.collection)
+        parts = [part for part in name.split("/") if part not in ("", ".", "..")] or ["file"]
+        uri = f"{self.uri}#{quote('/'.join(parts))}"
+        return Source(uri=uri, name=parts[-1], data=data, collection=self.collection)
 
     def document(self, built: Built, **fields: Any) -> Document:
         """A document read from this source; ``fields`` are further fields of ``Document``."""

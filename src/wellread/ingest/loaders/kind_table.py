@@ -93,7 +93,7 @@ LOADERS = {
         _kind("notebook/1", "text.lines:load_notebook", "heading", _MD, ".ipynb", **_ONLY),
         _kind("outline/1", "text.lines:load_outline", "heading", _MD, ".org .adoc .asciidoc .tex"),
         _kind("rst/3", "text.restructured:load", "heading", "", ".rst .rest", **_ONLY),
-        _kind("html/5", "text.html:load", "heading", "trafilatura, lxml", ".html .htm .xhtml",
+        _kind("html/6", "text.html:load", "heading", "trafilatura, lxml", ".html .htm .xhtml",
               **_PAGE, text=True),
         _kind("mhtml/1", "text.mail:load_mhtml", "heading", "trafilatura, lxml", ".mhtml .mht",
               **_PAGE, **_ONLY),

@@ -11,6 +11,7 @@ import csv
 import json
 import logging
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import PurePosixPath
@@ -118,8 +119,8 @@ def load(
         raise SourceError(source.uri, reason[:MAX_REASON_CHARS]) from error
     rest = len(left_out) - MAX_NAMED_FILES
     unread = ", ".join(left_out[:MAX_NAMED_FILES]) + (f" and {rest:,} more" if rest > 0 else "")
-    if unread and not documents:
-        raise EmptyError(source.uri, f"nothing in it is read: {unread}")
+    if not documents and entry and entry.holds:
+        raise EmptyError(source.uri, f"nothing in it is read: {unread}" if unread else "no text")
     if any(not document.text.strip() for document in documents):
         raise EmptyError(source.uri, "no text")
     if unread:
@@ -137,10 +138,14 @@ class _Unpacking:
 
     def __call__(self, source: Source, limits: LoaderLimits) -> Iterator[Document]:
         """Yield the documents of ``source`` and of the files inside it."""
+        uris: Counter[str] = Counter()
         for item in self._entry.function(source, limits):
             if isinstance(item, Document):
                 yield item
                 continue
+            uris[item.uri] += 1
+            if uris[item.uri] > 1:  # two attachments of one name
+                item = replace(item, uri=f"{item.uri}~{uris[item.uri]}")
             try:
                 yield from self._inside(item, limits)
             except SourceError as error:
@@ -195,8 +200,8 @@ def kind_of(source: Source) -> str:
     by_extension = EXTENSIONS.get(extension, "")
     if source.data[:HEAD_BYTES].lstrip().startswith(b"%PDF-"):
         return "pdf"
-    if by_extension == "outlook" and source.data.startswith(COMPOUND_START):
-        return by_extension
+    if by_extension == "outlook":  # files of other programs end in .msg too
+        return by_extension if source.data.startswith(COMPOUND_START) else ""
     if binary := _kind_of_office(source):
         return binary
     if by_extension == "zip":

@@ -107,7 +107,8 @@ def _facts(message: Any) -> dict[str, Any]:
     """Return the facts of a message in its headers; ``thread`` is the id of the first message."""
     names = ("references", "in-reply-to", "message-id")
     ids = [found for name in names for found in _MESSAGE_ID.findall(_value(message, name))]
-    people = getaddresses([_value(message, "from")])
+    sender = _value(message, "from")
+    people = getaddresses([sender]) if "@" in sender else [(sender, "")]
     is_list = any(name in message for name in ("list-id", "list-unsubscribe"))
     return {
         "kind": "article" if is_list else "page",
