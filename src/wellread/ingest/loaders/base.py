@@ -25,6 +25,7 @@ from wellread.types import (
 
 ENTRIES = "entries"  # the loader name of data files whose entries become documents by a rule
 ENTRIES_VERSION = "1"
+SETTINGS_NAME = "wellread-collection.yaml"  # tells how a folder is read; no source itself
 
 
 class EmptyError(SourceError):

@@ -22,7 +22,14 @@ from wellread.errors import SourceError
 from wellread.ingest.loaders import plain
 from wellread.ingest.loaders.archives import START as COMPOUND_START
 from wellread.ingest.loaders.archives import ZIP_START, is_odt, is_office_binary, names_in
-from wellread.ingest.loaders.base import ENTRIES, ENTRIES_VERSION, EmptyError, LoaderLimits, Source
+from wellread.ingest.loaders.base import (
+    ENTRIES,
+    ENTRIES_VERSION,
+    SETTINGS_NAME,
+    EmptyError,
+    LoaderLimits,
+    Source,
+)
 from wellread.ingest.loaders.kind_table import EXTENSIONS, LOADERS, OPML, LoaderEntry
 from wellread.ingest.loaders.text import html, markdown_files, meetings
 from wellread.ingest.loaders.text.records import (
@@ -174,7 +181,7 @@ def loader_name(source: Source, rules: SourceRules | None = None, *, named: bool
     name = detected if detected in loaders() else ""
     if named and not detected and source.data and is_text(source):
         name = "lines"
-    if name == "lines" and not source.data.strip():
+    if name == "lines" and (not source.data.strip() or source.name == SETTINGS_NAME):
         name = ""  # programs have empty files that nobody misses
     return rules.loader_name(name) if rules is not None else name
 
