@@ -143,8 +143,8 @@ def test_what_only_has_times_is_no_meeting(text: str) -> None:
         },
         {
             "turns": [
-                {"name": "Ida Lund", "content": "We need a lamp.", "start": 3},
-                {"name": "Bo Hay", "content": "Not now.", "start": 72},
+                {"speaker": {"name": "Ida Lund"}, "content": "We need a lamp.", "start": 3},
+                {"speaker": {"name": "Bo Hay"}, "content": "Not now.", "start": 72},
             ]
         },
     ],
@@ -155,3 +155,17 @@ def test_json_of_a_meeting(tree: object) -> None:
     (first, begin), (second, later) = turns(found)
     assert (first, second) == ("Ida Lund", "Bo Hay")
     assert later - begin == 69
+
+
+@pytest.mark.parametrize("unit", [1, 1_000, 16_000, 10_000_000])
+def test_the_unit_of_times_is_that_of_speech(unit: int) -> None:
+    said = [{"speaker": "Ida Lund", "text": "x" * 40, "start": n * 4 * unit} for n in range(9)]
+    begins = [
+        begin for begin in one("a.json", json.dumps(said)).marks if isinstance(begin, TimeMark)
+    ]
+    assert [mark.begin for mark in begins] == [n * 4 for n in range(9)]
+
+
+def test_news_with_names_and_times_are_no_meeting() -> None:
+    items = [{"text": "The lamp burns.", "name": "Ida", "timestamp": "2026-02-02"}]
+    assert kinds.kind_of(source_of("a.json", json.dumps(items))) == "records"

@@ -326,7 +326,7 @@ def speech_form(tree: dict[str, Any]) -> SpeechForm:
 TURN_TEXTS = ("text", "spoken_text", "transcript", "content", "caption", "sentence")
 TURN_SPEAKERS = (
     "speaker_display_name", "speaker_name", "speaker", "user_name", "username", "participant",
-    "name", "speaker_id",
+    "speaker_id",
 )  # fmt: skip
 TURN_BEGINS = (
     "start_time", "start_offset", "start", "begin", "offset", "timestamp", "ts", "start_ms",

@@ -247,8 +247,8 @@ def write_cues(cues: Sequence[Cue]) -> Built:
 
 MAX_CUE_WORDS = 40  # limits cues of speech without punctuation, so that it gets times too
 MILLISECONDS = 0.001
-MIN_SPOKEN_PER_SECOND = 0.1  # characters, with all silence
-UNITS = (1.0, MILLISECONDS, 1 / 16_000, 1e-7)  # seconds, samples of 16 kHz, ticks of .NET
+MAX_SPOKEN_PER_SECOND = 40  # characters
+UNITS = (1e-7, 1 / 16_000, MILLISECONDS, 1.0)  # ticks of .NET, samples of 16 kHz, ...
 
 Node = Mapping[str, Any]
 
@@ -292,7 +292,9 @@ def load_speech(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # 
         source_type=form,
         language=_language(tree, form),
         published_at=parse_moment(tree.get("recorded_at") or tree.get("date"))
-        or next((when for turn in turns_in(tree) if (when := _said_on(turn))), None)
+        or next(
+            (_date(_first(normalise_names(turn), TURN_BEGINS)) for turn in turns_in(tree)), None
+        )
         or date_in_name(source.name),
         media_url=fields.link("media_url", "audio_url", "video_url", "source_url", "url"),
     )
@@ -301,7 +303,7 @@ def load_speech(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # 
 def _language(tree: Node, form: SpeechForm) -> str:
     """Return the language code; verbose output of Whisper gives the language's name instead."""
     results, result = _object(tree.get("results")), _object(tree.get("result"))
-    channels = objects(results.get("channels")) if form == "deepgram" else []
+    channels = _objects(results.get("channels")) if form == "deepgram" else []
     language = (
         scalar(tree.get("language"))
         or scalar(tree.get("language_code"))
@@ -318,7 +320,7 @@ def _language(tree: Node, form: SpeechForm) -> str:
 
 def _whisper(tree: Node) -> Iterator[Cue]:
     """Yield the cues of OpenAI's verbose JSON, faster-whisper and WhisperX (with speakers)."""
-    for segment in objects(tree.get("segments")):
+    for segment in _objects(tree.get("segments")):
         speaker = _speaker(segment.get("speaker"))
         words = _parse_words(segment.get("words"), ("word", "text"), 1.0)
         begin, finish = _seconds(segment.get("start")), _seconds(segment.get("end"))
@@ -333,7 +335,7 @@ def _whisper(tree: Node) -> Iterator[Cue]:
 
 def _whisper_cpp(tree: Node) -> Iterator[Cue]:
     turned = False  # the tool can mark a change of speaker, but gives no names
-    for segment in objects(tree.get("transcription")):
+    for segment in _objects(tree.get("transcription")):
         times = {"start": segment["offsets"]["from"], "end": segment["offsets"]["to"]}
         for cue in _cues({**segment, **times}, "text", unit=MILLISECONDS):
             yield replace(cue, fresh=turned)
@@ -341,7 +343,7 @@ def _whisper_cpp(tree: Node) -> Iterator[Cue]:
 
 
 def _assemblyai(tree: Node) -> Iterator[Cue]:
-    utterances = objects(tree.get("utterances"))
+    utterances = _objects(tree.get("utterances"))
     if not utterances:
         yield from _sentence_cues(_parse_words(tree.get("words"), ("text",), MILLISECONDS), None)
     for utterance in utterances:
@@ -350,23 +352,23 @@ def _assemblyai(tree: Node) -> Iterator[Cue]:
 
 def _deepgram(tree: Node) -> Iterator[Cue]:
     results, names = tree["results"], ("punctuated_word", "word")
-    utterances = objects(results.get("utterances"))
+    utterances = _objects(results.get("utterances"))
     for part in utterances:
         yield from _cues(part, "transcript", names)
-    channels = objects(results.get("channels")) if not utterances else []
+    channels = _objects(results.get("channels")) if not utterances else []
     for number, channel in enumerate(channels):
         # Without speaker labels, each channel of a call is a speaker.
         caller = f"Speaker {number}" if len(channels) > 1 else None
-        for best in objects(channel.get("alternatives"))[:1]:
-            paragraphs = objects(_object(best.get("paragraphs")).get("paragraphs"))
+        for best in _objects(channel.get("alternatives"))[:1]:
+            paragraphs = _objects(_object(best.get("paragraphs")).get("paragraphs"))
             words = _parse_words(best.get("words"), names, 1.0)
-            if not any(objects(part.get("sentences")) for part in paragraphs):
+            if not any(_objects(part.get("sentences")) for part in paragraphs):
                 yield from _sentence_cues(words, caller)
                 continue
             for paragraph in paragraphs:
                 speaker = paragraph.get("speaker")
                 speaker = caller if _speaker(speaker) is None else speaker
-                for part in objects(paragraph.get("sentences")):
+                for part in _objects(paragraph.get("sentences")):
                     yield from _cues({**part, "speaker": speaker}, "text")
 
 
@@ -375,12 +377,12 @@ def _aws(tree: Node) -> Iterator[Cue]:
     labels = _object(results.get("speaker_labels"))
     speakers = {
         scalar(item.get("start_time")): scalar(item.get("speaker_label"))
-        for segment in objects(labels.get("segments"))
-        for item in objects(segment.get("items"))
+        for segment in _objects(labels.get("segments"))
+        for item in _objects(segment.get("items"))
     }
     words: list[_Word] = []
-    for item in objects(results.get("items")):
-        best = next(iter(objects(item.get("alternatives"))), {})
+    for item in _objects(results.get("items")):
+        best = next(iter(_objects(item.get("alternatives"))), {})
         text = scalar(best.get("content"))
         if item.get("type") == "punctuation" and words:  # a separate item without a time
             words[-1] = words[-1]._replace(text=words[-1].text + text)
@@ -389,7 +391,7 @@ def _aws(tree: Node) -> Iterator[Cue]:
         speaker = _speaker(item.get("speaker_label") or speakers.get(begin))
         words.append(_Word(text, _seconds(begin or None), finish, speaker))
     yield from _sentence_cues(words, None)
-    for segment in objects(results.get("audio_segments")) if not words else ():
+    for segment in _objects(results.get("audio_segments")) if not words else ():
         times = {"start": segment["start_time"], "end": segment.get("end_time")}
         speaker = segment.get("speaker_label")
         yield from _cues({**segment, **times, "speaker": speaker}, "transcript")
@@ -403,28 +405,29 @@ def _meeting(tree: Node) -> Iterator[Cue]:
             person.get("speaker_name") or person.get("name")
         )
         for holder in (tree, _object(tree.get("speech")))
-        for person in objects(holder.get("speakers"))
+        for person in _objects(holder.get("speakers"))
     }
     texts = [scalar(_first(turn, TURN_TEXTS)) for turn in turns]
     given = [_first(turn, TURN_BEGINS) for turn in turns]
     begins = [_moment(value) for value in given]
-    # Moments of the day or the year count from the first turn.
-    origin = begins[0] if begins and any(map(parse_moment, given)) else 0.0
+    origin = begins[0] if any(map(_date, given)) else 0.0  # dates count from the first turn
     is_counted = all(isinstance(value, int) for value in given)
     unit = _unit(sum(map(len, texts)), begins[-1] - begins[0]) if is_counted else 1.0
     for turn, text, begin in zip(turns, texts, begins, strict=True):
-        label = scalar(_first(turn, TURN_SPEAKERS))
-        speaker = _speaker(people.get(label) or label)
+        label = _first(turn, TURN_SPEAKERS)
+        if isinstance(label, dict):
+            label = label.get("display_name") or label.get("name")
+        speaker = _speaker(people.get(scalar(label)) or label)
         yield _cue(text, round(max(begin - origin, 0.0) * unit, 3), None, speaker)
 
 
-def _said_on(turn: Node) -> datetime | None:
-    return parse_moment(_first(normalise_names(turn), TURN_BEGINS))
+def _date(value: object) -> datetime | None:
+    return parse_moment(value) if "-" in scalar(value) else None
 
 
 def _unit(characters: int, span: float) -> float:
-    """Return the largest unit, in seconds, in which so much can have been said in ``span``."""
-    fits = (unit for unit in UNITS if characters >= span * unit * MIN_SPOKEN_PER_SECOND)
+    """Return the smallest unit, in seconds, in which so much can have been said in ``span``."""
+    fits = (unit for unit in UNITS if characters <= span * unit * MAX_SPOKEN_PER_SECOND)
     return next(fits, 1.0)
 
 
@@ -435,7 +438,7 @@ def _first(turn: Node, names: Sequence[str]) -> object:
 def _moment(value: object) -> float:
     """Return seconds from a number or a clock (``00:01:02.5``), or the epoch's from a date."""
     text = scalar(value)
-    if ":" in text and (moment := parse_moment(text)):
+    if moment := _date(text):
         return moment.timestamp()
     if ":" in text:
         return seconds(text)
@@ -455,8 +458,7 @@ _READERS: Mapping[SpeechForm, Callable[[Node], Iterator[Cue]]] = {
 # --- what they share -------------------------------------------------------------------------
 
 
-def objects(value: object) -> list[Node]:
-    """Return the objects in a list of JSON; none if it is not a list."""
+def _objects(value: object) -> list[Node]:
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
@@ -472,7 +474,7 @@ def _parse_words(value: object, names: Sequence[str], unit: float) -> list[_Word
             _seconds(item.get("end"), unit),
             _speaker(item.get("speaker")),
         )
-        for item in objects(value)
+        for item in _objects(value)
         if (text := next((content for name in names if (content := scalar(item.get(name)))), ""))
     ]
 
