@@ -157,7 +157,7 @@ def test_mdx_is_read_without_its_code() -> None:
     found = one(
         "pumps.mdx",
         "---\ntitle: Pumps\n---\nimport { Box } from './box'\nexport const lift = {\n  m: 4,\n}\n\n"
-        "# Old pump\n\n<Box a={() => 1 > 0} b={{c: 2}}>\n    It lifts water.\n</Box>\n\n{/* no\n"
+        "# Old pump\n\n<Box a={() => 1 > 0} b={{c: 2}}>\n    It *lifts* water.\n</Box>\n\n{/* no\n"
         "draft */}\nTill <Time at='noon' /> only; `<Box>` is shown.\n\n```\nimport x\n```\n",
     )
     assert found.title == "Pumps"

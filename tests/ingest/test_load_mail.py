@@ -87,6 +87,7 @@ def test_a_mailbox_has_a_document_for_each_message_and_threads_hold_together() -
     [
         ("Yes, take it.\n\nOn Mon, 2 Feb 2026, Ida Lund wrote:\n> It costs 88 crowns.\n", ""),
         ("Ja, nimm es.\n\nAm 02.02.2026 um 09:12 schrieb Ida Lund:\n\n> It costs 88 crowns.\n", ""),
+        ("On 2 Feb 2026, Ida Lund wrote:\n> It costs 88 crowns.\n\nYes, take it.\n", ""),
         ("Ida wrote:\n> It costs 88 crowns.\n\nYes, take it.\n", ""),
         ("> It costs 88 crowns.\n\nYes, take it.\n", ""),
         (

@@ -94,6 +94,7 @@ def test_a_word_file_of_a_meeting() -> None:
     "text",
     [
         "Opening 9:00\nThe chair speaks.\nLamps 9:20\nA report.\nEnd 10:00\nThanks.\n",
+        "Ida 9:00\nWalks.\nBo 8:00\nRuns.\nIda 7:00\nSleeps.\n",
         "Train 7:15\nTrain 8:15\nTrain 9:15\n",
         "10:00:01 INFO: lit\n10:00:02 pump: on\n10:00:03 ERROR: out\n10:00:04 ERROR: out\n",
         "The lamp burns from 6:00\nand goes out at 9:00\n",
