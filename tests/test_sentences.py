@@ -34,7 +34,7 @@ def test_spans_are_in_order_trimmed_and_lose_no_letter(text: str) -> None:
         ("It was in 2024. Dr. Roe doubts it.", ["It was in 2024.", "Dr. Roe doubts it."]),
         ("It costs $3.5 million, i.e. a lot.", ["It costs $3.5 million, i.e. a lot."]),
         ("- One thing. And more\n- Two things", ["One thing.", "And more", "Two things"]),
-        ("2. Second step\n\nText", ["Second step", "Text"]),
+        ("2. Second step\n\nText", ["2. Second step", "Text"]),
         ("“Why?” she asked. Yes 😀. So.", ["“Why?” she asked.", "Yes 😀.", "So."]),
         ("Sie tagt am 5. März 2026. Es regnet.", ["Sie tagt am 5. März 2026.", "Es regnet."]),
         ("Oslo, 8. Mai. Die 2. Elf kam.", ["Oslo, 8. Mai.", "Die 2. Elf kam."]),

@@ -16,7 +16,17 @@ from enum import Enum
 from functools import cache
 from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
-from wellread.types import Box, HeadingMark, LineMark, Mark, PageMark, Span, SpeakerMark, TimeMark
+from wellread.types import (
+    Box,
+    HeadingMark,
+    LineMark,
+    Mark,
+    PageMark,
+    Span,
+    SpeakerMark,
+    TableMark,
+    TimeMark,
+)
 
 T = TypeVar("T")
 
@@ -119,10 +129,9 @@ def mark_lines(blob: bytes) -> list[list[Any]]:
 
 def _mark_line(mark: Mark) -> tuple[Any, ...]:
     match mark:
-        case PageMark(box=None):
-            return ("p", mark.start, mark.end, mark.page)
-        case PageMark(box=Box() as box):
-            corners = (box.left, box.top, box.right, box.bottom)
+        case PageMark():
+            box = mark.box
+            corners = (box.left, box.top, box.right, box.bottom) if box else ()
             return ("p", mark.start, mark.end, mark.page, *corners)
         case TimeMark():
             return ("t", mark.start, mark.end, mark.begin, mark.finish)
@@ -132,6 +141,8 @@ def _mark_line(mark: Mark) -> tuple[Any, ...]:
             return ("h", mark.start, mark.end, mark.path)
         case LineMark():
             return ("l", mark.start, mark.end, mark.line)
+        case TableMark():
+            return ("c", mark.start, mark.end, mark.columns)
     raise TypeError(f"cannot store a {type(mark).__name__}")
 
 
@@ -153,6 +164,8 @@ def _mark(letter: str, start: int, end: int, *rest: Any) -> Mark:
             return HeadingMark(start=start, end=end, path=tuple(rest[0]))
         case "l":
             return LineMark(start=start, end=end, line=rest[0])
+        case "c":
+            return TableMark(start=start, end=end, columns=tuple(rest[0]))
     raise ValueError(f"unknown type of mark: {letter!r}")
 
 

@@ -105,7 +105,16 @@ class LineMark:
     line: int
 
 
-Mark = PageMark | TimeMark | SpeakerMark | HeadingMark | LineMark
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableMark:
+    """The lines of the range are rows of a table with these column names, without its header."""
+
+    start: int
+    end: int
+    columns: tuple[str, ...]
+
+
+Mark = PageMark | TimeMark | SpeakerMark | HeadingMark | LineMark | TableMark
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,6 +217,7 @@ class Document:
         url: the address for readers; the ``uri`` when empty.
         source_type: more specific than ``kind``, set by the source (``rss``, ``pdf``, ``notice``).
         taxonomy: values by dimension, for example ``{"sectors": ("energy",)}``.
+        remark: what the report of its reading says; not stored.
     """
 
     collection: str
@@ -226,6 +236,7 @@ class Document:
     taxonomy: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     entity: EntityFacts | None = None
     past_question: PastQuestion | None = None
+    remark: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

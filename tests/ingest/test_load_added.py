@@ -68,7 +68,7 @@ class TestAddedLoader(LoaderContract):
         add_package(MODULE, GROUP, "epub = tiny_epub:load")
 
     def test_it_gets_the_files_of_its_extension_and_no_other(self) -> None:
-        assert kinds.kind_of(replace(self.good, name="locks.zip")) == ""
+        assert kinds.kind_of(replace(self.good, name="locks.bin")) == ""
         assert kinds.kind_of(replace(self.good, name="Locks.EPUB")) == "epub"
 
 

@@ -54,7 +54,7 @@ class TestWord(LoaderContract):
     expected_kind = "page"
     quotes = (
         ("The tide turns at noon.", {"heading": ("Tides",)}),
-        ("- Rope\n- Tar", {"heading": ("Tides", "Spring tide")}),
+        ("- Rope\n1. Tar", {"heading": ("Tides", "Spring tide")}),
         ("Berth | Depth\nNorth | 4 m at ebb\n", {"heading": ("Tides", "Spring tide")}),
         ("Moor at the north quay.", {"label": "§ Mooring"}),
     )
@@ -205,7 +205,7 @@ def test_the_kind_is_told_by_what_is_inside() -> None:
         ("A.DOCX", WORD, "docx"),
         ("a.bin", old("Book"), "office-binary"),
         ("a.msi", old("Property"), ""),
-        ("a.zip", with_parts(WORD, {"x/" + BODY: b""}, drop=BODY), ""),
+        ("a.bin", with_parts(WORD, {"x/" + BODY: b""}, drop=BODY), ""),
     ):
         assert kinds.kind_of(source_of(name, data)) == kind, name
 

@@ -90,7 +90,6 @@ class TestTable(LoaderContract):
     broken = (
         source_of("wide.csv", TABLE + "a,b,1,2,3,4,5\n"),
         source_of("quote.csv", TABLE + '"open,b\n'),
-        source_of("other.csv", "name,price\nrope,7\n"),
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import threading
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 
@@ -44,6 +44,45 @@ _QUOTED = re.compile(r"[\"“«`]([^\"”»`]{2,80})[\"”»`]")
 _OPENERS = STOP_WORDS | REQUESTS
 
 
+# Digits in groups of three: 2,900; 2.900; 2 900; 2'900.
+_GROUPED = re.compile(r"(?<![\w.,'’])\d{1,3}(?:[,.'’ \u00a0\u202f]\d{3})+(?!\w)")
+_LONG_NUMBER = re.compile(r"(?<![\w.,])(?!(?:1[5-9]|20)\d\d(?!\d))[1-9]\d{3,11}(?!\w)")  # no year
+
+_ANY_LONG = re.compile(f"{_GROUPED.pattern}|{_LONG_NUMBER.pattern}")
+
+
+def ungrouped(text: str) -> str:
+    """``text`` with the digits of each long number together; after a space also as written."""
+    return _GROUPED.sub(_ungroup, text)
+
+
+def _ungroup(match: re.Match[str]) -> str:
+    number = match.group()
+    digits = "".join(filter(str.isdigit, number))
+    return f"{number} {digits}" if " " in number else digits
+
+
+def number_forms(query: str) -> str:
+    """``query`` with other ways to write its long numbers, for an index that knows only words."""
+    joined = ungrouped(query)
+    extra = [joined] if joined != query else []
+    for number in _LONG_NUMBER.findall(joined):
+        extra += [f"{int(number):,}".replace(",", sign) for sign in ",. "]
+    return " ".join([query, *dict.fromkeys(extra)])
+
+
+def numbers_as_in(question: str, texts: Sequence[str]) -> str:
+    """``question`` with each long number written as ``texts`` write it, if they have it."""
+    written: dict[str, str] = {}
+    for match in _ANY_LONG.finditer("\n".join(texts)):
+        written.setdefault("".join(filter(str.isdigit, match.group())), match.group())
+
+    def respelt(match: re.Match[str]) -> str:
+        return written.get("".join(filter(str.isdigit, match.group())), match.group())
+
+    return _ANY_LONG.sub(respelt, question) if written else question
+
+
 def words_in(text: str) -> list[str]:
     """All words of ``text`` as written, in order."""
     return _WORD.findall(text)
@@ -60,7 +99,7 @@ def stems_in(text: str) -> list[str]:
     A compound with hyphens or points also gives the stems of its parts ("tool-library").
     """
     stems: list[str] = []
-    for word in words_in(text):
+    for word in words_in(ungrouped(text)):
         if lowercase(word) in STOP_WORDS:
             continue
         stems.append(stem(word))

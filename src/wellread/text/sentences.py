@@ -19,7 +19,10 @@ from wellread.types import Span
 # so that offsets do not change.
 _UNENCODABLE = dict.fromkeys([0, *range(0xD800, 0xE000)], " ")
 _LINE = re.compile(r"[^\n\r\v\f\x1c-\x1e\x85\u2028\u2029]+")
-_BULLET = re.compile(r"\s*(?:[-*•‣▪]\s+|\d{1,3}[.)]\s+(?=\S))?")
+_BULLET = re.compile(r"\s*(?:[-*•‣▪]\s+)?")
+# The number of a list item, heading or clause stays with its sentence.
+_ENUMERATOR = re.compile(r"\(?(?:\d{1,3}(?:\.\d{1,3})*|[A-Za-z]|[ivxlIVXL]{1,6})[.)](?=\s+\S)")
+_CLAUSE = re.compile(r"\d{1,3}(?:\.\d{1,3})+(?=\s+\S)")
 # Full stops that the breaker would take for the end of a sentence: in abbreviations, and in German
 # ordinals ("am 3. März", "der 2. Vorsitzende"; but not "I am 12.").
 _ABBREVIATIONS = (
@@ -35,6 +38,11 @@ _NO_END = re.compile(
     rf"|(?<!\bI )\b(?i:{'|'.join(_BEFORE_ORDINAL)})\s\d{{1,3}}\.(?=\s\w)"
     rf"|\b\d{{1,2}}\.(?=\s(?:{'|'.join(_GERMAN_MONTHS)})\b)"
 )
+BETWEEN_CELLS = " | "  # in a row of a table, which is one sentence
+MAX_CELL_CHARS = 250  # on average; longer text with a bar is prose
+# A short name, a colon and a value; "9:30" and addresses have no space after the colon.
+_NAME_AND_VALUE = re.compile(r"\s*[^\W\d_][^.!?:：。|\n]{0,39}(?::\s+|：\s*)(?=\S)")
+MAX_NAME_WORDS = 5
 MAX_LINE_CHARS = 20_000
 MAX_CACHED_CHARS, MAX_CACHED_TEXTS = 8_000, 512  # longer texts are not cached
 QUOTABLE_CHARS = 400  # start of a document from which a quotation is taken
@@ -57,6 +65,11 @@ def _cached_spans(text: str) -> tuple[Span, ...]:
 def _spans(text: str) -> tuple[Span, ...]:
     spans: list[Span] = []
     for line in _LINE.finditer(text):
+        bars = line.group().count(BETWEEN_CELLS)
+        if bars and len(line.group()) <= MAX_CELL_CHARS * (bars + 1):
+            row = _trim(text, line.start(), line.end())
+            spans += [row] if row else []
+            continue
         for start, end in _windows(text, line.start(), line.end()):
             bullet = _BULLET.match(text, start, end)
             begin = bullet.end() if bullet and start == line.start() else start
@@ -78,6 +91,8 @@ def _windows(text: str, start: int, end: int) -> list[tuple[int, int]]:
 def _split_line(text: str, start: int, end: int) -> list[Span]:
     piece = text[start:end].translate(_UNENCODABLE)
     piece = _NO_END.sub(lambda match: f"{match.group()[:-1]},", piece)
+    if enumerator := _ENUMERATOR.match(piece):
+        piece = enumerator.group().replace(".", ",") + piece[enumerator.end() :]
     if not piece.strip():
         return []
     spans: list[Span] = []
@@ -117,6 +132,20 @@ def _trim(text: str, start: int, end: int) -> Span | None:
     while end > start and text[end - 1].isspace():
         end -= 1
     return Span(start=start, end=end) if start < end else None
+
+
+def is_name_and_value(line: str) -> bool:
+    """Whether a line is a name and its value: "Phone: 555 0101"."""
+    match = _NAME_AND_VALUE.match(line)
+    if match is None or match.group().lstrip()[0].islower():
+        return False
+    return len(match.group().split()) <= MAX_NAME_WORDS
+
+
+def enumerator_of(line: str) -> str:
+    """The number of a clause or list item that ``line`` begins with: "2.2" of "2.2 Fees"."""
+    match = _ENUMERATOR.match(line) or _CLAUSE.match(line)
+    return match.group().strip("(). ") if match else ""
 
 
 def first_sentence(text: str, passage: Span) -> Span:

@@ -9,7 +9,18 @@ from typing import Literal
 
 from wellread.codec import storable
 from wellread.text.parsed import Text, parse
-from wellread.types import AppliedLimit, EarlierTurn, Filters, Hit, Kind, Locator, Mode, Span, Turn
+from wellread.types import (
+    AppliedLimit,
+    EarlierTurn,
+    Filters,
+    Hit,
+    Kind,
+    Locator,
+    Mode,
+    Span,
+    TableMark,
+    Turn,
+)
 
 CATALOGUE, EXTRACTIVE, NOBODY, BEFORE = "catalogue", "extractive", "none", "past answer"
 """Values of ``answered_by``: a catalogue result, extracts, a refusal, a well-rated past answer."""
@@ -61,7 +72,10 @@ class VerdictName(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """A passage given to the answerer under a short key (``e1``), with its speaker turns."""
+    """A passage given to the answerer under a short key (``e1``), with its speaker turns.
+
+    ``tables``: the tables whose rows it has, with the names of their columns.
+    """
 
     key: str
     hit: Hit
@@ -69,6 +83,7 @@ class Evidence:
     span: Span
     locator: Locator
     turns: tuple[Turn, ...] = ()
+    tables: tuple[TableMark, ...] = ()
 
     @property
     def parsed(self) -> Text:

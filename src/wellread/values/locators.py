@@ -21,6 +21,7 @@ from wellread.types import (
     PageMark,
     Span,
     SpeakerMark,
+    TableMark,
     TimeMark,
     Turn,
 )
@@ -40,6 +41,7 @@ class Marks:
         self._speakers = _MarkIndex([mark for mark in marks if isinstance(mark, SpeakerMark)])
         self._headings = _MarkIndex([mark for mark in marks if isinstance(mark, HeadingMark)])
         self._lines = _MarkIndex([mark for mark in marks if isinstance(mark, LineMark)])
+        self._tables = _MarkIndex([mark for mark in marks if isinstance(mark, TableMark)])
 
     def locate(self, span: Span) -> Locator:
         """The place of the first character of ``span``, with all facts from the marks."""
@@ -93,6 +95,15 @@ class Marks:
         """The heading path over the first character of ``span``."""
         mark = self._headings.at(span.start)
         return mark.path if mark else ()
+
+    def columns(self, span: Span) -> tuple[str, ...]:
+        """The column names of the table row that ``span`` begins in; empty outside tables."""
+        mark = self._tables.at(span.start)
+        return mark.columns if mark else ()
+
+    def tables(self, span: Span) -> tuple[TableMark, ...]:
+        """The tables whose rows ``span`` touches, in order."""
+        return tuple(self._tables.over(span))
 
 
 class _MarkIndex(Generic[M]):

@@ -18,13 +18,12 @@ from types import MappingProxyType
 from wellread.ask.retrieve.rated_questions import flagged_sentences
 from wellread.ask.retrieve.search import text_of
 from wellread.ask.verify.check_claims import Rival
-from wellread.ask.write.extract_score import BETWEEN_CELLS
 from wellread.ask.write.extracts import Extract
 from wellread.config import Style
 from wellread.kb import KnowledgeBase
 from wellread.text.characters import visible
 from wellread.text.parsed import parse
-from wellread.text.sentences import shorten
+from wellread.text.sentences import BETWEEN_CELLS, shorten
 from wellread.types import DocumentFacts, Span
 from wellread.values.answers import (
     CATALOGUE,
@@ -163,6 +162,12 @@ class CitedText:
         pieces = list(_pieces_of(extract, marks))
         last = next((span for _, span in reversed(pieces) if span is not None), None)
         self.text += prefix
+        for line, row in extract.told:
+            place = Span(start=len(self.text), end=len(self.text) + len(line))
+            verdict = extract.verdict(row, VerdictName.SUPPORTED, "table")
+            said = Sentence(text=line, span=place, verdict=verdict, citations=(citation.id,))
+            self.sentences.append(replace(said, marked=True, within=True))
+            self.text += f"{line}\n{prefix.rstrip()}\n{prefix}"
         for text, span in pieces:
             if span is None:
                 self.text += text.replace("\n", f"\n{prefix}")

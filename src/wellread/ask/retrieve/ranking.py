@@ -224,6 +224,7 @@ def _evidence(number: int, hit: Hit, text: str, marks: Marks) -> Evidence:
         span=span,
         locator=marks.locate(span),
         turns=marks.turns(span),
+        tables=marks.tables(span),
     )
 
 

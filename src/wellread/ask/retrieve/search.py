@@ -25,6 +25,7 @@ from wellread.kb.seen_by import base_of
 from wellread.models.base import Excerpt
 from wellread.models.open_reader import closeness_weight
 from wellread.text.english import SAYING, TOLD_THEN
+from wellread.text.parsed import number_forms
 from wellread.text.sentences import sentence_spans
 from wellread.types import KINDS, Candidate, Filters, Hit, ListRank, Passage, Span
 from wellread.values.answers import Evidence
@@ -104,7 +105,7 @@ def _candidates(
     index = parts.index
     pending = {}
     if mode != "vector":
-        pending[TEXT] = _lists.submit(index.search_text, text, filters, depth)
+        pending[TEXT] = _lists.submit(index.search_text, number_forms(text), filters, depth)
     lists: dict[str, list[Candidate]] = {}
     if mode != "text":
         vector = parts.embedder.embed([text], "query")[0]

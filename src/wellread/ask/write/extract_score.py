@@ -22,9 +22,10 @@ from numpy.typing import NDArray
 
 from wellread.ask.retrieve.search import is_said_by, sentences_of
 from wellread.ask.understand.planted_orders import find_prompt_injection
+from wellread.ask.write.stated_values import columns_at, is_row, most_stated, readable_row
 from wellread.models.base import Embedder, PassageReader
-from wellread.text.parsed import parse
-from wellread.text.sentences import sentence_spans
+from wellread.text.parsed import numbers_as_in, parse
+from wellread.text.sentences import is_name_and_value, sentence_spans
 from wellread.types import Span
 from wellread.values.answers import Evidence
 
@@ -34,7 +35,6 @@ MIN_FOLLOWING_WORDS = 50  # shown after the last answering sentence
 MAX_LIST_WORDS = 260  # in a list or table that is shown completely
 MAX_LEAD_WORDS = 60  # in an introductory line that is shown with its list
 MAX_HEADING_WORDS = 12  # in a heading, which is a line without a final stop
-BETWEEN_CELLS = " | "
 _LINE = re.compile(r"[^\n]+")
 _BULLET = re.compile(r"[ \t]*(?:[-*+•‣▪–]|\(?\d{1,3}[.)])[ \t]+(?=\S)")
 _STOPS = (".", "!", "?", "…", "。", "！", "？", "।", ":", ";")
@@ -46,7 +46,8 @@ class Window:
     """Neighbouring sentences of a piece of evidence, given by its index.
 
     ``sentences`` are spans in the piece's text and ``texts`` their words, with column names before
-    table cells. ``telling``: whether each is a sentence, item or row and not a heading. ``above``
+    table cells. ``telling``: whether each is a sentence, item or row and not a heading;
+    ``stated``: whether it is a row, or a name and its value. ``above``
     has the title, the headings and the speakers. ``apart``: the words of other speakers between the
     sentences are left out.
     """
@@ -55,6 +56,7 @@ class Window:
     sentences: tuple[Span, ...]
     texts: tuple[str, ...]
     telling: tuple[bool, ...]
+    stated: tuple[bool, ...] = ()
     above: str = ""
     speakers: tuple[str, ...] = ()
     apart: bool = False
@@ -92,6 +94,7 @@ def windows_of(number: int, piece: Evidence, voices: Sequence[str]) -> list[Wind
                 sentences=tuple(span for _, span, _ in run),
                 texts=tuple(text for _, _, text in run),
                 telling=tuple(is_prose(piece.text, span, text) for _, span, text in run),
+                stated=tuple(is_stated(span.of(piece.text)) for _, span, _ in run),
                 above=f"{above}: {', '.join(speakers)}" if speakers else above,
                 speakers=speakers,
                 apart=bool(voices),
@@ -119,15 +122,9 @@ def readable_sentences(piece: Evidence, voices: Sequence[str] = ()) -> list[tupl
 
 def _display_sentences(piece: Evidence) -> Iterator[tuple[str, Span, str]]:
     """Yield speaker, span and display text of each sentence; cells get their column names."""
-    header: list[str] = []
     for speaker, span in sentences_of(piece):
-        text = " ".join(span.of(piece.text).split())
-        cells = [cell.strip() for cell in text.split(BETWEEN_CELLS)] if is_row(text) else []
-        if header and len(cells) == len(header):
-            text = "; ".join(f"{name}: {cell}" for name, cell in zip(header, cells, strict=True))
-        else:
-            header = cells
-        yield speaker, span, text
+        columns, text = columns_at(piece, span), span.of(piece.text)
+        yield speaker, span, readable_row(text, columns) if columns else " ".join(text.split())
 
 
 def is_prose(text: str, span: Span, line: str) -> bool:
@@ -136,12 +133,12 @@ def is_prose(text: str, span: Span, line: str) -> bool:
     is_heading = len(line.split()) <= MAX_HEADING_WORDS and not line.rstrip(_CLOSING).endswith(
         _STOPS
     )
-    return not is_heading or bool(before.strip()) or is_row(span.of(text))
+    return not is_heading or bool(before.strip()) or is_stated(span.of(text))
 
 
-def is_row(line: str) -> bool:
-    """Whether a line is a table row in the loaders' format."""
-    return BETWEEN_CELLS in line.strip()
+def is_stated(line: str) -> bool:
+    """Whether a line is a row of a table, or a name and its value."""
+    return is_row(line) or is_name_and_value(line)
 
 
 # --- context around a span -------------------------------------------------------------------
@@ -306,6 +303,7 @@ def rank_windows(
     limits: tuple[int, int] = (READ, NEAREST),
 ) -> RankedWindows:
     """Rank the windows by how likely they answer; ``limits``: how many to read and to compare."""
+    question = numbers_as_in(question, [piece.text for piece in evidence])
     table = free_columns(question, windows, evidence)
     weights = load_weights()
     order = _descending(table @ weights.score["free"])[: limits[0]]
@@ -324,7 +322,7 @@ def rank_windows(
     return RankedWindows(
         windows=tuple(windows[at] for at in order),
         shares=tuple(float(share) for share in shares / (shares.sum() or 1.0)),
-        best=tuple(chosen[at] for at in order),
+        best=tuple(_stated_first(question, windows[at], chosen[at]) for at in order),
         confidence=weights.confidence(readers.mode, readings) if order else 0.0,
         readings=readings,
     )
@@ -471,6 +469,17 @@ def _by_words(question: str, window: Window) -> tuple[int, ...]:
     return tuple(
         _descending(np.array([len(terms & parse(text).stem_set) for text in window.texts]))
     )
+
+
+def _stated_first(question: str, window: Window, best: tuple[int, ...]) -> tuple[int, ...]:
+    """Only the rows or values that share most with the question, if the best sentence is one."""
+    first = next((at for at in best if window.telling[at]), None)
+    stated = [at for at in best if window.stated and window.stated[at]]
+    if first is None or not stated:
+        return best
+    candidates = dict.fromkeys([first, *stated])
+    chosen = most_stated(question, window.texts, list(candidates))
+    return chosen if chosen and set(chosen) <= set(stated) else best
 
 
 def _descending(values: Matrix) -> list[int]:

@@ -29,9 +29,11 @@ from wellread.ask.write.extract_score import (
     sentences_in,
     windows_of,
 )
+from wellread.ask.write.stated_values import columns_at, is_row, named_numbers, told
 from wellread.errors import ModelError
 from wellread.kb import KnowledgeBase
 from wellread.text.parsed import parse
+from wellread.text.sentences import enumerator_of
 from wellread.types import Span
 from wellread.values.answers import Evidence, Verdict, VerdictName
 from wellread.values.question import Analysis
@@ -48,6 +50,7 @@ MIN_RELATED_CONFIDENCE = 0.05
 # The lowest confidence when a requested speaker uses a word of the subject, when all sides of a
 # comparison are named, or when several sources are about the topic: no single window could answer.
 MIN_SPREAD_CONFIDENCE = 0.45
+MIN_NUMBERED_CONFIDENCE = 0.7  # when a clause is found by its number, which needs no reading
 MIN_TOPIC_SHARE = 0.5  # a source with a larger share of the topic's words is about the topic
 
 
@@ -57,7 +60,8 @@ class Extract:
 
     The ``parts`` and ``sentences`` are spans of the document, in order; a lead-in or header that is
     not adjacent is a part of its own. ``text`` joins the parts by line breaks. The ``marked``
-    sentences answer, the best first; they are in ``piece``.
+    sentences answer, the best first; they are in ``piece``. ``told``: what marked table rows say,
+    in words of the row and its header.
     """
 
     piece: Evidence
@@ -65,6 +69,7 @@ class Extract:
     text: str
     sentences: tuple[Span, ...]
     marked: tuple[Span, ...]
+    told: tuple[tuple[str, Span], ...] = ()
 
     def place(self, span: Span) -> int:
         """The offset of a sentence in the extract's text."""
@@ -80,10 +85,11 @@ class Extract:
         start = self.place(span)
         return self.text[start : start + span.end - span.start]
 
-    def verdict(self, span: Span) -> Verdict:
-        """The verdict of a sentence: quoted."""
-        name = VerdictName.QUOTED
-        return Verdict(name=name, method="verbatim", score=1.0, key=self.piece.key, source=span)
+    def verdict(
+        self, span: Span, name: VerdictName = VerdictName.QUOTED, method: str = "verbatim"
+    ) -> Verdict:
+        """The verdict of a sentence: quoted, unless ``name`` says otherwise."""
+        return Verdict(name=name, method=method, score=1.0, key=self.piece.key, source=span)
 
     def without(self, sentences: Collection[Span]) -> Extract:
         """Remove sentences from the extract."""
@@ -96,7 +102,18 @@ class Extract:
             text="\n".join(self.of(span) for span in remaining),
             sentences=tuple(remaining),
             marked=tuple(span for span in self.marked if span in remaining),
+            told=tuple((line, span) for line, span in self.told if span in remaining),
         )
+
+    def telling(self, question: str) -> Extract:
+        """Add what the marked rows of tables say about ``question``."""
+        first = self.piece.span.start
+        lines = [
+            (told(question, self.of(span), columns_at(self.piece, span.moved(-first))), span)
+            for span in self.marked
+            if span.start >= first and is_row(self.of(span))
+        ]
+        return replace(self, told=tuple((line, span) for line, span in lines if line))
 
     def only_marked(self) -> Extract:
         """Reduce the extract to its marked sentences."""
@@ -151,7 +168,7 @@ def choose_extracts(
     limit = analysis.liking.sentences(kb.settings.qa.max_sentences)
     all_marks = _choose_marks([marks for _, marks in best], limit)
     extracts = [
-        extract_of(kb, evidence[window.piece], window, marks)
+        extract_of(kb, evidence[window.piece], window, marks).telling(analysis.wanted)
         for (window, _), marks in zip(best, all_marks, strict=True)
     ]
     if analysis.liking.length == "short":
@@ -220,6 +237,9 @@ Choice = tuple[Window, tuple[int, ...]]
 def _choose_windows(
     analysis: Analysis, windows: Sequence[Window], evidence: Sequence[Evidence], readers: Readers
 ) -> tuple[list[Choice], float]:
+    if numbered := _numbered_choice(analysis.wanted, windows, evidence):
+        ranked = rank_windows(analysis.wanted, [numbered[0]], evidence, readers)
+        return [numbered], max(MIN_NUMBERED_CONFIDENCE, ranked.confidence)
     sides = [_windows_of_side(side, windows, evidence) for side in analysis.sides]
     if analysis.type == "synthesis" and not sides:
         sides = _windows_by_source(analysis.wanted, windows, evidence)
@@ -236,6 +256,31 @@ def _choose_windows(
         chosen += [choice for choice in _best_windows(ranked, 1) if choice not in chosen]
         confidences.append(ranked.confidence)
     return chosen, max(MIN_SPREAD_CONFIDENCE, sum(confidences) / len(confidences))
+
+
+def _numbered_choice(
+    question: str, windows: Sequence[Window], evidence: Sequence[Evidence]
+) -> Choice | None:
+    """The window with the clause or item whose number the question names, and its sentence.
+
+    Of several the one whose document shares most words with the question.
+    """
+    numbers = named_numbers(question)
+    stems = parse(question).stem_set
+    choices = [
+        (
+            len(stems & (parse(window.text).stem_set | evidence[window.piece].heading.stem_set)),
+            at,
+            n,
+        )
+        for at, window in enumerate(windows)
+        for n, span in enumerate(window.sentences)
+        if numbers and enumerator_of(span.of(evidence[window.piece].text)) in numbers
+    ]
+    if not choices:
+        return None
+    _, at, number = max(choices, key=lambda choice: (choice[0], -choice[1]))
+    return windows[at], (number,)
 
 
 def _windows_of_side(

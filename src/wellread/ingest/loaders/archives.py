@@ -16,7 +16,7 @@ import posixpath
 import re
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -115,7 +115,12 @@ def is_odt(data: bytes) -> bool:
 
 
 def open_archive(
-    data: bytes, uri: str, limits: LoaderLimits, *, document_types: bool = False
+    data: bytes,
+    uri: str,
+    limits: LoaderLimits,
+    *,
+    document_types: bool = False,
+    any_markup: bool = False,
 ) -> zipfile.ZipFile:
     """Open a zip file after checking every entry against the directory.
 
@@ -124,6 +129,7 @@ def open_archive(
 
     Args:
         document_types: allow document types, which pages of e-books declare.
+        any_markup: leave XML to the loaders of the files inside.
     """
     try:
         archive = zipfile.ZipFile(io.BytesIO(data))
@@ -135,14 +141,19 @@ def open_archive(
         raise SourceError(uri, f"too many entries in the zip file: {len(entries):,}, {limit}")
     budget = limits.max_unpacked_bytes
     for entry in entries:
-        budget -= _unpacked_size(archive, entry, uri, budget, document_types)
+        allowed = None if any_markup else document_types
+        budget -= _unpacked_size(archive, entry, uri, budget, allowed)
     return archive
 
 
 def _unpacked_size(
-    archive: zipfile.ZipFile, entry: zipfile.ZipInfo, uri: str, budget: int, document_types: bool
+    archive: zipfile.ZipFile,
+    entry: zipfile.ZipInfo,
+    uri: str,
+    budget: int,
+    document_types: bool | None,
 ) -> int:
-    """Check ``entry`` by unpacking it, and return its unpacked size."""
+    """Check ``entry`` by unpacking it, and return its unpacked size (None: XML unchecked)."""
     name = f"{entry.filename!r:.80}"
     if entry.flag_bits & _ENCRYPTED:
         raise SourceError(uri, "password-protected: save it without a password")
@@ -151,7 +162,8 @@ def _unpacked_size(
     bomb = entry.file_size > MAX_RATIO * max(entry.compress_size, 1)
     if bomb and entry.file_size > MIN_BOMB_BYTES:
         raise SourceError(uri, f"{name} unpacks to {entry.file_size:,} bytes (a zip bomb)")
-    markup = entry.filename.lower().endswith(_MARKUP)
+    checked = document_types is not None
+    markup = checked and entry.filename.lower().endswith(_MARKUP)
     unpacked, before = 0, b""
     try:
         if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
@@ -159,7 +171,7 @@ def _unpacked_size(
         opened = archive.open(entry)
         while piece := opened.read(PIECE_BYTES):
             if not unpacked:
-                markup = markup or piece.lstrip()[:5] == b"<?xml"
+                markup = markup or (checked and piece.lstrip()[:5] == b"<?xml")
                 if markup and not is_readable(piece):
                     raise SourceError(uri, f"{name} is not XML in UTF-8 or UTF-16")
             declared = forbidden_declaration(before + piece) if markup else ""
@@ -174,7 +186,18 @@ def _unpacked_size(
     return unpacked
 
 
-_START = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+def load_zip(source: Source, limits: LoaderLimits) -> Iterator[Source]:
+    """Yield the files inside a zip file, each a source of its own; none is written to disk."""
+    with open_archive(source.data, source.uri, limits, any_markup=True) as archive:
+        for entry in archive.infolist():
+            *folders, name = entry.filename.split("/")
+            parts = {*folders, name} - {".", ".."}
+            hidden = any(part.startswith((".", "__MACOSX")) for part in parts)
+            if name and not hidden:
+                yield source.member(entry.filename, archive.read(entry))
+
+
+START = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _PASSWORD = "EncryptedPackage"  # noqa: S105 the name of a stream
 # Stream names (MS-DOC, MS-XLS, MS-PPT, MS-OFFCRYPTO) and the advice for such files.
 _STREAMS = {
@@ -198,7 +221,7 @@ def refuse_binary(source: Source, limits: LoaderLimits) -> Iterator[Document]:  
 
 
 def _known_stream(data: bytes) -> str:
-    if not data.startswith(_START):
+    if not data.startswith(START):
         return ""
     return next((name for name in _STREAMS if f"{name}\0".encode("utf-16-le") in data), "")
 
@@ -345,9 +368,3 @@ def visible_children(element: etree._Element) -> Iterator[etree._Element]:
         branch = next((candidate for candidate in branches if candidate is not None), None)
         if branch is not None:
             yield from visible_children(branch)
-
-
-def table_row(cells: Sequence[str]) -> str:
-    """Return the cells joined to one line, without empty cells at the end."""
-    count = max((number for number, cell in enumerate(cells, 1) if cell), default=0)
-    return " | ".join(cells[:count])

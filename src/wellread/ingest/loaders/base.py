@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
+from urllib.parse import quote
 
 from wellread.codec import storable
 from wellread.errors import SourceError
@@ -18,11 +19,13 @@ from wellread.types import (
     PageMark,
     Span,
     SpeakerMark,
+    TableMark,
     TimeMark,
 )
 
 ENTRIES = "entries"  # the loader name of data files whose entries become documents by a rule
 ENTRIES_VERSION = "1"
+SETTINGS_NAME = "wellread-collection.yaml"  # tells how a folder is read; no source itself
 
 
 class EmptyError(SourceError):
@@ -53,6 +56,12 @@ class Source:
         """Raise ``EmptyError`` when ``text`` is blank."""
         if not text.strip():
             raise EmptyError(self.uri, "no text")
+
+    def member(self, name: str, data: bytes) -> Source:
+        """A file inside this one, such as an attachment, as a source of its own."""
+        parts = [part for part in name.split("/") if part not in ("", ".", "..")] or ["file"]
+        uri = f"{self.uri}#{quote('/'.join(parts))}"
+        return Source(uri=uri, name=parts[-1], data=data, collection=self.collection)
 
     def document(self, built: Built, **fields: Any) -> Document:
         """A document read from this source; ``fields`` are further fields of ``Document``."""
@@ -92,6 +101,14 @@ class Loader(Protocol):
         ...
 
 
+class Container(Protocol):
+    """Reads a file that holds others: yields its own documents, and the files as sources."""
+
+    def __call__(self, source: Source, limits: LoaderLimits) -> Iterator[Document | Source]:
+        """As ``Loader``; the sources are read by the loaders of their kinds."""
+        ...
+
+
 class TextBuilder:
     """Collects a text piece by piece, together with its marks.
 
@@ -127,6 +144,12 @@ class TextBuilder:
         self._finish(HeadingMark)
         if path:
             self._begin(HeadingMark, path=path)
+
+    def columns(self, names: Sequence[str]) -> None:
+        """Mark the lines from here to the next call as rows with these column names, or none."""
+        self._finish(TableMark)
+        if any(names):
+            self._begin(TableMark, columns=tuple(names))
 
     def line(self, line: int) -> None:
         """Mark the text from here to the next call as starting on source line ``line``."""

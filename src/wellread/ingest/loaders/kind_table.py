@@ -5,15 +5,15 @@ A loader's module is imported on first use, so that unused parsers cost nothing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pkgutil import resolve_name
-
-from wellread.ingest.loaders.base import Loader
+from typing import Any
 
 # Memory limits: MiB for any file of the kind, and bytes in addition for each byte of the file.
 TEXT = (256, 80)
 PACKED = (384, 200)  # text in office files is compressed about ten to one
 UNKNOWN = (1024, 200)  # for loaders of plug-ins
+HOLDER = (640, 240)  # for files with others inside, of any kind
 _OFFICE = "application/vnd.openxmlformats-officedocument."
 
 
@@ -29,6 +29,9 @@ class LoaderEntry:
         text: whether the files are text whose encoding may be undeclared.
         decides: whether the extension decides alone, because the first lines may look
             like another format (an HTML block, a JSON example).
+        holds: whether other files may be inside, which the loader yields as sources.
+        library: by which library the files are read; empty for the standard library.
+        place: what the locator of a passage shows.
     """
 
     name: str
@@ -38,6 +41,9 @@ class LoaderEntry:
     memory: tuple[int, int] = UNKNOWN
     text: bool = False
     decides: bool = False
+    holds: bool = False
+    library: str = ""
+    place: str = ""
 
     @property
     def identity(self) -> str:
@@ -45,54 +51,78 @@ class LoaderEntry:
         return f"{self.name}/{self.version}"
 
     @property
-    def function(self) -> Loader:
-        """The loader function; imports its module and parser."""
-        loader: Loader = resolve_name(self.target)
-        return loader
+    def function(self) -> Any:
+        """The ``Loader``, or the ``Container`` if it ``holds`` files; imports its parser."""
+        return resolve_name(self.target)
 
 
-def _text(
-    name: str, version: str, function: str, extensions: str = "", *, decides: bool = False
-) -> LoaderEntry:
-    entry = _entry(name, version, function, extensions, memory=TEXT)
-    return replace(entry, text=True, decides=decides)
-
-
-def _entry(
-    name: str, version: str, function: str, extensions: str = "", memory: tuple[int, int] = PACKED
-) -> LoaderEntry:
-    target = f"wellread.ingest.loaders.{function}"
+def _kind(name: str, target: str, place: str, library: str, ends: str, **more: Any) -> LoaderEntry:
+    """Return an entry; without a memory limit of its own, it is text in an undeclared encoding."""
+    name, _, version = name.partition("/")
     return LoaderEntry(
-        name=name, version=version, target=target, extensions=extensions, memory=memory
+        name=name,
+        version=version,
+        target=f"wellread.ingest.loaders.{target}",
+        place=place,
+        library=library,
+        extensions=ends,
+        **{"text": "memory" not in more, "memory": TEXT, **more},
     )
 
 
+_CODE = (
+    ".py .pyi .js .mjs .cjs .ts .tsx .jsx .vue .svelte .java .kt .kts .scala .groovy .gradle .c .h "
+    ".cc .cpp .cxx .hh .hpp .m .mm .cs .fs .go .rs .swift .dart .rb .php .pl .pm .lua .r .jl .hs "
+    ".ml .ex .exs .erl .clj .el .lisp .sh .bash .zsh .fish .ps1 .bat .cmd .sql .graphql .proto "
+    ".tf .cmake .mk .css .scss .less .diff .patch .log .yaml .yml .json .json5 .toml .ini .cfg "
+    ".conf .properties"
+)
+_MD, _TURN = "markdown-it-py, PyYAML", "time, speaker"
+_ONLY: dict[str, Any] = {"decides": True}
+_PAGE: dict[str, Any] = {"memory": (256, 120)}
+_OFFICE_FILE: dict[str, Any] = {"memory": PACKED}
+_MAIL: dict[str, Any] = {"memory": HOLDER, "decides": True, "holds": True}
+# fmt: off
 LOADERS = {
     entry.name: entry
     for entry in (
-        _text(
-            "markdown", "3", "text.markdown_files:load", ".md .markdown .mdown .mkd", decides=True
-        ),
-        _text("markdown-transcript", "3", "text.markdown_files:load_transcript"),
-        replace(
-            _entry("html", "5", "text.html:load", ".html .htm .xhtml", memory=(256, 120)), text=True
-        ),
-        _text("text", "3", "plain:load", ".txt .text"),
+        _kind("markdown/3", "text.markdown_files:load", "heading", _MD,
+              ".md .markdown .mdown .mkd", **_ONLY),
+        _kind("markdown-transcript/3", "text.markdown_files:load_transcript", _TURN, _MD, ""),
+        _kind("mdx/1", "text.lines:load_mdx", "heading", _MD, ".mdx", **_ONLY),
+        _kind("notebook/1", "text.lines:load_notebook", "heading", _MD, ".ipynb", **_ONLY),
+        _kind("outline/1", "text.lines:load_outline", "heading", _MD, ".org .adoc .asciidoc .tex"),
+        _kind("rst/3", "text.restructured:load", "heading", "", ".rst .rest", **_ONLY),
+        _kind("html/6", "text.html:load", "heading", "trafilatura, lxml", ".html .htm .xhtml",
+              **_PAGE, text=True),
+        _kind("mhtml/1", "text.mail:load_mhtml", "heading", "trafilatura, lxml", ".mhtml .mht",
+              **_PAGE, **_ONLY),
+        _kind("text/3", "plain:load", "line", "", ".txt .text"),
+        _kind("lines/1", "text.lines:load", "line", "", _CODE),
+        _kind("rtf/1", "text.lines:load_rtf", "", "striprtf", ".rtf", **_ONLY, text=False),
         # Pages with white letters are rendered, with large pictures on them.
-        _entry("pdf", "3", "pdf.pdf:load", ".pdf", memory=(640, 120)),
-        _text("captions", "2", "text.transcripts:load", ".vtt .srt .sbv", decides=True),
-        _text("speech", "2", "text.transcripts:load_speech"),
-        _entry("feed", "4", "text.feeds:load", ".rss .atom", memory=TEXT),
-        _text("records", "3", "text.records:load", ".jsonl .ndjson", decides=True),
-        _text("rst", "3", "text.restructured:load", ".rst .rest", decides=True),
-        _entry("docx", "2", "office.office_docx:load", ".docx .docm"),
-        _entry("pptx", "3", "office.office_pptx:load", ".pptx .pptm .ppsx .ppsm"),
-        _entry("xlsx", "2", "office.office_xlsx:load", ".xlsx .xlsm"),
-        _entry("odt", "2", "office.books:load_odt"),
-        _entry("epub", "2", "office.books:load_epub"),
-        _entry("office-binary", "1", "archives:refuse_binary"),
+        _kind("pdf/3", "pdf.pdf:load", "page, box", "pypdfium2", ".pdf", memory=(640, 120)),
+        _kind("captions/2", "text.transcripts:load", _TURN, "webvtt-py", ".vtt .srt .sbv", **_ONLY),
+        _kind("speech/3", "text.transcripts:load_speech", _TURN, "", ""),
+        _kind("meeting/1", "text.meetings:load", _TURN, "dateparser", ""),
+        _kind("feed/4", "text.feeds:load", "heading", "feedparser", ".rss .atom", text=False),
+        _kind("records/3", "text.records:load", "line", "", ".jsonl .ndjson", **_ONLY),
+        _kind("table/1", "text.records:load_table", "line", "", ".csv .tsv .tab"),
+        _kind("mail/1", "text.mail:load", "", "quotequail", ".eml .mbox .mbx", **_MAIL),
+        _kind("outlook/1", "text.mail:load_msg", "", "python-oxmsg, quotequail", ".msg", **_MAIL),
+        _kind("zip/1", "archives:load_zip", "", "", ".zip", memory=HOLDER, holds=True),
+        _kind("docx/3", "office.office_docx:load", f"heading; {_TURN}", "python-docx, lxml",
+              ".docx .docm", **_OFFICE_FILE),
+        _kind("pptx/3", "office.office_pptx:load", "page", "python-pptx",
+              ".pptx .pptm .ppsx .ppsm", **_OFFICE_FILE),
+        _kind("xlsx/2", "office.office_xlsx:load", "heading, line", "openpyxl", ".xlsx .xlsm",
+              **_OFFICE_FILE),
+        _kind("odt/2", "office.books:load_odt", "heading", "lxml", "", **_OFFICE_FILE),
+        _kind("epub/2", "office.books:load_epub", "heading", "lxml", "", **_OFFICE_FILE),
+        _kind("office-binary/1", "archives:refuse_binary", "", "", "", **_OFFICE_FILE),
     )
 }
+# fmt: on
 OPML = "opml"  # a list of feeds; it contains no document, so it has no loader
 EXTENSIONS = {
     ".opml": OPML,
@@ -115,6 +145,12 @@ TYPES = {
     "text/vtt": ".vtt",
     "application/x-subrip": ".srt",
     "text/csv": ".csv",
+    "text/tab-separated-values": ".tsv",
+    "message/rfc822": ".eml",
+    "application/vnd.ms-outlook": ".msg",
+    "multipart/related": ".mhtml",
+    "application/rtf": ".rtf",
+    "application/zip": ".zip",
     "application/x-ndjson": ".jsonl",
     "application/jsonl": ".jsonl",
     "application/epub+zip": ".epub",

@@ -45,6 +45,7 @@ _ODD = re.compile(
     r"|[a-zß-ÿ][À-ÖØ-ÞŠŒŽŸ]"
 )
 _NAME_DATE = re.compile(r"^\d{4}-\d{2}-\d{2}[-_ ]?")
+_EXPORT_ID = re.compile(r"(?<=.)[ _-][0-9a-f]{32}(?:_all)?$")  # at the end of Notion's names
 _EXTENSION = re.compile(r"\.[A-Za-z0-9]{1,8}$")
 _ITEM = re.compile(r"\s*(?:[-*+•‣▪–—]|\(?(?:\d{1,3}|[A-Za-z])[.)])\s+\S")
 _COLUMNS = re.compile(r"\S(?:\t+| {3,})\S")  # a gap between the cells of a table
@@ -52,6 +53,7 @@ _LIGATURES = str.maketrans(
     {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "\u00ad": "", "\u00a0": " "}
 )
 _CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ufeff\uffff]")
+_YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uff00-\uffef]")  # Chinese and Japanese
 
 
@@ -68,6 +70,7 @@ class Blocks:
         self._speaker: str | None = None
         self._marked: str | None = None
         self._time: float | None = None
+        self._columns: tuple[str, ...] = ()
 
     @property
     def empty(self) -> bool:
@@ -82,6 +85,7 @@ class Blocks:
         while self._path and self._path[-1][0] >= level:
             self._path.pop()
         self._path.append((level, title))
+        self._set_columns(())
         self._separate(PARAGRAPH)
         self._builder.speaker(None)
         self._marked = None
@@ -100,14 +104,17 @@ class Blocks:
         line: int | None = None,
         gap: str = PARAGRAPH,
         later: Sequence[tuple[int, int]] = (),
+        columns: tuple[str, ...] = (),
     ) -> None:
         """Write one block unless it is blank.
 
         Args:
+            columns: the names of the columns, if the block is a row below a table's header.
             later: offsets in ``text`` where further source lines begin, with their numbers.
         """
         if not text.strip():
             return
+        self._set_columns(columns)
         self._separate(gap)
         if self._speaker != self._marked:
             self._builder.speaker(self._speaker)
@@ -121,6 +128,22 @@ class Blocks:
             start, line = position, number
         self._write(text[start:], line)
 
+    def table(
+        self,
+        rows: Sequence[Sequence[str]],
+        lines: Sequence[int | None] = (),
+        *,
+        header: bool | None = None,
+    ) -> None:
+        """Write the rows of a table; ``header``: whether the first names the columns, if known."""
+        rows, numbers = list(rows), [*lines, *[None] * (len(rows) - len(lines))]
+        columns = header_of(rows) if header is None else tuple(rows[0]) if header else ()
+        gap = PARAGRAPH
+        for at, (cells, line) in enumerate(zip(rows, numbers, strict=True)):
+            text = table_row(cells)
+            self.block(text, line, gap, columns=columns if at else ())
+            gap = "\n" if text or gap == "\n" else PARAGRAPH
+
     def turn(self, speaker: str, begin: float | None = None) -> None:
         """Attribute the following blocks to ``speaker``, from ``begin`` (seconds) if known."""
         self._speaker = speaker
@@ -130,6 +153,11 @@ class Blocks:
     def build(self) -> Built:
         """Return the complete text and its marks."""
         return self._builder.build()
+
+    def _set_columns(self, columns: tuple[str, ...]) -> None:
+        if columns != self._columns:
+            self._builder.columns(columns)
+            self._columns = columns
 
     def _separate(self, gap: str) -> None:
         if self._builder.length:
@@ -208,6 +236,49 @@ def one_line(text: str) -> str:
     return " ".join(_CONTROLS.sub("", text.translate(_LIGATURES)).split())
 
 
+_ROMAN = {1000: "m", 900: "cm", 500: "d", 400: "cd", 100: "c", 90: "xc", 50: "l", 40: "xl"}
+_ROMAN |= {10: "x", 9: "ix", 5: "v", 4: "iv", 1: "i"}
+
+
+def numeral(number: int, form: str) -> str:
+    """``number`` as HTML's and Word's lists write it: ``a``, ``A``, ``i``, ``I``, else digits."""
+    text, rest = str(number), number
+    if form in "aA" and number > 0:  # Word and browsers differ after z
+        text = chr(ord("a") + (number - 1) % 26) * ((number - 1) // 26 + 1)
+    elif form in "iI" and 0 < number < 4000:
+        text = ""
+        for value, letters in _ROMAN.items():
+            text += letters * (rest // value)
+            rest %= value
+    return text.upper() if form in "AI" else text
+
+
+def table_row(cells: Sequence[str]) -> str:
+    """Return the cells joined to one line, without empty cells at the end."""
+    count = max((number for number, cell in enumerate(cells, 1) if cell), default=0)
+    return " | ".join(cells[:count])
+
+
+def header_of(rows: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    """The first row if it seems to name the columns: different names that are not values.
+
+    In two columns the names may as well be the first pair of a list, so all pairs below them must
+    have numbers.
+    """
+    first, *rest = rows or [()]
+    names = [cell for cell in first if cell]
+    is_named = len(names) > 1 and len(set(names)) == len(names) and len(names) + 1 >= len(first)
+    values = [cell for cell in names if _has_digit(cell) and not _YEAR.search(cell)]
+    if not rest or not is_named or values or len(names) < max(map(len, rest)) - 1:
+        return ()
+    is_list = len(first) == 2 and not all(len(row) > 1 and _has_digit(row[1]) for row in rest)
+    return () if is_list or (len(first) == 2 and len(rest) < 2) else tuple(first)
+
+
+def _has_digit(text: str) -> bool:
+    return any(map(str.isdigit, text))
+
+
 def letters_of(text: str) -> str:
     """Only the letters and digits of ``text``, in lower case, for comparison."""
     return "".join(filter(str.isalnum, text)).lower()
@@ -239,7 +310,7 @@ def join_lines(text: str, after: str, words: Mapping[str, int]) -> tuple[str, st
 
 def title_from_name(name: str) -> str:
     """A title from a file name, without extension and leading date, with spaces for dashes."""
-    stem = _EXTENSION.sub("", name)
+    stem = _EXPORT_ID.sub("", _EXTENSION.sub("", name))
     words = re.sub(r"[-_\s]+", " ", _NAME_DATE.sub("", stem) or stem).strip()
     return words[:1].upper() + words[1:] if words else name
 

@@ -81,6 +81,8 @@ class ChangeDetector:
         record = self._records.get(item.uri)
         if not isinstance(item, FoundFile) or record is None or not record.digest or record.reason:
             return None
+        if record.status == "skipped" and item.root == item.uri:
+            return None  # what a folder's files are skipped for may be read when it is named
         if (record.size, record.mtime_ns) != (item.size, item.mtime_ns):
             return None
         current = is_current(record.loader, self._rules.get(item.uri))

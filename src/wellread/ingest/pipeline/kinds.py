@@ -11,7 +11,8 @@ import csv
 import json
 import logging
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
@@ -19,10 +20,18 @@ from typing import TYPE_CHECKING
 from wellread import plugins
 from wellread.errors import SourceError
 from wellread.ingest.loaders import plain
-from wellread.ingest.loaders.archives import is_odt, is_office_binary, names_in
-from wellread.ingest.loaders.base import ENTRIES, ENTRIES_VERSION, EmptyError, LoaderLimits, Source
+from wellread.ingest.loaders.archives import START as COMPOUND_START
+from wellread.ingest.loaders.archives import ZIP_START, is_odt, is_office_binary, names_in
+from wellread.ingest.loaders.base import (
+    ENTRIES,
+    ENTRIES_VERSION,
+    SETTINGS_NAME,
+    EmptyError,
+    LoaderLimits,
+    Source,
+)
 from wellread.ingest.loaders.kind_table import EXTENSIONS, LOADERS, OPML, LoaderEntry
-from wellread.ingest.loaders.text import html, markdown_files
+from wellread.ingest.loaders.text import html, markdown_files, meetings
 from wellread.ingest.loaders.text.records import (
     delimiter_of,
     has_question_columns,
@@ -39,6 +48,9 @@ logger = logging.getLogger(__name__)
 
 HEAD_BYTES = 4096  # read from the start of a file to detect its type
 MAX_REASON_CHARS = 200
+UNSUPPORTED = "unsupported file type"
+MAX_DEPTH = 3  # of files inside files
+MAX_NAMED_FILES = 5  # files inside that a remark names
 
 _XML_ROOT = re.compile(
     rb"\s*(?:<\?.*?\?>\s*|<!--.*?-->\s*|<!DOCTYPE[^>\[]*(?:\[.*?\])?[^>]*>\s*)*<(?:\w+:)?([A-Za-z]+)",
@@ -51,6 +63,7 @@ _OFFICE_PARTS = (
     (re.compile(r"xl/workbook\d*\.xml"), "xlsx"),
     (re.compile(r"META-INF/container\.xml"), "epub"),
 )
+_CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")  # none is in a text; logs have colours
 _SRT_START = re.compile(r"\s*\d+\s*\n\s*\d+:\d\d:\d\d[,.]\d+\s*-->")
 
 
@@ -72,16 +85,33 @@ def is_current(identity: str, rules: SourceRules | None = None) -> bool:
     return any(identity_of(name, rules) == identity for name in (*loaders(), ENTRIES))
 
 
-def load(source: Source, limits: LoaderLimits, rules: SourceRules | None = None) -> list[Document]:
-    """Load all documents of ``source``; raise if any of them fails."""
-    name = loader_name(source, rules)
+def is_read_as_text(identity: str) -> bool:
+    """Whether a source whose record says ``identity`` was read line by line."""
+    return identity.startswith("lines/")
+
+
+def load(
+    source: Source, limits: LoaderLimits, rules: SourceRules | None = None, *, named: bool = False
+) -> list[Document]:
+    """Load all documents of ``source``; raise if any of them fails.
+
+    A file inside it (an attachment, a file in a zip file) that cannot be read is told in the
+    remark of the first document and does not fail the others.
+
+    Args:
+        named: whether a person named the file itself, so that any text is read.
+    """
+    name = loader_name(source, rules, named=named)
     entry = loaders().get(name)
+    left_out: list[str] = []
     if not source.data:
         raise EmptyError(source.uri, "no text")
     if entry is None and name != ENTRIES:
-        raise SourceError(source.uri, "unsupported file type")
+        raise SourceError(source.uri, UNSUPPORTED)
     try:
         loader = entry.function if entry else None
+        if entry and entry.holds:
+            loader = _Unpacking(entry, left_out)
         if rules is not None:
             documents = list(rules.load(source, limits, loader))
         else:
@@ -94,9 +124,48 @@ def load(source: Source, limits: LoaderLimits, rules: SourceRules | None = None)
         logger.warning("%s: the %s loader failed", source.uri, name, exc_info=True)
         reason = " ".join(f"cannot be parsed: {type(error).__name__}: {error}".split())
         raise SourceError(source.uri, reason[:MAX_REASON_CHARS]) from error
+    rest = len(left_out) - MAX_NAMED_FILES
+    unread = ", ".join(left_out[:MAX_NAMED_FILES]) + (f" and {rest:,} more" if rest > 0 else "")
+    if not documents and entry and entry.holds:
+        raise EmptyError(source.uri, f"nothing in it is read: {unread}" if unread else "no text")
     if any(not document.text.strip() for document in documents):
         raise EmptyError(source.uri, "no text")
+    if unread:
+        documents[0] = replace(documents[0], remark=f"not read: {unread}")
     return [_with_title(document, source) for document in documents]
+
+
+class _Unpacking:
+    """The loader of a file with others inside, which are read by the loaders of their kinds."""
+
+    def __init__(self, entry: LoaderEntry, left_out: list[str], depth: int = 1) -> None:
+        self._entry = entry
+        self._left_out = left_out
+        self._depth = depth
+
+    def __call__(self, source: Source, limits: LoaderLimits) -> Iterator[Document]:
+        """Yield the documents of ``source`` and of the files inside it."""
+        uris: Counter[str] = Counter()
+        for item in self._entry.function(source, limits):
+            if isinstance(item, Document):
+                yield item
+                continue
+            uris[item.uri] += 1
+            if uris[item.uri] > 1:  # two attachments of one name
+                item = replace(item, uri=f"{item.uri}~{uris[item.uri]}")
+            try:
+                yield from self._inside(item, limits)
+            except SourceError as error:
+                self._left_out.append(f"{item.name} ({error.reason})")
+
+    def _inside(self, item: Source, limits: LoaderLimits) -> list[Document]:
+        entry = LOADERS.get(loader_name(item))
+        if entry is None or not entry.holds:
+            return load(item, limits)
+        if self._depth == MAX_DEPTH:
+            raise SourceError(item.uri, f"more than {MAX_DEPTH} files inside one another")
+        inner = _Unpacking(entry, self._left_out, self._depth + 1)
+        return [_with_title(document, item) for document in inner(item, limits)]
 
 
 def decoding_note(name: str, source: Source) -> str:
@@ -106,10 +175,14 @@ def decoding_note(name: str, source: Source) -> str:
     return plain.decode_noted(source, html.ENCODING if name == "html" else plain.CODING)[1]
 
 
-def loader_name(source: Source, rules: SourceRules | None = None) -> str:
+def loader_name(source: Source, rules: SourceRules | None = None, *, named: bool = False) -> str:
     """Return the loader for ``source``; empty if it is excluded or its type is unsupported."""
     detected = kind_of(source)
     name = detected if detected in loaders() else ""
+    if named and not detected and source.data and is_text(source):
+        name = "lines"
+    if name == "lines" and (not source.data.strip() or source.name == SETTINGS_NAME):
+        name = ""  # programs have empty files that nobody misses
     return rules.loader_name(name) if rules is not None else name
 
 
@@ -134,14 +207,37 @@ def kind_of(source: Source) -> str:
     by_extension = EXTENSIONS.get(extension, "")
     if source.data[:HEAD_BYTES].lstrip().startswith(b"%PDF-"):
         return "pdf"
+    if by_extension == "outlook":  # files of other programs end in .msg too
+        return by_extension if source.data.startswith(COMPOUND_START) else ""
     if binary := _kind_of_office(source):
         return binary
+    if by_extension == "zip":
+        return by_extension if source.data.startswith(ZIP_START) else ""
+    return _kind_of_text(source, by_extension, extension)
+
+
+def _kind_of_text(source: Source, by_extension: str, extension: str) -> str:
+    head = _decode_head(source.data[: HEAD_BYTES * 16])
     if by_extension == "markdown":
         is_transcript = markdown_files.is_transcript(_decode_head(source.data))
         return "markdown-transcript" if is_transcript else "markdown"
-    if by_extension in LOADERS and LOADERS[by_extension].decides:
+    is_code = by_extension == "lines" and extension != ".json"
+    if is_code or (by_extension in LOADERS and LOADERS[by_extension].decides):
         return by_extension
-    return _kind_of_markup(source) or by_extension or _kind_of_lines(source)
+    kind = _kind_of_markup(source)
+    if not kind and by_extension == "text":
+        kind = "meeting" if meetings.is_meeting(head) else ""
+    elif not kind and by_extension in ("table", "lines", ""):
+        kind = _kind_of_lines(source, is_table=by_extension == "table")
+    return kind or by_extension
+
+
+def is_text(source: Source) -> bool:
+    """Whether the bytes are text in an encoding that is declared or certain enough."""
+    try:
+        return _CONTROLS.search(plain.decode(source)) is None
+    except SourceError:
+        return False
 
 
 def _kind_of_office(source: Source) -> str:
@@ -175,13 +271,12 @@ def _kind_of_markup(source: Source) -> str:
     return "html" if is_page or head.lstrip().lower().startswith(b"<!doctype html") else ""
 
 
-def _kind_of_lines(source: Source) -> str:
+def _kind_of_lines(source: Source, *, is_table: bool) -> str:
     """Guess the type from the first lines of a file whose extension does not decide."""
     head = _decode_head(source.data[:HEAD_BYTES])
-    if kind := kind_of_json(source.data):
+    if not is_table and (kind := kind_of_json(source.data)):
         return kind
     first = _decode_head(source.data.split(b"\n", 1)[0]).strip()
-    is_table = source.name.lower().endswith(".csv")
     if _is_question_header(first) if is_table else _is_record(first):
         return "records"
     return "captions" if _SRT_START.match(head) and not is_table else ""

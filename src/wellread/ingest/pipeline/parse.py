@@ -22,7 +22,7 @@ from wellread.identity import document_id, passage_id, tagged_hash, version_of
 from wellread.ingest.loaders.base import EmptyError, LoaderLimits, Source
 from wellread.ingest.pipeline import kinds
 from wellread.models.word_pieces import count_tokens
-from wellread.text.sentences import sentence_spans
+from wellread.text.sentences import sentence_spans, shorten
 from wellread.types import Document, Passage, Span
 from wellread.values.locators import Marks
 
@@ -58,6 +58,8 @@ def _safe_link(address: str) -> str:
 
 MIN_SECTION_SHARE = 0.25  # of the passage size; a smaller section is joined with the next one
 MIN_PASSAGE_SHARE = 0.5  # of the passage size, from which a passage may end with a paragraph
+
+MAX_HEADER_CHARS = 200  # of the column names above a passage that begins inside a table
 
 CountTokens = Callable[[str], int]
 
@@ -167,6 +169,7 @@ def _units_for_next(current: list[_Unit], tokens: int, size: int, following: _Un
 def _context(title: str, marks: Marks, span: Span) -> str:
     heading = " › ".join(part for part in marks.heading(span) if part != title)
     lines = [" — ".join(part for part in (title, heading) if part)]
+    lines.append(shorten(" | ".join(marks.columns(span)), MAX_HEADER_CHARS))
     speakers = marks.speakers(span)
     if speakers:
         lines.append(", ".join(speakers))
@@ -174,7 +177,6 @@ def _context(title: str, marks: Marks, span: Span) -> str:
 
 
 ParseStatus = Literal["parsed", "unchanged", "skipped", "failed"]
-UNSUPPORTED = "unsupported file type"
 TOO_MUCH_MEMORY = "needs more memory than a file of its type and size may use (sources.max_memory)"
 EXCLUDED = "excluded by the collection's settings"
 
@@ -186,6 +188,7 @@ class ParseRequest:
     Attributes:
         known_digest, known_loader: from an earlier run; equal bytes are not parsed again.
         rules: the collection's rules for the source (``SourceRules.to_plain``); or empty.
+        named: whether a person named the file itself, so that any text is read.
     """
 
     uri: str
@@ -198,6 +201,7 @@ class ParseRequest:
     limits: LoaderLimits = field(default_factory=LoaderLimits)
     tokens: int = 200
     rules: Mapping[str, Any] = field(default_factory=dict)
+    named: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -299,29 +303,36 @@ def _parse(
     )
     digest = hashlib.blake2b(data, digest_size=16).hexdigest()
     rules = _rules_of(request.rules)
-    name = kinds.loader_name(source, rules)
+    name = kinds.loader_name(source, rules, named=request.named)
     if not name:
         return Parsed(
             status="skipped",
-            reason=EXCLUDED if rules and rules.rule.skip else UNSUPPORTED,
+            reason=EXCLUDED
+            if rules and rules.rule.skip
+            else kinds.UNSUPPORTED
+            if data.strip()
+            else "no text",
             digest=digest,
             loader=no_loader(rules),
             size=size,
             mtime_ns=mtime_ns,
-            empty=not data,
+            empty=not data.strip(),
         )
     identity = kinds.identity_of(name, rules)
     is_unchanged = (request.known_digest, request.known_loader) == (digest, identity)
     if confine and not is_unchanged:
         confine(name, len(data))
     # Cleaned before cutting and hashing, whatever loader and settings produced the text.
-    loaded = () if is_unchanged else storable(tuple(kinds.load(source, request.limits, rules)))
+    loaded: tuple[Document, ...] = ()
+    if not is_unchanged:
+        loaded = storable(tuple(kinds.load(source, request.limits, rules, named=request.named)))
     documents = [safe_addresses(document, request.uri) for document in loaded]
+    remarks = (kinds.decoding_note(name, source), *dict.fromkeys(doc.remark for doc in loaded))
     return Parsed(
         status="unchanged" if is_unchanged else "parsed",
         digest=digest,
         loader=identity,
-        reason="" if is_unchanged else kinds.decoding_note(name, source),
+        reason="" if is_unchanged else "; ".join(filter(None, remarks)),
         size=size,
         mtime_ns=mtime_ns,
         documents=tuple(cut_text(document, request.tokens) for document in documents),

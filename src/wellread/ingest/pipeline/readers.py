@@ -18,6 +18,7 @@ from wellread.config import SourceSettings
 from wellread.errors import SourceError
 from wellread.ingest.loaders.base import LoaderLimits
 from wellread.ingest.pipeline.commit import ReadSource
+from wellread.ingest.pipeline.kinds import is_read_as_text
 from wellread.ingest.pipeline.parse import Parsed, ParseRequest, cut_text, is_current
 from wellread.ingest.pipeline.workers import WorkerPool
 from wellread.ingest.settings.mapping import SourceRules
@@ -267,6 +268,7 @@ class Readers:
 
     def _request(self, item: FoundFile | FoundBytes) -> ParseRequest:
         rules = self._rules.get(item.uri)
+        record = self._records.get(item.uri)
         name = item.path.name if isinstance(item, FoundFile) else item.name
         request = replace(
             self._template,
@@ -275,5 +277,7 @@ class Readers:
             name=os.fsencode(name).decode("utf-8", errors="replace"),
             path=str(item.path) if isinstance(item, FoundFile) else "",
             rules=rules.to_plain() if rules else {},
+            # What was read because it was named stays read when its folder is.
+            named=item.root == item.uri or (record is not None and is_read_as_text(record.loader)),
         )
-        return _with_known_digest(request, self._records.get(item.uri))
+        return _with_known_digest(request, record)

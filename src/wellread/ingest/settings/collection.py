@@ -31,10 +31,10 @@ from pydantic import (
 )
 
 from wellread.errors import SettingsError, SourceError, invalid_value
+from wellread.ingest.loaders.base import SETTINGS_NAME
 from wellread.ingest.loaders.front_matter import refuse_readers, scalar
 from wellread.types import Kind
 
-SETTINGS_NAME = "wellread-collection.yaml"
 LEGACY_KEY = "hierarchies"  # a key that earlier releases stored
 PLACEHOLDER = re.compile(r"\{([^{}\s]+)\}")
 FILE_FACTS = ("file.stem", "file.name", "file.path", "file.folder")

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from wellread.errors import SettingsError
+from wellread.ingest.loaders.base import SETTINGS_NAME
 from wellread.ingest.loaders.front_matter import READERS_FIELD, READERS_REFUSED
-from wellread.ingest.settings.collection import SETTINGS_NAME, CollectionSettings
+from wellread.ingest.settings.collection import CollectionSettings
 from wellread.ingest.sources.discover import local_path, uri_of
 from wellread.kb import KnowledgeBase
 

@@ -25,12 +25,12 @@ from wellread.ingest.loaders.archives import (
     name_of,
     open_office,
     parse,
-    table_row,
     value_of,
     visible_children,
 )
 from wellread.ingest.loaders.base import LoaderLimits, Source
-from wellread.ingest.loaders.plain import PARAGRAPH, Blocks, one_line
+from wellread.ingest.loaders.plain import PARAGRAPH, Blocks, numeral, one_line
+from wellread.ingest.loaders.text.meetings import as_meeting
 from wellread.types import Document
 
 MAX_TINY_HALF_POINTS = 2  # smaller text is invisible
@@ -139,11 +139,17 @@ _NOTE_MARKER = "* "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Style:
-    """A paragraph style; ``level`` is its heading level (0: not a heading)."""
+    """A paragraph style.
 
+    Attributes:
+        level: its heading level (0: not a heading).
+        listed: the number and level of its list, as written; empty for none.
+    """
+
+    id: str = ""
     name: str = ""
     level: int = 0
-    listed: bool = False
+    listed: tuple[str, str] = ("", "")
 
 
 @dataclass(slots=True)
@@ -183,12 +189,13 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:
     notes = _notes(part, source.uri)
     for root in (part.element, *notes.values()):
         drop_hidden(root, _related_root(part, "styles"))
-    writer = _Writer(_styles(part), notes)
+    writer = _Writer(_styles(part), notes, _Numbering(_related_root(part, "numbering")))
     body = child_of(part.element, "body")
     if body is not None:
         writer.walk(body)
     title = writer.title or file.title or writer.first_heading
-    yield file.page(source, writer.blocks.build(), source_type="docx", title=title)
+    page = file.page(source, writer.blocks.build(), source_type="docx", title=title)
+    yield as_meeting(page, source)
 
 
 def _main_part(data: bytes, uri: str) -> DocumentPart:
@@ -207,13 +214,17 @@ def _main_part(data: bytes, uri: str) -> DocumentPart:
 
 class _Writer:
     def __init__(
-        self, styles: Mapping[str, _Style], notes: Mapping[tuple[str, str], etree._Element]
+        self,
+        styles: Mapping[str, _Style],
+        notes: Mapping[tuple[str, str], etree._Element],
+        numbering: _Numbering,
     ) -> None:
         self.blocks = Blocks()
         self.title = ""
         self.first_heading = ""
         self._styles = styles
         self._notes = notes
+        self._numbering = numbering
         self._listing = False
 
     def walk(self, holder: etree._Element) -> None:
@@ -229,25 +240,29 @@ class _Writer:
 
     def _write_paragraph(self, element: etree._Element) -> None:
         paragraph = _gather(element)
-        style = self._styles.get(value_of(child_of(element, "pPr", "pStyle"), "val"), _Style())
+        style = self._style_of(element)
         level = _outline(child_of(element, "pPr", "outlineLvl")) or style.level
         words = one_line(paragraph.text)
-        depth = _list_depth(element, style)
+        depth, sign = self._numbering.item(element, style) if words else (None, "")
         if words and not self.title and _TITLE_NAME.fullmatch(style.name):
             self.title = words
             self._head(1, words)
         elif words and level:
             self.first_heading = self.first_heading or words
-            self._head(level, words)
+            self._head(level, words if sign == BULLET else f"{sign} {words}")
         elif depth is not None:
-            item = f"{'  ' * depth}- {words}" if words else ""
+            item = f"{'  ' * depth}{sign} {words}"
             self.blocks.block(item, gap="\n" if self._listing else PARAGRAPH)
-            self._listing = self._listing or bool(words)
+            self._listing = True
         else:
             lines = (one_line(line) for line in paragraph.text.split("\n"))
             self.blocks.block("\n".join(line for line in lines if line))
             self._listing = self._listing and not words
         self._write_attached(paragraph)
+
+    def _style_of(self, paragraph: etree._Element) -> _Style:
+        name = value_of(child_of(paragraph, "pPr", "pStyle"), "val")
+        return self._styles.get(name, _Style())
 
     def _head(self, level: int, words: str) -> None:
         self.blocks.heading(level, words)
@@ -272,19 +287,41 @@ class _Writer:
         if len(rows) == 1 and len(rows[0]) == 1:  # a frame around text
             self.walk(rows[0][0])
             return
-        gap = PARAGRAPH
         attached = _Paragraph()
+        texts: list[list[str]] = []
         for row in rows:
-            words = []
+            texts.append([])
             for cell in row:
-                paragraphs = [_gather(part) for part in _paragraphs(cell)]
-                attached.notes += [note for part in paragraphs for note in part.notes]
-                text = " ".join(part.text for part in paragraphs)
-                words.append("" if _continues_cell(cell) else one_line(text))
-            if line := table_row(words):
-                self.blocks.block(line, gap=gap)
-                gap = "\n"
+                paragraphs = list(_paragraphs(cell))
+                attached.notes += [note for part in paragraphs for note in _gather(part).notes]
+                text = one_line(" ".join(map(self._numbered, paragraphs)))
+                above = texts[-2][len(texts[-1]) :] if len(texts) > 1 else []
+                texts[-1].append("".join(above[:1]) if _continues_cell(cell) else text)
+                wide = value_of(child_of(cell, "tcPr", "gridSpan"), "val")
+                texts[-1] += [""] * (min(int(wide), MAX_SPAN) - 1 if wide.isdecimal() else 0)
+        named = bool(rows) and len(rows) > 1 and _is_header(rows[0])
+        self.blocks.table(texts, header=named or None)
         self._write_attached(attached)
+
+    def _numbered(self, paragraph: etree._Element) -> str:
+        """The text of a paragraph in a cell, with its number in a list."""
+        text = _gather(paragraph).text
+        _, sign = self._numbering.item(paragraph, self._style_of(paragraph))
+        return f"{sign} {text}" if text.strip() and sign != BULLET else text
+
+
+def _is_header(row: list[etree._Element]) -> bool:
+    """Whether a row is repeated on each page, or all its text is bold."""
+    line = row[0].getparent() if row else None
+    if child_of(line, "trPr", "tblHeader") is not None:
+        return len(row) > 1
+    runs = [run for cell in row for run in elements(cell, "r") if _gather(run).text.strip()]
+    bold = [child_of(run, "rPr", "b") for run in runs]
+    return (
+        len(row) > 1
+        and bool(runs)
+        and all(mark is not None and value_of(mark, "val") not in ("0", "false") for mark in bold)
+    )
 
 
 def _gather(element: etree._Element) -> _Paragraph:
@@ -316,15 +353,91 @@ def _continues_cell(cell: etree._Element) -> bool:
     return merged is not None and value_of(merged, "val") != "restart"
 
 
-def _list_depth(element: etree._Element, style: _Style) -> int | None:
-    numbered = child_of(element, "pPr", "numPr")
-    number = child_of(numbered, "numId")
-    if number is None:
-        return 0 if style.listed else None
-    if value_of(number, "val") == "0":  # removes the item from its style's list
-        return None
-    depth = value_of(child_of(numbered, "ilvl"), "val")
-    return min(int(depth), LEVELS) if depth.isdecimal() else 0
+BULLET = "-"
+MAX_SPAN = 63  # columns of a table in Word
+_LEVEL_SIGN = re.compile(r"%([1-9])")
+# Word's names of number forms; all others are written as digits.
+_FORMS = {"lowerLetter": "a", "upperLetter": "A", "lowerRoman": "i", "upperRoman": "I"}
+
+
+class _Numbering:
+    """Counts the numbers of lists, headings and clauses as Word does (ECMA-376, 17.9)."""
+
+    def __init__(self, root: etree._Element | None) -> None:
+        nodes = [] if root is None else list(root)
+        lists = {
+            value_of(node, "abstractNumId"): node
+            for node in nodes
+            if name_of(node) == "abstractNum"
+        }
+        linked = {
+            value_of(child_of(node, "styleLink"), "val"): name for name, node in lists.items()
+        }
+        self._levels = {name: _levels_of(node) for name, node in lists.items()}
+        for name, node in lists.items():  # a list defined by the style that another one has
+            style = value_of(child_of(node, "numStyleLink"), "val")
+            self._levels[name] = self._levels[linked.get(style, name) if style else name]
+        self._lists: dict[str, str] = {}
+        self._overrides: dict[str, dict[int, etree._Element]] = {}
+        for node in nodes:
+            if name_of(node) == "num":
+                number = value_of(node, "numId")
+                self._lists[number] = value_of(child_of(node, "abstractNumId"), "val")
+                self._overrides[number] = _levels_of(node, "lvlOverride")
+        self._counts: dict[str, dict[int, int]] = {}
+        self._begun: set[tuple[str, int]] = set()
+
+    def item(self, paragraph: etree._Element, style: _Style) -> tuple[int | None, str]:
+        """The depth of a paragraph in a list (None: outside) and its number or ``BULLET``."""
+        own = child_of(paragraph, "pPr", "numPr")
+        number = value_of(child_of(own, "numId"), "val") or style.listed[0]
+        if number in ("", "0"):  # 0 removes the item from its style's list
+            return None, BULLET
+        name = self._lists.get(number, "")
+        levels = self._levels.get(name, {})
+        given = value_of(child_of(own, "ilvl"), "val") or style.listed[1]
+        by_style = (
+            at
+            for at, level in levels.items()
+            if value_of(child_of(level, "pStyle"), "val") == style.id
+        )
+        depth = min(int(given), LEVELS) if given.isdecimal() else next(by_style, 0)
+        return depth, self._sign(number, depth, name)
+
+    def _sign(self, number: str, depth: int, name: str) -> str:
+        levels, override = self._levels.get(name, {}), self._overrides.get(number, {}).get(depth)
+        level = child_of(override, "lvl")
+        level = levels.get(depth) if level is None else level
+        counts = self._counts.setdefault(name, {})
+        start = value_of(child_of(override, "startOverride"), "val")
+        if (number, depth) in self._begun or not start.isdecimal():
+            start = "" if depth in counts else _start_of(level)
+        self._begun.add((number, depth))
+        counts[depth] = int(start) if start else counts[depth] + 1
+        for deeper in [at for at in counts if at > depth]:
+            del counts[deeper]
+        template = value_of(child_of(level, "lvlText"), "val")
+        if "%" not in template or value_of(child_of(level, "numFmt"), "val") == "bullet":
+            return BULLET
+        legal = child_of(level, "isLgl") is not None
+
+        def shown(match: re.Match[str]) -> str:
+            at = int(match.group(1)) - 1
+            form = value_of(child_of(levels.get(at), "numFmt"), "val")
+            value = counts.get(at, int(_start_of(levels.get(at))))
+            return numeral(value, "1" if legal else _FORMS.get(form, "1"))
+
+        return one_line(_LEVEL_SIGN.sub(shown, template))
+
+
+def _levels_of(node: etree._Element, name: str = "lvl") -> dict[int, etree._Element]:
+    children = {value_of(child, "ilvl"): child for child in node if name_of(child) == name}
+    return {int(level): child for level, child in children.items() if level.isdecimal()}
+
+
+def _start_of(level: etree._Element | None) -> str:
+    start = value_of(child_of(level, "start"), "val")
+    return start if start.isdecimal() and len(start) < 9 else "1"
 
 
 def _outline(element: etree._Element | None) -> int:
@@ -344,7 +457,7 @@ def _styles(part: DocumentPart) -> dict[str, _Style]:
 
 def _style(name: str, by_id: Mapping[str, etree._Element]) -> _Style:
     style_name = value_of(child_of(by_id[name], "name"), "val")
-    level, listed = 0, False
+    level, number, depth, first = 0, "", "", name
     seen: set[str] = set()
     while name in by_id and name not in seen:
         seen.add(name)
@@ -354,10 +467,11 @@ def _style(name: str, by_id: Mapping[str, etree._Element]) -> _Style:
         if not level and outline is not None and not _outline(outline):
             break  # declared as body text, whatever its base style is
         level = level or _outline(outline) or (int(heading.group(1)) if heading else 0)
-        number = child_of(element, "pPr", "numPr", "numId")
-        listed = listed or (number is not None and value_of(number, "val") != "0")
+        own = child_of(element, "pPr", "numPr")
+        number = number or value_of(child_of(own, "numId"), "val")
+        depth = depth or value_of(child_of(own, "ilvl"), "val")
         name = value_of(child_of(element, "basedOn"), "val")
-    return _Style(name=style_name, level=level, listed=listed)
+    return _Style(id=first, name=style_name, level=level, listed=(number, depth))
 
 
 def _notes(part: DocumentPart, uri: str) -> dict[tuple[str, str], etree._Element]:

@@ -24,11 +24,10 @@ from wellread.ingest.loaders.archives import (
     elements,
     name_of,
     open_office,
-    table_row,
     value_of,
 )
 from wellread.ingest.loaders.base import LoaderLimits, Source, TextBuilder
-from wellread.ingest.loaders.plain import PARAGRAPH, one_line
+from wellread.ingest.loaders.plain import PARAGRAPH, header_of, one_line, table_row
 from wellread.types import Document
 
 NOTES = "Notes"
@@ -83,6 +82,9 @@ def _slides(data: bytes, uri: str, limits: LoaderLimits) -> list[Slide]:
         raise SourceError(uri, reason) from error
 
 
+_Line = str | tuple[str, ...]  # or the names of the columns of the rows that follow
+
+
 class _Writer:
     def __init__(self) -> None:
         self.builder = TextBuilder()
@@ -102,12 +104,13 @@ class _Writer:
         self.words = self.words or words
         for lines in _shape_lines(slide.shapes):
             self._block(lines)
+            self.builder.columns(())
         # Checked first, because reading missing notes would create a notes page.
         frame = slide.notes_slide.notes_text_frame if slide.has_notes_slide else None
         lines = (
             [one_line(paragraph.text) for paragraph in frame.paragraphs]
             if frame is not None
-            else []
+            else list[_Line]()
         )
         if any(lines):
             self.builder.add(PARAGRAPH)
@@ -116,15 +119,18 @@ class _Writer:
             self._block(lines)
         return words
 
-    def _block(self, lines: list[str]) -> None:
-        text = "\n".join(line for line in lines if line)
-        if text:
-            self.builder.add(PARAGRAPH)
-            self.builder.add(text)
-            self.words = self.words or text
+    def _block(self, lines: list[_Line]) -> None:
+        gap = PARAGRAPH
+        for line in lines:
+            if isinstance(line, tuple):
+                self.builder.columns(line)
+            elif line:
+                self.builder.add(gap)
+                self.builder.add(line)
+                self.words, gap = self.words or line, "\n"
 
 
-def _shape_lines(shapes: Any) -> Iterator[list[str]]:
+def _shape_lines(shapes: Any) -> Iterator[list[_Line]]:
     """Yield the lines of each visible shape, table and chart, except the title."""
     for shape in shapes:
         properties = next((part for part in shape._element if name_of(part).startswith("nv")), None)
@@ -135,10 +141,12 @@ def _shape_lines(shapes: Any) -> Iterator[list[str]]:
         elif shape.has_chart:
             yield _chart_rows(shape.chart_part._element)
         elif shape.has_table:
-            yield [
-                table_row([one_line(cell.text_frame.text) for cell in row.cells])
-                for row in shape.table.rows
+            rows = [
+                [one_line(part.text_frame.text) for part in row.cells] for row in shape.table.rows
             ]
+            columns = tuple(rows[0]) if rows and shape.table.first_row else header_of(rows)
+            first, *others = map(table_row, rows)
+            yield [first, columns, *others]
         elif shape.has_text_frame and _placeholder_type(shape) not in (*_TITLES, *_FURNITURE):
             paragraphs = [part for part in shape.text_frame.paragraphs if one_line(part.text)]
             is_list = _placeholder_type(shape) in _BODIES and len(paragraphs) > 1
@@ -158,7 +166,7 @@ def _list_line(paragraph: Any, *, is_list: bool) -> str:
     return "  " * min(paragraph.level, MAX_DEPTH) + f"- {words}" if has_bullet else words
 
 
-def _chart_rows(root: etree._Element) -> list[str]:
+def _chart_rows(root: etree._Element) -> list[_Line]:
     """Return a chart as table rows: its title, the names of its series, and a row per category.
 
     Read from the XML, because the library refuses charts of unknown types.
@@ -170,9 +178,9 @@ def _chart_rows(root: etree._Element) -> list[str]:
     categories: dict[int, str] = {}
     for element in series:
         categories = {**_points(element, "cat", "xVal"), **categories}
-    rows = [] if title is None else [one_line(" ".join(map(str, title.itertext())))]
+    rows: list[_Line] = [] if title is None else [one_line(" ".join(map(str, title.itertext())))]
     if any(names):
-        rows.append(table_row(["", *names]))
+        rows += [table_row(["", *names]), ("", *names)]
     for index in sorted({*categories, *(key for column in columns for key in column)}):
         rows.append(table_row([column.get(index, "") for column in (categories, *columns)]))
     return rows

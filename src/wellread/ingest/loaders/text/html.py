@@ -12,8 +12,9 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
 
 import lxml.html
 from lxml.etree import LxmlError, _Element
@@ -66,7 +67,7 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: A
     """Load an HTML file as one page, or as one article if it declares this and its date."""
     tree = _parse(decode_noted(source, ENCODING)[0], source.uri)
     mark_hidden(tree)
-    facts = _facts(tree)
+    facts = _without_export(tree, _facts(tree))
     all_blocks = blocks_of(tree)
     title = _title(facts, all_blocks)
     chosen = _main_blocks(tree, all_blocks, (title, *facts.titles), article=facts.article)
@@ -83,6 +84,7 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: A
         authors=facts.authors,
         published_at=facts.published_at,
         summary=facts.description,
+        taxonomy={"breadcrumbs": facts.breadcrumbs} if facts.breadcrumbs else {},
     )
 
 
@@ -127,6 +129,7 @@ class _Facts:
     url: str
     language: str
     article: bool
+    breadcrumbs: tuple[str, ...] = ()
 
 
 def _facts(tree: _Element) -> _Facts:
@@ -154,6 +157,28 @@ def _facts(tree: _Element) -> _Facts:
         url=web_address(metadata.url or ""),
         language=language if _LANGUAGE.fullmatch(language) else "",
         article=bool(_ARTICLE.search(metadata.pagetype or "")),
+    )
+
+
+def _without_export(tree: Any, facts: _Facts) -> _Facts:
+    """Remove what Confluence's export puts around a page, and return the facts that stand in it.
+
+    Its footer has the day of the export, which is no date of the page.
+    """
+    if not tree.xpath("//*[@id='main-content' and contains(@class, 'wiki-content')]"):
+        return facts
+    crumbs = [visible_text(crumb).strip() for crumb in tree.xpath("//*[@id='breadcrumbs']//li")]
+    changed = [visible_text(part).split() for part in tree.xpath("//*[@class='page-metadata']")]
+    for part in tree.xpath(
+        "//*[@id='main-header' or @id='footer' or contains(@class, 'pageSection ')"
+        " or @class='page-metadata']"
+    ):
+        part.drop_tree()
+    return replace(
+        facts,
+        titles=tuple(title.removeprefix(f"{''.join(crumbs[:1])} : ") for title in facts.titles),
+        published_at=parse_moment(" ".join(changed[0][-3:])) if changed else None,
+        breadcrumbs=tuple(filter(None, crumbs)),
     )
 
 

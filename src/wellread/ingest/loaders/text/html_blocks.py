@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import zip_longest
 
 from cssselect import HTMLTranslator, SelectorError
 from lxml.etree import XPathError, _Element
 
-from wellread.ingest.loaders.plain import PARAGRAPH, Blocks
+from wellread.ingest.loaders.plain import PARAGRAPH, Blocks, header_of, numeral, table_row
 
 INVISIBLE = frozenset(
     "script style noscript template iframe svg object embed canvas math select option textarea "
@@ -198,6 +199,9 @@ MAX_STRAY_CHARS = 20  # beside a heading that do not count as text (a number, a 
 
 _LISTS = frozenset({"ul", "ol", "menu"})
 _CELLS = frozenset({"td", "th"})
+MAX_LISTING_ROW_CHARS = 300  # of a row whose cells contain lists; a longer one is a page layout
+MAX_SPAN = 100  # rows or columns of one cell
+MAX_SPANNING_CHARS = 100  # of a cell that is repeated in the rows that it spans
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -223,6 +227,7 @@ class Block:
         tight: whether no blank line separates it from the previous block of the group.
         linked: the share of letters in links to other pages.
         nodes: text nodes that identify the block; one for each cell of a row.
+        columns: the names of the columns, for a row below a table's header.
     """
 
     text: str
@@ -232,6 +237,7 @@ class Block:
     tight: bool = False
     linked: float = 0.0
     nodes: tuple[TextNode, ...] = ()
+    columns: tuple[str, ...] = ()
 
     @property
     def letters(self) -> int:
@@ -265,7 +271,8 @@ def write_blocks(blocks: Blocks, chosen: Iterable[Block]) -> None:
             blocks.heading(block.level, block.text)
         else:
             together = block.tight and before is not None and before.group is block.group
-            blocks.block(block.text, gap="\n" if together else PARAGRAPH)
+            gap = "\n" if together else PARAGRAPH
+            blocks.block(block.text, gap=gap, columns=block.columns)
         before = block
 
 
@@ -294,6 +301,9 @@ class _Reader:
         self._lists: list[_Element] = []
         self._bullet = False
         self._around: list[_Element] = []
+        self._tables: Table = {}
+        self._sign = "-"
+        self._numbers: dict[_Element, int] = {}
 
     def walk(self, element: _Element) -> None:
         """Read ``element`` without its tail."""
@@ -320,7 +330,7 @@ class _Reader:
             return
         tight = self._bullet
         if tight:
-            text = "  " * max(len(self._lists) - 1, 0) + "- " + text
+            text = "  " * max(len(self._lists) - 1, 0) + f"{self._sign} {text}"
             self._bullet = False
         longest = max(nodes, key=lambda node: node[0])[1] if nodes else None
         self._add(text, element, tight=tight, linked=linked, nodes=(longest,) if longest else ())
@@ -361,7 +371,7 @@ class _Reader:
         if listed:
             self._lists.append(element)
         if tag == "li":
-            self._bullet = True
+            self._bullet, self._sign = True, self._item_sign(element)
         link = _is_external_link(element)
         self._in_link += link
         self._text(element.text, element, tail=False)
@@ -376,6 +386,22 @@ class _Reader:
             self._lists.pop()
         if tag == "li":
             self._bullet = False
+
+    def _item_sign(self, item: _Element) -> str:
+        """The number that a page shows before an item, or a dash."""
+        around = self._lists[-1] if self._lists else item
+        if tag_of(around) != "ol":
+            return "-"
+        given = [
+            item.get("value") or "",
+            around.get("start") or "" if around not in self._numbers else "",
+        ]
+        number = next(
+            (int(text) for text in given if text.isdecimal() and len(text) < 9),
+            self._numbers.get(around, 1),
+        )
+        self._numbers[around] = number + 1
+        return f"{numeral(number, around.get('type') or '1')}."
 
     def _text(self, text: str | None, element: _Element, *, tail: bool) -> None:
         # Line breaks in the markup are displayed as spaces; only <br> breaks a line.
@@ -412,12 +438,14 @@ class _Reader:
 
     def _row(self, element: _Element) -> None:
         self._begin(element)
-        cells = [cell for cell in element if tag_of(cell) in _CELLS]
-        texts = [visible_text(cell).strip() for cell in cells]
+        if element not in self._tables:
+            self._tables |= _read_table(element)
+        texts, columns = self._tables[element]
         if any(texts):
-            nodes = [node for cell in cells for node in _longest_node(cell)]
+            nodes = [node for cell in _cells_of(element) for node in _longest_node(cell)]
             linked = self._link_letters(element)
-            self._add(" | ".join(texts), element, tight=True, linked=linked, nodes=nodes)
+            self._add(table_row(texts), element, tight=True, linked=linked, nodes=nodes)
+            self.blocks[-1] = replace(self.blocks[-1], columns=columns)
 
     def _link_letters(self, element: _Element) -> int:
         links = [element] if self._in_link else element.iter("a")
@@ -432,8 +460,74 @@ def _is_external_link(element: _Element) -> bool:
 
 def _is_layout_row(row: _Element) -> bool:
     """Whether the cells contain parts of a page layout instead of table values."""
-    parts = row.iterdescendants("table", "ul", "ol", "pre", "article", "section", *HEADINGS)
-    return next(parts, None) is not None or any(len(cell.findall(".//p")) > 1 for cell in row)
+    parts = row.iterdescendants("table", "pre", "article", "section", *HEADINGS)
+    if next(parts, None) is not None or any(len(cell.findall(".//p")) > 1 for cell in row):
+        return True
+    lists = next(row.iterdescendants(*_LISTS), None) is not None
+    return lists and (len(row) < 2 or len(visible_text(row)) > MAX_LISTING_ROW_CHARS)
+
+
+Table = dict[_Element, tuple[list[str], tuple[str, ...]]]
+"""The cells and the column names of each row; a header has no column names."""
+
+
+def _cells_of(row: _Element) -> list[_Element]:
+    return [cell for cell in row if tag_of(cell) in _CELLS]
+
+
+def _read_table(row: _Element) -> Table:
+    """Read the table around ``row``; cells that span several rows or columns stand in each.
+
+    The rows of header cells at its top name the columns; without any, the first row may do so.
+    """
+    around = next((outer for outer in ancestors(row) if tag_of(outer) == "table"), row)
+    lines = [
+        line
+        for line in around.iter("tr")
+        if next((outer for outer in ancestors(line) if tag_of(outer) == "table"), line) is around
+        and not is_hidden(line, "tr")
+    ]
+    spanning: dict[int, tuple[int, str]] = {}
+    rows = [_spread(line, spanning) for line in lines]
+    top = next((at for at, line in enumerate(lines) if not _is_header(line)), 0)
+    named = [names for names in rows[:top] if len(set(names)) > 1] or [list(header_of(rows))]
+    columns = tuple(" › ".join(dict.fromkeys(filter(None, names))) for names in zip_longest(*named))
+    first = max(top, 1)
+    return {
+        line: (texts, columns if at >= first else ())
+        for at, (line, texts) in enumerate(zip(lines, rows, strict=True))
+    }
+
+
+def _is_header(row: _Element) -> bool:
+    cells = _cells_of(row)
+    in_head = any(tag_of(outer) == "thead" for outer in row.iterancestors())
+    return in_head or (len(cells) > 1 and all(tag_of(cell) == "th" for cell in cells))
+
+
+def _spread(row: _Element, spanning: dict[int, tuple[int, str]]) -> list[str]:
+    """The texts of a row by column; ``spanning``: the rows left and text of cells from above."""
+    texts: list[str] = []
+    for cell in [*_cells_of(row), None]:
+        while len(texts) in spanning or (cell is None and len(texts) <= max(spanning, default=-1)):
+            left, text = spanning.pop(len(texts), (0, ""))
+            if left > 1:
+                spanning[len(texts)] = left - 1, text
+            texts.append(text)
+        if cell is None:
+            break
+        text = visible_text(cell).strip()
+        for number in range(_span_of(cell, "colspan")):
+            shown = text if number == 0 or tag_of(cell) == "th" else ""
+            if (tall := _span_of(cell, "rowspan")) > 1 and len(text) <= MAX_SPANNING_CHARS:
+                spanning[len(texts)] = tall - 1, shown
+            texts.append(shown)
+    return texts
+
+
+def _span_of(cell: _Element, name: str) -> int:
+    value = cell.get(name) or ""
+    return min(max(int(value), 1), MAX_SPAN) if value.isdecimal() and len(value) < 6 else 1
 
 
 def _longest_node(element: _Element) -> tuple[TextNode, ...]:

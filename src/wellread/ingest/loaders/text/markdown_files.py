@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import pairwise
 from typing import Any
@@ -36,6 +36,7 @@ from wellread.ingest.loaders.front_matter import (
 from wellread.ingest.loaders.plain import PARAGRAPH, Blocks, decode, title_from_name
 from wellread.ingest.loaders.text.html import markup_text
 from wellread.ingest.loaders.text.html_blocks import without_scripts
+from wellread.text.sentences import is_name_and_value
 from wellread.types import Document
 
 _FENCE = re.compile(r"[ ]{0,3}(?:[-*+>] +)*(`{3,}|~{3,})")
@@ -243,6 +244,9 @@ def _text_and_lines(token: Token) -> tuple[str, list[tuple[int, int]]]:
         elif _LINE_BREAK.fullmatch(child.content):
             lines[-1].append("\n")
     text, line_starts = "", []
+    named = [is_name_and_value("".join(parts)) for parts in lines]
+    if named[0]:  # a list of names and values, one a line
+        ends = ["\n" if own else end for own, end in zip(named[1:], ends, strict=True)]
     for number, (parts, gap) in enumerate(zip(lines, ["", *ends], strict=True)):
         words = re.sub(r"[ \t]{2,}", " ", "".join(parts)).strip(" \t")
         if text and words:
@@ -259,32 +263,34 @@ class _Writer:
     _blocks: Blocks
     _first_line: int
     _heading: int = 0
-    _depth: int = 0
+    _numbers: list[int | None] = field(default_factory=list)  # the next number of each open list
+    _sign: str = "-"  # the number of the item, or a dash
     _bullet: bool = False  # the next text is the first of its list item
     _listed: bool = False  # an item of the outermost open list has been written
     _tight: bool = False  # the paragraph belongs to a list without blank lines
     _cells: list[str] | None = None
-    _rows: int = 0
-    _row_line: int | None = None
+    _rows: list[list[str]] = field(default_factory=list)
+    _row_lines: list[int | None] = field(default_factory=list)
 
     def take(self, token: Token) -> None:
         if token.type.endswith("list_open"):
-            self._listed = self._listed and self._depth > 0
-            self._depth += 1
+            self._listed = self._listed and bool(self._numbers)
+            start = token.attrs.get("start", 1)
+            self._numbers.append(int(start) if token.type.startswith("ordered") else None)
         elif token.type.endswith("list_close"):
-            self._depth -= 1
-        elif token.type in ("list_item_open", "list_item_close"):
-            self._bullet = token.type == "list_item_open"
+            self._numbers.pop()
+        elif token.type == "list_item_open":
+            self._bullet, number = True, self._numbers[-1]
+            self._sign = "-" if number is None else f"{number}{token.markup}"
+            self._numbers[-1] = None if number is None else number + 1
+        elif token.type == "list_item_close":
+            self._bullet = False
         elif token.type == "paragraph_open":
             self._tight = token.hidden
         elif token.type == "heading_open":
             self._heading = int(token.tag[1:])
-        elif token.type == "table_open":
-            self._rows = 0
-        elif token.type == "tr_open":
-            self._cells = []
-        elif token.type == "tr_close":
-            self._write_row()
+        elif token.type in ("table_open", "tr_open", "tr_close", "table_close"):
+            self._take_table(token)
         elif token.type in ("fence", "code_block"):
             self._tight = False
             self._write_code(token)
@@ -294,10 +300,21 @@ class _Writer:
         elif token.type == "inline":
             self._write_inline(token)
 
+    def _take_table(self, token: Token) -> None:
+        if token.type == "table_open":
+            self._rows, self._row_lines = [], []
+        elif token.type == "tr_open":
+            self._cells = []
+            self._rows.append(self._cells)
+            self._row_lines.append(self._line(token))
+        elif token.type == "tr_close":
+            self._cells = None
+        else:
+            self._blocks.table(self._rows, self._row_lines, header=any(self._rows[0]))
+
     def _write_inline(self, token: Token) -> None:
         if self._cells is not None:
             self._cells.append(inline_text(token).replace("\n", " "))
-            self._row_line = self._line(token)
         elif self._heading:
             self._blocks.heading(self._heading, inline_text(token), self._line(token))
             self._heading = 0
@@ -310,7 +327,7 @@ class _Writer:
         gap, line = PARAGRAPH, self._line(token)
         later = [(position, number + line) for position, number in line_starts] if line else []
         if self._bullet:
-            bullet = "  " * (self._depth - 1) + "- "
+            bullet = "  " * (len(self._numbers) - 1) + f"{self._sign} "
             later = [(position + len(bullet), number) for position, number in later]
             text = bullet + text
             gap = "\n" if self._tight and self._listed else PARAGRAPH
@@ -325,13 +342,6 @@ class _Writer:
         breaks = [match.end() for match in re.finditer("\n", code)]
         line_starts = [(position, number + below) for number, position in enumerate([0, *breaks])]
         self._write_block(code, line_starts, token)
-
-    def _write_row(self) -> None:
-        cells, self._cells = self._cells or [], None
-        if any(cells):
-            gap = "\n" if self._rows else PARAGRAPH
-            self._blocks.block(" | ".join(cells), self._row_line, gap)
-            self._rows += 1
 
     def _line(self, token: Token) -> int | None:
         return token.map[0] + self._first_line if token.map else None

@@ -1,5 +1,7 @@
 """Loads records: news items and past questions from JSON Lines, JSON lists and CSV tables.
 
+Any other CSV or TSV table is one page, told row by row as a sheet is.
+
 A news item has ``text`` (or ``content`` or ``body``). A past question has ``question`` and at least
 one of ``answer``, ``feedback`` and a score. Names are normalised to lower case with underscores, so
 ``citationUrl``, ``Citation URL`` and ``citation-url`` are equal. In tables, ratings of sentences
@@ -12,16 +14,19 @@ import csv
 import io
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from itertools import islice
 from typing import Any, Literal
 
 from wellread.errors import SourceError
-from wellread.ingest.loaders.base import Built, LoaderLimits, Source
+from wellread.ingest.loaders.base import Built, LoaderLimits, Source, TextBuilder
 from wellread.ingest.loaders.front_matter import (
     KNOWN_FIELDS,
     FrontMatter,
+    date_in_name,
     parse_moment,
     refuse_readers,
     scalar,
@@ -29,7 +34,16 @@ from wellread.ingest.loaders.front_matter import (
     taxonomy_of,
     web_address,
 )
-from wellread.ingest.loaders.plain import PARAGRAPH, Blocks, count_words, decode, unwrap
+from wellread.ingest.loaders.plain import (
+    PARAGRAPH,
+    Blocks,
+    count_words,
+    decode,
+    one_line,
+    table_row,
+    title_from_name,
+    unwrap,
+)
 from wellread.types import KINDS, Document, PastQuestion, SentenceFeedback
 
 Record = Mapping[str, Any]
@@ -98,9 +112,20 @@ def has_question_columns(columns: list[str]) -> bool:
     )
 
 
-def delimiter_of(header: str) -> str:
-    """Return the column delimiter of a table; spreadsheets in some countries use ``;``."""
-    return max(",;\t", key=header.count)
+def delimiter_of(text: str) -> str:
+    """Return the column delimiter of a table: the one that cuts its first rows most evenly.
+
+    Spreadsheets in some countries use ``;``. The first lines of ``text`` decide.
+    """
+    lines = text[:HEAD_BYTES].split("\n")[:SNIFFED_LINES]
+
+    def evenness(delimiter: str) -> tuple[int, int]:
+        widths = Counter(len(row) for row in csv.reader(lines, delimiter=delimiter))
+        return max(
+            ((count * (width > 1), width) for width, count in widths.items()), default=(0, 0)
+        )
+
+    return max(DELIMITERS, key=evenness)
 
 
 def to_record(cells: Mapping[str, str]) -> Record:
@@ -220,7 +245,7 @@ def _flag(value: object) -> bool:
 
 
 JsonKind = Literal["feed", "records", "speech", ""]
-SpeechForm = Literal["whisper", "whisper.cpp", "assemblyai", "deepgram", "aws", ""]
+SpeechForm = Literal["whisper", "whisper.cpp", "assemblyai", "deepgram", "aws", "meeting", ""]
 
 # Each format: the inner object, the name of its list, and the keys of the list's first entry.
 _SPEECH_FORMS: tuple[tuple[SpeechForm, str, str, frozenset[str]], ...] = (
@@ -235,11 +260,15 @@ _SPEECH_FORMS: tuple[tuple[SpeechForm, str, str, frozenset[str]], ...] = (
     ("aws", "results", "audio_segments", frozenset({"transcript"})),
 )
 HEAD_BYTES = 1 << 16
+SNIFFED_LINES = 50
+DELIMITERS = ",;\t|"
+_SEPARATOR_LINE = re.compile(r"sep=(.)\n", re.IGNORECASE)  # Excel's own first line
 _TEXT_FIELDS = frozenset({"text", "content", "body", "question"})
 _FEED_VERSION = "jsonfeed.org/version/"
 # Only files with one of these keys are parsed completely.
 _PROMISING_KEY = re.compile(
-    rb'"(?:segments|transcription|utterances|words|channels|items|audio_segments)"\s*:\s*[\[{]'
+    rb'"(?:segments|transcription|utterances|words|channels|items|audio_segments'
+    rb'|entries|transcripts?|monologues|turns|captions|timeline|speech)"\s*:\s*[\[{]'
 )
 
 
@@ -251,7 +280,8 @@ def kind_of_json(data: bytes) -> JsonKind:
     """
     start = data[:HEAD_BYTES].lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
     if start == b"[":
-        return "records" if is_record(_first_entry(data)) else ""
+        first = _first_entry(data)
+        return "speech" if is_turn(first) else "records" if is_record(first) else ""
     if start != b"{" or not _PROMISING_KEY.search(data):
         return ""
     tree = parse_object(data)
@@ -289,7 +319,36 @@ def speech_form(tree: dict[str, Any]) -> SpeechForm:
         entry = value[0] if isinstance(value, list) and value else None
         if isinstance(entry, dict) and keys <= entry.keys():
             return form
-    return ""
+    return "meeting" if turns_in(tree) else ""
+
+
+# Names of the parts of a turn in files of meeting programs, normalised.
+TURN_TEXTS = ("text", "spoken_text", "transcript", "content", "caption", "sentence")
+TURN_SPEAKERS = (
+    "speaker_display_name", "speaker_name", "speaker", "user_name", "username", "participant",
+    "speaker_id",
+)  # fmt: skip
+TURN_BEGINS = (
+    "start_time", "start_offset", "start", "begin", "offset", "timestamp", "ts", "start_ms",
+    "start_date_time",
+)  # fmt: skip
+_MAX_HOLDERS = 40  # objects that are searched for a list of turns
+
+
+def is_turn(entry: object) -> bool:
+    """Whether ``entry`` is an object with a text, a speaker and a time."""
+    names = set(map(plain_name, map(str, entry))) if isinstance(entry, dict) else set()
+    return all(not names.isdisjoint(part) for part in (TURN_TEXTS, TURN_SPEAKERS, TURN_BEGINS))
+
+
+def turns_in(tree: object) -> list[dict[str, Any]]:
+    """Return the first list of turns in a JSON value, in the order of depth; or none."""
+    holders: list[object] = [tree]
+    for holder in islice(holders, _MAX_HOLDERS):
+        if isinstance(holder, list) and holder and is_turn(holder[0]):
+            return [turn for turn in holder if isinstance(turn, dict)]
+        holders += holder.values() if isinstance(holder, dict) else ()
+    return []
 
 
 def _first_entry(data: bytes) -> dict[str, Any]:
@@ -316,7 +375,7 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: A
     """Load one document per record; a malformed record makes the file fail."""
     text = decode(source)
     is_list = False
-    if source.name.lower().endswith(".csv"):
+    if source.name.lower().endswith((".csv", ".tsv", ".tab")):
         records = _csv_records(source.uri, text)
     elif is_list := text.lstrip().startswith("["):
         records = _list_records(source.uri, text)
@@ -381,7 +440,7 @@ def _list_records(uri: str, text: str) -> Iterator[tuple[int, Record]]:
 
 
 def _csv_records(uri: str, text: str) -> Iterator[tuple[int, Record]]:
-    delimiter = delimiter_of(text.partition("\n")[0])
+    delimiter = delimiter_of(text)
     reader = csv.reader(io.StringIO(text, newline=""), strict=True, delimiter=delimiter)
     names: list[str] = []
     next_line = 1
@@ -470,3 +529,47 @@ def _first_words(text: str) -> str:
     if len(first_line) <= MAX_TITLE_CHARS:
         return first_line
     return first_line[:MAX_TITLE_CHARS].rsplit(" ", 1)[0] + "…"
+
+
+def load_table(source: Source, limits: LoaderLimits) -> Iterator[Document]:
+    """Load a CSV or TSV file as one page: a line per row, with the column names over it."""
+    text, builder, cells = decode(source), TextBuilder(), 0
+    has_header = False
+    for line, row in _table_rows(source, text):
+        values = [one_line(cell) for cell in row]
+        cells += sum(map(bool, values))
+        if cells > limits.max_cells:
+            raise SourceError(source.uri, f"more than {limits.max_cells:,} filled cells")
+        if not any(values):
+            continue
+        builder.add("\n" if builder.length else "")
+        builder.line(line)
+        builder.add(table_row(values))
+        if not has_header and len(values) > 1 and values.count("") <= 1:
+            has_header = True
+            builder.columns(() if any(map(_is_value, values)) else values)
+    yield source.document(
+        builder.build(),
+        kind="page",
+        title=title_from_name(source.name),
+        source_type=source.name.lower().rpartition(".")[2],
+        published_at=date_in_name(source.name),
+    )
+
+
+def _table_rows(source: Source, text: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the rows one by one, each with the line it begins on."""
+    separator = _SEPARATOR_LINE.match(text)
+    is_tsv = source.name.lower().endswith((".tsv", ".tab"))
+    delimiter = separator[1] if separator else "\t" if is_tsv else delimiter_of(text)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    try:
+        for row in islice(reader, 1 if separator else 0, None):
+            yield max(1, reader.line_num - sum(cell.count("\n") for cell in row)), row
+    except csv.Error as error:
+        raise _bad_line(source.uri, reader.line_num, str(error)) from error
+
+
+def _is_value(cell: str) -> bool:
+    """Whether a cell holds a number or date rather than the name of a column."""
+    return not any(map(str.isalpha, cell)) and not re.fullmatch(r"(?:1[5-9]|20)\d\d", cell)

@@ -286,11 +286,13 @@ class _Reader:
 
     def _rows(self, rows: Sequence[tuple[int, list[str]]]) -> None:
         self._lead = ""
-        for number, cells in rows:
-            words = [one_line(self._shown(cell)).replace(_HIDDEN_BREAK, "") for cell in cells]
-            self._write(" | ".join(words).rstrip(" |"), number, ())
-            self._gap = "\n"
-        self._gap = PARAGRAPH
+        words = [
+            [one_line(self._shown(cell)).replace(_HIDDEN_BREAK, "") for cell in cells]
+            for _, cells in rows
+        ]
+        self.blocks.table(words, [number for number, _ in rows])
+        self._text_begun = self._text_begun or bool(rows)
+        self._lead, self._gap = "", PARAGRAPH
 
     def _shown(self, text: str) -> str:
         return _INLINE.sub(self._visible_inline, text)

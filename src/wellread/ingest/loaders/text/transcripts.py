@@ -13,6 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
@@ -34,7 +35,15 @@ from wellread.ingest.loaders.front_matter import (
 from wellread.ingest.loaders.plain import PARAGRAPH, decode, one_line, parse_json, title_from_name
 from wellread.ingest.loaders.text.html_blocks import without_scripts
 from wellread.ingest.loaders.text.markdown_files import LABEL_WORDS, seconds
-from wellread.ingest.loaders.text.records import SpeechForm, speech_form
+from wellread.ingest.loaders.text.records import (
+    TURN_BEGINS,
+    TURN_SPEAKERS,
+    TURN_TEXTS,
+    SpeechForm,
+    normalise_names,
+    speech_form,
+    turns_in,
+)
 from wellread.types import Document
 
 MIN_PAUSE_SECONDS = 4.0  # silence before a new paragraph
@@ -238,6 +247,8 @@ def write_cues(cues: Sequence[Cue]) -> Built:
 
 MAX_CUE_WORDS = 40  # limits cues of speech without punctuation, so that it gets times too
 MILLISECONDS = 0.001
+MAX_SPOKEN_PER_SECOND = 40  # characters
+UNITS = (1e-7, 1 / 16_000, MILLISECONDS, 1.0)  # ticks of .NET, samples of 16 kHz, ...
 
 Node = Mapping[str, Any]
 
@@ -257,6 +268,8 @@ class _Word(NamedTuple):
 def load_speech(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: ARG001 the loader interface
     """Load the JSON of a speech-to-text tool as one transcript."""
     tree = parse_json(source)
+    if isinstance(tree, list):
+        tree = {"turns": tree}
     if not isinstance(tree, dict):
         raise SourceError(source.uri, "not a transcript: the file is not a JSON object")
     refuse_readers(tree, source.uri, deep=False)
@@ -278,7 +291,11 @@ def load_speech(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # 
         title=one_line(fields.text_of("title")) or title_from_name(source.name),
         source_type=form,
         language=_language(tree, form),
-        published_at=parse_moment(tree.get("recorded_at") or tree.get("date")),
+        published_at=parse_moment(tree.get("recorded_at") or tree.get("date"))
+        or next(
+            (_date(_first(normalise_names(turn), TURN_BEGINS)) for turn in turns_in(tree)), None
+        )
+        or date_in_name(source.name),
         media_url=fields.link("media_url", "audio_url", "video_url", "source_url", "url"),
     )
 
@@ -380,12 +397,61 @@ def _aws(tree: Node) -> Iterator[Cue]:
         yield from _cues({**segment, **times, "speaker": speaker}, "transcript")
 
 
+def _meeting(tree: Node) -> Iterator[Cue]:
+    """Yield the cues of a meeting program's file: a list of texts with speakers and times."""
+    turns = [normalise_names(turn) for turn in turns_in(tree)]
+    people = {
+        scalar(person.get("id") or person.get("speaker_id")): scalar(
+            person.get("speaker_name") or person.get("name")
+        )
+        for holder in (tree, _object(tree.get("speech")))
+        for person in _objects(holder.get("speakers"))
+    }
+    texts = [scalar(_first(turn, TURN_TEXTS)) for turn in turns]
+    given = [_first(turn, TURN_BEGINS) for turn in turns]
+    begins = [_moment(value) for value in given]
+    origin = begins[0] if any(map(_date, given)) else 0.0  # dates count from the first turn
+    is_counted = all(isinstance(value, int) for value in given)
+    unit = _unit(sum(map(len, texts)), begins[-1] - begins[0]) if is_counted else 1.0
+    for turn, text, begin in zip(turns, texts, begins, strict=True):
+        label = _first(turn, TURN_SPEAKERS)
+        if isinstance(label, dict):
+            label = label.get("display_name") or label.get("name")
+        speaker = _speaker(people.get(scalar(label)) or label)
+        yield _cue(text, round(max(begin - origin, 0.0) * unit, 3), None, speaker)
+
+
+def _date(value: object) -> datetime | None:
+    return parse_moment(value) if "-" in scalar(value) else None
+
+
+def _unit(characters: int, span: float) -> float:
+    """Return the smallest unit, in seconds, in which so much can have been said in ``span``."""
+    fits = (unit for unit in UNITS if characters <= span * unit * MAX_SPOKEN_PER_SECOND)
+    return next(fits, 1.0)
+
+
+def _first(turn: Node, names: Sequence[str]) -> object:
+    return next((turn[name] for name in names if turn.get(name) not in (None, "")), None)
+
+
+def _moment(value: object) -> float:
+    """Return seconds from a number or a clock (``00:01:02.5``), or the epoch's from a date."""
+    text = scalar(value)
+    if moment := _date(text):
+        return moment.timestamp()
+    if ":" in text:
+        return seconds(text)
+    return _seconds(text.removesuffix("s") or None) or 0.0
+
+
 _READERS: Mapping[SpeechForm, Callable[[Node], Iterator[Cue]]] = {
     "whisper": _whisper,
     "whisper.cpp": _whisper_cpp,
     "assemblyai": _assemblyai,
     "deepgram": _deepgram,
     "aws": _aws,
+    "meeting": _meeting,
 }
 
 
