@@ -28,8 +28,9 @@ from wellread.ingest.pipeline.kinds import identity_of, kind_of
 from wellread.ingest.pipeline.parse import Parsed, ParseRequest
 from wellread.ingest.sources.discover import Found, FoundFile
 from wellread.store.schema.stored_values import SourceRecord
+from wellread.values.locators import RECORDINGS
 
-EXTENSIONS = frozenset(".mp3 .m4a .wav .flac .ogg .opus .mp4 .m4v .mov .mkv .webm".split())
+EXTENSIONS = (*RECORDINGS, ".mov", ".mkv")  # the last two play in no browser
 TRANSCRIPTS = (".vtt", ".srt", ".sbv", ".json", ".md")  # endings that a transcript may have
 SPEECH = "speech"  # the loader of what the server replies
 AT_ONCE = 2  # recordings that a server is sent at the same time
