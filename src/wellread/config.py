@@ -387,6 +387,20 @@ class RetrievalSettings(Section):
     diversity: float = setting(0.85, "1 ranks by relevance alone; less avoids repeats", ge=0, le=1)
 
 
+class TranscriptionSettings(Section):
+    base_url: str = setting(
+        "", "server with /audio/transcriptions that writes down recordings (http://…/v1)"
+    )
+    model: str = setting(
+        "whisper-1",
+        "name of the model on that server, or a folder with a model for faster-whisper, which then "
+        "runs here (extra speech)",
+    )
+    api_key_env: str = setting("", "environment variable that holds the server's key")
+    price: float | None = setting(None, "US dollars a minute, told before a run starts", ge=0)
+    timeout: ClassVar[float] = 3600.0  # seconds to wait for a server's next byte
+
+
 class StorySettings(Section):
     enabled: bool = setting(True, "whether ingest runs build news stories")
     kinds: Annotated[tuple[NewsKind, ...], Many] = setting(
@@ -421,6 +435,7 @@ class Settings(Section):
     index: IndexSettings = IndexSettings()
     sources: SourceSettings = SourceSettings()
     web: WebSettings = WebSettings()
+    transcription: TranscriptionSettings = TranscriptionSettings()
     retrieval: RetrievalSettings = RetrievalSettings()
     reader: ReaderSettings = ReaderSettings()
     stories: StorySettings = StorySettings()

@@ -134,7 +134,7 @@ def _run_job(
         seconds=time.perf_counter() - started,
         job_id=log.job.id,
         cancelled=log.cancelled,
-        notes=run.settings.notes,
+        notes=run.notes,
     )
 
 
@@ -163,6 +163,7 @@ class _Run:
         self.sources = find_files(inputs, sources.exclude, follow_links=sources.follow_links)
         self.positions = {item.uri: position for position, item in enumerate(self.sources)}
         self.settings = effective_settings(kb, options.collection, paths, options.settings)
+        self.notes = self.settings.notes
         rules = source_rules(self.settings, self.sources, self.records)
         self.changes = ChangeDetector(options.collection, self.records, rules)
         self.readers = Readers(kb, options.collection, self.records, rules, pool)
@@ -175,6 +176,10 @@ class _Run:
 
     def read(self) -> None:
         """Read every source that changed since it was last read."""
+        changed = (item for item in self.sources if not self.changes.without_reading(item))
+        if told := self.readers.told(changed):
+            self.notes += (told,)
+            self._report_progress(told)
         for item in self.sources:
             if self._stopped():
                 return

@@ -297,8 +297,8 @@ class Terminal:
 
     def open_to_ask(self) -> KnowledgeBase:
         """Open the knowledge base for questions; raises when it is empty or damaged."""
-        from wellread.settings_file import load_settings  # noqa: PLC0415 - loads pydantic
         from wellread.kb.home_catalogue import is_unused  # noqa: PLC0415 - as above
+        from wellread.settings_file import load_settings  # noqa: PLC0415 - loads pydantic
 
         home = self.home_folder()
         if is_unused(home, load_settings(home).catalogue.url):

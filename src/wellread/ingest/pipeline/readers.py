@@ -8,7 +8,7 @@ not read again.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -20,6 +20,7 @@ from wellread.ingest.loaders.base import LoaderLimits
 from wellread.ingest.pipeline.commit import ReadSource
 from wellread.ingest.pipeline.kinds import is_read_as_text
 from wellread.ingest.pipeline.parse import Parsed, ParseRequest, cut_text, is_current
+from wellread.ingest.pipeline.recordings import RecordingReader, is_recording
 from wellread.ingest.pipeline.workers import WorkerPool
 from wellread.ingest.settings.mapping import SourceRules
 from wellread.ingest.sources.addresses import FetchError
@@ -216,6 +217,8 @@ class Readers:
         self._pool = pool
         self._parsing: dict[Future[Parsed], FoundFile | FoundBytes] = {}
         self._fetching: dict[Future[Outcome], FoundPage] = {}
+        self._transcribing: dict[Future[Parsed], FoundFile | FoundBytes] = {}
+        self._recordings = RecordingReader(kb.settings.transcription, pool.submit)
         self.listed_feeds: list[Found] = []  # feeds named by feed lists at web addresses
         self.feed_lists: set[str] = set()  # addresses of these lists
 
@@ -228,7 +231,7 @@ class Readers:
     @property
     def waiting(self) -> int:
         """The number of sources still being read."""
-        return len(self._parsing) + len(self._fetching)
+        return len(self._parsing) + len(self._transcribing) + len(self._fetching)
 
     @property
     def busy(self) -> bool:
@@ -241,14 +244,23 @@ class Readers:
             self._fetching[self._pages.submit(item)] = item
         elif isinstance(item, FoundFile | FoundBytes):
             data = item.data if isinstance(item, FoundBytes) else None
-            self._parsing[self._pool.submit(self._request(item), data)] = item
+            if is_recording(item):  # waits for a server, not for a parser
+                reading = self._recordings.submit(self._request(item), self._records.get(item.uri))
+                self._transcribing[reading] = item
+            else:
+                self._parsing[self._pool.submit(self._request(item), data)] = item
+
+    def told(self, items: Iterable[Found]) -> str:
+        """What is to be known before a long run: the recordings to transcribe, with the cost."""
+        return self._recordings.told(filter(is_recording, items))
 
     def ready(self, seconds: float) -> Iterator[tuple[Found, Outcome]]:
         """Yield finished sources in the order given; wait at most ``seconds`` for the first."""
-        waiting: list[Future[Any]] = [*self._parsing, *self._fetching]
+        waiting: list[Future[Any]] = [*self._parsing, *self._transcribing, *self._fetching]
         done, _ = wait(waiting, timeout=seconds, return_when=FIRST_COMPLETED)
-        for parsing in [future for future in self._parsing if future in done]:
-            yield self._parsing.pop(parsing), Outcome(parsed=parsing.result())
+        for files in (self._parsing, self._transcribing):
+            for parsing in [future for future in files if future in done]:
+                yield files.pop(parsing), Outcome(parsed=parsing.result())
         for fetching in [future for future in self._fetching if future in done]:
             item, outcome = self._fetching.pop(fetching), fetching.result()
             if outcome.listed_feeds:
@@ -263,6 +275,7 @@ class Readers:
 
     def close(self) -> None:
         """Wait for running fetches and cancel the waiting ones."""
+        self._recordings.close()
         if "_pages" in self.__dict__:
             self._pages.close()
 
