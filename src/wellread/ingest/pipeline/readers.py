@@ -20,7 +20,7 @@ from wellread.ingest.loaders.base import LoaderLimits
 from wellread.ingest.pipeline.commit import ReadSource
 from wellread.ingest.pipeline.kinds import is_read_as_text
 from wellread.ingest.pipeline.parse import Parsed, ParseRequest, cut_text, is_current
-from wellread.ingest.pipeline.recordings import RecordingReader, is_recording
+from wellread.ingest.pipeline.transcription import RecordingReader, is_recording
 from wellread.ingest.pipeline.workers import WorkerPool
 from wellread.ingest.settings.mapping import SourceRules
 from wellread.ingest.sources.addresses import FetchError

@@ -29,7 +29,8 @@ from wellread.ingest.loaders.base import LoaderLimits, Source
 from wellread.ingest.loaders.front_matter import parse_moment
 from wellread.ingest.loaders.plain import Blocks, decode_noted, one_line, title_from_name
 from wellread.ingest.loaders.text.html import ENCODING, page_blocks, plain_words
-from wellread.ingest.loaders.text.html_blocks import blocks_of, visible_text, write_blocks
+from wellread.ingest.loaders.text.html_blocks import blocks_of, write_blocks
+from wellread.ingest.loaders.text.html_visible import visible_text
 from wellread.types import Document
 
 _CONTENT, _META, _STYLES = "content.xml", "meta.xml", "styles.xml"

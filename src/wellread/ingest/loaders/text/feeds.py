@@ -19,7 +19,7 @@ from wellread.ingest.loaders.base import LoaderLimits, Source
 from wellread.ingest.loaders.front_matter import parse_moment, scalar, strings, web_address
 from wellread.ingest.loaders.plain import Blocks, one_line, parse_json, write_paragraphs
 from wellread.ingest.loaders.text.html import MARKUP, fragment_blocks, plain_words
-from wellread.ingest.loaders.text.html_blocks import without_scripts
+from wellread.ingest.loaders.text.html_visible import without_scripts
 from wellread.ingest.loaders.text.records import is_feed
 from wellread.types import Document
 

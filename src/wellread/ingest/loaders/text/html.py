@@ -25,13 +25,15 @@ from wellread.ingest.loaders.front_matter import parse_moment, web_address
 from wellread.ingest.loaders.plain import Blocks, decode_noted, letters_of, title_from_name
 from wellread.ingest.loaders.text.html_blocks import (
     Block,
-    ancestors,
     blocks_of,
     heading_box,
+    write_blocks,
+)
+from wellread.ingest.loaders.text.html_visible import (
+    ancestors,
     mark_hidden,
     tag_of,
     visible_text,
-    write_blocks,
 )
 from wellread.types import Document
 

@@ -15,10 +15,13 @@ from dataclasses import replace
 from email import message_from_bytes, policy
 from email.message import EmailMessage, MIMEPart
 from email.utils import getaddresses
-from typing import Any
+from typing import Any, cast
 
+from lxml.etree import LxmlError
+from lxml.html import HtmlElement, fromstring, tostring
+from mailparser_reply import EmailReplyParser
+from mailparser_reply.constants import MAIL_LANGUAGES
 from oxmsg import Message as OutlookMessage
-from quotequail import quote, quote_html
 
 from wellread.errors import SourceError
 from wellread.ingest.loaders.base import EmptyError, LoaderLimits, Source
@@ -27,8 +30,9 @@ from wellread.ingest.loaders.plain import Blocks, one_line, title_from_name, wri
 from wellread.ingest.loaders.text import html
 from wellread.types import Document
 
-MAX_LINES = 1_000_000  # of a message; the rest would be taken for quoted
 MAX_WRAPPED = 80  # characters; programs wrap lines below this, longer ones are paragraphs
+_BELOW = ":is(#divRplyFwdMsg, #appendonsend)"  # Outlook quotes all that follows it
+_QUOTES = ".gmail_quote, .yahoo_quoted, .protonmail_quote, blockquote[type=cite]"
 QUOTED = "Quoted"  # the heading over what a message quotes of earlier ones
 # The line between two messages of a mailbox; only with a time at its end (RFC 4155).
 _SEPARATOR = re.compile(
@@ -48,8 +52,7 @@ def _documents(
         if text.strip():
             told = "\n".join(line for is_own, line in _lines(text) if is_own == own).strip("\n")
         else:
-            parts = quote_html(markup, limit=MAX_LINES, quote_intro_line=True) if markup else []
-            told = "".join(part for is_own, part in parts if is_own == own)
+            told = _markup_of(markup, own=own) if markup else ""
         if not own and (told if text.strip() else html.plain_words(told)).strip():
             blocks.heading(1, QUOTED)
         if text.strip() and max(map(len, text.split("\n"))) > MAX_WRAPPED:
@@ -68,13 +71,30 @@ def _documents(
 
 def _lines(text: str) -> Iterator[tuple[bool, str]]:
     """Yield each line of a message, and whether it is its own or quoted."""
-    for own, part in quote(text, limit=MAX_LINES, quote_intro_line=True):
-        lines = part.split("\n")
+    for part in EmailReplyParser(languages=list(MAIL_LANGUAGES)).read(text=text).replies:
+        lines = [*part.content.split("\n"), ""]
+        own = not part.headers
         signs = [number for number, line in enumerate(lines) if line.startswith(">")]
         answer = len(lines) if not signs else signs[-1] + 1  # what stands below a quotation
         for number, line in enumerate(lines):
             is_own = not line.startswith(">") and (own or number >= answer)
             yield is_own, re.sub(r"^(?:> ?)+", "", line)
+
+
+def _markup_of(markup: str, *, own: bool) -> str:
+    """Return the HTML without what it quotes, or that alone, by the marks of mail programs."""
+    try:
+        tree = fromstring(markup)
+    except LxmlError:  # nothing but comments
+        return ""
+    quoted = {*tree.cssselect(f"{_BELOW}, {_BELOW} ~ *, {_QUOTES}")}
+    outer = [node for node in quoted if quoted.isdisjoint(node.iterancestors())]
+    if not own:
+        outer.sort(key=[*tree.iter()].index)
+        return "".join(tostring(node, encoding="unicode", with_tail=False) for node in outer)
+    for node in outer:
+        cast(HtmlElement, node).drop_tree()
+    return str(tostring(tree, encoding="unicode"))
 
 
 def load(source: Source, limits: LoaderLimits) -> Iterator[Document | Source]:  # noqa: ARG001 the seam's

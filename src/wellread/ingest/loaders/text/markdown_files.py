@@ -35,7 +35,7 @@ from wellread.ingest.loaders.front_matter import (
 )
 from wellread.ingest.loaders.plain import PARAGRAPH, Blocks, decode, title_from_name
 from wellread.ingest.loaders.text.html import markup_text
-from wellread.ingest.loaders.text.html_blocks import without_scripts
+from wellread.ingest.loaders.text.html_visible import without_scripts
 from wellread.text.sentences import is_name_and_value
 from wellread.types import Document
 

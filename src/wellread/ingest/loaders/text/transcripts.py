@@ -33,7 +33,7 @@ from wellread.ingest.loaders.front_matter import (
     web_address,
 )
 from wellread.ingest.loaders.plain import PARAGRAPH, decode, one_line, parse_json, title_from_name
-from wellread.ingest.loaders.text.html_blocks import without_scripts
+from wellread.ingest.loaders.text.html_visible import without_scripts
 from wellread.ingest.loaders.text.markdown_files import LABEL_WORDS, seconds
 from wellread.ingest.loaders.text.records import (
     TURN_BEGINS,
