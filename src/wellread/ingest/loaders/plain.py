@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from charset_normalizer import from_bytes
+import chardet
 
 from wellread.errors import SourceError
 from wellread.ingest.loaders.base import Built, LoaderLimits, Source, TextBuilder
@@ -33,11 +33,16 @@ _BYTE_ORDER_MARKS = {
 CODING = re.compile(rb"\A(?:[^\n]*\n)?[^\n]*?coding[:=][ \t]*([-\w.]{1,40})")
 HEAD_BYTES = 4096
 CHARS_PER_ODD_SIGN = 2_000  # more frequent odd signs mean that the encoding is wrong
-MIN_DETECT_BYTES = 24  # needed to choose another encoding than Windows-1252
+MIN_UTF16_BYTES = 16  # needed to tell UTF-16 without a mark from bytes that are no text
+WESTERN_SHARE = 0.85  # of the best guess's confidence, from which Windows-1252 is taken
 MAX_DETECT_BYTES = 100_000  # examined by the detection library
 NOTE = "no encoding declared, read as {}: if letters look wrong, save it as UTF-8"
-_ENCODING_NAMES = {"cp1252": "Windows-1252", "cp1251": "Windows-1251", "cp932": "Shift-JIS"}
-_NO_TEXT = re.compile(r"[\x00-\x08\x0e-\x1f]")
+_ENCODING_NAMES = {"CP932": "Shift-JIS"}
+_ENCODINGS = [  # of the standard of browsers, and UTF-16 without a mark
+    *"utf-16-le utf-16-be cp874 cp932 cp949 gb18030 big5hkscs euc_jis_2004 koi8-r koi8-u".split(),
+    *("iso2022_jp_2", "iso8859-2", *(f"cp{number}" for number in range(1250, 1259))),
+]
+_NO_TEXT = re.compile(r"[\x00-\x08\x0e-\x1f\x80-\x84\x86-\x9f\ue000-\uf8ff\ufff0-\uffff]")
 # Symbols and capitals inside words indicate a wrong encoding: 'by³' is Polish, 'cafŽ' is café on a
 # Macintosh. Dashes, apostrophes, dots and the soft hyphen are normal inside words.
 _ODD = re.compile(
@@ -175,19 +180,22 @@ def decode_noted(source: Source, declared: re.Pattern[bytes]) -> tuple[str, str]
 def _detect(data: bytes) -> tuple[str, str]:
     """Return the text in a detected encoding and a note that names it; both empty if uncertain.
 
-    As in browsers, the encoding is Windows-1252 unless the bytes suggest another.
+    Considers what browsers read, and like them takes Windows-1252 when nothing suggests another.
     """
-    matches = from_bytes(data[:MAX_DETECT_BYTES])
-    best = matches.best()
-    western = any("cp1252" in match.could_be_from_charset for match in matches)
-    likely = best.encoding if best and len(data) >= MIN_DETECT_BYTES else "utf-8"
-    encoding = "cp1252" if western else likely
+    found = chardet.detect_all(
+        data, True, max_bytes=MAX_DETECT_BYTES, prefer_superset=True, include_encodings=_ENCODINGS
+    )
+    least = WESTERN_SHARE * found[0]["confidence"]
+    western = next((guess for guess in found if guess["encoding"] == "Windows-1252"), found[0])
+    encoding = (western if western["confidence"] >= least else found[0])["encoding"] or ""
     try:
         text = data.decode(encoding)
-    except UnicodeDecodeError:
+    except (LookupError, UnicodeDecodeError):
         return "", ""
-    odd = len(_ODD.findall(text)) if western else 0
-    if encoding.startswith("utf") or _NO_TEXT.search(text) or odd > len(text) // CHARS_PER_ODD_SIGN:
+    odd = len(_ODD.findall(text)) if encoding.startswith(("Windows", "ISO")) else 0
+    if encoding.startswith("utf-16") and len(data) < MIN_UTF16_BYTES:
+        return "", ""
+    if encoding == "utf-8" or _NO_TEXT.search(text) or odd > len(text) // CHARS_PER_ODD_SIGN:
         return "", ""
     return text, NOTE.format(_ENCODING_NAMES.get(encoding, encoding))
 
