@@ -49,6 +49,8 @@ _ODD = re.compile(
     r"[^\W\d_]{2}(?![’‘–—·\u00ad\u00a0…])(?:[^\w\s\x00-\x7f]|[²³¹ºª])(?=[^\W\d_])|[^\W\d_]{3}[²³¹]"
     r"|[a-zß-ÿ][À-ÖØ-ÞŠŒŽŸ]"
 )
+# Letters of Greek, Cyrillic, Hebrew or Arabic beside Latin ones in a word.
+_MIXED_SCRIPTS = re.compile(r"[A-Za-z][\u0370-\u06ff]|[\u0370-\u06ff][A-Za-z]")
 _NAME_DATE = re.compile(r"^\d{4}-\d{2}-\d{2}[-_ ]?")
 _EXTENSION = re.compile(r"\.[A-Za-z0-9]{1,8}$")
 _ITEM = re.compile(r"\s*(?:[-*+•‣▪–—]|\(?(?:\d{1,3}|[A-Za-z])[.)])\s+\S")
@@ -163,6 +165,8 @@ def decode_noted(source: Source, declared: re.Pattern[bytes]) -> tuple[str, str]
     data, line = source.data, 0
     from_mark = [name for mark, name in _BYTE_ORDER_MARKS.items() if data.startswith(mark)][:1]
     hint = declared.search(data[:HEAD_BYTES])
+    if not from_mark and b"\0" in data[:HEAD_BYTES] and (guess := _detect(data))[0]:
+        return guess  # UTF-16 without a mark is often valid UTF-8 with zero bytes
     for name in from_mark or ["utf-8", *([hint.group(1).decode("ascii")] if hint else [])]:
         try:
             return data.decode(name), ""
@@ -186,10 +190,15 @@ def _detect(data: bytes) -> tuple[str, str]:
         data, True, max_bytes=MAX_DETECT_BYTES, prefer_superset=True, include_encodings=_ENCODINGS
     )
     least = WESTERN_SHARE * found[0]["confidence"]
-    western = next((guess for guess in found if guess["encoding"] == "Windows-1252"), found[0])
-    encoding = (western if western["confidence"] >= least else found[0])["encoding"] or ""
+    western = any(
+        guess["encoding"] == "Windows-1252" and guess["confidence"] >= least for guess in found
+    )
+    encoding = "Windows-1252" if western else found[0]["encoding"] or ""
     try:
         text = data.decode(encoding)
+        if len(_MIXED_SCRIPTS.findall(text)) > len(text) // CHARS_PER_ODD_SIGN:
+            encoding = "Windows-1252"
+            text = data.decode(encoding)
     except (LookupError, UnicodeDecodeError):
         return "", ""
     odd = len(_ODD.findall(text)) if encoding.startswith(("Windows", "ISO")) else 0

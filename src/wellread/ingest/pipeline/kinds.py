@@ -101,7 +101,8 @@ def load(source: Source, limits: LoaderLimits, rules: SourceRules | None = None)
 
 def decoding_note(name: str, source: Source) -> str:
     """Return a remark for the report on how the text was decoded; usually empty."""
-    if name not in LOADERS or not LOADERS[name].text or source.data.isascii():
+    plain_ascii = source.data.isascii() and b"\0" not in source.data
+    if name not in LOADERS or not LOADERS[name].text or plain_ascii:
         return ""
     return plain.decode_noted(source, html.ENCODING if name == "html" else plain.CODING)[1]
 
