@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -41,6 +41,7 @@ class Source:
             better address (an item of a feed has its own link).
         name: the last part of the path, used for titles and to detect the kind by extension.
         path: the local file, if there is one.
+        remarks: what the report says about a source that was read (``remark``).
     """
 
     uri: str
@@ -48,6 +49,12 @@ class Source:
     data: bytes
     collection: str
     path: Path | None = None
+    remarks: list[str] = field(default_factory=list, compare=False)
+
+    def remark(self, text: str) -> None:
+        """Add a remark for the report; a repeated one counts once."""
+        if text not in self.remarks:
+            self.remarks.append(text)
 
     def require(self, text: str) -> None:
         """Raise ``EmptyError`` when ``text`` is blank."""

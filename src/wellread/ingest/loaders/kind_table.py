@@ -26,7 +26,6 @@ class LoaderEntry:
         target: the function, as ``module:function``.
         extensions: file extensions that decide the kind when the content does not.
         memory: the memory limit for a file of the kind.
-        text: whether the files are text whose encoding may be undeclared.
         decides: whether the extension decides alone, because the first lines may look
             like another format (an HTML block, a JSON example).
     """
@@ -36,7 +35,6 @@ class LoaderEntry:
     target: str
     extensions: str = ""
     memory: tuple[int, int] = UNKNOWN
-    text: bool = False
     decides: bool = False
 
     @property
@@ -55,7 +53,7 @@ def _text(
     name: str, version: str, function: str, extensions: str = "", *, decides: bool = False
 ) -> LoaderEntry:
     entry = _entry(name, version, function, extensions, memory=TEXT)
-    return replace(entry, text=True, decides=decides)
+    return replace(entry, decides=decides)
 
 
 def _entry(
@@ -74,13 +72,11 @@ LOADERS = {
             "markdown", "3", "text.markdown_files:load", ".md .markdown .mdown .mkd", decides=True
         ),
         _text("markdown-transcript", "3", "text.markdown_files:load_transcript"),
-        replace(
-            _entry("html", "5", "text.html:load", ".html .htm .xhtml", memory=(256, 120)), text=True
-        ),
+        _entry("html", "6", "text.html:load", ".html .htm .xhtml", memory=(256, 120)),
         _text("text", "3", "plain:load", ".txt .text"),
         # Pages with white letters are rendered, with large pictures on them.
         _entry("pdf", "3", "pdf.pdf:load", ".pdf", memory=(640, 120)),
-        _text("captions", "2", "text.transcripts:load", ".vtt .srt .sbv", decides=True),
+        _text("captions", "3", "text.transcripts:load", ".vtt .srt .sbv", decides=True),
         _text("speech", "2", "text.transcripts:load_speech"),
         _entry("feed", "4", "text.feeds:load", ".rss .atom", memory=TEXT),
         _text("records", "3", "text.records:load", ".jsonl .ndjson", decides=True),

@@ -37,7 +37,7 @@ MIN_UTF16_BYTES = 16  # needed to tell UTF-16 without a mark from bytes that are
 WESTERN_SHARE = 0.85  # of the best guess's confidence, from which Windows-1252 is taken
 MAX_DETECT_BYTES = 100_000  # examined by the detection library
 NOTE = "no encoding declared, read as {}: if letters look wrong, save it as UTF-8"
-_ENCODING_NAMES = {"CP932": "Shift-JIS"}
+_ENCODING_NAMES = {"CP932": "Shift-JIS", "utf-16-le": "UTF-16", "utf-16-be": "UTF-16"}
 _ENCODINGS = [  # of the standard of browsers, and UTF-16 without a mark
     *"utf-16-le utf-16-be cp874 cp932 cp949 gb18030 big5hkscs euc_jis_2004 koi8-r koi8-u".split(),
     *("iso2022_jp_2", "iso8859-2", *(f"cp{number}" for number in range(1250, 1259))),
@@ -148,15 +148,11 @@ class Blocks:
         self._builder.add(text)
 
 
-def decode(source: Source) -> str:
-    """Return the text of the source with ``\\n`` line ends and without a byte order mark."""
-    return decode_noted(source, CODING)[0].replace("\r\n", "\n").replace("\r", "\n")
+def decode(source: Source, declared: re.Pattern[bytes] = CODING) -> str:
+    """Return the text of the source with ``\\n`` line ends and without a byte order mark.
 
-
-def decode_noted(source: Source, declared: re.Pattern[bytes]) -> tuple[str, str]:
-    """Decode the source; also return a note when the encoding was only detected.
-
-    Tries the byte order mark, UTF-8, the encoding that ``declared`` matches in the first bytes,
+    Remarks in the source when the encoding was only detected. Tries the byte order mark, UTF-8,
+    the encoding that ``declared`` matches in the first bytes,
     and detection, in this order.
 
     Raises:
@@ -165,24 +161,32 @@ def decode_noted(source: Source, declared: re.Pattern[bytes]) -> tuple[str, str]
     data, line = source.data, 0
     from_mark = [name for mark, name in _BYTE_ORDER_MARKS.items() if data.startswith(mark)][:1]
     hint = declared.search(data[:HEAD_BYTES])
-    if not from_mark and b"\0" in data[:HEAD_BYTES] and (guess := _detect(data))[0]:
-        return guess  # UTF-16 without a mark is often valid UTF-8 with zero bytes
-    for name in from_mark or ["utf-8", *([hint.group(1).decode("ascii")] if hint else [])]:
+    names = from_mark or ["utf-8", *([hint.group(1).decode("ascii")] if hint else [])]
+    # UTF-16 without a mark is often valid UTF-8 with zero bytes.
+    may_be_wide = not from_mark and b"\0" in data[:HEAD_BYTES]
+    text, encoding = _detect(data) if may_be_wide else ("", "")
+    for name in names if not text else ():
         try:
-            return data.decode(name), ""
+            return _with_line_ends(data.decode(name))
         except UnicodeDecodeError as error:
             line = line or data.count(b"\n", 0, error.start) + 1
         except LookupError:  # an unknown encoding
             continue
-    text, note = ("", "") if from_mark else _detect(data)
+    if not text and not from_mark:
+        text, encoding = _detect(data)
     if not text:
-        form = (from_mark or ["utf-8"])[0].removesuffix("-sig").upper()
+        form = names[0].removesuffix("-sig").upper()
         raise SourceError(source.uri, f"not {form} (line {line}): save it as UTF-8")
-    return text, note
+    source.remark(NOTE.format(encoding))
+    return _with_line_ends(text)
+
+
+def _with_line_ends(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _detect(data: bytes) -> tuple[str, str]:
-    """Return the text in a detected encoding and a note that names it; both empty if uncertain.
+    """Return the text in a detected encoding and the encoding's name; both empty if uncertain.
 
     Considers what browsers read, and like them takes Windows-1252 when nothing suggests another.
     """
@@ -206,7 +210,7 @@ def _detect(data: bytes) -> tuple[str, str]:
         return "", ""
     if encoding == "utf-8" or _NO_TEXT.search(text) or odd > len(text) // CHARS_PER_ODD_SIGN:
         return "", ""
-    return text, NOTE.format(_ENCODING_NAMES.get(encoding, encoding))
+    return text, _ENCODING_NAMES.get(encoding, encoding)
 
 
 def parse_json(source: Source) -> Any:

@@ -18,11 +18,10 @@ from typing import TYPE_CHECKING
 
 from wellread import plugins
 from wellread.errors import SourceError
-from wellread.ingest.loaders import plain
 from wellread.ingest.loaders.archives import is_odt, is_office_binary, names_in
 from wellread.ingest.loaders.base import ENTRIES, ENTRIES_VERSION, EmptyError, LoaderLimits, Source
 from wellread.ingest.loaders.kind_table import EXTENSIONS, LOADERS, OPML, LoaderEntry
-from wellread.ingest.loaders.text import html, markdown_files
+from wellread.ingest.loaders.text import markdown_files
 from wellread.ingest.loaders.text.records import (
     delimiter_of,
     has_question_columns,
@@ -97,14 +96,6 @@ def load(source: Source, limits: LoaderLimits, rules: SourceRules | None = None)
     if any(not document.text.strip() for document in documents):
         raise EmptyError(source.uri, "no text")
     return [_with_title(document, source) for document in documents]
-
-
-def decoding_note(name: str, source: Source) -> str:
-    """Return a remark for the report on how the text was decoded; usually empty."""
-    plain_ascii = source.data.isascii() and b"\0" not in source.data
-    if name not in LOADERS or not LOADERS[name].text or plain_ascii:
-        return ""
-    return plain.decode_noted(source, html.ENCODING if name == "html" else plain.CODING)[1]
 
 
 def loader_name(source: Source, rules: SourceRules | None = None) -> str:

@@ -321,7 +321,7 @@ def _parse(
         status="unchanged" if is_unchanged else "parsed",
         digest=digest,
         loader=identity,
-        reason="" if is_unchanged else kinds.decoding_note(name, source),
+        reason="; ".join(source.remarks),
         size=size,
         mtime_ns=mtime_ns,
         documents=tuple(cut_text(document, request.tokens) for document in documents),

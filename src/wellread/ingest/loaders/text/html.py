@@ -21,7 +21,7 @@ from lxml.etree import LxmlError, _Element
 from wellread.errors import SourceError
 from wellread.ingest.loaders.base import LoaderLimits, Source
 from wellread.ingest.loaders.front_matter import parse_moment, web_address
-from wellread.ingest.loaders.plain import Blocks, decode_noted, letters_of, title_from_name
+from wellread.ingest.loaders.plain import Blocks, decode, letters_of, title_from_name
 from wellread.ingest.loaders.text.html_blocks import (
     Block,
     ancestors,
@@ -64,7 +64,7 @@ ENCODING = re.compile(
 
 def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: ARG001 the loader interface
     """Load an HTML file as one page, or as one article if it declares this and its date."""
-    tree = _parse(decode_noted(source, ENCODING)[0], source.uri)
+    tree = _parse(decode(source, ENCODING), source.uri)
     mark_hidden(tree)
     facts = _facts(tree)
     all_blocks = blocks_of(tree)
