@@ -50,7 +50,7 @@ def test_captions_that_are_broken_are_refused_and_no_others(eval_data: Path) -> 
     }
     assert set(refused) - unreadable == {"empty.vtt", "no_captions.vtt"}
     assert not [reason for reason in refused.values() if "cannot be parsed" in reason]
-    assert len(documents) == 21
+    assert len(documents) == 25
     assert all(any(isinstance(m, TimeMark) for m in one.marks) for one in documents)
 
 
