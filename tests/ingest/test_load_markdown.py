@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+import pytest
+
 from wellread.ingest.loaders.base import LoaderLimits
 from wellread.ingest.pipeline import kinds
 from wellread.testing.loader import LoaderContract, source_of
-from wellread.types import Document, Relation
+from wellread.types import Document, LineMark, Relation
 
 PAGE = """---
 title: Winter berths
@@ -97,7 +99,7 @@ class TestPage(LoaderContract):
     )
     broken = (
         source_of("matter.md", BROKEN_MATTER),
-        source_of("cyrillic.md", "\u041f\u0440\u0438\u0432\u0435\u0442".encode("cp1251")),
+        source_of("bytes.md", b"\x81\x8d\x8f\x90 \x9d"),
         source_of("blank.md", "---\ndraft: true\n---\n\n"),
     )
 
@@ -156,3 +158,38 @@ def test_an_entity_has_aliases_relations_and_taxonomy() -> None:
 def test_hard_breaks_stay_and_soft_ones_do_not() -> None:
     text = load("breaks.md", "one  \ntwo\\\nthree<br>\nfour\nfive\n").text
     assert text == "one\ntwo\nthree\nfour five"
+
+
+BLOCKS = {
+    "comment": "\n<!--\n---\ntitle: 'Nets: mending'\nauthors: [Ida Lund, Tor Vik]\n---\n-->\n"
+    "Mend it.\n",
+    "toml": '+++\ntitle = "Nets: mending"\nauthor = "Ida Lund & Tor Vik"\n+++\nMend it.\n',
+    "json": '{\n  "title": "Nets: mending",\n  "author": "Ida Lund, Tor Vik"\n}\n\nMend it.\n',
+    "colon": "\n\n---\ntitle: Nets: mending\nauthor: Ida Lund and Tor Vik\n---\nMend it.\n",
+}
+
+
+@pytest.mark.parametrize("name", BLOCKS)
+def test_front_matter_of_other_programs(name: str) -> None:
+    source = source_of("nets.md", BLOCKS[name])
+    (document,) = load(source, LoaderLimits())
+    assert document.title == "Nets: mending"
+    assert document.authors == ("Ida Lund", "Tor Vik")
+    assert document.text == "Mend it."
+    line = BLOCKS[name].split("\n").index("Mend it.") + 1
+    assert [mark.line for mark in document.marks if isinstance(mark, LineMark)] == [line]
+    assert bool(source.remarks) == (name == "colon")
+
+
+@pytest.mark.parametrize(
+    ("author", "people"),
+    [
+        ("Lund, Ida", ("Lund, Ida",)),
+        ("Bread and Butter Letters", ("Bread and Butter Letters",)),
+        ("Ida Lund; Tor Vik", ("Ida Lund", "Tor Vik")),
+        ("Ida Lund, Tor Vik, and Jo Berg", ("Ida Lund", "Tor Vik", "Jo Berg")),
+    ],
+)
+def test_several_authors_in_a_line(author: str, people: tuple[str, ...]) -> None:
+    (document,) = load(source_of("a.md", f"---\nauthor: {author}\n---\nText.\n"), LoaderLimits())
+    assert document.authors == people

@@ -69,9 +69,9 @@ LOADERS = {
     entry.name: entry
     for entry in (
         _text(
-            "markdown", "3", "text.markdown_files:load", ".md .markdown .mdown .mkd", decides=True
+            "markdown", "4", "text.markdown_files:load", ".md .markdown .mdown .mkd", decides=True
         ),
-        _text("markdown-transcript", "3", "text.markdown_files:load_transcript"),
+        _text("markdown-transcript", "4", "text.markdown_files:load_transcript"),
         _entry("html", "6", "text.html:load", ".html .htm .xhtml", memory=(256, 120)),
         _text("text", "3", "plain:load", ".txt .text"),
         # Pages with white letters are rendered, with large pictures on them.

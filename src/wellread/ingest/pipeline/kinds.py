@@ -129,7 +129,7 @@ def kind_of(source: Source) -> str:
     if binary := _kind_of_office(source):
         return binary
     if by_extension == "markdown":
-        is_transcript = markdown_files.is_transcript(_decode_head(source.data))
+        is_transcript = markdown_files.is_transcript(_decode_head(source.data), source)
         return "markdown-transcript" if is_transcript else "markdown"
     if by_extension in LOADERS and LOADERS[by_extension].decides:
         return by_extension

@@ -26,6 +26,7 @@ from wellread.errors import SourceError
 from wellread.ingest.loaders.base import LoaderLimits, Source
 from wellread.ingest.loaders.front_matter import (
     FrontMatter,
+    authors,
     date_in_name,
     parse_entity,
     parse_moment,
@@ -133,7 +134,7 @@ _parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 
 def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: ARG001 the loader interface
     """Load one page or, if the front matter describes a node of a graph, one entity."""
-    matter = split(decode(source), source.uri)
+    matter = split(decode(source), source)
     entity = parse_entity(matter, source.uri)
     blocks = Blocks()
     tokens = parse(strip_templates(matter.body))
@@ -151,7 +152,7 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: A
         url=matter.link("url", "link", "canonical", "permalink"),
         source_type=matter.text_of("source_type") or "markdown",
         language=matter.text_of("language", "lang"),
-        authors=matter.values_of("authors", "author"),
+        authors=authors(matter.fields.get("authors"), matter.fields.get("author")),
         published_at=date_of(matter, source.name),
         summary=plain_line(matter.text_of("summary", "excerpt", "description", "abstract")),
         media_url=matter.link("media_url", "media", "video", "audio"),
@@ -409,10 +410,10 @@ class _Turn:
     rest: str
 
 
-def is_transcript(text: str) -> bool:
+def is_transcript(text: str, source: Source) -> bool:
     """Whether a Markdown file consists mostly of turns of named speakers."""
     try:
-        matter = split(text, "")
+        matter = split(text, source)
     except (SourceError, yaml.YAMLError):
         return False  # the Markdown loader reports the error
     lines = matter.body.split("\n")
@@ -440,7 +441,7 @@ def is_transcript(text: str) -> bool:
 
 def load_transcript(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: ARG001 the loader interface
     """Load one transcript with speakers, headings and, if present, times."""
-    matter = split(decode(source), source.uri)
+    matter = split(decode(source), source)
     body = strip_templates(matter.body)
     lines = body.split("\n")
     known_speakers = _known_speakers(matter, lines)
