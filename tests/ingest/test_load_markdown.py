@@ -99,7 +99,7 @@ class TestPage(LoaderContract):
     )
     broken = (
         source_of("matter.md", BROKEN_MATTER),
-        source_of("bytes.md", b"\x81\x8d\x8f\x90 \x9d"),
+        source_of("bytes.md", bytes(range(256))),
         source_of("blank.md", "---\ndraft: true\n---\n\n"),
     )
 
@@ -172,7 +172,7 @@ BLOCKS = {
 @pytest.mark.parametrize("name", BLOCKS)
 def test_front_matter_of_other_programs(name: str) -> None:
     source = source_of("nets.md", BLOCKS[name])
-    (document,) = load(source, LoaderLimits())
+    (document,) = kinds.load(source, LoaderLimits())
     assert document.title == "Nets: mending"
     assert document.authors == ("Ida Lund", "Tor Vik")
     assert document.text == "Mend it."
@@ -191,5 +191,7 @@ def test_front_matter_of_other_programs(name: str) -> None:
     ],
 )
 def test_several_authors_in_a_line(author: str, people: tuple[str, ...]) -> None:
-    (document,) = load(source_of("a.md", f"---\nauthor: {author}\n---\nText.\n"), LoaderLimits())
+    (document,) = kinds.load(
+        source_of("a.md", f"---\nauthor: {author}\n---\nText.\n"), LoaderLimits()
+    )
     assert document.authors == people
