@@ -21,6 +21,7 @@ from wellread.errors import SourceError
 from wellread.identity import document_id, passage_id, tagged_hash, version_of
 from wellread.ingest.loaders.base import EmptyError, LoaderLimits, Source
 from wellread.ingest.pipeline import kinds
+from wellread.ingest.sources.discover import changed_ns
 from wellread.models.word_pieces import count_tokens
 from wellread.text.sentences import sentence_spans
 from wellread.types import Document, Passage, Span
@@ -383,7 +384,7 @@ def _read(request: ParseRequest) -> tuple[bytes, int, int]:
         raise SourceError(request.uri, "was removed before it was read") from error
     except OSError as error:
         raise SourceError(request.uri, f"cannot be read: {error.strerror}") from error
-    changed = (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns)
+    changed = (before.st_size, changed_ns(before)) != (after.st_size, changed_ns(after))
     if changed or len(data) != after.st_size:
         raise SourceError(request.uri, "changed while it was read; add it again")
-    return data, after.st_size, after.st_mtime_ns
+    return data, after.st_size, changed_ns(after)

@@ -286,8 +286,16 @@ def _file(path: Path, uri: str, root: str, status: os.stat_result) -> Found:
     if not stat.S_ISREG(status.st_mode):
         return SourceError(uri, "not a regular file")
     return FoundFile(
-        path=path, uri=uri, size=status.st_size, mtime_ns=status.st_mtime_ns, root=root
+        path=path, uri=uri, size=status.st_size, mtime_ns=changed_ns(status), root=root
     )
+
+
+def changed_ns(status: os.stat_result) -> int:
+    """Return when a file changed last, in nanoseconds.
+
+    Programs can set the modification time back, but not the time of change of the inode.
+    """
+    return max(status.st_mtime_ns, status.st_ctime_ns)
 
 
 IGNORE_FILE = ".wellreadignore"
