@@ -23,11 +23,15 @@ from wellread.ingest.loaders.base import LoaderLimits, Source
 from wellread.ingest.loaders.front_matter import parse_moment, web_address
 from wellread.ingest.loaders.plain import Blocks, decode, letters_of, title_from_name
 from wellread.ingest.loaders.text.html_blocks import (
+    FEW_CHARS,
+    MAX_HIDDEN_SHARE,
     Block,
+    all_text,
     ancestors,
     blocks_of,
     heading_box,
     mark_hidden,
+    open_panels,
     tag_of,
     visible_text,
     write_blocks,
@@ -65,6 +69,7 @@ ENCODING = re.compile(
 def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: ARG001 the loader interface
     """Load an HTML file as one page, or as one article if it declares this and its date."""
     tree = _parse(decode(source, ENCODING), source.uri)
+    open_panels(tree)
     mark_hidden(tree)
     facts = _facts(tree)
     all_blocks = blocks_of(tree)
@@ -72,6 +77,11 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: A
     chosen = _main_blocks(tree, all_blocks, (title, *facts.titles), article=facts.article)
     blocks = Blocks()
     write_blocks(blocks, chosen or _visible_blocks(all_blocks))
+    letters, shown = len(letters_of(all_text(tree))), len(letters_of(visible_text(tree)))
+    if letters - shown > max(FEW_CHARS, MAX_HIDDEN_SHARE * letters):
+        source.remark(
+            f"{(letters - shown) / letters:.0%} of the page's text is hidden and left out"
+        )
     yield source.document(
         blocks.build(),
         kind="article" if facts.published_at and facts.article else "page",
