@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -195,3 +196,56 @@ def test_several_authors_in_a_line(author: str, people: tuple[str, ...]) -> None
         source_of("a.md", f"---\nauthor: {author}\n---\nText.\n"), LoaderLimits()
     )
     assert document.authors == people
+
+
+VAULT_NOTE = """---
+tags: ["#boats"]
+---
+# Slip
+
+> [!tip]- Tide first
+> Wait for [[Tides#Spring|the flood]].
+
+The ==winch== holds [[Ropes]] and [[1]](x.md). See ![[slip.png]] `==code==`. ^slip-a1
+%% ask nobody %%
+
+%%
+```compressed-json
+N4KAkARALgng
+```
+%%
+
+```dataview
+TABLE tide
+```
+
+Cost: 2^10 == 1024 == 0x400.
+"""
+
+
+def test_a_note_of_obsidian_is_read_as_its_words() -> None:
+    (document,) = kinds.load(source_of("Slip.md", VAULT_NOTE), LoaderLimits())
+    assert document.text == (
+        "Slip\n\nTide first\nWait for the flood.\n\nThe winch holds Ropes and [1]. See ==code==."
+        "\n\nCost: 2^10 == 1024 == 0x400."
+    )
+    assert document.taxonomy == {"tags": ("boats",)}
+    assert [mark.line for mark in document.marks if isinstance(mark, LineMark)][-1] == 22
+
+
+@pytest.mark.parametrize(
+    ("folder", "fields", "kind"),
+    [
+        ("site/_posts/", "date: 2025-03-04", "article"),
+        ("News/2025/", "date: 2025-03-04", "article"),
+        ("", "date: 2025-03-04\nlayout: post", "article"),
+        ("notes/", "date: 2025-03-04", "page"),
+        ("news/", "weight: 1", "page"),
+        ("news/", "date: 2025-03-04\nkind: page", "page"),
+    ],
+)
+def test_dated_posts_are_articles(folder: str, fields: str, kind: str) -> None:
+    source = source_of("nets.md", f"---\n{fields}\n---\nThe nets are dry.\n")
+    moved = replace(source, uri=f"file:///home/ida/{folder}nets.md")
+    (document,) = kinds.load(moved, LoaderLimits())
+    assert document.kind == kind

@@ -302,5 +302,5 @@ def taxonomy_of(matter: FrontMatter, *, include_strings: bool) -> dict[str, tupl
             or (include_strings and isinstance(value, str))
             or name == "type"
         )
-        and (values := strings(value))
+        and (values := tuple(text.lstrip("#") for text in strings(value)))
     }

@@ -51,7 +51,7 @@ _ODD = re.compile(
 )
 # Letters of Greek, Cyrillic, Hebrew or Arabic beside Latin ones in a word.
 _MIXED_SCRIPTS = re.compile(r"[A-Za-z][\u0370-\u06ff]|[\u0370-\u06ff][A-Za-z]")
-_NAME_DATE = re.compile(r"^\d{4}-\d{2}-\d{2}[-_ ]?")
+_NAME_DATE = re.compile(r"^\d{4}-\d{2}-\d{2}[-_ ]?|[ _-][0-9a-f]{32}$")  # or an id of Notion
 _EXTENSION = re.compile(r"\.[A-Za-z0-9]{1,8}$")
 _ITEM = re.compile(r"\s*(?:[-*+•‣▪–—]|\(?(?:\d{1,3}|[A-Za-z])[.)])\s+\S")
 _COLUMNS = re.compile(r"\S(?:\t+| {3,})\S")  # a gap between the cells of a table
