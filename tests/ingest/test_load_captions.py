@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
 import pytest
 
 from wellread.ingest.loaders.base import LoaderLimits
@@ -156,7 +161,7 @@ def test_a_caption_with_an_odd_time_is_left_out_and_told() -> None:
     source = source_of("parts.vtt", "WEBVTT\n\n" + "\n".join(cues))
     (document,) = kinds.load(source, LoaderLimits())
     assert "Part 6. Part 8." in document.text
-    assert source.remarks == ["1 of 20 captions left out: malformed time on line 24"]
+    assert source.remarks[0] == "1 of 20 captions left out: malformed time on line 24"
 
 
 def test_words_that_captions_repeat_stand_once() -> None:
@@ -172,3 +177,18 @@ def test_words_that_captions_repeat_stand_once() -> None:
     expected = "we soak the reed for an hour yeah yeah and we bend it slowly over steam"
     assert document.text == expected
     assert [mark.begin for mark in document.marks if isinstance(mark, TimeMark)] == [1, 3, 6, 9]
+
+
+def test_a_json_beside_the_captions_tells_of_the_recording(tmp_path: Path) -> None:
+    told = {"title": "Reeds", "upload_date": "20240503", "webpage_url": "https://reeds.example/1"}
+    (tmp_path / "reeds [x1].info.json").write_text(json.dumps(told))
+    words = "WEBVTT\n\nNOTE title: Soaking reeds\n\n00:01.000 --> 00:03.000\nSoak it.\n"
+    source = source_of("reeds [x1].en.vtt", words)
+    (document,) = kinds.load(replace(source, path=tmp_path / source.name), LoaderLimits())
+    assert document.title == "Soaking reeds"
+    assert document.published_at == datetime(2024, 5, 3, tzinfo=UTC)
+    assert document.media_url == "https://reeds.example/1"
+    assert source.remarks == []
+    (undated,) = kinds.load(source, LoaderLimits())
+    assert undated.published_at is None
+    assert source.remarks == ["no date: searches by time will not find it"]

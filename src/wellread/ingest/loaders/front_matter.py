@@ -181,25 +181,18 @@ def strings(value: object) -> tuple[str, ...]:
 
 
 def names(text: str) -> tuple[str, ...]:
-    """Return the names in a list such as ``A, B and C`` or ``A; B``."""
-    parts = re.split(r"\s*[;,]\s*(?:and\s+)?|\s+and\s+", text.strip())
-    return tuple(dict.fromkeys(name for name in parts if len(name) > 2))
+    """Split a list of full names, or one of single names; others such as ``Lund, Ida`` stay."""
+    between = r"\s*[;,]\s*(?:(?:and|&)\s+)?|\s+(?:and|&)\s+"
+    parts = tuple(dict.fromkeys(filter(None, re.split(between, text.strip()))))
+    are_full = {" " in part for part in parts}
+    is_list = are_full == {True} or re.search(r";|\s(?:and|&)\s", text)
+    return parts if not parts or (len(are_full) == 1 and is_list) else (text.strip(),)
 
 
 def authors(*values: object) -> tuple[str, ...]:
     """Return the people of the first value that has any; ``A B and C D`` are two."""
     people = next(filter(None, map(strings, values)), ())
-    return tuple(dict.fromkeys(name for person in people for name in _people(person)))
-
-
-def _people(text: str) -> tuple[str, ...]:
-    """Split a list of full names, or one of single names; others such as ``Lund, Ida B.`` stay."""
-    parts = [
-        part for part in re.split(r"\s*[;,]\s*(?:(?:and|&)\s+)?|\s+(?:and|&)\s+", text) if part
-    ]
-    shapes = {len(part.split()) > 1 for part in parts}
-    lists = ";" in text or re.search(r"\s(?:and|&)\s", text) or shapes == {True}
-    return tuple(parts) if len(shapes) == 1 and lists else (text,)
+    return tuple(dict.fromkeys(name for person in people for name in names(person)))
 
 
 def web_address(text: str) -> str:

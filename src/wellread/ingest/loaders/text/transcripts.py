@@ -9,6 +9,7 @@ speaker.
 from __future__ import annotations
 
 import html
+import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -47,6 +48,13 @@ _STAMP = r"(?:\d+:)?\d{1,3}:\d{2}(?:[.,]\d{1,3})?"
 _TIMING = re.compile(rf"\s*({_STAMP})\s*(?:-->|,)\s*({_STAMP})(?:\s|$)")
 _TIMING_LIKE = re.compile(r"\s*\d[^\s>]*\s*-->|\d+:\d{2}:[^\s,]+,\d+:\d{2}:\S+\s*$")
 _BESIDE_CUES = re.compile(r"(?:NOTE|STYLE|REGION)(?:\s|$)")
+_BESIDE = {  # facts of a recording, and the names that programs give them, the best first
+    "title": ("title", "fulltitle"),
+    "date": ("date", "upload_date", "release_date"),
+    "url": ("webpage_url", "original_url", "url"),
+    "author": ("uploader", "channel", "author"),
+    "language": ("language",),
+}
 _HEADER = re.compile(r"(?:NOTE\s+)?(?P<name>[A-Za-z_ ]{2,20}?)\s*:\s*(?P<value>.+)$")
 _VOICE = re.compile(r"<v(?:\.[\w.-]+)*[ \t]+([^<>\n]{1,120})>")
 _TAG = re.compile(r"</?[A-Za-z][^<>\n]*>|<\d[\d:.]*>")
@@ -72,7 +80,11 @@ class Cue:
 
 
 def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: ARG001 the loader interface
-    """Load a caption file as one transcript, with metadata from ``NOTE name: value`` lines."""
+    """Load a caption file as one transcript.
+
+    Its metadata comes from ``NOTE name: value`` lines, from ``NAME.info.json`` beside the file, as
+    download programs write it, and from the file's name.
+    """
     text = decode(source)
     form = _form(source.name, text)
     cues = _parse_cues(source, form, text)
@@ -81,8 +93,13 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: A
     built = write_cues(_add_speakers(_drop_repeats(cues)))
     if not built[0].strip():
         raise EmptyError(source.uri, "no text: every caption is empty")
-    facts = _facts(text) if form == "vtt" else {}
-    refuse_readers(facts, source.uri)
+    notes = _facts(text) if form == "vtt" else {}
+    refuse_readers(notes, source.uri)
+    facts = {**_facts_beside(source), **notes}
+    published_at = parse_moment(facts.get("date", "").replace("/", "-"))
+    published_at = published_at or date_in_name(source.name)
+    if published_at is None:
+        source.remark("no date: searches by time will not find it")
     yield source.document(
         built,
         kind="transcript",
@@ -90,8 +107,7 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: A
         source_type=form,
         language=facts.get("language", "").lower(),
         authors=strings([name.strip() for name in facts.get("author", "").split(",")]),
-        published_at=parse_moment(facts.get("date", "").replace("/", "-"))
-        or date_in_name(source.name),
+        published_at=published_at,
         media_url=web_address(facts.get("url", "")),
     )
 
@@ -166,6 +182,24 @@ def _facts(text: str) -> dict[str, str]:
     matches = [_HEADER.match(line.strip()) for line in head.split("\n")[1:]]
     # The first value of a name wins.
     return {note["name"].lower().strip(): note["value"].strip() for note in matches[::-1] if note}
+
+
+def _facts_beside(source: Source) -> dict[str, str]:
+    """Return what ``NAME.info.json`` says of the recording ``NAME.vtt`` or ``NAME.en.vtt``."""
+    stem = source.name
+    while source.path and "." in stem:
+        stem = stem.rpartition(".")[0]
+        beside = source.path.with_name(f"{stem}.info.json")
+        if not beside.is_file() or beside.is_symlink():
+            continue
+        try:
+            fields = FrontMatter(fields=json.loads(beside.read_bytes()), body="")
+            found = {name: fields.text_of(*sources) for name, sources in _BESIDE.items()}
+        except (OSError, ValueError, AttributeError, RecursionError) as error:
+            source.remark(f"{beside.name} cannot be read: {type(error).__name__}")
+            continue
+        return {name: value for name, value in found.items() if value}
+    return {}
 
 
 def _drop_repeats(cues: list[Cue]) -> list[Cue]:
