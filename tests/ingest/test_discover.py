@@ -12,10 +12,10 @@ import pytest
 
 from wellread.config import Settings
 from wellread.errors import SourceError
+from wellread.ingest.loaders.base import changed_ns
 from wellread.ingest.sources.discover import (
     FoundFile,
     FoundPage,
-    changed_ns,
     find_files,
     standard_input,
 )

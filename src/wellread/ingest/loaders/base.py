@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -97,6 +98,14 @@ class Loader(Protocol):
             SourceError: with the source's uri and the reason; nothing is yielded.
         """
         ...
+
+
+def changed_ns(status: os.stat_result) -> int:
+    """Return when a file changed last, in nanoseconds.
+
+    Programs can set the modification time back, but not the time of change of the inode.
+    """
+    return max(status.st_mtime_ns, status.st_ctime_ns)
 
 
 class TextBuilder:

@@ -19,9 +19,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from wellread.codec import storable
 from wellread.errors import SourceError
 from wellread.identity import document_id, passage_id, tagged_hash, version_of
-from wellread.ingest.loaders.base import EmptyError, LoaderLimits, Source
+from wellread.ingest.loaders.base import EmptyError, LoaderLimits, Source, changed_ns
 from wellread.ingest.pipeline import kinds
-from wellread.ingest.sources.discover import changed_ns
 from wellread.models.word_pieces import count_tokens
 from wellread.text.sentences import sentence_spans
 from wellread.types import Document, Passage, Span

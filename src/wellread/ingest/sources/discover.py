@@ -17,6 +17,7 @@ from urllib.request import url2pathname
 from pathspec import GitIgnoreSpec
 
 from wellread.errors import SourceError
+from wellread.ingest.loaders.base import changed_ns
 from wellread.ingest.sources.addresses import FetchError, is_web, parse_address
 
 LIST_EXTENSION = ".opml"
@@ -288,14 +289,6 @@ def _file(path: Path, uri: str, root: str, status: os.stat_result) -> Found:
     return FoundFile(
         path=path, uri=uri, size=status.st_size, mtime_ns=changed_ns(status), root=root
     )
-
-
-def changed_ns(status: os.stat_result) -> int:
-    """Return when a file changed last, in nanoseconds.
-
-    Programs can set the modification time back, but not the time of change of the inode.
-    """
-    return max(status.st_mtime_ns, status.st_ctime_ns)
 
 
 IGNORE_FILE = ".wellreadignore"

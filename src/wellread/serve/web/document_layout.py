@@ -21,7 +21,8 @@ import pypdfium2 as pdfium
 from PIL import Image
 
 from wellread.errors import SourceError
-from wellread.ingest.sources.discover import changed_ns, local_path
+from wellread.ingest.loaders.base import changed_ns
+from wellread.ingest.sources.discover import local_path
 from wellread.kb import KnowledgeBase
 from wellread.serve.web.rendering import web_link
 from wellread.store.schema.stored_values import SourceRecord
