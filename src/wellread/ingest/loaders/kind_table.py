@@ -78,7 +78,7 @@ LOADERS = {
         _entry("pdf", "3", "pdf.pdf:load", ".pdf", memory=(640, 120)),
         _text("captions", "3", "text.transcripts:load", ".vtt .srt .sbv", decides=True),
         _text("speech", "2", "text.transcripts:load_speech"),
-        _entry("feed", "4", "text.feeds:load", ".rss .atom", memory=TEXT),
+        _entry("feed", "5", "text.feeds:load", ".rss .atom", memory=TEXT),
         _text("records", "3", "text.records:load", ".jsonl .ndjson", decides=True),
         _text("rst", "3", "text.restructured:load", ".rst .rest", decides=True),
         _entry("docx", "3", "office.office_docx:load", ".docx .docm"),

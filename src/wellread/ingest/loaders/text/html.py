@@ -42,6 +42,9 @@ MAX_OUTSIDE_SHARE = 0.1  # share of the chosen letters that may be outside the c
 MIN_LINK_SHARE = 0.9  # share of a heading from which it counts as a link to another page
 MARKUP = re.compile(r"<[A-Za-z/!]|&(?:#\d+|#x[0-9a-f]+|\w+);", re.IGNORECASE)
 
+MAX_DATELINE_WORDS = 15  # a longer text is prose, whose dates are those of what it tells
+_PROSE_TAGS = ("p", "div", "footer", "li", "td", "dd", "blockquote", "small", "span")
+_COPYRIGHT = re.compile(r"©|\bcopyright\b|\(c\)\s*\d", re.IGNORECASE)
 _ARTICLE = re.compile(r"article|posting|report", re.IGNORECASE)
 _LANGUAGE = re.compile(r"[a-z]{2,3}(?:-[\w-]{1,20})?")
 # Private use characters that no page contains, one for each block.
@@ -140,6 +143,7 @@ class _Facts:
 
 
 def _facts(tree: _Element) -> _Facts:
+    from htmldate import find_date  # noqa: PLC0415 - slow to import
     from trafilatura.metadata import extract_metadata  # noqa: PLC0415 - slow to import
 
     # The extensive search would take the year of a copyright notice for the date.
@@ -149,6 +153,12 @@ def _facts(tree: _Element) -> _Facts:
         "outputformat": "%Y-%m-%dT%H:%M:%S%z",
     }
     metadata = extract_metadata(tree, date_config=dates)
+    published_at = parse_moment(metadata.date)
+    if published_at:
+        found = find_date(
+            _without_prose(tree), False, True, outputformat=str(dates["outputformat"])
+        )
+        published_at = parse_moment(found)
     declared_titles = (
         visible_text(title).strip()
         for title in tree.iter("title")
@@ -159,12 +169,26 @@ def _facts(tree: _Element) -> _Facts:
     return _Facts(
         titles=tuple(dict.fromkeys(filter(None, (metadata.title or "", *declared_titles)))),
         authors=tuple(dict.fromkeys(filter(None, (metadata.author or "").split("; ")))),
-        published_at=parse_moment(metadata.date),
+        published_at=published_at,
         description=metadata.description or "",
         url=web_address(metadata.url or ""),
         language=language if _LANGUAGE.fullmatch(language) else "",
         article=bool(_ARTICLE.search(metadata.pagetype or "")),
     )
+
+
+def _without_prose(tree: _Element) -> _Element:
+    """A copy of the page without sentences and copyright notices, whose dates are others."""
+    page = deepcopy(tree)
+    for element in list(page.iter(*_PROSE_TAGS)):
+        text = " ".join(all_text(element).split())
+        words = len(text.split())
+        is_prose = words > MAX_DATELINE_WORDS or (words > 5 and text.endswith((".", "!", "?")))
+        if not element.xpath(".//p|.//div|.//li") and (is_prose or _COPYRIGHT.search(text)):
+            tail = element.tail
+            element.clear()
+            element.tail = tail
+    return page
 
 
 def _title(facts: _Facts, blocks: Sequence[Block]) -> str:
