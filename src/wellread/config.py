@@ -348,7 +348,11 @@ class SourceSettings(Section):
     )
     rescan_minutes: ClassVar[float] = 60.0  # between two full looks at watched folders
     exclude: Annotated[tuple[str, ...], Many] = setting(
-        (".git/", "node_modules/", "__pycache__/", ".venv/", ".DS_Store"),
+        (
+            *(".git/", "node_modules/", "__pycache__/", ".venv/", ".DS_Store", "Thumbs.db"),
+            *("desktop.ini", "~$*", ".~lock.*#", "*.tmp", "*.part", "*.crdownload"),
+            *(".obsidian/", ".trash/"),
+        ),
         "patterns of files that are never read, in .gitignore syntax",
     )
     follow_links: bool = setting(

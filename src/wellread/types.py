@@ -217,7 +217,6 @@ class Document:
         url: the address for readers; the ``uri`` when empty.
         source_type: more specific than ``kind``, set by the source (``rss``, ``pdf``, ``notice``).
         taxonomy: values by dimension, for example ``{"sectors": ("energy",)}``.
-        remark: what the report of its reading says; not stored.
     """
 
     collection: str
@@ -236,7 +235,6 @@ class Document:
     taxonomy: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     entity: EntityFacts | None = None
     past_question: PastQuestion | None = None
-    remark: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

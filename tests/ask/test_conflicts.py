@@ -137,3 +137,16 @@ def test_what_speaks_of_another_thing_of_the_kind_is_no_other_answer() -> None:
         "The Esker mill grinds 39 sacks a day.",
     )
     assert not told("How many sacks does the Arnol mill grind a day?", evidence).views
+
+
+async def test_the_newest_of_several_versions_comes_first(tmp_path: Path) -> None:
+    with open_kb(tmp_path / "home", overrides=LENIENT, embedder=ReadableEmbedder()) as kb:
+        for number, title in enumerate(("2019", "2024 (draft)", "2024"), 1):
+            text = f"# Slip rules {title}\n\nA slip costs {number}0 crowns a week.\n"
+            path = tmp_path / f"20{number}0-02-01 slip.md"
+            path.write_text(text, encoding="utf-8")
+            add(kb, [str(path)])
+        given = await final(answer(kb, Question(text="How much does a slip cost a week?")))
+    assert "The sources differ, the newest first (the first is from 1 February 2030," in given.text
+    prices = [given.text.index(f"costs {price} crowns") for price in (30, 20, 10)]
+    assert prices == sorted(prices)

@@ -12,6 +12,7 @@ import pytest
 
 from wellread.config import Settings
 from wellread.errors import SourceError
+from wellread.ingest.loaders.base import changed_ns
 from wellread.ingest.sources.discover import (
     FoundFile,
     FoundPage,
@@ -61,7 +62,7 @@ def test_a_folder_stands_for_all_files_below_it_in_order(root: Path) -> None:
             path=root / "b.txt",
             uri=(root / "b.txt").as_uri(),
             size=status.st_size,
-            mtime_ns=status.st_mtime_ns,
+            mtime_ns=changed_ns(status),
             root=(root / "b.txt").as_uri(),
         )
     ]

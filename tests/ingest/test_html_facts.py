@@ -103,3 +103,18 @@ def test_address_language_and_summary() -> None:
     assert found.url == "https://port.example/ice"
     assert found.language == "en-gb"
     assert found.summary == "The buoys are lifted."
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        "<p>The winch was first tried on 2021-05-06, when the ice had gone from the slip.</p>",
+        "<p>It opened in <time datetime='1998-05-06'>May 1998</time> with a small feast.</p>",
+        "<footer>© 12 May 2022 Port News</footer>",
+        "<footer><p>Copyright 2022-03-04 Port News</p></footer>",
+    ],
+)
+def test_a_date_in_a_sentence_or_of_a_copyright_is_none_of_publication(beside: str) -> None:
+    assert page("", BODY + beside).published_at is None
+    posted = page("", f"{BODY}{beside}<p class='date'>Posted on 3 May 2024 by Ida Lund</p>")
+    assert posted.published_at == datetime(2024, 5, 3, tzinfo=UTC)

@@ -110,3 +110,36 @@ def test_tables_of_values_are_rows_and_tables_for_layout_are_walked() -> None:
     )
     assert "Day | High\nMonday | six" in found.text
     assert heading(found, PROSE[4]) == ("Winter at the harbour",)
+
+
+def folded(body: str) -> tuple[str, list[str]]:
+    markup = f"<!doctype html><html><head><title>Asked</title></head><body>{body}</body></html>"
+    source = source_of("asked.html", markup)
+    (document,) = kinds.load(source, LoaderLimits())
+    return document.text, source.remarks
+
+
+@pytest.mark.parametrize(
+    "panel",
+    [
+        "<h2><button>Who winds the clock?</button></h2><div hidden><p>{}</p></div>",
+        "<dl><dt><button>Who winds the clock?</button></dt><dd hidden>{}</dd></dl>",
+        '<h2>Who winds the clock?</h2><button aria-controls="a">+</button><p>Below.</p>'
+        '<div id="a" hidden><p>{}</p></div>',
+    ],
+)
+def test_a_panel_that_a_button_opens_is_read(panel: str) -> None:
+    text, remarks = folded(panel.format("The sexton winds it on Sundays after the service."))
+    assert "Who winds the clock?" in text
+    assert "The sexton winds it on Sundays" in text
+    assert remarks == []
+
+
+def test_menus_and_other_hidden_text_stay_out_and_much_of_it_is_told() -> None:
+    menu = '<button>Menu</button><ul hidden><li><a href="/a">Sexton</a></li></ul>'
+    text, remarks = folded(
+        f"{menu}<p>The clock strikes.</p><div hidden>{'Nobody sees this plan. ' * 20}</div>"
+    )
+    assert "Sexton" not in text
+    assert "Nobody" not in text
+    assert remarks == ["96% of the page's text is hidden and left out"]

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
 import pytest
 
 from wellread.ingest.loaders.base import LoaderLimits
 from wellread.ingest.pipeline import kinds
 from wellread.testing.loader import LoaderContract, source_of
-from wellread.types import Document, SpeakerMark
+from wellread.types import Document, SpeakerMark, TimeMark
 
 VTT = """WEBVTT
 title: Night at the lock
@@ -88,9 +93,8 @@ class TestSrt(LoaderContract):
         ("I bring the twine.", {"speaker": "Tor", "begin": 6.5}),
     )
     broken = (
-        source_of("time.srt", SRT.replace("00:00:06,500", "00:00:06;500")),
+        source_of("time.srt", SRT.replace(",500", ";500")),
         source_of("words.srt", "Only words, no times.\n"),
-        source_of("double.srt", SRT.replace("We mend", "00:00:04,000 --> 00:00:05,000\nWe mend")),
     )
 
 
@@ -131,3 +135,60 @@ def test_a_label_is_no_speaker(prefix: str) -> None:
     talk = load("labels.srt", cues)
     assert not [mark for mark in talk.marks if isinstance(mark, SpeakerMark)]
     assert talk.text.startswith(f"{prefix}: mind")
+
+
+ODD_FORMS = {
+    "hourless.srt": "1\n00:01,000 --> 00:03,500\nOil it.\n\n2\n00:04,000 --> 00:06,000\nTwice.",
+    "comma.vtt": "WEBVTT\n\n00:00:01,000 --> 00:00:03\nOil it.\n\n00:04 --> 00:06\nTwice.\n",
+    "blank.vtt": "WEBVTT\n\n00:01.000 --> 00:03.000\n\nOil it.\n\n00:04.000 --> 00:06.000\n\n"
+    "Twice.\n\nNOTE not said",
+    "named.vtt": "WEBVTT\n\nstart\n00:01.000 --> 00:03.000\nOil it.\n\nend\n"
+    "00:04.000 --> 00:06.000\nTwice.\n",
+    "tight.srt": "1\n00:00:01 --> 00:00:03\nOil it.\n2\n00:00:04 --> 00:00:06\nTwice.\n",
+}
+
+
+@pytest.mark.parametrize("name", ODD_FORMS)
+def test_times_are_read_as_programs_write_them(name: str) -> None:
+    document = load(name, ODD_FORMS[name])
+    assert document.text == "Oil it. Twice."
+    assert [mark.begin for mark in document.marks if isinstance(mark, TimeMark)] == [1.0, 4.0]
+
+
+def test_a_caption_with_an_odd_time_is_left_out_and_told() -> None:
+    cues = [f"00:{n:02}.000 --> 00:{n:02}.900\nPart {n}.\n" for n in range(20)]
+    cues[7] = cues[7].replace("00:07.900", "00:0x.900")
+    source = source_of("parts.vtt", "WEBVTT\n\n" + "\n".join(cues))
+    (document,) = kinds.load(source, LoaderLimits())
+    assert "Part 6. Part 8." in document.text
+    assert source.remarks[0] == "1 of 20 captions left out: malformed time on line 24"
+
+
+def test_words_that_captions_repeat_stand_once() -> None:
+    rolling = (
+        "we soak the reed for an hour",
+        "reed for an hour yeah",
+        "yeah and we bend it slowly",
+        "and we bend it slowly over steam",
+    )
+    times = [f"00:{n:02}.000 --> 00:{n + 3:02}.000" for n in (1, 3, 6, 9)]
+    cues = zip(times, rolling, strict=True)
+    document = load("reed.vtt", "WEBVTT\n\n" + "\n\n".join("\n".join(cue) for cue in cues))
+    expected = "we soak the reed for an hour yeah yeah and we bend it slowly over steam"
+    assert document.text == expected
+    assert [mark.begin for mark in document.marks if isinstance(mark, TimeMark)] == [1, 3, 6, 9]
+
+
+def test_a_json_beside_the_captions_tells_of_the_recording(tmp_path: Path) -> None:
+    told = {"title": "Reeds", "upload_date": "20240503", "webpage_url": "https://reeds.example/1"}
+    (tmp_path / "reeds [x1].info.json").write_text(json.dumps(told))
+    words = "WEBVTT\n\nNOTE title: Soaking reeds\n\n00:01.000 --> 00:03.000\nSoak it.\n"
+    source = source_of("reeds [x1].en.vtt", words)
+    (document,) = kinds.load(replace(source, path=tmp_path / source.name), LoaderLimits())
+    assert document.title == "Soaking reeds"
+    assert document.published_at == datetime(2024, 5, 3, tzinfo=UTC)
+    assert document.media_url == "https://reeds.example/1"
+    assert source.remarks == []
+    (undated,) = kinds.load(source, LoaderLimits())
+    assert undated.published_at is None
+    assert source.remarks == ["no date: searches by time will not find it"]

@@ -43,10 +43,14 @@ def load_all(folder: Path, pattern: str) -> tuple[list[Document], dict[str, str]
 def test_captions_that_are_broken_are_refused_and_no_others(eval_data: Path) -> None:
     documents, refused = load_all(eval_data / SAMPLES, "*.*")
     unreadable = {name for name in refused if name.startswith("invalid")}
-    assert unreadable == {path.name for path in (eval_data / SAMPLES).glob("invalid*")}
+    assert unreadable == {
+        path.name
+        for path in (eval_data / SAMPLES).glob("invalid*")
+        if "timeframe" not in path.name  # one time of several: only its caption is left out
+    }
     assert set(refused) - unreadable == {"empty.vtt", "no_captions.vtt"}
     assert not [reason for reason in refused.values() if "cannot be parsed" in reason]
-    assert len(documents) == 21
+    assert len(documents) == 25
     assert all(any(isinstance(m, TimeMark) for m in one.marks) for one in documents)
 
 

@@ -110,3 +110,14 @@ def test_a_date_is_read_as_it_is_written_or_not_at_all(written: str, day: str) -
     (found,) = kinds.load(feed, LoaderLimits())
     assert (f"{found.published_at:%Y-%m-%d}" if found.published_at else "") == day
     assert found.url == "https://reef.example/tide"
+
+
+def test_cdata_that_was_escaped_is_read() -> None:
+    item = (
+        "<item><title>&lt;![CDATA[Nets]]&gt;</title><pubDate>2026/03/15</pubDate>"
+        "<description>&lt;![CDATA[&lt;p>The nets are dry.&lt;/p>]]&gt;</description></item>"
+    )
+    markup = f'<rss version="2.0"><channel><title>Quay</title>{item}</channel></rss>'
+    (document,) = kinds.load(source_of("quay.rss", markup), LoaderLimits())
+    assert (document.title, document.text) == ("Nets", "The nets are dry.")
+    assert document.published_at == datetime(2026, 3, 15, tzinfo=UTC)

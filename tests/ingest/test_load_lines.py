@@ -185,14 +185,15 @@ def zipped(files: dict[str, bytes]) -> bytes:
 def test_a_zip_file_gives_the_files_inside() -> None:
     inner = zipped({"deep.txt": b"The deep pump.", "../up.md": b"# Up\n\nThe upper pump."})
     data = zipped({"a/pump.txt": b"The pump.", "in.zip": inner, "a.exe": b"\x00", ".hid.txt": b"x"})
-    found = kinds.load(source_of("all.zip", data), LoaderLimits())
+    source = source_of("all.zip", data)
+    found = kinds.load(source, LoaderLimits())
     assert [document.text for document in found] == [
         "The pump.",
         "The deep pump.",
         "Up\n\nThe upper pump.",
     ]
     assert len({document.uri for document in found}) == 3
-    assert found[0].remark == "not read: a.exe (unsupported file type)"
+    assert source.remarks == ["not read: a.exe (unsupported file type)"]
 
 
 def test_a_zip_file_meets_the_limits() -> None:

@@ -34,8 +34,8 @@ def message(text: str, markup: str = "", **headers: str) -> EmailMessage:
 
 
 def load(name: str, data: bytes | str) -> tuple[list[Document], str]:
-    documents = kinds.load(source_of(name, data), LoaderLimits())
-    return documents, documents[0].remark
+    source = source_of(name, data)
+    return kinds.load(source, LoaderLimits()), "; ".join(source.remarks)
 
 
 LAMP = message(

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
+
+import pytest
 
 from wellread.ingest.loaders.base import LoaderLimits
 from wellread.ingest.pipeline import kinds
 from wellread.testing.loader import LoaderContract, source_of
-from wellread.types import Document, Relation
+from wellread.types import Document, LineMark, Relation
 
 PAGE = """---
 title: Winter berths
@@ -97,7 +100,7 @@ class TestPage(LoaderContract):
     )
     broken = (
         source_of("matter.md", BROKEN_MATTER),
-        source_of("cyrillic.md", "\u041f\u0440\u0438\u0432\u0435\u0442".encode("cp1251")),
+        source_of("bytes.md", bytes(range(256))),
         source_of("blank.md", "---\ndraft: true\n---\n\n"),
     )
 
@@ -156,3 +159,93 @@ def test_an_entity_has_aliases_relations_and_taxonomy() -> None:
 def test_hard_breaks_stay_and_soft_ones_do_not() -> None:
     text = load("breaks.md", "one  \ntwo\\\nthree<br>\nfour\nfive\n").text
     assert text == "one\ntwo\nthree\nfour five"
+
+
+BLOCKS = {
+    "comment": "\n<!--\n---\ntitle: 'Nets: mending'\nauthors: [Ida Lund, Tor Vik]\n---\n-->\n"
+    "Mend it.\n",
+    "toml": '+++\ntitle = "Nets: mending"\nauthor = "Ida Lund & Tor Vik"\n+++\nMend it.\n',
+    "json": '{\n  "title": "Nets: mending",\n  "author": "Ida Lund, Tor Vik"\n}\n\nMend it.\n',
+    "colon": "\n\n---\ntitle: Nets: mending\nauthor: Ida Lund and Tor Vik\n---\nMend it.\n",
+}
+
+
+@pytest.mark.parametrize("name", BLOCKS)
+def test_front_matter_of_other_programs(name: str) -> None:
+    source = source_of("nets.md", BLOCKS[name])
+    (document,) = kinds.load(source, LoaderLimits())
+    assert document.title == "Nets: mending"
+    assert document.authors == ("Ida Lund", "Tor Vik")
+    assert document.text == "Mend it."
+    line = BLOCKS[name].split("\n").index("Mend it.") + 1
+    assert [mark.line for mark in document.marks if isinstance(mark, LineMark)] == [line]
+    assert bool(source.remarks) == (name == "colon")
+
+
+@pytest.mark.parametrize(
+    ("author", "people"),
+    [
+        ("Lund, Ida", ("Lund, Ida",)),
+        ("Bread and Butter Letters", ("Bread and Butter Letters",)),
+        ("Ida Lund; Tor Vik", ("Ida Lund", "Tor Vik")),
+        ("Ida Lund, Tor Vik, and Jo Berg", ("Ida Lund", "Tor Vik", "Jo Berg")),
+    ],
+)
+def test_several_authors_in_a_line(author: str, people: tuple[str, ...]) -> None:
+    (document,) = kinds.load(
+        source_of("a.md", f"---\nauthor: {author}\n---\nText.\n"), LoaderLimits()
+    )
+    assert document.authors == people
+
+
+VAULT_NOTE = """---
+tags: ["#boats"]
+---
+# Slip
+
+> [!tip]- Tide first
+> Wait for [[Tides#Spring|the flood]].
+
+The ==winch== holds [[Ropes]] and [[1]](x.md). See ![[slip.png]] `==code==`. ^slip-a1
+%% ask nobody %%
+
+%%
+```compressed-json
+N4KAkARALgng
+```
+%%
+
+```dataview
+TABLE tide
+```
+
+Cost: 2^10 == 1024 == 0x400.
+"""
+
+
+def test_a_note_of_obsidian_is_read_as_its_words() -> None:
+    (document,) = kinds.load(source_of("Slip.md", VAULT_NOTE), LoaderLimits())
+    assert document.text == (
+        "Slip\n\nTide first\nWait for the flood.\n\nThe winch holds Ropes and [1]. See ==code==."
+        "\n\nCost: 2^10 == 1024 == 0x400."
+    )
+    assert document.taxonomy == {"tags": ("boats",)}
+    assert [mark.line for mark in document.marks if isinstance(mark, LineMark)][-1] == 22
+
+
+@pytest.mark.parametrize(
+    ("folder", "fields", "kind"),
+    [
+        ("site/_posts/", "date: 2025-03-04", "article"),
+        ("News/2025/", "date: 2025-03-04", "article"),
+        ("", "date: 2025-03-04\nlayout: post", "article"),
+        ("notes/", "date: 2025-03-04", "page"),
+        ("news/", "weight: 1", "page"),
+        ("news/", "date: 2025-03-04\nkind: page", "page"),
+    ],
+)
+def test_dated_posts_are_articles(folder: str, fields: str, kind: str) -> None:
+    source = source_of("nets.md", f"---\n{fields}\n---\nThe nets are dry.\n")
+    moved = replace(source, uri=f"file:///home/ida/{folder}nets.md")
+    (document,) = kinds.load(moved, LoaderLimits())
+    assert document.kind == kind

@@ -311,3 +311,19 @@ def test_a_directory_that_the_library_cannot_read_is_damage(
     data[at + 46 : at + 47] = b"\xff"
     assert told in refusal("a.docx", bytes(data))
     assert refusal("a.docx", bytes(data)).startswith("damaged file")
+
+
+def test_a_comment_in_word_is_told_as_its_authors_and_a_template_gives_no_date() -> None:
+    document = WordDocument()
+    paragraph = document.add_paragraph("The net costs 40 crowns.")
+    document.add_comment(paragraph.runs, text="Only thirty, says Tor.", author="Ida Lund")
+    document.add_paragraph("It is green.")
+    read = load("net.docx", saved(document))
+    comment = "Comment by Ida Lund: Only thirty, says Tor."
+    assert read.text == f"The net costs 40 crowns.\n\n{comment}\n\nIt is green."
+    assert read.published_at is None
+    document.core_properties.modified = datetime(2025, 3, 4)
+    assert load("net.docx", saved(document)).published_at == datetime(2025, 3, 4, tzinfo=UTC)
+    shown = Presentation()
+    shown.slides.add_slide(shown.slide_layouts[0]).shapes.title.text = "Nets"
+    assert load("nets.pptx", saved(shown)).published_at is None

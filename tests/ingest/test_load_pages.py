@@ -78,7 +78,7 @@ class TestText(LoaderContract):
         ("Kittiwake       27 metres", {"line": 14}),
     )
     broken = (
-        source_of("cyrillic.txt", "\u041f\u0440\u0438\u0432\u0435\u0442".encode("cp1251")),
+        source_of("bytes.txt", bytes(range(256))),
         source_of("blank.txt", " \n\t\n"),
     )
 

@@ -144,7 +144,7 @@ class TestPage(LoaderContract):
         ("Granite | 900", {"line": 54}),
     )
     broken = (
-        source_of("cyrillic.rst", "\u041f\u0440\u0438\u0432\u0435\u0442".encode("cp1251")),
+        source_of("bytes.rst", bytes(range(256))),
         source_of("comment.rst", ".. only a comment\n"),
     )
 

@@ -59,3 +59,14 @@ def test_a_file_that_was_changed_while_the_clock_went_back_is_read_again(tmp_pat
         assert [row.status for row in add(kb, [str(path)]).rows] == ["updated"]
         (hit,) = search(kb, "ferry Osprey", Filters())
         assert "eighty" in hit.passage.text
+
+
+def test_a_change_of_equal_size_whose_time_was_set_back_is_seen(tmp_path: Path) -> None:
+    path = tmp_path / "ferry.txt"
+    path.write_text(SAID, encoding="utf-8")
+    before = path.stat()
+    with open_kb(tmp_path / "home", embedder=ReadableEmbedder()) as kb:
+        add(kb, [str(path)])
+        path.write_text(SAID.replace("ninety", "eighty"), encoding="utf-8")
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+        assert [row.status for row in add(kb, [str(path)]).rows] == ["updated"]

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
+from urllib.parse import quote, unquote
 
 import yaml
 from anyio import to_thread
@@ -25,12 +26,15 @@ from wellread.identity import random_id
 from wellread.kb import KnowledgeBase
 from wellread.kb.seen_by import base_of
 from wellread.store.catalogue.asking.answer_removal import BLANK
+from wellread.store.catalogue.documents.name_records import FILE, cut_key, file_key
 from wellread.store.schema.stored_values import REMOVED
 from wellread.text.sentences import sentence_spans
 from wellread.values.answer_text import plain_text
 from wellread.values.answers import LIMITED_PREFIX, NOBODY, Answer, Question, Usage
 from wellread.values.question import Analysis, Length, Preferences
 
+_FILE_WORD = re.compile(r"[\w.~(/-]\S*")
+_FILE_ENDING = re.compile(r"(?<=\w)\.[A-Za-z]\w{1,5}\b")
 MAX_TURNS = 8  # the first turn of a session and the newest ones
 # Session ids that clients may choose; they are used in web addresses.
 SESSION_NAME = re.compile(r"\w[\w .:@+~-]{0,199}")
@@ -81,7 +85,35 @@ async def open_session(kb: KnowledgeBase, question: Question) -> tuple[SessionQu
     preferences = await to_thread.run_sync(preferences_for, kb, question.owner)
     scoped = in_default_collection(question, preferences)
     vocabulary = await to_thread.run_sync(vocabulary_of, kb, scoped.filters.collections)
-    return replace(await resolve_follow_up(kb, scoped, vocabulary), liking=preferences), vocabulary
+    session = await resolve_follow_up(kb, scoped, vocabulary)
+    asked = await to_thread.run_sync(_limited_to_files, kb, session.question, vocabulary)
+    return replace(session, question=asked, liking=preferences), vocabulary
+
+
+def _limited_to_files(kb: KnowledgeBase, question: Question, vocabulary: Vocabulary) -> Question:
+    """Limit the question to the documents whose file names it has; titles replace the names."""
+    text, ids = question.text, []
+    for ending in [] if question.filters.document_ids else [*_FILE_ENDING.finditer(text)][::-1]:
+        starts = [word.start() for word in _FILE_WORD.finditer(text, 0, ending.end())]
+        for start in starts[-MAX_TITLE_WORDS:]:
+            name = text[start : ending.end()]
+            key = cut_key(file_key(quote(name)))
+            found = kb.catalogue.names.documents(vocabulary.collections, (FILE,), [key])
+            facts = [
+                document
+                for document in kb.catalogue.facts(found).values()
+                if f"/{unquote(document.uri)}".casefold().endswith(f"/{name}".casefold())
+            ]
+            if facts:
+                titles = " and ".join(dict.fromkeys(document.title for document in facts))
+                text = f"{text[:start]}{titles}{text[ending.end() :]}"
+                ids += [document.id for document in facts]
+                break
+    return (
+        replace(question, text=text, filters=replace(question.filters, document_ids=tuple(ids)))
+        if ids
+        else question
+    )
 
 
 async def resolve_follow_up(

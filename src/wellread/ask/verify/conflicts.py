@@ -114,8 +114,21 @@ def find_dispute(analysis: Analysis, evidence: Sequence[Evidence]) -> tuple[Stat
             elif any(view.values & other.values for view in views):
                 seen.add(other.document.id)
         if len(views) > 1:
-            return tuple(views[:MAX_VIEWS])
+            return _newest_first(views[:MAX_VIEWS])
     return ()
+
+
+def _newest_first(views: Sequence[Statement]) -> tuple[Statement, ...]:
+    """Sort versions of one text by date, the newest first; other views stay as they are."""
+    if not _are_versions(views):
+        return tuple(views)
+    return tuple(sorted(views, key=lambda view: str(view.document.published_at), reverse=True))
+
+
+def _are_versions(views: Sequence[Statement]) -> bool:
+    """Whether dated documents have titles that differ only in numbers and bracketed parts."""
+    names = {_VERSION.sub("", view.document.title.lower()) for view in views}
+    return len(names) == 1 and all(view.document.published_at for view in views)
 
 
 def _statements(
@@ -353,6 +366,7 @@ def is_negation_of(one: str, other: str) -> bool:
 # --- presentation with citations -----------------------------------------------------------------
 
 _ORDINALS = ("first", "second", "third", "fourth", "fifth")
+_VERSION = re.compile(r"\([^)]*\)|\[[^\]]*\]|(?![(\[])[\W\d_]")
 _RECENT_YEAR = re.compile(r"\b(?:1[5-9]|20)\d\d\b")
 
 
@@ -364,7 +378,8 @@ def leading_sentences(dispute: Sequence[Statement]) -> list[tuple[int, Span]]:
 def dispute_heading(dispute: Sequence[Statement]) -> str:
     """The heading above the extracts that state the views; empty without a dispute."""
     why = explain(dispute)
-    return f"The sources differ{f' ({why})' if why else ''}:\n\n" if dispute else ""
+    order = ", the newest first" if dispute and _are_versions(dispute) else ""
+    return f"The sources differ{order}{f' ({why})' if why else ''}:\n\n" if dispute else ""
 
 
 def conflict_of(

@@ -157,7 +157,10 @@ def choose_extracts(
     evidence: Sequence[Evidence],
     stated: Sequence[tuple[int, Span]] = (),
 ) -> Extracts:
-    """Choose the extracts that answer the question, and those with the ``stated`` sentences."""
+    """Choose the extracts that answer the question, and those with the ``stated`` sentences.
+
+    The extracts of stated sentences follow the order of ``stated``.
+    """
     windows = _windows(evidence, analysis.voices)
     if not windows:
         return Extracts()
@@ -165,6 +168,11 @@ def choose_extracts(
         kb, lambda readers: _choose_windows(analysis, windows, evidence, readers)
     )
     best = [*best, *_windows_around(stated, windows, evidence, best)]
+    place = {piece: number for number, (piece, _) in enumerate(stated)}
+    in_order = iter(
+        sorted((c for c in best if c[0].piece in place), key=lambda c: place[c[0].piece])
+    )
+    best = [next(in_order) if choice[0].piece in place else choice for choice in best]
     limit = analysis.liking.sentences(kb.settings.qa.max_sentences)
     all_marks = _choose_marks([marks for _, marks in best], limit)
     extracts = [

@@ -234,6 +234,10 @@ _NO_TITLE = re.compile(
     r"|untitled|slide|workbook)\s*\d{0,3}|microsoft (?:word|powerpoint|excel)\b.*",
     re.IGNORECASE,
 )
+# What python-docx and python-pptx leave from their templates, when a program sets no date.
+_TEMPLATE_DATES = frozenset(
+    {"2013-12-23T23:15:00Z", "2013-01-27T09:14:16Z", "2013-01-27T09:15:58Z"}
+)
 _PROGRAMS = frozenset({"python-docx", "openpyxl", "microsoft office user", "user", "unknown"})
 
 
@@ -261,6 +265,8 @@ def open_office(source: Source, limits: LoaderLimits) -> OfficeFile:
         except (zipfile.BadZipFile, etree.LxmlError) as error:
             raise SourceError(source.uri, f"damaged file: {error}") from error
     title = properties.get("title", "")
+    written = (properties.get(name, "") for name in ("created", "modified"))
+    dates = [date for date in written if date not in _TEMPLATE_DATES]
     people = _split_list(properties.get("creator", ""), ";")
     keywords = _split_list(properties.get("keywords", ""), "[;,]")
     comment = properties.get("description", "")
@@ -270,8 +276,7 @@ def open_office(source: Source, limits: LoaderLimits) -> OfficeFile:
         title="" if _NO_TITLE.fullmatch(title) else title,
         facts={
             "authors": tuple(name for name in people if name.lower() not in _PROGRAMS),
-            "published_at": parse_moment(properties.get("created"))
-            or parse_moment(properties.get("modified")),
+            "published_at": next(filter(None, map(parse_moment, dates)), None),
             "language": properties.get("language", "").lower(),
             # comments that programs generate are not summaries
             "summary": "" if comment.startswith("generated ") else summary,

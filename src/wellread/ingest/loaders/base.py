@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import quote
@@ -44,6 +45,7 @@ class Source:
             better address (an item of a feed has its own link).
         name: the last part of the path, used for titles and to detect the kind by extension.
         path: the local file, if there is one.
+        remarks: what the report says about a source that was read (``remark``).
     """
 
     uri: str
@@ -51,6 +53,12 @@ class Source:
     data: bytes
     collection: str
     path: Path | None = None
+    remarks: list[str] = field(default_factory=list, compare=False)
+
+    def remark(self, text: str) -> None:
+        """Add a remark for the report; a repeated one counts once."""
+        if text not in self.remarks:
+            self.remarks.append(text)
 
     def require(self, text: str) -> None:
         """Raise ``EmptyError`` when ``text`` is blank."""
@@ -107,6 +115,14 @@ class Container(Protocol):
     def __call__(self, source: Source, limits: LoaderLimits) -> Iterator[Document | Source]:
         """As ``Loader``; the sources are read by the loaders of their kinds."""
         ...
+
+
+def changed_ns(status: os.stat_result) -> int:
+    """Return when a file changed last, in nanoseconds.
+
+    Programs can set the modification time back, but not the time of change of the inode.
+    """
+    return max(status.st_mtime_ns, status.st_ctime_ns)
 
 
 class TextBuilder:

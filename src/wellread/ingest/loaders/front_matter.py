@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
@@ -13,6 +15,7 @@ from urllib.parse import urlsplit
 import yaml
 
 from wellread.errors import SourceError
+from wellread.ingest.loaders.base import Source
 from wellread.types import EntityFacts, Relation
 
 # Sources could once name their own readers. If this field were ignored, everybody who may read the
@@ -28,8 +31,17 @@ _NAMED_DATE = re.compile(r"(?<!\d)\d{4}-\d{2}-\d{2}(?!\d)")
 
 # The C loader is about ten times faster but missing in some wheels. Both loaders are safe.
 YAML_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_OPENING = re.compile(r"---[ \t]*\n")
-_CLOSING = re.compile(r"^(?:---|\.\.\.)[ \t]*$", re.MULTILINE)
+# YAML, TOML, or a JSON object, which is YAML too.
+_BLOCK = re.compile(
+    r"\s*(?:(?P<comment><!--)\s*)?(?:(?P<fence>---|\+\+\+)[ \t]*\n(?P<block>.*?)"
+    r"^(?:(?P=fence)|\.\.\.)[ \t]*$(?(comment)\s*-->)|(?P<json>\{[ \t]*\n.*?^\}[ \t]*$))",
+    re.MULTILINE | re.DOTALL,
+)
+_SIMPLE_LINE = re.compile(
+    r"^(?P<name>\w[\w -]*):[ \t]+"
+    r"(?P<text>(?:[^\s\"'\[{|>&]|\[[^\]\n]*\][ ]*\w|([\"']).*?\3[ ]*\w).*?)[ \t]*$",
+    re.MULTILINE,
+)
 _WRITTEN_DATES = (
     *("%B %d, %Y", "%b %d, %Y", "%d %B %Y", "%d %b %Y", "%d.%m.%Y", "%Y.%m.%d"),
     *("%Y/%m/%d", "%Y/%m/%d %H:%M:%S"),
@@ -73,40 +85,67 @@ class FrontMatter:
         return next((address for name in names if (address := web_address(self.text_of(name)))), "")
 
 
-def split(text: str, uri: str) -> FrontMatter:
-    """Separate the front matter from the body; a block that is not a mapping stays in the body."""
-    split_block = _split_block(text)
-    if split_block is None:
+def split(text: str, source: Source) -> FrontMatter:
+    """Separate the front matter from the body; a block that is not a mapping stays in the body.
+
+    Reads YAML between ``---``, also in an HTML comment, TOML between ``+++``, and a JSON object
+    above the text. A line such as ``title: Rota: spring``, which is not YAML, is taken as name and
+    text, with a remark in ``source``.
+
+    Raises:
+        SourceError: the block is malformed, or names readers.
+    """
+    match = _BLOCK.match(text)
+    if match is None:
         return FrontMatter(body=text)
-    block, closing = split_block
+    part = "json" if match["json"] else "block"
+    block, first_line = match[part], text.count("\n", 0, match.start(part)) + 1
     try:
-        loaded = yaml.load(block, Loader=YAML_LOADER)  # noqa: S506 a safe loader, see above
+        if match["fence"] == "+++":
+            loaded: object = tomllib.loads(block)
+        else:
+            loaded = _read_yaml(block, source)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        line = mark.line + 2 if mark else 1  # the mark counts from 0, after the opening line
+        line = mark.line + first_line if mark else 1
         problem = getattr(error, "problem", None) or "not YAML"
-        raise SourceError(uri, f"malformed front matter, line {line}: {problem}") from error
+        raise SourceError(source.uri, f"malformed front matter, line {line}: {problem}") from error
     except (ValueError, OverflowError, RecursionError) as error:  # a date such as 2024-13-45
-        raise SourceError(uri, f"malformed front matter: {error}") from error
+        raise SourceError(source.uri, f"malformed front matter: {error}") from error
     if loaded is not None and not isinstance(loaded, dict):
         return FrontMatter(body=text)
-    refuse_readers(loaded, uri)
+    refuse_readers(loaded, source.uri)
     return FrontMatter(
         fields={str(name): value for name, value in (loaded or {}).items()},
-        body=text[closing.end() :],
-        body_line=text.count("\n", 0, closing.end()) + 1,
+        body=text[match.end() :],
+        body_line=text.count("\n", 0, match.end()) + 1,
         lines={
-            match.group(1): number
-            for number, line in enumerate(block.split("\n"), 2)
-            if (match := re.match(r"([\w-]+):", line))
+            name.group(1): number
+            for number, line in enumerate(block.split("\n"), first_line)
+            if (name := re.match(r"\s*\"?([\w-]+)\"?\s*[:=]", line))
         },
     )
 
 
-def _split_block(text: str) -> tuple[str, re.Match[str]] | None:
-    opening = _OPENING.match(text)
-    closing = _CLOSING.search(text, opening.end()) if opening else None
-    return (text[opening.end() : closing.start()], closing) if opening and closing else None
+def _read_yaml(block: str, source: Source) -> object:
+    """Parse YAML, or else with its simple lines that are not YAML quoted."""
+    try:
+        return yaml.load(block, Loader=YAML_LOADER)  # noqa: S506 a safe loader, see above
+    except yaml.YAMLError:
+        quoted = _SIMPLE_LINE.sub(_quote_unless_yaml, block)
+        loaded: object = yaml.load(quoted, Loader=YAML_LOADER)  # noqa: S506 a safe loader
+        source.remark("front matter that is not YAML was read as 'name: text'")
+        return loaded
+
+
+def _quote_unless_yaml(line: re.Match[str]) -> str:
+    try:
+        yaml.load(line.group(), Loader=YAML_LOADER)  # noqa: S506 a safe loader, see above
+    except yaml.YAMLError:
+        return f"{line['name']}: {json.dumps(line['text'], ensure_ascii=False)}"
+    except ValueError:
+        pass
+    return line.group()
 
 
 def refuse_readers(fields: object, uri: str, *, deep: bool = True) -> None:
@@ -142,9 +181,18 @@ def strings(value: object) -> tuple[str, ...]:
 
 
 def names(text: str) -> tuple[str, ...]:
-    """Return the names in a list such as ``A, B and C`` or ``A; B``."""
-    parts = re.split(r"\s*[;,]\s*(?:and\s+)?|\s+and\s+", text.strip())
-    return tuple(dict.fromkeys(name for name in parts if len(name) > 2))
+    """Split a list of full names, or one of single names; others such as ``Lund, Ida`` stay."""
+    between = r"\s*[;,]\s*(?:(?:and|&)\s+)?|\s+(?:and|&)\s+"
+    parts = tuple(dict.fromkeys(filter(None, re.split(between, text.strip()))))
+    are_full = {" " in part for part in parts}
+    is_list = are_full == {True} or re.search(r";|\s(?:and|&)\s", text)
+    return parts if not parts or (len(are_full) == 1 and is_list) else (text.strip(),)
+
+
+def authors(*values: object) -> tuple[str, ...]:
+    """Return the people of the first value that has any; ``A B and C D`` are two."""
+    people = next(filter(None, map(strings, values)), ())
+    return tuple(dict.fromkeys(name for person in people for name in names(person)))
 
 
 def web_address(text: str) -> str:
@@ -247,5 +295,5 @@ def taxonomy_of(matter: FrontMatter, *, include_strings: bool) -> dict[str, tupl
             or (include_strings and isinstance(value, str))
             or name == "type"
         )
-        and (values := strings(value))
+        and (values := tuple(text.lstrip("#") for text in strings(value)))
     }

@@ -26,7 +26,6 @@ class LoaderEntry:
         target: the function, as ``module:function``.
         extensions: file extensions that decide the kind when the content does not.
         memory: the memory limit for a file of the kind.
-        text: whether the files are text whose encoding may be undeclared.
         decides: whether the extension decides alone, because the first lines may look
             like another format (an HTML block, a JSON example).
         holds: whether other files may be inside, which the loader yields as sources.
@@ -39,7 +38,6 @@ class LoaderEntry:
     target: str
     extensions: str = ""
     memory: tuple[int, int] = UNKNOWN
-    text: bool = False
     decides: bool = False
     holds: bool = False
     library: str = ""
@@ -66,7 +64,7 @@ def _kind(name: str, target: str, place: str, library: str, ends: str, **more: A
         place=place,
         library=library,
         extensions=ends,
-        **{"text": "memory" not in more, "memory": TEXT, **more},
+        **{"memory": TEXT, **more},
     )
 
 
@@ -86,39 +84,40 @@ _MAIL: dict[str, Any] = {"memory": HOLDER, "decides": True, "holds": True}
 LOADERS = {
     entry.name: entry
     for entry in (
-        _kind("markdown/3", "text.markdown_files:load", "heading", _MD,
+        _kind("markdown/4", "text.markdown_files:load", "heading", _MD,
               ".md .markdown .mdown .mkd", **_ONLY),
-        _kind("markdown-transcript/3", "text.markdown_files:load_transcript", _TURN, _MD, ""),
+        _kind("markdown-transcript/4", "text.markdown_files:load_transcript", _TURN, _MD, ""),
         _kind("mdx/1", "text.lines:load_mdx", "heading", _MD, ".mdx", **_ONLY),
         _kind("notebook/1", "text.lines:load_notebook", "heading", _MD, ".ipynb", **_ONLY),
         _kind("outline/1", "text.lines:load_outline", "heading", _MD, ".org .adoc .asciidoc .tex"),
-        _kind("rst/3", "text.restructured:load", "heading", "", ".rst .rest", **_ONLY),
-        _kind("html/6", "text.html:load", "heading", "trafilatura, lxml", ".html .htm .xhtml",
-              **_PAGE, text=True),
+        _kind("rst/4", "text.restructured:load", "heading", "", ".rst .rest", **_ONLY),
+        _kind("html/7", "text.html:load", "heading", "trafilatura, lxml", ".html .htm .xhtml",
+              **_PAGE),
         _kind("mhtml/1", "text.mail:load_mhtml", "heading", "trafilatura, lxml", ".mhtml .mht",
               **_PAGE, **_ONLY),
         _kind("text/3", "plain:load", "line", "", ".txt .text"),
         _kind("lines/1", "text.lines:load", "line", "", _CODE),
-        _kind("rtf/1", "text.lines:load_rtf", "", "striprtf", ".rtf", **_ONLY, text=False),
+        _kind("rtf/1", "text.lines:load_rtf", "", "striprtf", ".rtf", **_ONLY),
         # Pages with white letters are rendered, with large pictures on them.
         _kind("pdf/3", "pdf.pdf:load", "page, box", "pypdfium2", ".pdf", memory=(640, 120)),
-        _kind("captions/2", "text.transcripts:load", _TURN, "webvtt-py", ".vtt .srt .sbv", **_ONLY),
+        _kind("captions/3", "text.transcripts:load", _TURN, "", ".vtt .srt .sbv", **_ONLY),
         _kind("speech/3", "text.transcripts:load_speech", _TURN, "", ""),
         _kind("meeting/1", "text.meetings:load", _TURN, "dateparser", ""),
-        _kind("feed/4", "text.feeds:load", "heading", "feedparser", ".rss .atom", text=False),
+        _kind("feed/5", "text.feeds:load", "heading", "feedparser", ".rss .atom"),
         _kind("records/3", "text.records:load", "line", "", ".jsonl .ndjson", **_ONLY),
         _kind("table/1", "text.records:load_table", "line", "", ".csv .tsv .tab"),
-        _kind("mail/1", "text.mail:load", "", "quotequail", ".eml .mbox .mbx", **_MAIL),
-        _kind("outlook/1", "text.mail:load_msg", "", "python-oxmsg, quotequail", ".msg", **_MAIL),
+        _kind("mail/1", "text.mail:load", "", "mail-parser-reply", ".eml .mbox .mbx", **_MAIL),
+        _kind("outlook/1", "text.mail:load_msg", "", "python-oxmsg, mail-parser-reply",
+              ".msg", **_MAIL),
         _kind("zip/1", "archives:load_zip", "", "", ".zip", memory=HOLDER, holds=True),
-        _kind("docx/3", "office.office_docx:load", f"heading; {_TURN}", "python-docx, lxml",
+        _kind("docx/4", "office.office_docx:load", f"heading; {_TURN}", "python-docx, lxml",
               ".docx .docm", **_OFFICE_FILE),
-        _kind("pptx/3", "office.office_pptx:load", "page", "python-pptx",
+        _kind("pptx/4", "office.office_pptx:load", "page", "python-pptx",
               ".pptx .pptm .ppsx .ppsm", **_OFFICE_FILE),
-        _kind("xlsx/2", "office.office_xlsx:load", "heading, line", "openpyxl", ".xlsx .xlsm",
+        _kind("xlsx/3", "office.office_xlsx:load", "heading, line", "openpyxl", ".xlsx .xlsm",
               **_OFFICE_FILE),
-        _kind("odt/2", "office.books:load_odt", "heading", "lxml", "", **_OFFICE_FILE),
-        _kind("epub/2", "office.books:load_epub", "heading", "lxml", "", **_OFFICE_FILE),
+        _kind("odt/3", "office.books:load_odt", "heading", "lxml", "", **_OFFICE_FILE),
+        _kind("epub/3", "office.books:load_epub", "heading", "lxml", "", **_OFFICE_FILE),
         _kind("office-binary/1", "archives:refuse_binary", "", "", "", **_OFFICE_FILE),
     )
 }

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from charset_normalizer import from_bytes
+import chardet
 
 from wellread.errors import SourceError
 from wellread.ingest.loaders.base import Built, LoaderLimits, Source, TextBuilder
@@ -33,11 +33,16 @@ _BYTE_ORDER_MARKS = {
 CODING = re.compile(rb"\A(?:[^\n]*\n)?[^\n]*?coding[:=][ \t]*([-\w.]{1,40})")
 HEAD_BYTES = 4096
 CHARS_PER_ODD_SIGN = 2_000  # more frequent odd signs mean that the encoding is wrong
-MIN_DETECT_BYTES = 24  # needed to choose another encoding than Windows-1252
+MIN_UTF16_BYTES = 16  # needed to tell UTF-16 without a mark from bytes that are no text
+WESTERN_SHARE = 0.85  # of the best guess's confidence, from which Windows-1252 is taken
 MAX_DETECT_BYTES = 100_000  # examined by the detection library
 NOTE = "no encoding declared, read as {}: if letters look wrong, save it as UTF-8"
-_ENCODING_NAMES = {"cp1252": "Windows-1252", "cp1251": "Windows-1251", "cp932": "Shift-JIS"}
-_NO_TEXT = re.compile(r"[\x00-\x08\x0e-\x1f]")
+_ENCODING_NAMES = {"CP932": "Shift-JIS", "utf-16-le": "UTF-16", "utf-16-be": "UTF-16"}
+_ENCODINGS = [  # of the standard of browsers, and UTF-16 without a mark
+    *"utf-16-le utf-16-be cp874 cp932 cp949 gb18030 big5hkscs euc_jis_2004 koi8-r koi8-u".split(),
+    *("iso2022_jp_2", "iso8859-2", *(f"cp{number}" for number in range(1250, 1259))),
+]
+_NO_TEXT = re.compile(r"[\x00-\x08\x0e-\x1f\x80-\x84\x86-\x9f\ue000-\uf8ff\ufff0-\uffff]")
 # Symbols and capitals inside words indicate a wrong encoding: 'by³' is Polish, 'cafŽ' is café on a
 # Macintosh. Dashes, apostrophes, dots and the soft hyphen are normal inside words.
 _ODD = re.compile(
@@ -46,6 +51,8 @@ _ODD = re.compile(
 )
 _NAME_DATE = re.compile(r"^\d{4}-\d{2}-\d{2}[-_ ]?")
 _EXPORT_ID = re.compile(r"(?<=.)[ _-][0-9a-f]{32}(?:_all)?$")  # at the end of Notion's names
+# Letters of Greek, Cyrillic, Hebrew or Arabic beside Latin ones in a word.
+_MIXED_SCRIPTS = re.compile(r"[A-Za-z][\u0370-\u06ff]|[\u0370-\u06ff][A-Za-z]")
 _EXTENSION = re.compile(r"\.[A-Za-z0-9]{1,8}$")
 _ITEM = re.compile(r"\s*(?:[-*+•‣▪–—]|\(?(?:\d{1,3}|[A-Za-z])[.)])\s+\S")
 _COLUMNS = re.compile(r"\S(?:\t+| {3,})\S")  # a gap between the cells of a table
@@ -169,15 +176,11 @@ class Blocks:
         self._builder.add(text)
 
 
-def decode(source: Source) -> str:
-    """Return the text of the source with ``\\n`` line ends and without a byte order mark."""
-    return decode_noted(source, CODING)[0].replace("\r\n", "\n").replace("\r", "\n")
+def decode(source: Source, declared: re.Pattern[bytes] = CODING) -> str:
+    """Return the text of the source with ``\\n`` line ends and without a byte order mark.
 
-
-def decode_noted(source: Source, declared: re.Pattern[bytes]) -> tuple[str, str]:
-    """Decode the source; also return a note when the encoding was only detected.
-
-    Tries the byte order mark, UTF-8, the encoding that ``declared`` matches in the first bytes,
+    Remarks in the source when the encoding was only detected. Tries the byte order mark, UTF-8,
+    the encoding that ``declared`` matches in the first bytes,
     and detection, in this order.
 
     Raises:
@@ -186,38 +189,56 @@ def decode_noted(source: Source, declared: re.Pattern[bytes]) -> tuple[str, str]
     data, line = source.data, 0
     from_mark = [name for mark, name in _BYTE_ORDER_MARKS.items() if data.startswith(mark)][:1]
     hint = declared.search(data[:HEAD_BYTES])
-    for name in from_mark or ["utf-8", *([hint.group(1).decode("ascii")] if hint else [])]:
+    names = from_mark or ["utf-8", *([hint.group(1).decode("ascii")] if hint else [])]
+    # UTF-16 without a mark is often valid UTF-8 with zero bytes.
+    may_be_wide = not from_mark and b"\0" in data[:HEAD_BYTES]
+    text, encoding = _detect(data) if may_be_wide else ("", "")
+    for name in names if not text else ():
         try:
-            return data.decode(name), ""
+            return _with_line_ends(data.decode(name))
         except UnicodeDecodeError as error:
             line = line or data.count(b"\n", 0, error.start) + 1
         except LookupError:  # an unknown encoding
             continue
-    text, note = ("", "") if from_mark else _detect(data)
+    if not text and not from_mark:
+        text, encoding = _detect(data)
     if not text:
-        form = (from_mark or ["utf-8"])[0].removesuffix("-sig").upper()
+        form = names[0].removesuffix("-sig").upper()
         raise SourceError(source.uri, f"not {form} (line {line}): save it as UTF-8")
-    return text, note
+    source.remark(NOTE.format(encoding))
+    return _with_line_ends(text)
+
+
+def _with_line_ends(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _detect(data: bytes) -> tuple[str, str]:
-    """Return the text in a detected encoding and a note that names it; both empty if uncertain.
+    """Return the text in a detected encoding and the encoding's name; both empty if uncertain.
 
-    As in browsers, the encoding is Windows-1252 unless the bytes suggest another.
+    Considers what browsers read, and like them takes Windows-1252 when nothing suggests another.
     """
-    matches = from_bytes(data[:MAX_DETECT_BYTES])
-    best = matches.best()
-    western = any("cp1252" in match.could_be_from_charset for match in matches)
-    likely = best.encoding if best and len(data) >= MIN_DETECT_BYTES else "utf-8"
-    encoding = "cp1252" if western else likely
+    found = chardet.detect_all(
+        data, True, max_bytes=MAX_DETECT_BYTES, prefer_superset=True, include_encodings=_ENCODINGS
+    )
+    least = WESTERN_SHARE * found[0]["confidence"]
+    western = any(
+        guess["encoding"] == "Windows-1252" and guess["confidence"] >= least for guess in found
+    )
+    encoding = "Windows-1252" if western else found[0]["encoding"] or ""
     try:
         text = data.decode(encoding)
-    except UnicodeDecodeError:
+        if len(_MIXED_SCRIPTS.findall(text)) > len(text) // CHARS_PER_ODD_SIGN:
+            encoding = "Windows-1252"
+            text = data.decode(encoding)
+    except (LookupError, UnicodeDecodeError):
         return "", ""
-    odd = len(_ODD.findall(text)) if western else 0
-    if encoding.startswith("utf") or _NO_TEXT.search(text) or odd > len(text) // CHARS_PER_ODD_SIGN:
+    odd = len(_ODD.findall(text)) if encoding.startswith(("Windows", "ISO")) else 0
+    if encoding.startswith("utf-16") and len(data) < MIN_UTF16_BYTES:
         return "", ""
-    return text, NOTE.format(_ENCODING_NAMES.get(encoding, encoding))
+    if encoding == "utf-8" or _NO_TEXT.search(text) or odd > len(text) // CHARS_PER_ODD_SIGN:
+        return "", ""
+    return text, _ENCODING_NAMES.get(encoding, encoding)
 
 
 def parse_json(source: Source) -> Any:

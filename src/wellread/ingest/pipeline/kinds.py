@@ -31,7 +31,7 @@ from wellread.ingest.loaders.base import (
     Source,
 )
 from wellread.ingest.loaders.kind_table import EXTENSIONS, LOADERS, OPML, LoaderEntry
-from wellread.ingest.loaders.text import html, markdown_files, meetings
+from wellread.ingest.loaders.text import markdown_files, meetings
 from wellread.ingest.loaders.text.records import (
     delimiter_of,
     has_question_columns,
@@ -131,7 +131,7 @@ def load(
     if any(not document.text.strip() for document in documents):
         raise EmptyError(source.uri, "no text")
     if unread:
-        documents[0] = replace(documents[0], remark=f"not read: {unread}")
+        source.remark(f"not read: {unread}")
     return [_with_title(document, source) for document in documents]
 
 
@@ -155,6 +155,8 @@ class _Unpacking:
                 item = replace(item, uri=f"{item.uri}~{uris[item.uri]}")
             try:
                 yield from self._inside(item, limits)
+                for remark in item.remarks:
+                    source.remark(f"{item.name}: {remark}")
             except SourceError as error:
                 self._left_out.append(f"{item.name} ({error.reason})")
 
@@ -166,13 +168,6 @@ class _Unpacking:
             raise SourceError(item.uri, f"more than {MAX_DEPTH} files inside one another")
         inner = _Unpacking(entry, self._left_out, self._depth + 1)
         return [_with_title(document, item) for document in inner(item, limits)]
-
-
-def decoding_note(name: str, source: Source) -> str:
-    """Return a remark for the report on how the text was decoded; usually empty."""
-    if name not in LOADERS or not LOADERS[name].text or source.data.isascii():
-        return ""
-    return plain.decode_noted(source, html.ENCODING if name == "html" else plain.CODING)[1]
 
 
 def loader_name(source: Source, rules: SourceRules | None = None, *, named: bool = False) -> str:
@@ -219,7 +214,7 @@ def kind_of(source: Source) -> str:
 def _kind_of_text(source: Source, by_extension: str, extension: str) -> str:
     head = _decode_head(source.data[: HEAD_BYTES * 16])
     if by_extension == "markdown":
-        is_transcript = markdown_files.is_transcript(_decode_head(source.data))
+        is_transcript = markdown_files.is_transcript(_decode_head(source.data), source)
         return "markdown-transcript" if is_transcript else "markdown"
     is_code = by_extension == "lines" and extension != ".json"
     if is_code or (by_extension in LOADERS and LOADERS[by_extension].decides):

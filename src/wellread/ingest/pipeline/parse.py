@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from wellread.codec import storable
 from wellread.errors import SourceError
 from wellread.identity import document_id, passage_id, tagged_hash, version_of
-from wellread.ingest.loaders.base import EmptyError, LoaderLimits, Source
+from wellread.ingest.loaders.base import EmptyError, LoaderLimits, Source, changed_ns
 from wellread.ingest.pipeline import kinds
 from wellread.models.word_pieces import count_tokens
 from wellread.text.sentences import sentence_spans, shorten
@@ -327,12 +327,11 @@ def _parse(
     if not is_unchanged:
         loaded = storable(tuple(kinds.load(source, request.limits, rules, named=request.named)))
     documents = [safe_addresses(document, request.uri) for document in loaded]
-    remarks = (kinds.decoding_note(name, source), *dict.fromkeys(doc.remark for doc in loaded))
     return Parsed(
         status="unchanged" if is_unchanged else "parsed",
         digest=digest,
         loader=identity,
-        reason="" if is_unchanged else "; ".join(filter(None, remarks)),
+        reason="; ".join(source.remarks),
         size=size,
         mtime_ns=mtime_ns,
         documents=tuple(cut_text(document, request.tokens) for document in documents),
@@ -394,7 +393,7 @@ def _read(request: ParseRequest) -> tuple[bytes, int, int]:
         raise SourceError(request.uri, "was removed before it was read") from error
     except OSError as error:
         raise SourceError(request.uri, f"cannot be read: {error.strerror}") from error
-    changed = (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns)
+    changed = (before.st_size, changed_ns(before)) != (after.st_size, changed_ns(after))
     if changed or len(data) != after.st_size:
         raise SourceError(request.uri, "changed while it was read; add it again")
-    return data, after.st_size, after.st_mtime_ns
+    return data, after.st_size, changed_ns(after)

@@ -81,7 +81,7 @@ class SourceRules:
             raise SourceError(source.uri, "unsupported file type")
         is_markdown = loader in (markdown.load, markdown.load_transcript)
         text = decode(source) if is_markdown else ""
-        matter = split(text, source.uri)
+        matter = split(text, source)
         for document in loader(source, limits):
             document_facts = {
                 name: getattr(document, name.partition(".")[2]) for name in DOCUMENT_FACTS

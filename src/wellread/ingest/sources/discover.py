@@ -17,6 +17,7 @@ from urllib.request import url2pathname
 from pathspec import GitIgnoreSpec
 
 from wellread.errors import SourceError
+from wellread.ingest.loaders.base import changed_ns
 from wellread.ingest.sources.addresses import FetchError, is_web, parse_address
 
 LIST_EXTENSION = ".opml"
@@ -286,7 +287,7 @@ def _file(path: Path, uri: str, root: str, status: os.stat_result) -> Found:
     if not stat.S_ISREG(status.st_mode):
         return SourceError(uri, "not a regular file")
     return FoundFile(
-        path=path, uri=uri, size=status.st_size, mtime_ns=status.st_mtime_ns, root=root
+        path=path, uri=uri, size=status.st_size, mtime_ns=changed_ns(status), root=root
     )
 
 

@@ -21,6 +21,7 @@ import pypdfium2 as pdfium
 from PIL import Image
 
 from wellread.errors import SourceError
+from wellread.ingest.loaders.base import changed_ns
 from wellread.ingest.sources.discover import local_path
 from wellread.kb import KnowledgeBase
 from wellread.serve.web.rendering import web_link
@@ -315,7 +316,7 @@ def _is_unchanged(path: Path, record: SourceRecord) -> bool:
     """Whether the file is unchanged: by size and time, or by its digest."""
     try:
         state = path.stat()
-        if (state.st_size, state.st_mtime_ns) == (record.size, record.mtime_ns):
+        if (state.st_size, changed_ns(state)) == (record.size, record.mtime_ns):
             return True
         return (
             state.st_size == record.size

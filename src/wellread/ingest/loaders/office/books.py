@@ -27,7 +27,7 @@ from wellread.ingest.loaders.archives import (
 )
 from wellread.ingest.loaders.base import LoaderLimits, Source
 from wellread.ingest.loaders.front_matter import parse_moment
-from wellread.ingest.loaders.plain import Blocks, decode_noted, one_line, title_from_name
+from wellread.ingest.loaders.plain import Blocks, decode, one_line, title_from_name
 from wellread.ingest.loaders.text.html import ENCODING, page_blocks, plain_words
 from wellread.ingest.loaders.text.html_blocks import blocks_of, write_blocks
 from wellread.ingest.loaders.text.html_visible import visible_text
@@ -237,7 +237,7 @@ def _write_page(blocks: Blocks, archive: zipfile.ZipFile, name: str, source: Sou
     except KeyError:  # a missing page; the others can be read
         return
     page = Source(uri=source.uri, name=name, data=data, collection=source.collection)
-    page_blocks(blocks, decode_noted(page, ENCODING)[0], source.uri)
+    page_blocks(blocks, decode(page, ENCODING), source.uri)
 
 
 def _xml(archive: zipfile.ZipFile, name: str, uri: str) -> etree._Element:

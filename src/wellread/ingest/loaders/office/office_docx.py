@@ -133,7 +133,11 @@ _SKIPPED = frozenset(
 _BLOCK_HOLDERS = frozenset({"sdt", "sdtContent", "ins", "moveTo", "customXml", "smartTag"})
 _HOLDERS = _BLOCK_HOLDERS | {"tbl", "tr", "tc"}
 _SIGNS = {"br": "\n", "cr": "\n", "tab": "\t", "ptab": "\t", "noBreakHyphen": "-"}
-_NOTES = {"footnoteReference": "footnotes", "endnoteReference": "endnotes"}
+_NOTES = {
+    "footnoteReference": "footnotes",
+    "endnoteReference": "endnotes",
+    "commentReference": "comments",
+}
 _NOTE_MARKER = "* "
 
 
@@ -275,7 +279,9 @@ class _Writer:
             if note in self._notes:
                 texts = (_gather(part).text for part in _paragraphs(self._notes[note]))
                 words = one_line(" ".join(texts))
-                self.blocks.block(_NOTE_MARKER + words if words else "")
+                author = value_of(self._notes[note], "author") or "an unnamed person"
+                marker = f"Comment by {author}: " if note[0] == "comments" else _NOTE_MARKER
+                self.blocks.block(marker + words if words else "")
                 self._listing = False
 
     def _write_table(self, table: etree._Element) -> None:
@@ -479,7 +485,7 @@ def _notes(part: DocumentPart, uri: str) -> dict[tuple[str, str], etree._Element
         (kind, value_of(note, "id")): note
         for kind in _NOTES.values()
         if (root := _related_root(part, kind, uri)) is not None
-        for note in elements(root, "footnote", "endnote")
+        for note in elements(root, "footnote", "endnote", "comment")
     }
 
 

@@ -12,7 +12,7 @@ import warnings
 import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, time
 from itertools import chain, islice
 from xml.etree.ElementTree import ParseError
@@ -82,8 +82,9 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:
         ) from error
     if not writer.cells:
         raise EmptyError(source.uri, "no text: every cell is empty")
-    page = file.page(source, writer.builder.build(), source_type="xlsx", title=file.title)
-    yield replace(page, remark=writer.remark)
+    if writer.remark:
+        source.remark(writer.remark)
+    yield file.page(source, writer.builder.build(), source_type="xlsx", title=file.title)
 
 
 @dataclass(slots=True)

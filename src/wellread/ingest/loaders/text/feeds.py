@@ -28,6 +28,8 @@ HEAD_BYTES = 4096
 MAX_DATE_CHARS = 64
 
 _MAILED = re.compile(r"\s*[^\s@]{1,64}@[^\s@()]{1,255}\s+\((?P<name>[^()]*[^()\s])\)\s*")
+# Escaped twice, so that its words would be a comment.
+_CDATA = re.compile(rb">\s*&lt;!\[CDATA\[((?:(?!\]\]&gt;|&lt;!\[).)*)\]\]&gt;\s*</", re.DOTALL)
 _BARE_AMPERSAND = re.compile(rb"&(?!#?\w{1,31};)")
 _DAY_OR_MONTH = re.compile(r"\D*(?:0?[1-9]|1[0-2])[/-](?:0?[1-9]|1[0-2])[/-]\d{2,4}\b")
 
@@ -139,7 +141,8 @@ def _tags(tags: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
 def _xml_entries(source: Source) -> Iterator[_Entry]:
     # A stream, because feedparser would take short bytes for a file name. Its sanitiser is off,
     # because only the visible text is kept.
-    feed = feedparser.parse(io.BytesIO(source.data), sanitize_html=False)
+    data = _CDATA.sub(rb">\1</", source.data)
+    feed = feedparser.parse(io.BytesIO(data), sanitize_html=False)
     if feed.bozo and not feed.entries:
         reason = " ".join(str(feed.get("bozo_exception", "unknown format")).split())
         raise SourceError(source.uri, f"not a feed: {reason}"[:200])

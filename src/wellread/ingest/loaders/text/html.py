@@ -22,7 +22,7 @@ from lxml.etree import LxmlError, _Element
 from wellread.errors import SourceError
 from wellread.ingest.loaders.base import LoaderLimits, Source
 from wellread.ingest.loaders.front_matter import parse_moment, web_address
-from wellread.ingest.loaders.plain import Blocks, decode_noted, letters_of, title_from_name
+from wellread.ingest.loaders.plain import Blocks, decode, letters_of, title_from_name
 from wellread.ingest.loaders.text.html_blocks import (
     Block,
     blocks_of,
@@ -30,8 +30,12 @@ from wellread.ingest.loaders.text.html_blocks import (
     write_blocks,
 )
 from wellread.ingest.loaders.text.html_visible import (
+    FEW_CHARS,
+    MAX_HIDDEN_SHARE,
+    all_text,
     ancestors,
     mark_hidden,
+    open_panels,
     tag_of,
     visible_text,
 )
@@ -41,6 +45,9 @@ MAX_OUTSIDE_SHARE = 0.1  # share of the chosen letters that may be outside the c
 MIN_LINK_SHARE = 0.9  # share of a heading from which it counts as a link to another page
 MARKUP = re.compile(r"<[A-Za-z/!]|&(?:#\d+|#x[0-9a-f]+|\w+);", re.IGNORECASE)
 
+MAX_DATELINE_WORDS = 15  # a longer text is prose, whose dates are those of what it tells
+_PROSE_TAGS = ("p", "div", "footer", "li", "td", "dd", "blockquote", "small", "span")
+_COPYRIGHT = re.compile(r"©|\bcopyright\b|\(c\)\s*\d", re.IGNORECASE)
 _ARTICLE = re.compile(r"article|posting|report", re.IGNORECASE)
 _LANGUAGE = re.compile(r"[a-z]{2,3}(?:-[\w-]{1,20})?")
 # Private use characters that no page contains, one for each block.
@@ -67,7 +74,8 @@ ENCODING = re.compile(
 
 def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: ARG001 the loader interface
     """Load an HTML file as one page, or as one article if it declares this and its date."""
-    tree = _parse(decode_noted(source, ENCODING)[0], source.uri)
+    tree = _parse(decode(source, ENCODING), source.uri)
+    open_panels(tree)
     mark_hidden(tree)
     facts = _without_export(tree, _facts(tree))
     all_blocks = blocks_of(tree)
@@ -75,6 +83,11 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: A
     chosen = _main_blocks(tree, all_blocks, (title, *facts.titles), article=facts.article)
     blocks = Blocks()
     write_blocks(blocks, chosen or _visible_blocks(all_blocks))
+    letters, shown = len(letters_of(all_text(tree))), len(letters_of(visible_text(tree)))
+    if letters - shown > max(FEW_CHARS, MAX_HIDDEN_SHARE * letters):
+        source.remark(
+            f"{(letters - shown) / letters:.0%} of the page's text is hidden and left out"
+        )
     yield source.document(
         blocks.build(),
         kind="article" if facts.published_at and facts.article else "page",
@@ -135,6 +148,7 @@ class _Facts:
 
 
 def _facts(tree: _Element) -> _Facts:
+    from htmldate import find_date  # noqa: PLC0415 - slow to import
     from trafilatura.metadata import extract_metadata  # noqa: PLC0415 - slow to import
 
     # The extensive search would take the year of a copyright notice for the date.
@@ -144,6 +158,12 @@ def _facts(tree: _Element) -> _Facts:
         "outputformat": "%Y-%m-%dT%H:%M:%S%z",
     }
     metadata = extract_metadata(tree, date_config=dates)
+    published_at = parse_moment(metadata.date)
+    if published_at:
+        found = find_date(
+            _without_prose(tree), False, True, outputformat=str(dates["outputformat"])
+        )
+        published_at = parse_moment(found)
     declared_titles = (
         visible_text(title).strip()
         for title in tree.iter("title")
@@ -154,7 +174,7 @@ def _facts(tree: _Element) -> _Facts:
     return _Facts(
         titles=tuple(dict.fromkeys(filter(None, (metadata.title or "", *declared_titles)))),
         authors=tuple(dict.fromkeys(filter(None, (metadata.author or "").split("; ")))),
-        published_at=parse_moment(metadata.date),
+        published_at=published_at,
         description=metadata.description or "",
         url=web_address(metadata.url or ""),
         language=language if _LANGUAGE.fullmatch(language) else "",
@@ -182,6 +202,20 @@ def _without_export(tree: Any, facts: _Facts) -> _Facts:
         published_at=parse_moment(" ".join(changed[0][-3:])) if changed else None,
         breadcrumbs=tuple(filter(None, crumbs)),
     )
+
+
+def _without_prose(tree: _Element) -> _Element:
+    """A copy of the page without sentences and copyright notices, whose dates are others."""
+    page = deepcopy(tree)
+    for element in list(page.iter(*_PROSE_TAGS)):
+        text = " ".join(all_text(element).split())
+        words = len(text.split())
+        is_prose = words > MAX_DATELINE_WORDS or (words > 5 and text.endswith((".", "!", "?")))
+        if not element.xpath(".//p|.//div|.//li") and (is_prose or _COPYRIGHT.search(text)):
+            tail = element.tail
+            element.clear()
+            element.tail = tail
+    return page
 
 
 def _title(facts: _Facts, blocks: Sequence[Block]) -> str:

@@ -184,6 +184,9 @@ MAX_SHEET_CHARS = 500_000  # read from all style elements together
 MAX_HIDDEN_SHARE = 0.5  # share of a page's letters, unless fewer than FEW_CHARS are hidden
 FEW_CHARS = 150
 WHITE = "#ffffff"
+MAX_LINK_SHARE = 0.5  # of the letters of a panel; one with more is a menu
+_MENU_TAGS = frozenset("nav header footer form dialog".split())
+_MENU_ROLES = frozenset("menu menubar navigation listbox dialog alertdialog tooltip search".split())
 
 _COMMENT = re.compile(r"/\*.*?\*/|<!--|-->", re.DOTALL)
 _RULE = re.compile(r"(?P<head>[^{}]*)\{(?P<body>[^{}]*)\}")
@@ -218,6 +221,38 @@ def mark_hidden(tree: _Element) -> None:
     if 0 < _length(hidden) <= max(FEW_CHARS, MAX_HIDDEN_SHARE * len(visible_text(tree))):
         for element in hidden:
             element.set("hidden", "")
+
+
+def open_panels(tree: _Element) -> None:
+    """Show the hidden panels that a button above them, or one that names them, opens; no menus.
+
+    A button that stands alone above its panel becomes a heading.
+    """
+    elements = [element for element in tree.iter() if tag_of(element)]
+    opened = {name for element in elements for name in (element.get("aria-controls") or "").split()}
+    for panel in [element for element in elements if "hidden" in element.attrib]:
+        above = panel.getprevious()
+        button = next(above.iter("button"), None) if above is not None else None
+        if (
+            above is not None
+            and button is not None
+            and all_text(button).strip() != all_text(above).strip()
+        ):
+            button = None
+        if (button is None and panel.get("id") not in opened) or _is_menu(panel):
+            continue
+        del panel.attrib["hidden"]
+        if panel.get("aria-hidden"):
+            del panel.attrib["aria-hidden"]
+        if button is not None:
+            button.tag = "h4" if button is above else "span"
+
+
+def _is_menu(panel: _Element) -> bool:
+    links = sum(len(visible_text(link)) for link in panel.iter("a"))
+    return any(
+        tag_of(box) in _MENU_TAGS or box.get("role") in _MENU_ROLES for box in ancestors(panel)
+    ) or links > MAX_LINK_SHARE * len(all_text(panel).strip())
 
 
 def _cascade(bodies: list[str]) -> str:

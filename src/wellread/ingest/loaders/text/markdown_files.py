@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import pairwise
 from typing import Any
+from urllib.parse import unquote
 
 import yaml
 from markdown_it import MarkdownIt
@@ -26,6 +27,7 @@ from wellread.errors import SourceError
 from wellread.ingest.loaders.base import LoaderLimits, Source
 from wellread.ingest.loaders.front_matter import (
     FrontMatter,
+    authors,
     date_in_name,
     parse_entity,
     parse_moment,
@@ -60,11 +62,36 @@ _PROSE_WORD = re.compile(r"(?:^|(?<=[\s(\[`*_\"“‘]))[^\W\d_][\w'’-]*(?=$|[
 _ADDRESS = re.compile(r"\s*(?:[a-z][a-z0-9+.-]*://|/\S*\s*$|[\w./-]+\.[a-z]{2,5}\s*$)", re.I)
 
 
+# Of Obsidian and similar programs: comments over lines, and marks within them.
+_PRIVATE = re.compile(r"^%%[ \t]*\n.*?^%%[ \t]*$", re.MULTILINE | re.DOTALL)
+_NOTE_MARKS = re.compile(
+    r"(?P<code>`[^`\n]+`)|(?<![\w%])%%(?![%\d])(?:(?!%%).)*?%%(?![\w%])"
+    r"|!\[\[[^\[\]\n]+\.\w{2,5}(?:[#|][^\[\]\n]*)?\]\]"
+    r"|!?\[\[(?!\d+\]\])(?P<target>[^\s\[\]|][^\[\]|\n]*)(?:\|(?P<alias>[^\[\]\n]+))?\]\](?![\[(])"
+    r"|(?<![=A-Za-z0-9])==(?=[^\s=])(?P<marked>[^\n=]+?)(?<=\S)==(?![=A-Za-z0-9])"
+    r"|(?:(?<=\S) |^)\^(?=[\w-]*[A-Za-z])[\w-]{2,}[ \t]*$"
+    r"|(?<=> )\[!(?P<callout>\w[\w -]*)(?:\|[^\]\n]*)?\][+-]?[ \t]*(?P<title>[^\n]*)",
+    re.DOTALL | re.MULTILINE,
+)
+_COMPUTED = frozenset("dataview dataviewjs compressed-json".split())  # code whose text is no text
+
+
+def _note_words(mark: re.Match[str]) -> str:
+    """Return the words of a mark in a note; the title of a callout gets a line of its own."""
+    if mark["code"]:
+        return mark["code"]
+    if mark["callout"]:
+        return (mark["title"].strip() or mark["callout"].capitalize()) + _HARD_BREAK
+    words = mark["alias"] or mark["marked"] or (mark["target"] or "").replace("#", " > ")
+    return words.removeprefix(" > ") or "\n" * mark.group().count("\n")
+
+
 def strip_templates(body: str) -> str:
     """Remove template tags, comments and scripts outside code; line numbers are kept."""
     lines: list[str] = []
     prose: list[str] = []
     fence = ""
+    body = _PRIVATE.sub(lambda private: "\n" * private.group().count("\n"), body)
     for line in body.split("\n"):
         opening = _FENCE.match(line)
         if not (fence or opening):
@@ -81,7 +108,8 @@ def _without_templates(lines: list[str]) -> list[str]:
     if not lines:
         return []
     text = without_scripts("\n".join(lines))
-    return _TEMPLATE.sub(lambda match: _visible_part(match, text), text).split("\n")
+    text = _TEMPLATE.sub(lambda match: _visible_part(match, text), text)
+    return _NOTE_MARKS.sub(_note_words, text).split("\n")
 
 
 def _visible_part(match: re.Match[str], text: str) -> str:
@@ -127,6 +155,7 @@ _MACHINE_FIELDS = frozenset(
     "title date published published_at updated updated_at modified created media media_url video "
     "audio draft weight".split()
 )
+_POSTS = frozenset("post posts _posts blog blogs news article articles".split())
 _PAGE_KINDS = ("article", "page", "paper")
 
 _parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
@@ -134,7 +163,7 @@ _parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 
 def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: ARG001 the loader interface
     """Load one page or, if the front matter describes a node of a graph, one entity."""
-    matter = split(decode(source), source.uri)
+    matter = split(decode(source), source)
     entity = parse_entity(matter, source.uri)
     blocks = Blocks()
     tokens = parse(strip_templates(matter.body))
@@ -144,7 +173,10 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: A
     write(blocks, tokens, first_line=matter.body_line)
     if blocks.empty:
         _write_fields(blocks, matter)
+    published_at = date_of(matter, source.name)
     kind = matter.text_of("kind", "type").lower()
+    if published_at and kind not in _PAGE_KINDS and _is_post(matter, source.uri):
+        kind = "article"
     yield source.document(
         blocks.build(),
         kind="entity" if entity else kind if kind in _PAGE_KINDS else "page",
@@ -152,13 +184,20 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: A
         url=matter.link("url", "link", "canonical", "permalink"),
         source_type=matter.text_of("source_type") or "markdown",
         language=matter.text_of("language", "lang"),
-        authors=matter.values_of("authors", "author"),
-        published_at=date_of(matter, source.name),
+        authors=authors(matter.fields.get("authors"), matter.fields.get("author")),
+        published_at=published_at,
         summary=plain_line(matter.text_of("summary", "excerpt", "description", "abstract")),
         media_url=matter.link("media_url", "media", "video", "audio"),
         taxonomy=taxonomy_of(matter, include_strings=entity is not None),
         entity=entity,
     )
+
+
+def _is_post(matter: FrontMatter, uri: str) -> bool:
+    """Whether a dated page is a blog post or news item, by its fields or one of its folders."""
+    declared = {matter.text_of(name).lower() for name in ("layout", "type")}
+    folders = {part.lower() for part in unquote(uri).split("/")[-4:-1]}
+    return not _POSTS.isdisjoint(declared | folders)
 
 
 def title_of(matter: FrontMatter, tokens: Sequence[Token], name: str) -> str:
@@ -337,6 +376,8 @@ class _Writer:
 
     def _write_code(self, token: Token) -> None:
         """Write code with its line breaks; fenced code begins on the line below the fence."""
+        if token.info.strip() in _COMPUTED:
+            return
         code = token.content.rstrip("\n")
         below = 1 if token.type == "fence" else 0
         breaks = [match.end() for match in re.finditer("\n", code)]
@@ -419,10 +460,10 @@ class _Turn:
     rest: str
 
 
-def is_transcript(text: str) -> bool:
+def is_transcript(text: str, source: Source) -> bool:
     """Whether a Markdown file consists mostly of turns of named speakers."""
     try:
-        matter = split(text, "")
+        matter = split(text, source)
     except (SourceError, yaml.YAMLError):
         return False  # the Markdown loader reports the error
     lines = matter.body.split("\n")
@@ -450,7 +491,7 @@ def is_transcript(text: str) -> bool:
 
 def load_transcript(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: ARG001 the loader interface
     """Load one transcript with speakers, headings and, if present, times."""
-    matter = split(decode(source), source.uri)
+    matter = split(decode(source), source)
     body = strip_templates(matter.body)
     lines = body.split("\n")
     known_speakers = _known_speakers(matter, lines)

@@ -1,14 +1,15 @@
 """Loads transcripts with times: captions (WebVTT, SRT, SBV) and JSON of speech-to-text tools.
 
-The cues of a turn are joined to a paragraph and keep their times as marks. webvtt-py skips invalid
-lines, so timing lines are checked first. The segments of speech-to-text tools become cues too; if
-single words have times, a cue is one sentence of a speaker.
+The cues of a turn are joined to a paragraph and keep their times as marks. Times are read as other
+programs write them too: without hours or fractions, with a comma or a dot. The segments of
+speech-to-text tools become cues too; if single words have times, a cue is one sentence of a
+speaker.
 """
 
 from __future__ import annotations
 
 import html
-import io
+import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,8 +19,6 @@ from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
 from babel import Locale
-from webvtt import WebVTT
-from webvtt.errors import MalformedCaptionError, MalformedFileError
 
 from wellread.errors import SourceError
 from wellread.ingest.loaders.base import Built, EmptyError, LoaderLimits, Source, TextBuilder
@@ -48,20 +47,23 @@ from wellread.types import Document
 
 MIN_PAUSE_SECONDS = 4.0  # silence before a new paragraph
 MIN_PARAGRAPH_CUES = 10  # cues without a speaker after which a paragraph ends with a sentence
-MIN_ROLLING_SHARE = 0.3  # captions scroll if more of the neighbouring cues repeat a line
+MAX_ODD_SHARE = 0.25  # of the times; more that cannot be read mean that the file is no captions
+MIN_REPEATED_WORDS = 3
+MIN_ROLLING_SHARE = 0.3  # captions scroll if more of the neighbouring cues repeat words
 
 Form = Literal["vtt", "srt", "sbv"]
 
-_TIMINGS: Mapping[Form, re.Pattern[str]] = {
-    "vtt": re.compile(
-        r"\s*(?:\d+:)?\d{1,2}:\d{2}\.\d{3}\s*-->\s*(?:\d+:)?\d{1,2}:\d{2}\.\d{3}(?:\s|$)"
-    ),
-    "srt": re.compile(
-        r"\s*\d+:\d{1,2}:\d{2}([,.])\d{1,3}\s*-->\s*\d+:\d{1,2}:\d{2}\1\d{1,3}(?:\s|$)"
-    ),
-    "sbv": re.compile(r"\d+:\d{2}:\d{2}\.\d{1,3},\d+:\d{2}:\d{2}\.\d{1,3}\s*$"),
+_STAMP = r"(?:\d+:)?\d{1,3}:\d{2}(?:[.,]\d{1,3})?"
+_TIMING = re.compile(rf"\s*({_STAMP})\s*(?:-->|,)\s*({_STAMP})(?:\s|$)")
+_TIMING_LIKE = re.compile(r"\s*\d[^\s>]*\s*-->|\d+:\d{2}:[^\s,]+,\d+:\d{2}:\S+\s*$")
+_BESIDE_CUES = re.compile(r"(?:NOTE|STYLE|REGION)(?:\s|$)")
+_BESIDE = {  # facts of a recording, and the names that programs give them, the best first
+    "title": ("title", "fulltitle"),
+    "date": ("date", "upload_date", "release_date"),
+    "url": ("webpage_url", "original_url", "url"),
+    "author": ("uploader", "channel", "author"),
+    "language": ("language",),
 }
-_SBV_TIMING_LIKE = re.compile(r"\d+:\d{2}:[^\s,]+,\d+:\d{2}:\S+\s*$")
 _HEADER = re.compile(r"(?:NOTE\s+)?(?P<name>[A-Za-z_ ]{2,20}?)\s*:\s*(?P<value>.+)$")
 _VOICE = re.compile(r"<v(?:\.[\w.-]+)*[ \t]+([^<>\n]{1,120})>")
 _TAG = re.compile(r"</?[A-Za-z][^<>\n]*>|<\d[\d:.]*>")
@@ -87,18 +89,26 @@ class Cue:
 
 
 def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: ARG001 the loader interface
-    """Load a caption file as one transcript, with metadata from ``NOTE name: value`` lines."""
+    """Load a caption file as one transcript.
+
+    Its metadata comes from ``NOTE name: value`` lines, from ``NAME.info.json`` beside the file, as
+    download programs write it, and from the file's name.
+    """
     text = decode(source)
     form = _form(source.name, text)
-    _check_timings(source.uri, form, text.split("\n"))
-    cues = _parse_cues(source.uri, form, text)
+    cues = _parse_cues(source, form, text)
     if not cues:
         raise EmptyError(source.uri, "no text: the file has no captions")
     built = write_cues(_add_speakers(_drop_repeats(cues)))
     if not built[0].strip():
         raise EmptyError(source.uri, "no text: every caption is empty")
-    facts = _facts(text) if form == "vtt" else {}
-    refuse_readers(facts, source.uri)
+    notes = _facts(text) if form == "vtt" else {}
+    refuse_readers(notes, source.uri)
+    facts = {**_facts_beside(source), **notes}
+    published_at = parse_moment(facts.get("date", "").replace("/", "-"))
+    published_at = published_at or date_in_name(source.name)
+    if published_at is None:
+        source.remark("no date: searches by time will not find it")
     yield source.document(
         built,
         kind="transcript",
@@ -106,8 +116,7 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: A
         source_type=form,
         language=facts.get("language", "").lower(),
         authors=strings([name.strip() for name in facts.get("author", "").split(",")]),
-        published_at=parse_moment(facts.get("date", "").replace("/", "-"))
-        or date_in_name(source.name),
+        published_at=published_at,
         media_url=web_address(facts.get("url", "")),
     )
 
@@ -118,35 +127,50 @@ def _form(name: str, text: str) -> Form:
     return "sbv" if name.lower().endswith(".sbv") else "srt"
 
 
-def _check_timings(uri: str, form: Form, lines: Sequence[str]) -> None:
-    """Refuse malformed timing lines, and timing lines in place of speech."""
+def _parse_cues(source: Source, form: Form, text: str) -> list[Cue]:
+    """Return the cues in order; a few whose times cannot be read are left out and remarked.
+
+    Raises:
+        SourceError: the file has no times, or too many that cannot be read.
+    """
+    lines = [*text.split("\n"), ""]
     if form == "vtt" and not lines[0].startswith("WEBVTT"):
-        raise SourceError(uri, "not WebVTT: the first line is not WEBVTT")
-    pattern, has_timing, after_timing = _TIMINGS[form], False, False
-    for number, line in enumerate(lines, 1):
-        timing = bool(_SBV_TIMING_LIKE.match(line)) if form == "sbv" else "-->" in line
-        if timing and not pattern.match(line):
-            raise SourceError(uri, f"malformed time on line {number}: {line.strip()[:60]}")
-        if timing and after_timing:
-            raise SourceError(uri, f"malformed cue: a second time follows on line {number}")
-        after_timing = timing
-        has_timing = has_timing or timing
-    if form != "vtt" and not has_timing:
-        raise SourceError(uri, f"not {form.upper()}: no line with times")
-
-
-def _parse_cues(uri: str, form: Form, text: str) -> list[Cue]:
-    # Blank lines at the start of an SRT file are common, but the parser refuses them.
-    buffer = io.StringIO(text if form == "vtt" else text.strip())
-    try:
-        captions = WebVTT.from_buffer(buffer, format=form).captions
-    except (MalformedFileError, MalformedCaptionError) as error:
-        raise SourceError(uri, f"not {form.upper()}: {error}") from error
+        raise SourceError(source.uri, "not WebVTT: the first line is not WEBVTT")
+    timed = [number for number, line in enumerate(lines) if _TIMING_LIKE.match(line)]
+    if form != "vtt" and not timed:
+        raise SourceError(source.uri, f"not {form.upper()}: no line with times")
     cues: list[Cue] = []
-    for caption in captions:
-        begin, finish = seconds(caption.start), seconds(caption.end)
-        cues += _split_voices(without_scripts(caption.raw_text), begin, max(begin, finish))
+    odd: list[int] = []
+    for number, below in zip(timed, [*timed[1:], len(lines)], strict=False):
+        timing = _TIMING.match(lines[number])
+        if timing is None:
+            odd.append(number)
+            continue
+        begin, finish = (seconds(stamp.replace(",", ".")) for stamp in timing.groups())
+        spoken = without_scripts("\n".join(_cue_lines(lines[number + 1 : below], form)))
+        cues += _split_voices(spoken, begin, max(begin, finish))
+    if len(odd) > MAX_ODD_SHARE * len(timed):
+        found = lines[odd[0]].strip()[:60]
+        raise SourceError(source.uri, f"malformed time on line {odd[0] + 1}: {found}")
+    if odd:
+        source.remark(
+            f"{len(odd)} of {len(timed)} captions left out: malformed time on line {odd[0] + 1}"
+        )
     return cues
+
+
+def _cue_lines(lines: Sequence[str], form: Form) -> list[str]:
+    """Return the words of a cue; ``lines`` are those up to the next time, or to the end.
+
+    Blank lines before the words are skipped. The identifier above the next time, and notes and
+    styles after the words, are left out.
+    """
+    is_number = "".join(lines[-1:]).strip().isdecimal()
+    is_identifier = is_number or (len(lines) > 1 and not lines[-2].strip())
+    kept = lines[:-1] if is_identifier else lines
+    paragraphs = [part.strip("\n") for part in re.split(r"\n\s*\n", "\n".join(kept))]
+    spoken = [part for part in paragraphs if part.strip() and not _BESIDE_CUES.match(part)]
+    return spoken[:1] if form == "vtt" else spoken
 
 
 def _split_voices(raw: str, begin: float, finish: float) -> Iterator[Cue]:
@@ -169,22 +193,48 @@ def _facts(text: str) -> dict[str, str]:
     return {note["name"].lower().strip(): note["value"].strip() for note in matches[::-1] if note}
 
 
+def _facts_beside(source: Source) -> dict[str, str]:
+    """Return what ``NAME.info.json`` says of the recording ``NAME.vtt`` or ``NAME.en.vtt``."""
+    stem = source.name
+    while source.path and "." in stem:
+        stem = stem.rpartition(".")[0]
+        beside = source.path.with_name(f"{stem}.info.json")
+        if not beside.is_file() or beside.is_symlink():
+            continue
+        try:
+            fields = FrontMatter(fields=json.loads(beside.read_bytes()), body="")
+            found = {name: fields.text_of(*sources) for name, sources in _BESIDE.items()}
+        except (OSError, ValueError, AttributeError, RecursionError) as error:
+            source.remark(f"{beside.name} cannot be read: {type(error).__name__}")
+            continue
+        return {name: value for name, value in found.items() if value}
+    return {}
+
+
 def _drop_repeats(cues: list[Cue]) -> list[Cue]:
-    shared = [_overlap_length(a.lines, b.lines) for a, b in pairwise(cues)]
-    repeats = sum(overlap > 0 for overlap in shared)
+    """Remove what cues repeat of the cue before, if many do (captions that scroll)."""
+    shared = [_repeated_words(a.lines, b.lines) for a, b in pairwise(cues)]
+    repeats = sum(count > 0 for count in shared)
     if repeats < 2 or repeats < MIN_ROLLING_SHARE * len(shared):
         return cues
     return [
-        replace(cue, lines=cue.lines[overlap:])
-        for overlap, cue in zip([0, *shared], cues, strict=True)
-        if overlap < len(cue.lines)
+        replace(cue, lines=(" ".join(words[count:]),)) if count else cue
+        for count, cue in zip([0, *shared], cues, strict=True)
+        if count < len(words := cue.text.split())
     ]
 
 
-def _overlap_length(before: tuple[str, ...], after: tuple[str, ...]) -> int:
-    """Return the number of lines at the start of ``after`` that repeat the end of ``before``."""
+def _repeated_words(before: tuple[str, ...], after: tuple[str, ...]) -> int:
+    """Return the number of words at the start of ``after`` that repeat the end of ``before``.
+
+    These are entire lines, or at least ``MIN_REPEATED_WORDS``: people do repeat a word or two.
+    """
     longest = min(len(before), len(after))
-    return next((n for n in range(longest, 0, -1) if before[-n:] == after[:n]), 0)
+    lines = next((n for n in range(longest, 0, -1) if before[-n:] == after[:n]), 0)
+    first, second = (" ".join(cue).casefold().split() for cue in (before, after))
+    counts = range(min(len(first), len(second)), MIN_REPEATED_WORDS - 1, -1)
+    words = next((n for n in counts if first[-n:] == second[:n]), 0)
+    return max(words, len(" ".join(after[:lines]).split()))
 
 
 def _add_speakers(cues: list[Cue]) -> list[Cue]:
