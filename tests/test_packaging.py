@@ -33,6 +33,7 @@ WITH_OPENSEARCH = "store/index/opensearch/"
 WITH_POSTGRES = {"store/schema/postgresql.py"}
 WITH_OIDC = {"serve/web/identity_provider.py"}
 TESTING = "testing/"
+NOT_INSTALLED = {"faster_whisper"}  # the extra speech, which stands in no lock
 
 
 @cache
@@ -107,6 +108,7 @@ def undeclared(path: Path, declared: set[str]) -> set[str]:
         name
         for name in imported(path)
         if name not in sys.stdlib_module_names
+        and name not in NOT_INSTALLED
         and name != "wellread"
         and declared.isdisjoint(plain(owner) for owner in owners().get(name, ()))
     }

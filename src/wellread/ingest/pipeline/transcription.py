@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+from tinytag import TinyTag, TinyTagException
 
 from wellread.config import TranscriptionSettings
 from wellread.errors import SourceError
@@ -61,8 +62,6 @@ def transcript_beside(recording: Path) -> Path | None:
 
 def seconds_of(recording: Path) -> float | None:
     """The length that the file's header tells; None where it tells none."""
-    from tinytag import TinyTag, TinyTagException  # noqa: PLC0415 - recordings alone need it
-
     with suppress(TinyTagException, OSError):
         return TinyTag.get(recording, tags=False).duration
     return None
