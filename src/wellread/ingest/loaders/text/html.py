@@ -143,8 +143,10 @@ class _Facts:
 
 
 def _facts(tree: _Element) -> _Facts:
-    from htmldate import find_date  # noqa: PLC0415 - slow to import
-    from trafilatura.metadata import extract_metadata  # noqa: PLC0415 - slow to import
+    from trafilatura.metadata import (  # noqa: PLC0415 - slow to import
+        extract_metadata,
+        find_date,
+    )
 
     # The extensive search would take the year of a copyright notice for the date.
     dates = {
