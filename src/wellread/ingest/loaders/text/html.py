@@ -148,7 +148,6 @@ class _Facts:
 
 
 def _facts(tree: _Element) -> _Facts:
-    from htmldate import find_date  # noqa: PLC0415 - slow to import
     from trafilatura.metadata import extract_metadata  # noqa: PLC0415 - slow to import
 
     # The extensive search would take the year of a copyright notice for the date.
@@ -159,11 +158,9 @@ def _facts(tree: _Element) -> _Facts:
     }
     metadata = extract_metadata(tree, date_config=dates)
     published_at = parse_moment(metadata.date)
-    if published_at:
-        found = find_date(
-            _without_prose(tree), False, True, outputformat=str(dates["outputformat"])
-        )
-        published_at = parse_moment(found)
+    if published_at:  # once more without sentences
+        metadata_of_lines = extract_metadata(_without_prose(tree), date_config=dates)
+        published_at = parse_moment(metadata_of_lines.date)
     declared_titles = (
         visible_text(title).strip()
         for title in tree.iter("title")
