@@ -94,10 +94,7 @@ class TestWorkbook(LoaderContract):
         ("Members of the guild", {"heading": ("People",), "line": 1}),
         ("Name | Joined | Share", {"heading": ("People",), "line": 3}),
         ("Ida Lund | 2024-01-02 | 29%", {"line": 4}),
-        (
-            "Tor Vik | 2024-03-04 05:06:00 | 0.3 |  | TRUE",
-            {"line": 9, "heading": ("People", "Name | Joined | Share")},
-        ),
+        ("Tor Vik | 2024-03-04 05:06:00 | 0.3 |  | TRUE", {"line": 9, "heading": ("People",)}),
         ("1234567890123", {"heading": ("Boats",), "line": 2}),
     )
     broken = (

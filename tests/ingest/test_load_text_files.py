@@ -47,7 +47,7 @@ def test_front_matter_without_a_body_is_the_text() -> None:
 
 def test_malformed_front_matter_names_the_line() -> None:
     with pytest.raises(SourceError, match=r"malformed front matter, line 4"):
-        only("a.md", "---\ntitle: x\nb: 1\nc: d: e\n---\nText.\n")
+        only("a.md", "---\ntitle: x\nwhat is this\n- [\n---\nText.\n")
 
 
 def test_names_in_bold_open_turns_and_emphasised_lines_open_sections() -> None:
