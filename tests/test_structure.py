@@ -19,8 +19,8 @@ SHARED_NAMES = ("__init__", "base")
 SLOW = frozenset(
     """
     alembic anthropic authlib dateparser faster_whisper genai_prices google httpx joserfc lancedb
-    lxml mcp onnx onnxruntime openai openai_compatible opensearchpy opentelemetry psycopg pydantic pydantic_ai
-    rich sqlalchemy trafilatura
+    lxml mcp onnx onnxruntime openai openai_compatible opensearchpy opentelemetry psycopg pydantic
+    pydantic_ai rich sqlalchemy trafilatura
     """.split()
 )
 
