@@ -65,6 +65,20 @@ class Embedder(Protocol):
         ...
 
 
+@runtime_checkable
+class ScriptReader(Protocol):
+    """An embedder that knows which scripts it can read."""
+
+    def reads(self, text: str) -> bool:
+        """Whether the vector of ``text`` tells what it is about."""
+        ...
+
+
+def reads(embedder: Embedder, text: str) -> bool:
+    """Whether ``embedder`` can read ``text``; one that does not say so reads everything."""
+    return not isinstance(embedder, ScriptReader) or embedder.reads(text)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
     """A function that a model may call; ``parameters`` is the JSON schema of an object."""

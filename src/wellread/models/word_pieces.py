@@ -56,6 +56,24 @@ def word_pieces(texts: Sequence[str], max_length: int) -> list[NDArray[np.int32]
     return [_first_pieces(text, max_length) for text in texts]
 
 
+SPELT = 0.8  # of a word's letters: with as many pieces it is spelt, not read
+
+
+def reads(text: str) -> bool:
+    """Whether the vocabulary has words for most of the text.
+
+    Other scripts are spelt letter by letter, or unknown: their vectors tell no text from another.
+    """
+    lost = 0
+    for word in text.split():
+        letters = "" if word.isascii() else "".join(filter(str.isalpha, word))
+        if len(letters) > 1:
+            (pieces,) = word_pieces([letters], MIN_SECTION_CHARS)
+            spelt = UNKNOWN in pieces or len(pieces) >= SPELT * len(letters)
+            lost += len(letters) if spelt else 0
+    return 2 * lost <= sum(map(str.isalpha, text))
+
+
 def count_tokens(text: str) -> int:
     """Return the number of word pieces of ``text``, without ``[CLS]`` and ``[SEP]``."""
     return sum(len(_pieces(section)) for section in _sections(text, MAX_SECTION_CHARS))

@@ -14,6 +14,29 @@ _INVISIBLE = re.compile(
 )
 
 
+# Chinese characters and kana, of which two make most words; Thai, Lao, Burmese and Khmer.
+_UNSPACED = re.compile(
+    r"(?P<ideographs>[\u3041-\u30fa\u30fc-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+    r"\U00020000-\U0003134f]+)|[\u0e01-\u0eff\u1000-\u109f\u1780-\u17d3]+"
+)
+
+
+def with_words(text: str) -> str:
+    """``text`` with each two or three neighbouring letters as a word, where nothing parts words.
+
+    Two texts that share a word share such a group (as Lucene's CJK analyser has it); nothing has
+    to know the words of a language.
+    """
+    return text if text.isascii() else _UNSPACED.sub(_groups, text)
+
+
+def _groups(run: re.Match[str]) -> str:
+    # Signs of vowels and tones would part words; the letters are enough.
+    letters, size = "".join(filter(str.isalnum, run.group())), 2 if run["ideographs"] else 3
+    groups = (letters[at : at + size] for at in range(max(1, len(letters) - size + 1)))
+    return f" {' '.join(groups)} "
+
+
 def visible(text: str) -> str:
     """``text`` without invisible characters, which only a model reads; line breaks are ``\\n``."""
     return _INVISIBLE.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))

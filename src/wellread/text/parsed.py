@@ -15,6 +15,7 @@ from functools import cache, cached_property, lru_cache
 
 import Stemmer
 
+from wellread.text.characters import with_words
 from wellread.text.english import (
     ASKING,
     NEGATIONS,
@@ -84,8 +85,8 @@ def numbers_as_in(question: str, texts: Sequence[str]) -> str:
 
 
 def words_in(text: str) -> list[str]:
-    """All words of ``text`` as written, in order."""
-    return _WORD.findall(text)
+    """All words of ``text`` as written, in order; pairs of letters of scripts without spaces."""
+    return _WORD.findall(with_words(text))
 
 
 def lowercase(word: str) -> str:

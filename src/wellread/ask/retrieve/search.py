@@ -22,7 +22,7 @@ from wellread.config import RetrievalSettings
 from wellread.errors import DamageError, StoreError, UnknownCollectionError
 from wellread.kb import KnowledgeBase, Parts
 from wellread.kb.seen_by import base_of
-from wellread.models.base import Excerpt
+from wellread.models.base import Excerpt, reads
 from wellread.models.open_reader import closeness_weight
 from wellread.text.english import SAYING, TOLD_THEN
 from wellread.text.parsed import number_forms
@@ -103,6 +103,8 @@ def _candidates(
     parts: Parts, text: str, filters: Filters, mode: SearchMode, depth: int
 ) -> dict[str, list[Candidate]]:
     index = parts.index
+    if mode == "hybrid" and not reads(parts.embedder, text):
+        mode = "text"  # vectors of a script that the embedder cannot read have no vote
     pending = {}
     if mode != "vector":
         pending[TEXT] = _lists.submit(index.search_text, number_forms(text), filters, depth)

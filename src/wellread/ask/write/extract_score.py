@@ -13,7 +13,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 
@@ -24,6 +24,7 @@ from wellread.ask.retrieve.search import is_said_by, sentences_of
 from wellread.ask.understand.planted_orders import find_prompt_injection
 from wellread.ask.write.stated_values import columns_at, is_row, most_stated, readable_row
 from wellread.models.base import Embedder, PassageReader
+from wellread.models.word_pieces import reads
 from wellread.text.parsed import numbers_as_in, parse
 from wellread.text.sentences import is_name_and_value, sentence_spans
 from wellread.types import Span
@@ -304,6 +305,8 @@ def rank_windows(
 ) -> RankedWindows:
     """Rank the windows by how likely they answer; ``limits``: how many to read and to compare."""
     question = numbers_as_in(question, [piece.text for piece in evidence])
+    if not reads(question):
+        readers = replace(readers, network=None, embedder=None)  # words alone decide
     table = free_columns(question, windows, evidence)
     weights = load_weights()
     order = _descending(table @ weights.score["free"])[: limits[0]]

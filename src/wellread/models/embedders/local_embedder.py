@@ -22,7 +22,7 @@ from wellread.errors import ModelError
 from wellread.models.base import Purpose
 from wellread.models.model_files import DIMENSIONS, MAX_PIECES, MODEL, SHORT, Artefact, find_weights
 from wellread.models.onnx_runtime import RUN_ERRORS, batches, frame_batch, open_session
-from wellread.models.word_pieces import word_pieces
+from wellread.models.word_pieces import reads, word_pieces
 
 REVISION = 1
 """Incremented when ``onnx_graph.py`` changes its graph, so that homes rebuild it."""
@@ -54,6 +54,10 @@ class LocalEmbedder:
     def dimensions(self) -> int:
         """Length of a vector: 384."""
         return DIMENSIONS
+
+    def reads(self, text: str) -> bool:
+        """Whether the vector of ``text`` tells what it is about: not of a script that is spelt."""
+        return reads(text)
 
     def embed(self, texts: Sequence[str], purpose: Purpose) -> NDArray[np.float32]:  # noqa: ARG002
         """Return unit vectors of ``texts``, in order, shape ``(len(texts), 384)``."""

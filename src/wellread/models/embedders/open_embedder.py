@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from wellread.config import EmbeddingSettings
 from wellread.errors import ModelError, SettingsError
-from wellread.models.base import Closeable, Embedder, Purpose
+from wellread.models.base import Closeable, Embedder, Purpose, reads
 from wellread.models.embedders.static_embedder import StaticEmbedder
 from wellread.models.model_files import model_file, sha256_of
 from wellread.plugins import find
@@ -111,6 +111,10 @@ class CachedEmbedder:
     def dimensions(self) -> int:
         """The length of its vectors."""
         return self._embedder.dimensions
+
+    def reads(self, text: str) -> bool:
+        """Whether the wrapped embedder can read ``text``."""
+        return reads(self._embedder, text)
 
     def embed(self, texts: Sequence[str], purpose: Purpose) -> NDArray[np.float32]:
         """Return unit vectors of ``texts`` in order; the caller may change the array."""

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from wellread.errors import ModelError
 from wellread.models.base import Purpose
 from wellread.models.model_files import MODEL, SHORT, Artefact
-from wellread.models.word_pieces import VOCABULARY, word_pieces
+from wellread.models.word_pieces import VOCABULARY, reads, word_pieces
 
 DIMENSIONS = 256
 REVISION = 1
@@ -75,6 +75,10 @@ class StaticEmbedder:
     def dimensions(self) -> int:
         """Length of a vector: 256."""
         return DIMENSIONS
+
+    def reads(self, text: str) -> bool:
+        """Whether the vector of ``text`` tells what it is about: not of a script that is spelt."""
+        return reads(text)
 
     def embed(self, texts: Sequence[str], purpose: Purpose) -> NDArray[np.float32]:  # noqa: ARG002
         """Return unit vectors of ``texts``, in order, shape ``(len(texts), 256)``."""

@@ -36,6 +36,7 @@ from wellread.store.row_values import (
     unit,
     utc,
 )
+from wellread.text.characters import with_words
 from wellread.types import Filters
 
 MAX_MATRIX_BYTES = 64 << 20  # largest matrix of one table kept in memory
@@ -151,7 +152,7 @@ def _moment(moment: datetime) -> str:
 def match_words(query: str, differences: int) -> MatchQuery:
     """Match any word of ``query`` by its stem; no character of it is an operator."""
     return MatchQuery(
-        query.encode("utf-8", "replace").decode("utf-8"),  # replaces lone surrogates
+        with_words(query).encode("utf-8", "replace").decode("utf-8"),  # replaces lone surrogates
         "search_text",
         boost=1.0,
         fuzziness=differences,

@@ -17,6 +17,7 @@ import numpy as np
 from wellread.store.base import Fingerprint, HeldRow, IndexRow
 from wellread.store.index.opensearch.cluster import Cluster, ClusterAddress
 from wellread.store.row_values import LISTS, Floats, accepted_values, index_fields, to_held_row, utc
+from wellread.text.characters import with_words
 from wellread.types import Filters
 
 TEXT, VECTOR, ID, KEY, EDITION = "search_text", "vector", "passage_id", "key", "edition"
@@ -167,7 +168,9 @@ def editions(values: Iterable[str]) -> Query:
 
 def words(query: str, clauses: list[Query], differences: int) -> Query:
     """Match any word of ``query`` by its stem; no character of it is an operator."""
-    query_text = " ".join(clean(query).split(maxsplit=MAX_QUERY_WORDS)[:MAX_QUERY_WORDS])
+    query_text = " ".join(
+        with_words(clean(query)).split(maxsplit=MAX_QUERY_WORDS)[:MAX_QUERY_WORDS]
+    )
     match: Query = {"query": query_text, "operator": "or"}
     if differences:
         match |= {
