@@ -40,6 +40,7 @@ def another(row: SettingRow) -> tuple[str, object]:
         "verification.by": ("off", "off"),
         "generation.input_price": ("0.25", 0.25),
         "generation.output_price": ("0.75", 0.75),
+        "transcription.price": ("0.25", 0.25),
         "research.dollars": ("0.75", 0.75),
         "budget.daily": ("1.5", 1.5),
         "budget.monthly": ("20", 20.0),
