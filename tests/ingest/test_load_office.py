@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 import openpyxl
 import pytest
 from docx import Document as WordDocument
+from lxml import etree
 from pptx import Presentation
 from tests.ingest.office_files import (
     NOTES_CONTENT,
@@ -324,3 +325,57 @@ def test_a_comment_in_word_is_told_as_its_authors_and_a_template_gives_no_date()
     shown = Presentation()
     shown.slides.add_slide(shown.slide_layouts[0]).shapes.title.text = "Nets"
     assert load("nets.pptx", saved(shown)).published_at is None
+
+
+def test_word_counts_clauses_over_levels_and_starts_again_where_told() -> None:
+    document = WordDocument()
+    numbering = document.part.numbering_part.element
+    levels = "".join(
+        f'<w:lvl w:ilvl="{at}"><w:start w:val="1"/><w:numFmt w:val="{form}"/>'
+        f'<w:lvlText w:val="{text}"/></w:lvl>'
+        for at, (form, text) in enumerate(
+            [("decimal", "%1."), ("decimal", "%1.%2"), ("lowerLetter", "(%3)")]
+        )
+    )
+    override = '<w:lvlOverride w:ilvl="0"><w:startOverride w:val="7"/></w:lvlOverride>'
+    for xml in (
+        f'<w:abstractNum xmlns:w="{W}" w:abstractNumId="90">{levels}</w:abstractNum>',
+        f'<w:num xmlns:w="{W}" w:numId="90"><w:abstractNumId w:val="90"/></w:num>',
+        f'<w:num xmlns:w="{W}" w:numId="91"><w:abstractNumId w:val="90"/>{override}</w:num>',
+    ):
+        numbering.append(etree.fromstring(xml))
+    for level, number, words in (
+        (0, 90, "Berths"), (1, 90, "North"), (1, 90, "South"), (2, 90, "Small"), (2, 90, "Large"),
+        (0, 90, "Fees"), (1, 90, "Yearly"), (0, 91, "Ending"), (0, 91, "Signing"),
+    ):  # fmt: skip
+        append(
+            document,
+            f'<w:p><w:pPr><w:numPr><w:ilvl w:val="{level}"/><w:numId w:val="{number}"/></w:numPr>'
+            f"</w:pPr><w:r><w:t>{words}</w:t></w:r></w:p>",
+        )
+    assert [line.strip() for line in load("clauses.docx", saved(document)).text.split("\n")] == [
+        "1. Berths", "1.1 North", "1.2 South", "(a) Small", "(b) Large",
+        "2. Fees", "2.1 Yearly", "7. Ending", "8. Signing",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("value", "form", "shown"),
+    [
+        (1234.5, "#,##0.00", "1,234.50"),
+        (7, "[$£-809]#,##0.00", "£7.00"),
+        (-7, '0.0" m";(0.0" m")', "(7.0 m)"),
+        (-7, "0.0", "-7.0"),
+        (0.125, "0.0 %", "12.5 %"),
+        (42, "00000", "00042"),
+        (2.5, "0.##", "2.5"),
+        (3000, '0," t"', "3 t"),
+        (2.5, "# ?/?", "2.5"),
+        (2.5, "0.0E+00", "2.5"),
+    ],
+)
+def test_a_number_stands_as_its_format_shows_it(value: float, form: str, shown: str) -> None:
+    book = openpyxl.Workbook()
+    cell = book["Sheet"]["A1"]
+    cell.value, cell.number_format = value, form
+    assert load("numbers.xlsx", saved(book)).text == f"Sheet\n\n{shown}"

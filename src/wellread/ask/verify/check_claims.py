@@ -118,6 +118,7 @@ def full_text(piece: Evidence) -> str:
     document = piece.hit.document
     facts = [document.title, *piece.locator.heading, piece.locator.label]
     facts += piece.hit.passage.speakers
+    facts += [name for table in piece.tables for name in table.columns]
     if document.published_at is not None:
         facts.append(f"{document.published_at:%Y %m %d}")
     return blank_prompt_injection(f"{' '.join(facts)}\n{piece.text}")

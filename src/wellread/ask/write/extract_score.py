@@ -124,7 +124,7 @@ def readable_sentences(piece: Evidence, voices: Sequence[str] = ()) -> list[tupl
 def _display_sentences(piece: Evidence) -> Iterator[tuple[str, Span, str]]:
     """Yield speaker, span and display text of each sentence; cells get their column names."""
     for speaker, span in sentences_of(piece):
-        columns, text = columns_at(piece, span), span.of(piece.text)
+        columns, text = columns_at(piece, piece.span.start + span.start), span.of(piece.text)
         yield speaker, span, readable_row(text, columns) if columns else " ".join(text.split())
 
 
@@ -480,8 +480,7 @@ def _stated_first(question: str, window: Window, best: tuple[int, ...]) -> tuple
     stated = [at for at in best if window.stated and window.stated[at]]
     if first is None or not stated:
         return best
-    candidates = dict.fromkeys([first, *stated])
-    chosen = most_stated(question, window.texts, list(candidates))
+    chosen = most_stated(question, window.texts, [*dict.fromkeys([first, *stated])])
     return chosen if chosen and set(chosen) <= set(stated) else best
 
 

@@ -107,13 +107,12 @@ class Extract:
 
     def telling(self, question: str) -> Extract:
         """Add what the marked rows of tables say about ``question``."""
-        first = self.piece.span.start
-        lines = [
-            (told(question, self.of(span), columns_at(self.piece, span.moved(-first))), span)
-            for span in self.marked
-            if span.start >= first and is_row(self.of(span))
-        ]
-        return replace(self, told=tuple((line, span) for line, span in lines if line))
+        lines = []
+        for span in self.marked:
+            columns = columns_at(self.piece, span.start)
+            line = told(question, self.of(span), columns) if is_row(self.of(span)) else ""
+            lines += [(line, span)] if line and not find_prompt_injection(line) else []
+        return replace(self, told=tuple(lines))
 
     def only_marked(self) -> Extract:
         """Reduce the extract to its marked sentences."""

@@ -16,7 +16,6 @@ from itertools import zip_longest
 from wellread.text.english import STOP_WORDS
 from wellread.text.parsed import lowercase, parse
 from wellread.text.sentences import BETWEEN_CELLS
-from wellread.types import Span
 from wellread.values.answers import Evidence
 
 EMPTY = "empty"
@@ -40,10 +39,9 @@ def cells_of(line: str, columns: Sequence[str] = ()) -> list[str]:
     return cells + [""] * (len(columns) - len(cells))
 
 
-def columns_at(piece: Evidence, span: Span) -> tuple[str, ...]:
-    """The column names of the row at ``span`` of the piece's text; empty outside tables."""
-    start = span.start + piece.span.start
-    marks = (mark for mark in piece.tables if mark.start <= start < mark.end)
+def columns_at(piece: Evidence, place: int) -> tuple[str, ...]:
+    """The column names of the row at ``place`` in the document; empty outside tables."""
+    marks = (mark for mark in piece.tables if mark.start <= place < mark.end)
     return next((mark.columns for mark in marks), ())
 
 
@@ -111,11 +109,8 @@ def told(question: str, line: str, columns: Sequence[str]) -> str:
 def _words(text: str) -> dict[str, float]:
     """The stems of the content words with the weight 1, and the stop words with less."""
     parsed = parse(text)
-    plain = dict.fromkeys(map(lowercase, parsed.words), FUNCTION_WORD)
-    content = {lowercase(word) for word in parsed.terms}
-    return {word: value for word, value in plain.items() if word not in content} | dict.fromkeys(
-        parsed.stems, 1.0
-    )
+    stops = {lowercase(word) for word in parsed.words} - set(parsed.terms)
+    return dict.fromkeys(stops, FUNCTION_WORD) | dict.fromkeys(parsed.stems, 1.0)
 
 
 def _weights(words: dict[str, float], bags: Sequence[frozenset[str]]) -> dict[str, float]:

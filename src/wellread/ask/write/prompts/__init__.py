@@ -24,7 +24,7 @@ from wellread.models.base import Prompt
 from wellread.models.prompts import fence_of, fenced, template
 from wellread.store.catalogue.documents.entity_nodes import EntityNode
 from wellread.text.characters import visible
-from wellread.text.sentences import sentence_spans
+from wellread.text.sentences import BETWEEN_CELLS, sentence_spans
 from wellread.values.answers import Claim, Evidence
 from wellread.values.question import Analysis
 
@@ -429,8 +429,10 @@ def _document_facts(pieces: Sequence[Evidence], about: SourceFacts) -> Facts:
 def _place_facts(piece: Evidence) -> Facts:
     speaker_names = [turn.speaker for turn in piece.turns] or piece.hit.passage.speakers
     speakers = dict.fromkeys(speaker_names or filter(None, [piece.locator.speaker]))
+    cut = piece.tables[0] if piece.tables and piece.tables[0].start < piece.span.start else None
     return [
         ("place", piece.locator.label),
+        ("columns", BETWEEN_CELLS.join(cut.columns) if cut else ""),
         ("speakers" if len(speakers) > 1 else "speaker", ", ".join(speakers)),
     ]
 
