@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from wellread.ingest.pipeline.job_log import Progress, end_dead_jobs
 from wellread.ingest.run import add, sync
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.models.base import Purpose
+from wellread.store.catalogue.run_logs import Job
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import Filters
 
@@ -146,6 +148,22 @@ def test_a_killed_job_is_seen_as_interrupted(kb: KnowledgeBase, tmp_path: Path) 
     (job,) = kb.catalogue.jobs.newest()
     assert job.state == "interrupted"
     assert end_dead_jobs(kb) == []
+
+
+def test_a_job_that_was_just_recorded_is_not_taken_for_dead(
+    kb: KnowledgeBase, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jobs, dead = kb.catalogue.jobs, []
+    start = jobs.start
+
+    def looked_at_once(*given: Any) -> Job:
+        job = start(*given)
+        dead.extend(end_dead_jobs(kb))
+        return job
+
+    monkeypatch.setattr(jobs, "start", looked_at_once)
+    assert not add(kb, [str(folder)]).cancelled
+    assert dead == []
 
 
 def test_a_job_that_runs_is_not_taken_for_dead(kb: KnowledgeBase, folder: Path) -> None:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import get_args
 
 from wellread.errors import WellreadError
+from wellread.identity import random_id
 from wellread.ingest.sources.addresses import is_web, without_credentials
 from wellread.kb import KnowledgeBase
 from wellread.store.catalogue.run_logs import ItemStatus, Job, JobAction, JobItem
@@ -140,9 +141,11 @@ def job_log(
     end_dead_jobs(kb)
     shown_inputs = [without_credentials(entry) if is_web(entry) else entry for entry in inputs]
     process = platform.node(), os.getpid()
-    job = kb.catalogue.jobs.start(action, collection, shown_inputs, process, job_id)
-    # The lock is held while the process lives: other processes detect by it that it was killed.
-    with kb.locks.hold(_lock_name(job)):
+    job_id = job_id or random_id("job")
+    # The lock is held while the process lives: others detect by it that it was killed, from the
+    # moment at which the job is recorded.
+    with kb.locks.hold(_lock_name(job_id)):
+        job = kb.catalogue.jobs.start(action, collection, shown_inputs, process, job_id)
         log = JobLog(kb, job)
         try:
             yield log
@@ -154,7 +157,7 @@ def job_log(
             kb.catalogue.jobs.finish(job.id, "failed", str(error))
             raise
         finally:
-            kb.locks.forget(_lock_name(job))
+            kb.locks.forget(_lock_name(job.id))
 
 
 def end_dead_jobs(kb: KnowledgeBase) -> list[Job]:
@@ -162,7 +165,7 @@ def end_dead_jobs(kb: KnowledgeBase) -> list[Job]:
     dead = dead_jobs(kb)
     for job in dead:
         kb.catalogue.jobs.finish(job.id, "interrupted", "its process ended before it was done")
-        kb.locks.forget(_lock_name(job))
+        kb.locks.forget(_lock_name(job.id))
     return dead
 
 
@@ -174,8 +177,8 @@ def dead_jobs(kb: KnowledgeBase) -> list[Job]:
 def _is_alive(kb: KnowledgeBase, job: Job) -> bool:
     if job.host != platform.node() and not kb.locks.everywhere:
         return True  # another machine's lock cannot be checked here
-    return kb.locks.taken(_lock_name(job))
+    return kb.locks.taken(_lock_name(job.id))
 
 
-def _lock_name(job: Job) -> str:
-    return f"{JOBS_FOLDER}/{job.id}.lock"
+def _lock_name(job_id: str) -> str:
+    return f"{JOBS_FOLDER}/{job_id}.lock"
