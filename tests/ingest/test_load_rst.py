@@ -10,7 +10,8 @@ import pytest
 from wellread.ingest.loaders.base import LoaderLimits
 from wellread.ingest.pipeline import kinds
 from wellread.testing.loader import LoaderContract, source_of
-from wellread.types import Document
+from wellread.types import Document, Span
+from wellread.values.locators import Marks
 
 PAGE = """\
 .. a comment
@@ -173,6 +174,26 @@ def test_the_fields_in_front_become_facts() -> None:
     assert page.published_at == datetime(2024, 5, 6, tzinfo=UTC)
     assert page.taxonomy == {"tags": ("tide", "quay")}
     assert "Ida Lund" not in page.text
+
+
+def test_cells_and_links_over_several_lines() -> None:
+    text = """\
+======  =====
+Berth   Depth
+======  =====
+North   4 m,
+        at ebb
+======  =====
+
+Use ``easy_install`` of OleFileIO_PL, not `other
+words <http://127.0.0.1:9/>`_ or
+the rest.
+"""
+    page = load(text)
+    assert page.text.startswith("Berth | Depth\nNorth | 4 m, at ebb")
+    start = page.text.index("the rest")
+    assert "easy_install of OleFileIO_PL, not other words or the rest." in page.text
+    assert Marks(page.marks).locate(Span(start=start, end=start + 8)).line == 10
 
 
 def test_the_title_is_that_of_the_first_section_or_the_name() -> None:

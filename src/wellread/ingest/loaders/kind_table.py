@@ -90,7 +90,7 @@ LOADERS = {
         _kind("mdx/1", "text.lines:load_mdx", "heading", _MD, ".mdx", **_ONLY),
         _kind("notebook/1", "text.lines:load_notebook", "heading", _MD, ".ipynb", **_ONLY),
         _kind("outline/1", "text.lines:load_outline", "heading", _MD, ".org .adoc .asciidoc .tex"),
-        _kind("rst/4", "text.restructured:load", "heading", "", ".rst .rest", **_ONLY),
+        _kind("rst/5", "text.restructured:load", "heading", "docutils", ".rst .rest", **_ONLY),
         _kind("html/7", "text.html:load", "heading", "trafilatura, lxml", ".html .htm .xhtml",
               **_PAGE),
         _kind("mhtml/1", "text.mail:load_mhtml", "heading", "trafilatura, lxml", ".mhtml .mht",

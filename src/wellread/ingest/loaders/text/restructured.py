@@ -1,49 +1,34 @@
-"""Loads reStructuredText: sections, paragraphs, lists, tables and code, with source lines.
+"""Loads reStructuredText by docutils: sections, paragraphs, lists, tables and code, with lines.
 
-The text is parsed line by line; nothing is included, computed or fetched. Because most files use
-Sphinx extensions, every directive and role only keeps its words.
+docutils parses; nothing is included, computed or fetched. Because most files use extensions of
+Sphinx, every directive and role is read alike: it only keeps its words.
 """
 
 from __future__ import annotations
 
 import csv
 import re
+import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
+
+from docutils import nodes
+from docutils.frontend import get_default_settings
+from docutils.parsers.rst import Directive, Parser, directives, roles, states
+from docutils.parsers.rst.directives.misc import Replace
+from docutils.statemachine import StringList
+from docutils.utils import Reporter, new_document
 
 from wellread.ingest.loaders.base import LoaderLimits, Source
 from wellread.ingest.loaders.front_matter import names, parse_moment, refuse_readers
 from wellread.ingest.loaders.plain import PARAGRAPH, Blocks, decode, one_line, title_from_name
 from wellread.types import Document
 
-Line = tuple[int, str]  # the number (from 1) and the text
-
 _HIDDEN_BREAK = "\ue001"  # a line break inside hidden markup
-_ADORNMENT = re.compile(r"([!-/:-@\[-`{-~])\1{2,}$")
-_BULLET = re.compile(r"[-*+•‣⁃](?:\s+|$)")
-_NUMBER = re.compile(r"\(?(?:\d{1,4}|#|[A-Za-z]|[ivxlcIVXLC]{1,6})[.)](?:\s+|$)")
-_ITEMS = (_BULLET, _NUMBER)
-_FIELD = re.compile(r":(?P<name>[^\s:`][^:`\n]*):(?:\s+(?P<words>.*))?$")
-_DIRECTIVE = re.compile(
-    r"(?:\|(?P<slot>[^|\n]{1,200})\|\s+)?(?P<name>[\w.+:-]*\w)\s?::(?:\s+(?P<words>.*))?$"
-)
-_NOTE = re.compile(r"\[(?P<label>[^\]\n]{1,80})\]\s+(?P<words>.*)$")
-_GRID = re.compile(r"\+(?:[-=]+\+)+$")
-_SIMPLE = re.compile(r"=+(?:\s+=+)+$")
 _TARGETED = re.compile(r"(?s)(.+?)\s*<[^<>]*>\Z")
-_INLINE = re.compile(
-    r"``(?P<code>.+?)``(?!\w)"
-    r"|(?<!\w):[\w:+.-]+:`(?P<role>[^`]+)`_{0,2}|`(?P<roled>[^`]+)`:[\w+.-]+(?::[\w+.-]+)*:"
-    r"|_?`(?P<linked>[^`]+)`_{0,2}"
-    r"|[ ]?\[(?:\d+|[#*][\w-]*)\]_(?!\w)|(?P<cited>\[[\w.-]+\])_(?!\w)"
-    r"|(?<![\w*\\])\*\*(?=\S)(?P<strong>.+?)(?<=[^\s\\])\*\*(?!\w)"
-    r"|(?<![\w*\\])\*(?=[^\s*])(?P<stressed>[^*]*?[^\s*\\]|[^\s*\\])\*(?!\w)"
-    r"|\|(?P<slot>[^|\s](?:[^|\n]{0,80}[^|\s])?)\|_{0,2}"
-    r"|(?<![\w`.\\])(?P<word>[^\W_](?:[\w.+-]*[^\W_])?)__?(?=$|[\s'\")\]}>/\\:.,;!?-])"
-    r"|\\(?P<escaped>\S|\s)",
-    re.DOTALL,
-)
-
+_INLINE = (nodes.reference, nodes.inline, nodes.emphasis, nodes.strong, nodes.literal)
+_OPTION = re.compile(r":(?P<name>[^\s:`][^:`]*):(?:\s+(?P<words>.*))?$")
 _CODE = frozenset({"code", "code-block", "sourcecode", "math", "prompt", "parsed-literal"})
 _CODE |= {"productionlist", "ipython", "doctest", "testcode", "testoutput", "graphviz", "mermaid"}
 # Directives without visible text, or generated from other text.
@@ -66,205 +51,228 @@ _TAGS = frozenset({"tags", "keywords", "category", "categories"})
 
 def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: ARG001 the loader interface
     """Load the file as one page, with metadata from the fields before the text."""
-    lines = list(enumerate(decode(source).expandtabs().split("\n"), 1))
-    reader = _Reader(lines)
-    reader.read(lines, top=True)
-    facts = _facts(reader.fields)
-    refuse_readers(dict(reader.fields), source.uri)
-    title = reader.title or facts.pop("title")
+    # Lines end where editors count them, so no other separator may end one.
+    lines = [" ".join(line.splitlines()) for line in decode(source).split("\n")]
+    settings = get_default_settings(Parser)
+    settings.report_level = settings.halt_level = Reporter.SEVERE_LEVEL + 1
+    settings.line_length_limit = sys.maxsize
+    settings.file_insertion_enabled = settings.raw_enabled = False
+    tree = new_document(source.name, settings)
+    with _kept_words():
+        Parser().parse("\n".join(lines), tree)
+    writer = _Writer(tree, lines)
+    writer.write(tree)
+    facts = _facts(writer.fields)
+    refuse_readers(dict(writer.fields), source.uri)
+    title = writer.title or facts.pop("title")
     yield source.document(
-        reader.blocks.build(),
+        writer.blocks.build(),
         kind="page",
         source_type="rst",
         **{**facts, "title": title or title_from_name(source.name)},
     )
 
 
-class _Reader:
-    """Parses one file; ``fields`` are the fields before its text, as name and value."""
+# --- directives and roles --------------------------------------------------------------------
 
-    def __init__(self, lines: Sequence[Line]) -> None:
+
+@contextmanager
+def _kept_words() -> Iterator[None]:
+    """Have every directive and role read by the ones below, as Sphinx puts its own in place."""
+    found = directives.directive, roles.role
+    directives.directive = lambda name, *_: (Replace if name == "replace" else _Words, [])
+    roles.role = lambda *_: (_role, [])  # type: ignore[assignment]  # stubs know links alone
+    try:
+        yield
+    finally:
+        directives.directive, roles.role = found
+
+
+def _role(
+    _name: str, raw: str, text: str, *_: Any, **__: Any
+) -> tuple[list[nodes.Node], list[Any]]:
+    titled = _TARGETED.match(text)
+    shown = titled[1] if titled else text.rpartition(".")[2] if text[:1] == "~" else text
+    return [nodes.inline(raw, shown.removeprefix("!"))], []
+
+
+class _Rows(nodes.General, nodes.Element):
+    """A table whose cells stand in ``rows``, each with its line."""
+
+    rows: Sequence[tuple[int, Sequence[str]]] = ()
+
+
+class _Words(Directive):
+    """Any directive: the words of its argument and its content, whatever its options."""
+
+    has_content = True  # with neither arguments nor options declared, all lines are content
+
+    def run(self) -> list[nodes.Node]:
+        """Return the nodes that the directive shows."""
+        name, lines = self.name.lower(), self.content
+        if name in _DROPPED or isinstance(self.state, states.SubstitutionDef):
+            return []
+        count = next((n for n, text in enumerate(lines) if not text.strip()), len(lines))
+        options = {match["name"]: n for n in range(count) if (match := _OPTION.match(lines[n]))}
+        plain, body = (
+            [n for n in range(count) if n not in options.values()],
+            range(count, len(lines)),
+        )
+        if name in _NO_WORDS and self.block_text.partition("\n")[0].rpartition("::")[2].strip():
+            plain = plain[1:]
+        if name in _CODE:
+            return [*self._value(options, "caption"), *self._verbatim([*plain, *body])]
+        if name == "toctree":
+            entries = ((n, _TARGETED.match(lines[n].strip())) for n in (*plain, *body))
+            return self._parsed([(n, f"- {entry[1]}") for n, entry in entries if entry])
+        if name == "csv-table":
+            return [*self._parsed([(n, lines[n]) for n in plain]), self._rows(options, body)]
+        lead = _LEADS.get(name, "")
+        words = [(n, f"{'' if at else lead} {lines[n]}".strip()) for at, n in enumerate(plain)]
+        return [*self._parsed(words), *self._parsed([(n, lines[n]) for n in body])]
+
+    def _parsed(self, lines: Sequence[tuple[int, str]]) -> list[nodes.Node]:
+        """Return the nodes of lines, each with its number in ``content``."""
+        margin = min(
+            (len(text) - len(text.lstrip()) for _, text in lines if text.strip()), default=0
+        )
+        items = [self.content.items[n] for n, _ in lines]
+        node = nodes.Element()
+        self.state.nested_parse(
+            StringList([text[margin:] for _, text in lines], items=items), 0, node
+        )
+        return node.children
+
+    def _value(self, options: Mapping[str, int], name: str) -> list[nodes.Node]:
+        number = options.get(name)
+        match = None if number is None else _OPTION.match(self.content[number])
+        return (
+            self._parsed([(number, match["words"] or "")]) if match and number is not None else []
+        )
+
+    def _verbatim(self, numbers: Sequence[int]) -> list[nodes.Node]:
+        text = "\n".join(self.content[n] for n in numbers)
+        node = nodes.literal_block(text, text)
+        node.line = self.content.offset(numbers[0]) + 1 if numbers else None
+        return [node]
+
+    def _rows(self, options: Mapping[str, int], body: Sequence[int]) -> nodes.Node:
+        header = _OPTION.match(self.content[options["header"]]) if "header" in options else None
+        numbers = [*([options["header"]] if header else []), *body]
+        texts = [*([header["words"]] if header else []), *(self.content[n].strip() for n in body)]
+        reader, rows, begin = csv.reader(texts, skipinitialspace=True), [], 0
+        for cells in reader:
+            line = self.content.offset(numbers[begin]) + 1
+            parsed = (self.state.inline_text(cell, line)[0] for cell in cells)
+            rows.append((line, [nodes.inline("", "", *cell).astext() for cell in parsed]))
+            begin = reader.line_num
+        node = _Rows()
+        node.rows = rows
+        return node
+
+
+# --- writing ---------------------------------------------------------------------------------
+
+
+class _Writer:
+    """Writes a parsed file; ``fields`` are the fields before its text, as name and value."""
+
+    def __init__(self, tree: nodes.document, lines: Sequence[str]) -> None:
         self.blocks = Blocks()
         self.title = ""
         self.fields: list[tuple[str, str]] = []
+        self._lines = lines
+        self._slots = tree.substitution_defs
         self._text_begun = False  # anything except a title was written
-        self._styles: list[str] = []  # underlines of titles, the outermost level first
-        self._depth = 0
+        self._level = self._depth = 0  # of sections, of lists
         self._lead = ""
         self._gap = PARAGRAPH
-        slots = (_DIRECTIVE.match(text[3:]) for _, text in lines if text.startswith(".. |"))
-        self._slots = {
-            slot["slot"]: slot["words"] for slot in slots if slot and slot["name"] == "replace"
-        }
 
-    def read(self, lines: Sequence[Line], *, top: bool = False) -> None:
-        """Parse and write the lines; only ``top`` level lines may have sections."""
-        index = 0
-        while index < len(lines):
-            text = lines[index][1].rstrip()
-            if not text:
-                index += 1
-            elif top and (after := self._heading(lines, index)):
-                index = after
-            elif text[0] == " ":
-                end = _block_end(lines, index, 1)
-                self.read(_dedent(lines[index:end]))
-                index = end
-            elif text == ".." or text.startswith((".. ", "__ ")):
-                end = _block_end(lines, index, 1)
-                self._explicit(lines[index:end])
-                index = end
-            elif match := _BULLET.match(text) or _NUMBER.match(text):
-                index = self._item(lines, index, match.group())
-            elif match := _FIELD.match(text):
-                index = self._field(lines, index, match)
-            else:
-                index = self._text(lines, index)
+    def write(self, node: nodes.Node) -> None:
+        """Write what a node shows, in the order of the source."""
+        match node:
+            case nodes.Invisible() | nodes.image() | nodes.label():
+                pass
+            case nodes.system_message() if node["level"] >= Reporter.ERROR_LEVEL:
+                for child in node.findall(nodes.literal_block):  # could not be parsed
+                    child.line = self._begin(child.astext(), node.get("line"))
+                    self._text(child)
+            case nodes.section():
+                self._level += 1
+                self._children(node)
+                self._level -= 1
+            case nodes.title() if isinstance(node.parent, nodes.section):
+                words = one_line(self._shown(node).replace(_HIDDEN_BREAK, ""))
+                self.blocks.heading(self._level, words, self._begin(node.rawsource, node.line))
+                self.title = self.title or ("" if self._text_begun else words)
+            case nodes.list_item():
+                self._item(node)
+            case nodes.field():
+                self._field(node)
+            case nodes.footnote() | nodes.citation():
+                numbered = isinstance(node, nodes.footnote)
+                self._lead = "* " if numbered else f"[{node[0].astext()}] "
+                self._children(node)
+                self._lead = ""
+            case nodes.table() | _Rows():
+                self._table(node)
+            case nodes.TextElement():
+                self._text(node)
+            case nodes.Element() if not isinstance(node, nodes.system_message):
+                self._gap = "\n" if isinstance(node, nodes.definition) else self._gap
+                self._children(node)
+                self._gap = PARAGRAPH if isinstance(node, nodes.line_block) else self._gap
 
-    def _heading(self, lines: Sequence[Line], start: int) -> int:
-        """Write the title or skip the rule that begins here; return its end, or 0 for neither."""
-        texts = [text.rstrip() for _, text in lines[start : start + 3]] + ["", ""]
-        overline, underline = _ADORNMENT.match(texts[0]), _ADORNMENT.match(texts[1])
-        if overline and texts[1] and not underline and texts[2] == texts[0]:
-            style, index = texts[0][0] * 2, start + 1
-        elif overline:
-            return 0 if texts[1] else start + 1
-        elif underline and texts[0][0] != " " and len(texts[1]) >= min(len(texts[0]), 4):
-            style, index = texts[1][0], start
-        else:
-            return 0
-        if style not in self._styles:
-            self._styles.append(style)
-        number, text = lines[index]
-        words = one_line(self._shown(text.strip()).replace(_HIDDEN_BREAK, ""))
-        self.blocks.heading(self._styles.index(style) + 1, words, number)
-        self.title = self.title or ("" if self._text_begun else words)
-        return index + 2
+    def _children(self, node: nodes.Node) -> None:
+        for child in node.children:
+            self.write(child)
 
-    def _explicit(self, lines: Sequence[Line]) -> None:
-        """Write a directive, footnote or citation; targets and comments are skipped."""
-        number, first = lines[0][0], lines[0][1][3:].strip()
-        inner = _dedent(lines[1:])
-        if match := _DIRECTIVE.match(first):
-            if not match["slot"]:
-                self._directive(match["name"].lower(), (number, match["words"] or ""), inner)
-        elif (match := _NOTE.match(first)) and not first.startswith("_"):
-            numbered = match["label"].isdecimal() or match["label"][0] in "#*"
-            self._lead = "* " if numbered else f"[{match['label']}] "
-            self.read([(number, match["words"]), *inner])
-            self._lead = ""
+    def _begin(self, words: str, end: int | None) -> int:
+        """The last line up to ``end`` that holds the first of ``words``; docutils tells the end."""
+        first = words.lstrip("\n").partition("\n")[0].strip()
+        above = range(min(end or 1, len(self._lines)), 0, -1)
+        return next((n for n in above if self._lines[n - 1].strip() == first), end or 1)
 
-    def _directive(self, name: str, first: Line, inner: Sequence[Line]) -> None:
-        if name in _DROPPED:
-            return
-        count = next((n for n, (_, text) in enumerate(inner) if not text.strip()), len(inner))
-        head, body = inner[:count], list(inner[count:])
-        options = {
-            match["name"]: (number, match["words"] or "")
-            for number, text in head
-            if (match := _FIELD.match(text))
-        }
-        plain = [line for line in head if not _FIELD.match(line[1])]
-        words = [] if name in _NO_WORDS or not first[1] else [first]
-        if name in _CODE:
-            self._words([options["caption"]] if "caption" in options else [])
-            self._verbatim([*words, *plain, *body])
-        elif name == "toctree":
-            entries = ((line, _TARGETED.match(text.strip())) for line, text in [*plain, *body])
-            self.read([(line, f"- {match[1]}") for line, match in entries if match])
-        elif name == "csv-table":
-            self._words(words)
-            self._rows(_csv_rows([*filter(None, [options.get("header")]), *plain, *body]))
-        else:
-            lead = _LEADS.get(name, "")
-            texts = [*words, *plain]
-            self._words([(first[0], f"{lead} {texts[0][1]}".strip()), *texts[1:]] if texts else [])
-            self.read(_dedent(body))
-
-    def _item(self, lines: Sequence[Line], start: int, marker: str) -> int:
-        end = _block_end(lines, start, 2)
-        number, text = lines[start]
-        bullet = "- " if _BULLET.match(marker) else f"{marker.strip()} "
-        self._lead = "  " * self._depth + bullet
-        above = next((text for _, text in reversed(lines[:start]) if text[:1] not in ("", " ")), "")
-        if self._depth or any(form.match(above) and form.match(text) for form in _ITEMS):
+    def _item(self, node: nodes.list_item) -> None:
+        marker = "-"
+        line = _line(node)
+        if isinstance(node.parent, nodes.enumerated_list) and line:
+            marker = self._lines[line - 1].split(maxsplit=1)[0]
+        self._lead = f"{'  ' * self._depth}{marker} "
+        if self._depth or node.parent.index(node):
             self._gap = "\n"
         self._depth += 1
-        below = [(n, line[min(len(marker), _indent(line)) :]) for n, line in lines[start + 1 : end]]
-        self.read([(number, text[len(marker) :]), *below])
+        self._children(node)
         self._depth -= 1
         self._lead, self._gap = "", "\n" if self._depth else PARAGRAPH
-        return end
 
-    def _field(self, lines: Sequence[Line], start: int, match: re.Match[str]) -> int:
-        """Read ``:name: words``: metadata before the text, else a pair to write."""
-        end = _block_end(lines, start, 1)
-        number, inner = lines[start][0], _dedent(lines[start + 1 : end])
+    def _field(self, node: nodes.field) -> None:
+        """Keep ``:name: words`` as metadata before the text, else write the pair."""
+        name, body = node.children
         if not self._text_begun and not self._depth:
-            value = " ".join([match["words"] or "", *(text.strip("-* ") for _, text in inner)])
-            self.fields.append((match["name"].lower(), one_line(value)))
-            return end
-        self._lead = f"{one_line(self._shown(match['name']))}: "
-        self.read([(number, match["words"] or ""), *inner])
-        name, self._lead = self._lead.removesuffix(": "), ""
-        self._write(name, number, ())  # a name without text
-        return end
-
-    def _text(self, lines: Sequence[Line], start: int) -> int:
-        """Write a table, a verse, a term with its definition, or a paragraph with its code."""
-        end = start + 1
-        while end < len(lines) and lines[end][1].strip() and lines[end][1][0] != " ":
-            end += 1
-        text = lines[start][1].rstrip()
-        below = end < len(lines) and lines[end][1].strip()
-        if text.startswith(">>>"):
-            self._verbatim(lines[start:end])
-        elif _GRID.match(text):
-            rows = _grid_rows(lines[start:end])
-            self._rows(rows) if rows else self._verbatim(lines[start:end])
-        elif _SIMPLE.match(text):
-            end = _simple_end(lines, start)
-            self._rows(_simple_rows(lines[start:end]))
-        elif text.startswith("| "):
-            for number, line in lines[start:end]:
-                self._words([(number, line.removeprefix("|"))])
-                self._gap = "\n"
-            self._gap = PARAGRAPH
-        elif below and end == start + 1 and not text.endswith("::"):
-            self._words([(lines[start][0], text.partition(" : ")[0])])
-            self._gap = "\n"
-            end = _block_end(lines, start, 1)
-            self.read(_dedent(lines[start + 1 : end]))
-        else:
-            end = self._paragraph(lines, start, end)
-        return end
-
-    def _paragraph(self, lines: Sequence[Line], start: int, end: int) -> int:
-        number, last = lines[end - 1][0], lines[end - 1][1].rstrip()
-        if not last.endswith("::"):
-            self._words(lines[start:end])
-            return end
-        last_text = last[:-2].rstrip() if last.endswith(" ::") or last == "::" else last[:-1]
-        self._words([*lines[start : end - 1], *([(number, last_text)] if last_text else [])])
-        stop = _block_end(lines, end - 1, 1)
-        self._verbatim(_dedent(lines[end:stop]))
-        return stop
-
-    def _words(self, lines: Sequence[Line]) -> None:
-        """Write a paragraph with its lines joined and their numbers as marks."""
-        if not lines:
+            self.fields.append((name.astext().lower(), one_line(body.astext())))
             return
-        number = lines[0][0]
+        self._lead = f"{one_line(name.astext())}: "
+        self._children(body)
+        left, self._lead = self._lead.removesuffix(": "), ""
+        self._write(left, name.line or 1, ())  # a name without text
+
+    def _text(self, node: nodes.TextElement) -> None:
+        """Write words or code, with the numbers of their lines as marks."""
+        verbatim = isinstance(node, nodes.FixedTextElement)
+        if verbatim:
+            self._lead, self._gap = "", PARAGRAPH
+        first = number = _line(node) or 1
         text, later = "", []
-        visible = self._shown("\n".join(words.strip() for _, words in lines))
-        for piece in re.split(f"([\n{_HIDDEN_BREAK}])", visible):
+        for piece in re.split(f"([\n{_HIDDEN_BREAK}])", self._shown(node)):
             if piece in ("\n", _HIDDEN_BREAK):
                 number += 1
-                text += " " if piece == "\n" and text else ""
+                text += "\n" if verbatim else " " if piece == "\n" and text else ""
                 later.append((len(text), number))
             else:
-                text += piece if text else piece.lstrip()
-        self._write(text.rstrip(), lines[0][0], later)
+                text += piece if text or verbatim else piece.lstrip()
+        self._write(text.rstrip(), first, later)
+        self._gap = "\n" if isinstance(node, nodes.line) else self._gap
 
     def _write(self, text: str, line: int, later: Sequence[tuple[int, int]]) -> None:
         if text.strip():
@@ -272,125 +280,43 @@ class _Reader:
             self.blocks.block(self._lead + text, line, gap=self._gap, later=moved)
             self._lead, self._gap, self._text_begun = "", PARAGRAPH, True
 
-    def _verbatim(self, lines: Sequence[Line]) -> None:
-        dedented = [(number, text.rstrip()) for number, text in _dedent(lines)]
-        nonblank = [index for index, (_, text) in enumerate(dedented) if text]
+    def _table(self, node: nodes.table | _Rows) -> None:
+        rows = [*node.rows] if isinstance(node, _Rows) else []
+        for row in node.findall(nodes.row):
+            line = min((at for at in map(_line, row.children) if at), default=1)
+            rows.append((line, [self._shown(entry) for entry in row.children]))
+        words = [[one_line(cell.replace(_HIDDEN_BREAK, "")) for cell in cells] for _, cells in rows]
         self._lead, self._gap = "", PARAGRAPH
-        text = ""
-        later: list[tuple[int, int]] = []
-        for number, words in dedented[nonblank[0] : nonblank[-1] + 1] if nonblank else ():
-            text += f"\n{words}" if later else words
-            later.append((len(text) - len(words), number))
-        if later:
-            self._write(text, later[0][1], later[1:])
-
-    def _rows(self, rows: Sequence[tuple[int, list[str]]]) -> None:
-        self._lead = ""
-        words = [
-            [one_line(self._shown(cell)).replace(_HIDDEN_BREAK, "") for cell in cells]
-            for _, cells in rows
-        ]
         self.blocks.table(words, [number for number, _ in rows])
         self._text_begun = self._text_begun or bool(rows)
-        self._lead, self._gap = "", PARAGRAPH
 
-    def _shown(self, text: str) -> str:
-        return _INLINE.sub(self._visible_inline, text)
-
-    def _visible_inline(self, match: re.Match[str]) -> str:
-        kind, source_text = match.lastgroup or "", match.group()
-        words = match.group(kind) if kind else ""
-        if kind in ("role", "roled", "linked"):
-            titled = _TARGETED.match(words)
-            if titled:
-                words = titled[1]
-            elif kind != "linked" and words.startswith("~"):
-                words = words[1:].rpartition(".")[2]
-            words = words.removeprefix("!")
-        elif kind == "slot":
-            words = self._slots.get(words) or f"|{words}|"
-        elif kind == "escaped" and words.isspace():
-            words = ""
-        return words + _HIDDEN_BREAK * (source_text.count("\n") - words.count("\n"))
-
-
-def _block_end(lines: Sequence[Line], start: int, width: int) -> int:
-    """Return the end of the block indented below a line, without trailing blank lines."""
-    end = after = start + 1
-    while after < len(lines):
-        text = lines[after][1]
-        if text.strip():
-            if _indent(text) < width:
-                break
-            end = after + 1
-        after += 1
-    return end
+    def _shown(self, node: nodes.Node) -> str:
+        """The words of inline nodes; ``_HIDDEN_BREAK`` for a line break inside their markup."""
+        match node:
+            case nodes.Text():
+                return node.astext()
+            case nodes.system_message() | nodes.footnote_reference() | nodes.image():
+                return ""
+            case nodes.target() if not node.children:  # of the link before it
+                return ""
+            case nodes.substitution_reference():
+                name = node.astext()
+                return self._slots[name].astext() if name in self._slots else f"|{name}|"
+            case nodes.citation_reference():
+                return f"[{node.astext()}]"
+        text = ""
+        for child in node.children:
+            if isinstance(child, nodes.footnote_reference):
+                text = text.rstrip(" ")
+            text += " " * bool(text and isinstance(node, nodes.entry)) + self._shown(child)
+        if isinstance(node, _INLINE):
+            text += _HIDDEN_BREAK * (node.rawsource.count("\n") - text.count("\n"))
+        return text
 
 
-def _indent(text: str) -> int:
-    return len(text) - len(text.lstrip())
-
-
-def _dedent(lines: Sequence[Line]) -> list[Line]:
-    widths = [_indent(text) for _, text in lines if text.strip()]
-    return [(number, text[min(widths, default=0) :]) for number, text in lines]
-
-
-def _grid_rows(lines: Sequence[Line]) -> list[tuple[int, list[str]]]:
-    """Return the rows of a grid table; none when the grid is not closed."""
-    rows: list[tuple[int, list[str]]] = []
-    open_row = False
-    for number, line in lines:
-        text = line.rstrip()
-        if text[0] not in "+|" or text[-1] not in "+|":
-            return []
-        cells = [cell.strip() for cell in re.split(r"[|+]", text)[1:-1]]
-        if any(re.fullmatch(r"[-=]+", cell) for cell in cells):
-            open_row = False
-        elif open_row and len(rows[-1][1]) == len(cells):
-            pairs = zip(rows[-1][1], cells, strict=True)
-            rows[-1] = (rows[-1][0], [f"{above} {cell}".strip() for above, cell in pairs])
-        else:
-            rows.append((number, cells))
-            open_row = True
-    return rows
-
-
-def _simple_end(lines: Sequence[Line], start: int) -> int:
-    """Return the end of a simple table: after its closing line, else after its first line."""
-    for end in range(start + 2, len(lines) + 1):
-        closed = lines[end - 1][1].rstrip()
-        following = lines[end][1].strip() if end < len(lines) else ""
-        if _SIMPLE.match(closed) and not following:
-            return end
-    return start + 1
-
-
-def _simple_rows(lines: Sequence[Line]) -> list[tuple[int, list[str]]]:
-    """Return a simple table's rows; a line with an empty first cell continues the row above."""
-    starts = [match.start() for match in re.finditer("=+", lines[0][1])]
-    rows: list[tuple[int, list[str]]] = []
-    for number, text in lines:
-        if re.fullmatch(r"[=-][=\s-]*", text.strip()) and text.strip()[:3] in ("===", "---", "=="):
-            continue
-        ends = [*starts[1:], None]
-        cells = [text[start:end].strip() for start, end in zip(starts, ends, strict=True)]
-        if rows and not cells[0] and any(cells):
-            pairs = zip(rows[-1][1], cells, strict=True)
-            rows[-1] = (rows[-1][0], [f"{above} {cell}".strip() for above, cell in pairs])
-        elif any(cells):
-            rows.append((number, cells))
-    return rows
-
-
-def _csv_rows(lines: Sequence[Line]) -> list[tuple[int, list[str]]]:
-    reader = csv.reader([text.strip() for _, text in lines], skipinitialspace=True)
-    rows, index = [], 0
-    for cells in reader:
-        if any(cells):
-            rows.append((lines[index][0], cells))
-        index = reader.line_num
-    return rows
+def _line(node: nodes.Node) -> int | None:
+    """The line where a node's first words stand."""
+    return next((one.line for one in node.findall(nodes.TextElement) if one.line), node.line)
 
 
 def _facts(fields: Sequence[tuple[str, str]]) -> dict[str, Any]:
