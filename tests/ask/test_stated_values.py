@@ -34,6 +34,7 @@ PAGE = """<html><body><h1>Baths of the town</h1><p>The baths have spring water a
 <tr><td rowspan=2>Great pool</td><td>2 m</td><td><ul><li>7 to 9</li></ul></td></tr>
 <tr><td>3 m</td><td>never</td></tr>
 <tr><td>Small pool</td><td>1 m</td><td>8 to 12<ul><li>and 15 to 19</li></ul></td></tr>
+<tr><td>Spring basin</td><td colspan=2>for drinking</td></tr>
 </table></body></html>"""
 
 
@@ -62,6 +63,19 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     sheet["B2"].number_format = sheet["B3"].number_format = '#,##0.00 "kr"'
     sheet.row_dimensions[4].hidden = True
     book.save(files / "seeds.xlsx")
+    second = openpyxl.Workbook()
+    yields = second.active
+    yields.title = "Yields"
+    yields.append(["Yields of the island"])
+    yields.append(["Crop", "2019", None, "2021"])
+    yields.append([None, "Sown", "Cut", "Sown"])
+    yields.append(["Barley", 4, 31, 5])
+    yields.append(["Flax", 2, 9, None])
+    for area in ("A1:D1", "A2:A3", "B2:C2"):
+        yields.merge_cells(area)
+    second.save(files / "yields.xlsx")
+    (files / "rents.csv").write_text("Year,Rent,Pledge\n1998,700,\n1999,750,1500\n", "utf-8")
+    (files / "moors.tsv").write_text("Mooring\tDraught\nHeron\t4 m\nTern\t\n", "utf-8")
     word = WordDocument()
     word.add_heading("Rules of the quarry", 0)
     for text in ("Helmets are worn.", "Blasting is at noon.", "Dogs stay outside."):
@@ -84,6 +98,11 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("What is the cost of oats?", "Cost · Oats: 7.50 kr"),
         ("What is the sum for rye?", "Sum · Rye: no stored value (=B2*C2)"),
         ("When is the small pool open?", "Open · Small pool: 8 to 12 and 15 to 19"),
+        ("When is the spring basin open?", "Open · Spring basin: for drinking"),
+        ("How much barley was cut in 2019?", "2019 › Cut · Barley: 31"),
+        ("How much flax was sown in 2021?", "2021 › Sown · Flax: empty"),
+        ("What was the pledge in 1998?", "Pledge · 1998: empty"),
+        ("What is the draught at the Tern mooring?", "Draught · Tern: empty"),
         ("What does rule 2 of the quarry say?", "2. Blasting is at noon."),
         ("What costs 4700 crowns?", "The barge of the ferry costs 4,700 crowns."),
     ],
@@ -94,6 +113,12 @@ def test_the_value_that_answers_comes_first(home: Path, question: str, said: str
 
 def test_what_is_hidden_in_a_sheet_is_not_found(home: Path) -> None:
     assert not any("Secret" in line for line in lines(home, "What is the cost of the secret seed?"))
+
+
+def test_the_names_of_the_columns_are_no_value(home: Path) -> None:
+    said = lines(home, "What is the draught of moorings?")
+    assert said
+    assert "Mooring: Draught" not in said
 
 
 def test_cells_keep_their_places() -> None:

@@ -105,6 +105,21 @@ def test_address_language_and_summary() -> None:
     assert found.summary == "The buoys are lifted."
 
 
+@pytest.mark.parametrize("name", ["main", "article", "section", "div"])
+def test_a_page_without_tags_of_head_and_body_is_read(name: str) -> None:
+    markup = f"<!doctype html><title>Ice</title><{name}><p>The buoys are lifted.</p></{name}>"
+    (found,) = kinds.load(source_of("ice.html", markup), LoaderLimits())
+    assert (found.title, found.text) == ("Ice", "The buoys are lifted.")
+
+
+def test_front_matter_above_markup_is_no_text() -> None:
+    markup = "---\ntitle: Ice: a report\nauthor: Ida Lund\nlayout: post\n---\n<p>It came early.</p>"
+    (found,) = kinds.load(source_of("2024-03-15-ice.html", markup), LoaderLimits())
+    assert (found.title, found.text) == ("Ice: a report", "It came early.")
+    assert (found.authors, found.kind) == (("Ida Lund",), "article")
+    assert found.published_at == datetime(2024, 3, 15, tzinfo=UTC)
+
+
 @pytest.mark.parametrize(
     "beside",
     [

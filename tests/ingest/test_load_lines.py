@@ -133,6 +133,23 @@ def test_outlines_have_headings_and_lines(name: str, text: str) -> None:
     assert "\n# x" in found.text
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "shown"),
+    [
+        ("a.org", "It lifts\n| lift | year |\n|------+------|\n| 4 m | 1990 |\n", "4 m | 1990"),
+        ("a.org", "See [[https://x.example][the pump]].\n", "See the pump."),
+        (
+            "a.tex",
+            r"It lifts 4\,m~\cite{a}, \emph{as \textbf{told}} \& seen. % now",
+            "as told & seen.",
+        ),
+        ("a.tex", "\\item[a] see \\href{https://x.example}{the pump}", "- a see the pump"),
+    ],
+)
+def test_markup_inside_the_lines_of_an_outline_is_no_text(name: str, text: str, shown: str) -> None:
+    assert one(name, text).text.endswith(shown)
+
+
 def test_a_notebook_has_its_texts_code_and_what_was_printed() -> None:
     cells = [
         {"cell_type": "markdown", "source": ["# Pumps\n", "They lift *water*."]},

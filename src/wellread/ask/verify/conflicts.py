@@ -142,7 +142,7 @@ def _statements(
     for number, piece in enumerate(evidence):
         above = f"{piece.hit.document.title}\n{piece.text[:OPENING]}"
         for _, span, text in readable_sentences(piece, analysis.voices):
-            if not is_prose(piece.text, span, text) or text.endswith("?"):
+            if not is_prose(piece, span, text) or text.endswith("?"):
                 continue
             stems = parse(text).stem_set
             present = stems | parse(above).stem_set

@@ -94,8 +94,8 @@ def windows_of(number: int, piece: Evidence, voices: Sequence[str]) -> list[Wind
                 piece=number,
                 sentences=tuple(span for _, span, _ in run),
                 texts=tuple(text for _, _, text in run),
-                telling=tuple(is_prose(piece.text, span, text) for _, span, text in run),
-                stated=tuple(is_stated(span.of(piece.text)) for _, span, _ in run),
+                telling=tuple(is_prose(piece, span, text) for _, span, text in run),
+                stated=tuple(is_stated(piece, span) for _, span, _ in run),
                 above=f"{above}: {', '.join(speakers)}" if speakers else above,
                 speakers=speakers,
                 apart=bool(voices),
@@ -128,18 +128,19 @@ def _display_sentences(piece: Evidence) -> Iterator[tuple[str, Span, str]]:
         yield speaker, span, readable_row(text, columns) if columns else " ".join(text.split())
 
 
-def is_prose(text: str, span: Span, line: str) -> bool:
+def is_prose(piece: Evidence, span: Span, line: str) -> bool:
     """Whether a sentence is more than a heading: a short separate line without a final stop."""
-    before = text[text.rfind("\n", 0, span.start) + 1 : span.start]
+    before = piece.text[piece.text.rfind("\n", 0, span.start) + 1 : span.start]
     is_heading = len(line.split()) <= MAX_HEADING_WORDS and not line.rstrip(_CLOSING).endswith(
         _STOPS
     )
-    return not is_heading or bool(before.strip()) or is_stated(span.of(text))
+    return not is_heading or bool(before.strip()) or is_stated(piece, span)
 
 
-def is_stated(line: str) -> bool:
-    """Whether a line is a row of a table, or a name and its value."""
-    return is_row(line) or is_name_and_value(line)
+def is_stated(piece: Evidence, span: Span) -> bool:
+    """Whether a line is a row of a table, also one with a single cell, or a name and its value."""
+    line, place = span.of(piece.text), piece.span.start + span.start
+    return is_row(line) or is_name_and_value(line) or bool(columns_at(piece, place))
 
 
 # --- context around a span -------------------------------------------------------------------
@@ -302,8 +303,15 @@ def rank_windows(
     readers: Readers,
     *,
     limits: tuple[int, int] = (READ, NEAREST),
+    asked: str = "",
 ) -> RankedWindows:
-    """Rank the windows by how likely they answer; ``limits``: how many to read and to compare."""
+    """Rank the windows by how likely they answer ``question``.
+
+    Args:
+        limits: how many windows to read and to compare.
+        asked: the question with the words of its limits, by which rows are chosen: a year may be
+            in the table too.
+    """
     question = numbers_as_in(question, [piece.text for piece in evidence])
     if not reads(question):
         readers = replace(readers, network=None, embedder=None)  # words alone decide
@@ -325,7 +333,7 @@ def rank_windows(
     return RankedWindows(
         windows=tuple(windows[at] for at in order),
         shares=tuple(float(share) for share in shares / (shares.sum() or 1.0)),
-        best=tuple(_stated_first(question, windows[at], chosen[at]) for at in order),
+        best=tuple(_stated_first(asked or question, windows[at], chosen[at]) for at in order),
         confidence=weights.confidence(readers.mode, readings) if order else 0.0,
         readings=readings,
     )

@@ -110,7 +110,9 @@ class Extract:
         lines = []
         for span in self.marked:
             columns = columns_at(self.piece, span.start)
-            line = told(question, self.of(span), columns) if is_row(self.of(span)) else ""
+            is_names = any(0 <= mark.start - span.end <= 1 for mark in self.piece.tables)
+            is_told = columns or (is_row(self.of(span)) and not is_names)
+            line = told(question, self.of(span), columns) if is_told else ""
             lines += [(line, span)] if line and not find_prompt_injection(line) else []
         return replace(self, told=tuple(lines))
 
@@ -175,7 +177,7 @@ def choose_extracts(
     limit = analysis.liking.sentences(kb.settings.qa.max_sentences)
     all_marks = _choose_marks([marks for _, marks in best], limit)
     extracts = [
-        extract_of(kb, evidence[window.piece], window, marks).telling(analysis.wanted)
+        extract_of(kb, evidence[window.piece], window, marks).telling(analysis.question)
         for (window, _), marks in zip(best, all_marks, strict=True)
     ]
     if analysis.liking.length == "short":
@@ -251,7 +253,7 @@ def _choose_windows(
     if analysis.type == "synthesis" and not sides:
         sides = _windows_by_source(analysis.wanted, windows, evidence)
     if sum(map(bool, sides)) < 2:
-        ranked = rank_windows(analysis.wanted, windows, evidence, readers)
+        ranked = rank_windows(analysis.wanted, windows, evidence, readers, asked=analysis.question)
         uses_topic = analysis.voices and ranked.readings["most_cover"]
         least = MIN_SPREAD_CONFIDENCE if uses_topic else 0.0
         return _best_windows(ranked, MAX_EXTRACTS), max(least, ranked.confidence)
@@ -259,7 +261,14 @@ def _choose_windows(
     chosen: list[Choice] = []
     confidences: list[float] = []
     for side_windows in filter(None, sides):
-        ranked = rank_windows(analysis.wanted, side_windows, evidence, readers, limits=share)
+        ranked = rank_windows(
+            analysis.wanted,
+            side_windows,
+            evidence,
+            readers,
+            limits=share,
+            asked=analysis.question,
+        )
         chosen += [choice for choice in _best_windows(ranked, 1) if choice not in chosen]
         confidences.append(ranked.confidence)
     return chosen, max(MIN_SPREAD_CONFIDENCE, sum(confidences) / len(confidences))

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import yaml
 
@@ -47,6 +47,7 @@ _WRITTEN_DATES = (
     *("%Y/%m/%d", "%Y/%m/%d %H:%M:%S"),
 )
 
+_POSTS = frozenset("post posts _posts blog blogs news article articles".split())
 ENTITY_FIELDS = ("relations", "sectors", "scales", "aliases", "type")
 # Fields with a defined meaning; every other list is a dimension of the taxonomy.
 KNOWN_FIELDS = frozenset(
@@ -209,6 +210,19 @@ def date_in_name(name: str) -> datetime | None:
     first = _NAMED_DATE.match(name)
     dates = {match.group() for match in _NAMED_DATE.finditer(name)}
     return parse_moment(first.group() if first else dates.pop() if len(dates) == 1 else None)
+
+
+def date_of(matter: FrontMatter, name: str) -> datetime | None:
+    """Return the date of publication from a field or the file name."""
+    dates = [matter.fields.get(field) for field in ("published_at", "published", "date", "created")]
+    return next(filter(None, map(parse_moment, dates)), None) or date_in_name(name)
+
+
+def is_post(matter: FrontMatter, uri: str) -> bool:
+    """Whether a dated page is a blog post or news item, by its fields or one of its folders."""
+    declared = {matter.text_of(name).lower() for name in ("layout", "type")}
+    folders = {part.lower() for part in unquote(uri).split("/")[-4:-1]}
+    return not _POSTS.isdisjoint(declared | folders)
 
 
 def parse_moment(value: object) -> datetime | None:

@@ -7,6 +7,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import zip_longest
 from typing import Any
 
 import chardet
@@ -278,6 +279,12 @@ def table_row(cells: Sequence[str]) -> str:
     """Return the cells joined to one line, without empty cells at the end."""
     count = max((number for number, cell in enumerate(cells, 1) if cell), default=0)
     return " | ".join(cells[:count])
+
+
+def joined_names(rows: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    """The names of the columns below several rows of names: ``2024 › plan``."""
+    columns = zip_longest(*rows, fillvalue="")
+    return tuple(" › ".join(dict.fromkeys(filter(None, names))) for names in columns)
 
 
 def header_of(rows: Sequence[Sequence[str]]) -> tuple[str, ...]:

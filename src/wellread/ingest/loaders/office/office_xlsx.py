@@ -19,7 +19,7 @@ from xml.etree.ElementTree import ParseError
 
 from lxml import etree
 from openpyxl import load_workbook
-from openpyxl.utils import column_index_from_string
+from openpyxl.utils import column_index_from_string, range_boundaries
 from openpyxl.utils.exceptions import InvalidFileException
 from openpyxl.workbook import Workbook
 from openpyxl.worksheet._read_only import ReadOnlyWorksheet
@@ -27,10 +27,11 @@ from openpyxl.worksheet._read_only import ReadOnlyWorksheet
 from wellread.errors import SourceError
 from wellread.ingest.loaders.archives import child_of, name_of, open_office, value_of
 from wellread.ingest.loaders.base import EmptyError, LoaderLimits, Source, TextBuilder
-from wellread.ingest.loaders.plain import PARAGRAPH, header_of, one_line, table_row
+from wellread.ingest.loaders.plain import PARAGRAPH, header_of, joined_names, one_line, table_row
 from wellread.types import Document
 
 MAX_ROWS, MAX_COLUMNS = 1_048_576, 16_384  # in a sheet, by the format
+MAX_MERGED_ROWS, MAX_MERGED_COLUMNS = 10_000, 100  # more keep their text at its place
 PEEKED_ROWS = 20  # by which it is decided whether a row names the columns
 SIGNIFICANT_DIGITS = 15  # Excel's precision; further digits come from binary fractions
 MAX_DECIMALS = 30  # in a number format, by the program
@@ -89,11 +90,24 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:
 
 @dataclass(slots=True)
 class _Layout:
-    """What a sheet hides (numbers from 1), and its formulas without a value by coordinate."""
+    """What a sheet hides (numbers from 1), and what it has at a row and column.
+
+    ``formulas`` have no value; ``merged`` has for each cell of an area the place of its text.
+    """
 
     rows: set[int] = field(default_factory=set)
     columns: set[int] = field(default_factory=set)
     formulas: dict[tuple[int, int], str] = field(default_factory=dict)
+    merged: dict[int, dict[int, tuple[int, int]]] = field(default_factory=dict)
+    texts: dict[tuple[int, int], str] = field(default_factory=dict)
+
+    def spread(self, row: int, texts: dict[int, str]) -> dict[int, str]:
+        """The texts of a row by column, with those of merged cells in each of their places."""
+        places = self.merged.get(row, {})
+        self.texts |= {(row, at): texts.get(at, "") for at in places if places[at] == (row, at)}
+        shown = {at: self.texts.get(places[at], "") for at in places if at not in self.columns}
+        filled = {at: shown.get(at) or texts.get(at, "") for at in sorted({*texts, *shown})}
+        return filled if len({*filled.values()} - {""}) > 1 else texts  # a title stands once
 
 
 def _read_layout(sheet: ReadOnlyWorksheet) -> _Layout:
@@ -116,6 +130,11 @@ def _read_layout(sheet: ReadOnlyWorksheet) -> _Layout:
                 computed = value_of(element, "t") == "str" or (value is not None and value.text)
                 if formula is not None and not computed:
                     layout.formulas[row, column] = one_line(formula.text or "")
+            elif name == "mergeCell" and event == "end" and len(layout.merged) < MAX_MERGED_ROWS:
+                left, top, right, low = range_boundaries(value_of(element, "ref"))
+                for covered in range(top, min(low, top + MAX_MERGED_ROWS) + 1):
+                    across = range(left, min(right, left + MAX_MERGED_COLUMNS) + 1)
+                    layout.merged.setdefault(covered, {}).update(dict.fromkeys(across, (top, left)))
             elif name == "row":
                 element.clear()
     return layout
@@ -146,31 +165,40 @@ class _Writer:
         name = one_line(sheet.title)
         rows = self._rows(sheet, layout)
         peeked = list(islice(rows, PEEKED_ROWS))
-        has_header = False
+        has_header, names = False, list[list[str]]()
+        groups = {row for row, places in layout.merged.items()
+                  if any(left < at for at, (_, left) in places.items())}  # fmt: skip
         for at, (number, cells, values) in enumerate(chain(peeked, rows)):
             if not at:
                 self.builder.columns(())
                 self.builder.add(PARAGRAPH if self.builder.length else "")
                 self.builder.heading((name,))
                 self.builder.add(name)
-            self.builder.add("\n" if has_header else PARAGRAPH)
+            below = [texts for _, texts, _ in peeked[at:]]
+            is_header = not has_header and at < PEEKED_ROWS and _is_header(values, below)
+            if is_header:
+                self.builder.columns(())
+            self.builder.add("\n" if names else PARAGRAPH)
             self.builder.line(number)
             self.builder.add(table_row(cells))
-            below = [texts for _, texts, _ in peeked[at:]]
-            if not has_header and at < PEEKED_ROWS and _is_header(values, below):
-                has_header = True
-                self.builder.columns(cells)
+            if is_header:
+                names.append(cells)
+                self.builder.columns(joined_names(names))
+            # A name over several columns is that of a group; the next row names its columns.
+            has_header = bool(names) and not (is_header and number in groups)
 
     def _rows(self, sheet: ReadOnlyWorksheet, layout: _Layout) -> Iterator[_Row]:
         for number, row in enumerate(sheet.iter_rows(), 1):
             if number > MAX_ROWS:
                 raise SourceError(self._uri, f"a sheet with more than {MAX_ROWS:,} rows")
-            shown = [(at, cell) for at, cell in enumerate(row, 1) if at not in layout.columns]
-            cells = [_cell_text(cell.value, cell.number_format) if row else "" for _, cell in shown]
-            for at, (column, _) in enumerate(shown):
+            shown = {at: cell for at, cell in enumerate(row, 1) if at not in layout.columns}
+            texts = {at: _cell_text(cell.value, cell.number_format) for at, cell in shown.items()}
+            for column in shown:
                 formula = layout.formulas.get((number, column))
                 if formula is not None:
-                    cells[at] = f"{NO_VALUE} (={formula})" if formula else NO_VALUE
+                    texts[column] = f"{NO_VALUE} (={formula})" if formula else NO_VALUE
+            texts = layout.spread(number, texts)
+            cells = list(texts.values())
             if number in layout.rows:
                 self._hidden += any(cells)
                 continue
@@ -179,7 +207,12 @@ class _Writer:
                 self._uncomputed += sum(cell.startswith(NO_VALUE) for cell in cells)
                 if self.cells > self._most_cells:
                     raise SourceError(self._uri, f"more than {self._most_cells:,} filled cells")
-                yield number, cells, [cell.value for _, cell in shown]
+                given = [shown[at].value if at in shown else None for at in texts]
+                yield (
+                    number,
+                    cells,
+                    [a if a is not None else b for a, b in zip(given, cells, strict=True)],
+                )
 
 
 def _is_header(values: Sequence[object], rows: Sequence[Sequence[str]]) -> bool:

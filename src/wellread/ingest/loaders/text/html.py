@@ -21,7 +21,15 @@ from lxml.etree import LxmlError, _Element
 
 from wellread.errors import SourceError
 from wellread.ingest.loaders.base import LoaderLimits, Source
-from wellread.ingest.loaders.front_matter import parse_moment, web_address
+from wellread.ingest.loaders.front_matter import (
+    FrontMatter,
+    authors,
+    date_of,
+    is_post,
+    parse_moment,
+    split,
+    web_address,
+)
 from wellread.ingest.loaders.plain import Blocks, decode, letters_of, title_from_name
 from wellread.ingest.loaders.text.html_blocks import (
     Block,
@@ -63,6 +71,7 @@ _BESIDE = re.compile(
 _FURNITURE = re.compile(
     r"(?:^|[\s_-])(?:foot(?:er)?|nav(?:bar|igation)?|sidebar|menu)(?:[\s_-]|$)", re.IGNORECASE
 )
+_HEAD_TAGS = frozenset("base link meta noscript script style template title object".split())
 _BESIDE_TAGS = frozenset("nav footer dialog".split())
 _BESIDE_ROLES = frozenset("navigation contentinfo search dialog banner".split())
 _REFERENCE = re.compile(r"&#([xX][0-9a-fA-F]{1,9}|[0-9]{1,9});?")
@@ -74,10 +83,13 @@ ENCODING = re.compile(
 
 def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: ARG001 the loader interface
     """Load an HTML file as one page, or as one article if it declares this and its date."""
-    tree = _parse(decode(source, ENCODING), source.uri)
+    markup = decode(source, ENCODING)
+    matter = split(markup, source) if markup.lstrip()[:3] in ("---", "+++") else None
+    tree = _parse(matter.body if matter else markup, source.uri)
     open_panels(tree)
     mark_hidden(tree)
     facts = _without_export(tree, _facts(tree))
+    facts = _with_front_matter(facts, matter, source) if matter else facts
     all_blocks = blocks_of(tree)
     title = _title(facts, all_blocks)
     chosen = _main_blocks(tree, all_blocks, (title, *facts.titles), article=facts.article)
@@ -198,6 +210,19 @@ def _without_export(tree: Any, facts: _Facts) -> _Facts:
         titles=tuple(title.removeprefix(f"{''.join(crumbs[:1])} : ") for title in facts.titles),
         published_at=parse_moment(" ".join(changed[0][-3:])) if changed else None,
         breadcrumbs=tuple(filter(None, crumbs)),
+    )
+
+
+def _with_front_matter(facts: _Facts, matter: FrontMatter, source: Source) -> _Facts:
+    """What the front matter of a page says goes before what its markup says."""
+    title = matter.text_of("title")
+    return replace(
+        facts,
+        titles=(title, *facts.titles) if title else facts.titles,
+        authors=authors(matter.fields.get("authors"), matter.fields.get("author")) or facts.authors,
+        published_at=date_of(matter, source.name) or facts.published_at,
+        description=matter.text_of("summary", "excerpt", "description") or facts.description,
+        article=is_post(matter, source.uri) or facts.article,
     )
 
 
@@ -369,8 +394,16 @@ def _decode_reference(match: re.Match[str]) -> str:
 def _parse(html: str, uri: str) -> _Element:
     # lxml refuses decoded text with an encoding declaration.
     try:
-        return lxml.html.document_fromstring(
+        tree = lxml.html.document_fromstring(
             _without_controls(html).encode(), parser=lxml.html.HTMLParser(encoding="utf-8")
         )
     except (LxmlError, ValueError) as error:
         raise SourceError(uri, f"not HTML: {error}") from error
+    # Tags of head and body may be left out; libxml2 then leaves a <main> in the head.
+    head, body = tree.find("head"), tree.find("body")
+    moved = [part for part in ([] if head is None else head) if tag_of(part) not in _HEAD_TAGS]
+    if moved:
+        body = lxml.html.Element("body") if body is None else body
+        tree.append(body)
+        body[:0] = moved
+    return tree

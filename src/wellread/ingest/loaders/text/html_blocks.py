@@ -8,11 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import zip_longest
 
 from lxml.etree import _Element
 
-from wellread.ingest.loaders.plain import PARAGRAPH, Blocks, header_of, numeral, table_row
+from wellread.ingest.loaders.plain import (
+    PARAGRAPH,
+    Blocks,
+    header_of,
+    joined_names,
+    numeral,
+    table_row,
+)
 from wellread.ingest.loaders.text.html_visible import (
     BLOCKS,
     INVISIBLE,
@@ -327,7 +333,7 @@ def _read_table(row: _Element) -> Table:
     rows = [_spread(line, spanning) for line in lines]
     top = next((at for at, line in enumerate(lines) if not _is_header(line)), 0)
     named = [names for names in rows[:top] if len(set(names)) > 1] or [list(header_of(rows))]
-    columns = tuple(" › ".join(dict.fromkeys(filter(None, names))) for names in zip_longest(*named))
+    columns = joined_names(named)
     first = max(top, 1)
     return {
         line: (texts, columns if at >= first else ())
@@ -354,7 +360,7 @@ def _spread(row: _Element, spanning: dict[int, tuple[int, str]]) -> list[str]:
             break
         text = visible_text(cell).strip()
         for number in range(_span_of(cell, "colspan")):
-            shown = text if number == 0 or tag_of(cell) == "th" else ""
+            shown = text if number == 0 or tag_of(cell) == "th" or len(row) > 1 else ""
             if (tall := _span_of(cell, "rowspan")) > 1 and len(text) <= MAX_SPANNING_CHARS:
                 spanning[len(texts)] = tall - 1, shown
             texts.append(shown)

@@ -37,12 +37,26 @@ _OUTLINES: Mapping[str, Sequence[tuple[str, str]]] = {
         (r"(?:={4,}|\[.*\]|//.*)$", ""),
     ),
     "tex": (
-        (r"\\title\{(.+)\}\s*$", r"# \1"),
+        (r"\\title\{(.+?)\}\s*(?:%.*)?$", r"# \1"),
         (r"\\(?:part|chapter|section)\*?\{(.+?)\}", r"## \1"),
         (r"\\subsection\*?\{(.+?)\}", r"### \1"),
         (r"\\(?:subsubsection|paragraph)\*?\{(.+?)\}", r"#### \1"),
         (r"\\(?:begin|end)\{(?:verbatim|lstlisting)\}.*", "```"),
         (r"(?:%|\\(?:documentclass|usepackage|begin|end|label|maketitle)\b).*", ""),
+    ),
+}
+
+_INLINE: Mapping[str, Sequence[tuple[str, str]]] = {  # the same for what stands inside a line
+    "org": ((r"(?<=-)\+(?=-)", "|"), (r"\[\[[^][]*\]\[([^][]*)\]\]", r"\1")),
+    "tex": (
+        (r"(?<!\\)%.*", ""),
+        (r"\\href\{[^{}]*\}\{([^{}]*)\}", r"\1"),
+        (r"~?\\(?:[a-z]*cite[a-z]*|[a-z]*ref|label|index)\*?(?:\[[^]]*\])*\{[^{}]*\}", ""),
+        (r"\\[A-Za-z]+\*?(?:\[[^]]*\])*\{([^{}]*)\}", r"\1"),
+        (r"\\[A-Za-z]+\*?(?:\[[^]]*\])*\{([^{}]*)\}", r"\1"),  # around the others
+        (r"\\item\b(?:\[([^]]*)\])?", r"- \1"),
+        (r"~|\\[,;: ]", " "),
+        (r"\\([%&_#$])", r"\1"),
     ),
 }
 
@@ -67,8 +81,11 @@ def load_outline(source: Source, limits: LoaderLimits) -> Iterator[Document]:
             if count:
                 level = len(told) - len(told.lstrip("=#*"))  # of "=== Title" and "#** Title"
                 is_heading = told[level : level + 1] == " "
-                lines[number] = "#" * level + told[level:] if is_heading else told
+                line = "#" * level + told[level:] if is_heading else told
                 break
+        for sign, shown in _INLINE.get(form, ()):
+            line = re.sub(sign, shown, line)
+        lines[number] = line
     yield from _read_as(markdown_files.load, source, "\n".join(lines), limits, form)
 
 

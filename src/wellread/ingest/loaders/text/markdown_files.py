@@ -13,10 +13,8 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from itertools import pairwise
 from typing import Any
-from urllib.parse import unquote
 
 import yaml
 from markdown_it import MarkdownIt
@@ -28,9 +26,9 @@ from wellread.ingest.loaders.base import LoaderLimits, Source
 from wellread.ingest.loaders.front_matter import (
     FrontMatter,
     authors,
-    date_in_name,
+    date_of,
+    is_post,
     parse_entity,
-    parse_moment,
     split,
     strings,
     taxonomy_of,
@@ -155,7 +153,6 @@ _MACHINE_FIELDS = frozenset(
     "title date published published_at updated updated_at modified created media media_url video "
     "audio draft weight".split()
 )
-_POSTS = frozenset("post posts _posts blog blogs news article articles".split())
 _PAGE_KINDS = ("article", "page", "paper")
 
 _parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
@@ -175,7 +172,7 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: A
         _write_fields(blocks, matter)
     published_at = date_of(matter, source.name)
     kind = matter.text_of("kind", "type").lower()
-    if published_at and kind not in _PAGE_KINDS and _is_post(matter, source.uri):
+    if published_at and kind not in _PAGE_KINDS and is_post(matter, source.uri):
         kind = "article"
     yield source.document(
         blocks.build(),
@@ -193,13 +190,6 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: A
     )
 
 
-def _is_post(matter: FrontMatter, uri: str) -> bool:
-    """Whether a dated page is a blog post or news item, by its fields or one of its folders."""
-    declared = {matter.text_of(name).lower() for name in ("layout", "type")}
-    folders = {part.lower() for part in unquote(uri).split("/")[-4:-1]}
-    return not _POSTS.isdisjoint(declared | folders)
-
-
 def title_of(matter: FrontMatter, tokens: Sequence[Token], name: str) -> str:
     """Return the title from the front matter, the first heading of level 1, or the file name."""
     headings = (
@@ -209,12 +199,6 @@ def title_of(matter: FrontMatter, tokens: Sequence[Token], name: str) -> str:
     )
     title = plain_line(matter.text_of("title"))
     return title or next(filter(None, headings), "") or title_from_name(name)
-
-
-def date_of(matter: FrontMatter, name: str) -> datetime | None:
-    """Return the date of publication from a field or the file name."""
-    dates = [matter.fields.get(field) for field in ("published_at", "published", "date", "created")]
-    return next(filter(None, map(parse_moment, dates)), None) or date_in_name(name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
