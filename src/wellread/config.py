@@ -351,7 +351,7 @@ class SourceSettings(Section):
         (
             *(".git/", "node_modules/", "__pycache__/", ".venv/", ".DS_Store", "Thumbs.db"),
             *("desktop.ini", "~$*", ".~lock.*#", "*.tmp", "*.part", "*.crdownload"),
-            *(".obsidian/", ".trash/"),
+            *(".obsidian/", ".trash/", "*.info.json"),
         ),
         "patterns of files that are never read, in .gitignore syntax",
     )

@@ -132,6 +132,8 @@ def test_cells_keep_their_places() -> None:
         "Berth: North · Depth: 4 m · Lit: empty"
     )
     assert told("anything", "P(a | b) | c | d", ()) == ""
+    assert told("the depth of North", "Depth | 4 m", ()) == "Depth: 4 m"
+    assert told("the width of North", "Depth | 4 m", ()) == ""  # another value than the asked one
 
 
 def test_a_row_and_a_numbered_clause_are_one_sentence() -> None:

@@ -143,3 +143,13 @@ def test_menus_and_other_hidden_text_stay_out_and_much_of_it_is_told() -> None:
     assert "Sexton" not in text
     assert "Nobody" not in text
     assert remarks == ["96% of the page's text is hidden and left out"]
+
+
+def test_a_short_value_stands_beside_its_name() -> None:
+    found = page(
+        f"<main><h1>Winter at the harbour</h1>{paragraphs(0, 1)}"
+        "<dl><dt>Pilot</dt><dd>555 3030</dd>"
+        "<dt>Open</dt><dd><p>daily</p><p>not in May</p></dd></dl>"
+        "</main>"
+    )
+    assert "\n\nPilot: 555 3030\n\nOpen\n\ndaily\n\nnot in May" in found.text

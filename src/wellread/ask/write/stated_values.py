@@ -88,10 +88,10 @@ def told(question: str, line: str, columns: Sequence[str]) -> str:
     """
     cells = cells_of(line, columns)
     names = [*columns, *[""] * (len(cells) - len(columns))]
-    if len(cells) < 2 or not any(columns):
-        return f"{cells[0]}: {cells[1]}" if len(cells) == 2 and cells[0] else ""
     words = _words(question)
     used = [bool(words.keys() & set(_words(cell))) for cell in cells]
+    if len(cells) < 2 or not any(columns):
+        return f"{cells[0]}: {cells[1]}" if len(cells) == 2 and used[0] else ""
     others = [at for at in range(1, len(cells)) if not used[at]]
     asked = most_stated(question, names, [at for at in range(1, len(cells)) if names[at]])
     asked = asked or (tuple(others) if len(cells) == 2 else ())

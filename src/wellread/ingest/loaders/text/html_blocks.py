@@ -208,7 +208,8 @@ class _Reader:
         listed = tag in _LISTS
         is_block = listed or tag in BLOCKS
         if is_block:
-            self._begin(element)
+            if not _is_named_value(element):
+                self._begin(element)
             self._around.append(element)
         if listed:
             self._lists.append(element)
@@ -222,7 +223,10 @@ class _Reader:
             self._text(child.tail, child, tail=True)
         self._in_link -= link
         if is_block:
-            self.flush(element)
+            if _is_named_value(element.getnext()):
+                self._pieces.append(": ")
+            else:
+                self.flush(element)
             self._around.pop()
         if listed:
             self._lists.pop()
@@ -293,6 +297,16 @@ class _Reader:
         links = [element] if self._in_link else element.iter("a")
         texts = (visible_text(link) for link in links if self._in_link or _is_external_link(link))
         return sum(sum(map(str.isalnum, text)) for text in texts)
+
+
+def _is_named_value(element: _Element | None) -> bool:
+    """Whether the element is a short value below its name in a list of definitions."""
+    name = element.getprevious() if element is not None and tag_of(element) == "dd" else None
+    if element is None or name is None or tag_of(name) != "dt":
+        return False
+    text = visible_text(name).strip()
+    is_plain = next(element.iterdescendants(*BLOCKS), None) is None
+    return is_plain and text[-1:].isalnum() and len(text) <= MAX_HEADING_CHARS
 
 
 def _is_external_link(element: _Element) -> bool:
