@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -158,3 +160,14 @@ def test_what_nobody_foresaw_is_one_line(
     (line,) = told(err)
     assert "internal error" in line
     assert "-v shows the traceback" in line
+
+
+def test_a_program_that_cannot_be_loaded_says_what_is_missing() -> None:
+    code = (
+        "import sys; sys.modules['wellread.serve.cli.ask_cli'] = None; "
+        "sys.argv = ['wellread', 'ask', 'x']; from wellread.serve.cli import main; main()"
+    )
+    call = [sys.executable, "-c", code]
+    ended = subprocess.run(call, capture_output=True, text=True, check=False)
+    assert ended.returncode
+    assert "import of wellread.serve.cli.ask_cli halted" in ended.stderr

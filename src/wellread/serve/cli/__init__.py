@@ -165,6 +165,8 @@ class Commands(TyperGroup):
     def _report(self, ctx: Any, problem: Problem, error: BaseException) -> None:
         if stopping.is_interrupt(error):
             self._stop(ctx)
+        if ctx.find_root().obj is None:  # the program itself could not be loaded
+            raise error
         terminal = terminal_of(ctx)
         terminal.write_problem(problem)
         if terminal.verbose:
