@@ -81,6 +81,22 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for text in ("Helmets are worn.", "Blasting is at noon.", "Dogs stay outside."):
         word.add_paragraph(text, style="List Number")
     word.save(str(files / "quarry.docx"))
+    word = WordDocument()
+    word.add_heading("Shifts of the lime kiln", 0)
+    table = word.add_table(4, 4)
+    for at, texts in enumerate(
+        (
+            ("Shift", "Winter", "", "Summer"),
+            ("", "Stoker", "Carter", "Stoker"),
+            ("First", "Wim", "Odo", ""),
+            ("Second", "Una", "", "Pia"),
+        )
+    ):
+        for cell, text in zip(table.rows[at].cells, texts, strict=True):
+            cell.text = text
+    table.cell(0, 1).merge(table.cell(0, 2))
+    table.cell(0, 0).merge(table.cell(1, 0))
+    word.save(str(files / "kiln.docx"))
     with Wellread(place / "home") as wr:
         report = wr.add(files)
     remark = next(row.reason for row in report.rows if row.uri.endswith("seeds.xlsx"))
@@ -101,6 +117,8 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("When is the spring basin open?", "Open · Spring basin: for drinking"),
         ("How much barley was cut in 2019?", "2019 › Cut · Barley: 31"),
         ("How much flax was sown in 2021?", "2021 › Sown · Flax: empty"),
+        ("Who is the carter of the first shift in winter?", "Winter › Carter · First: Odo"),
+        ("Who is the stoker of the first shift in summer?", "Summer › Stoker · First: empty"),
         ("What was the pledge in 1998?", "Pledge · 1998: empty"),
         ("What is the draught at the Tern mooring?", "Draught · Tern: empty"),
         ("What does rule 2 of the quarry say?", "2. Blasting is at noon."),

@@ -29,7 +29,7 @@ at dawn &amp; closes at dusk.
 <v.loud Tor Vik>Who turns the wheel?
 
 01:02:03.250 --> 01:02:05.000
-<v Ida Lund>We <i>both</i> do.
+<v Ida Lund>We {\\an8}<i>both</i> do.
 """
 
 SRT = """1

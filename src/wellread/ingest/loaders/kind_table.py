@@ -100,7 +100,7 @@ LOADERS = {
         _kind("rtf/1", "text.lines:load_rtf", "", "striprtf", ".rtf", **_ONLY),
         # Pages with white letters are rendered, with large pictures on them.
         _kind("pdf/3", "pdf.pdf:load", "page, box", "pypdfium2", ".pdf", memory=(640, 120)),
-        _kind("captions/3", "text.transcripts:load", _TURN, "", ".vtt .srt .sbv", **_ONLY),
+        _kind("captions/4", "text.transcripts:load", _TURN, "", ".vtt .srt .sbv", **_ONLY),
         _kind("speech/3", "text.transcripts:load_speech", _TURN, "", ""),
         _kind("meeting/1", "text.meetings:load", _TURN, "dateparser", ""),
         _kind("feed/5", "text.feeds:load", "heading", "feedparser", ".rss .atom"),
@@ -110,7 +110,7 @@ LOADERS = {
         _kind("outlook/1", "text.mail:load_msg", "", "python-oxmsg, mail-parser-reply",
               ".msg", **_MAIL),
         _kind("zip/1", "archives:load_zip", "", "", ".zip", memory=HOLDER, holds=True),
-        _kind("docx/4", "office.office_docx:load", f"heading; {_TURN}", "python-docx, lxml",
+        _kind("docx/5", "office.office_docx:load", f"heading; {_TURN}", "python-docx, lxml",
               ".docx .docm", **_OFFICE_FILE),
         _kind("pptx/4", "office.office_pptx:load", "page", "python-pptx",
               ".pptx .pptm .ppsx .ppsm", **_OFFICE_FILE),

@@ -6,8 +6,8 @@ import codecs
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import zip_longest
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import count, zip_longest
 from typing import Any
 
 import chardet
@@ -142,14 +142,24 @@ class Blocks:
         lines: Sequence[int | None] = (),
         *,
         header: bool | None = None,
+        groups: Collection[int] = (),
     ) -> None:
-        """Write the rows of a table; ``header``: whether the first names the columns, if known."""
+        """Write the rows of a table.
+
+        Args:
+            header: whether the first row names the columns, if known.
+            groups: the rows with names over several columns; the row below names each of these.
+        """
         rows, numbers = list(rows), [*lines, *[None] * (len(rows) - len(lines))]
-        columns = header_of(rows) if header is None else tuple(rows[0]) if header else ()
+        last = next(at for at in count() if at not in groups)
+        names = joined_names(rows[: last + 1])
+        columns = (
+            header_of([names, *rows[last + 1 :]]) if header is None else names if header else ()
+        )
         gap = PARAGRAPH
         for at, (cells, line) in enumerate(zip(rows, numbers, strict=True)):
             text = table_row(cells)
-            self.block(text, line, gap, columns=columns if at else ())
+            self.block(text, line, gap, columns=columns if at > last else ())
             gap = "\n" if text or gap == "\n" else PARAGRAPH
 
     def turn(self, speaker: str, begin: float | None = None) -> None:

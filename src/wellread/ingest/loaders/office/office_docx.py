@@ -295,6 +295,7 @@ class _Writer:
             return
         attached = _Paragraph()
         texts: list[list[str]] = []
+        groups: set[int] = set()
         for row in rows:
             texts.append([])
             for cell in row:
@@ -304,9 +305,11 @@ class _Writer:
                 above = texts[-2][len(texts[-1]) :] if len(texts) > 1 else []
                 texts[-1].append("".join(above[:1]) if _continues_cell(cell) else text)
                 wide = value_of(child_of(cell, "tcPr", "gridSpan"), "val")
-                texts[-1] += [""] * (min(int(wide), MAX_SPAN) - 1 if wide.isdecimal() else 0)
+                more = min(int(wide), MAX_SPAN) - 1 if wide.isdecimal() else 0
+                texts[-1] += texts[-1][-1:] * more if len(row) > 1 else [""] * more
+                groups |= {len(texts) - 1} if more and len(row) > 1 else set()
         named = bool(rows) and len(rows) > 1 and _is_header(rows[0])
-        self.blocks.table(texts, header=named or None)
+        self.blocks.table(texts, header=named or None, groups=groups)
         self._write_attached(attached)
 
     def _numbered(self, paragraph: etree._Element) -> str:

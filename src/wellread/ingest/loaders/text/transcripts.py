@@ -66,7 +66,7 @@ _BESIDE = {  # facts of a recording, and the names that programs give them, the 
 }
 _HEADER = re.compile(r"(?:NOTE\s+)?(?P<name>[A-Za-z_ ]{2,20}?)\s*:\s*(?P<value>.+)$")
 _VOICE = re.compile(r"<v(?:\.[\w.-]+)*[ \t]+([^<>\n]{1,120})>")
-_TAG = re.compile(r"</?[A-Za-z][^<>\n]*>|<\d[\d:.]*>")
+_TAG = re.compile(r"</?[A-Za-z][^<>\n]*>|<\d[\d:.]*>|\{\\[^{}\n]*\}")
 _PREFIX = re.compile(r"(?:>>+|-)?\s*(?P<name>[^\W\d_][\w.'’ -]{0,40}?)\s*:\s+(?=\S)")
 _CHANGE = re.compile(r">>+\s*")
 SENTENCE_END = re.compile(r"[.!?…][\"'”’)\]]*$")
