@@ -17,6 +17,7 @@ from wellread.ask.aggregate.execute import execute
 from wellread.ask.aggregate.facts import facts, turns_of_speaker
 from wellread.ask.aggregate.query import AggregateResult, CatalogueQuery, Noun, Topic, amount
 from wellread.ask.aggregate.read_queries import read_catalogue, read_walk
+from wellread.ask.aggregate.table_rows import table_rows
 from wellread.ask.retrieve.direct import compare, direct, news, persona, synthesis
 from wellread.ask.retrieve.ranking import Found
 from wellread.ask.retrieve.search import MUTED_DEPTH, muted, muted_words, narrowed, search
@@ -201,7 +202,7 @@ class ModelPlan:
 def find(kb: KnowledgeBase, analysis: Analysis, plan: ModelPlan | None = None) -> Found:
     """Run the strategies of the question's type and return the first result."""
     by_type = STRATEGIES.get(analysis.type, (turns_of_speaker,))
-    for strategy in plan.strategies(analysis.type) if plan else by_type:
+    for strategy in (table_rows, *(plan.strategies(analysis.type) if plan else by_type)):
         found = strategy(kb, analysis)
         if found is not None:
             break

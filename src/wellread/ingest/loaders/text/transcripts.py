@@ -53,7 +53,7 @@ MIN_ROLLING_SHARE = 0.3  # captions scroll if more of the neighbouring cues repe
 
 Form = Literal["vtt", "srt", "sbv"]
 
-_STAMP = r"(?:\d+:)?\d{1,3}:\d{2}(?:[.,]\d{1,3})?"
+_STAMP = r"(?:\d+:)?\d{1,3}:\d{1,2}(?:[.,]\d{1,3})?"
 _TIMING = re.compile(rf"\s*({_STAMP})\s*(?:-->|,)\s*({_STAMP})(?:\s|$)")
 _TIMING_LIKE = re.compile(r"\s*\d[^\s>]*\s*-->|\d+:\d{2}:[^\s,]+,\d+:\d{2}:\S+\s*$")
 _BESIDE_CUES = re.compile(r"(?:NOTE|STYLE|REGION)(?:\s|$)")
