@@ -125,23 +125,23 @@ def _traverse(kb: KnowledgeBase, analysis: Analysis) -> AggregateResult | None:
     return execute(kb, query) if query else None
 
 
-OF_RELATIONAL: tuple[Strategy, ...] = (turns_of_speaker, facts)
+OF_RELATIONAL: tuple[Strategy, ...] = (table_rows, turns_of_speaker, facts)
 STRATEGIES: Mapping[QuestionType, tuple[Strategy, ...]] = {
     "comparative": (turns_of_speaker, clear_relation, compare, synthesis),
     "synthesis": (answer_from_catalogue, turns_of_speaker, facts, clear_relation, news, synthesis),
     "persona": (turns_of_speaker, clear_relation, persona),
-    "counting": (answer_from_catalogue, turns_of_speaker, facts, clear_relation),
-    "gap_finding": (answer_from_catalogue, turns_of_speaker, facts, clear_relation),
-    "meta": (turns_of_speaker, facts, answer_from_catalogue, clear_relation),
+    "counting": (answer_from_catalogue, table_rows, turns_of_speaker, facts, clear_relation),
+    "gap_finding": (answer_from_catalogue, table_rows, turns_of_speaker, facts, clear_relation),
+    "meta": (turns_of_speaker, facts, answer_from_catalogue, table_rows, clear_relation),
     "trend": (answer_from_catalogue, turns_of_speaker, clear_relation),
     "relational": (answer_from_graph,),
-    "exploratory": (clear_relation, answer_from_catalogue, turns_of_speaker, facts),
-    "factual": (answer_from_catalogue, turns_of_speaker, facts, clear_relation, news),
-    "temporal": (answer_from_catalogue, turns_of_speaker, facts, clear_relation, news),
+    "exploratory": (clear_relation, answer_from_catalogue, table_rows, turns_of_speaker, facts),
+    "factual": (answer_from_catalogue, table_rows, turns_of_speaker, facts, clear_relation, news),
+    "temporal": (answer_from_catalogue, table_rows, turns_of_speaker, facts, clear_relation, news),
 }
 # If a model read the question, only these strategies are tried after its query.
 OF_PASSAGES: frozenset[Strategy] = frozenset(
-    {turns_of_speaker, compare, synthesis, persona, news, facts}
+    {table_rows, turns_of_speaker, compare, synthesis, persona, news, facts}
 )
 
 
@@ -202,7 +202,7 @@ class ModelPlan:
 def find(kb: KnowledgeBase, analysis: Analysis, plan: ModelPlan | None = None) -> Found:
     """Run the strategies of the question's type and return the first result."""
     by_type = STRATEGIES.get(analysis.type, (turns_of_speaker,))
-    for strategy in (table_rows, *(plan.strategies(analysis.type) if plan else by_type)):
+    for strategy in plan.strategies(analysis.type) if plan else by_type:
         found = strategy(kb, analysis)
         if found is not None:
             break
