@@ -296,18 +296,15 @@ def printed_rows(boxes: Sequence[Box]) -> list[list[int]]:
     return rows
 
 
-def wide_tables(pieces: Sequence[Piece], gutter: float) -> dict[int, float]:
+def wide_tables(pieces: Sequence[Piece], gutter: float, width: float) -> dict[int, float]:
     """Return the pieces (by index) of tables across both columns, with the top of each one's row.
 
     A row of such a table has at least three pieces, with some on both sides of the gutter, and no
     piece as long as prose. Text beside a table shows as a piece as long as prose.
     """
     boxes = [piece.upright for piece in pieces]
-    left = min((box.left for box in boxes), default=0.0)
-    right = max((box.right for box in boxes), default=1.0)
-    prose_width = MIN_PROSE_SHARE * (right - left) / 2
     rows = printed_rows(boxes)
-    kinds = [_row_kind([boxes[number] for number in row], gutter, prose_width) for row in rows]
+    kinds = [_row_kind([boxes[number] for number in row], gutter, MIN_PROSE_SHARE * width) for row in rows]
     tops: dict[int, float] = {}
     for begin, end in _table_runs(kinds, [_top(row, boxes) for row in rows]):
         table = rows[begin:end]

@@ -1,17 +1,18 @@
 """Arranges the pieces of a PDF page's text layer as printed lines in reading order.
 
-Running headers, footers and page numbers are removed. Two columns are read one after the other
-between full-width lines and tables. Footnotes come last on their page.
+Running headers, footers and page numbers are removed. Columns are read one after the other between
+full-width lines and tables, then the notes in the margin. Footnotes come last on their page.
 """
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
+from typing import NamedTuple
 
 from wellread.ingest.loaders.pdf.pdf_layer import (
     MIN_CELL_GAP,
@@ -27,11 +28,15 @@ MARGIN = 0.09  # share of the page height with running headers or footers
 SIDE_MARGIN = 0.07  # share of the page width with text printed sideways along the edge
 MIN_RUNNING_PAGES = 2  # headers must recur on this many pages and on this share of them
 MIN_RUNNING_SHARE = 0.4
-MIN_COLUMN_LINES = 6  # lines on each side of the gutter
+MIN_COLUMN_LINES = 2  # lines on each side of the gutter
+MIN_PROSE_LINES = 6  # fewer lines are a column only if sentences end within and run over them
+MIN_FULL_SHARE = 0.85  # a full line's width in proportion to the longest line nearby
+MAX_MARGIN_WIDTH = 0.25  # share of the page's width that notes in the margin take
 MAX_CROSSING_SHARE = 0.35  # share of lines across the gutter (title, wide tables)
 MAX_NOTE_SIZE = 0.93  # a footnote's letter size in proportion to the body's
 
 NOTE_SIGN = re.compile(r"(?:\d{1,2}|[*†‡§¶∗]{1,2})\)?")  # the raised sign of a footnote
+_TWO_SENTENCES = re.compile(r"[.!?…][\"'”’)\]]*\s+[^\W\d_]")
 _PAGE_NUMBER = re.compile(
     r"\W*(?:page|seite|p\.)?\s*(?:\d{1,4}|[ivxl]{1,6}|\d{1,3}-\d{1,3})(?:\s*(?:of|/|von)\s*\d{1,4})?\W*",
     re.I,
@@ -117,7 +122,8 @@ def rows_in_order(pages: Sequence[PageText]) -> list[Row]:
     body = usual_size([piece for page in pages for piece in page.pieces])
     rows: list[Row] = []
     for page in _drop_running(pages):
-        rows += _move_notes(_join_rows(_reading_order(page.pieces)), body)
+        ordered = _reading_order(page.pieces, _split_of(page.pieces))
+        rows += _move_notes(_join_rows(ordered), body)
         rows += _join_rows([(piece, 0) for piece in page.rotated])
     return rows
 
@@ -162,33 +168,108 @@ def _running_key(piece: Piece) -> str:
     return f"{'top' if box.bottom <= MARGIN else 'bottom'} {words}"
 
 
-def _reading_order(pieces: list[Piece]) -> list[tuple[Piece, int]]:
+class _Split(NamedTuple):
+    """Two columns beside each other, which may be split further.
+
+    Attributes:
+        gutter: the position between them.
+        parts: the splits of the left and the right column; None for a single column.
+        width: the width of the narrowest column.
+        notes: the side with notes in the margin, which are read after the text; 0 for none.
+    """
+
+    gutter: float
+    parts: tuple[_Split | None, _Split | None]
+    width: float
+    notes: int = 0
+
+
+def _split_of(pieces: Sequence[Piece]) -> _Split | None:
+    """Return the columns of a page or of a column; None for one column.
+
+    The gutter between two is crossed by the fewest pieces.
+    """
+    lefts = sorted(piece.upright.left for piece in pieces)
+    rights = sorted(piece.upright.right for piece in pieces)
+    begin, end = (lefts[0], rights[-1]) if pieces else (0.0, 0.0)
+    ranked: dict[tuple[int, int], tuple[int, float, float]] = {}
+    for gutter in (step / 200 for step in range(int(200 * begin), int(200 * end))):
+        sides = bisect_right(rights, gutter), len(lefts) - bisect_left(lefts, gutter)
+        crossing = len(pieces) - sum(sides)
+        if min(sides) >= MIN_COLUMN_LINES and crossing <= MAX_CROSSING_SHARE * len(pieces):
+            place = crossing, abs(gutter - (begin + end) / 2), gutter
+            ranked[sides] = min(ranked.get(sides, place), place)
+    for *_, gutter in sorted(ranked.values()):
+        left, right = ([part for part in pieces if _side(part, gutter) == n] for n in (1, 2))
+        notes = 1 if _is_margin(left, right) else 2 if _is_margin(right, left) else 0
+        if notes or _are_beside(left, right):
+            parts = _split_of(left), _split_of(right)
+            widths = [
+                part.width if part else width
+                for n, part, width in zip((1, 2), parts, (gutter - begin, end - gutter), strict=True)
+                if n != notes
+            ]
+            return _Split(gutter, parts, min(widths), notes)
+    return None
+
+
+def _are_beside(left: Sequence[Piece], right: Sequence[Piece]) -> bool:
+    """Whether both columns have prose at the same heights."""
+    sides = [[part for part in side if len(part.text) > 20] for side in (left, right)]
+    if min(map(len, sides)) < MIN_COLUMN_LINES:
+        return False
+    top = max(min(part.upright.top for part in side) for side in sides)
+    bottom = min(max(part.upright.bottom for part in side) for side in sides)
+    if min(map(len, sides)) >= MIN_PROSE_LINES:
+        return top < bottom and all(_full_share(side) >= 0.5 for side in sides)
+    lines = [*sides[0], *sides[1]]
+    full = sum(_full_share(side) * len(side) for side in sides)
+    running = sum(p.text[0].islower() or bool(_TWO_SENTENCES.search(p.text)) for p in lines)
+    return top < bottom and min(2 * full, 2 * running) >= len(lines)
+
+
+def _full_share(lines: Sequence[Piece]) -> float:
+    """Return the share of lines that fill the column, which the cells of a table do not."""
+    widths = [line.upright.right - line.upright.left for line in lines]
+    longest = [max(widths[max(n - 3, 0) : n + 4]) for n in range(len(widths))]
+    full = [w >= MIN_FULL_SHARE * most for w, most in zip(widths, longest, strict=True)]
+    return sum(full) / max(len(full), 1)
+
+
+def _is_margin(pieces: Sequence[Piece], body: Sequence[Piece]) -> bool:
+    """Whether these are notes in smaller letters in the margin of a column."""
+    size = MAX_NOTE_SIZE * usual_size(body)
+    width = max(piece.upright.right for piece in pieces) - min(p.upright.left for p in pieces)
+    is_narrow = width <= MAX_MARGIN_WIDTH and all(piece.size < size for piece in pieces)
+    lines = [piece for piece in body if len(piece.text) > 20]
+    return is_narrow and len(lines) >= MIN_PROSE_LINES and _full_share(lines) >= 0.5
+
+
+def _reading_order(
+    pieces: list[Piece], split: _Split | None, column: int = 0
+) -> list[tuple[Piece, int]]:
     """Return the pieces with their column (0: full width), in reading order."""
-    gutter = _gutter(pieces)
-    if gutter is None:
-        return [(piece, 0) for piece in _single_column(pieces)]
-    table = wide_tables(pieces, gutter)
-    sides = {
-        number: 0 if number in table else _side(piece, gutter)
-        for number, piece in enumerate(pieces)
-    }
-    tops = {n: table.get(n, piece.upright.top) for n, piece in enumerate(pieces)}
-    wide = sorted(tops[number] for number, side in sides.items() if side == 0)
+    if split is None:
+        return [(piece, column) for piece in (_top_down if column else _single_column)(pieces)]
+    table = wide_tables(pieces, split.gutter, split.width)
+    tops = [table.get(n, piece.upright.top) for n, piece in enumerate(pieces)]
+    sides = [0 if n in table else _side(p, split.gutter) for n, p in enumerate(pieces)]
+    wide = sorted(top for top, side in zip(tops, sides, strict=True) if side == 0)
     groups: dict[tuple[int, int], list[int]] = {}
-    for number, side in sides.items():
+    for number, side in enumerate(sides):
         band = 2 * bisect_left(wide, tops[number]) + (side == 0)
         groups.setdefault((band, side), []).append(number)
-    first_side = 2 if sum(piece.right_to_left for piece in pieces) > len(pieces) / 2 else 1
-    ordered = sorted(
-        groups.items(), key=lambda group: (group[0][0], group[0][1] not in (0, first_side))
-    )
-    return [
-        (piece, side)
-        for (_, side), numbers in ordered
-        for piece in (_by_side if table.keys() >= set(numbers) else _top_down)(
-            [pieces[number] for number in numbers]
-        )
-    ]
+    is_mirrored = 2 * sum(piece.right_to_left for piece in pieces) > len(pieces)
+    last = split.notes or (1 if is_mirrored else 2)
+    ordered: list[tuple[Piece, int]] = []
+    for (_, side), numbers in sorted(groups.items(), key=lambda g: (g[0][0], g[0][1] == last)):
+        parts = [pieces[number] for number in numbers]
+        if side:
+            ordered += _reading_order(parts, split.parts[side - 1], 2 * column + side)
+        else:
+            arrange = _by_side if table.keys() >= set(numbers) else _top_down
+            ordered += [(piece, column) for piece in arrange(parts)]
+    return ordered
 
 
 def _single_column(pieces: list[Piece]) -> list[Piece]:
@@ -226,29 +307,6 @@ def _side(piece: Piece, gutter: float) -> int:
     if piece.upright.right <= gutter:
         return 1
     return 2 if piece.upright.left >= gutter else 0
-
-
-def _gutter(pieces: list[Piece]) -> float | None:
-    """Return the position between two columns, crossed by the fewest lines; None for one column."""
-    ranked: list[tuple[int, float, float]] = []
-    max_crossing = MAX_CROSSING_SHARE * len(pieces)
-    for gutter in (step / 100 for step in range(35, 66)):
-        sides = Counter(_side(piece, gutter) for piece in pieces)
-        if min(sides[1], sides[2]) >= MIN_COLUMN_LINES and sides[0] <= max_crossing:
-            ranked.append((sides[0], abs(gutter - 0.5), gutter))
-    if not ranked:
-        return None
-    *_, chosen = min(ranked)
-    left = [part for part in pieces if _side(part, chosen) == 1 and len(part.text) > 20]
-    right = [part for part in pieces if _side(part, chosen) == 2 and len(part.text) > 20]
-    # Columns have prose on both sides at the same heights; table columns have short words.
-    if min(len(left), len(right)) < MIN_COLUMN_LINES:
-        return None
-    top = max(min(part.upright.top for part in left), min(part.upright.top for part in right))
-    bottom = min(
-        max(part.upright.bottom for part in left), max(part.upright.bottom for part in right)
-    )
-    return chosen if bottom > top else None
 
 
 def _join_rows(pieces: Sequence[tuple[Piece, int]]) -> list[Row]:
