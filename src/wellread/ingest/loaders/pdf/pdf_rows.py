@@ -29,7 +29,8 @@ SIDE_MARGIN = 0.07  # share of the page width with text printed sideways along t
 MIN_RUNNING_PAGES = 2  # headers must recur on this many pages and on this share of them
 MIN_RUNNING_SHARE = 0.4
 MIN_COLUMN_LINES = 2  # lines on each side of the gutter
-MIN_PROSE_LINES = 6  # fewer lines are a column only if sentences end within and run over them
+MIN_PROSE_LINES = 6  # fewer lines are a short column
+MIN_RUNNING_SHORT, MIN_RUNNING_LONG = 0.5, 0.25  # lines that begin within a sentence, or hold its end
 MIN_FULL_SHARE = 0.85  # a full line's width in proportion to the longest line nearby
 MAX_MARGIN_WIDTH = 0.25  # share of the page's width that notes in the margin take
 MAX_CROSSING_SHARE = 0.35  # share of lines across the gutter (title, wide tables)
@@ -220,12 +221,19 @@ def _are_beside(left: Sequence[Piece], right: Sequence[Piece]) -> bool:
         return False
     top = max(min(part.upright.top for part in side) for side in sides)
     bottom = min(max(part.upright.bottom for part in side) for side in sides)
-    if min(map(len, sides)) >= MIN_PROSE_LINES:
-        return top < bottom and all(_full_share(side) >= 0.5 for side in sides)
     lines = [*sides[0], *sides[1]]
+    running = sum(_is_running_on(part.text) for part in lines) / len(lines)
+    if top >= bottom or min(map(len, sides)) >= MIN_PROSE_LINES:
+        return top < bottom and running >= MIN_RUNNING_LONG
     full = sum(_full_share(side) * len(side) for side in sides)
-    running = sum(p.text[0].islower() or bool(_TWO_SENTENCES.search(p.text)) for p in lines)
-    return top < bottom and min(2 * full, 2 * running) >= len(lines)
+    is_dense = 2 * len(lines) >= len(left) + len(right)  # unlike the cells of a table
+    return is_dense and 2 * full >= len(lines) and running >= MIN_RUNNING_SHORT
+
+
+def _is_running_on(line: str) -> bool:
+    """Whether a sentence goes on from the line before, or ends within the line."""
+    begins = line[0].isupper() or line[0].isdigit()
+    return not begins or bool(_TWO_SENTENCES.search(line))
 
 
 def _full_share(lines: Sequence[Piece]) -> float:
@@ -241,6 +249,7 @@ def _is_margin(pieces: Sequence[Piece], body: Sequence[Piece]) -> bool:
     size = MAX_NOTE_SIZE * usual_size(body)
     width = max(piece.upright.right for piece in pieces) - min(p.upright.left for p in pieces)
     is_narrow = width <= MAX_MARGIN_WIDTH and all(piece.size < size for piece in pieces)
+    is_narrow = is_narrow and 2 * sum(" " in piece.text for piece in pieces) > len(pieces)
     lines = [piece for piece in body if len(piece.text) > 20]
     return is_narrow and len(lines) >= MIN_PROSE_LINES and _full_share(lines) >= 0.5
 
