@@ -167,9 +167,9 @@ def test_the_rows_of_a_table_over_both_columns_stay_whole() -> None:
         columns(canvas)
 
     text = load(drawn(wide)).text
-    assert "Bank Lines Beds Metres Depth" in text
-    assert "3 12 16 110 7" in text
-    assert text.index("3 12 16") < text.index("The left column")
+    assert "Bank | Lines | Beds | Metres | Depth" in text
+    assert "3 | 12 | 16 | 110 | 7" in text
+    assert text.index("3 | 12 | 16") < text.index("The left column")
 
 
 def test_a_sentence_goes_on_in_the_next_column_before_the_footnotes() -> None:

@@ -14,11 +14,11 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing
 from ctypes import c_uint, create_string_buffer
 from dataclasses import dataclass
-from itertools import islice, pairwise
+from itertools import islice
 from math import degrees, hypot
 from typing import NamedTuple
 
@@ -269,89 +269,3 @@ def outline_of(document: pdfium.PdfDocument) -> list[OutlineEntry]:
         title = plain.one_line(bookmark.get_title())
         entries.append(OutlineEntry(title, bookmark.level + 1, page))
     return entries
-
-
-MIN_CELL_GAP = 0.02  # share of the page's width; a gap between two table cells
-MIN_TABLE_GAPS = 2  # gaps in a table row
-MIN_TABLE_ROWS = 2  # rows of a table across both columns
-MIN_LEFT_CELLS = 2  # cells left of the gutter in at least one row of a small table
-MIN_PROSE_SHARE = 0.55  # share of a column's width; longer pieces are prose
-MAX_ROW_DISTANCE = 0.06  # share of the page's height between two rows of a table
-
-
-def printed_rows(boxes: Sequence[Box]) -> list[list[int]]:
-    """Return the indices of ``boxes`` grouped by line, from the top."""
-    rows: list[list[int]] = []
-    line: Box | None = None
-    for number in sorted(range(len(boxes)), key=lambda n: boxes[n].top + boxes[n].bottom):
-        box = boxes[number]
-        middle = (box.top + box.bottom) / 2
-        if line is not None and line.top < middle < line.bottom:
-            rows[-1].append(number)
-            if box.bottom - box.top > line.bottom - line.top:
-                line = box
-        else:
-            rows.append([number])
-            line = box
-    return rows
-
-
-def wide_tables(pieces: Sequence[Piece], gutter: float, width: float) -> dict[int, float]:
-    """Return the pieces (by index) of tables across both columns, with the top of each one's row.
-
-    A row of such a table has at least three pieces, with some on both sides of the gutter, and no
-    piece as long as prose. Text beside a table shows as a piece as long as prose.
-    """
-    boxes = [piece.upright for piece in pieces]
-    rows = printed_rows(boxes)
-    kinds = [_row_kind([boxes[number] for number in row], gutter, MIN_PROSE_SHARE * width) for row in rows]
-    tops: dict[int, float] = {}
-    for begin, end in _table_runs(kinds, [_top(row, boxes) for row in rows]):
-        table = rows[begin:end]
-        left_cells = max(sum(boxes[n].right <= gutter for n in row) for row in table)
-        if left_cells < MIN_LEFT_CELLS and end - begin < 2 * MIN_TABLE_ROWS:
-            continue  # single words beside a table in the right column
-        if not _is_read_by_row(table, boxes, gutter):
-            continue  # two tables side by side
-        for row in table:
-            tops |= dict.fromkeys(row, _top(row, boxes))
-    return tops
-
-
-def _is_read_by_row(rows: Sequence[Sequence[int]], boxes: Sequence[Box], gutter: float) -> bool:
-    """Whether the content stream (the order of the pieces) goes row by row from left to right.
-
-    It does if the right cells of a row come before the left cells of the next.
-    """
-    lefts = [[n for n in row if boxes[n].right <= gutter] for row in rows]
-    rights = [[n for n in row if boxes[n].right > gutter] for row in rows]
-    both = [(left, right) for left, right in zip(lefts, rights, strict=True) if left and right]
-    in_order = [max(right) < min(next_left) for (_, right), (next_left, _) in pairwise(both)]
-    return 2 * sum(in_order) > len(in_order)
-
-
-def _top(row: Sequence[int], boxes: Sequence[Box]) -> float:
-    return min(boxes[number].top for number in row)
-
-
-def _row_kind(row: Sequence[Box], gutter: float, prose_width: float) -> str:
-    """Return ``wide`` for a row across both columns, else ``prose`` or ``short``."""
-    across = len(row) == 1 and row[0].left < gutter < row[0].right
-    if not across and any(box.right - box.left >= prose_width for box in row):
-        return "prose"
-    sides = {box.right <= gutter for box in row}
-    return "wide" if len(row) > MIN_TABLE_GAPS and len(sides) > 1 else "short"
-
-
-def _table_runs(kinds: Sequence[str], tops: Sequence[float]) -> list[tuple[int, int]]:
-    """Return begin and end of each run of nearby rows that begins and ends with a wide row."""
-    numbers = [number for number, kind in enumerate(kinds) if kind == "wide"]
-    runs: list[tuple[int, int]] = []
-    for number in numbers:
-        is_near = runs and tops[number] - tops[runs[-1][1] - 1] <= MAX_ROW_DISTANCE
-        if is_near and "prose" not in kinds[runs[-1][1] : number]:
-            runs[-1] = (runs[-1][0], number + 1)
-        else:
-            runs.append((number, number + 1))
-    wide = [sum(kind == "wide" for kind in kinds[begin:end]) for begin, end in runs]
-    return [run for run, count in zip(runs, wide, strict=True) if count >= MIN_TABLE_ROWS]

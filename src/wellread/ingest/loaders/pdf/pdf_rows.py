@@ -14,11 +14,10 @@ from dataclasses import dataclass
 from itertools import groupby, pairwise
 from typing import NamedTuple
 
-from wellread.ingest.loaders.pdf.pdf_layer import (
+from wellread.ingest.loaders.pdf.pdf_layer import PageText, Piece
+from wellread.ingest.loaders.pdf.pdf_tables import (
     MIN_CELL_GAP,
     MIN_TABLE_GAPS,
-    PageText,
-    Piece,
     printed_rows,
     wide_tables,
 )
@@ -30,7 +29,7 @@ MIN_RUNNING_PAGES = 2  # headers must recur on this many pages and on this share
 MIN_RUNNING_SHARE = 0.4
 MIN_COLUMN_LINES = 2  # lines on each side of the gutter
 MIN_PROSE_LINES = 6  # fewer lines are a short column
-MIN_RUNNING_SHORT, MIN_RUNNING_LONG = 0.5, 0.25  # lines that begin within a sentence, or hold its end
+MIN_RUNNING_SHORT, MIN_RUNNING_LONG = 0.5, 0.25  # lines that begin or end within a sentence
 MIN_FULL_SHARE = 0.85  # a full line's width in proportion to the longest line nearby
 MAX_MARGIN_WIDTH = 0.25  # share of the page's width that notes in the margin take
 MAX_CROSSING_SHARE = 0.35  # share of lines across the gutter (title, wide tables)
@@ -206,11 +205,10 @@ def _split_of(pieces: Sequence[Piece]) -> _Split | None:
         if notes or _are_beside(left, right):
             parts = _split_of(left), _split_of(right)
             widths = [
-                part.width if part else width
-                for n, part, width in zip((1, 2), parts, (gutter - begin, end - gutter), strict=True)
-                if n != notes
+                parts[0].width if parts[0] else gutter - begin,
+                parts[1].width if parts[1] else end - gutter,
             ]
-            return _Split(gutter, parts, min(widths), notes)
+            return _Split(gutter, parts, widths[2 - notes] if notes else min(widths), notes)
     return None
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise, takewhile
 from statistics import median
 from typing import NamedTuple
@@ -12,6 +12,13 @@ from wellread.ingest.loaders import plain
 from wellread.ingest.loaders.base import TextBuilder
 from wellread.ingest.loaders.pdf.pdf_layer import OutlineEntry
 from wellread.ingest.loaders.pdf.pdf_rows import NOTE_SIGN, Row, usual_size
+from wellread.ingest.loaders.pdf.pdf_tables import (
+    MAX_ROW_DISTANCE,
+    Cell,
+    columns_of,
+    fits,
+    table_cells,
+)
 from wellread.types import HeadingMark, Mark
 
 MAX_HEADING_CHARS = 90
@@ -182,6 +189,7 @@ MAX_SUMMARY_CHARS = 3_000
 MAX_ABSTRACT_POSITION = 20_000  # characters; an abstract begins before this position
 MIN_INDENT = 0.012  # share of the page width
 MAX_GAP_RATIO = 1.5  # ratio of the widest to the narrowest gap in a justified line
+MAX_WORD_GAP = 0.08  # share of the page width between two words of a justified line
 MAX_CELL_OFFSET = 0.006  # share of the width by which the second cells of two rows may differ
 
 _SENTENCE_END = re.compile(r"[.!?:;…。！？][\"'”’)\]]*$")
@@ -204,11 +212,15 @@ def paper_text(rows: Sequence[Row], headings: Mapping[int, Heading]) -> PaperTex
     words = plain.count_words([row.text for row in rows])
     builder = TextBuilder()
     path: list[tuple[int, str]] = []
-    page = 0
+    page, columns = 0, tuple[str, ...]()
     for number, row in enumerate(rows):
         if row.page != page:
             page = row.page
             builder.page(page)
+        cells, names = breaks.tables.get(number, ([], ()))
+        if names != columns:
+            builder.columns(names)
+            columns = names
         heading = headings.get(number)
         if heading and heading.level:
             name = joined_words(rows[number : number + heading.rows])
@@ -216,8 +228,13 @@ def paper_text(rows: Sequence[Row], headings: Mapping[int, Heading]) -> PaperTex
             builder.heading(tuple(part for _, part in path))
         is_last = number + 1 == len(rows)
         ends_paragraph = is_last or breaks.before(number + 1)
-        gap = _write_row(builder, row, "" if ends_paragraph else rows[number + 1].text, words)
-        builder.add("" if is_last else plain.PARAGRAPH if ends_paragraph else gap)
+        if cells:
+            _write_cells(builder, cells)
+            gap = "\n" if breaks.goes_on(number) else plain.PARAGRAPH
+        else:
+            gap = _write_row(builder, row, "" if ends_paragraph else rows[number + 1].text, words)
+            gap = plain.PARAGRAPH if ends_paragraph else gap
+        builder.add("" if is_last else gap)
     text, marks = builder.build()
     return PaperText(text=text, marks=marks, abstract=_abstract(text, marks))
 
@@ -239,6 +256,17 @@ def _write_row(builder: TextBuilder, row: Row, after: str, words: Mapping[str, i
             text, gap = plain.join_lines(piece.text, after, words)
             builder.box(builder.add(text), row.page, piece.box)
     return gap
+
+
+def _write_cells(builder: TextBuilder, cells: Sequence[Cell]) -> None:
+    """Write a table row without the empty cells at its end."""
+    count = max(at for at, cell in enumerate(cells, 1) if cell)
+    for at, cell in enumerate(cells[:count]):
+        builder.add(" | " if at else "")
+        for number, piece in enumerate(cell):
+            builder.add(" " if number else "")
+            text = piece.text.replace(plain.HYPHEN, "-")
+            builder.box(builder.add(text), piece.page, piece.box)
 
 
 def _abstract(text: str, marks: Sequence[Mark]) -> str:
@@ -267,12 +295,13 @@ class _Breaks:
         self._end = {key: max(row.end for row in side) for key, side in by_side.items()}
         steps = [b.box.top - a.box.top for a, b in pairwise(rows) if _is_below(a, b)]
         self._step = median(steps) if steps else 0.0
-        self._table_rows = {number for number in range(len(rows)) if self._in_table(number)}
         spans = [range(begin, begin + heading.rows) for begin, heading in headings.items()]
         self._in_heading = {number for span in spans for number in span[1:]}
         self._heading_edges = {edge for span in spans for edge in (span.start, span.stop)}
         self._heading_starts = set(headings)
         self._references = _reference_rows(rows, headings)
+        self._runs = self._table_runs()
+        self.tables = {n: cells for run in self._runs for n, cells in self._table(run)}
 
     def before(self, number: int) -> bool:
         """Whether a paragraph begins at row ``number``."""
@@ -292,7 +321,7 @@ class _Breaks:
 
     def _begins_element(self, number: int) -> bool:
         """Whether a heading, a list item, a table row or the text after these begins here."""
-        in_table = number in self._table_rows or number - 1 in self._table_rows
+        in_table = number in self.tables or number - 1 in self.tables
         is_bullet = bool(_BULLET.match(self._rows[number].text))
         return number in self._heading_edges or in_table or is_bullet
 
@@ -311,17 +340,81 @@ class _Breaks:
     def _is_full(self, row: Row) -> bool:
         return self._end[row.side] - row.end < 0.02
 
+    def goes_on(self, number: int) -> bool:
+        """Whether the next row belongs to the same table as row ``number``."""
+        return any(number in run and number + 1 in run for run in self._runs)
+
+    def _table_runs(self) -> list[range]:
+        """Return the tables: rows that look like it, and the rows around that fit into them."""
+        runs: list[range] = []
+        end = 0
+        for number in range(len(self._rows)):
+            if number < end or not self._in_table(number):
+                continue
+            begin, end = self._grown(number, end)
+            runs += [range(begin, end)] if end - begin > 1 else []
+        return runs
+
+    def _grown(self, number: int, first: int) -> tuple[int, int]:
+        """Return begin and end of the table around a row, which begins at ``first`` or later."""
+        rows, begin, end = self._rows, number, number + 1
+        while begin > first and _are_near(rows[begin - 1], rows[begin]):
+            if not self._fits(begin - 1, range(begin, end)):
+                break
+            begin -= 1
+        while end < len(rows) and _are_near(rows[end - 1], rows[end]):
+            skip = end + 1 < len(rows) and self._is_within(end)
+            if not (skip or self._in_table(end) or self._fits(end, range(begin, end))):
+                break
+            end += 1 + skip
+        return begin, end
+
+    def _fits(self, number: int, table: range) -> bool:
+        """Whether the row has cells that fit into the columns of the table."""
+        row = self._rows[number]
+        if number in self._in_heading or number in self._heading_starts or not row.gaps:
+            return False
+        return not _BULLET.match(row.text) and fits(
+            row.pieces, columns_of([self._rows[at].pieces for at in table])
+        )
+
+    def _is_within(self, number: int) -> bool:
+        """Whether the row has a single cell, close between two rows of a table."""
+        before, row, after = self._rows[number - 1 : number + 2]
+        step = 1.5 * (row.box.bottom - row.box.top)
+        is_close = (
+            after.box.top - row.box.top < 2 * step and row.box.top - before.box.top < 2 * step
+        )
+        is_narrow = 2 * (row.box.right - row.box.left) < before.box.right - before.box.left
+        near = _are_near(before, row) and _are_near(row, after)
+        fits_in = near and is_close and is_narrow and not row.gaps
+        return fits_in and self._in_table(number + 1)
+
+    def _table(self, run: range) -> Iterator[tuple[int, tuple[list[Cell], tuple[str, ...]]]]:
+        """Yield the rows of a table with their cells and the names of the columns."""
+        table = table_cells([self._rows[number].pieces for number in run])
+        texts = [[" ".join(piece.text for piece in cell) for cell in row] for row in table]
+        if len(table[0]) == 1 or all(len(row) == 2 and row[0].endswith(":") for row in texts):
+            return  # the second: labels with their values
+        names = plain.header_of(texts)
+        for at, (number, cells) in enumerate(zip(run, table, strict=True)):
+            yield number, (cells, names if at else ())
+
     def _in_table(self, number: int) -> bool:
         """Whether the row belongs to a table: a nearby row has cells or the same gap too.
 
         Justified lines have gaps too, but do not count.
         """
         row = self._rows[number]
+        if number in self._in_heading or number in self._heading_starts or not row.gaps:
+            return False
         reach = range(max(number - 2, 0), min(number + 3, len(self._rows)))
         nearby = [self._rows[n] for n in reach if n != number and self._rows[n].page == row.page]
         if row.cells:
-            return not self._is_justified(row) and any(other.cells for other in nearby)
-        return len(row.gaps) == 1 and any(
+            columns = columns_of([row.pieces])
+            like = (other.cells or (other.gaps and fits(other.pieces, columns)) for other in nearby)
+            return any(like) and not self._is_justified(row)
+        return not _BULLET.match(row.text) and any(
             len(other.gaps) == 1 and abs(other.gaps[0] - row.gaps[0]) < MAX_CELL_OFFSET
             for other in nearby
         )
@@ -332,7 +425,7 @@ class _Breaks:
         words = sum(any(map(str.isalpha, piece.text)) for piece in row.pieces)
         boxes = [piece.upright for piece in row.pieces]
         gaps = [b.left - a.right for a, b in pairwise(boxes)]
-        is_even = max(gaps) < MAX_GAP_RATIO * max(min(gaps), 1e-6)
+        is_even = max(gaps) < min(MAX_GAP_RATIO * max(min(gaps), 1e-6), MAX_WORD_GAP)
         return is_full and 2 * words > len(row.pieces) and is_even
 
 
@@ -344,6 +437,11 @@ def _reference_rows(rows: Sequence[Row], headings: Mapping[int, Heading]) -> set
         if _REFERENCES.search(rows[begin].text)
         for number in range(begin + headings[begin].rows, end)
     }
+
+
+def _are_near(before: Row, row: Row) -> bool:
+    """Whether the row is close below the one before, in the same column."""
+    return _is_below(before, row) and row.box.top - before.box.bottom < MAX_ROW_DISTANCE
 
 
 def _is_below(before: Row, row: Row, slack: float = 0.0) -> bool:
