@@ -9,7 +9,6 @@ Title, authors and date come from the file's metadata, else from its first page.
 
 from __future__ import annotations
 
-import logging
 import math
 import re
 import threading
@@ -25,7 +24,7 @@ from wellread.ingest.loaders import plain
 from wellread.ingest.loaders.base import LoaderLimits, Source
 from wellread.ingest.loaders.front_matter import names, parse_moment
 from wellread.ingest.loaders.pdf.pdf_layer import OutlineEntry, PageText, outline_of, page_text
-from wellread.ingest.loaders.pdf.pdf_rows import Row, rows_in_order, usual_size
+from wellread.ingest.loaders.pdf.pdf_rows import NOTES, Row, rows_in_order, usual_size
 from wellread.ingest.loaders.pdf.pdf_text import (
     MAX_HEADING_ROWS,
     headings_of,
@@ -34,8 +33,6 @@ from wellread.ingest.loaders.pdf.pdf_text import (
     paper_text,
 )
 from wellread.types import Document
-
-logger = logging.getLogger(__name__)
 
 # pdfium is not thread-safe, even for different documents.
 _pdfium_lock = threading.Lock()
@@ -187,6 +184,17 @@ def _file_date(text: str) -> datetime | None:
         return None
 
 
+def ranges(numbers: Sequence[int]) -> str:
+    """Return ascending numbers in words ("2–4, 7")."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1][1:] = [number]
+        else:
+            runs.append([number])
+    return ", ".join("–".join(map(str, run)) for run in runs)
+
+
 class _File(NamedTuple):
     pages: list[PageText]
     fields: dict[str, str]
@@ -199,7 +207,7 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:
         file = _read_file(source, limits)
     stamps = [piece.text for page in file.pages for piece in page.rotated if is_stamp(piece.text)]
     pages = [
-        PageText(page.pieces, [piece for piece in page.rotated if not is_stamp(piece.text)])
+        page._replace(rotated=[piece for piece in page.rotated if not is_stamp(piece.text)])
         for page in file.pages
     ]
     rows = rows_in_order(pages)
@@ -209,9 +217,13 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:
             f"no text layer on any of its {len(pages)} pages: it looks scanned",
             hint="run text recognition on it first, for example with ocrmypdf",
         )
-    blank = sum(not (page.pieces or page.rotated) for page in pages)
-    if blank:  # perhaps scanned pages
-        logger.info("%s: no text on %d of %d pages", source.uri, blank, len(pages))
+    printed = [row for row in rows if row.column != NOTES]
+    told = {row.page for row in printed if any(map(str.isalnum, row.text))}
+    blank = [n for n, page in enumerate(pages, 1) if page.is_picture and n not in told]
+    if blank:
+        source.remark(
+            f"{len(blank)} of {len(pages)} pages have no text ({ranges(blank)}): they look scanned"
+        )
     body = usual_size(rows)
     declared = declared_title(file.fields)
     title = title_rows(declared, rows, body)
@@ -234,6 +246,7 @@ def _read_file(source: Source, limits: LoaderLimits) -> _File:
         reason = "encrypted: it needs a password" if "assword" in str(error) else "not a PDF"
         raise SourceError(source.uri, f"{reason} ({plain.one_line(str(error))})") from error
     try:
+        document.init_forms()
         count = len(document)
         if count > limits.max_pages:
             raise SourceError(

@@ -1,4 +1,4 @@
-"""Reads the text layer of a PDF as pieces of lines, in the order of the content stream.
+"""Reads a PDF as pieces of lines in the order of the content stream, and the notes on its pages.
 
 A piece ends at the end of the line, at a gap wider than a space, and where letters jump up or down.
 Text may be rotated with the page (``/Rotate``) or on it (a sideways table), so a piece has two
@@ -14,13 +14,13 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from ctypes import c_uint, create_string_buffer
+from ctypes import c_uint, c_ushort, create_string_buffer
 from dataclasses import dataclass
 from itertools import islice
 from math import degrees, hypot
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pypdfium2 as pdfium
@@ -68,9 +68,26 @@ class Picture:
 
 
 MIN_GAP_HEIGHTS = 1.0  # letter heights; a wider gap separates two pieces
+EMPTY_FIELD = "(empty)"
+MAX_STAMP_LETTERS = 100  # letters printed on a scanned page, such as its number
+MIN_PICTURE_SHARE, MAX_PICTURES = 0.2, 1_000  # of the page's area, and pictures on a page
 MIN_POINTS = 0.75  # smaller letters are unreadable
 MAX_OUTLINE_ENTRIES, MAX_OUTLINE_LEVELS = 5_000, 6
 
+_HIDDEN = pdfium_raw.FPDF_ANNOT_FLAG_HIDDEN | pdfium_raw.FPDF_ANNOT_FLAG_NOVIEW
+_PASSWORD = 1 << 13  # flag of a text field
+_TICKS = (pdfium_raw.FPDF_FORMFIELD_CHECKBOX, pdfium_raw.FPDF_FORMFIELD_RADIOBUTTON)
+_TEXTS = (
+    pdfium_raw.FPDF_FORMFIELD_TEXTFIELD,
+    pdfium_raw.FPDF_FORMFIELD_COMBOBOX,
+    pdfium_raw.FPDF_FORMFIELD_LISTBOX,
+)
+_NO_COMMENTS = (
+    pdfium_raw.FPDF_ANNOT_LINK,
+    pdfium_raw.FPDF_ANNOT_POPUP,
+    pdfium_raw.FPDF_ANNOT_WIDGET,
+    pdfium_raw.FPDF_ANNOT_SCREEN,
+)
 _BOLD_NAMES = (b"bold", b"black", b"heavy", b"demi", b"medi", b"bx")
 
 _Edges = tuple[float, float, float, float]  # left, bottom, right, top, in page coordinates
@@ -98,6 +115,13 @@ class _Frame(NamedTuple):
         return Box(left=shares[0], right=shares[1], top=shares[2], bottom=shares[3])
 
 
+class Field(NamedTuple):
+    """A field of a form: the name in the file, and whether it is a box to tick."""
+
+    name: str
+    is_tick: bool
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
     """Adjacent letters on one line.
@@ -109,6 +133,7 @@ class Piece:
         size: the letter size in points.
         right_to_left: whether the text is read from right to left.
         maybe_invisible: whether the letters are white, almost transparent or unpainted.
+        field: what is known of a form field; None for letters and notes.
     """
 
     text: str
@@ -120,6 +145,7 @@ class Piece:
     turn: int = 0
     right_to_left: bool = False
     maybe_invisible: bool = False
+    field: Field | None = None
 
     @property
     def letters(self) -> int:
@@ -128,10 +154,17 @@ class Piece:
 
 
 class PageText(NamedTuple):
-    """The pieces of one page: those in the main writing direction, and the others."""
+    """The pieces of one page: those in the main writing direction, and the others.
+
+    Attributes:
+        notes: values of form fields, notes and comments.
+        is_picture: whether there are pictures and hardly any text.
+    """
 
     pieces: list[Piece]
     rotated: list[Piece]
+    notes: Sequence[Piece] = ()
+    is_picture: bool = False
 
 
 def page_text(document: pdfium.PdfDocument, index: int) -> PageText:
@@ -147,14 +180,88 @@ def page_text(document: pdfium.PdfDocument, index: int) -> PageText:
             for piece in _Reader(layer, index + 1, frame).pieces()
             if not piece.maybe_invisible or picture.shows(piece.box)
         ]
-    letters: Counter[int] = Counter()
-    for piece in pieces:
-        letters[piece.turn] += piece.letters
-    main_turn = max(letters, key=lambda turn: (letters[turn], turn == 0), default=0)
-    return PageText(
-        [piece for piece in pieces if piece.turn == main_turn],
-        [piece for piece in pieces if piece.turn != main_turn],
-    )
+        letters: Counter[int] = Counter()
+        for piece in pieces:
+            letters[piece.turn] += piece.letters
+        main_turn = max(letters, key=lambda turn: (letters[turn], turn == 0), default=0)
+        return PageText(
+            [piece for piece in pieces if piece.turn == main_turn],
+            [piece for piece in pieces if piece.turn != main_turn],
+            [
+                Piece(
+                    text=text,
+                    page=index + 1,
+                    box=frame.box(edges, frame.turn),
+                    upright=frame.box(edges, (main_turn + frame.turn) % 360),
+                    size=min((piece.size for piece in pieces), default=0.0),
+                    turn=main_turn,
+                    field=field,
+                )
+                for text, edges, field in _notes(page)
+            ],
+            letters.total() <= MAX_STAMP_LETTERS and _has_picture(page, frame),
+        )
+
+
+def _has_picture(page: pdfium.PdfPage, frame: _Frame) -> bool:
+    """Whether pictures take much of the page."""
+    left, bottom, right, top = frame.edges
+    pictures = page.get_objects(filter=[pdfium_raw.FPDF_PAGEOBJ_IMAGE], max_depth=4)
+    bounds = [picture.get_bounds() for picture in islice(pictures, MAX_PICTURES)]
+    area = sum((x2 - x1) * (y2 - y1) for x1, y1, x2, y2 in bounds)
+    return bool(area >= MIN_PICTURE_SHARE * (right - left) * (top - bottom))
+
+
+def _notes(page: pdfium.PdfPage) -> Iterator[tuple[str, _Edges, Field | None]]:
+    """Yield the visible form fields, notes and comments of a page."""
+    for index in range(pdfium_raw.FPDFPage_GetAnnotCount(page)):
+        note, area = pdfium_raw.FPDFPage_GetAnnot(page, index), pdfium_raw.FS_RECTF()
+        try:
+            kind = pdfium_raw.FPDFAnnot_GetSubtype(note)
+            is_hidden = pdfium_raw.FPDFAnnot_GetFlags(note) & _HIDDEN
+            if is_hidden or not pdfium_raw.FPDFAnnot_GetRect(note, area):
+                continue
+            edges = (area.left, area.bottom, area.right, area.top)
+            if kind == pdfium_raw.FPDF_ANNOT_WIDGET and page.formenv:
+                value = _value(page, note)
+                if value:
+                    yield value[0], edges, value[1]
+            text = _string(pdfium_raw.FPDFAnnot_GetStringValue, note, b"Contents")
+            if text and kind not in _NO_COMMENTS:
+                author = _string(pdfium_raw.FPDFAnnot_GetStringValue, note, b"T")
+                mark = f"Comment by {author}: " if author else "Comment: "
+                is_visible = kind == pdfium_raw.FPDF_ANNOT_FREETEXT
+                yield text if is_visible else mark + text, edges, None
+        finally:
+            pdfium_raw.FPDFPage_CloseAnnot(note)
+
+
+def _value(page: pdfium.PdfPage, note: Any) -> tuple[str, Field] | None:
+    """Return the value of a form field; None for a button, a signature or a password."""
+    form = page.formenv
+    kind = pdfium_raw.FPDFAnnot_GetFormFieldType(form, note)
+    name = _string(pdfium_raw.FPDFAnnot_GetFormFieldAlternateName, form, note)
+    name = name or _string(pdfium_raw.FPDFAnnot_GetFormFieldName, form, note)
+    if kind in _TICKS:
+        return "yes" if pdfium_raw.FPDFAnnot_IsChecked(form, note) else "no", Field(name, True)
+    is_secret = pdfium_raw.FPDFAnnot_GetFormFieldFlags(form, note) & _PASSWORD
+    if kind not in _TEXTS or (kind == pdfium_raw.FPDF_FORMFIELD_TEXTFIELD and is_secret):
+        return None
+    chosen = [
+        _string(pdfium_raw.FPDFAnnot_GetOptionLabel, form, note, number)
+        for number in range(pdfium_raw.FPDFAnnot_GetOptionCount(form, note))
+        if pdfium_raw.FPDFAnnot_IsOptionSelected(form, note, number)
+    ]
+    value = ", ".join(chosen) or _string(pdfium_raw.FPDFAnnot_GetFormFieldValue, form, note)
+    return value or EMPTY_FIELD, Field(name, False)
+
+
+def _string(function: Callable[..., int], *arguments: Any) -> str:
+    """Return a text from pdfium, which writes UTF-16 into a buffer."""
+    size = function(*arguments, None, 0)
+    buffer = (c_ushort * (size // 2 + 1))()
+    function(*arguments, buffer, size)
+    return plain.one_line(bytes(buffer)[: max(size - 2, 0)].decode("utf-16-le", "replace"))
 
 
 class _Reader:

@@ -10,12 +10,13 @@ import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 from typing import NamedTuple
 
-from wellread.ingest.loaders.pdf.pdf_layer import PageText, Piece
+from wellread.ingest.loaders.pdf.pdf_layer import EMPTY_FIELD, PageText, Piece
 from wellread.ingest.loaders.pdf.pdf_tables import (
+    MAX_PIECE_GAP,
     MIN_CELL_GAP,
     MIN_TABLE_GAPS,
     printed_rows,
@@ -33,6 +34,9 @@ MIN_RUNNING_SHORT, MIN_RUNNING_LONG = 0.5, 0.25  # lines that begin or end withi
 MIN_FULL_SHARE = 0.85  # a full line's width in proportion to the longest line nearby
 MAX_MARGIN_WIDTH = 0.25  # share of the page's width that notes in the margin take
 MAX_CROSSING_SHARE = 0.35  # share of lines across the gutter (title, wide tables)
+MAX_LABEL_DISTANCE = 0.03  # share of the page's height from a label down to its field
+NOTES = -1  # the column of notes and comments on a page
+NO_VALUES = (EMPTY_FIELD, "no")  # not told of a field without a label
 MAX_NOTE_SIZE = 0.93  # a footnote's letter size in proportion to the body's
 
 NOTE_SIGN = re.compile(r"(?:\d{1,2}|[*†‡§¶∗]{1,2})\)?")  # the raised sign of a footnote
@@ -122,10 +126,52 @@ def rows_in_order(pages: Sequence[PageText]) -> list[Row]:
     body = usual_size([piece for page in pages for piece in page.pieces])
     rows: list[Row] = []
     for page in _drop_running(pages):
-        ordered = _reading_order(page.pieces, _split_of(page.pieces))
+        pieces, notes = _with_values(page)
+        ordered = _reading_order(pieces, _split_of(pieces))
         rows += _move_notes(_join_rows(ordered), body)
         rows += _join_rows([(piece, 0) for piece in page.rotated])
+        rows += [row_of([note], NOTES) for note in notes]
     return rows
+
+
+def _with_values(page: PageText) -> tuple[list[Piece], list[Piece]]:
+    """Return the pieces, with the values of fields behind their labels, and the other notes."""
+    values: dict[int, list[Piece]] = {}
+    notes: list[Piece] = []
+    for note in page.notes:
+        at = _label_of(note, page.pieces) if note.field else None
+        if at is not None:
+            values.setdefault(at, []).append(note)
+        elif note.field is None or (note.field.name and note.text not in NO_VALUES):
+            text = f"{note.field.name}: {note.text}" if note.field else note.text
+            notes.append(replace(note, text=text))
+    pieces: list[Piece] = []
+    for at, piece in enumerate(page.pieces):
+        needs_colon = at in values and (piece.text[-1].isalnum() or piece.text[-1] in ")]")
+        pieces.append(replace(piece, text=f"{piece.text}:") if needs_colon else piece)
+        for value in values.get(at, ()):
+            before = pieces[-1].upright
+            right = max(value.upright.right, before.right + MAX_PIECE_GAP)
+            pieces.append(replace(value, upright=replace(before, left=before.right, right=right)))
+    return pieces, notes
+
+
+def _label_of(note: Piece, pieces: Sequence[Piece]) -> int | None:
+    """Return the index of the text before a form field, or beside a box to tick, or above."""
+    box, near = note.upright, list[tuple[float, int]]()
+    is_tick = note.field is not None and note.field.is_tick
+    for number, piece in enumerate(pieces):
+        other = piece.upright
+        middle = (other.top + other.bottom) / 2
+        if box.top < middle < box.bottom or other.top < (box.top + box.bottom) / 2 < other.bottom:
+            if other.right <= box.left + MAX_PIECE_GAP:
+                near.append((box.left - other.right, number))
+            elif is_tick and other.left >= box.right - MAX_PIECE_GAP:
+                near.append((other.left - box.right, number))
+        elif other.left < box.right and other.right > box.left:
+            above = box.top - middle
+            near += [(1 + above, number)] if 0 <= above < MAX_LABEL_DISTANCE else []
+    return min(near)[1] if near else None
 
 
 def _drop_running(pages: Sequence[PageText]) -> list[PageText]:
@@ -137,9 +183,9 @@ def _drop_running(pages: Sequence[PageText]) -> list[PageText]:
     needed = max(MIN_RUNNING_PAGES, MIN_RUNNING_SHARE * len(pages))
     running = {key for key, count in seen.items() if key and count >= needed}
     return [
-        PageText(
-            [part for part in page.pieces if not _is_running(part, running, page.pieces)],
-            [part for part in page.rotated if not _is_running(part, running, ())],
+        page._replace(
+            pieces=[part for part in page.pieces if not _is_running(part, running, page.pieces)],
+            rotated=[part for part in page.rotated if not _is_running(part, running, ())],
         )
         for page in pages
     ]

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from wellread.ingest.loaders import plain
 from wellread.ingest.loaders.base import TextBuilder
 from wellread.ingest.loaders.pdf.pdf_layer import OutlineEntry
-from wellread.ingest.loaders.pdf.pdf_rows import NOTE_SIGN, Row, usual_size
+from wellread.ingest.loaders.pdf.pdf_rows import NOTE_SIGN, NOTES, Row, usual_size
 from wellread.ingest.loaders.pdf.pdf_tables import (
     MAX_ROW_DISTANCE,
     Cell,
@@ -322,8 +322,11 @@ class _Breaks:
     def _begins_element(self, number: int) -> bool:
         """Whether a heading, a list item, a table row or the text after these begins here."""
         in_table = number in self.tables or number - 1 in self.tables
-        is_bullet = bool(_BULLET.match(self._rows[number].text))
-        return number in self._heading_edges or in_table or is_bullet
+        row, before = self._rows[number], self._rows[number - 1]
+        is_note = NOTES in (row.column, before.column) or before.pieces[-1].field is not None
+        is_note = is_note or [piece.field is None for piece in row.pieces] == [True, False]
+        is_bullet = bool(_BULLET.match(row.text))
+        return number in self._heading_edges or in_table or is_bullet or is_note
 
     def _is_separated(self, before: Row, row: Row, *, ended: bool, in_references: bool) -> bool:
         left, right = self._begin[row.side], self._end[row.side]
