@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from itertools import pairwise
 
 from wellread.ingest.loaders.pdf.pdf_layer import Piece
@@ -11,9 +11,9 @@ from wellread.types import Box
 MIN_CELL_GAP = 0.02  # share of the page's width; a gap between two table cells
 MAX_PIECE_GAP = 0.01  # between two pieces of a cell
 MIN_TABLE_GAPS = 2  # gaps in a table row
-MIN_TABLE_ROWS = 2  # rows of a table across both columns
-MIN_LEFT_CELLS = 2  # cells left of the gutter in at least one row of a small table
 MIN_PROSE_SHARE = 0.55  # share of a column's width; longer pieces are prose
+MAX_CELL_OFFSET = 0.006  # share of the width by which the cells of a column may be out of line
+MAX_STEPS = 2.6  # in row distances, between two rows of a table with a single cell between
 MAX_ROW_DISTANCE = 0.06  # share of the page's height between two rows of a table
 
 
@@ -35,65 +35,56 @@ def printed_rows(boxes: Sequence[Box]) -> list[list[int]]:
 
 
 def wide_tables(pieces: Sequence[Piece], gutter: float, width: float) -> dict[int, float]:
-    """Return the pieces (by index) of tables across both columns, with the top of each one's row.
+    """Return the pieces (by index) of tables across columns, with the top of each one's row.
 
-    A row of such a table has at least three pieces, with some on both sides of the gutter, and no
-    piece as long as prose. Text beside a table shows as a piece as long as prose.
+    A table begins and ends with a wide row: at least three pieces, with some on both sides of the
+    gutter. Text beside a table shows as a piece as long as prose, which ends it.
+
+    Args:
+        width: the width of the narrowest column.
     """
     boxes = [piece.upright for piece in pieces]
-    rows = printed_rows(boxes)
-    longest = MIN_PROSE_SHARE * width
-    kinds = [_row_kind([boxes[number] for number in row], gutter, longest) for row in rows]
-    tops: dict[int, float] = {}
-    for begin, end in _table_runs(kinds, [_top(row, boxes) for row in rows]):
-        table = rows[begin:end]
-        left_cells = max(sum(boxes[n].right <= gutter for n in row) for row in table)
-        if left_cells < MIN_LEFT_CELLS and end - begin < 2 * MIN_TABLE_ROWS:
-            continue  # single words beside a table in the right column
-        if not _is_read_by_row(table, boxes, gutter):
-            continue  # two tables side by side
-        for row in table:
-            tops |= dict.fromkeys(row, _top(row, boxes))
-    return tops
+    tables: list[list[list[int]]] = [[]]
+    between: list[list[int]] = []
+    for row in printed_rows(boxes):
+        is_across = len(row) == 1 and boxes[row[0]].left < gutter < boxes[row[0]].right
+        longest = max(boxes[number].right - boxes[number].left for number in row)
+        is_prose = not is_across and longest >= MIN_PROSE_SHARE * width
+        above = tables[-1][-1:]
+        if is_prose or (above and _top(row, boxes) - _top(above[0], boxes) > MAX_ROW_DISTANCE):
+            tables.append([])
+            between = []
+        if _is_wide(row, boxes, gutter) and not is_prose:
+            tables[-1] += [*between, row]
+            between = []
+        elif tables[-1]:
+            between.append(row)
+    return {
+        number: _top(row, boxes)
+        for table in tables
+        if sum(_is_wide(row, boxes, gutter) for row in table) > 1
+        and _is_read_by_row(table, boxes, gutter)  # else two tables side by side
+        for row in table
+        for number in row
+    }
+
+
+def _is_wide(row: Sequence[int], boxes: Sequence[Box], gutter: float) -> bool:
+    return len(row) > MIN_TABLE_GAPS and len({boxes[n].right <= gutter for n in row}) > 1
 
 
 def _is_read_by_row(rows: Sequence[Sequence[int]], boxes: Sequence[Box], gutter: float) -> bool:
-    """Whether the content stream (the order of the pieces) goes row by row from left to right.
-
-    It does if the right cells of a row come before the left cells of the next.
-    """
-    lefts = [[n for n in row if boxes[n].right <= gutter] for row in rows]
-    rights = [[n for n in row if boxes[n].right > gutter] for row in rows]
-    both = [(left, right) for left, right in zip(lefts, rights, strict=True) if left and right]
-    in_order = [max(right) < min(next_left) for (_, right), (next_left, _) in pairwise(both)]
+    """Whether the content stream has the right cells of most rows before the left ones below."""
+    sides = [
+        [[n for n in row if (boxes[n].right <= gutter) == left] for left in (1, 0)] for row in rows
+    ]
+    both = [side for side in sides if all(side)]
+    in_order = [max(right) < min(below) for (_, right), (below, _) in pairwise(both)]
     return 2 * sum(in_order) > len(in_order)
 
 
 def _top(row: Sequence[int], boxes: Sequence[Box]) -> float:
     return min(boxes[number].top for number in row)
-
-
-def _row_kind(row: Sequence[Box], gutter: float, prose_width: float) -> str:
-    """Return ``wide`` for a row across both columns, else ``prose`` or ``short``."""
-    across = len(row) == 1 and row[0].left < gutter < row[0].right
-    if not across and any(box.right - box.left >= prose_width for box in row):
-        return "prose"
-    sides = {box.right <= gutter for box in row}
-    return "wide" if len(row) > MIN_TABLE_GAPS and len(sides) > 1 else "short"
-
-
-def _table_runs(kinds: Sequence[str], tops: Sequence[float]) -> list[tuple[int, int]]:
-    """Return begin and end of each run of nearby rows that begins and ends with a wide row."""
-    numbers = [number for number, kind in enumerate(kinds) if kind == "wide"]
-    runs: list[tuple[int, int]] = []
-    for number in numbers:
-        is_near = runs and tops[number] - tops[runs[-1][1] - 1] <= MAX_ROW_DISTANCE
-        if is_near and "prose" not in kinds[runs[-1][1] : number]:
-            runs[-1] = (runs[-1][0], number + 1)
-        else:
-            runs.append((number, number + 1))
-    wide = [sum(kind == "wide" for kind in kinds[begin:end]) for begin, end in runs]
-    return [run for run, count in zip(runs, wide, strict=True) if count >= MIN_TABLE_ROWS]
 
 
 Cell = tuple[Piece, ...]
@@ -141,10 +132,64 @@ def table_cells(rows: Sequence[Sequence[Piece]]) -> list[list[Cell]]:
     return table
 
 
-def fits(row: Sequence[Piece], columns: Sequence[tuple[float, float]]) -> bool:
-    """Whether every cell of ``row`` stands in a single column."""
-    cells = [_edges(cell) for cell in cells_of(row)]
-    return all(sum(_overlap(column, cell) for column in columns) == 1 for cell in cells)
+def find_tables(rows: Sequence[Sequence[Piece]], allowed: Container[int]) -> list[range]:
+    """Return the runs of rows that are tables, of those whose numbers are ``allowed``.
+
+    A row belongs to the table above when none of its cells spans two columns. Of two cells, one
+    must be aligned to the column, because lines of text have gaps too. A single cell belongs to a
+    table when it is within.
+    """
+    tables: list[range] = []
+    number = 0
+    while number < len(rows):
+        end = number + 1
+        while number in allowed and end < len(rows) and len(cells_of(rows[end - 1])) > 1:
+            table = rows[number:end]
+            if end in allowed and _joins(rows[end], table):
+                end += 1
+            elif end + 1 in allowed and _is_within(rows[end], rows[end + 1], table):
+                end += 2
+            else:
+                break
+        if end - number > 1:
+            tables.append(range(number, end))
+        number = end
+    return tables
+
+
+def _joins(row: Sequence[Piece], table: Sequence[Sequence[Piece]]) -> bool:
+    """Whether a row with several cells belongs to the table above it."""
+    cells, columns = [_edges(cell) for cell in cells_of(row)], columns_of(table)
+    touched = [sum(_overlap(column, cell) for column in columns) for cell in cells]
+    if len(cells) < 2 or not _is_near(table[-1], row):
+        return False
+    if len(cells) > MIN_TABLE_GAPS:
+        return 2 * touched.count(1) >= len(cells)
+    others = [guide for line in table for cell in cells_of(line) for guide in _guides(_edges(cell))]
+    nearest = min(abs(a - b) for a in _guides(cells[1]) for b in others)
+    return max(touched) < 2 and nearest < MAX_CELL_OFFSET
+
+
+def _guides(edges: tuple[float, float]) -> tuple[float, float, float]:
+    return edges[0], sum(edges) / 2, edges[1]
+
+
+def _is_within(
+    row: Sequence[Piece], after: Sequence[Piece], table: Sequence[Sequence[Piece]]
+) -> bool:
+    """Whether a single narrow cell stands close between two rows of a table."""
+    cells, columns = cells_of(row), columns_of(table)
+    left, right = _edges(cells[0])
+    is_narrow = len(cells) == 1 and 2 * (right - left) < columns[-1][1] - columns[0][0]
+    first, last, below = (line[0].upright.top for line in (table[0], table[-1], after))
+    step = (last - first) / (len(table) - 1) if len(table) > 1 else below - last
+    return is_narrow and below - last < MAX_STEPS * step and _joins(after, table)
+
+
+def _is_near(before: Sequence[Piece], row: Sequence[Piece]) -> bool:
+    """Whether the row is close below the one before, on the same page."""
+    step = row[0].upright.top - before[0].upright.top
+    return row[0].page == before[0].page and 0 < step < MAX_ROW_DISTANCE
 
 
 def _edges(cell: Cell) -> tuple[float, float]:

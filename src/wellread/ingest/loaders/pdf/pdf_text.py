@@ -12,13 +12,7 @@ from wellread.ingest.loaders import plain
 from wellread.ingest.loaders.base import TextBuilder
 from wellread.ingest.loaders.pdf.pdf_layer import OutlineEntry
 from wellread.ingest.loaders.pdf.pdf_rows import NOTE_SIGN, NOTES, Row, usual_size
-from wellread.ingest.loaders.pdf.pdf_tables import (
-    MAX_ROW_DISTANCE,
-    Cell,
-    columns_of,
-    fits,
-    table_cells,
-)
+from wellread.ingest.loaders.pdf.pdf_tables import Cell, find_tables, table_cells
 from wellread.types import HeadingMark, Mark
 
 MAX_HEADING_CHARS = 90
@@ -189,8 +183,7 @@ MAX_SUMMARY_CHARS = 3_000
 MAX_ABSTRACT_POSITION = 20_000  # characters; an abstract begins before this position
 MIN_INDENT = 0.012  # share of the page width
 MAX_GAP_RATIO = 1.5  # ratio of the widest to the narrowest gap in a justified line
-MAX_WORD_GAP = 0.08  # share of the page width between two words of a justified line
-MAX_CELL_OFFSET = 0.006  # share of the width by which the second cells of two rows may differ
+MAX_WORD_GAP = 0.04  # share of the page width between two words of a justified line
 
 _SENTENCE_END = re.compile(r"[.!?:;…。！？][\"'”’)\]]*$")
 _BULLET = re.compile(r"[•▪‣◦●■□☐–\uf0b7]\s+|\(?[a-z\d]{1,2}[.)]\s+(?=\S)|\[\d+\]\s")
@@ -300,7 +293,13 @@ class _Breaks:
         self._heading_edges = {edge for span in spans for edge in (span.start, span.stop)}
         self._heading_starts = set(headings)
         self._references = _reference_rows(rows, headings)
-        self._runs = self._table_runs()
+        allowed = {
+            number
+            for number, row in enumerate(rows)
+            if row.gaps and number not in self._in_heading | self._heading_starts
+            if not _BULLET.match(row.text) and not (row.cells and self._is_justified(row))
+        }
+        self._runs = find_tables([row.pieces for row in rows], allowed)
         self.tables = {n: cells for run in self._runs for n, cells in self._table(run)}
 
     def before(self, number: int) -> bool:
@@ -347,52 +346,6 @@ class _Breaks:
         """Whether the next row belongs to the same table as row ``number``."""
         return any(number in run and number + 1 in run for run in self._runs)
 
-    def _table_runs(self) -> list[range]:
-        """Return the tables: rows that look like it, and the rows around that fit into them."""
-        runs: list[range] = []
-        end = 0
-        for number in range(len(self._rows)):
-            if number < end or not self._in_table(number):
-                continue
-            begin, end = self._grown(number, end)
-            runs += [range(begin, end)] if end - begin > 1 else []
-        return runs
-
-    def _grown(self, number: int, first: int) -> tuple[int, int]:
-        """Return begin and end of the table around a row, which begins at ``first`` or later."""
-        rows, begin, end = self._rows, number, number + 1
-        while begin > first and _are_near(rows[begin - 1], rows[begin]):
-            if not self._fits(begin - 1, range(begin, end)):
-                break
-            begin -= 1
-        while end < len(rows) and _are_near(rows[end - 1], rows[end]):
-            skip = end + 1 < len(rows) and self._is_within(end)
-            if not (skip or self._in_table(end) or self._fits(end, range(begin, end))):
-                break
-            end += 1 + skip
-        return begin, end
-
-    def _fits(self, number: int, table: range) -> bool:
-        """Whether the row has cells that fit into the columns of the table."""
-        row = self._rows[number]
-        if number in self._in_heading or number in self._heading_starts or not row.gaps:
-            return False
-        return not _BULLET.match(row.text) and fits(
-            row.pieces, columns_of([self._rows[at].pieces for at in table])
-        )
-
-    def _is_within(self, number: int) -> bool:
-        """Whether the row has a single cell, close between two rows of a table."""
-        before, row, after = self._rows[number - 1 : number + 2]
-        step = 1.5 * (row.box.bottom - row.box.top)
-        is_close = (
-            after.box.top - row.box.top < 2 * step and row.box.top - before.box.top < 2 * step
-        )
-        is_narrow = 2 * (row.box.right - row.box.left) < before.box.right - before.box.left
-        near = _are_near(before, row) and _are_near(row, after)
-        fits_in = near and is_close and is_narrow and not row.gaps
-        return fits_in and self._in_table(number + 1)
-
     def _table(self, run: range) -> Iterator[tuple[int, tuple[list[Cell], tuple[str, ...]]]]:
         """Yield the rows of a table with their cells and the names of the columns."""
         table = table_cells([self._rows[number].pieces for number in run])
@@ -402,25 +355,6 @@ class _Breaks:
         names = plain.header_of(texts)
         for at, (number, cells) in enumerate(zip(run, table, strict=True)):
             yield number, (cells, names if at else ())
-
-    def _in_table(self, number: int) -> bool:
-        """Whether the row belongs to a table: a nearby row has cells or the same gap too.
-
-        Justified lines have gaps too, but do not count.
-        """
-        row = self._rows[number]
-        if number in self._in_heading or number in self._heading_starts or not row.gaps:
-            return False
-        reach = range(max(number - 2, 0), min(number + 3, len(self._rows)))
-        nearby = [self._rows[n] for n in reach if n != number and self._rows[n].page == row.page]
-        if row.cells:
-            columns = columns_of([row.pieces])
-            like = (other.cells or (other.gaps and fits(other.pieces, columns)) for other in nearby)
-            return any(like) and not self._is_justified(row)
-        return not _BULLET.match(row.text) and any(
-            len(other.gaps) == 1 and abs(other.gaps[0] - row.gaps[0]) < MAX_CELL_OFFSET
-            for other in nearby
-        )
 
     def _is_justified(self, row: Row) -> bool:
         """Whether the row is a justified line: words spread evenly over the column."""
@@ -440,11 +374,6 @@ def _reference_rows(rows: Sequence[Row], headings: Mapping[int, Heading]) -> set
         if _REFERENCES.search(rows[begin].text)
         for number in range(begin + headings[begin].rows, end)
     }
-
-
-def _are_near(before: Row, row: Row) -> bool:
-    """Whether the row is close below the one before, in the same column."""
-    return _is_below(before, row) and row.box.top - before.box.bottom < MAX_ROW_DISTANCE
 
 
 def _is_below(before: Row, row: Row, slack: float = 0.0) -> bool:
