@@ -151,9 +151,9 @@ class TextBuilder:
         self._length += len(clean)
         return Span(start=start, end=self._length)
 
-    def page(self, page: int) -> None:
-        """Mark the text from here to the next call as on ``page``."""
-        self._begin(PageMark, page=page)
+    def page(self, page: int, label: str = "") -> None:
+        """Mark the text from here to the next call as on ``page``, printed as ``label``."""
+        self._begin(PageMark, page=page, label="" if label == str(page) else storable(label))
 
     def heading(self, path: tuple[str, ...]) -> None:
         """Mark the text from here to the next call as under the heading ``path`` (may be empty)."""

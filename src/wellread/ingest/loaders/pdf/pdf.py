@@ -57,7 +57,7 @@ _NAME = re.compile(
 )
 _BETWEEN = re.compile(r"\s*[,;·]\s*(?:(?:and|&)(?:\s+|$))?|(?:^|\s+)(?:and|&)(?:\s+|$)")
 _CONTINUES = re.compile(r"(?:[,;·]|\band|&)[\W\d]*$")
-_NO_NAME = re.compile(r"(?:anonymous|unknown|admin\w*|user|owner|author)\W*$", re.I)
+_NO_NAME = re.compile(r"\b(?:anonymous|unknown|admin\w*|user|owner|author)\b|[\d@_\\]", re.I)
 _PLACES = re.compile(
     r"universit|institut|department|laborator|school|college|academy|research|center|centre|"
     r"google|facebook|microsoft|amazon|openai|deepmind|\binc\b|\bltd\b|\bcorp|\bai\b|abstract|"
@@ -109,9 +109,8 @@ def title_of(declared: str, rows: Sequence[Row], heading: range) -> str:
 def authors_of(fields: Mapping[str, str], rows: Sequence[Row], title: range) -> tuple[str, ...]:
     """Return the authors in the file's metadata, else the names in the lines below the title."""
     listed = names(fields.get("Author", ""))
-    declared = tuple(
-        name for name in listed if not _PLACES.search(name) and not _NO_NAME.match(name)
-    )
+    text = " ".join(row.text for row in rows)
+    declared = tuple(name for name in listed if _is_author(name, fields, text))
     if declared or not title:
         return declared
     authors: list[str] = []
@@ -133,6 +132,17 @@ def authors_of(fields: Mapping[str, str], rows: Sequence[Row], title: range) -> 
             if continued and not continues:
                 break  # the last line of a list
     return tuple(dict.fromkeys(authors))
+
+
+def _is_author(name: str, fields: Mapping[str, str], text: str) -> bool:
+    """Whether a declared author is a name, not that of an account or of the program.
+
+    A single word may be either, so the text must have it too, except in scripts without capitals.
+    """
+    programs = re.findall(r"\w+", f"{fields.get('Creator', '')} {fields.get('Producer', '')}")
+    if _PLACES.search(name) or _NO_NAME.search(name) or set(programs) & set(name.split()):
+        return False
+    return " " in name or name.lower() == name.upper() or (name in text and not name.islower())
 
 
 def _people(row: Row) -> list[str]:
@@ -199,6 +209,7 @@ class _File(NamedTuple):
     pages: list[PageText]
     fields: dict[str, str]
     outline: list[OutlineEntry]
+    labels: list[str]
 
 
 def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:
@@ -227,7 +238,7 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:
     body = usual_size(rows)
     declared = declared_title(file.fields)
     title = title_rows(declared, rows, body)
-    paper = paper_text(rows, headings_of(rows, body, file.outline, title))
+    paper = paper_text(rows, headings_of(rows, body, file.outline, title), file.labels)
     yield source.document(
         (paper.text, paper.marks),
         kind="paper",
@@ -259,6 +270,7 @@ def _read_file(source: Source, limits: LoaderLimits) -> _File:
             pages=[page_text(document, index) for index in range(count)],
             fields={str(name): plain.one_line(value) for name, value in fields},
             outline=outline_of(document),
+            labels=[document.get_page_label(index) for index in range(count)],
         )
     except pdfium.PdfiumError as error:
         raise SourceError(source.uri, f"damaged PDF: {plain.one_line(str(error))}") from error

@@ -199,8 +199,14 @@ class PaperText(NamedTuple):
     abstract: str
 
 
-def paper_text(rows: Sequence[Row], headings: Mapping[int, Heading]) -> PaperText:
-    """Write the text; hyphens at line ends are removed when the joined word occurs elsewhere."""
+def paper_text(
+    rows: Sequence[Row], headings: Mapping[int, Heading], labels: Sequence[str]
+) -> PaperText:
+    """Write the text; hyphens at line ends are removed when the joined word occurs elsewhere.
+
+    Args:
+        labels: the printed number of each page; empty if it has none of its own.
+    """
     breaks = _Breaks(rows, headings)
     words = plain.count_words([row.text for row in rows])
     builder = TextBuilder()
@@ -209,7 +215,7 @@ def paper_text(rows: Sequence[Row], headings: Mapping[int, Heading]) -> PaperTex
     for number, row in enumerate(rows):
         if row.page != page:
             page = row.page
-            builder.page(page)
+            builder.page(page, plain.one_line(labels[page - 1]))
         cells, names = breaks.tables.get(number, ([], ()))
         if names != columns:
             builder.columns(names)
