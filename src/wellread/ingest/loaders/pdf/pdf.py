@@ -196,13 +196,9 @@ def _file_date(text: str) -> datetime | None:
 
 def ranges(numbers: Sequence[int]) -> str:
     """Return ascending numbers in words ("2–4, 7")."""
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and number == runs[-1][-1] + 1:
-            runs[-1][1:] = [number]
-        else:
-            runs.append([number])
-    return ", ".join("–".join(map(str, run)) for run in runs)
+    runs = groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0])
+    ends = [(run[0][1], run[-1][1]) for run in (list(group) for _, group in runs)]
+    return ", ".join("–".join(map(str, dict.fromkeys(pair))) for pair in ends)
 
 
 class _File(NamedTuple):

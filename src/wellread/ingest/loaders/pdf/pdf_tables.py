@@ -37,54 +37,31 @@ def printed_rows(boxes: Sequence[Box]) -> list[list[int]]:
 def wide_tables(pieces: Sequence[Piece], gutter: float, width: float) -> dict[int, float]:
     """Return the pieces (by index) of tables across columns, with the top of each one's row.
 
-    A table begins and ends with a wide row: at least three pieces, with some on both sides of the
-    gutter. Text beside a table shows as a piece as long as prose, which ends it.
+    Text beside a table shows as a piece as long as prose. Of two tables side by side, the content
+    stream (the order of the pieces) has the left one first.
 
     Args:
         width: the width of the narrowest column.
     """
     boxes = [piece.upright for piece in pieces]
-    tables: list[list[list[int]]] = [[]]
-    between: list[list[int]] = []
-    for row in printed_rows(boxes):
-        is_across = len(row) == 1 and boxes[row[0]].left < gutter < boxes[row[0]].right
-        longest = max(boxes[number].right - boxes[number].left for number in row)
-        is_prose = not is_across and longest >= MIN_PROSE_SHARE * width
-        above = tables[-1][-1:]
-        if is_prose or (above and _top(row, boxes) - _top(above[0], boxes) > MAX_ROW_DISTANCE):
-            tables.append([])
-            between = []
-        if _is_wide(row, boxes, gutter) and not is_prose:
-            tables[-1] += [*between, row]
-            between = []
-        elif tables[-1]:
-            between.append(row)
-    return {
-        number: _top(row, boxes)
-        for table in tables
-        if sum(_is_wide(row, boxes, gutter) for row in table) > 1
-        and _is_read_by_row(table, boxes, gutter)  # else two tables side by side
-        for row in table
-        for number in row
-    }
-
-
-def _is_wide(row: Sequence[int], boxes: Sequence[Box], gutter: float) -> bool:
-    return len(row) > MIN_TABLE_GAPS and len({boxes[n].right <= gutter for n in row}) > 1
-
-
-def _is_read_by_row(rows: Sequence[Sequence[int]], boxes: Sequence[Box], gutter: float) -> bool:
-    """Whether the content stream has the right cells of most rows before the left ones below."""
+    rows = printed_rows(boxes)
     sides = [
-        [[n for n in row if (boxes[n].right <= gutter) == left] for left in (1, 0)] for row in rows
+        ([n for n in row if boxes[n].right <= gutter], [n for n in row if boxes[n].right > gutter])
+        for row in rows
     ]
-    both = [side for side in sides if all(side)]
-    in_order = [max(right) < min(below) for (_, right), (below, _) in pairwise(both)]
-    return 2 * sum(in_order) > len(in_order)
-
-
-def _top(row: Sequence[int], boxes: Sequence[Box]) -> float:
-    return min(boxes[number].top for number in row)
+    allowed = {
+        at
+        for at, row in enumerate(rows)
+        if max(boxes[n].right - boxes[n].left for n in row) < MIN_PROSE_SHARE * width
+    }
+    tops: dict[int, float] = {}
+    for table in find_tables([[pieces[n] for n in row] for row in rows], allowed):
+        both = [sides[at] for at in table if all(sides[at])]
+        in_order = [max(right) < min(below) for (_, right), (below, _) in pairwise(both)]
+        wide = sum(len(left) + len(right) > MIN_TABLE_GAPS for left, right in both)
+        if wide > 1 and 2 * sum(in_order) > len(in_order):
+            tops |= {n: min(boxes[m].top for m in rows[at]) for at in table for n in rows[at]}
+    return tops
 
 
 Cell = tuple[Piece, ...]
@@ -180,7 +157,7 @@ def _is_within(
     """Whether a single narrow cell stands close between two rows of a table."""
     cells, columns = cells_of(row), columns_of(table)
     left, right = _edges(cells[0])
-    is_narrow = len(cells) == 1 and 2 * (right - left) < columns[-1][1] - columns[0][0]
+    is_narrow = len(cells) == 1 and 3 * (right - left) < 2 * (columns[-1][1] - columns[0][0])
     first, last, below = (line[0].upright.top for line in (table[0], table[-1], after))
     step = (last - first) / (len(table) - 1) if len(table) > 1 else below - last
     return is_narrow and below - last < MAX_STEPS * step and _joins(after, table)
