@@ -79,9 +79,9 @@ class ChangeDetector:
             status: ItemStatus = "skipped" if isinstance(item, SkippedSourceError) else "failed"
             return JobItem(uri=item.uri, status=status, reason=item.reason)
         record = self._records.get(item.uri)
-        if not isinstance(item, FoundFile) or record is None or not record.digest or record.reason:
+        if not isinstance(item, FoundFile) or record is None or not record.digest:
             return None
-        if record.status == "skipped" and item.root == item.uri:
+        if record.status == "failed" or (record.status == "skipped" and item.root == item.uri):
             return None  # what a folder's files are skipped for may be read when it is named
         if (record.size, record.mtime_ns) != (item.size, item.mtime_ns):
             return None
@@ -138,6 +138,8 @@ class ChangeDetector:
 
     def _record(self, item: Found, outcome: Outcome, status: SourceStatus) -> SourceRecord:
         parsed = outcome.parsed
+        known = self._records.get(item.uri)
+        reason = known.reason if known and status == "unchanged" else parsed.reason
         record = SourceRecord(
             collection=self._collection,
             uri=item.uri,
@@ -146,7 +148,7 @@ class ChangeDetector:
             digest=parsed.digest,
             loader=parsed.loader,
             status=status,
-            reason=parsed.reason if status == "failed" else "",
+            reason="" if status == "skipped" else reason,
             root=self._root(item),
             etag=outcome.etag,
             last_modified=outcome.last_modified,
