@@ -85,6 +85,7 @@ class LoaderLimits:
 
     Attributes:
         max_pages: the number of pages of a PDF or slides of a presentation.
+        ocr: whether pages that are pictures are read by text recognition.
         max_unpacked_bytes, max_entries: the size and number of files in a zip archive.
     """
 
@@ -92,6 +93,7 @@ class LoaderLimits:
     max_unpacked_bytes: int = 1 << 30
     max_entries: int = 20_000
     max_cells: int = 2_000_000
+    ocr: bool = False
 
 
 class Loader(Protocol):

@@ -211,6 +211,7 @@ class Readers:
                 max_pages=sources.max_pages,
                 max_unpacked_bytes=sources.max_unpacked,
                 max_cells=sources.max_cells,
+                ocr=sources.ocr,
             ),
             tokens=kb.live().tokens,
         )

@@ -23,7 +23,13 @@ from wellread.errors import SourceError
 from wellread.ingest.loaders import plain
 from wellread.ingest.loaders.base import LoaderLimits, Source
 from wellread.ingest.loaders.front_matter import names, parse_moment
-from wellread.ingest.loaders.pdf.pdf_layer import OutlineEntry, PageText, outline_of, page_text
+from wellread.ingest.loaders.pdf.pdf_layer import (
+    OutlineEntry,
+    PageText,
+    outline_of,
+    page_text,
+    recognised,
+)
 from wellread.ingest.loaders.pdf.pdf_rows import NOTES, Row, rows_in_order, usual_size
 from wellread.ingest.loaders.pdf.pdf_text import (
     MAX_HEADING_ROWS,
@@ -206,6 +212,7 @@ class _File(NamedTuple):
     fields: dict[str, str]
     outline: list[OutlineEntry]
     labels: list[str]
+    recognised: list[int]
 
 
 def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:
@@ -222,11 +229,13 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:
         raise SourceError(
             source.uri,
             f"no text layer on any of its {len(pages)} pages: it looks scanned",
-            hint="run text recognition on it first, for example with ocrmypdf",
+            hint="turn on sources.ocr, or run text recognition on it, for example with ocrmypdf",
         )
     printed = [row for row in rows if row.column != NOTES]
     told = {row.page for row in printed if any(map(str.isalnum, row.text))}
     blank = [n for n, page in enumerate(pages, 1) if page.is_picture and n not in told]
+    if read := [number for number in file.recognised if number in told]:
+        source.remark(f"{len(read)} of {len(pages)} pages were read by OCR ({ranges(read)})")
     if blank:
         source.remark(
             f"{len(blank)} of {len(pages)} pages have no text ({ranges(blank)}): they look scanned"
@@ -262,12 +271,22 @@ def _read_file(source: Source, limits: LoaderLimits) -> _File:
                 hint="raise sources.max_pages",
             )
         fields = document.get_metadata_dict().items()
+        pages = [page_text(document, index) for index in range(count)]
+        labels = [document.get_page_label(index) or str(index + 1) for index in range(count)]
+        pictures = [index for index in range(count) if limits.ocr and pages[index].is_picture]
+        for index in pictures:
+            pages[index] = pages[index]._replace(pieces=recognised(document, index), rotated=[])
+            labels[index] += " (OCR)"
         return _File(
-            pages=[page_text(document, index) for index in range(count)],
+            pages=pages,
             fields={str(name): plain.one_line(value) for name, value in fields},
             outline=outline_of(document),
-            labels=[document.get_page_label(index) for index in range(count)],
+            labels=labels,
+            recognised=[index + 1 for index in pictures],
         )
+    except ImportError as error:
+        reason = "needs rapidocr to read scanned pages: pip install 'wellread[ocr]'"
+        raise SourceError(source.uri, reason) from error
     except pdfium.PdfiumError as error:
         raise SourceError(source.uri, f"damaged PDF: {plain.one_line(str(error))}") from error
     finally:

@@ -18,8 +18,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from ctypes import c_uint, c_ushort, create_string_buffer
 from dataclasses import dataclass
+from functools import cache
 from itertools import islice
 from math import degrees, hypot
+from statistics import median
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -71,6 +73,7 @@ MIN_GAP_HEIGHTS = 1.0  # letter heights; a wider gap separates two pieces
 EMPTY_FIELD = "(empty)"
 MAX_STAMP_LETTERS = 100  # letters printed on a scanned page, such as its number
 MIN_PICTURE_SHARE, MAX_PICTURES = 0.2, 1_000  # of the page's area, and pictures on a page
+OCR_SCALE = 2.0  # pixels a point of a page whose text is recognised
 MIN_POINTS = 0.75  # smaller letters are unreadable
 MAX_OUTLINE_ENTRIES, MAX_OUTLINE_LEVELS = 5_000, 6
 
@@ -201,6 +204,52 @@ def page_text(document: pdfium.PdfDocument, index: int) -> PageText:
             ],
             letters.total() <= MAX_STAMP_LETTERS and _has_picture(page, frame),
         )
+
+
+def recognised(document: pdfium.PdfDocument, index: int) -> list[Piece]:
+    """Return the lines of a page that is a picture, by text recognition.
+
+    All have one size, because the measured heights differ within a paragraph.
+
+    Raises:
+        ImportError: if the extra is not installed.
+    """
+    with closing(document[index]) as page:
+        pixels = page.render(scale=OCR_SCALE, rev_byteorder=True).to_numpy()
+    height, width = pixels.shape[:2]
+    found = _recogniser()(pixels)
+    lines: list[tuple[str, Box]] = []
+    for text, corners in zip(
+        found.txts or (), () if found.boxes is None else found.boxes, strict=True
+    ):
+        (left, top), (right, bottom) = corners.min(axis=0), corners.max(axis=0)
+        sides = (left / width, top / height, right / width, bottom / height)
+        left, top, right, bottom = (round(min(max(float(side), 0.0), 1.0), 4) for side in sides)
+        lines.append((plain.one_line(text), Box(left=left, top=top, right=right, bottom=bottom)))
+    size = (
+        round(median(box.bottom - box.top for _, box in lines) * height / OCR_SCALE, 1)
+        if lines
+        else 0.0
+    )
+    return [
+        Piece(
+            text=text,
+            page=index + 1,
+            box=box,
+            upright=box,
+            size=size,
+            right_to_left=is_right_to_left(text),
+        )
+        for text, box in lines
+        if text
+    ]
+
+
+@cache
+def _recogniser() -> Any:
+    from rapidocr import RapidOCR  # noqa: PLC0415 - an extra
+
+    return RapidOCR(params={"Global.log_level": "critical"})
 
 
 def _has_picture(page: pdfium.PdfPage, frame: _Frame) -> bool:
