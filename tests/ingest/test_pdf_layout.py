@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import io
+import sys
 from collections.abc import Callable
+from types import SimpleNamespace
 
+import numpy as np
 import pypdfium2 as pdfium
 import pytest
 from PIL import Image
@@ -14,6 +17,7 @@ from reportlab.pdfgen.canvas import Canvas
 from wellread.codec import from_plain, to_plain
 from wellread.errors import SourceError
 from wellread.ingest.loaders.base import LoaderLimits
+from wellread.ingest.loaders.pdf import pdf_layer
 from wellread.ingest.pipeline import kinds
 from wellread.testing.loader import source_of
 from wellread.types import Box, Document, PageMark, Span, TableMark
@@ -337,6 +341,45 @@ def test_pages_that_look_scanned_are_told() -> None:
     kinds.load(blank, LoaderLimits())
     assert source.remarks == ["3 of 6 pages have no text (2–3, 6): they look scanned"]
     assert blank.remarks == []
+
+
+class Recogniser:
+    """Stands for the extra's library: it sees two lines on every page."""
+
+    txts = ("The rent of the shed is 410 euros a", "month and is paid in advance.")
+    boxes = np.array([[[100, y], [900, y], [900, y + 30], [100, y + 30]] for y in (200, 240)])
+
+    def __init__(self, params: object) -> None:
+        del params
+
+    def __call__(self, pixels: object) -> Recogniser:
+        del pixels
+        return self
+
+
+def test_scanned_pages_are_read_by_recognition_with_boxes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "rapidocr", SimpleNamespace(RapidOCR=Recogniser))
+    picture = ImageReader(Image.linear_gradient("L"))
+    data = drawn(columns, lambda canvas: canvas.drawImage(picture, 0, 0, WIDTH, HEIGHT))
+    source = source_of("minutes.pdf", data)
+    (document,) = kinds.load(source, LoaderLimits(ocr=True))
+    assert source.remarks == ["1 of 2 pages were read by OCR (2)"]
+    start = document.text.index("The rent of the shed is 410 euros a month and is paid in advance.")
+    place = Marks(document.marks).locate(Span(start=start, end=start + 40))
+    assert (place.label, place.page) == ("p. 2 (OCR)", 2)
+    assert place.box is not None
+    assert place.box.top == pytest.approx(200 / (2 * HEIGHT), abs=0.01)
+
+
+def test_recognition_without_the_extra_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "rapidocr", None)
+    pdf_layer._recogniser.cache_clear()
+    picture = ImageReader(Image.linear_gradient("L"))
+    data = drawn(lambda canvas: canvas.drawImage(picture, 0, 0, WIDTH, HEIGHT))
+    with pytest.raises(SourceError, match=r"pip install 'wellread\[ocr\]'"):
+        kinds.load(source_of("scan.pdf", data), LoaderLimits(ocr=True))
 
 
 # --- headings and facts ----------------------------------------------------------------------

@@ -26,8 +26,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pypdfium2 as pdfium
-import pypdfium2.raw as pdfium_raw
 from numpy.typing import NDArray
+from pypdfium2 import raw
 
 from wellread.ingest.loaders import plain
 from wellread.types import Box
@@ -41,12 +41,12 @@ MAX_RENDER_PIXELS = 1600  # on the longer side of a page
 def is_maybe_invisible(layer: pdfium.PdfTextPage, index: int) -> bool:
     """Whether the letter is white, almost transparent, or not painted."""
     colour = [c_uint() for _ in range(4)]
-    if pdfium_raw.FPDFText_GetFillColor(layer, index, *colour):
+    if raw.FPDFText_GetFillColor(layer, index, *colour):
         *rgb, alpha = (part.value for part in colour)
         if alpha <= MAX_TRANSPARENT or min(rgb) >= MIN_WHITE:
             return True
-    text_object = pdfium_raw.FPDFText_GetTextObject(layer, index)
-    return bool(text_object) and pdfium_raw.FPDFTextObj_GetTextRenderMode(text_object) in UNPAINTED
+    text_object = raw.FPDFText_GetTextObject(layer, index)
+    return bool(text_object) and raw.FPDFTextObj_GetTextRenderMode(text_object) in UNPAINTED
 
 
 class Picture:
@@ -77,20 +77,11 @@ OCR_SCALE = 2.0  # pixels a point of a page whose text is recognised
 MIN_POINTS = 0.75  # smaller letters are unreadable
 MAX_OUTLINE_ENTRIES, MAX_OUTLINE_LEVELS = 5_000, 6
 
-_HIDDEN = pdfium_raw.FPDF_ANNOT_FLAG_HIDDEN | pdfium_raw.FPDF_ANNOT_FLAG_NOVIEW
+_HIDDEN = raw.FPDF_ANNOT_FLAG_HIDDEN | raw.FPDF_ANNOT_FLAG_NOVIEW
 _PASSWORD = 1 << 13  # flag of a text field
-_TICKS = (pdfium_raw.FPDF_FORMFIELD_CHECKBOX, pdfium_raw.FPDF_FORMFIELD_RADIOBUTTON)
-_TEXTS = (
-    pdfium_raw.FPDF_FORMFIELD_TEXTFIELD,
-    pdfium_raw.FPDF_FORMFIELD_COMBOBOX,
-    pdfium_raw.FPDF_FORMFIELD_LISTBOX,
-)
-_NO_COMMENTS = (
-    pdfium_raw.FPDF_ANNOT_LINK,
-    pdfium_raw.FPDF_ANNOT_POPUP,
-    pdfium_raw.FPDF_ANNOT_WIDGET,
-    pdfium_raw.FPDF_ANNOT_SCREEN,
-)
+_TICKS = (raw.FPDF_FORMFIELD_CHECKBOX, raw.FPDF_FORMFIELD_RADIOBUTTON)
+_LISTS = (raw.FPDF_FORMFIELD_COMBOBOX, raw.FPDF_FORMFIELD_LISTBOX)
+_NO_COMMENTS = (raw.FPDF_ANNOT_LINK, raw.FPDF_ANNOT_POPUP, raw.FPDF_ANNOT_WIDGET)
 _BOLD_NAMES = (b"bold", b"black", b"heavy", b"demi", b"medi", b"bx")
 
 _Edges = tuple[float, float, float, float]  # left, bottom, right, top, in page coordinates
@@ -219,27 +210,15 @@ def recognised(document: pdfium.PdfDocument, index: int) -> list[Piece]:
     height, width = pixels.shape[:2]
     found = _recogniser()(pixels)
     lines: list[tuple[str, Box]] = []
-    for text, corners in zip(
-        found.txts or (), () if found.boxes is None else found.boxes, strict=True
-    ):
-        (left, top), (right, bottom) = corners.min(axis=0), corners.max(axis=0)
-        sides = (left / width, top / height, right / width, bottom / height)
-        left, top, right, bottom = (round(min(max(float(side), 0.0), 1.0), 4) for side in sides)
-        lines.append((plain.one_line(text), Box(left=left, top=top, right=right, bottom=bottom)))
-    size = (
-        round(median(box.bottom - box.top for _, box in lines) * height / OCR_SCALE, 1)
-        if lines
-        else 0.0
-    )
+    for text, corners in zip(found.txts or (), found.boxes if found.txts else (), strict=True):
+        places = (corners / (width, height)).clip(0, 1).round(4).tolist()
+        across, down = zip(*places, strict=True)
+        box = Box(left=min(across), top=min(down), right=max(across), bottom=max(down))
+        lines.append((plain.one_line(text), box))
+    tall = median(box.bottom - box.top for _, box in lines) if lines else 0.0
+    page_number, size = index + 1, round(tall * height / OCR_SCALE, 1)
     return [
-        Piece(
-            text=text,
-            page=index + 1,
-            box=box,
-            upright=box,
-            size=size,
-            right_to_left=is_right_to_left(text),
-        )
+        Piece(text=text, page=page_number, box=box, upright=box, size=size)
         for text, box in lines
         if text
     ]
@@ -255,7 +234,7 @@ def _recogniser() -> Any:
 def _has_picture(page: pdfium.PdfPage, frame: _Frame) -> bool:
     """Whether pictures take much of the page."""
     left, bottom, right, top = frame.edges
-    pictures = page.get_objects(filter=[pdfium_raw.FPDF_PAGEOBJ_IMAGE], max_depth=4)
+    pictures = page.get_objects(filter=[raw.FPDF_PAGEOBJ_IMAGE], max_depth=4)
     bounds = [picture.get_bounds() for picture in islice(pictures, MAX_PICTURES)]
     area = sum((x2 - x1) * (y2 - y1) for x1, y1, x2, y2 in bounds)
     return bool(area >= MIN_PICTURE_SHARE * (right - left) * (top - bottom))
@@ -263,45 +242,45 @@ def _has_picture(page: pdfium.PdfPage, frame: _Frame) -> bool:
 
 def _notes(page: pdfium.PdfPage) -> Iterator[tuple[str, _Edges, Field | None]]:
     """Yield the visible form fields, notes and comments of a page."""
-    for index in range(pdfium_raw.FPDFPage_GetAnnotCount(page)):
-        note, area = pdfium_raw.FPDFPage_GetAnnot(page, index), pdfium_raw.FS_RECTF()
+    for index in range(raw.FPDFPage_GetAnnotCount(page)):
+        note, area = raw.FPDFPage_GetAnnot(page, index), raw.FS_RECTF()
         try:
-            kind = pdfium_raw.FPDFAnnot_GetSubtype(note)
-            is_hidden = pdfium_raw.FPDFAnnot_GetFlags(note) & _HIDDEN
-            if is_hidden or not pdfium_raw.FPDFAnnot_GetRect(note, area):
+            kind = raw.FPDFAnnot_GetSubtype(note)
+            is_hidden = raw.FPDFAnnot_GetFlags(note) & _HIDDEN
+            if is_hidden or not raw.FPDFAnnot_GetRect(note, area):
                 continue
             edges = (area.left, area.bottom, area.right, area.top)
-            if kind == pdfium_raw.FPDF_ANNOT_WIDGET and page.formenv:
+            if kind == raw.FPDF_ANNOT_WIDGET and page.formenv:
                 value = _value(page, note)
                 if value:
                     yield value[0], edges, value[1]
-            text = _string(pdfium_raw.FPDFAnnot_GetStringValue, note, b"Contents")
+            text = _string(raw.FPDFAnnot_GetStringValue, note, b"Contents")
             if text and kind not in _NO_COMMENTS:
-                author = _string(pdfium_raw.FPDFAnnot_GetStringValue, note, b"T")
+                author = _string(raw.FPDFAnnot_GetStringValue, note, b"T")
                 mark = f"Comment by {author}: " if author else "Comment: "
-                is_visible = kind == pdfium_raw.FPDF_ANNOT_FREETEXT
+                is_visible = kind == raw.FPDF_ANNOT_FREETEXT
                 yield text if is_visible else mark + text, edges, None
         finally:
-            pdfium_raw.FPDFPage_CloseAnnot(note)
+            raw.FPDFPage_CloseAnnot(note)
 
 
 def _value(page: pdfium.PdfPage, note: Any) -> tuple[str, Field] | None:
     """Return the value of a form field; None for a button, a signature or a password."""
     form = page.formenv
-    kind = pdfium_raw.FPDFAnnot_GetFormFieldType(form, note)
-    name = _string(pdfium_raw.FPDFAnnot_GetFormFieldAlternateName, form, note)
-    name = name or _string(pdfium_raw.FPDFAnnot_GetFormFieldName, form, note)
+    kind = raw.FPDFAnnot_GetFormFieldType(form, note)
+    name = _string(raw.FPDFAnnot_GetFormFieldAlternateName, form, note)
+    name = name or _string(raw.FPDFAnnot_GetFormFieldName, form, note)
     if kind in _TICKS:
-        return "yes" if pdfium_raw.FPDFAnnot_IsChecked(form, note) else "no", Field(name, True)
-    is_secret = pdfium_raw.FPDFAnnot_GetFormFieldFlags(form, note) & _PASSWORD
-    if kind not in _TEXTS or (kind == pdfium_raw.FPDF_FORMFIELD_TEXTFIELD and is_secret):
+        return "yes" if raw.FPDFAnnot_IsChecked(form, note) else "no", Field(name, True)
+    is_secret = raw.FPDFAnnot_GetFormFieldFlags(form, note) & _PASSWORD
+    if kind not in _LISTS and (kind != raw.FPDF_FORMFIELD_TEXTFIELD or is_secret):
         return None
     chosen = [
-        _string(pdfium_raw.FPDFAnnot_GetOptionLabel, form, note, number)
-        for number in range(pdfium_raw.FPDFAnnot_GetOptionCount(form, note))
-        if pdfium_raw.FPDFAnnot_IsOptionSelected(form, note, number)
+        _string(raw.FPDFAnnot_GetOptionLabel, form, note, number)
+        for number in range(raw.FPDFAnnot_GetOptionCount(form, note))
+        if raw.FPDFAnnot_IsOptionSelected(form, note, number)
     ]
-    value = ", ".join(chosen) or _string(pdfium_raw.FPDFAnnot_GetFormFieldValue, form, note)
+    value = ", ".join(chosen) or _string(raw.FPDFAnnot_GetFormFieldValue, form, note)
     return value or EMPTY_FIELD, Field(name, False)
 
 
@@ -326,13 +305,13 @@ class _Reader:
 
     def pieces(self) -> Iterator[Piece]:
         """Yield all pieces that are not blank; the module docstring says where a piece ends."""
-        rectangle = pdfium_raw.FS_RECTF()
+        rectangle = raw.FS_RECTF()
         for index in range(self._layer.count_chars()):
-            code = pdfium_raw.FPDFText_GetUnicode(self._layer, index)
+            code = raw.FPDFText_GetUnicode(self._layer, index)
             # PDFium returns a hyphen at a line end as U+0002.
             letter = plain.HYPHEN if code == 2 else chr(code) if code < 0x110000 else "\ufffd"
             if not letter.isspace():
-                pdfium_raw.FPDFText_GetLooseCharBox(self._layer, index, rectangle)
+                raw.FPDFText_GetLooseCharBox(self._layer, index, rectangle)
                 edges = (rectangle.left, rectangle.bottom, rectangle.right, rectangle.top)
                 if self._edges and self._is_separate(self._edges[-1], edges):
                     yield from self._end_piece()
@@ -357,7 +336,7 @@ class _Reader:
 
     def _angle_of(self, index: int) -> int:
         """Return the writing direction in page coordinates: 0, 90, 180 or 270 degrees."""
-        angle = pdfium_raw.FPDFText_GetCharAngle(self._layer, index)  # clockwise; -1: unknown
+        angle = raw.FPDFText_GetCharAngle(self._layer, index)  # clockwise; -1: unknown
         return round(-degrees(max(angle, 0.0)) / 90) * 90 % 360
 
     def _end_piece(self) -> Iterator[Piece]:
@@ -369,10 +348,10 @@ class _Reader:
         outline = left, bottom, right, top = min(lefts), min(bottoms), max(rights), max(tops)
         if self._frame.misses(outline) or min(right - left, top - bottom) < MIN_POINTS:
             return
-        matrix, name = pdfium_raw.FS_MATRIX(), create_string_buffer(64)
-        pdfium_raw.FPDFText_GetMatrix(self._layer, self._first, matrix)
-        pdfium_raw.FPDFText_GetFontInfo(self._layer, self._first, name, len(name), None)
-        size = pdfium_raw.FPDFText_GetFontSize(self._layer, self._first)
+        matrix, name = raw.FS_MATRIX(), create_string_buffer(64)
+        raw.FPDFText_GetMatrix(self._layer, self._first, matrix)
+        raw.FPDFText_GetFontInfo(self._layer, self._first, name, len(name), None)
+        size = raw.FPDFText_GetFontSize(self._layer, self._first)
         font = name.value.lower()
         yield Piece(
             text=text,

@@ -259,25 +259,21 @@ def _split_of(pieces: Sequence[Piece]) -> _Split | None:
 
 
 def _are_beside(left: Sequence[Piece], right: Sequence[Piece]) -> bool:
-    """Whether both columns have prose at the same heights."""
+    """Whether both columns have prose at the same heights: sentences over and within lines."""
     sides = [[part for part in side if len(part.text) > 20] for side in (left, right)]
     if min(map(len, sides)) < MIN_COLUMN_LINES:
         return False
     top = max(min(part.upright.top for part in side) for side in sides)
     bottom = min(max(part.upright.bottom for part in side) for side in sides)
     lines = [*sides[0], *sides[1]]
-    running = sum(_is_running_on(part.text) for part in lines) / len(lines)
+    begins = [part.text for part in lines if part.text[0].isupper() or part.text[0].isdigit()]
+    whole = sum(not _TWO_SENTENCES.search(text) for text in begins)
+    running = 1 - whole / len(lines)
     if top >= bottom or min(map(len, sides)) >= MIN_PROSE_LINES:
         return top < bottom and running >= MIN_RUNNING_LONG
     full = sum(_full_share(side) * len(side) for side in sides)
     is_dense = 2 * len(lines) >= len(left) + len(right)  # unlike the cells of a table
     return is_dense and 2 * full >= len(lines) and running >= MIN_RUNNING_SHORT
-
-
-def _is_running_on(line: str) -> bool:
-    """Whether a sentence goes on from the line before, or ends within the line."""
-    begins = line[0].isupper() or line[0].isdigit()
-    return not begins or bool(_TWO_SENTENCES.search(line))
 
 
 def _full_share(lines: Sequence[Piece]) -> float:

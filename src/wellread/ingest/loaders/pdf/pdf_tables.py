@@ -142,13 +142,12 @@ def _joins(row: Sequence[Piece], table: Sequence[Sequence[Piece]]) -> bool:
         return False
     if len(cells) > MIN_TABLE_GAPS:
         return 2 * touched.count(1) >= len(cells)
-    others = [guide for line in table for cell in cells_of(line) for guide in _guides(_edges(cell))]
-    nearest = min(abs(a - b) for a in _guides(cells[1]) for b in others)
+    others = [_edges(cell) for line in table for cell in cells_of(line)]
+    (left, right), nearest = cells[1], 1.0
+    for first, last in others:
+        middle = abs(left + right - first - last) / 2
+        nearest = min(nearest, abs(left - first), middle, abs(right - last))
     return max(touched) < 2 and nearest < MAX_CELL_OFFSET
-
-
-def _guides(edges: tuple[float, float]) -> tuple[float, float, float]:
-    return edges[0], sum(edges) / 2, edges[1]
 
 
 def _is_within(
