@@ -299,7 +299,7 @@ def _reading_order(
 ) -> list[tuple[Piece, int]]:
     """Return the pieces with their column (0: full width), in reading order."""
     if split is None:
-        return [(piece, column) for piece in (_top_down if column else _single_column)(pieces)]
+        return [(piece, column) for piece in _top_down(pieces, column)]
     table = wide_tables(pieces, split.gutter, split.width)
     tops = [table.get(n, piece.upright.top) for n, piece in enumerate(pieces)]
     sides = [0 if n in table else _side(p, split.gutter) for n, p in enumerate(pieces)]
@@ -316,27 +316,25 @@ def _reading_order(
         if side:
             ordered += _reading_order(parts, split.parts[side - 1], 2 * column + side)
         else:
-            arrange = _by_side if table.keys() >= set(numbers) else _top_down
-            ordered += [(piece, column) for piece in arrange(parts)]
+            is_row = table.keys() >= set(numbers)
+            across = _by_side(parts) if is_row else _top_down(parts, 1)
+            ordered += [(piece, column) for piece in across]
     return ordered
 
 
-def _single_column(pieces: list[Piece]) -> list[Piece]:
-    """Return a single column's pieces in stream order, between the page's header and footer."""
-    ordered = sorted(
-        pieces,
-        key=lambda piece: (piece.upright.bottom > MARGIN) * (1 + (piece.upright.top >= 1 - MARGIN)),
-    )
-    steps = [b.upright.top - a.upright.top for a, b in pairwise(ordered)]
-    # pdfium returns the lines of some rotated pages in reverse order.
-    upwards = sum(step < -0.005 for step in steps) > sum(step > 0.005 for step in steps)
-    return _top_down(ordered) if upwards else ordered
+def _top_down(pieces: list[Piece], column: int) -> list[Piece]:
+    """Return the pieces in stream order, or sorted from the top if the stream jumps upwards.
 
-
-def _top_down(pieces: list[Piece]) -> list[Piece]:
-    """Return the pieces in stream order, or sorted from the top if the stream jumps upwards."""
-    jumps = any(b.upright.top < a.upright.top - 0.01 for a, b in pairwise(pieces))
-    if not jumps:
+    On a page with one column, most steps must be upwards, as in some rotated pages of pdfium; its
+    header comes first and its footer last.
+    """
+    if not column:
+        boxes = ((piece, piece.upright) for piece in pieces)
+        zones = {piece: (box.bottom > MARGIN) + (box.top >= 1 - MARGIN) for piece, box in boxes}
+        pieces = sorted(pieces, key=lambda piece: zones[piece])
+    steps = [b.upright.top - a.upright.top for a, b in pairwise(pieces)]
+    up, down = sum(step < -0.01 for step in steps), sum(step > 0.01 for step in steps)
+    if up <= (0 if column else down):
         return pieces
     return [
         piece

@@ -13,6 +13,7 @@ MAX_PIECE_GAP = 0.01  # between two pieces of a cell
 MIN_TABLE_GAPS = 2  # gaps in a table row
 MIN_PROSE_SHARE = 0.55  # share of a column's width; longer pieces are prose
 MAX_CELL_OFFSET = 0.006  # share of the width by which the cells of a column may be out of line
+MAX_COMPARED = 6  # rows of a table, besides its first, that the next row is compared with
 MAX_STEPS = 2.6  # in row distances, between two rows of a table with a single cell between
 MAX_ROW_DISTANCE = 0.06  # share of the page's height between two rows of a table
 
@@ -121,7 +122,7 @@ def find_tables(rows: Sequence[Sequence[Piece]], allowed: Container[int]) -> lis
     while number < len(rows):
         end = number + 1
         while number in allowed and end < len(rows) and len(cells_of(rows[end - 1])) > 1:
-            table = rows[number:end]
+            table = [rows[number], *rows[max(number + 1, end - MAX_COMPARED) : end]]
             if end in allowed and _joins(rows[end], table):
                 end += 1
             elif end + 1 in allowed and _is_within(rows[end], rows[end + 1], table):
