@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import sys
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -17,8 +19,12 @@ from reportlab.pdfgen.canvas import Canvas
 from wellread.codec import from_plain, to_plain
 from wellread.errors import SourceError
 from wellread.ingest.loaders.base import LoaderLimits
+from wellread.ingest.loaders.kind_table import LOADERS
 from wellread.ingest.loaders.pdf import pdf_layer
 from wellread.ingest.pipeline import kinds
+from wellread.ingest.pipeline.change_detection import ChangeDetector
+from wellread.ingest.sources.discover import FoundFile
+from wellread.store.schema.stored_values import SourceRecord
 from wellread.testing.loader import source_of
 from wellread.types import Box, Document, PageMark, Span, TableMark
 from wellread.values.locators import Marks
@@ -369,6 +375,24 @@ def test_scanned_pages_are_read_by_recognition_with_boxes(monkeypatch: pytest.Mo
     assert (place.label, place.page) == ("p. 2 (OCR)", 2)
     assert place.box is not None
     assert place.box.top == pytest.approx(200 / (2 * HEIGHT), abs=0.01)
+
+
+def test_a_file_with_unread_pages_is_read_again_once_recognition_is_on(tmp_path: Path) -> None:
+    file = FoundFile(path=tmp_path, uri="file:///a.pdf", size=1, mtime_ns=1, root="file:///")
+    record = SourceRecord(
+        collection="c", uri=file.uri, size=1, mtime_ns=1, digest="d", loader=LOADERS["pdf"].identity
+    )
+    unread = replace(record, reason="2 of 3 pages have no text (2–3): they look scanned")
+    recognised = replace(unread, loader=f"{unread.loader}+ocr")
+    for known, ocr, stays in (
+        (record, True, True),
+        (unread, False, True),
+        (unread, True, False),
+        (recognised, True, True),
+        (recognised, False, False),
+    ):
+        detector = ChangeDetector("c", {file.uri: known}, {}, ocr=ocr)
+        assert (detector.without_reading(file) is not None) == stays
 
 
 def test_recognition_without_the_extra_says_what_to_install(
