@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from wellread.ingest.loaders.pdf.pdf_layer import EMPTY_FIELD, PageText, Piece
 from wellread.ingest.loaders.pdf.pdf_tables import (
+    MAX_CELL_CHARS,
     MAX_PIECE_GAP,
     MIN_CELL_GAP,
     MIN_TABLE_GAPS,
@@ -220,13 +221,11 @@ class _Split(NamedTuple):
     Attributes:
         gutter: the position between them.
         parts: the splits of the left and the right column; None for a single column.
-        width: the width of the narrowest column.
         notes: the side with notes in the margin, which are read after the text; 0 for none.
     """
 
     gutter: float
     parts: tuple[_Split | None, _Split | None]
-    width: float
     notes: int = 0
 
 
@@ -249,18 +248,13 @@ def _split_of(pieces: Sequence[Piece]) -> _Split | None:
         left, right = ([part for part in pieces if _side(part, gutter) == n] for n in (1, 2))
         notes = 1 if _is_margin(left, right) else 2 if _is_margin(right, left) else 0
         if notes or _are_beside(left, right):
-            parts = _split_of(left), _split_of(right)
-            widths = [
-                parts[0].width if parts[0] else gutter - begin,
-                parts[1].width if parts[1] else end - gutter,
-            ]
-            return _Split(gutter, parts, widths[2 - notes] if notes else min(widths), notes)
+            return _Split(gutter, (_split_of(left), _split_of(right)), notes)
     return None
 
 
 def _are_beside(left: Sequence[Piece], right: Sequence[Piece]) -> bool:
     """Whether both columns have prose at the same heights: sentences over and within lines."""
-    sides = [[part for part in side if len(part.text) > 20] for side in (left, right)]
+    sides = [[part for part in side if len(part.text) > MAX_CELL_CHARS] for side in (left, right)]
     if min(map(len, sides)) < MIN_COLUMN_LINES:
         return False
     top = max(min(part.upright.top for part in side) for side in sides)
@@ -290,7 +284,7 @@ def _is_margin(pieces: Sequence[Piece], body: Sequence[Piece]) -> bool:
     width = max(piece.upright.right for piece in pieces) - min(p.upright.left for p in pieces)
     is_narrow = width <= MAX_MARGIN_WIDTH and all(piece.size < size for piece in pieces)
     is_narrow = is_narrow and 2 * sum(" " in piece.text for piece in pieces) > len(pieces)
-    lines = [piece for piece in body if len(piece.text) > 20]
+    lines = [piece for piece in body if len(piece.text) > MAX_CELL_CHARS]
     return is_narrow and len(lines) >= MIN_PROSE_LINES and _full_share(lines) >= 0.5
 
 
@@ -300,7 +294,7 @@ def _reading_order(
     """Return the pieces with their column (0: full width), in reading order."""
     if split is None:
         return [(piece, column) for piece in _top_down(pieces, column)]
-    table = wide_tables(pieces, split.gutter, split.width)
+    table = wide_tables(pieces, split.gutter)
     tops = [table.get(n, piece.upright.top) for n, piece in enumerate(pieces)]
     sides = [0 if n in table else _side(p, split.gutter) for n, p in enumerate(pieces)]
     wide = sorted(top for top, side in zip(tops, sides, strict=True) if side == 0)

@@ -11,7 +11,7 @@ from wellread.types import Box
 MIN_CELL_GAP = 0.02  # share of the page's width; a gap between two table cells
 MAX_PIECE_GAP = 0.01  # between two pieces of a cell
 MIN_TABLE_GAPS = 2  # gaps in a table row
-MIN_PROSE_SHARE = 0.55  # share of a column's width; longer pieces are prose
+MAX_CELL_CHARS = 20  # of a cell of a table across columns
 MAX_CELL_OFFSET = 0.006  # share of the width by which the cells of a column may be out of line
 MAX_COMPARED = 6  # rows of a table, besides its first, that the next row is compared with
 MAX_STEPS = 2.6  # in row distances, between two rows of a table with a single cell between
@@ -35,14 +35,11 @@ def printed_rows(boxes: Sequence[Box]) -> list[list[int]]:
     return rows
 
 
-def wide_tables(pieces: Sequence[Piece], gutter: float, width: float) -> dict[int, float]:
+def wide_tables(pieces: Sequence[Piece], gutter: float) -> dict[int, float]:
     """Return the pieces (by index) of tables across columns, with the top of each one's row.
 
-    Text beside a table shows as a piece as long as prose. Of two tables side by side, the content
-    stream (the order of the pieces) has the left one first.
-
-    Args:
-        width: the width of the narrowest column.
+    Text beside a table shows as a long piece. Of two tables side by side, the content stream (the
+    order of the pieces) has the left one first.
     """
     boxes = [piece.upright for piece in pieces]
     rows = printed_rows(boxes)
@@ -51,9 +48,7 @@ def wide_tables(pieces: Sequence[Piece], gutter: float, width: float) -> dict[in
         for row in rows
     ]
     allowed = {
-        at
-        for at, row in enumerate(rows)
-        if max(boxes[n].right - boxes[n].left for n in row) < MIN_PROSE_SHARE * width
+        at for at, row in enumerate(rows) if max(len(pieces[n].text) for n in row) <= MAX_CELL_CHARS
     }
     tops: dict[int, float] = {}
     for table in find_tables([[pieces[n] for n in row] for row in rows], allowed):
