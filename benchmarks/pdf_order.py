@@ -424,8 +424,8 @@ def order(gold: Gold, paths: Mapping[str, Path], read: Mapping[str, Document]) -
 
 
 def squeezed(text: str) -> str:
-    """The text without white space."""
-    return "".join(text.split())
+    """The text without white space and the bars between cells."""
+    return "".join(text.replace(" | ", "").split())
 
 
 def in_order(anchors: Sequence[str], text: str) -> int:

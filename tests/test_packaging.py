@@ -33,7 +33,7 @@ WITH_OPENSEARCH = "store/index/opensearch/"
 WITH_POSTGRES = {"store/schema/postgresql.py"}
 WITH_OIDC = {"serve/web/identity_provider.py"}
 TESTING = "testing/"
-NOT_INSTALLED = {"faster_whisper"}  # the extra speech, which stands in no lock
+NOT_INSTALLED = {"faster_whisper", "rapidocr"}  # extras that stand in no lock
 
 
 @cache

@@ -31,7 +31,7 @@ from wellread.types import (
 T = TypeVar("T")
 
 MARKS = get_args(Mark)
-_BARE_MARKS = (PageMark, TimeMark, LineMark, Span)  # values without strings
+_BARE_MARKS = (PageMark, TimeMark, LineMark, Span)  # values without strings, or with clean ones
 # Characters that the stores cannot keep: NUL ends a string in SQLite, and lone surrogates (half an
 # emoji, written by programs that truncate JSON strings) have no UTF-8 form.
 UNSTORABLE = re.compile(r"[\0\ud800-\udfff]")
@@ -132,7 +132,8 @@ def _mark_line(mark: Mark) -> tuple[Any, ...]:
         case PageMark():
             box = mark.box
             corners = (box.left, box.top, box.right, box.bottom) if box else ()
-            return ("p", mark.start, mark.end, mark.page, *corners)
+            label = (mark.label,) if mark.label else ()
+            return ("p", mark.start, mark.end, mark.page, *corners, *label)
         case TimeMark():
             return ("t", mark.start, mark.end, mark.begin, mark.finish)
         case SpeakerMark():
@@ -150,12 +151,13 @@ def _mark(letter: str, start: int, end: int, *rest: Any) -> Mark:
     match letter:
         case "p":
             page, *corners = rest
+            label = corners.pop() if len(corners) % 4 else ""
             box = (
                 Box(left=corners[0], top=corners[1], right=corners[2], bottom=corners[3])
                 if corners
                 else None
             )
-            return PageMark(start=start, end=end, page=page, box=box)
+            return PageMark(start=start, end=end, page=page, box=box, label=label)
         case "t":
             return TimeMark(start=start, end=end, begin=rest[0], finish=rest[1])
         case "s":

@@ -346,6 +346,9 @@ class SourceSettings(Section):
         "0: no limit (Linux)",
         ge=0,
     )
+    ocr: bool = setting(
+        False, "whether scanned pages of PDF files are read by text recognition (extra ocr)"
+    )
     rescan_minutes: ClassVar[float] = 60.0  # between two full looks at watched folders
     exclude: Annotated[tuple[str, ...], Many] = setting(
         (

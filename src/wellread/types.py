@@ -60,12 +60,16 @@ class Box:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageMark:
-    """The range is on page ``page`` (counted from 1), in ``box`` when that is known."""
+    """The range is on page ``page`` (counted from 1), in ``box`` when that is known.
+
+    ``label`` is the printed number ("iv") where it differs; marks with a box have none.
+    """
 
     start: int
     end: int
     page: int
     box: Box | None = None
+    label: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

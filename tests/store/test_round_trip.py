@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -41,7 +42,7 @@ moments = st.datetimes(datetime(1500, 1, 1), datetime(2500, 1, 1), timezones=st.
 numbers = st.integers(0, 10**6)
 
 
-def places(draw: st.DrawFn) -> dict[str, int]:
+def places(draw: st.DrawFn) -> dict[str, Any]:
     start = draw(numbers)
     return {"start": start, "end": start + draw(numbers)}
 
@@ -51,7 +52,7 @@ def marks(draw: st.DrawFn) -> Mark:
     place = places(draw)
     boxes = st.builds(Box, left=shares, top=shares, right=shares, bottom=shares)
     made: tuple[Mark, ...] = (
-        PageMark(**place, page=draw(numbers), box=draw(st.none() | boxes)),
+        PageMark(**place, page=draw(numbers), box=draw(st.none() | boxes), label=draw(words)),
         TimeMark(**place, begin=draw(seconds), finish=draw(st.none() | seconds)),
         SpeakerMark(**place, speaker=draw(words)),
         HeadingMark(**place, path=draw(tuples)),

@@ -165,7 +165,7 @@ class _Run:
         self.settings = effective_settings(kb, options.collection, paths, options.settings)
         self.notes = self.settings.notes
         rules = source_rules(self.settings, self.sources, self.records)
-        self.changes = ChangeDetector(options.collection, self.records, rules)
+        self.changes = ChangeDetector(options.collection, self.records, rules, ocr=sources.ocr)
         self.readers = Readers(kb, options.collection, self.records, rules, pool)
         self.filler = VectorFiller(kb, self._count_vectors)
 

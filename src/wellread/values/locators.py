@@ -37,6 +37,9 @@ class Marks:
     def __init__(self, marks: Iterable[Mark]) -> None:
         marks = tuple(marks)
         self._pages = _MarkIndex([mark for mark in marks if isinstance(mark, PageMark)])
+        self._labels = {
+            mark.page: mark.label for mark in marks if isinstance(mark, PageMark) and mark.label
+        }
         self._times = _MarkIndex([mark for mark in marks if isinstance(mark, TimeMark)])
         self._speakers = _MarkIndex([mark for mark in marks if isinstance(mark, SpeakerMark)])
         self._headings = _MarkIndex([mark for mark in marks if isinstance(mark, HeadingMark)])
@@ -59,7 +62,8 @@ class Marks:
             heading=heading.path if heading else (),
             line=line.line if line else None,
         )
-        return replace(locator, label=_label(locator))
+        printed = self._labels.get(page.page, str(page.page)) if page else ""
+        return replace(locator, label=_label(locator, printed))
 
     def _box(self, span: Span, page: PageMark) -> Box | None:
         """The box around all boxes of ``span`` on the page where it starts."""
@@ -185,10 +189,8 @@ def _escape(text: str) -> str:
     return quote(text, safe="").replace("-", "%2D")
 
 
-def _label(locator: Locator) -> str:
-    parts: list[str] = []
-    if locator.page is not None:
-        parts.append(f"p. {locator.page}")
+def _label(locator: Locator, page: str) -> str:
+    parts = [f"p. {page}"] if page else []
     if locator.begin is not None:
         parts.append(format_time(locator.begin))
     if locator.speaker is not None:

@@ -252,9 +252,10 @@ def refuse_to_answer(
     page = CitedText(kb, text=f"{text}{NEAREST_INTRO}" if quoted else text)
     page.show_all(quoted, "> ")
     gaps = (*missing_subjects(analysis, evidence), *unanswered_parts(analysis, evidence))
+    unread = kb.catalogue.integrity.unread_pages(analysis.filters.collections)
     return replace(
         page.answer(sure=replace(sure, band="none")),
-        data_gaps=gaps or (f"no source answers “{analysis.question.strip()}”",),
+        data_gaps=(gaps or (f"no source answers “{analysis.question.strip()}”",)) + unread,
         related=related,
     )
 

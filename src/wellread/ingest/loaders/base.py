@@ -85,6 +85,7 @@ class LoaderLimits:
 
     Attributes:
         max_pages: the number of pages of a PDF or slides of a presentation.
+        ocr: whether pages that are pictures are read by text recognition.
         max_unpacked_bytes, max_entries: the size and number of files in a zip archive.
     """
 
@@ -92,6 +93,7 @@ class LoaderLimits:
     max_unpacked_bytes: int = 1 << 30
     max_entries: int = 20_000
     max_cells: int = 2_000_000
+    ocr: bool = False
 
 
 class Loader(Protocol):
@@ -151,9 +153,9 @@ class TextBuilder:
         self._length += len(clean)
         return Span(start=start, end=self._length)
 
-    def page(self, page: int) -> None:
-        """Mark the text from here to the next call as on ``page``."""
-        self._begin(PageMark, page=page)
+    def page(self, page: int, label: str = "") -> None:
+        """Mark the text from here to the next call as on ``page``, printed as ``label``."""
+        self._begin(PageMark, page=page, label="" if label == str(page) else storable(label))
 
     def heading(self, path: tuple[str, ...]) -> None:
         """Mark the text from here to the next call as under the heading ``path`` (may be empty)."""

@@ -99,7 +99,7 @@ LOADERS = {
         _kind("lines/1", "text.lines:load", "line", "", _CODE),
         _kind("rtf/1", "text.lines:load_rtf", "", "striprtf", ".rtf", **_ONLY),
         # Pages with white letters are rendered, with large pictures on them.
-        _kind("pdf/3", "pdf.pdf:load", "page, box", "pypdfium2", ".pdf", memory=(640, 120)),
+        _kind("pdf/4", "pdf.pdf:load", "page, box", "pypdfium2", ".pdf", memory=(640, 120)),
         _kind("captions/4", "text.transcripts:load", _TURN, "", ".vtt .srt .sbv", **_ONLY),
         _kind("speech/3", "text.transcripts:load_speech", _TURN, "", ""),
         _kind("meeting/1", "text.meetings:load", _TURN, "dateparser", ""),

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 
 from wellread.errors import SourceError
 from wellread.ingest.pipeline.commit import ReadSource
-from wellread.ingest.pipeline.parse import EXCLUDED, is_current
+from wellread.ingest.pipeline.parse import EXCLUDED, OCR, is_current
 from wellread.ingest.pipeline.readers import Outcome
 from wellread.ingest.settings.folder_settings import EffectiveSettings
 from wellread.ingest.settings.mapping import SourceRules
@@ -66,8 +66,14 @@ class ChangeDetector:
     """Compares found sources and their read results with the collection's source records."""
 
     def __init__(
-        self, collection: str, records: Mapping[str, SourceRecord], rules: Mapping[str, SourceRules]
+        self,
+        collection: str,
+        records: Mapping[str, SourceRecord],
+        rules: Mapping[str, SourceRules],
+        *,
+        ocr: bool = False,
     ) -> None:
+        self._ocr = ocr
         self._collection = collection
         self._records = records
         self._rules = rules
@@ -79,13 +85,16 @@ class ChangeDetector:
             status: ItemStatus = "skipped" if isinstance(item, SkippedSourceError) else "failed"
             return JobItem(uri=item.uri, status=status, reason=item.reason)
         record = self._records.get(item.uri)
-        if not isinstance(item, FoundFile) or record is None or not record.digest or record.reason:
+        if not isinstance(item, FoundFile) or record is None or not record.digest:
             return None
-        if record.status == "skipped" and item.root == item.uri:
+        if record.status == "failed" or (record.status == "skipped" and item.root == item.uri):
             return None  # what a folder's files are skipped for may be read when it is named
         if (record.size, record.mtime_ns) != (item.size, item.mtime_ns):
             return None
-        current = is_current(record.loader, self._rules.get(item.uri))
+        loader = record.loader.removesuffix(OCR) if self._ocr else record.loader
+        if self._ocr and record.reason and loader == record.loader:
+            return None  # pages without text may be recognised now
+        current = is_current(loader, self._rules.get(item.uri))
         return JobItem(uri=item.uri, status="unchanged") if current else None
 
     def decide(self, item: Found, outcome: Outcome) -> Decision:
@@ -138,6 +147,8 @@ class ChangeDetector:
 
     def _record(self, item: Found, outcome: Outcome, status: SourceStatus) -> SourceRecord:
         parsed = outcome.parsed
+        known = self._records.get(item.uri)
+        reason = known.reason if known and status == "unchanged" else parsed.reason
         record = SourceRecord(
             collection=self._collection,
             uri=item.uri,
@@ -146,7 +157,7 @@ class ChangeDetector:
             digest=parsed.digest,
             loader=parsed.loader,
             status=status,
-            reason=parsed.reason if status == "failed" else "",
+            reason="" if status == "skipped" else reason,
             root=self._root(item),
             etag=outcome.etag,
             last_modified=outcome.last_modified,

@@ -177,6 +177,7 @@ def _context(title: str, marks: Marks, span: Span) -> str:
 
 
 ParseStatus = Literal["parsed", "unchanged", "skipped", "failed"]
+OCR = "+ocr"  # ends the recorded loader of PDF files that are read with text recognition
 TOO_MUCH_MEMORY = "needs more memory than a file of its type and size may use (sources.max_memory)"
 EXCLUDED = "excluded by the collection's settings"
 
@@ -318,10 +319,11 @@ def _parse(
             mtime_ns=mtime_ns,
             empty=not data.strip(),
         )
-    identity = kinds.identity_of(name, rules)
+    with_ocr = OCR if request.limits.ocr and name == "pdf" else ""
+    identity = kinds.identity_of(name, rules) + with_ocr
     is_unchanged = (request.known_digest, request.known_loader) == (digest, identity)
     if confine and not is_unchanged:
-        confine(name, len(data))
+        confine(f"{name}{with_ocr}", len(data))
     # Cleaned before cutting and hashing, whatever loader and settings produced the text.
     loaded: tuple[Document, ...] = ()
     if not is_unchanged:

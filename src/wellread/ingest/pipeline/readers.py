@@ -175,7 +175,7 @@ def _with_known_digest(request: ParseRequest, record: SourceRecord | None) -> Pa
     """Add the digest that an earlier run recorded, unless that run failed on the source."""
     if record is None:
         return request
-    digest = "" if record.reason else record.digest
+    digest = "" if record.status == "failed" else record.digest
     return replace(request, known_digest=digest, known_loader=record.loader)
 
 
@@ -211,6 +211,7 @@ class Readers:
                 max_pages=sources.max_pages,
                 max_unpacked_bytes=sources.max_unpacked,
                 max_cells=sources.max_cells,
+                ocr=sources.ocr,
             ),
             tokens=kb.live().tokens,
         )

@@ -118,7 +118,8 @@ class RecordingReader:
             return Parsed(status="skipped", reason=NOBODY)
         try:
             digest = self._digest(path, request.max_bytes)
-            known = (record.digest, record.loader) if record and not record.reason else None
+            is_read = record is not None and record.status != "failed"
+            known = (record.digest, record.loader) if record and is_read else None
             if known == (digest, identity_of(SPEECH)):
                 return Parsed(status="unchanged", digest=digest, loader=identity_of(SPEECH))
             by_server = not self._is_folder

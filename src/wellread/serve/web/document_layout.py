@@ -155,7 +155,10 @@ def _landmarks(document: Document) -> dict[int, list[Landmark]]:
     pages = _changes(document, PageMark, lambda mark: mark.page)
     headings = _changes(document, HeadingMark, lambda mark: mark.path)
     marks = [
-        *((mark.start, Landmark(kind="page", label=f"p. {mark.page}")) for mark in pages),
+        *(
+            (mark.start, Landmark(kind="page", label=f"p. {mark.label or mark.page}"))
+            for mark in pages
+        ),
         *(
             (mark.start, Landmark(kind="heading", label="§ " + " › ".join(mark.path)))
             for mark in headings

@@ -9,7 +9,6 @@ Title, authors and date come from the file's metadata, else from its first page.
 
 from __future__ import annotations
 
-import logging
 import math
 import re
 import threading
@@ -24,8 +23,14 @@ from wellread.errors import SourceError
 from wellread.ingest.loaders import plain
 from wellread.ingest.loaders.base import LoaderLimits, Source
 from wellread.ingest.loaders.front_matter import names, parse_moment
-from wellread.ingest.loaders.pdf.pdf_layer import OutlineEntry, PageText, outline_of, page_text
-from wellread.ingest.loaders.pdf.pdf_rows import Row, rows_in_order, usual_size
+from wellread.ingest.loaders.pdf.pdf_layer import (
+    OutlineEntry,
+    PageText,
+    outline_of,
+    page_text,
+    recognised,
+)
+from wellread.ingest.loaders.pdf.pdf_rows import NOTES, Row, rows_in_order, usual_size
 from wellread.ingest.loaders.pdf.pdf_text import (
     MAX_HEADING_ROWS,
     headings_of,
@@ -34,8 +39,6 @@ from wellread.ingest.loaders.pdf.pdf_text import (
     paper_text,
 )
 from wellread.types import Document
-
-logger = logging.getLogger(__name__)
 
 # pdfium is not thread-safe, even for different documents.
 _pdfium_lock = threading.Lock()
@@ -60,7 +63,7 @@ _NAME = re.compile(
 )
 _BETWEEN = re.compile(r"\s*[,;·]\s*(?:(?:and|&)(?:\s+|$))?|(?:^|\s+)(?:and|&)(?:\s+|$)")
 _CONTINUES = re.compile(r"(?:[,;·]|\band|&)[\W\d]*$")
-_NO_NAME = re.compile(r"(?:anonymous|unknown|admin\w*|user|owner|author)\W*$", re.I)
+_NO_NAME = re.compile(r"\b(?:anonymous|unknown|admin\w*|user|owner|author)\b|[\d@_\\]", re.I)
 _PLACES = re.compile(
     r"universit|institut|department|laborator|school|college|academy|research|center|centre|"
     r"google|facebook|microsoft|amazon|openai|deepmind|\binc\b|\bltd\b|\bcorp|\bai\b|abstract|"
@@ -112,9 +115,8 @@ def title_of(declared: str, rows: Sequence[Row], heading: range) -> str:
 def authors_of(fields: Mapping[str, str], rows: Sequence[Row], title: range) -> tuple[str, ...]:
     """Return the authors in the file's metadata, else the names in the lines below the title."""
     listed = names(fields.get("Author", ""))
-    declared = tuple(
-        name for name in listed if not _PLACES.search(name) and not _NO_NAME.match(name)
-    )
+    text = " ".join(row.text for row in rows)
+    declared = tuple(name for name in listed if _is_author(name, fields, text))
     if declared or not title:
         return declared
     authors: list[str] = []
@@ -136,6 +138,17 @@ def authors_of(fields: Mapping[str, str], rows: Sequence[Row], title: range) -> 
             if continued and not continues:
                 break  # the last line of a list
     return tuple(dict.fromkeys(authors))
+
+
+def _is_author(name: str, fields: Mapping[str, str], text: str) -> bool:
+    """Whether a declared author is a name, not that of an account or of the program.
+
+    A single word may be either, so the text must have it too, except in scripts without capitals.
+    """
+    programs = re.findall(r"\w+", f"{fields.get('Creator', '')} {fields.get('Producer', '')}")
+    if _PLACES.search(name) or _NO_NAME.search(name) or set(programs) & set(name.split()):
+        return False
+    return " " in name or name.lower() == name.upper() or (name in text and not name.islower())
 
 
 def _people(row: Row) -> list[str]:
@@ -187,10 +200,19 @@ def _file_date(text: str) -> datetime | None:
         return None
 
 
+def ranges(numbers: Sequence[int]) -> str:
+    """Return ascending numbers in words ("2–4, 7")."""
+    runs = groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0])
+    ends = [(run[0][1], run[-1][1]) for run in (list(group) for _, group in runs)]
+    return ", ".join("–".join(map(str, dict.fromkeys(pair))) for pair in ends)
+
+
 class _File(NamedTuple):
     pages: list[PageText]
     fields: dict[str, str]
     outline: list[OutlineEntry]
+    labels: list[str]
+    recognised: list[int]
 
 
 def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:
@@ -199,7 +221,7 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:
         file = _read_file(source, limits)
     stamps = [piece.text for page in file.pages for piece in page.rotated if is_stamp(piece.text)]
     pages = [
-        PageText(page.pieces, [piece for piece in page.rotated if not is_stamp(piece.text)])
+        page._replace(rotated=[piece for piece in page.rotated if not is_stamp(piece.text)])
         for page in file.pages
     ]
     rows = rows_in_order(pages)
@@ -207,15 +229,21 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:
         raise SourceError(
             source.uri,
             f"no text layer on any of its {len(pages)} pages: it looks scanned",
-            hint="run text recognition on it first, for example with ocrmypdf",
+            hint="turn on sources.ocr, or run text recognition on it, for example with ocrmypdf",
         )
-    blank = sum(not (page.pieces or page.rotated) for page in pages)
-    if blank:  # perhaps scanned pages
-        logger.info("%s: no text on %d of %d pages", source.uri, blank, len(pages))
+    printed = [row for row in rows if row.column != NOTES]
+    told = {row.page for row in printed if any(map(str.isalnum, row.text))}
+    blank = [n for n, page in enumerate(pages, 1) if page.is_picture and n not in told]
+    if read := [number for number in file.recognised if number in told]:
+        source.remark(f"{len(read)} of {len(pages)} pages were read by OCR ({ranges(read)})")
+    if blank:
+        source.remark(
+            f"{len(blank)} of {len(pages)} pages have no text ({ranges(blank)}): they look scanned"
+        )
     body = usual_size(rows)
     declared = declared_title(file.fields)
     title = title_rows(declared, rows, body)
-    paper = paper_text(rows, headings_of(rows, body, file.outline, title))
+    paper = paper_text(rows, headings_of(rows, body, file.outline, title), file.labels)
     yield source.document(
         (paper.text, paper.marks),
         kind="paper",
@@ -234,6 +262,7 @@ def _read_file(source: Source, limits: LoaderLimits) -> _File:
         reason = "encrypted: it needs a password" if "assword" in str(error) else "not a PDF"
         raise SourceError(source.uri, f"{reason} ({plain.one_line(str(error))})") from error
     try:
+        document.init_forms()
         count = len(document)
         if count > limits.max_pages:
             raise SourceError(
@@ -242,11 +271,22 @@ def _read_file(source: Source, limits: LoaderLimits) -> _File:
                 hint="raise sources.max_pages",
             )
         fields = document.get_metadata_dict().items()
+        pages = [page_text(document, index) for index in range(count)]
+        labels = [document.get_page_label(index) or str(index + 1) for index in range(count)]
+        pictures = [index for index in range(count) if limits.ocr and pages[index].is_picture]
+        for index in pictures:
+            pages[index] = pages[index]._replace(pieces=recognised(document, index), rotated=[])
+            labels[index] += " (OCR)"
         return _File(
-            pages=[page_text(document, index) for index in range(count)],
+            pages=pages,
             fields={str(name): plain.one_line(value) for name, value in fields},
             outline=outline_of(document),
+            labels=labels,
+            recognised=[index + 1 for index in pictures],
         )
+    except ImportError as error:
+        reason = "needs rapidocr to read scanned pages: pip install 'wellread[ocr]'"
+        raise SourceError(source.uri, reason) from error
     except pdfium.PdfiumError as error:
         raise SourceError(source.uri, f"damaged PDF: {plain.one_line(str(error))}") from error
     finally:

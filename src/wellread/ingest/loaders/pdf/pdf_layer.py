@@ -1,4 +1,4 @@
-"""Reads the text layer of a PDF as pieces of lines, in the order of the content stream.
+"""Reads a PDF as pieces of lines in the order of the content stream, and the notes on its pages.
 
 A piece ends at the end of the line, at a gap wider than a space, and where letters jump up or down.
 Text may be rotated with the page (``/Rotate``) or on it (a sideways table), so a piece has two
@@ -14,18 +14,20 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from ctypes import c_uint, create_string_buffer
+from ctypes import c_uint, c_ushort, create_string_buffer
 from dataclasses import dataclass
-from itertools import islice, pairwise
+from functools import cache
+from itertools import islice
 from math import degrees, hypot
-from typing import NamedTuple
+from statistics import median
+from typing import Any, NamedTuple
 
 import numpy as np
 import pypdfium2 as pdfium
-import pypdfium2.raw as pdfium_raw
 from numpy.typing import NDArray
+from pypdfium2 import raw
 
 from wellread.ingest.loaders import plain
 from wellread.types import Box
@@ -39,12 +41,12 @@ MAX_RENDER_PIXELS = 1600  # on the longer side of a page
 def is_maybe_invisible(layer: pdfium.PdfTextPage, index: int) -> bool:
     """Whether the letter is white, almost transparent, or not painted."""
     colour = [c_uint() for _ in range(4)]
-    if pdfium_raw.FPDFText_GetFillColor(layer, index, *colour):
+    if raw.FPDFText_GetFillColor(layer, index, *colour):
         *rgb, alpha = (part.value for part in colour)
         if alpha <= MAX_TRANSPARENT or min(rgb) >= MIN_WHITE:
             return True
-    text_object = pdfium_raw.FPDFText_GetTextObject(layer, index)
-    return bool(text_object) and pdfium_raw.FPDFTextObj_GetTextRenderMode(text_object) in UNPAINTED
+    text_object = raw.FPDFText_GetTextObject(layer, index)
+    return bool(text_object) and raw.FPDFTextObj_GetTextRenderMode(text_object) in UNPAINTED
 
 
 class Picture:
@@ -68,9 +70,18 @@ class Picture:
 
 
 MIN_GAP_HEIGHTS = 1.0  # letter heights; a wider gap separates two pieces
+EMPTY_FIELD = "(empty)"
+MAX_STAMP_LETTERS = 100  # letters printed on a scanned page, such as its number
+MIN_PICTURE_SHARE, MAX_PICTURES = 0.2, 1_000  # of the page's area, and pictures on a page
+OCR_SCALE = 2.0  # pixels a point of a page whose text is recognised
 MIN_POINTS = 0.75  # smaller letters are unreadable
 MAX_OUTLINE_ENTRIES, MAX_OUTLINE_LEVELS = 5_000, 6
 
+_HIDDEN = raw.FPDF_ANNOT_FLAG_HIDDEN | raw.FPDF_ANNOT_FLAG_NOVIEW
+_PASSWORD = 1 << 13  # flag of a text field
+_TICKS = (raw.FPDF_FORMFIELD_CHECKBOX, raw.FPDF_FORMFIELD_RADIOBUTTON)
+_LISTS = (raw.FPDF_FORMFIELD_COMBOBOX, raw.FPDF_FORMFIELD_LISTBOX)
+_NO_COMMENTS = (raw.FPDF_ANNOT_LINK, raw.FPDF_ANNOT_POPUP, raw.FPDF_ANNOT_WIDGET)
 _BOLD_NAMES = (b"bold", b"black", b"heavy", b"demi", b"medi", b"bx")
 
 _Edges = tuple[float, float, float, float]  # left, bottom, right, top, in page coordinates
@@ -98,6 +109,13 @@ class _Frame(NamedTuple):
         return Box(left=shares[0], right=shares[1], top=shares[2], bottom=shares[3])
 
 
+class Field(NamedTuple):
+    """A field of a form: the name in the file, and whether it is a box to tick."""
+
+    name: str
+    is_tick: bool
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
     """Adjacent letters on one line.
@@ -109,6 +127,7 @@ class Piece:
         size: the letter size in points.
         right_to_left: whether the text is read from right to left.
         maybe_invisible: whether the letters are white, almost transparent or unpainted.
+        field: what is known of a form field; None for letters and notes.
     """
 
     text: str
@@ -120,6 +139,7 @@ class Piece:
     turn: int = 0
     right_to_left: bool = False
     maybe_invisible: bool = False
+    field: Field | None = None
 
     @property
     def letters(self) -> int:
@@ -128,10 +148,17 @@ class Piece:
 
 
 class PageText(NamedTuple):
-    """The pieces of one page: those in the main writing direction, and the others."""
+    """The pieces of one page: those in the main writing direction, and the others.
+
+    Attributes:
+        notes: values of form fields, notes and comments.
+        is_picture: whether there are pictures and hardly any text.
+    """
 
     pieces: list[Piece]
     rotated: list[Piece]
+    notes: Sequence[Piece] = ()
+    is_picture: bool = False
 
 
 def page_text(document: pdfium.PdfDocument, index: int) -> PageText:
@@ -147,14 +174,122 @@ def page_text(document: pdfium.PdfDocument, index: int) -> PageText:
             for piece in _Reader(layer, index + 1, frame).pieces()
             if not piece.maybe_invisible or picture.shows(piece.box)
         ]
-    letters: Counter[int] = Counter()
-    for piece in pieces:
-        letters[piece.turn] += piece.letters
-    main_turn = max(letters, key=lambda turn: (letters[turn], turn == 0), default=0)
-    return PageText(
-        [piece for piece in pieces if piece.turn == main_turn],
-        [piece for piece in pieces if piece.turn != main_turn],
-    )
+        letters: Counter[int] = Counter()
+        for piece in pieces:
+            letters[piece.turn] += piece.letters
+        main_turn = max(letters, key=lambda turn: (letters[turn], turn == 0), default=0)
+        return PageText(
+            [piece for piece in pieces if piece.turn == main_turn],
+            [piece for piece in pieces if piece.turn != main_turn],
+            [
+                Piece(
+                    text=text,
+                    page=index + 1,
+                    box=frame.box(edges, frame.turn),
+                    upright=frame.box(edges, (main_turn + frame.turn) % 360),
+                    size=min((piece.size for piece in pieces), default=0.0),
+                    turn=main_turn,
+                    field=field,
+                )
+                for text, edges, field in _notes(page)
+            ],
+            letters.total() <= MAX_STAMP_LETTERS and _has_picture(page, frame),
+        )
+
+
+def recognised(document: pdfium.PdfDocument, index: int) -> list[Piece]:
+    """Return the lines of a page that is a picture, by text recognition.
+
+    All have one size, because the measured heights differ within a paragraph.
+
+    Raises:
+        ImportError: if the extra is not installed.
+    """
+    with closing(document[index]) as page:
+        pixels = page.render(scale=OCR_SCALE, rev_byteorder=True).to_numpy()
+    height, width = pixels.shape[:2]
+    found = _recogniser()(pixels)
+    lines: list[tuple[str, Box]] = []
+    for text, corners in zip(found.txts or (), found.boxes if found.txts else (), strict=True):
+        places = (corners / (width, height)).clip(0, 1).round(4).tolist()
+        across, down = zip(*places, strict=True)
+        box = Box(left=min(across), top=min(down), right=max(across), bottom=max(down))
+        lines.append((plain.one_line(text), box))
+    tall = median(box.bottom - box.top for _, box in lines) if lines else 0.0
+    page_number, size = index + 1, round(tall * height / OCR_SCALE, 1)
+    return [
+        Piece(text=text, page=page_number, box=box, upright=box, size=size)
+        for text, box in lines
+        if text
+    ]
+
+
+@cache
+def _recogniser() -> Any:
+    from rapidocr import RapidOCR  # noqa: PLC0415 - an extra
+
+    return RapidOCR(params={"Global.log_level": "critical"})
+
+
+def _has_picture(page: pdfium.PdfPage, frame: _Frame) -> bool:
+    """Whether pictures take much of the page."""
+    left, bottom, right, top = frame.edges
+    pictures = page.get_objects(filter=[raw.FPDF_PAGEOBJ_IMAGE], max_depth=4)
+    bounds = [picture.get_bounds() for picture in islice(pictures, MAX_PICTURES)]
+    area = sum((x2 - x1) * (y2 - y1) for x1, y1, x2, y2 in bounds)
+    return bool(area >= MIN_PICTURE_SHARE * (right - left) * (top - bottom))
+
+
+def _notes(page: pdfium.PdfPage) -> Iterator[tuple[str, _Edges, Field | None]]:
+    """Yield the visible form fields, notes and comments of a page."""
+    for index in range(raw.FPDFPage_GetAnnotCount(page)):
+        note, area = raw.FPDFPage_GetAnnot(page, index), raw.FS_RECTF()
+        try:
+            kind = raw.FPDFAnnot_GetSubtype(note)
+            is_hidden = raw.FPDFAnnot_GetFlags(note) & _HIDDEN
+            if is_hidden or not raw.FPDFAnnot_GetRect(note, area):
+                continue
+            edges = (area.left, area.bottom, area.right, area.top)
+            if kind == raw.FPDF_ANNOT_WIDGET and page.formenv:
+                value = _value(page, note)
+                if value:
+                    yield value[0], edges, value[1]
+            text = _string(raw.FPDFAnnot_GetStringValue, note, b"Contents")
+            if text and kind not in _NO_COMMENTS:
+                author = _string(raw.FPDFAnnot_GetStringValue, note, b"T")
+                mark = f"Comment by {author}: " if author else "Comment: "
+                is_visible = kind == raw.FPDF_ANNOT_FREETEXT
+                yield text if is_visible else mark + text, edges, None
+        finally:
+            raw.FPDFPage_CloseAnnot(note)
+
+
+def _value(page: pdfium.PdfPage, note: Any) -> tuple[str, Field] | None:
+    """Return the value of a form field; None for a button, a signature or a password."""
+    form = page.formenv
+    kind = raw.FPDFAnnot_GetFormFieldType(form, note)
+    name = _string(raw.FPDFAnnot_GetFormFieldAlternateName, form, note)
+    name = name or _string(raw.FPDFAnnot_GetFormFieldName, form, note)
+    if kind in _TICKS:
+        return "yes" if raw.FPDFAnnot_IsChecked(form, note) else "no", Field(name, True)
+    is_secret = raw.FPDFAnnot_GetFormFieldFlags(form, note) & _PASSWORD
+    if kind not in _LISTS and (kind != raw.FPDF_FORMFIELD_TEXTFIELD or is_secret):
+        return None
+    chosen = [
+        _string(raw.FPDFAnnot_GetOptionLabel, form, note, number)
+        for number in range(raw.FPDFAnnot_GetOptionCount(form, note))
+        if raw.FPDFAnnot_IsOptionSelected(form, note, number)
+    ]
+    value = ", ".join(chosen) or _string(raw.FPDFAnnot_GetFormFieldValue, form, note)
+    return value or EMPTY_FIELD, Field(name, False)
+
+
+def _string(function: Callable[..., int], *arguments: Any) -> str:
+    """Return a text from pdfium, which writes UTF-16 into a buffer."""
+    size = function(*arguments, None, 0)
+    buffer = (c_ushort * (size // 2 + 1))()
+    function(*arguments, buffer, size)
+    return plain.one_line(bytes(buffer)[: max(size - 2, 0)].decode("utf-16-le", "replace"))
 
 
 class _Reader:
@@ -170,13 +305,13 @@ class _Reader:
 
     def pieces(self) -> Iterator[Piece]:
         """Yield all pieces that are not blank; the module docstring says where a piece ends."""
-        rectangle = pdfium_raw.FS_RECTF()
+        rectangle = raw.FS_RECTF()
         for index in range(self._layer.count_chars()):
-            code = pdfium_raw.FPDFText_GetUnicode(self._layer, index)
+            code = raw.FPDFText_GetUnicode(self._layer, index)
             # PDFium returns a hyphen at a line end as U+0002.
             letter = plain.HYPHEN if code == 2 else chr(code) if code < 0x110000 else "\ufffd"
             if not letter.isspace():
-                pdfium_raw.FPDFText_GetLooseCharBox(self._layer, index, rectangle)
+                raw.FPDFText_GetLooseCharBox(self._layer, index, rectangle)
                 edges = (rectangle.left, rectangle.bottom, rectangle.right, rectangle.top)
                 if self._edges and self._is_separate(self._edges[-1], edges):
                     yield from self._end_piece()
@@ -201,7 +336,7 @@ class _Reader:
 
     def _angle_of(self, index: int) -> int:
         """Return the writing direction in page coordinates: 0, 90, 180 or 270 degrees."""
-        angle = pdfium_raw.FPDFText_GetCharAngle(self._layer, index)  # clockwise; -1: unknown
+        angle = raw.FPDFText_GetCharAngle(self._layer, index)  # clockwise; -1: unknown
         return round(-degrees(max(angle, 0.0)) / 90) * 90 % 360
 
     def _end_piece(self) -> Iterator[Piece]:
@@ -213,10 +348,10 @@ class _Reader:
         outline = left, bottom, right, top = min(lefts), min(bottoms), max(rights), max(tops)
         if self._frame.misses(outline) or min(right - left, top - bottom) < MIN_POINTS:
             return
-        matrix, name = pdfium_raw.FS_MATRIX(), create_string_buffer(64)
-        pdfium_raw.FPDFText_GetMatrix(self._layer, self._first, matrix)
-        pdfium_raw.FPDFText_GetFontInfo(self._layer, self._first, name, len(name), None)
-        size = pdfium_raw.FPDFText_GetFontSize(self._layer, self._first)
+        matrix, name = raw.FS_MATRIX(), create_string_buffer(64)
+        raw.FPDFText_GetMatrix(self._layer, self._first, matrix)
+        raw.FPDFText_GetFontInfo(self._layer, self._first, name, len(name), None)
+        size = raw.FPDFText_GetFontSize(self._layer, self._first)
         font = name.value.lower()
         yield Piece(
             text=text,
@@ -269,92 +404,3 @@ def outline_of(document: pdfium.PdfDocument) -> list[OutlineEntry]:
         title = plain.one_line(bookmark.get_title())
         entries.append(OutlineEntry(title, bookmark.level + 1, page))
     return entries
-
-
-MIN_CELL_GAP = 0.02  # share of the page's width; a gap between two table cells
-MIN_TABLE_GAPS = 2  # gaps in a table row
-MIN_TABLE_ROWS = 2  # rows of a table across both columns
-MIN_LEFT_CELLS = 2  # cells left of the gutter in at least one row of a small table
-MIN_PROSE_SHARE = 0.55  # share of a column's width; longer pieces are prose
-MAX_ROW_DISTANCE = 0.06  # share of the page's height between two rows of a table
-
-
-def printed_rows(boxes: Sequence[Box]) -> list[list[int]]:
-    """Return the indices of ``boxes`` grouped by line, from the top."""
-    rows: list[list[int]] = []
-    line: Box | None = None
-    for number in sorted(range(len(boxes)), key=lambda n: boxes[n].top + boxes[n].bottom):
-        box = boxes[number]
-        middle = (box.top + box.bottom) / 2
-        if line is not None and line.top < middle < line.bottom:
-            rows[-1].append(number)
-            if box.bottom - box.top > line.bottom - line.top:
-                line = box
-        else:
-            rows.append([number])
-            line = box
-    return rows
-
-
-def wide_tables(pieces: Sequence[Piece], gutter: float) -> dict[int, float]:
-    """Return the pieces (by index) of tables across both columns, with the top of each one's row.
-
-    A row of such a table has at least three pieces, with some on both sides of the gutter, and no
-    piece as long as prose. Text beside a table shows as a piece as long as prose.
-    """
-    boxes = [piece.upright for piece in pieces]
-    left = min((box.left for box in boxes), default=0.0)
-    right = max((box.right for box in boxes), default=1.0)
-    prose_width = MIN_PROSE_SHARE * (right - left) / 2
-    rows = printed_rows(boxes)
-    kinds = [_row_kind([boxes[number] for number in row], gutter, prose_width) for row in rows]
-    tops: dict[int, float] = {}
-    for begin, end in _table_runs(kinds, [_top(row, boxes) for row in rows]):
-        table = rows[begin:end]
-        left_cells = max(sum(boxes[n].right <= gutter for n in row) for row in table)
-        if left_cells < MIN_LEFT_CELLS and end - begin < 2 * MIN_TABLE_ROWS:
-            continue  # single words beside a table in the right column
-        if not _is_read_by_row(table, boxes, gutter):
-            continue  # two tables side by side
-        for row in table:
-            tops |= dict.fromkeys(row, _top(row, boxes))
-    return tops
-
-
-def _is_read_by_row(rows: Sequence[Sequence[int]], boxes: Sequence[Box], gutter: float) -> bool:
-    """Whether the content stream (the order of the pieces) goes row by row from left to right.
-
-    It does if the right cells of a row come before the left cells of the next.
-    """
-    lefts = [[n for n in row if boxes[n].right <= gutter] for row in rows]
-    rights = [[n for n in row if boxes[n].right > gutter] for row in rows]
-    both = [(left, right) for left, right in zip(lefts, rights, strict=True) if left and right]
-    in_order = [max(right) < min(next_left) for (_, right), (next_left, _) in pairwise(both)]
-    return 2 * sum(in_order) > len(in_order)
-
-
-def _top(row: Sequence[int], boxes: Sequence[Box]) -> float:
-    return min(boxes[number].top for number in row)
-
-
-def _row_kind(row: Sequence[Box], gutter: float, prose_width: float) -> str:
-    """Return ``wide`` for a row across both columns, else ``prose`` or ``short``."""
-    across = len(row) == 1 and row[0].left < gutter < row[0].right
-    if not across and any(box.right - box.left >= prose_width for box in row):
-        return "prose"
-    sides = {box.right <= gutter for box in row}
-    return "wide" if len(row) > MIN_TABLE_GAPS and len(sides) > 1 else "short"
-
-
-def _table_runs(kinds: Sequence[str], tops: Sequence[float]) -> list[tuple[int, int]]:
-    """Return begin and end of each run of nearby rows that begins and ends with a wide row."""
-    numbers = [number for number, kind in enumerate(kinds) if kind == "wide"]
-    runs: list[tuple[int, int]] = []
-    for number in numbers:
-        is_near = runs and tops[number] - tops[runs[-1][1] - 1] <= MAX_ROW_DISTANCE
-        if is_near and "prose" not in kinds[runs[-1][1] : number]:
-            runs[-1] = (runs[-1][0], number + 1)
-        else:
-            runs.append((number, number + 1))
-    wide = [sum(kind == "wide" for kind in kinds[begin:end]) for begin, end in runs]
-    return [run for run, count in zip(runs, wide, strict=True) if count >= MIN_TABLE_ROWS]

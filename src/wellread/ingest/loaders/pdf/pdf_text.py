@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise, takewhile
 from statistics import median
 from typing import NamedTuple
@@ -11,7 +11,8 @@ from typing import NamedTuple
 from wellread.ingest.loaders import plain
 from wellread.ingest.loaders.base import TextBuilder
 from wellread.ingest.loaders.pdf.pdf_layer import OutlineEntry
-from wellread.ingest.loaders.pdf.pdf_rows import NOTE_SIGN, Row, usual_size
+from wellread.ingest.loaders.pdf.pdf_rows import NOTE_SIGN, NOTES, Row, usual_size
+from wellread.ingest.loaders.pdf.pdf_tables import Cell, find_tables, table_cells
 from wellread.types import HeadingMark, Mark
 
 MAX_HEADING_CHARS = 90
@@ -182,7 +183,7 @@ MAX_SUMMARY_CHARS = 3_000
 MAX_ABSTRACT_POSITION = 20_000  # characters; an abstract begins before this position
 MIN_INDENT = 0.012  # share of the page width
 MAX_GAP_RATIO = 1.5  # ratio of the widest to the narrowest gap in a justified line
-MAX_CELL_OFFSET = 0.006  # share of the width by which the second cells of two rows may differ
+MAX_WORD_GAP = 0.04  # share of the page width between two words of a justified line
 
 _SENTENCE_END = re.compile(r"[.!?:;…。！？][\"'”’)\]]*$")
 _BULLET = re.compile(r"[•▪‣◦●■□☐–\uf0b7]\s+|\(?[a-z\d]{1,2}[.)]\s+(?=\S)|\[\d+\]\s")
@@ -198,17 +199,27 @@ class PaperText(NamedTuple):
     abstract: str
 
 
-def paper_text(rows: Sequence[Row], headings: Mapping[int, Heading]) -> PaperText:
-    """Write the text; hyphens at line ends are removed when the joined word occurs elsewhere."""
+def paper_text(
+    rows: Sequence[Row], headings: Mapping[int, Heading], labels: Sequence[str]
+) -> PaperText:
+    """Write the text; hyphens at line ends are removed when the joined word occurs elsewhere.
+
+    Args:
+        labels: the printed number of each page; empty if it has none of its own.
+    """
     breaks = _Breaks(rows, headings)
     words = plain.count_words([row.text for row in rows])
     builder = TextBuilder()
     path: list[tuple[int, str]] = []
-    page = 0
+    page, columns = 0, tuple[str, ...]()
     for number, row in enumerate(rows):
         if row.page != page:
             page = row.page
-            builder.page(page)
+            builder.page(page, plain.one_line(labels[page - 1]))
+        cells, names = breaks.tables.get(number, ([], ()))
+        if names != columns:
+            builder.columns(names)
+            columns = names
         heading = headings.get(number)
         if heading and heading.level:
             name = joined_words(rows[number : number + heading.rows])
@@ -216,8 +227,13 @@ def paper_text(rows: Sequence[Row], headings: Mapping[int, Heading]) -> PaperTex
             builder.heading(tuple(part for _, part in path))
         is_last = number + 1 == len(rows)
         ends_paragraph = is_last or breaks.before(number + 1)
-        gap = _write_row(builder, row, "" if ends_paragraph else rows[number + 1].text, words)
-        builder.add("" if is_last else plain.PARAGRAPH if ends_paragraph else gap)
+        if cells:
+            _write_cells(builder, cells)
+            gap = "\n" if breaks.goes_on(number) else plain.PARAGRAPH
+        else:
+            gap = _write_row(builder, row, "" if ends_paragraph else rows[number + 1].text, words)
+            gap = plain.PARAGRAPH if ends_paragraph else gap
+        builder.add("" if is_last else gap)
     text, marks = builder.build()
     return PaperText(text=text, marks=marks, abstract=_abstract(text, marks))
 
@@ -239,6 +255,17 @@ def _write_row(builder: TextBuilder, row: Row, after: str, words: Mapping[str, i
             text, gap = plain.join_lines(piece.text, after, words)
             builder.box(builder.add(text), row.page, piece.box)
     return gap
+
+
+def _write_cells(builder: TextBuilder, cells: Sequence[Cell]) -> None:
+    """Write a table row without the empty cells at its end."""
+    count = max(at for at, cell in enumerate(cells, 1) if cell)
+    for at, cell in enumerate(cells[:count]):
+        builder.add(" | " if at else "")
+        for number, piece in enumerate(cell):
+            builder.add(" " if number else "")
+            text = piece.text.replace(plain.HYPHEN, "-")
+            builder.box(builder.add(text), piece.page, piece.box)
 
 
 def _abstract(text: str, marks: Sequence[Mark]) -> str:
@@ -267,12 +294,19 @@ class _Breaks:
         self._end = {key: max(row.end for row in side) for key, side in by_side.items()}
         steps = [b.box.top - a.box.top for a, b in pairwise(rows) if _is_below(a, b)]
         self._step = median(steps) if steps else 0.0
-        self._table_rows = {number for number in range(len(rows)) if self._in_table(number)}
         spans = [range(begin, begin + heading.rows) for begin, heading in headings.items()]
         self._in_heading = {number for span in spans for number in span[1:]}
         self._heading_edges = {edge for span in spans for edge in (span.start, span.stop)}
         self._heading_starts = set(headings)
         self._references = _reference_rows(rows, headings)
+        allowed = {
+            number
+            for number, row in enumerate(rows)
+            if row.gaps and number not in self._in_heading | self._heading_starts
+            if not _BULLET.match(row.text) and not (row.cells and self._is_justified(row))
+        }
+        self._runs = find_tables([row.pieces for row in rows], allowed)
+        self.tables = {n: cells for run in self._runs for n, cells in self._table(run)}
 
     def before(self, number: int) -> bool:
         """Whether a paragraph begins at row ``number``."""
@@ -292,9 +326,12 @@ class _Breaks:
 
     def _begins_element(self, number: int) -> bool:
         """Whether a heading, a list item, a table row or the text after these begins here."""
-        in_table = number in self._table_rows or number - 1 in self._table_rows
-        is_bullet = bool(_BULLET.match(self._rows[number].text))
-        return number in self._heading_edges or in_table or is_bullet
+        in_table = number in self.tables or number - 1 in self.tables
+        row, before = self._rows[number], self._rows[number - 1]
+        is_note = NOTES in (row.column, before.column) or before.pieces[-1].field is not None
+        is_note = is_note or [piece.field is None for piece in row.pieces] == [True, False]
+        is_bullet = bool(_BULLET.match(row.text))
+        return number in self._heading_edges or in_table or is_bullet or is_note
 
     def _is_separated(self, before: Row, row: Row, *, ended: bool, in_references: bool) -> bool:
         left, right = self._begin[row.side], self._end[row.side]
@@ -311,20 +348,19 @@ class _Breaks:
     def _is_full(self, row: Row) -> bool:
         return self._end[row.side] - row.end < 0.02
 
-    def _in_table(self, number: int) -> bool:
-        """Whether the row belongs to a table: a nearby row has cells or the same gap too.
+    def goes_on(self, number: int) -> bool:
+        """Whether the next row belongs to the same table as row ``number``."""
+        return any(number in run and number + 1 in run for run in self._runs)
 
-        Justified lines have gaps too, but do not count.
-        """
-        row = self._rows[number]
-        reach = range(max(number - 2, 0), min(number + 3, len(self._rows)))
-        nearby = [self._rows[n] for n in reach if n != number and self._rows[n].page == row.page]
-        if row.cells:
-            return not self._is_justified(row) and any(other.cells for other in nearby)
-        return len(row.gaps) == 1 and any(
-            len(other.gaps) == 1 and abs(other.gaps[0] - row.gaps[0]) < MAX_CELL_OFFSET
-            for other in nearby
-        )
+    def _table(self, run: range) -> Iterator[tuple[int, tuple[list[Cell], tuple[str, ...]]]]:
+        """Yield the rows of a table with their cells and the names of the columns."""
+        table = table_cells([self._rows[number].pieces for number in run])
+        texts = [[" ".join(piece.text for piece in cell) for cell in row] for row in table]
+        if len(table[0]) == 1 or all(len(row) == 2 and row[0].endswith(":") for row in texts):
+            return  # the second: labels with their values
+        names = plain.header_of(texts)
+        for at, (number, cells) in enumerate(zip(run, table, strict=True)):
+            yield number, (cells, names if at else ())
 
     def _is_justified(self, row: Row) -> bool:
         """Whether the row is a justified line: words spread evenly over the column."""
@@ -332,7 +368,7 @@ class _Breaks:
         words = sum(any(map(str.isalpha, piece.text)) for piece in row.pieces)
         boxes = [piece.upright for piece in row.pieces]
         gaps = [b.left - a.right for a, b in pairwise(boxes)]
-        is_even = max(gaps) < MAX_GAP_RATIO * max(min(gaps), 1e-6)
+        is_even = max(gaps) < min(MAX_GAP_RATIO * max(min(gaps), 1e-6), MAX_WORD_GAP)
         return is_full and 2 * words > len(row.pieces) and is_even
 
 

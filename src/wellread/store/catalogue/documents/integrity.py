@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import zlib
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
@@ -53,6 +53,7 @@ from wellread.store.schema.tables import (
 
 DOCUMENTS_AT_ONCE = 50
 READ = ("added", "updated", "unchanged")
+MAX_UNREAD = 3  # files with pages without text that are named
 READ_AGAIN = "read again"  # a digest that no content has, so that the source is read again
 
 
@@ -168,6 +169,23 @@ class Integrity(CataloguePart):
             bare = [SourceRecord(**row._mapping, status="updated") for row in missing]
             record_sources(connection, bare)
 
+    def unread_pages(self, collections: Collection[str]) -> tuple[str, ...]:
+        """The titles of some PDF files with pages that have no text, with the remark on them."""
+        is_source = documents.c.collection == sources.c.collection
+        statement = (
+            select(documents.c.title, sources.c.reason)
+            .join(sources, is_source & (documents.c.source_uri == sources.c.uri))
+            .where(sources.c.loader.like("pdf/%"), sources.c.status.in_(READ))
+            .where(
+                sources.c.reason != "", sources.c.collection.in_(collections) | (not collections)
+            )
+            .order_by(sources.c.uri)
+            .limit(MAX_UNREAD)
+        )
+        if collections:
+            statement = statement.where(sources.c.collection.in_(collections))
+        return tuple(f"{row.title}: {row.reason}" for row in self._rows(statement))
+
     def emptied_sources(self) -> list[tuple[str, str]]:
         """The (collection, uri) pairs of sources that were read but have no documents.
 
@@ -177,7 +195,6 @@ class Integrity(CataloguePart):
         children = sources.alias()
         statement = select(sources.c.collection, sources.c.uri).where(
             sources.c.digest.not_in(("", READ_AGAIN)),
-            sources.c.reason == "",
             sources.c.status.in_(READ),
             sources.c.loader.not_like("feed%"),
             sources.c.loader.not_like("records%"),
