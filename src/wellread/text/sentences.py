@@ -2,14 +2,16 @@
 
 A line break is always a boundary, since loaders join the lines of a paragraph. Within a line the
 blingfire sentence breaker decides. It knows English abbreviations, initials and decimal points;
-further abbreviations and German ordinals are masked here.
+further abbreviations and German ordinals are masked here, and the stops of scripts that it does not
+know are written as one that it knows.
 """
 
 from __future__ import annotations
 
 import ctypes
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
+from typing import Any
 
 import blingfire
 
@@ -38,6 +40,9 @@ _NO_END = re.compile(
     rf"|(?<!\bI )\b(?i:{'|'.join(_BEFORE_ORDINAL)})\s\d{{1,3}}\.(?=\s\w)"
     rf"|\b\d{{1,2}}\.(?=\s(?:{'|'.join(_GERMAN_MONTHS)})\b)"
 )
+# Letters of scripts that may have stops of their own; Latin letters and emoji are not among them.
+_OTHER_SCRIPTS = re.compile(r"[\u0370-\u1fff\u2c80-\u2dff\ua000-\uabff\U00010000-\U0001dfff]")
+_KNOWN_STOP = "。"
 BETWEEN_CELLS = " | "  # in a row of a table, which is one sentence
 MAX_CELL_CHARS = 250  # on average; longer text with a bar is prose
 # A short name, a colon and a value; "9:30" and addresses have no space after the colon.
@@ -91,6 +96,8 @@ def _windows(text: str, start: int, end: int) -> list[tuple[int, int]]:
 def _split_line(text: str, start: int, end: int) -> list[Span]:
     piece = text[start:end].translate(_UNENCODABLE)
     piece = _NO_END.sub(lambda match: f"{match.group()[:-1]},", piece)
+    if _OTHER_SCRIPTS.search(piece):
+        piece = _other_stops().sub(_KNOWN_STOP, piece)
     if enumerator := _ENUMERATOR.match(piece):
         piece = enumerator.group().replace(".", ",") + piece[enumerator.end() :]
     if not piece.strip():
@@ -107,6 +114,15 @@ def _split_line(text: str, start: int, end: int) -> list[Span]:
             spans.append(span)
         sentence_start = border
     return spans
+
+
+@cache
+def _other_stops() -> Any:
+    """The stops beyond ASCII by their Unicode property, and the semicolon that Greek asks with."""
+    import regex  # noqa: PLC0415 - takes 20 ms, which texts in Latin letters need not wait for
+
+    asked = r"(?<=\p{Greek}{2})[;\u037e](?=\W*(?:\p{Greek}|$))"
+    return regex.compile(rf"[\p{{Sentence_Terminal}}--\p{{ASCII}}]|{asked}", regex.V1)
 
 
 def _sentence_starts(piece: str) -> list[int]:
