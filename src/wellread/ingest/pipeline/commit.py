@@ -167,7 +167,7 @@ class Window:
 
     def add(self, source: ReadSource) -> None:
         """Add a source; of its documents with the same address only the last is kept."""
-        by_id = {document.id: document for document in source.documents}
+        by_id = {document.id: document.in_its_language() for document in source.documents}
         self.sources.append(replace(source, documents=tuple(by_id.values())))
         self.passages += sum(len(document.cuts) for document in by_id.values())
 
