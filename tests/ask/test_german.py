@@ -3,27 +3,36 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from datetime import date
 from pathlib import Path
 
 import pytest
+from tests.ask import german_held_back
 
 from wellread.ask.answer import answer, final
+from wellread.ask.retrieve.search import search
+from wellread.ask.understand.analyse import analyse
+from wellread.ask.understand.question_parts import expected_answer
+from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
+from wellread.text.languages import in_english
+from wellread.types import Filters
 from wellread.values.answers import Question
 
 # For each note two questions, and words of the sentence that answers.
 NOTES = {
     "bootshaus": (
-        "Das Bootshaus am Südufer wurde am 3. März 2024 eröffnet. Die Bauarbeiten dauerten vierzehn "
-        "Monate. Im Erdgeschoss liegen die Ruderboote, im 1. Stock trifft sich der Verein.",
+        "Das Bootshaus am Südufer wurde am 3. März 2024 eröffnet. Die Bauarbeiten dauerten "
+        "vierzehn Monate. Im Erdgeschoss liegen die Ruderboote, im 1. Stock trifft sich der "
+        "Verein.",
         ("Wann wurde das Bootshaus eröffnet?", "3. März 2024"),
         ("Wie lange haben die Bauarbeiten gedauert?", "vierzehn Monate"),
     ),
     "imkerei": (
-        "Die Imkerei Sonnhalde hält 38 Bienenvölker. Geleitet wird sie von Frau Dr. Ulrike Pabst. "
-        "Der Honig wird auf zwei Wochenmärkten verkauft.",
+        "Die Imkerei Sonnhalde hält 38 Bienenvölker. Geleitet wird sie von Frau Dr. Ulrike "
+        "Pabst. Der Honig wird auf zwei Wochenmärkten verkauft.",
         ("Wie viele Bienenvölker hält die Imkerei?", "38 Bienenvölker"),
         ("Wer leitet die Imkerei?", "Ulrike Pabst"),
     ),
@@ -34,21 +43,101 @@ NOTES = {
         ("An welchem Tag ist die Bibliothek geschlossen?", "Montags"),
     ),
     "seilbahn": (
-        "Die Seilbahn führt vom Talbahnhof auf den Rauhkopf. Sie überwindet 912 Höhenmeter. "
-        "Bei Sturm wird der Betrieb eingestellt, weil die Kabinen sonst zu stark schwanken.",
+        "Die Seilbahn führt vom Talbahnhof auf den Rauhkopf. Sie überwindet 912 Höhenmeter. Bei"
+        " Sturm wird der Betrieb eingestellt, weil die Kabinen sonst zu stark schwanken.",
         ("Wohin führt die Seilbahn?", "auf den Rauhkopf"),
         ("Warum wird der Betrieb bei Sturm eingestellt?", "weil die Kabinen"),
     ),
     "chor": (
-        "Der Gemischte Chor Altenried probt donnerstags im Pfarrhaus. Gegründet wurde er 1921 von "
-        "dem Lehrer Anton Wieser. Heute singen 46 Frauen und Männer mit.",
+        "Der Gemischte Chor Altenried probt donnerstags im Pfarrhaus. Gegründet wurde er 1921 "
+        "von dem Lehrer Anton Wieser. Heute singen 46 Frauen und Männer mit.",
         ("Wer hat den Chor gegründet?", "Anton Wieser"),
         ("In welchem Haus probt der Chor?", "im Pfarrhaus"),
     ),
     "käserei": (
-        "In der Käserei am Mühlbach reift der Bergkäse neun Monate. Für einen Laib braucht man etwa "
-        "80 Liter Milch. Die Milch liefern sieben Höfe aus dem Tal.",
+        "In der Käserei am Mühlbach reift der Bergkäse neun Monate. Für einen Laib braucht man "
+        "etwa 80 Liter Milch. Die Milch liefern sieben Höfe aus dem Tal.",
         ("Wie viel Milch braucht man für einen Laib?", "80 Liter"),
         ("Wie viele Höfe liefern Milch?", "sieben Höfe"),
     ),
 }
+
+
+Notes = Mapping[str, tuple[str, tuple[str, str], tuple[str, str]]]
+
+
+def filled(folder: Path, notes: Notes) -> KnowledgeBase:
+    for name, (text, *_) in notes.items():
+        path = folder / "notes" / f"{name}.md"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"{text}\n", encoding="utf-8")
+    kb = open_kb(folder / "home")
+    add(kb, [str(folder / "notes")])
+    return kb
+
+
+def answered(kb: KnowledgeBase, notes: Notes) -> list[str]:
+    """The questions whose first citation is of their note and quotes the answer."""
+    right = []
+    for name, (_, *questions) in notes.items():
+        for question, words in questions:
+            found = asyncio.run(final(answer(kb, Question(text=question, fresh=True))))
+            first = next(iter(found.citations), None)
+            if first and first.title.lower() == name and words in first.quote:
+                right.append(question)
+    return right
+
+
+@pytest.fixture(scope="module")
+def kb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
+    with filled(tmp_path_factory.mktemp("german"), NOTES) as opened:
+        yield opened
+
+
+def test_every_question_is_answered_from_its_note(kb: KnowledgeBase) -> None:
+    assert answered(kb, NOTES) == [q for _, *asked in NOTES.values() for q, _ in asked]
+
+
+def test_questions_held_back(tmp_path: Path) -> None:
+    with filled(tmp_path, german_held_back.NOTES) as opened:
+        assert len(answered(opened, german_held_back.NOTES)) >= 11  # of 12; may only rise
+
+
+def test_the_language_is_a_fact_of_the_document(kb: KnowledgeBase, tmp_path: Path) -> None:
+    (collection,) = kb.catalogue.collection_names()
+    documents = kb.catalogue.documents(collection)
+    assert {document.language for document in documents} == {"de"}
+    declared = tmp_path / "sv.md"
+    declared.write_text("---\nlanguage: sv\n---\nThe note says what it is.\n", encoding="utf-8")
+    with open_kb(tmp_path / "home") as other:
+        add(other, [str(declared)])
+        (name,) = other.catalogue.collection_names()
+        (document,) = other.catalogue.documents(name)
+        assert document.language == "sv"
+
+
+@pytest.mark.parametrize(
+    ("asked", "name"), [("Hof", "käserei"), ("Mann", "chor"), ("Bohrmaschinen", "bibliothek")]
+)
+def test_words_are_found_in_other_forms(kb: KnowledgeBase, asked: str, name: str) -> None:
+    found = search(kb, asked, Filters(), mode="text")
+    assert name in [hit.document.title.lower() for hit in found]
+
+
+@pytest.mark.parametrize(
+    ("question", "kind", "answer_kind"),
+    [
+        ("Wann wurde das Bootshaus eröffnet?", "temporal", "date"),
+        ("Wie viele Bienenvölker hält die Imkerei?", "counting", "number"),
+        ("Wer leitet die Imkerei?", "factual", "person"),
+        ("Wo probt der Chor?", "factual", "place"),
+        ("Was kostet eine Bohrmaschine?", "factual", "number"),
+        ("Was ist der Unterschied zwischen dem Chor und der Imkerei?", "comparative", "other"),
+    ],
+)
+def test_what_is_asked_for(question: str, kind: str, answer_kind: str) -> None:
+    words = Vocabulary(languages=frozenset({"de"}))
+    analysis = analyse(Question(text=question), words, date(2026, 1, 1))
+    assert (analysis.language, analysis.type) == ("de", kind)
+    assert expected_answer(in_english(question, analysis.language)) == answer_kind
+    assert not analysis.sides or analysis.sides == ("chor", "imkerei")

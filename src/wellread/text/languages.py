@@ -1,4 +1,4 @@
-"""Names the language of a text, and loads the words of languages other than English.
+"""Names the language of a text, and loads the words of each language that has a file.
 
 A language with words of its own is one file, ``data/<code>/words.toml``; every other one has stems
 (Snowball), if there is an algorithm for it. English is told by its stop words, so a base in
@@ -10,70 +10,65 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from typing import Any
 
 import Stemmer
 
-from wellread.text.english import FUNCTION_WORDS, LANGUAGES, STOP_WORDS
-
 ENGLISH = "en"
 UNNAMED = frozenset({"", ENGLISH})
-MIN_LETTERS = 20  # of a document; fewer tell too little
+MIN_BYTES = 20  # of a document's words; fewer tell too little (a Chinese character is three)
 MAX_CHARS = 4_000  # of a text that are read
 # The share of English stop words of three letters or more: 0.25 in English prose, and below 0.1 in
 # languages that share some of them. Below this the model is asked.
 MIN_ENGLISH = 0.13
-_STOP_WORDS = frozenset(word for word in STOP_WORDS if len(word) > 2)
-MIN_PROBABILITY = 0.3  # of the best of 140 languages; lists of names have less
+MIN_PROBABILITY = 0.5  # of the best of 140 languages; lists of names have less
 _WORD = re.compile(r"[^\W\d_]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Words:
-    """The words of a language: English has those of ``english.py``, most languages have none.
+    """The words of a language. ``in_english`` has its words of asking, and those of English."""
 
-    ``in_english`` are the words of asking with the English words for them.
-    """
+    months: tuple[str, ...]
+    abbreviations: tuple[str, ...]
+    before_ordinal: tuple[str, ...]
+    function_words: frozenset[str]
+    stop_words: frozenset[str]
+    in_english: Mapping[str, str]
 
-    months: tuple[str, ...] = ()
-    abbreviations: tuple[str, ...] = ()
-    before_ordinal: tuple[str, ...] = ()
-    function_words: frozenset[str] = FUNCTION_WORDS
-    stop_words: frozenset[str] = STOP_WORDS
-    numbers: Mapping[str, str] = field(default_factory=dict)
-    in_english: Mapping[str, str] = field(default_factory=dict)
+
+@cache
+def word_lists(language: str) -> dict[str, Any]:
+    """The lists and tables in the file of a language."""
+    file = resources.files(__package__) / "data" / language / "words.toml"
+    return tomllib.loads(file.read_text("utf-8"))
 
 
 @cache
 def languages() -> dict[str, Words]:
-    """The words by code of every language that has a file, but English."""
-    folders = (resources.files(__package__) / "data").iterdir()
-    return {
-        folder.name: _words(tomllib.loads((folder / "words.toml").read_text("utf-8")))
-        for folder in sorted(folders, key=lambda folder: folder.name)
-        if folder.name != ENGLISH
-    }
+    """The words by code of every language that has a file."""
+    folders = sorted(folder.name for folder in (resources.files(__package__) / "data").iterdir())
+    return {code: _words(word_lists(code)) for code in folders}
 
 
-def _words(data: Mapping[str, Any]) -> Words:
-    function_words = frozenset(data["FUNCTION_WORDS"].split())
+def _words(lists: Mapping[str, Any]) -> Words:
+    function_words = frozenset(lists["FUNCTION_WORDS"].split())
     return Words(
-        months=tuple(data["MONTHS"].split()),
-        abbreviations=tuple(data["ABBREVIATIONS"].split()),
-        before_ordinal=tuple(data["BEFORE_ORDINAL"].split()),
+        months=tuple(lists["MONTHS"].split()),
+        abbreviations=tuple(lists["ABBREVIATIONS"].split()),
+        before_ordinal=tuple(lists["BEFORE_ORDINAL"].split()),
         function_words=function_words,
-        stop_words=function_words | frozenset(data["QUESTION_FILLERS"].split()),
-        numbers=data["NUMBER_WORDS"],
-        in_english=data["IN_ENGLISH"],
+        stop_words=function_words | frozenset(lists["QUESTION_FILLERS"].split()),
+        in_english=lists.get("IN_ENGLISH", {}),
     )
 
 
 def words_of(language: str) -> Words:
-    """The words of a language; for one without a file those of English, as they stand in code."""
-    return Words() if language == ENGLISH else languages().get(code_of(language), Words())
+    """The words of a language; those of English for one without a file."""
+    return languages().get(code_of(language)) or languages()[ENGLISH]
 
 
 def code_of(language: str) -> str:
@@ -84,8 +79,9 @@ def code_of(language: str) -> str:
 @cache
 def stemmer_of(language: str) -> str:
     """The name of the Snowball algorithm for a language; empty without one."""
-    names = (name for name, code in LANGUAGES.items() if code == code_of(language))
-    return next((name for name in names if name in Stemmer.algorithms()), "")
+    names = word_lists(ENGLISH)["LANGUAGES"].items()
+    named = (name for name, code in names if code == code_of(language))
+    return next((name for name in named if name in Stemmer.algorithms()), "")
 
 
 def language_of(text: str, among: Iterable[str]) -> str:
@@ -101,11 +97,12 @@ def document_language(text: str) -> str:
     """The code of the language that ``text`` is written in; empty when too little of it tells."""
     text = text[:MAX_CHARS]
     words = [word.lower() for word in _WORD.findall(text)]
-    if sum(map(len, words)) < MIN_LETTERS:
+    if sum(len(word.encode()) for word in words) < MIN_BYTES:
         return ""
-    if sum(word in _STOP_WORDS for word in words) >= MIN_ENGLISH * len(words):
+    english = words_of(ENGLISH).stop_words
+    if sum(len(word) > 2 and word in english for word in words) >= MIN_ENGLISH * len(words):
         return ENGLISH
-    code, probability = _identifier().classify(" ".join(words))
+    code, probability = _identifier().classify(text)
     return str(code) if probability >= MIN_PROBABILITY and len(code) == 2 else ""
 
 

@@ -30,7 +30,9 @@ from wellread.text.sentences import sentence_spans
 from wellread.text.tokens import Phrase, Token, phrases_of, tokens_of
 from wellread.types import Span
 
-_WORD = re.compile(r"[^\W_]+(?:['’\-_.][^\W_]+)*")
+# Vowels of Indian scripts are marks on letters, which Python counts to no word.
+_LETTERS = r"(?:[^\W_]|[\u0900-\u0963\u0966-\u0dff])+"
+_WORD = re.compile(rf"{_LETTERS}(?:['’\-_.]{_LETTERS})*")
 _JOINT = re.compile(r"[-_.]")
 _NUMBER = re.compile(r"(?<![\w.])[-+]?\d[\d,]*(?:\.\d+)?(?:st|nd|rd|th)?(?!\w)|\d+(?:\.\d+)?")
 _ORDINAL = re.compile(r"(st|nd|rd|th)$")
@@ -114,7 +116,7 @@ def stems_in(text: str, language: str = ENGLISH) -> list[str]:
 
 def stop_words_of(language: str) -> frozenset[str]:
     """The stop words of a language, or the English ones when none are known."""
-    return STOP_WORDS if language == ENGLISH else words_of(language).stop_words
+    return words_of(language).stop_words
 
 
 def index_text(text: str, languages: Iterable[str]) -> str:

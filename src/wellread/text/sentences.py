@@ -2,7 +2,7 @@
 
 A line break is always a boundary, since loaders join the lines of a paragraph. Within a line the
 blingfire sentence breaker decides. It knows English abbreviations, initials and decimal points;
-further abbreviations and German ordinals are masked here, and the stops of scripts that it does not
+further abbreviations and ordinals are masked here, and the stops of scripts that it does not
 know are written as one that it knows.
 """
 
@@ -15,6 +15,7 @@ from typing import Any
 
 import blingfire
 
+from wellread.text.languages import ENGLISH, languages
 from wellread.types import Span
 
 # Lone surrogates have no UTF-8 form and NUL ends a C string; each is replaced by one character,
@@ -25,20 +26,15 @@ _BULLET = re.compile(r"\s*(?:[-*•‣▪]\s+)?")
 # The number of a list item, heading or clause stays with its sentence.
 _ENUMERATOR = re.compile(r"\(?(?:\d{1,3}(?:\.\d{1,3})*|[A-Za-z]|[ivxlIVXL]{1,6})[.)](?=\s+\S)")
 _CLAUSE = re.compile(r"\d{1,3}(?:\.\d{1,3})+(?=\s+\S)")
-# Full stops that the breaker would take for the end of a sentence: in abbreviations, and in German
-# ordinals ("am 3. März", "der 2. Vorsitzende"; but not "I am 12.").
-_ABBREVIATIONS = (
-    "Dr Mr Mrs Ms Prof Rev Gen Col Capt Lt Sgt Hon Fig Figs Eq Eqs Sec cf vs e.g i.e "
-    "Abs Bd Mio Mrd Nr Str Tsd bzgl bzw ca evtl geb ggf inkl"
-).split()
-_BEFORE_ORDINAL = "der die das dem den des am im zum zur vom beim seit ab bis".split()
-_GERMAN_MONTHS = (  # loading them from babel takes 20 ms
-    "Januar Februar März April Mai Juni Juli August September Oktober November Dezember"
-).split()
+# Full stops that the breaker would take for the end of a sentence: in abbreviations and ordinals
+# ("am 3. März", "der 2. Vorsitzende"; but not "I am 12.").
+_ABBREVIATIONS = [form for words in languages().values() for form in words.abbreviations]
+_BEFORE_ORDINAL = [word for words in languages().values() for word in words.before_ordinal]
+_MONTHS = [name for code, words in languages().items() if code != ENGLISH for name in words.months]
 _NO_END = re.compile(
     rf"(?<![\w.])(?:{'|'.join(map(re.escape, _ABBREVIATIONS))})\."
     rf"|(?<!\bI )\b(?i:{'|'.join(_BEFORE_ORDINAL)})\s\d{{1,3}}\.(?=\s\w)"
-    rf"|\b\d{{1,2}}\.(?=\s(?:{'|'.join(_GERMAN_MONTHS)})\b)"
+    rf"|\b\d{{1,2}}\.(?=\s(?:{'|'.join(_MONTHS)})\b)"
 )
 # Letters of scripts that may have stops of their own; Latin letters and emoji are not among them.
 _OTHER_SCRIPTS = re.compile(r"[\u0370-\u1fff\u2c80-\u2dff\ua000-\uabff\U00010000-\U0001dfff]")

@@ -22,7 +22,6 @@ from wellread.identity import document_id, passage_id, tagged_hash, version_of
 from wellread.ingest.loaders.base import EmptyError, LoaderLimits, Source, changed_ns
 from wellread.ingest.pipeline import kinds
 from wellread.models.word_pieces import count_tokens
-from wellread.text.languages import document_language
 from wellread.text.sentences import sentence_spans, shorten
 from wellread.types import Document, Passage, Span
 from wellread.values.locators import Marks
@@ -227,13 +226,6 @@ class ParsedDocument:
     def id(self) -> str:
         """The document's id."""
         return document_id(self.document.collection, self.document.uri)
-
-    def in_its_language(self) -> ParsedDocument:
-        """Return the document with the language it is written in, unless it names one."""
-        if self.document.language or self.document.kind == "qa":
-            return self
-        language = document_language(self.document.text)
-        return replace(self, document=replace(self.document, language=language))
 
     def passages(self) -> list[Passage]:
         """Return the passages in reading order."""
