@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import tomllib
 from collections.abc import Iterator, Mapping
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import pytest
-from tests.ask import german_held_back
 
 from wellread.ask.answer import answer, final
 from wellread.ask.retrieve.search import search
@@ -23,56 +24,21 @@ from wellread.text.languages import in_english
 from wellread.types import Filters
 from wellread.values.answers import Question
 
-# For each note two questions, and words of the sentence that answers.
-NOTES = {
-    "bootshaus": (
-        "Das Bootshaus am Südufer wurde am 3. März 2024 eröffnet. Die Bauarbeiten dauerten "
-        "vierzehn Monate. Im Erdgeschoss liegen die Ruderboote, im 1. Stock trifft sich der "
-        "Verein.",
-        ("Wann wurde das Bootshaus eröffnet?", "3. März 2024"),
-        ("Wie lange haben die Bauarbeiten gedauert?", "vierzehn Monate"),
-    ),
-    "imkerei": (
-        "Die Imkerei Sonnhalde hält 38 Bienenvölker. Geleitet wird sie von Frau Dr. Ulrike "
-        "Pabst. Der Honig wird auf zwei Wochenmärkten verkauft.",
-        ("Wie viele Bienenvölker hält die Imkerei?", "38 Bienenvölker"),
-        ("Wer leitet die Imkerei?", "Ulrike Pabst"),
-    ),
-    "bibliothek": (
-        "Die Stadtbibliothek verleiht auch Werkzeuge. Eine Bohrmaschine kostet pro Tag 4 Euro. "
-        "Verspätete Rückgaben werden mit 50 Cent je Tag berechnet. Montags ist geschlossen.",
-        ("Was kostet das Ausleihen einer Bohrmaschine?", "4 Euro"),
-        ("An welchem Tag ist die Bibliothek geschlossen?", "Montags"),
-    ),
-    "seilbahn": (
-        "Die Seilbahn führt vom Talbahnhof auf den Rauhkopf. Sie überwindet 912 Höhenmeter. Bei"
-        " Sturm wird der Betrieb eingestellt, weil die Kabinen sonst zu stark schwanken.",
-        ("Wohin führt die Seilbahn?", "auf den Rauhkopf"),
-        ("Warum wird der Betrieb bei Sturm eingestellt?", "weil die Kabinen"),
-    ),
-    "chor": (
-        "Der Gemischte Chor Altenried probt donnerstags im Pfarrhaus. Gegründet wurde er 1921 "
-        "von dem Lehrer Anton Wieser. Heute singen 46 Frauen und Männer mit.",
-        ("Wer hat den Chor gegründet?", "Anton Wieser"),
-        ("In welchem Haus probt der Chor?", "im Pfarrhaus"),
-    ),
-    "käserei": (
-        "In der Käserei am Mühlbach reift der Bergkäse neun Monate. Für einen Laib braucht man "
-        "etwa 80 Liter Milch. Die Milch liefern sieben Höfe aus dem Tal.",
-        ("Wie viel Milch braucht man für einen Laib?", "80 Liter"),
-        ("Wie viele Höfe liefern Milch?", "sieben Höfe"),
-    ),
-}
+Notes = Mapping[str, Mapping[str, Any]]
 
 
-Notes = Mapping[str, tuple[str, tuple[str, str], tuple[str, str]]]
+def notes_of(name: str) -> Notes:
+    return tomllib.loads((Path(__file__).parent / f"{name}.toml").read_text("utf-8"))
+
+
+NOTES, HELD_BACK = notes_of("german"), notes_of("german_held_back")
 
 
 def filled(folder: Path, notes: Notes) -> KnowledgeBase:
-    for name, (text, *_) in notes.items():
+    for name, note in notes.items():
         path = folder / "notes" / f"{name}.md"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(f"{text}\n", encoding="utf-8")
+        path.write_text(" ".join(note["text"].split()), encoding="utf-8")
     kb = open_kb(folder / "home")
     add(kb, [str(folder / "notes")])
     return kb
@@ -81,8 +47,8 @@ def filled(folder: Path, notes: Notes) -> KnowledgeBase:
 def answered(kb: KnowledgeBase, notes: Notes) -> list[str]:
     """The questions whose first citation is of their note and quotes the answer."""
     right = []
-    for name, (_, *questions) in notes.items():
-        for question, words in questions:
+    for name, note in notes.items():
+        for question, words in note["asked"]:
             found = asyncio.run(final(answer(kb, Question(text=question, fresh=True))))
             first = next(iter(found.citations), None)
             if first and first.title.lower() == name and words in first.quote:
@@ -97,12 +63,12 @@ def kb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
 
 
 def test_every_question_is_answered_from_its_note(kb: KnowledgeBase) -> None:
-    assert answered(kb, NOTES) == [q for _, *asked in NOTES.values() for q, _ in asked]
+    assert answered(kb, NOTES) == [q for note in NOTES.values() for q, _ in note["asked"]]
 
 
 def test_questions_held_back(tmp_path: Path) -> None:
-    with filled(tmp_path, german_held_back.NOTES) as opened:
-        assert len(answered(opened, german_held_back.NOTES)) >= 11  # of 12; may only rise
+    with filled(tmp_path, HELD_BACK) as opened:
+        assert len(answered(opened, HELD_BACK)) >= 11  # of 12; may only rise
 
 
 def test_the_language_is_a_fact_of_the_document(kb: KnowledgeBase, tmp_path: Path) -> None:

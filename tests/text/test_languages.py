@@ -7,7 +7,7 @@ from datetime import date
 import pytest
 
 from wellread.text import languages as module
-from wellread.text.languages import document_language, in_english, language_of, languages, words_of
+from wellread.text.languages import document_language, language_of, languages, words_of
 from wellread.text.parsed import index_text, parse, stem
 from wellread.text.periods import expressions_of
 from wellread.text.sentences import sentence_spans
@@ -73,19 +73,6 @@ def test_english_is_indexed_as_it_is_written() -> None:
 def test_stop_words_are_those_of_the_language() -> None:
     assert parse("Wer hat denn die Boote?", "de").terms == ("boote",)
     assert parse("Who has the boats?").terms == ("boats",)
-
-
-@pytest.mark.parametrize(
-    ("question", "expected"),
-    [
-        ("Wann kam Frau Holm?", "when kam frau holm?"),
-        ("Wie viele Boote sind da?", "how many boote are da?"),
-        ("Was kostet das Seil?", "how much costs the seil?"),
-    ],
-)
-def test_words_of_asking_in_english(question: str, expected: str) -> None:
-    assert in_english(question, "de") == expected
-    assert in_english(question, "en") == question
 
 
 @pytest.mark.parametrize("code", list(languages()))
