@@ -49,6 +49,28 @@ def test_where_a_reader_would_break(text: str, expected: list[str]) -> None:
     assert sentences(text) == expected
 
 
+@pytest.mark.parametrize(
+    "expected",
+    [
+        ["घाट लंबा है।", "क्रेन को अन्ना चलाती हैं॥", "लाल बोया कहाँ है?"],
+        ["Ο μόλος είναι μακρύς.", "Πόσο μακρύς;", "Ενενήντα μέτρα."],
+        ["Սա նավամատույց է։", "Այն երկար է։"],
+        ["တံတားသည် ရှည်သည်။", "ကရိန်းကို မောင်းသည်။"],
+        ["ይህ ወደብ ነው።", "ረጅም ነው፧", "ነው።"],
+        ["ما طول الرصيف؟", "طول الرصيف تسعون مترا.", "نعم."],
+        ["یہ گھاٹ ہے۔", "وہ لمبا ہے۔"],
+        ["TGF-β; n = 5 (Greek: Μόλος; a pier).", "So it is."],  # English with Greek words
+    ],
+)
+def test_stops_of_other_scripts(expected: list[str]) -> None:
+    assert sentences(" ".join(expected)) == expected
+    assert sentences("防波堤长九十米。谁操作起重机？何安娜！") == [
+        "防波堤长九十米。",
+        "谁操作起重机？",
+        "何安娜！",
+    ]
+
+
 def test_an_endless_line_is_cut_at_spaces() -> None:
     text = "word " * MAX_LINE_CHARS
     pieces = sentences(text)

@@ -83,7 +83,7 @@ def test_the_note_with_the_words_is_the_first(kb: KnowledgeBase, language: str) 
         assert first.endswith(f"{language}/{name}.md"), question
 
 
-@pytest.mark.parametrize("language", [name for name in NOTES if name != "de"])
+@pytest.mark.parametrize("language", NOTES)
 def test_the_answer_cites_no_other_note(kb: KnowledgeBase, language: str) -> None:
     for name, text, question in NOTES[language]:
         found = asyncio.run(final(answer(kb, Question(text=question, fresh=True))))

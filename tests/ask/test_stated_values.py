@@ -9,9 +9,15 @@ import pytest
 from docx import Document as WordDocument
 
 from wellread import Wellread
-from wellread.ask.write.stated_values import cells_of, named_numbers, readable_row, told
+from wellread.ask.write.stated_values import named_numbers, told
 from wellread.text.parsed import number_forms, numbers_as_in, stems_in
-from wellread.text.sentences import enumerator_of, is_name_and_value, sentence_spans
+from wellread.text.sentences import (
+    cells_of,
+    enumerator_of,
+    is_name_and_value,
+    readable_row,
+    sentence_spans,
+)
 
 LOCKS = """# Locks of the canal
 

@@ -267,7 +267,8 @@ def test_a_newer_loader_reads_its_files_again_and_only_them(
     monkeypatch.setitem(LOADERS, "text", newer)
     monkeypatch.setattr(readers, "WorkerPool", InlinePool)
     assert statuses(add(kb, [str(folder)])) == {"ferry.txt": "updated", "mill.md": "unchanged"}
-    assert kb.catalogue.sources("default")[(folder / "ferry.txt").as_uri()].loader == "text/newer"
+    source = kb.catalogue.sources("default")[(folder / "ferry.txt").as_uri()]
+    assert source.loader == newer.identity
     assert add(kb, [str(folder)]).counts()["unchanged"] == 2
     assert_in_step(kb)
 

@@ -49,6 +49,7 @@ from wellread.models.base import ModelUsage, Prompt, complete_reply
 from wellread.models.prompts import fence_of, fenced, template
 from wellread.store.catalogue.documents.name_records import VALUE
 from wellread.text.english import STOP_WORDS
+from wellread.text.languages import ENGLISH, UNNAMED, document_language
 from wellread.text.parsed import parse
 from wellread.text.periods import window_of
 from wellread.text.tokens import key_of
@@ -180,6 +181,9 @@ def is_foreign(text: str, vocabulary: Vocabulary) -> bool:
     share = sum(word in STOP_WORDS for word in words) / (len(words) or 1)
     asks = text.rstrip().endswith("?") or not text.isascii()
     languages = vocabulary.languages
+    others = languages - UNNAMED
+    if others and document_language(text) in others:
+        return False
     english = not languages or any(code.startswith("en") for code in languages)
     return english == (share < MIN_ENGLISH) and asks
 
@@ -260,7 +264,7 @@ def _known_values(kb: KnowledgeBase, vocabulary: Vocabulary) -> Iterator[tuple[s
     first, last = vocabulary.published or ("", "")
     listed: list[tuple[str, Iterable[str]]] = [
         ("collections", vocabulary.collections),
-        ("languages", sorted(vocabulary.languages)),
+        ("languages", sorted(vocabulary.languages) if vocabulary.languages != {ENGLISH} else ()),
         ("kinds", sorted(vocabulary.kinds)),
         ("source types", sorted(vocabulary.source_types)),
         ("of (what can be counted)", counted),

@@ -39,8 +39,8 @@ from wellread.store.catalogue.documents.reindexing import LiveIndex
 from wellread.values.calls import ANSWER
 
 INGEST_LOCK = "ingest.lock"
-CHUNKING_VERSION = 2  # raise it when ``ingest/pipeline/parse.py`` splits text differently
-SCHEMA_VERSION = 2  # raise it when a row of the index has other words or fields
+CHUNKING_VERSION = 3  # raise it when ``ingest/pipeline/parse.py`` splits text differently
+SCHEMA_VERSION = 3  # raise it when a row of the index has other words or fields
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

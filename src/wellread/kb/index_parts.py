@@ -27,11 +27,12 @@ from wellread.models.base import Embedder
 from wellread.models.embedders.open_embedder import CachedEmbedder
 from wellread.models.recording import Record, RecordedEmbedder
 from wellread.store.base import Fingerprint, HeldRow, IndexKey, KeptIndex, ServiceAddress
+from wellread.store.catalogue.documents.name_records import LANGUAGE
 from wellread.store.catalogue.documents.reindexing import LiveIndex
 from wellread.store.catalogue.readable_catalogue import ReadableCatalogue
 from wellread.store.index.backends import EMBEDDED, backend_of
 from wellread.text.english import STOP_WORDS
-from wellread.text.parsed import snowball_stem, unaccented
+from wellread.text.parsed import index_text, snowball_stem, unaccented
 from wellread.types import Candidate, Filters, Passage
 
 logger = logging.getLogger(__name__)
@@ -253,8 +254,10 @@ class ReadableIndex:
         by_id = {hit.passage_id: hit for hit in hits}
         passages = self._catalogue.live_passages(by_id)
         readable = [hit for passage_id, hit in by_id.items() if passage_id in passages]
+        languages = self._catalogue.names.distinct_keys(sorted(self._collections), LANGUAGE)
         scored = [
-            replace(hit, score=_score(passages[hit.passage_id], weights, mean)) for hit in readable
+            replace(hit, score=_score(passages[hit.passage_id], languages, weights, mean))
+            for hit in readable
         ]
         return sorted(scored, key=lambda hit: (-hit.score, hit.passage_id))[:limit]
 
@@ -331,10 +334,12 @@ def _plain_words(text: str) -> list[str]:
     return [word for word in _WORD.findall(plain) if word not in STOP_WORDS]
 
 
-def _score(passage: Passage, weights: dict[str, float], mean: float) -> float:
-    """The BM25 score of a passage with its context."""
+def _score(
+    passage: Passage, languages: Sequence[str], weights: dict[str, float], mean: float
+) -> float:
+    """The BM25 score of a passage with its context; ``languages`` are those of the material."""
     content = f"{passage.context}\n{passage.text}" if passage.context else passage.text
-    counts = Counter(words_of(content))
+    counts = Counter(words_of(index_text(content, languages)))
     length = K1 * (1 - B + B * len(content) / mean)
     return math.fsum(
         weight * counts[word] * (K1 + 1) / (counts[word] + length)

@@ -29,7 +29,7 @@ from wellread.models.base import (
     Scores,
 )
 from wellread.plugins import find
-from wellread.text.english import FUNCTION_WORDS
+from wellread.text.languages import ENGLISH, words_of
 from wellread.text.parsed import stem
 
 
@@ -43,9 +43,9 @@ class LexicalReader:
     identity = "lexical"
     reranks = False
 
-    def relevance(self, question: str, texts: Sequence[Excerpt]) -> Scores:
+    def relevance(self, question: str, texts: Sequence[Excerpt], language: str = ENGLISH) -> Scores:
         """Return the proximity of the question's words in each of ``texts``, 0 to 1."""
-        close = closeness(question, [(excerpt.title, excerpt.text) for excerpt in texts])
+        close = closeness(question, [(excerpt.title, excerpt.text) for excerpt in texts], language)
         return np.asarray(close, dtype=np.float64)
 
 
@@ -158,20 +158,22 @@ class _Weights:
     pairs_total: float
 
 
-def closeness(question: str, passages: Sequence[tuple[str, str]]) -> list[float]:
+def closeness(
+    question: str, passages: Sequence[tuple[str, str]], language: str = ENGLISH
+) -> list[float]:
     """Return the closeness of each passage (context, text) to ``question``, 0-1, in order.
 
     The passages should be the candidates of one search: the fewer of them contain a word, the
     more it counts. The result is 0 for a question of function words only.
     """
-    words = [word for word in _WORD.findall(question.lower()) if word not in FUNCTION_WORDS]
-    stems = [stem(word) for word in words]
+    function_words = words_of(language).function_words
+    words = [word for word in _WORD.findall(question.lower()) if word not in function_words]
+    stems = [stem(word, language) for word in words]
     used_stems = dict.fromkeys(list(dict.fromkeys(stems))[:MAX_QUESTION_WORDS])
     if not used_stems or not passages:
         return [0.0] * len(passages)
-    pattern = _pattern(
-        [word for word, form in zip(words, stems, strict=True) if form in used_stems]
-    )
+    used = [word for word, form in zip(words, stems, strict=True) if form in used_stems]
+    pattern = _pattern(used) if language == ENGLISH else _WORD
     contexts = [context.lower() for context, _ in passages]
     texts = [
         f"{context}\n{text.lower()}" for context, (_, text) in zip(contexts, passages, strict=True)
@@ -180,7 +182,7 @@ def closeness(question: str, passages: Sequence[tuple[str, str]]) -> list[float]
         [
             _WordPosition(match.start(), match.end(), matched_stem)
             for match in pattern.finditer(text)
-            if (matched_stem := stem(match.group())) in used_stems
+            if (matched_stem := stem(match.group(), language)) in used_stems
         ]
         for text in texts
     ]

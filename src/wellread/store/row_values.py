@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from wellread.errors import StoreError
 from wellread.identity import tagged_hash
 from wellread.store.base import Fingerprint, HeldRow, IndexKey, IndexRow
-from wellread.text.characters import with_words
+from wellread.text.parsed import index_text
 from wellread.types import Candidate, Filters, Span
 
 Floats = NDArray[np.float32]
@@ -83,7 +83,9 @@ def index_fields(row: IndexRow) -> dict[str, Any]:
         "speakers": _casefolded(row.speakers),
         "taxonomy": list(row.taxonomy),
         "published_at": utc(row.published_at) if row.published_at else None,
-        "search_text": with_words(f"{row.context}\n{row.text}" if row.context else row.text),
+        "search_text": index_text(
+            f"{row.context}\n{row.text}" if row.context else row.text, [row.language]
+        ),
     }
 
 

@@ -1,6 +1,6 @@
 """Loads the English word lists and patterns in ``data/en``, and gives each a name.
 
-Another language would be another folder with lists and patterns of the same names.
+The few lists that every language has are read by ``languages.py``.
 """
 
 from __future__ import annotations
@@ -11,19 +11,15 @@ from functools import cache
 from importlib import resources
 from typing import Any, cast
 
+from wellread.text.languages import ENGLISH, word_lists
 from wellread.types import Kind
 
 _REFERENCE = re.compile(r"\{([A-Z_]+)\}")
 
 
-@cache
-def _data(name: str) -> dict[str, Any]:
-    return tomllib.loads((resources.files(__package__) / "data" / "en" / name).read_text("utf-8"))
-
-
 def words(name: str) -> tuple[str, ...]:
     """The words of the list ``name``, in their order."""
-    return tuple(_data("words.toml")[name].split())
+    return tuple(word_lists(ENGLISH)[name].split())
 
 
 def word_set(name: str) -> frozenset[str]:
@@ -33,12 +29,12 @@ def word_set(name: str) -> frozenset[str]:
 
 def table(name: str) -> dict[str, str]:
     """The values by word in the table ``name``."""
-    return dict(_data("words.toml")[name])
+    return dict(word_lists(ENGLISH)[name])
 
 
 def hints(name: str) -> frozenset[str]:
     """Words of which a text must have one before the pattern ``name`` is tried."""
-    listed = _data("words.toml")["HINTS"].get(name, "")
+    listed = word_lists(ENGLISH)["HINTS"].get(name, "")
     return frozenset(_REFERENCE.sub(lambda match: " ".join(words(match[1])), listed).split())
 
 
@@ -47,9 +43,11 @@ def pattern(name: str) -> str:
     return filled(patterns()[name])
 
 
+@cache
 def patterns() -> dict[str, Any]:
     """The patterns by name, with their references."""
-    return _data("patterns.toml")
+    file = resources.files(__package__) / "data" / ENGLISH / "patterns.toml"
+    return tomllib.loads(file.read_text("utf-8"))
 
 
 def filled(source: str) -> str:
@@ -59,7 +57,7 @@ def filled(source: str) -> str:
         other = match[1]
         if other in patterns():
             return pattern(other)
-        listed = _data("words.toml")[other]
+        listed = word_lists(ENGLISH)[other]
         return "|".join(listed if isinstance(listed, dict) else words(other))
 
     return _REFERENCE.sub(replacement, "".join(map(str.strip, source.splitlines())))
@@ -117,17 +115,17 @@ ORDINALS = word_set("ORDINALS")
 ASKING_ON = words("ASKING_ON")
 CLAUSES = words("CLAUSES")
 BACK_MATTER = word_set("BACK_MATTER")
-OFFICES = tuple(_data("words.toml")["OFFICES"])
+OFFICES = tuple(word_lists(ENGLISH)["OFFICES"])
 STOP_WORDS = FUNCTION_WORDS | word_set("QUESTION_FILLERS")
 IN_A_ROW_QUESTION = FUNCTION_WORDS - {"than"} | BE | AUXILIARIES | word_set("COUNTING")
 COMMON_WORDS = NEVER_NAMES | word_set("COMMON_WORDS")
 FORMS_OF_ADDRESS = frozenset(OFFICES) | word_set("FORMS_OF_ADDRESS")
 NUMBER_WORDS = table("NUMBER_WORDS")
-SCALES: dict[str, float] = _data("words.toml")["SCALES"]
+SCALES: dict[str, float] = word_lists(ENGLISH)["SCALES"]
 UNITS = table("UNITS")
 LANGUAGES = table("LANGUAGES")
 BEFORE_SOURCES = word_set("BEFORE_SOURCES") | LANGUAGES.keys() | {*MONTHS}
-SYNONYMS = tuple(tuple(line.split()) for line in _data("words.toml")["SYNONYMS"])
+SYNONYMS = tuple(tuple(line.split()) for line in word_lists(ENGLISH)["SYNONYMS"])
 SOURCE_NOUNS = {
     cast("Kind", kind): nouns.split(", ") for kind, nouns in table("SOURCE_NOUNS").items()
 }

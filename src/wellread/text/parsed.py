@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import threading
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 
@@ -25,11 +25,14 @@ from wellread.text.english import (
     STOP_WORDS,
     UNITS,
 )
+from wellread.text.languages import ENGLISH, UNNAMED, code_of, stemmer_of, words_of
 from wellread.text.sentences import sentence_spans
 from wellread.text.tokens import Phrase, Token, phrases_of, tokens_of
 from wellread.types import Span
 
-_WORD = re.compile(r"[^\W_]+(?:['’\-_.][^\W_]+)*")
+# Vowels of Indian scripts are marks on letters, which Python counts to no word.
+_LETTERS = r"(?:[^\W_]|[\u0900-\u0963\u0966-\u0dff])+"
+_WORD = re.compile(rf"{_LETTERS}(?:['’\-_.]{_LETTERS})*")
 _JOINT = re.compile(r"[-_.]")
 _NUMBER = re.compile(r"(?<![\w.])[-+]?\d[\d,]*(?:\.\d+)?(?:st|nd|rd|th)?(?!\w)|\d+(?:\.\d+)?")
 _ORDINAL = re.compile(r"(st|nd|rd|th)$")
@@ -94,20 +97,41 @@ def lowercase(word: str) -> str:
     return word.lower().replace("’", "'")
 
 
-def stems_in(text: str) -> list[str]:
+def stems_in(text: str, language: str = ENGLISH) -> list[str]:
     """The stems of the content words of ``text``, in order, with repeats.
 
     A compound with hyphens or points also gives the stems of its parts ("tool-library").
     """
     stems: list[str] = []
+    stop_words = stop_words_of(language)
     for word in words_in(ungrouped(text)):
-        if lowercase(word) in STOP_WORDS:
+        if lowercase(word) in stop_words:
             continue
-        stems.append(stem(word))
-        parts = _JOINT.split(word)
+        stems.append(stem(word, language))
+        parts = [part for part in _JOINT.split(word) if part]
         if len(parts) > 1:
-            stems += [stem(part) for part in parts if part and part.lower() not in STOP_WORDS]
+            stems += [stem(part, language) for part in parts if part.lower() not in stop_words]
     return stems
+
+
+def stop_words_of(language: str) -> frozenset[str]:
+    """The stop words of a language, or the English ones when none are known."""
+    return words_of(language).stop_words
+
+
+def index_text(text: str, languages: Iterable[str]) -> str:
+    """``text`` as an index that knows English stems alone has it, and as it is searched.
+
+    Where nothing parts words, groups of letters are words; stems of the other languages follow.
+    """
+    stems = [
+        form
+        for language in languages
+        if code_of(language) not in UNNAMED and stemmer_of(language)
+        for word in words_in(text)
+        if (form := stem(word, language)) != unaccented(lowercase(word))
+    ]
+    return " ".join([with_words(text), *stems])
 
 
 def numbers_in(text: str) -> frozenset[str]:
@@ -210,26 +234,27 @@ def _number(digits: str) -> float:
 
 # A Snowball stemmer is stateful and not thread-safe, so each thread has its own: sharing one could
 # return the stem of another thread's word, which the cache would then keep.
-LANGUAGE = "english"
 MAX_CACHED_STEMS = 100_000
 
 _thread_state = threading.local()
 
 
 @lru_cache(maxsize=MAX_CACHED_STEMS)
-def snowball_stem(word: str) -> str:
-    """The stem of one word in lower case (Snowball English; Porter, 2001)."""
-    stemmer = getattr(_thread_state, "stemmer", None)
-    if stemmer is None:
+def snowball_stem(word: str, algorithm: str = "english") -> str:
+    """The stem of one word in lower case (Snowball; Porter, 2001)."""
+    stemmers = _thread_state.__dict__
+    if algorithm not in stemmers:
         # 0: no cache of its own, as the cache here serves all threads.
-        stemmer = _thread_state.stemmer = Stemmer.Stemmer(LANGUAGE, 0)
-    return str(stemmer.stemWord(word))
+        stemmers[algorithm] = Stemmer.Stemmer(algorithm, 0)
+    return str(stemmers[algorithm].stemWord(word))
 
 
 @lru_cache(maxsize=MAX_CACHED_STEMS)
-def stem(word: str) -> str:
+def stem(word: str, language: str = ENGLISH) -> str:
     """The stem of one word as written; case, accents and a possessive are ignored."""
     plain = word.lower().replace("’", "'").removesuffix("'s")
+    if language != ENGLISH and (algorithm := stemmer_of(language)):
+        return unaccented(snowball_stem(plain, algorithm))  # its rules need the accents
     return snowball_stem(plain if plain.isascii() else unaccented(plain))
 
 
@@ -244,10 +269,11 @@ MAX_CACHED_CHARS = 20_000  # longer texts are not cached
 
 
 class Text:
-    """A text with its analysis; texts with the same content are equal."""
+    """A text with its analysis in a language; texts with the same content are equal."""
 
-    def __init__(self, content: str) -> None:
+    def __init__(self, content: str, language: str = ENGLISH) -> None:
         self.content = content
+        self.language = language
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Text) and other.content == self.content
@@ -277,12 +303,13 @@ class Text:
     def terms(self) -> tuple[str, ...]:
         """The content words in lower case, in order, without repeats."""
         unique_words = dict.fromkeys(map(lowercase, self.words))
-        return tuple(word for word in unique_words if word not in STOP_WORDS)
+        stop_words = stop_words_of(self.language)
+        return tuple(word for word in unique_words if word not in stop_words)
 
     @cached_property
     def stems(self) -> tuple[str, ...]:
         """The stems of the content words, in order, with repeats; see ``stems_in``."""
-        return tuple(stems_in(self.content))
+        return tuple(stems_in(self.content, self.language))
 
     @cached_property
     def stem_set(self) -> frozenset[str]:
@@ -297,8 +324,10 @@ class Text:
     @cached_property
     def sentences(self) -> tuple[Sentence, ...]:
         """The sentences in order; they do not overlap and cover every letter."""
-        spans = sentence_spans(self.content)
-        return tuple(Sentence(span=span, text=parse(span.of(self.content))) for span in spans)
+        return tuple(
+            Sentence(span=span, text=parse(span.of(self.content), self.language))
+            for span in sentence_spans(self.content)
+        )
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -334,14 +363,16 @@ class Sentence:
     text: Text
 
 
-def parse(content: str) -> Text:
+def parse(content: str, language: str = ENGLISH) -> Text:
     """The analysis of ``content``, cached unless it is very long."""
-    return _cached(content) if len(content) <= MAX_CACHED_CHARS else Text(content)
+    if len(content) <= MAX_CACHED_CHARS:
+        return _cached(content, language)
+    return Text(content, language)
 
 
 @lru_cache(maxsize=MAX_CACHED_TEXTS)
-def _cached(content: str) -> Text:
-    return Text(content)
+def _cached(content: str, language: str) -> Text:
+    return Text(content, language)
 
 
 @cache

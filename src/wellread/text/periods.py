@@ -15,12 +15,19 @@ from typing import Literal
 
 from wellread.errors import RequestError
 from wellread.text.english import MONTHS, NUMBER_WORDS
+from wellread.text.languages import ENGLISH, languages
 
 # Forms that are relative to the current day.
 RELATIVE = frozenset({"past", "past_one", "calendar", "named", "yesterday"})
 Grain = Literal["day", "week", "month", "quarter", "year", "recent"]
 
 _MONTHS_BY_PREFIX = {name[:3]: place for place, name in enumerate(MONTHS, 1)} | {"sept": 9}
+_LOCAL_MONTHS = {
+    name.lower(): place
+    for code, words in languages().items()
+    for place, name in enumerate(words.months, 1)
+    if code != ENGLISH and name.lower() not in MONTHS
+}
 _SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
 _COUNTS = {word: int(NUMBER_WORDS[word]) for word in list(NUMBER_WORDS)[1:13]} | {
     "couple of": 2,
@@ -31,6 +38,7 @@ _THIRDS = {"early": 0, "start": 0, "beginning": 0, "mid": 1, "middle": 1, "late"
 
 _MONTH = rf"(?:{'|'.join(MONTHS)}|sept|{'|'.join(name[:3] for name in MONTHS)})\b\.?"
 _WHOLE_MONTH = rf"(?:{'|'.join(MONTHS)})\b"
+_LOCAL_MONTH = rf"(?:{'|'.join(_LOCAL_MONTHS)})\b"
 _YEAR = r"(?<![\w#.,/:$€£-])(?:19|20)\d\d(?![\w/]|-\w|[.,:]\d)"
 _ANY_YEAR = r"(?:19|20)\d\d"
 _SEASON = "|".join(_SEASONS)
@@ -81,7 +89,7 @@ def expressions_of(text: str, today: date) -> list[Expression]:
 
 
 _SAYS_A_YEAR = re.compile(r"(?:19|20)\d\d")
-_YEARLESS = frozenset("month quarter days day_month month_day".split())
+_YEARLESS = frozenset("month quarter days day_month month_day local_day".split())
 
 
 def lacks_year(text: str, time: Expression) -> bool:
@@ -105,7 +113,7 @@ def _months(year: int, month: int, count: int, grain: Grain) -> Period:
 
 def _month_number(word: str) -> int:
     bare = word.rstrip(".")
-    return _MONTHS_BY_PREFIX[bare if bare == "sept" else bare[:3]]
+    return _LOCAL_MONTHS.get(bare) or _MONTHS_BY_PREFIX[bare if bare == "sept" else bare[:3]]
 
 
 def _day(parts: Mapping[str, str], today: date) -> Period | None:
@@ -224,6 +232,9 @@ _SOURCES: tuple[tuple[str, str, Reader], ...] = (
     ("quarter_late", rf"(?P<year>{_ANY_YEAR})[\s-]?q(?P<number>[1-4])\b", _quarter),
     ("half_late", rf"(?P<year>{_ANY_YEAR})[\s-]?h(?P<number>[12])\b", lambda p, _: _months(int(p["year"]), 6 * (int(p["number"]) if "number" in p else min(_ORDINALS[p["ordinal"]], 2)) - 5, 6, "quarter")),
     ("years", rf"(?<![\w-])(?P<year>{_ANY_YEAR})\s?[-–—/]\s?(?P<until>(?:19|20)?\d\d)(?![\w-])", _years),
+    ("local_day", rf"\b(?P<day>\d{{1,2}})\.?\s+(?P<month>{_LOCAL_MONTH})(?:\s+{_YR})?", _day),
+    ("ordinal_day", rf"\b(?P<day>\d{{1,2}})\.\s+(?P<month>{_WHOLE_MONTH})\s+{_YR}", _day),
+    ("local_month", rf"\b(?P<month>{_LOCAL_MONTH})\s+{_YR}", _month_year),
     ("days", rf"\b(?P<day>\d{{1,2}}){_ORDINAL_ENDING}\s*(?:to|until|till|and|[-–—])\s*(?P<until>\d{{1,2}}){_ORDINAL_ENDING}\s+(?:of\s+)?(?P<month>{_MONTH})(?:,?\s+{_YR})?", _days),
     ("day_month", rf"\b(?P<day>\d{{1,2}}){_ORDINAL_ENDING}\s+(?:of\s+)?(?P<month>{_MONTH})(?:,?\s+{_YR})?", _day),
     ("month_day", rf"\b(?P<month>{_MONTH})\s+(?P<day>\d{{1,2}}){_ORDINAL_ENDING}(?![\w%])(?:,?\s+{_YR})?", _day),

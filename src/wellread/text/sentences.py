@@ -2,17 +2,22 @@
 
 A line break is always a boundary, since loaders join the lines of a paragraph. Within a line the
 blingfire sentence breaker decides. It knows English abbreviations, initials and decimal points;
-further abbreviations and German ordinals are masked here.
+further abbreviations and ordinals are masked here, and the stops of scripts that it does not
+know are written as one that it knows.
 """
 
 from __future__ import annotations
 
 import ctypes
 import re
-from functools import lru_cache
+from collections.abc import Sequence
+from functools import cache, lru_cache
+from itertools import zip_longest
+from typing import Any
 
 import blingfire
 
+from wellread.text.languages import ENGLISH, languages
 from wellread.types import Span
 
 # Lone surrogates have no UTF-8 form and NUL ends a C string; each is replaced by one character,
@@ -23,21 +28,19 @@ _BULLET = re.compile(r"\s*(?:[-*•‣▪]\s+)?")
 # The number of a list item, heading or clause stays with its sentence.
 _ENUMERATOR = re.compile(r"\(?(?:\d{1,3}(?:\.\d{1,3})*|[A-Za-z]|[ivxlIVXL]{1,6})[.)](?=\s+\S)")
 _CLAUSE = re.compile(r"\d{1,3}(?:\.\d{1,3})+(?=\s+\S)")
-# Full stops that the breaker would take for the end of a sentence: in abbreviations, and in German
-# ordinals ("am 3. März", "der 2. Vorsitzende"; but not "I am 12.").
-_ABBREVIATIONS = (
-    "Dr Mr Mrs Ms Prof Rev Gen Col Capt Lt Sgt Hon Fig Figs Eq Eqs Sec cf vs e.g i.e "
-    "Abs Bd Mio Mrd Nr Str Tsd bzgl bzw ca evtl geb ggf inkl"
-).split()
-_BEFORE_ORDINAL = "der die das dem den des am im zum zur vom beim seit ab bis".split()
-_GERMAN_MONTHS = (  # loading them from babel takes 20 ms
-    "Januar Februar März April Mai Juni Juli August September Oktober November Dezember"
-).split()
+# Full stops that the breaker would take for the end of a sentence: in abbreviations and ordinals
+# ("am 3. März", "der 2. Vorsitzende"; but not "I am 12.").
+_ABBREVIATIONS = [form for words in languages().values() for form in words.abbreviations]
+_BEFORE_ORDINAL = [word for words in languages().values() for word in words.before_ordinal]
+_MONTHS = [name for code, words in languages().items() if code != ENGLISH for name in words.months]
 _NO_END = re.compile(
     rf"(?<![\w.])(?:{'|'.join(map(re.escape, _ABBREVIATIONS))})\."
     rf"|(?<!\bI )\b(?i:{'|'.join(_BEFORE_ORDINAL)})\s\d{{1,3}}\.(?=\s\w)"
-    rf"|\b\d{{1,2}}\.(?=\s(?:{'|'.join(_GERMAN_MONTHS)})\b)"
+    rf"|\b\d{{1,2}}\.(?=\s(?:{'|'.join(_MONTHS)})\b)"
 )
+# Letters of scripts that may have stops of their own; Latin letters and emoji are not among them.
+_OTHER_SCRIPTS = re.compile(r"[\u0370-\u1fff\u2c80-\u2dff\ua000-\uabff\U00010000-\U0001dfff]")
+_KNOWN_STOP = "。"
 BETWEEN_CELLS = " | "  # in a row of a table, which is one sentence
 MAX_CELL_CHARS = 250  # on average; longer text with a bar is prose
 # A short name, a colon and a value; "9:30" and addresses have no space after the colon.
@@ -91,6 +94,8 @@ def _windows(text: str, start: int, end: int) -> list[tuple[int, int]]:
 def _split_line(text: str, start: int, end: int) -> list[Span]:
     piece = text[start:end].translate(_UNENCODABLE)
     piece = _NO_END.sub(lambda match: f"{match.group()[:-1]},", piece)
+    if _OTHER_SCRIPTS.search(piece):
+        piece = _other_stops().sub(_KNOWN_STOP, piece)
     if enumerator := _ENUMERATOR.match(piece):
         piece = enumerator.group().replace(".", ",") + piece[enumerator.end() :]
     if not piece.strip():
@@ -107,6 +112,15 @@ def _split_line(text: str, start: int, end: int) -> list[Span]:
             spans.append(span)
         sentence_start = border
     return spans
+
+
+@cache
+def _other_stops() -> Any:
+    """The stops beyond ASCII by their Unicode property, and the semicolon that Greek asks with."""
+    import regex  # noqa: PLC0415 - takes 20 ms, which texts in Latin letters need not wait for
+
+    asked = r"(?<=\p{Greek}{2})[;\u037e](?=\W*(?:\p{Greek}|$))"
+    return regex.compile(rf"[\p{{Sentence_Terminal}}--\p{{ASCII}}]|{asked}", regex.V1)
 
 
 def _sentence_starts(piece: str) -> list[int]:
@@ -198,3 +212,22 @@ def shorten(line: str, max_chars: int) -> str:
         return line
     cut = line.rfind(" ", max_chars // 2, max_chars)
     return line[: cut if cut > 0 else max_chars - 1].rstrip(" ,;:–—-") + "…"
+
+
+# --- rows of tables ---
+
+EMPTY = "empty"
+_BAR = re.compile(r"(?:^|(?<=\s))\|(?=\s|$)")
+
+
+def cells_of(line: str, columns: Sequence[str] = ()) -> list[str]:
+    """The cells of a row; empty cells, which the stored line lacks at its end, are added."""
+    cells = [" ".join(cell.split()) for cell in _BAR.split(line)]
+    return cells + [""] * (len(columns) - len(cells))
+
+
+def readable_row(line: str, columns: Sequence[str]) -> str:
+    """A row on one line with the name of each column before its cell."""
+    cells = cells_of(line, columns)
+    pairs = zip_longest(columns, cells, fillvalue="")
+    return "; ".join(f"{name}: {cell or EMPTY}" if name else cell for name, cell in pairs)

@@ -141,6 +141,7 @@ class Analysis:
         names: capitalised or quoted names, and numbers, as written.
         filters: limits set by the user, without those of ``constraints``.
         subject: the question without the words of its constraints; used for searching.
+        language: the code of the language that it is asked in, among those of the material.
         own_words: the question in the user's language, if searched in another.
         context: an earlier question of the conversation to search with; may be empty.
         sides: names of the sides of a comparison; otherwise empty.
@@ -159,6 +160,7 @@ class Analysis:
     filters: Filters
     mode: Mode = "quick"
     subject: str = ""
+    language: str = "en"
     constraints: tuple[Constraint, ...] = ()
     entities: tuple[NamedEntity, ...] = ()
     sides: tuple[str, ...] = ()

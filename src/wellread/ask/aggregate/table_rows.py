@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 from wellread.ask.aggregate.query import AggregateResult, Place, Row, amount
 from wellread.ask.retrieve.search import search
-from wellread.ask.write.stated_values import cells_of, readable_row
 from wellread.kb import KnowledgeBase
 from wellread.text.english import (
     AVERAGES,
@@ -23,6 +22,7 @@ from wellread.text.english import (
     TOTALS,
 )
 from wellread.text.parsed import stem
+from wellread.text.sentences import cells_of, readable_row
 from wellread.text.tokens import tokens_of
 from wellread.types import Document, HeadingMark, Span, TableMark
 from wellread.values.question import Analysis

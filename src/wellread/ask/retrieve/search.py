@@ -18,6 +18,7 @@ from typing import Any, Literal
 from wellread.ask.retrieve import ranking
 from wellread.ask.retrieve.ranking import Found, Fused, reranked
 from wellread.ask.understand.question_parts import WRITTEN_KINDS
+from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.config import RetrievalSettings
 from wellread.errors import DamageError, StoreError, UnknownCollectionError
 from wellread.kb import KnowledgeBase, Parts
@@ -25,7 +26,8 @@ from wellread.kb.seen_by import base_of
 from wellread.models.base import Excerpt, reads
 from wellread.models.open_reader import closeness_weight
 from wellread.text.english import SAYING, TOLD_THEN
-from wellread.text.parsed import number_forms
+from wellread.text.languages import language_of
+from wellread.text.parsed import Text, index_text, number_forms, parse
 from wellread.text.sentences import sentence_spans
 from wellread.types import KINDS, Candidate, Filters, Hit, ListRank, Passage, Span
 from wellread.values.answers import Evidence
@@ -58,11 +60,16 @@ def search(
     # Reciprocal ranks are not scores from 0 to 1, so closeness cannot be added to them.
     weighted = mode == "hybrid" and settings.fusion != "rrf"
     closeness = settings.closeness if weighted else 0.0
+    languages = vocabulary_of(kb, filters.collections).languages
+    words = index_text(number_forms(text), sorted(languages))
+    language = language_of(text, languages)
     for _ in range(MAX_TRIES):
         parts = kb.live()
         try:
-            lists = _candidates(parts, text, filters, mode, max(settings.candidates, limit))
-            hits = _hits(kb, text, _fuse(lists, settings, mode), limit, closeness)
+            depth = max(settings.candidates, limit)
+            lists = _candidates(parts, text, words, filters, mode, depth)
+            fused = _fuse(lists, settings, mode)
+            hits = _hits(kb, parse(text, language), fused, limit, closeness)
         except StoreError:
             if kb.live() is parts:
                 raise
@@ -100,14 +107,14 @@ def check_collections(kb: KnowledgeBase, filters: Filters) -> None:
 
 
 def _candidates(
-    parts: Parts, text: str, filters: Filters, mode: SearchMode, depth: int
+    parts: Parts, text: str, words: str, filters: Filters, mode: SearchMode, depth: int
 ) -> dict[str, list[Candidate]]:
     index = parts.index
     if mode == "hybrid" and not reads(parts.embedder, text):
         mode = "text"  # vectors of a script that the embedder cannot read have no vote
     pending = {}
     if mode != "vector":
-        pending[TEXT] = _lists.submit(index.search_text, number_forms(text), filters, depth)
+        pending[TEXT] = _lists.submit(index.search_text, words, filters, depth)
     lists: dict[str, list[Candidate]] = {}
     if mode != "text":
         vector = parts.embedder.embed([text], "query")[0]
@@ -126,7 +133,7 @@ def _fuse(
 
 
 def _hits(
-    kb: KnowledgeBase, text: str, fused: Sequence[Fused], limit: int, closeness: float
+    kb: KnowledgeBase, text: Text, fused: Sequence[Fused], limit: int, closeness: float
 ) -> list[Hit]:
     """The best ``limit`` candidates that are live, with text and metadata."""
     hits: list[Hit] = []
@@ -160,7 +167,7 @@ def _hits(
 
 def _closest_first(
     kb: KnowledgeBase,
-    text: str,
+    text: Text,
     fused: Sequence[Fused],
     passages: Mapping[str, Passage],
     weight: float,
@@ -172,8 +179,8 @@ def _closest_first(
     measured = [item for item in fused if item.candidate.passage_id in passages][:CLOSENESS_DEPTH]
     texts = [passages[item.candidate.passage_id] for item in measured]
     excerpts = [Excerpt(text=passage.text, title=passage.context) for passage in texts]
-    closeness = kb.lexical.relevance(text, excerpts).tolist()
-    share = weight * closeness_weight(text, [passage.text for passage in texts])
+    closeness = kb.lexical.relevance(text.content, excerpts, text.language).tolist()
+    share = weight * closeness_weight(text.content, [passage.text for passage in texts])
     order = sorted(range(len(closeness)), key=lambda index: -closeness[index])
     scored = {}
     for rank, index in enumerate(order, 1):

@@ -31,6 +31,7 @@ from wellread.ask.understand.vocabulary import Vocabulary, word_runs
 from wellread.errors import RequestError
 from wellread.models.base import Embedder
 from wellread.text.english import CAUSES, EVERYTHING, PREPOSITIONS, STOP_WORDS, UNITS
+from wellread.text.languages import ENGLISH, in_english, language_of
 from wellread.text.parsed import parse, stem
 from wellread.text.periods import expressions_of
 from wellread.text.tokens import (
@@ -118,9 +119,16 @@ def with_bias(vectors: Floats) -> Floats:
 
 
 def mask_question(
-    text: str, vocabulary: Vocabulary, named: Mapping[str, Sequence[Span]], today: date
+    text: str,
+    vocabulary: Vocabulary,
+    named: Mapping[str, Sequence[Span]],
+    today: date,
+    language: str = ENGLISH,
 ) -> list[str]:
-    """The model's input: the question's words and slots, then its punctuation marks."""
+    """The model's input: the question's words and slots, then its punctuation marks.
+
+    The words of asking in another language are put into English, which the model knows.
+    """
     tokens = tokens_of(text)
     slots: dict[int, str] = {}  # "" for the later words of a slot
     for span, slot in _slot_spans(text, tokens, vocabulary, named, today):
@@ -131,7 +139,10 @@ def mask_question(
         ]
         if token_indices and slots.keys().isdisjoint(token_indices):
             slots |= dict.fromkeys(token_indices, "") | {token_indices[0]: slot}
-    words = (slots.get(index, token.plain) for index, token in enumerate(tokens))
+    words = [slots.get(index, token.plain) for index, token in enumerate(tokens)]
+    if language != ENGLISH:
+        written = (slots.get(index, token.written) for index, token in enumerate(tokens))
+        words = list(map(normalise, in_english(" ".join(written), language).split()))
     return mask([word for word in words if word], marks_of(text), load_model().words)
 
 
@@ -259,6 +270,8 @@ def analyse(
 ) -> Analysis:
     """Analyse ``question``; ``days``: its days on which something was published."""
     text = _in_one_line(question.text)
+    language = language_of(text, vocabulary.languages)
+    in_words = in_english(text, language)
     asking, mentions = asking_sentences(text), people_in(text, vocabulary)
     people = [person.span for person in mentions]
     entities = entities_of(text, vocabulary, people)
@@ -268,8 +281,9 @@ def analyse(
     limits = _within([*windows, *sources, *taxonomy_of(text, vocabulary), *published], asking)
     spans = [limit.constraint.span for limit in limits if limit.constraint.kind == "taxonomy"]
     named = {VALUE: spans, PERSON: people, ENTITY: [entity.span for entity in entities]}
-    words = mask_question(text[:MAX_TYPE_CHARS], vocabulary, named, today)
-    kind, cue = classify_question(words, _subject(text, [limit.cut for limit in limits]), embedder)
+    words = mask_question(text[:MAX_TYPE_CHARS], vocabulary, named, today, language)
+    subject = _subject(text, [limit.cut for limit in limits], language)
+    kind, cue = classify_question(words, subject, embedder)
     persona = None
     if kind == "persona":  # others may report a person's views, so the person is no limit
         persona = next((person for person in mentions if person.speakers), None)
@@ -277,12 +291,13 @@ def analyse(
     cuts = [person.cut for person in people_limited] or [persona.span] if persona else []
     limits += people_limited if kind != "persona" else ()
     limits.sort(key=lambda limit: limit.constraint.span.start)
-    subject = _subject(text, [*cuts, *(limit.cut for limit in limits)])
-    mode, why = _choose_mode(text, kind, question.mode)
+    subject = _subject(text, [*cuts, *(limit.cut for limit in limits)], language)
+    mode, why = _choose_mode(in_words, kind, question.mode)
     return Analysis(
         question=text,
         type=kind,
-        terms=parse(subject).terms,
+        language=language,
+        terms=parse(subject, language).terms,
         names=parse(subject).names,
         filters=question.filters,
         mode=mode,
@@ -290,7 +305,7 @@ def analyse(
         max_clusters=question.max_clusters,
         constraints=tuple(limit.constraint for limit in limits),
         entities=entities,
-        sides=sides_of(text, entities) if kind == "comparative" else (),
+        sides=sides_of(in_words, entities) if kind == "comparative" else (),
         reasons=(f"{kind}: “{cue}”" if cue else f"{kind}: no word suggests another type", why),
         persona=persona.speakers if persona else (),
     )
@@ -315,10 +330,10 @@ def _within(limits: Iterable[Limit], asking: Sequence[Span]) -> list[Limit]:
     ]
 
 
-def _subject(text: str, cuts: Sequence[Span | None]) -> str:
+def _subject(text: str, cuts: Sequence[Span | None], language: str) -> str:
     """The search text: the question without its limits, or all of it when no topic word is left."""
     subject = remove_spans(text, [cut for cut in cuts if cut is not None])
-    return subject if parse(subject).terms else text
+    return subject if parse(subject, language).terms else text
 
 
 def _choose_mode(text: str, kind: QuestionType, requested_mode: Mode) -> tuple[Mode, str]:

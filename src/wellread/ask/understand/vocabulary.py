@@ -45,7 +45,8 @@ from wellread.store.catalogue.documents.name_records import (
     title_parts,
 )
 from wellread.text.english import EVERYDAY, STOP_WORDS
-from wellread.text.parsed import parse, stem
+from wellread.text.languages import language_of
+from wellread.text.parsed import index_text, parse, stem, stop_words_of
 from wellread.text.tokens import (
     ARTICLES,
     Token,
@@ -417,12 +418,13 @@ def correct_spelling(
 ) -> tuple[Question, tuple[str, ...]]:
     """Correct misspelt words in ``question``; also return notes on the changes."""
     index = kb.live().index
+    language = language_of(question.text, vocabulary.languages)
     within = Filters(collections=question.filters.collections)
     text = question.text
     corrections: dict[str, str] = {}
     missing: set[str] = set()
-    for word in _possibly_misspelt(question.text, vocabulary):
-        if _is_known(kb, index, word, within):
+    for word in _possibly_misspelt(question.text, vocabulary, language):
+        if _is_known(kb, index, index_text(word, [language]), within):
             continue
         missing.add(word.lower())
         respelt = _nearest_word(kb, index, word, within)
@@ -432,7 +434,7 @@ def correct_spelling(
         return question, ()
     # If more than half of the words occur in no passage, the question is in another language.
     words = list(dict.fromkeys(word.lower() for word in _WORD.findall(text)))[:MAX_CHECKED]
-    others = (word for word in words if word not in missing | STOP_WORDS)
+    others = (word for word in words if word not in missing | stop_words_of(language))
     missing |= {word for word in others if not _is_known(kb, index, word, within)}
     if len(words) > 1 and 2 * len(missing.intersection(words)) > len(words):
         return question, ()
@@ -442,14 +444,14 @@ def correct_spelling(
     return replace(question, text=text), tuple(note.format(*pair) for pair in corrections.items())
 
 
-def _possibly_misspelt(text: str, vocabulary: Vocabulary) -> list[str]:
+def _possibly_misspelt(text: str, vocabulary: Vocabulary, language: str) -> list[str]:
     """The words of ``text`` that may be misspelt: long enough, letters only, and not a name."""
     names = (vocabulary.names, vocabulary.speakers, vocabulary.authors)
     candidates = dict.fromkeys(
         word
         for word in _WORD.findall(text)
         if MIN_LETTERS <= len(word) <= MAX_LETTERS
-        and word.lower() not in STOP_WORDS
+        and word.lower() not in stop_words_of(language)
         and count_tokens(word.lower()) > 1  # a single token is a common word, spelt correctly
         and not any(word.casefold() in name_keys for name_keys in names)
     )

@@ -30,6 +30,7 @@ from wellread.text.english import (
     TIMES,
     WEEKDAYS,
 )
+from wellread.text.languages import in_english
 from wellread.text.parsed import parse, stem
 from wellread.types import DocumentFacts, Span
 from wellread.values.answers import Conflict, Evidence, Sentence, View
@@ -100,7 +101,7 @@ def find_dispute(analysis: Analysis, evidence: Sequence[Evidence]) -> tuple[Stat
     if analysis.type not in ("factual", "temporal", "counting"):
         return ()
     question = analysis.question
-    kind = expected_answer(question)
+    kind = expected_answer(in_english(question, analysis.language))
     statements = list(_statements(analysis, evidence, kind))
     statements.sort(key=lambda item: (-item.focus, item.evidence, item.span.start))
     for number, first in enumerate(statements):

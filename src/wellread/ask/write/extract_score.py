@@ -22,11 +22,12 @@ from numpy.typing import NDArray
 
 from wellread.ask.retrieve.search import is_said_by, sentences_of
 from wellread.ask.understand.planted_orders import find_prompt_injection
-from wellread.ask.write.stated_values import columns_at, is_row, most_stated, readable_row
+from wellread.ask.write.stated_values import columns_at, is_row, most_stated
 from wellread.models.base import Embedder, PassageReader
 from wellread.models.word_pieces import reads
+from wellread.text.languages import ENGLISH, language_of
 from wellread.text.parsed import numbers_as_in, parse
-from wellread.text.sentences import is_name_and_value, sentence_spans
+from wellread.text.sentences import is_name_and_value, readable_row, sentence_spans
 from wellread.types import Span
 from wellread.values.answers import Evidence
 
@@ -315,10 +316,11 @@ def rank_windows(
     question = numbers_as_in(question, [piece.text for piece in evidence])
     if not reads(question):
         readers = replace(readers, network=None, embedder=None)  # words alone decide
-    table = free_columns(question, windows, evidence)
+    language = language_of(question, {piece.hit.document.language for piece in evidence})
+    table = free_columns(question, windows, evidence, language)
     weights = load_weights()
     order = _descending(table @ weights.score["free"])[: limits[0]]
-    chosen = {at: _by_words(question, windows[at]) for at in order}
+    chosen = {at: _by_words(question, windows[at], language) for at in order}
     if readers.network is not None:
         chosen |= add_network_scores(question, windows, order, table, readers.network)
         order = _by_score(order, table @ weights.score["network"])
@@ -339,13 +341,18 @@ def rank_windows(
     )
 
 
-def free_columns(question: str, windows: Sequence[Window], evidence: Sequence[Evidence]) -> Matrix:
+def free_columns(
+    question: str,
+    windows: Sequence[Window],
+    evidence: Sequence[Evidence],
+    language: str = ENGLISH,
+) -> Matrix:
     """A row of ``COLUMNS`` for each window, with the columns of models set to 0.
 
     Matched words are weighted by their rarity among the pieces of evidence.
     """
-    terms = parse(question).stem_set
-    texts = [parse(piece.text).stem_set for piece in evidence]
+    terms = parse(question, language).stem_set
+    texts = [parse(piece.text, language).stem_set for piece in evidence]
     frequency = {stem: sum(stem in item for item in texts) for stem in terms}
     rarity = {stem: math.log((len(texts) + 1) / (1 + frequency[stem])) + 0.1 for stem in terms}
     total_rarity = math.fsum(rarity.values()) or 1.0
@@ -353,8 +360,9 @@ def free_columns(question: str, windows: Sequence[Window], evidence: Sequence[Ev
     ranks = _ranks(evidence)
     for row, window in zip(table, windows, strict=True):
         piece = evidence[window.piece]
-        window_stems = parse(window.text).stem_set
-        above = piece.heading.stem_set | parse(" ".join(window.speakers)).stem_set
+        window_stems = parse(window.text, language).stem_set
+        heading = parse(piece.heading.content, language).stem_set
+        above = heading | parse(" ".join(window.speakers), language).stem_set
         row[: len(FREE)] = (
             ranks[window.piece],
             math.log1p(ranks[window.piece]),
@@ -475,10 +483,12 @@ def fits_weights(embedder: Embedder) -> bool:
     return embedder.identity.partition("/")[0] == load_weights().embedder
 
 
-def _by_words(question: str, window: Window) -> tuple[int, ...]:
-    terms = parse(question).stem_set
+def _by_words(question: str, window: Window, language: str) -> tuple[int, ...]:
+    terms = parse(question, language).stem_set
     return tuple(
-        _descending(np.array([len(terms & parse(text).stem_set) for text in window.texts]))
+        _descending(
+            np.array([len(terms & parse(text, language).stem_set) for text in window.texts])
+        )
     )
 
 

@@ -11,21 +11,18 @@ import math
 import re
 from collections import Counter
 from collections.abc import Sequence
-from itertools import zip_longest
 
 from wellread.text.english import STOP_WORDS
 from wellread.text.parsed import lowercase, parse
-from wellread.text.sentences import BETWEEN_CELLS
+from wellread.text.sentences import BETWEEN_CELLS, EMPTY, cells_of
 from wellread.values.answers import Evidence
 
-EMPTY = "empty"
 MAX_CELLS = 8  # told of a row when the question names no column; of more, the filled ones
 MAX_TOLD_CHARS = 600
 FUNCTION_WORD = 0.05  # the weight of a stop word ("over"), which only decides between equals
 _NAMED_NUMBER = re.compile(
     r"(?P<name>[^\W\d_]+)\s+(?P<number>\d{1,3}(?:\.\d{1,3})*)(?![\w.,]*\d)(?:\s+(?P<next>[^\W\d_]+))?"
 )
-_BAR = re.compile(r"(?:^|(?<=\s))\|(?=\s|$)")
 
 
 def is_row(line: str) -> bool:
@@ -33,23 +30,10 @@ def is_row(line: str) -> bool:
     return BETWEEN_CELLS in line.strip()
 
 
-def cells_of(line: str, columns: Sequence[str] = ()) -> list[str]:
-    """The cells of a row; empty cells, which the stored line lacks at its end, are added."""
-    cells = [" ".join(cell.split()) for cell in _BAR.split(line)]
-    return cells + [""] * (len(columns) - len(cells))
-
-
 def columns_at(piece: Evidence, place: int) -> tuple[str, ...]:
     """The column names of the row at ``place`` in the document; empty outside tables."""
     marks = (mark for mark in piece.tables if mark.start <= place < mark.end)
     return next((mark.columns for mark in marks), ())
-
-
-def readable_row(line: str, columns: Sequence[str]) -> str:
-    """A row on one line with the name of each column before its cell."""
-    cells = cells_of(line, columns)
-    pairs = zip_longest(columns, cells, fillvalue="")
-    return "; ".join(f"{name}: {cell or EMPTY}" if name else cell for name, cell in pairs)
 
 
 def most_stated(question: str, texts: Sequence[str], order: Sequence[int]) -> tuple[int, ...]:

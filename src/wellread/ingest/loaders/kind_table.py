@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pkgutil import resolve_name
 from typing import Any
 
+FACTS_VERSION = "1"  # increased when documents of every kind get another fact, as their language
 # Memory limits: MiB for any file of the kind, and bytes in addition for each byte of the file.
 TEXT = (256, 80)
 PACKED = (384, 200)  # text in office files is compressed about ten to one
@@ -46,7 +47,7 @@ class LoaderEntry:
     @property
     def identity(self) -> str:
         """Name and version, as stored in the source record."""
-        return f"{self.name}/{self.version}"
+        return f"{self.name}/{self.version}.{FACTS_VERSION}"
 
     @property
     def function(self) -> Any:

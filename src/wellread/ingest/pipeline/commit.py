@@ -39,6 +39,7 @@ from wellread.store.schema.stored_values import (
     SourceRecord,
     VersionKey,
 )
+from wellread.text.languages import document_language
 from wellread.types import Document, Passage
 
 logger = logging.getLogger(__name__)
@@ -167,7 +168,7 @@ class Window:
 
     def add(self, source: ReadSource) -> None:
         """Add a source; of its documents with the same address only the last is kept."""
-        by_id = {document.id: document for document in source.documents}
+        by_id = {document.id: _in_its_language(document) for document in source.documents}
         self.sources.append(replace(source, documents=tuple(by_id.values())))
         self.passages += sum(len(document.cuts) for document in by_id.values())
 
@@ -281,6 +282,15 @@ def write_changes(
     commit(versions)
     drop_noted(kb, index)
     return len(rows)
+
+
+def _in_its_language(parsed: ParsedDocument) -> ParsedDocument:
+    """Name the language that the document is written in, unless it names one itself."""
+    document = parsed.document
+    if document.language or document.kind == "qa":
+        return parsed
+    language = document_language(document.text)
+    return replace(parsed, document=replace(document, language=language))
 
 
 def _hashes(parsed: ParsedDocument) -> tuple[str, str]:
