@@ -20,7 +20,7 @@ SLOW = frozenset(
     """
     alembic anthropic authlib dateparser faster_whisper genai_prices google httpx joserfc lancedb
     lxml mcp onnx onnxruntime openai openai_compatible opensearchpy opentelemetry psycopg pydantic
-    py3langid pydantic_ai regex rich sqlalchemy trafilatura
+    py3langid pydantic_ai rapidocr regex rich sqlalchemy trafilatura
     """.split()
 )
 
