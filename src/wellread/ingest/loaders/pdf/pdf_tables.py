@@ -14,7 +14,8 @@ MIN_TABLE_GAPS = 2  # gaps in a table row
 MAX_CELL_CHARS = 20  # of a cell of a table across columns
 MAX_CELL_OFFSET = 0.006  # share of the width by which the cells of a column may be out of line
 MAX_COMPARED = 6  # rows of a table, besides its first, that the next row is compared with
-MAX_STEPS = 2.6  # in row distances, between two rows of a table with a single cell between
+MAX_SINGLE_CELLS = 3  # rows with a single cell within a table, of cells on several lines
+MAX_STEPS = 1.3  # of a row of a table, in usual distances, with single cells before it
 MAX_ROW_DISTANCE = 0.06  # share of the page's height between two rows of a table
 
 
@@ -109,8 +110,8 @@ def find_tables(rows: Sequence[Sequence[Piece]], allowed: Container[int]) -> lis
     """Return the runs of rows that are tables, of those whose numbers are ``allowed``.
 
     A row belongs to the table above when none of its cells spans two columns. Of two cells, one
-    must be aligned to the column, because lines of text have gaps too. A single cell belongs to a
-    table when it is within.
+    must be aligned to the column, because lines of text have gaps too. Single cells belong to a
+    table when they are within.
     """
     tables: list[range] = []
     number = 0
@@ -118,44 +119,39 @@ def find_tables(rows: Sequence[Sequence[Piece]], allowed: Container[int]) -> lis
         end = number + 1
         while number in allowed and end < len(rows) and len(cells_of(rows[end - 1])) > 1:
             table = [rows[number], *rows[max(number + 1, end - MAX_COMPARED) : end]]
-            if end in allowed and _joins(rows[end], table):
-                end += 1
-            elif end + 1 in allowed and _is_within(rows[end], rows[end + 1], table):
-                end += 2
-            else:
+            steps = (at for at in range(MAX_SINGLE_CELLS + 1) if end + at in allowed)
+            step = next((at for at in steps if _continues(rows[end : end + at + 1], table)), None)
+            if step is None:
                 break
+            end += step + 1
         if end - number > 1:
             tables.append(range(number, end))
         number = end
     return tables
 
 
-def _joins(row: Sequence[Piece], table: Sequence[Sequence[Piece]]) -> bool:
-    """Whether a row with several cells belongs to the table above it."""
+def _continues(rows: Sequence[Sequence[Piece]], table: Sequence[Sequence[Piece]]) -> bool:
+    """Whether a row belongs to the table above it, and the narrow single cells between them."""
+    *singles, row = rows
     cells, columns = [_edges(cell) for cell in cells_of(row)], columns_of(table)
-    touched = [sum(_overlap(column, cell) for column in columns) for cell in cells]
     if len(cells) < 2 or not _is_near(table[-1], row):
         return False
+    wide = 2 * (columns[-1][1] - columns[0][0]) / 3
+    between = [cells_of(single) for single in singles]
+    if any(len(line) > 1 or _edges(line[0])[1] - _edges(line[0])[0] > wide for line in between):
+        return False
+    tops = [line[0].upright.top for line in (table[0], table[-1], row)]
+    usual = (tops[1] - tops[0]) / (len(table) - 1) if len(table) > 1 else tops[2] - tops[1]
+    if singles and tops[2] - tops[1] > MAX_STEPS * len(rows) * usual:
+        return False
+    touched = [sum(_overlap(column, cell) for column in columns) for cell in cells]
     if len(cells) > MIN_TABLE_GAPS:
         return 2 * touched.count(1) >= len(cells)
-    others = [_edges(cell) for line in table for cell in cells_of(line)]
     (left, right), nearest = cells[1], 1.0
-    for first, last in others:
+    for first, last in (_edges(cell) for line in table for cell in cells_of(line)):
         middle = abs(left + right - first - last) / 2
         nearest = min(nearest, abs(left - first), middle, abs(right - last))
     return max(touched) < 2 and nearest < MAX_CELL_OFFSET
-
-
-def _is_within(
-    row: Sequence[Piece], after: Sequence[Piece], table: Sequence[Sequence[Piece]]
-) -> bool:
-    """Whether a single narrow cell stands close between two rows of a table."""
-    cells, columns = cells_of(row), columns_of(table)
-    left, right = _edges(cells[0])
-    is_narrow = len(cells) == 1 and 3 * (right - left) < 2 * (columns[-1][1] - columns[0][0])
-    first, last, below = (line[0].upright.top for line in (table[0], table[-1], after))
-    step = (last - first) / (len(table) - 1) if len(table) > 1 else below - last
-    return is_narrow and below - last < MAX_STEPS * step and _joins(after, table)
 
 
 def _is_near(before: Sequence[Piece], row: Sequence[Piece]) -> bool:
