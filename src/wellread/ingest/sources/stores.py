@@ -1,0 +1,279 @@
+"""Reads folders that lie elsewhere: in a bucket, on a WebDAV server, in a mailbox, in a plug-in.
+
+Each kind is a ``Store``: it lists a folder, each entry with a fingerprint, and fetches one entry
+into a file. ``discover.py`` walks the lists as it walks a folder of the disk; an entry whose
+fingerprint is that of the last run is not fetched.
+
+Passwords never stand in an address: they come from the places that a back end's library knows
+(``AWS_PROFILE``, for example) or from a netrc file that only its owner can read.
+"""
+
+from __future__ import annotations
+
+import netrc
+import os
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Protocol
+from urllib.parse import quote, unquote, urlsplit
+
+import httpx
+
+from wellread.errors import SourceError
+from wellread.ingest.sources.addresses import without_credentials
+from wellread.plugins import SOURCES, installed, load
+
+CONNECT_SECONDS = 10.0  # to wait for a connection
+READ_SECONDS = 30.0  # to wait for the next piece of an answer
+NETRC = "netrc"  # in the home; exports and backups lack it
+INSTALL = "pip install 'wellread[remote]' reads s3://, webdavs:// and imaps://"
+
+_ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://([^/?#]*)(/.*)?", re.DOTALL)
+_MAX_REASON = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreAddress:
+    """The address of a store, or of a folder or file in it.
+
+    Attributes:
+        host: with its port if it has one; the name of a bucket.
+        path: percent-decoded, without slashes at its ends.
+        home: the folder of the knowledge base, where passwords may lie.
+    """
+
+    scheme: str
+    user: str
+    host: str
+    path: str
+    home: Path | None = None
+
+    @classmethod
+    def parse(cls, text: str, home: Path | None = None) -> StoreAddress:
+        """Parse an address that ``is_store``; it must not contain a password."""
+        match = _ADDRESS.fullmatch(text.strip())
+        shown = without_credentials(text)
+        user, _, host = match[2].rpartition("@") if match else ("", "", "")
+        if not match or not host or any(c in shown for c in "?#"):
+            raise SourceError(
+                shown,
+                "not the address of a store: SCHEME://HOST/PATH, with %23 for # and %3F for ?",
+            )
+        if shown != " ".join(text.split()) or ":" in user:
+            raise SourceError(shown, "a password may not stand in an address: put it into a netrc")
+        path = unquote(match[3] or "").strip("/")
+        return cls(scheme=match[1].lower(), user=unquote(user), host=host, path=path, home=home)
+
+    def __str__(self) -> str:
+        user = f"{quote(self.user, safe='')}@" if self.user else ""
+        path = f"/{quote(self.path)}" if self.path else ""
+        return f"{self.scheme}://{user}{self.host}{path}"
+
+    def login(self) -> tuple[str, str] | None:
+        """Return user and password of the host, from the first netrc file that names it.
+
+        Raises:
+            SourceError: a file is damaged, or others than its owner may read it.
+        """
+        named = os.environ.get("NETRC", "")
+        places = [self.home / NETRC] if self.home else []
+        places += [Path(named)] if named else [Path.home() / ".netrc"]
+        host = urlsplit(f"//{self.host}").hostname or ""
+        for path in (place for place in places if place.is_file()):
+            if os.name == "posix" and path.stat().st_mode & 0o077:
+                raise SourceError(str(self), f"others may read {path}: chmod 600 {path}")
+            try:
+                hosts = netrc.netrc(path).hosts
+                found = hosts.get(f"{self.user}@{host}") or hosts.get(host)
+            except (netrc.NetrcParseError, UnicodeDecodeError):
+                # Without its cause, whose message quotes the file.
+                raise SourceError(str(self), f"{path} is not a netrc file") from None
+            if found and (not self.user or self.user == found[0]):
+                return found[0], found[2]
+        return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """A file or folder of a store.
+
+    Attributes:
+        path: below the store's address, with slashes; empty for a file that is the address itself.
+        name: the file name, whose ending tells the kind; the last part of the path when empty.
+        fingerprint: changes whenever the content does; empty if the store cannot tell.
+        size: in bytes; 0 if unknown.
+    """
+
+    path: str
+    name: str = ""
+    fingerprint: str = ""
+    size: int = 0
+    is_folder: bool = False
+
+
+class Store(Protocol):
+    """What a back end does. Any exception means that the store cannot be read now."""
+
+    def entries(self, folder: str) -> Iterable[Entry]:
+        """List a folder: empty for the address itself, otherwise the path of an ``Entry``."""
+
+    def fetch(self, entry: Entry, path: Path, limit: int) -> None:
+        """Write an entry's content into the file ``path``; more than ``limit`` bytes may be cut."""
+
+    def close(self) -> None:
+        """Close the connection; called once."""
+
+
+class OpenStore:
+    """A store in use: its errors name the address and are all ``SourceError``."""
+
+    def __init__(self, address: StoreAddress, limit: int) -> None:
+        self.uri = str(address)
+        self._limit = limit
+        self._store: Store = self._guarded(self.uri, lambda: _opener(address)(address))
+
+    def uri_of(self, path: str) -> str:
+        """Return the address of an entry or folder."""
+        return f"{self.uri}/{quote(path, safe='/;=')}" if path else self.uri
+
+    def entries(self, folder: str) -> list[Entry]:
+        """List a folder."""
+        listed = self._guarded(self.uri_of(folder), lambda: list(self._store.entries(folder)))
+        return [
+            replace(entry, name=entry.name or unquote(self.uri_of(entry.path)).rpartition("/")[2])
+            for entry in listed
+        ]
+
+    def fetch(self, entry: Entry, path: Path) -> None:
+        """Write an entry's content into the file ``path``."""
+        uri = self.uri_of(entry.path)
+        if entry.size > self._limit:
+            reason = f"too large: {entry.size:,} bytes, the limit is {self._limit:,}"
+            raise SourceError(uri, f"{reason} (sources.max_bytes)")
+        self._guarded(uri, self._store.fetch, entry, path, self._limit)
+        if entry.size and path.stat().st_size != entry.size:
+            raise SourceError(uri, "changed while it was read; add it again")
+
+    def read(self, entry: Entry) -> bytes:
+        """Return an entry's content."""
+        with TemporaryDirectory(prefix="wellread-") as folder:
+            self.fetch(entry, Path(folder, "entry"))
+            return Path(folder, "entry").read_bytes()
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._guarded(self.uri, self._store.close)
+
+    @staticmethod
+    def _guarded(uri: str, call: Any, *values: Any) -> Any:
+        try:
+            return call(*values)
+        except SourceError as error:
+            raise SourceError(uri, error.reason) from error
+        except ImportError as error:
+            raise SourceError(uri, f"needs a package that is missing ({INSTALL})") from error
+        except FileNotFoundError as error:
+            raise SourceError(uri, "there is no such file or folder") from error
+        except Exception as error:  # libraries of back ends raise what they like
+            said = without_credentials(f"{type(error).__name__}: {error}")[:_MAX_REASON]
+            raise SourceError(uri, f"cannot be read: {said}") from error
+
+
+def _opener(address: StoreAddress) -> Any:
+    if address.scheme in ("imaps", "imap"):
+        # Imported late: an extra brings its library.
+        from wellread.ingest.sources.mailbox import Mailbox  # noqa: PLC0415
+
+        return Mailbox
+    if plugin := installed(SOURCES).get(address.scheme):
+        return load(plugin)
+    return _webdav if address.scheme in ("webdav", "webdavs") else _file_system
+
+
+# --- file systems of fsspec ------------------------------------------------------------------
+
+
+class FileSystem:
+    """A folder or file in a file system of fsspec."""
+
+    def __init__(self, system: Any, base: str, close: Callable[[], None] | None = None) -> None:
+        self._system = system
+        self._base = base.rstrip("/")
+        self._close = close
+
+    def entries(self, folder: str) -> Iterable[Entry]:
+        """List a folder. ``ls`` is used because ``find`` leaves out what it fails to open."""
+        path = self._path(folder)
+        if not folder and (info := self._system.info(path))["type"] == "file":
+            yield self._entry("", info)
+            return
+        for info in self._system.ls(path, detail=True):
+            name = str(info["name"]).rstrip("/").rpartition("/")[2]
+            if name and str(info["name"]).strip("/") != path.strip("/"):
+                yield self._entry(f"{folder}/{name}".lstrip("/"), info)
+
+    def fetch(self, entry: Entry, path: Path, limit: int) -> None:  # noqa: ARG002 the seam's
+        """Download one file; its size was checked."""
+        self._system.get_file(self._path(entry.path), str(path))
+
+    def close(self) -> None:
+        """Close what the system holds open, if it can be closed."""
+        if self._close:
+            self._close()
+
+    def _path(self, below: str) -> str:
+        return f"{self._base}/{below}".rstrip("/") if below else self._base
+
+    @staticmethod
+    def _entry(path: str, info: Any) -> Entry:
+        tag, moment = (
+            next((str(info[name]) for name in names if info.get(name)), "")
+            for names in (("ETag", "etag"), ("LastModified", "modified", "mtime"))
+        )
+        size = int(info.get("size") or 0)
+        return Entry(
+            path=path,
+            fingerprint=f"{tag} {size} {moment}" if tag or moment else "",
+            size=size,
+            is_folder=info["type"] == "directory",
+        )
+
+
+def _file_system(address: StoreAddress) -> FileSystem:
+    """Open a file system by its scheme; its library finds the credentials."""
+    # Imported late: an extra brings it.
+    from fsspec import get_filesystem_class  # noqa: PLC0415
+
+    kind = get_filesystem_class(address.scheme)
+    text = f"{address.scheme}://{address.user and address.user + '@'}{address.host}/{address.path}"
+    options = kind._get_kwargs_from_urls(text)
+    if "host" in options and (login := address.login()):
+        options |= {"username": login[0], "password": login[1]}
+    # An instance of its own, because a shared one keeps old lists.
+    return FileSystem(kind(skip_instance_cache=True, **options), kind._strip_protocol(text))
+
+
+def _webdav(address: StoreAddress) -> FileSystem:
+    """Open a WebDAV server, at https unless the scheme is ``webdav``."""
+    # Imported late: an extra brings it.
+    from webdav4.fsspec import WebdavFileSystem  # noqa: PLC0415
+
+    start = httpx.URL(f"http{'s' * (address.scheme == 'webdavs')}://{address.host}/")
+    system = WebdavFileSystem(
+        start,
+        auth=address.login(),
+        timeout=httpx.Timeout(READ_SECONDS, connect=CONNECT_SECONDS),
+        event_hooks={"request": [partial(_stay_on, start)]},
+        skip_instance_cache=True,
+    )
+    return FileSystem(system, address.path, system.client.http.close)
+
+
+def _stay_on(start: httpx.URL, request: httpx.Request) -> None:
+    """Refuse a redirect to another server: it could name one of a private network."""
+    if (request.url.scheme, request.url.netloc) != (start.scheme, start.netloc):
+        raise SourceError(str(start), f"redirects to another server: {request.url.host}")
