@@ -15,6 +15,7 @@ from pathlib import Path
 from threading import Thread
 
 import boto3
+import httpx
 from cheroot.wsgi import Server
 from moto.server import ThreadedMotoServer
 from wsgidav.wsgidav_app import WsgiDAVApp
@@ -101,6 +102,7 @@ def s3() -> Iterator[tuple[Bucket, Mapping[str, str]]]:
     server = ThreadedMotoServer("127.0.0.1", port=0, verbose=False)
     server.start()
     port = server.get_host_and_port()[1]
+    httpx.post(f"http://127.0.0.1:{port}/moto-api/reset")  # all servers of a process share buckets
     line = Line(port)
     try:
         yield (
