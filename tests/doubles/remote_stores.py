@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import imaplib
 import socket
+import ssl
 import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from email.message import EmailMessage
+from ipaddress import ip_address
 from pathlib import Path
 from threading import Thread
 
 import boto3
 import httpx
 from cheroot.wsgi import Server
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 from moto.server import ThreadedMotoServer
 from wsgidav.wsgidav_app import WsgiDAVApp
 
@@ -32,45 +39,62 @@ class Line:
         sent: all that was sent to the server.
     """
 
-    def __init__(self, target: int) -> None:
+    def __init__(self, target: int, tls: ssl.SSLContext | None = None) -> None:
         self.allowed: int | None = None
         self.sent = b""
         self._target = target
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.port: int = self._listener.getsockname()[1]
-        Thread(target=self._serve, daemon=True).start()
+        self._loop = asyncio.new_event_loop()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._server = self._loop.run_until_complete(
+            asyncio.start_server(self._lead, "127.0.0.1", 0, ssl=tls)
+        )
+        self.port: int = self._server.sockets[0].getsockname()[1]
+        self._thread = Thread(target=self._loop.run_forever, daemon=True)
+        self._thread.start()
 
     def close(self) -> None:
-        self._listener.close()
+        asyncio.run_coroutine_threadsafe(self._end(), self._loop).result()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
 
-    def _serve(self) -> None:
-        with contextlib.suppress(OSError):
-            while True:
-                client, _ = self._listener.accept()
-                if self.allowed == 0:
-                    client.close()
-                    continue
-                server = socket.create_connection(("127.0.0.1", self._target))
-                Thread(target=self._up, args=(client, server), daemon=True).start()
-                Thread(target=self._down, args=(server, client), daemon=True).start()
+    async def _end(self) -> None:
+        self._server.close()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    def _up(self, client: socket.socket, server: socket.socket) -> None:
-        with contextlib.suppress(OSError):
-            while data := client.recv(65_536):
-                self.sent += data
-                server.sendall(data)
-            server.shutdown(socket.SHUT_WR)
+    async def _lead(self, client: asyncio.StreamReader, back: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task
+        self._tasks.add(task)
+        server, forth = await asyncio.open_connection("127.0.0.1", self._target)
+        try:
+            ways = [
+                asyncio.create_task(way)
+                for way in (self._up(client, forth), self._down(server, back))
+            ]
+            await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
+            for way in ways:
+                way.cancel()
+            await asyncio.gather(*ways, return_exceptions=True)
+        finally:
+            for writer in (forth, back):
+                writer.transport.abort()
+            self._tasks.discard(task)
 
-    def _down(self, server: socket.socket, client: socket.socket) -> None:
-        with contextlib.suppress(OSError), server, client:
-            while data := server.recv(16_384):
-                if self.allowed is not None:
-                    data = data[: self.allowed]
-                    self.allowed -= len(data)
-                client.sendall(data)
-                if self.allowed == 0:
-                    client.shutdown(socket.SHUT_RDWR)
-                    return
+    async def _up(self, client: asyncio.StreamReader, server: asyncio.StreamWriter) -> None:
+        while data := await client.read(65_536):
+            self.sent += data
+            server.write(data)
+
+    async def _down(self, server: asyncio.StreamReader, client: asyncio.StreamWriter) -> None:
+        while self.allowed != 0 and (data := await server.read(16_384)):
+            if self.allowed is not None:
+                data = data[: self.allowed]
+                self.allowed -= len(data)
+            client.write(data)
+            await client.drain()
 
 
 class Bucket:
@@ -182,7 +206,7 @@ class MailServer:
     def __init__(self, port: int, line: Line) -> None:
         self.line = line
         self._port = port
-        self.address = f"imap://me@127.0.0.1:{line.port}"
+        self.address = f"imaps://me@127.0.0.1:{line.port}"
 
     @contextmanager
     def client(self) -> Iterator[imaplib.IMAP4]:
@@ -217,11 +241,11 @@ class MailServer:
 
 
 @contextmanager
-def imap(folder: Path, *options: str) -> Iterator[tuple[MailServer, Mapping[str, str]]]:
-    """An IMAP server, in a process of its own, and an environment that names a netrc."""
+def imap(folder: Path) -> Iterator[tuple[MailServer, Mapping[str, str]]]:
+    """An IMAP server, in a process of its own, with TLS, and what must be in the environment."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    command = [sys.executable, "-c", "from pymap.main import main; main()", *options]
+    command = [sys.executable, "-c", "from pymap.main import main; main()", "--no-tls"]
     command += ["--host", "127.0.0.1", "--port", str(port), "dict"]
     server = subprocess.Popen(
         [*command, "--demo-user", "me", "--demo-password", PASSWORD],
@@ -232,10 +256,36 @@ def imap(folder: Path, *options: str) -> Iterator[tuple[MailServer, Mapping[str,
         with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)):
             break
         time.sleep(0.05)
-    line = Line(port)
+    certificate, key = folder / "certificate.pem", folder / "key.pem"
+    write_certificate(certificate, key)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    line = Line(port, context)
+    environment = {"NETRC": str(netrc(folder / "netrc")), "SSL_CERT_FILE": str(certificate)}
     try:
-        yield MailServer(port, line), {"NETRC": str(netrc(folder / "netrc"))}
+        yield MailServer(port, line), environment
     finally:
         line.close()
         server.terminate()
         server.wait()
+
+
+def write_certificate(certificate: Path, key: Path) -> None:
+    """Write a certificate for 127.0.0.1 that nobody else signed."""
+    made = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.oid.NameOID.COMMON_NAME, "127.0.0.1")])
+    now = datetime.now(UTC)
+    signed = (
+        x509.CertificateBuilder(name, name, made.public_key(), x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .add_extension(
+            x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False
+        )
+        .sign(made, hashes.SHA256())
+    )
+    pem = serialization.Encoding.PEM
+    certificate.write_bytes(signed.public_bytes(pem))
+    plain = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    key.write_bytes(made.private_bytes(pem, *plain))

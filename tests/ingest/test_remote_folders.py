@@ -126,7 +126,9 @@ def test_what_is_too_large_or_a_recording_is_not_fetched(
     assert b"talk.mp3 HTTP" not in store.line.sent
 
 
-def test_a_list_of_feeds_may_lie_in_a_store(kb: KnowledgeBase, store: Bucket | SharedFolder) -> None:
+def test_a_list_of_feeds_may_lie_in_a_store(
+    kb: KnowledgeBase, store: Bucket | SharedFolder
+) -> None:
     feed = '<outline xmlUrl="http://127.0.0.1:9/news.rss"/><outline xmlUrl="s3://shelf/papers"/>'
     store.write("feeds.opml", f"<opml><body>{feed}</body></opml>".encode())
     report = add(kb, [store.address])

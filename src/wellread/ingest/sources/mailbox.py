@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
-from imap_tools import BaseMailBox, MailBox, MailboxLoginError, MailBoxUnencrypted
+from imap_tools import MailBox, MailboxLoginError
 
 from wellread.errors import SourceError
 from wellread.ingest.sources.stores import READ_SECONDS, Entry, StoreAddress
@@ -35,7 +35,7 @@ class Mailbox:
     def __init__(self, address: StoreAddress) -> None:
         self._address = address
         self._lock = threading.Lock()
-        self._connection: BaseMailBox | None = None
+        self._connection: MailBox | None = None
         self._names: dict[str, str] = {}  # paths with slashes to the server's names
 
     def entries(self, folder: str) -> Iterable[Entry]:
@@ -48,7 +48,7 @@ class Mailbox:
         folder, _, uid = entry.path.rpartition(";UID=")
         part = f"(BODY.PEEK[]<0.{limit + 1}>)"
 
-        def get(box: BaseMailBox) -> list[Any]:
+        def get(box: MailBox) -> list[Any]:
             self._select(box, folder.rstrip("/"))
             return list(box.client.uid("FETCH", uid, part)[1])
 
@@ -64,7 +64,7 @@ class Mailbox:
         with self._lock:
             self._leave()
 
-    def _listed(self, box: BaseMailBox, folder: str) -> Iterator[Entry]:
+    def _listed(self, box: MailBox, folder: str) -> Iterator[Entry]:
         if not folder:
             found = box.folder.list()
             self._names = {
@@ -92,10 +92,10 @@ class Mailbox:
         start = "INBOX" if start.upper() == "INBOX" else start  # the one name without case
         return f"{start}/{folder}" if folder else start
 
-    def _select(self, box: BaseMailBox, folder: str) -> None:
+    def _select(self, box: MailBox, folder: str) -> None:
         box.folder.set(self._names[self._path(folder)], readonly=True)
 
-    def _repeated(self, ask: Callable[[BaseMailBox], T]) -> T:
+    def _repeated(self, ask: Callable[[MailBox], T]) -> T:
         """Ask the server, once more at a new connection if the present one was lost."""
         if self._connection is not None:
             try:
@@ -109,18 +109,15 @@ class Mailbox:
             self._leave()
             raise
 
-    def _connect(self) -> BaseMailBox:
+    def _connect(self) -> MailBox:
         login = self._address.login()
         if login is None:
             reason = "no netrc file has its name and password (docs/sources.md)"
             raise SourceError(str(self._address), reason)
         parts = urlsplit(f"//{self._address.host}")
         host = parts.hostname or ""
-        if self._address.scheme == "imap":
-            box: BaseMailBox = MailBoxUnencrypted(host, parts.port or 143, READ_SECONDS)
-        else:
-            context = ssl.create_default_context()
-            box = MailBox(host, parts.port or 993, READ_SECONDS, ssl_context=context)
+        context = ssl.create_default_context()
+        box = MailBox(host, parts.port or 993, READ_SECONDS, ssl_context=context)
         try:
             box.login(*login, initial_folder=None)
         except (MailboxLoginError, imaplib.IMAP4.error) as error:

@@ -184,7 +184,7 @@ class OpenStore:
 
 
 def _opener(address: StoreAddress) -> Any:
-    if address.scheme in ("imaps", "imap"):
+    if address.scheme == "imaps":
         # Imported late: an extra brings its library.
         from wellread.ingest.sources.mailbox import Mailbox  # noqa: PLC0415
 
