@@ -33,6 +33,7 @@ NETRC = "netrc"  # in the home; exports and backups lack it
 INSTALL = "pip install 'wellread[remote]' reads s3://, webdavs:// and imaps://"
 
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://([^/?#]*)(/.*)?", re.DOTALL)
+_LOGIN = re.compile(r"(?<=://)[^\s/]*@")  # of a proxy, for example
 _MAX_REASON = 200
 
 
@@ -58,13 +59,11 @@ class StoreAddress:
         match = _ADDRESS.fullmatch(text.strip())
         shown = without_credentials(text)
         user, _, host = match[2].rpartition("@") if match else ("", "", "")
-        if not match or not host or any(c in shown for c in "?#"):
-            raise SourceError(
-                shown,
-                "not the address of a store: SCHEME://HOST/PATH, with %23 for # and %3F for ?",
-            )
-        if shown != " ".join(text.split()) or ":" in user:
+        if shown != " ".join(text.split()):
             raise SourceError(shown, "a password may not stand in an address: put it into a netrc")
+        if not match or not host or any(c in shown for c in "?#"):
+            reason = "not the address of a store: SCHEME://HOST/PATH, with %23 for # and %3F for ?"
+            raise SourceError(shown, reason)
         path = unquote(match[3] or "").strip("/")
         return cls(scheme=match[1].lower(), user=unquote(user), host=host, path=path, home=home)
 
@@ -175,11 +174,11 @@ class OpenStore:
         except SourceError as error:
             raise SourceError(uri, error.reason) from error
         except ImportError as error:
-            raise SourceError(uri, f"needs a package that is missing ({INSTALL})") from error
+            raise SourceError(uri, f"a package is missing: {error} ({INSTALL})") from error
         except FileNotFoundError as error:
             raise SourceError(uri, "there is no such file or folder") from error
         except Exception as error:  # libraries of back ends raise what they like
-            said = without_credentials(f"{type(error).__name__}: {error}")[:_MAX_REASON]
+            said = _LOGIN.sub("…@", f"{type(error).__name__}: {error}")[:_MAX_REASON]
             raise SourceError(uri, f"cannot be read: {said}") from error
 
 
