@@ -127,7 +127,7 @@ def test_a_damaged_file_of_passwords_is_named_but_not_quoted(tmp_path: Path, tex
 @pytest.mark.skipif(sys.platform == "win32", reason="rights are other things there")
 def test_a_file_of_passwords_that_others_may_read_is_refused(tmp_path: Path) -> None:
     netrc(tmp_path / "netrc").chmod(0o640)
-    with pytest.raises(SourceError, match="others may read .*netrc: chmod 600"):
+    with pytest.raises(SourceError, match=r"others may read .*netrc: chmod 600"):
         StoreAddress.parse("webdavs://127.0.0.1/x", tmp_path).login()
 
 

@@ -46,7 +46,7 @@ from wellread.ingest.pipeline.workers import WorkerPool
 from wellread.ingest.remove import remove_sources
 from wellread.ingest.settings.folder_settings import effective_settings
 from wellread.ingest.sources.discover import Input, find_files
-from wellread.ingest.sources.stores import OpenStore, StoreAddress
+from wellread.ingest.sources.stores import OpenStore
 from wellread.kb import KnowledgeBase
 from wellread.store.catalogue.run_logs import JobItem
 
@@ -184,9 +184,7 @@ class _Run:
         self.filler.stop()
 
     def _open_store(self, address: str) -> OpenStore:
-        opened = OpenStore(
-            StoreAddress.parse(address, self.kb.home), self.kb.settings.sources.max_bytes
-        )
+        opened = OpenStore(address, self.kb.home, self.kb.settings.sources.max_bytes)
         return self.stores.enter_context(closing(opened))
 
     def read(self) -> None:

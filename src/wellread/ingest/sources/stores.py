@@ -1,11 +1,8 @@
 """Reads folders that lie elsewhere: in a bucket, on a WebDAV server, in a mailbox, in a plug-in.
 
-Each kind is a ``Store``: it lists a folder, each entry with a fingerprint, and fetches one entry
-into a file. ``discover.py`` walks the lists as it walks a folder of the disk; an entry whose
-fingerprint is that of the last run is not fetched.
-
-Passwords never stand in an address: they come from the places that a back end's library knows
-(``AWS_PROFILE``, for example) or from a netrc file that only its owner can read.
+Each kind is a ``Store``, which lists a folder and fetches a file. A file whose fingerprint is that
+of the last run is not fetched. Passwords never stand in an address: they come from the places that
+a back end's library knows (``AWS_PROFILE``) or from a netrc file that only its owner can read.
 """
 
 from __future__ import annotations
@@ -14,7 +11,7 @@ import netrc
 import os
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -27,8 +24,7 @@ from wellread.errors import SourceError
 from wellread.ingest.sources.addresses import without_credentials
 from wellread.plugins import SOURCES, installed, load
 
-CONNECT_SECONDS = 10.0  # to wait for a connection
-READ_SECONDS = 30.0  # to wait for the next piece of an answer
+READ_SECONDS = 30.0  # to wait for a connection, and for the next piece of an answer
 NETRC = "netrc"  # in the home; exports and backups lack it
 INSTALL = "pip install 'wellread[remote]' reads s3://, webdavs:// and imaps://"
 
@@ -102,13 +98,13 @@ class Entry:
 
     Attributes:
         path: below the store's address, with slashes; empty for a file that is the address itself.
-        name: the file name, whose ending tells the kind; the last part of the path when empty.
+        name: the file name, whose ending tells the kind.
         fingerprint: changes whenever the content does; empty if the store cannot tell.
         size: in bytes; 0 if unknown.
     """
 
     path: str
-    name: str = ""
+    name: str
     fingerprint: str = ""
     size: int = 0
     is_folder: bool = False
@@ -130,7 +126,8 @@ class Store(Protocol):
 class OpenStore:
     """A store in use: its errors name the address and are all ``SourceError``."""
 
-    def __init__(self, address: StoreAddress, limit: int) -> None:
+    def __init__(self, text: str, home: Path, limit: int) -> None:
+        address = StoreAddress.parse(text, home)
         self.uri = str(address)
         self._limit = limit
         self._store: Store = self._guarded(self.uri, lambda: _opener(address)(address))
@@ -141,11 +138,7 @@ class OpenStore:
 
     def entries(self, folder: str) -> list[Entry]:
         """List a folder."""
-        listed = self._guarded(self.uri_of(folder), lambda: list(self._store.entries(folder)))
-        return [
-            replace(entry, name=entry.name or unquote(self.uri_of(entry.path)).rpartition("/")[2])
-            for entry in listed
-        ]
+        return self._guarded(self.uri_of(folder), lambda: list(self._store.entries(folder)))
 
     def fetch(self, entry: Entry, path: Path) -> None:
         """Write an entry's content into the file ``path``."""
@@ -202,7 +195,7 @@ class FileSystem:
     def __init__(self, system: Any, base: str, close: Callable[[], None] | None = None) -> None:
         self._system = system
         self._base = base.rstrip("/")
-        self._close = close
+        self.close = close or (lambda: None)
 
     def entries(self, folder: str) -> Iterable[Entry]:
         """List a folder. ``ls`` is used because ``find`` leaves out what it fails to open."""
@@ -219,11 +212,6 @@ class FileSystem:
         """Download one file; its size was checked."""
         self._system.get_file(self._path(entry.path), str(path))
 
-    def close(self) -> None:
-        """Close what the system holds open, if it can be closed."""
-        if self._close:
-            self._close()
-
     def _path(self, below: str) -> str:
         return f"{self._base}/{below}".rstrip("/") if below else self._base
 
@@ -236,6 +224,7 @@ class FileSystem:
         size = int(info.get("size") or 0)
         return Entry(
             path=path,
+            name=str(info["name"]).rpartition("/")[2],
             fingerprint=f"{tag} {size} {moment}" if tag or moment else "",
             size=size,
             is_folder=info["type"] == "directory",
@@ -265,7 +254,7 @@ def _webdav(address: StoreAddress) -> FileSystem:
     system = WebdavFileSystem(
         start,
         auth=address.login(),
-        timeout=httpx.Timeout(READ_SECONDS, connect=CONNECT_SECONDS),
+        timeout=READ_SECONDS,
         event_hooks={"request": [partial(_stay_on, start)]},
         skip_instance_cache=True,
     )
