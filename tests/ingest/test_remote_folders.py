@@ -124,14 +124,3 @@ def test_what_is_too_large_or_a_recording_is_not_fetched(
     assert (rows["long.txt"].status, rows["ferry.txt"].status) == ("failed", "added")
     assert "sources.max_bytes" in rows["long.txt"].reason
     assert b"talk.mp3 HTTP" not in store.line.sent
-
-
-def test_a_list_of_feeds_may_lie_in_a_store(
-    kb: KnowledgeBase, store: Bucket | SharedFolder
-) -> None:
-    feed = '<outline xmlUrl="http://127.0.0.1:9/news.rss"/><outline xmlUrl="s3://shelf/papers"/>'
-    store.write("feeds.opml", f"<opml><body>{feed}</body></opml>".encode())
-    report = add(kb, [store.address])
-    (row,) = [row for row in report.rows if row.status != "added"]
-    # A list may name neither a store nor a private address.
-    assert (row.uri, row.status) == ("http://127.0.0.1:9/news.rss", "failed")

@@ -164,12 +164,8 @@ class _Run:
         self.settings = effective_settings(kb, options.collection, paths, options.settings)
         sources = kb.settings.sources
         self.stores = ExitStack()
-        self.sources = find_files(
-            inputs,
-            sources.exclude,
-            follow_links=sources.follow_links,
-            open_store=self._open_store,
-        )
+        links, store = sources.follow_links, self._open_store
+        self.sources = find_files(inputs, sources.exclude, follow_links=links, open_store=store)
         self.positions = {item.uri: position for position, item in enumerate(self.sources)}
         self.notes = self.settings.notes
         rules = source_rules(self.settings, self.sources, self.records)

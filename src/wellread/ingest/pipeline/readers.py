@@ -218,8 +218,8 @@ class Readers:
             tokens=kb.live().tokens,
         )
         self._pool = pool
-        self._parsing: dict[Future[Parsed], FoundFile | FoundBytes] = {}
-        self._fetching: dict[Future[Outcome], FoundPage | FoundEntry] = {}
+        self._parsing: dict[Future[Parsed], FoundFile | FoundBytes | FoundEntry] = {}
+        self._fetching: dict[Future[Outcome], FoundPage] = {}
         self._entries = ThreadPoolExecutor(FETCHES_AT_ONCE, thread_name_prefix="entry")
         self._transcribing: dict[Future[Parsed], FoundFile | FoundBytes] = {}
         self._recordings = RecordingReader(kb.settings.transcription, pool.submit)
@@ -240,18 +240,14 @@ class Readers:
     @property
     def busy(self) -> bool:
         """Whether the parsers have enough to do. Web addresses have a queue of their own."""
-        entries = sum(isinstance(item, FoundEntry) for item in self._fetching.values())
-        return (
-            len(self._parsing) >= self._pool.size * QUEUED_PER_PARSER
-            or entries >= 2 * FETCHES_AT_ONCE
-        )
+        return len(self._parsing) >= self._pool.size * QUEUED_PER_PARSER
 
     def submit(self, item: Found) -> None:
         """Start reading one source."""
         if isinstance(item, FoundPage):
             self._fetching[self._pages.submit(item)] = item
         elif isinstance(item, FoundEntry):
-            self._fetching[self._entries.submit(self._read_entry, item)] = item
+            self._parsing[self._entries.submit(self._read_entry, item)] = item
         elif isinstance(item, FoundFile | FoundBytes):
             data = item.data if isinstance(item, FoundBytes) else None
             if is_recording(item):  # waits for a server, not for a parser
@@ -260,23 +256,22 @@ class Readers:
             else:
                 self._parsing[self._pool.submit(self._request(item), data)] = item
 
-    def _read_entry(self, item: FoundEntry) -> Outcome:
-        """Fetch a store's file and have it read; a failure is a ``failed`` outcome."""
+    def _read_entry(self, item: FoundEntry) -> Parsed:
+        """Fetch a store's file and have it read; a failure is a ``failed`` result."""
         if is_recording(item) and not self._recordings.able:
-            return Outcome(parsed=Parsed(status="skipped", reason=NOBODY))
+            return Parsed(status="skipped", reason=NOBODY)
         try:
             with TemporaryDirectory(prefix="wellread-") as folder:
                 path = Path(folder, "entry").with_suffix(Path(item.name).suffix)
                 item.store.fetch(item.entry, path)
                 request = replace(self._request(item), path=str(path))
                 if is_recording(item):
-                    record = self._records.get(item.uri)
-                    parsed = self._recordings.submit(request, record).result()
+                    reading = self._recordings.submit(request, self._records.get(item.uri))
                 else:
-                    parsed = self._pool.submit(request, None).result()
+                    reading = self._pool.submit(request)
+                return reading.result()
         except SourceError as error:
-            parsed = Parsed(status="failed", reason=error.reason)
-        return Outcome(parsed=replace(parsed, mtime_ns=0), etag=item.entry.fingerprint)
+            return Parsed(status="failed", reason=error.reason)
 
     def told(self, items: Iterable[Found]) -> str:
         """What is to be known before a long run: the recordings to transcribe, with the cost."""
@@ -288,18 +283,20 @@ class Readers:
         done, _ = wait(waiting, timeout=seconds, return_when=FIRST_COMPLETED)
         for files in (self._parsing, self._transcribing):
             for parsing in [future for future in files if future in done]:
-                yield files.pop(parsing), Outcome(parsed=parsing.result())
+                item = files.pop(parsing)
+                tag = item.entry.fingerprint if isinstance(item, FoundEntry) else ""
+                yield item, Outcome(parsed=parsing.result(), etag=tag)
         for fetching in [future for future in self._fetching if future in done]:
-            item, outcome = self._fetching.pop(fetching), fetching.result()
+            page, outcome = self._fetching.pop(fetching), fetching.result()
             if outcome.listed_feeds:
-                self.feed_lists.add(item.uri)
+                self.feed_lists.add(page.uri)
             for feed in outcome.listed_feeds:
                 self.listed_feeds.append(feed)
                 if isinstance(feed, SourceError):
                     yield feed, Outcome(parsed=Parsed(status="failed", reason=feed.reason))
                 else:
                     self.submit(feed)
-            yield item, outcome
+            yield page, outcome
 
     def close(self) -> None:
         """Wait for running fetches and cancel the waiting ones."""

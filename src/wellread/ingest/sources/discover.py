@@ -319,43 +319,30 @@ def _walk_store(
 ) -> Iterator[Found]:
     try:
         store = open_store(source_input)
-        rules: _Rules = (("", _compile(exclude, store.uri, "sources.exclude")),)
+        start: _Rules = (("", _compile(exclude, store.uri, "sources.exclude")),)
     except SourceError as error:
         yield error
         return
-    waiting = [("", rules)]
+    waiting = [("", start)]
     while waiting:
         folder, rules = waiting.pop()
         try:
             entries = store.entries(folder)
-            for entry in entries:
-                if entry.name == IGNORE_FILE:
-                    text = store.read(entry).decode("utf-8", errors="replace")
-                    below = f"{folder}/" if folder else ""
-                    spec = _compile(text.splitlines(), store.uri_of(folder), IGNORE_FILE)
-                    rules = ((below, spec), *rules)
+            for entry in (each for each in entries if each.name == IGNORE_FILE):
+                lines = store.read(entry).decode("utf-8", errors="replace").splitlines()
+                spec = _compile(lines, store.uri_of(folder), IGNORE_FILE)
+                rules = ((f"{folder}/" if folder else "", spec), *rules)
         except SourceError as error:
             yield error
             continue
         for entry in entries:
-            named = not entry.path  # the address is that of a file
-            if not named and _is_ignored(entry.path + "/" * entry.is_folder, rules):
-                continue
-            if entry.is_folder:
+            # A file without a path was named itself.
+            ignored = entry.path and _is_ignored(entry.path + "/" * entry.is_folder, rules)
+            if entry.is_folder and not ignored:
                 waiting.append((entry.path, rules))
-            elif entry.name != IGNORE_FILE:
-                yield from _store_file(store, entry)
-
-
-def _store_file(store: OpenStore, entry: Entry) -> Iterator[Found]:
-    uri = store.uri_of(entry.path)
-    if not entry.name.lower().endswith(LIST_EXTENSION):
-        yield FoundEntry(uri=uri, root=store.uri, name=entry.name, entry=entry, store=store)
-        return
-    try:
-        yield from feeds_in(store.read(entry), uri)
-    except SourceError as error:
-        yield error
+            elif entry.name != IGNORE_FILE and not ignored:
+                uri = store.uri_of(entry.path)
+                yield FoundEntry(uri=uri, root=store.uri, name=entry.name, entry=entry, store=store)
 
 
 IGNORE_FILE = ".wellreadignore"

@@ -25,7 +25,6 @@ from wellread.ingest.sources.addresses import without_credentials
 from wellread.plugins import SOURCES, installed, load
 
 READ_SECONDS = 30.0  # to wait for a connection, and for the next piece of an answer
-NETRC = "netrc"  # in the home; exports and backups lack it
 INSTALL = "pip install 'wellread[remote]' reads s3://, webdavs:// and imaps://"
 
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://([^/?#]*)(/.*)?", re.DOTALL)
@@ -74,9 +73,8 @@ class StoreAddress:
         Raises:
             SourceError: a file is damaged, or others than its owner may read it.
         """
-        named = os.environ.get("NETRC", "")
-        places = [self.home / NETRC] if self.home else []
-        places += [Path(named)] if named else [Path.home() / ".netrc"]
+        places = [self.home / "netrc"] if self.home else []  # exports and backups lack it
+        places.append(Path(os.environ.get("NETRC") or Path.home() / ".netrc"))
         host = urlsplit(f"//{self.host}").hostname or ""
         for path in (place for place in places if place.is_file()):
             if os.name == "posix" and path.stat().st_mode & 0o077:
@@ -138,7 +136,9 @@ class OpenStore:
 
     def entries(self, folder: str) -> list[Entry]:
         """List a folder."""
-        return self._guarded(self.uri_of(folder), lambda: list(self._store.entries(folder)))
+        uri = self.uri_of(folder)
+        entries: list[Entry] = self._guarded(uri, lambda: list(self._store.entries(folder)))
+        return entries
 
     def fetch(self, entry: Entry, path: Path) -> None:
         """Write an entry's content into the file ``path``."""
@@ -199,7 +199,7 @@ class FileSystem:
 
     def entries(self, folder: str) -> Iterable[Entry]:
         """List a folder. ``ls`` is used because ``find`` leaves out what it fails to open."""
-        path = self._path(folder)
+        path = f"{self._base}/{folder}".rstrip("/")
         if not folder and (info := self._system.info(path))["type"] == "file":
             yield self._entry("", info)
             return
@@ -210,10 +210,7 @@ class FileSystem:
 
     def fetch(self, entry: Entry, path: Path, limit: int) -> None:  # noqa: ARG002 the seam's
         """Download one file; its size was checked."""
-        self._system.get_file(self._path(entry.path), str(path))
-
-    def _path(self, below: str) -> str:
-        return f"{self._base}/{below}".rstrip("/") if below else self._base
+        self._system.get_file(f"{self._base}/{entry.path}".rstrip("/"), str(path))
 
     @staticmethod
     def _entry(path: str, info: Any) -> Entry:
@@ -239,8 +236,6 @@ def _file_system(address: StoreAddress) -> FileSystem:
     kind = get_filesystem_class(address.scheme)
     text = f"{address.scheme}://{address.user and address.user + '@'}{address.host}/{address.path}"
     options = kind._get_kwargs_from_urls(text)
-    if "host" in options and (login := address.login()):
-        options |= {"username": login[0], "password": login[1]}
     # An instance of its own, because a shared one keeps old lists.
     return FileSystem(kind(skip_instance_cache=True, **options), kind._strip_protocol(text))
 
