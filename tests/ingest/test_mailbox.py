@@ -16,9 +16,7 @@ from wellread.kb import KnowledgeBase
 
 @pytest.fixture
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MailServer]:
-    with imap(tmp_path) as (made, environment):
-        for name, value in environment.items():
-            monkeypatch.setenv(name, value)
+    with imap(tmp_path, monkeypatch) as made:
         for subject in ("Ferry", "Mill"):
             made.send("News", subject, f"The {subject.lower()} stands by the water.")
         yield made
@@ -46,8 +44,8 @@ def test_messages_come_move_and_go(kb: KnowledgeBase, server: MailServer) -> Non
     assert {row.status for row in add(kb, [address]).rows} == {"unchanged"}
     assert b"FETCH" not in server.line.sent
     assert b"STORE" not in server.line.sent
-    server.move("Mill", "News", "News/Weekly")
-    server.delete("News", "Ferry", expunge=False)  # only marked
+    server.delete("News", 2, moved_to="News/Weekly")
+    server.delete("News", 1, expunge=False)  # only marked
     server.send("News", "Well", "The well stands by the road.")
     sync(kb, [address])
     assert titles(kb) == {
@@ -63,7 +61,7 @@ def test_a_server_that_is_away_or_goes_away_removes_nothing(
 ) -> None:
     address = f"{server.address}/News"
     add(kb, [address])
-    server.delete("News", "Mill")
+    server.delete("News", 2)
     server.line.allowed = 0
     assert [row.status for row in sync(kb, [address]).rows] == ["failed"]
     server.line.allowed = None

@@ -20,10 +20,7 @@ from wellread.testing.embedding import ReadableEmbedder
 def store(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Bucket | SharedFolder]:
-    opened = s3() if request.param == "s3" else webdav(tmp_path)
-    with opened as (made, environment):
-        for name, value in environment.items():
-            monkeypatch.setenv(name, value)
+    with s3(monkeypatch) if request.param == "s3" else webdav(tmp_path, monkeypatch) as made:
         for name in ("ferry", "mill", "old/quay"):
             made.write(f"{name}.txt", f"The {name[-4:]} stands by the water.\n".encode())
         yield made
