@@ -7,10 +7,14 @@ a back end's library knows (``AWS_PROFILE``) or from a netrc file that only its 
 
 from __future__ import annotations
 
+import imaplib
 import netrc
 import os
 import re
-from collections.abc import Callable, Iterable
+import ssl
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -176,14 +180,10 @@ class OpenStore:
 
 
 def _opener(address: StoreAddress) -> Any:
-    if address.scheme == "imaps":
-        # Imported late: an extra brings its library.
-        from wellread.ingest.sources.mailbox import Mailbox  # noqa: PLC0415
-
-        return Mailbox
-    if plugin := installed(SOURCES).get(address.scheme):
+    built_in = {"imaps": Mailbox, "webdav": _webdav, "webdavs": _webdav}
+    if address.scheme not in built_in and (plugin := installed(SOURCES).get(address.scheme)):
         return load(plugin)
-    return _webdav if address.scheme in ("webdav", "webdavs") else _file_system
+    return built_in.get(address.scheme, _file_system)
 
 
 # --- file systems of fsspec ------------------------------------------------------------------
@@ -214,10 +214,8 @@ class FileSystem:
 
     @staticmethod
     def _entry(path: str, info: Any) -> Entry:
-        tag, moment = (
-            next((str(info[name]) for name in names if info.get(name)), "")
-            for names in (("ETag", "etag"), ("LastModified", "modified", "mtime"))
-        )
+        tag = info.get("ETag") or info.get("etag") or ""
+        moment = info.get("LastModified") or info.get("modified") or info.get("mtime") or ""
         size = int(info.get("size") or 0)
         return Entry(
             path=path,
@@ -260,3 +258,98 @@ def _stay_on(start: httpx.URL, request: httpx.Request) -> None:
     """Refuse a redirect to another server: it could name one of a private network."""
     if (request.url.scheme, request.url.netloc) != (start.scheme, start.netloc):
         raise SourceError(str(start), f"redirects to another server: {request.url.host}")
+
+
+# --- mailboxes -------------------------------------------------------------------------------
+
+_NOT_OPENED = {"\\noselect", "\\nonexistent"}  # names that only have others below them
+
+
+class Mailbox:
+    """The mailbox at ``imaps://name@host/Newsletters``: messages are files, mailboxes folders.
+
+    A message is the same while its UID and the mailbox's UIDVALIDITY are (RFC 3501, 2.3.1.1).
+    Nothing is marked as read. One thread at a time has the connection.
+    """
+
+    def __init__(self, address: StoreAddress) -> None:
+        self._address = address
+        self._lock = threading.Lock()
+        self._connection: Any = None
+        self._names: dict[str, str] = {}  # paths with slashes to the server's names
+
+    def entries(self, folder: str) -> Iterable[Entry]:
+        """List the messages of a mailbox and the mailboxes directly below it."""
+        with self._connected() as box:
+            if not folder:
+                self._names = {
+                    info.name.replace(info.delim or "/", "/"): info.name
+                    for info in box.folder.list()
+                    if _NOT_OPENED.isdisjoint(flag.lower() for flag in info.flags)
+                }
+            path = self._path(folder)
+            below = [name[len(path) + 1 :] for name in self._names if name.startswith(f"{path}/")]
+            for name in sorted({name.partition("/")[0] for name in below}):
+                yield Entry(path=f"{folder}/{name}".lstrip("/"), name=name, is_folder=True)
+            if path not in self._names:
+                if not below:
+                    known = ", ".join(sorted(self._names))
+                    raise SourceError(path, f"name a mailbox at the end of the address: {known}")
+                return
+            box.folder.set(self._names[path], readonly=True)
+            validity = box.client.response("UIDVALIDITY")[1][0].decode()
+            for uid in box.uids("UNDELETED", None):
+                message = f"{folder}/;UID={uid}".lstrip("/")
+                yield Entry(path=message, name=f"{uid}.eml", fingerprint=f"UIDVALIDITY={validity}")
+
+    def fetch(self, entry: Entry, path: Path, limit: int) -> None:
+        """Write a message as the server sends it; one more byte than ``limit`` at most."""
+        folder, _, uid = entry.path.rpartition(";UID=")
+        with self._connected() as box:
+            box.folder.set(self._names[self._path(folder.rstrip("/"))], readonly=True)
+            _, answer = box.client.uid("FETCH", uid, f"(BODY.PEEK[]<0.{limit + 1}>)")
+        bodies = [item[1] for item in answer if isinstance(item, tuple)]
+        if not bodies:
+            raise SourceError(entry.path, "was removed before it was read")
+        path.write_bytes(bodies[0])
+
+    def close(self) -> None:
+        """Close the connection."""
+        box, self._connection = self._connection, None
+        if box is not None:
+            with suppress(OSError):
+                box.client.shutdown()
+
+    def _path(self, folder: str) -> str:
+        start = self._address.path
+        start = "INBOX" if start.upper() == "INBOX" else start  # the one name without case
+        return f"{start}/{folder}" if folder else start
+
+    @contextmanager
+    def _connected(self) -> Iterator[Any]:
+        """Lend the connection; after a failure the next call opens a new one."""
+        with self._lock:
+            try:
+                self._connection = self._connection or self._connect()
+                yield self._connection
+            except (OSError, imaplib.IMAP4.error):
+                self.close()
+                raise
+
+    def _connect(self) -> Any:
+        # Imported late: an extra brings it.
+        from imap_tools import MailBox, MailboxLoginError  # noqa: PLC0415
+
+        login = self._address.login()
+        if login is None:
+            raise SourceError("", "no netrc file has its name and password (docs/sources.md)")
+        host = urlsplit(f"//{self._address.host}")
+        context = ssl.create_default_context()
+        box = MailBox(host.hostname or "", host.port or 993, READ_SECONDS, ssl_context=context)
+        try:
+            box.login(*login, initial_folder=None)
+        except (MailboxLoginError, imaplib.IMAP4.error):
+            box.client.shutdown()
+            # Without its cause: a server may repeat what it was sent.
+            raise SourceError("", "the server refuses the name or the password") from None
+        return box
