@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
 from tests.doubles.web_server import Reply, WebServer
 
 from wellread.ingest.run import add, sync
@@ -66,16 +65,3 @@ def test_a_folder_that_cannot_be_listed_keeps_what_is_in_it(
     rows = {row.uri: row.status for row in sync(kb, ["shelf://here"]).rows}
     assert rows == {"shelf://here/one.txt": "unchanged", "shelf://here/b": "failed"}
     assert len(kb.catalogue.documents("default")) == 2
-
-
-@pytest.mark.parametrize("code", ["raise RuntimeError('too old')", "Shelf = 1"])
-def test_a_package_that_is_broken_fails_its_source_alone(
-    kb: KnowledgeBase, add_package: AddPackage, tmp_path: Path, code: str
-) -> None:
-    module = tmp_path / "broken_shelf.py"
-    module.write_text(code)
-    add_package(module, SOURCES, "shelf = broken_shelf:Shelf")
-    (tmp_path / "a.txt").write_text("The ferry stands by the water.\n")
-    rows = {row.uri: row.status for row in add(kb, ["shelf://x", str(tmp_path / "a.txt")]).rows}
-    assert sorted(rows.values()) == ["added", "failed"]
-    assert rows["shelf://x"] == "failed"

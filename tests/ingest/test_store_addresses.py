@@ -24,7 +24,7 @@ from wellread.kb import KnowledgeBase
         ("S3://bucket", "s3://bucket"),
         (" s3://bucket/a b/ ", "s3://bucket/a%20b"),
         ("s3://bucket/a%20b", "s3://bucket/a%20b"),
-        ("imaps://me@mail.example/A/B", "imaps://me@mail.example/A/B"),
+        ("imaps://me@mail.example/A/;UID=2", "imaps://me@mail.example/A/;UID=2"),
         ("imaps://me%40home@mail.example:1993/A", "imaps://me%40home@mail.example:1993/A"),
         ("sftp://host:22/a:b@c", "sftp://host:22/a%3Ab%40c"),
     ],

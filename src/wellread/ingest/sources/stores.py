@@ -34,6 +34,7 @@ INSTALL = "pip install 'wellread[remote]' reads s3://, webdavs:// and imaps://"
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://([^/?#]*)(/.*)?", re.DOTALL)
 _LOGIN = re.compile(r"(?<=://)[^\s/]*@")  # of a proxy, for example
 _MAX_REASON = 200
+_SAFE = "/;="  # not percent-encoded: RFC 5092 writes a message as ;UID=20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +69,7 @@ class StoreAddress:
 
     def __str__(self) -> str:
         user = f"{quote(self.user, safe='')}@" if self.user else ""
-        path = f"/{quote(self.path)}" if self.path else ""
+        path = f"/{quote(self.path, safe=_SAFE)}" if self.path else ""
         return f"{self.scheme}://{user}{self.host}{path}"
 
     def login(self) -> tuple[str, str] | None:
@@ -136,7 +137,7 @@ class OpenStore:
 
     def uri_of(self, path: str) -> str:
         """Return the address of an entry or folder."""
-        return f"{self.uri}/{quote(path, safe='/;=')}" if path else self.uri
+        return f"{self.uri}/{quote(path, safe=_SAFE)}" if path else self.uri
 
     def entries(self, folder: str) -> list[Entry]:
         """List a folder."""
@@ -305,8 +306,10 @@ class Mailbox:
     def fetch(self, entry: Entry, path: Path, limit: int) -> None:
         """Write a message as the server sends it; one more byte than ``limit`` at most."""
         folder, _, uid = entry.path.rpartition(";UID=")
+        name = self._names[self._path(folder.rstrip("/"))]
         with self._connected() as box:
-            box.folder.set(self._names[self._path(folder.rstrip("/"))], readonly=True)
+            if box.folder.get() != name:
+                box.folder.set(name, readonly=True)
             _, answer = box.client.uid("FETCH", uid, f"(BODY.PEEK[]<0.{limit + 1}>)")
         bodies = [item[1] for item in answer if isinstance(item, tuple)]
         if not bodies:
@@ -348,8 +351,10 @@ class Mailbox:
         box = MailBox(host.hostname or "", host.port or 993, READ_SECONDS, ssl_context=context)
         try:
             box.login(*login, initial_folder=None)
-        except (MailboxLoginError, imaplib.IMAP4.error):
-            box.client.shutdown()
+        except (MailboxLoginError, imaplib.IMAP4.error, OSError):
+            with suppress(OSError):
+                box.client.shutdown()
             # Without its cause: a server may repeat what it was sent.
-            raise SourceError("", "the server refuses the name or the password") from None
+            reason = "the login failed: the name or the password is wrong, or the server broke off"
+            raise SourceError("", reason) from None
         return box
