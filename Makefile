@@ -90,7 +90,7 @@ dist: $(VENV)/.dev ## build a release into dist/: wheel, source archive, and the
 	  --mc-type library --output-reproducible --output-file dist/wellread.cdx.json
 
 LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header
-EXTRAS := --extra llm --extra mcp --extra oidc --extra opensearch --extra postgres
+EXTRAS := --extra llm --extra mcp --extra oidc --extra opensearch --extra postgres --extra remote
 locks: ## write locks/ anew after a change of pyproject.toml (needs uv; UPGRADE=1 takes newer releases)
 	@$(LOCK) $(if $(UPGRADE),--upgrade) pyproject.toml $(EXTRAS) --group dev --output-file locks/test.txt
 	@$(LOCK) pyproject.toml $(EXTRAS) --constraint locks/test.txt --output-file locks/release.txt

@@ -32,6 +32,7 @@ WITH_MCP = "serve/mcp/"
 WITH_OPENSEARCH = "store/index/opensearch/"
 WITH_POSTGRES = {"store/schema/postgresql.py"}
 WITH_OIDC = {"serve/web/identity_provider.py"}
+WITH_REMOTE = {"ingest/sources/stores.py"}
 TESTING = "testing/"
 NOT_INSTALLED = {"faster_whisper", "rapidocr"}  # extras that stand in no lock
 
@@ -129,6 +130,8 @@ def test_every_import_is_declared() -> None:
             declared |= extra("postgres")
         if name_of(path) in WITH_OIDC:
             declared |= extra("oidc")
+        if name_of(path) in WITH_REMOTE:
+            declared |= extra("remote")
         if name_of(path).startswith(TESTING):
             declared |= {"pytest", "hypothesis"}
         if names_missing := undeclared(path, declared):
@@ -185,7 +188,7 @@ def test_the_extras_are_not_needed_to_load_what_everyone_loads() -> None:
     """A process in which the extras' packages cannot be imported still loads all of the rest."""
     code = """
 import sys
-for name in ("pydantic_ai", "openai", "opensearchpy"):
+for name in ("pydantic_ai", "openai", "opensearchpy", "fsspec", "imap_tools", "webdav4"):
     sys.modules[name] = None
 import wellread.serve.cli, wellread.serve.cli.ask_cli, wellread.ask.answer, wellread.ingest.run
 import wellread.serve.http.app, wellread.models.open_reader

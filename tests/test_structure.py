@@ -18,9 +18,10 @@ SHARED_NAMES = ("__init__", "base")
 # Each takes more than 20 ms to import, and a part of the users never needs it.
 SLOW = frozenset(
     """
-    alembic anthropic authlib dateparser faster_whisper genai_prices google httpx joserfc lancedb
-    lxml mcp onnx onnxruntime openai openai_compatible opensearchpy opentelemetry psycopg pydantic
-    py3langid pydantic_ai rapidocr regex rich sqlalchemy trafilatura
+    alembic anthropic authlib dateparser faster_whisper fsspec genai_prices google httpx
+    imap_tools joserfc lancedb lxml mcp onnx onnxruntime openai openai_compatible opensearchpy
+    opentelemetry psycopg py3langid pydantic pydantic_ai rapidocr regex rich sqlalchemy
+    trafilatura webdav4
     """.split()
 )
 

@@ -86,7 +86,7 @@ def facts_of(document: Document) -> str:
     It shows that only a title, a date or a tag has changed.
     """
     facts = {field.name: getattr(document, field.name) for field in fields(document)}
-    for name in ("collection", "uri", "text", "marks"):
+    for name in ("collection", "uri", "text", "marks", "transcript_url"):
         del facts[name]
     facts["taxonomy"] = dict(document.taxonomy)
     return tagged_hash("fct", json.dumps(facts, sort_keys=True, default=_plain))

@@ -15,6 +15,7 @@ from wellread.errors import SettingsError
 
 # Groups of entry points: of ``store.base.IndexBackend``, and of ``ingest.loaders.base.Loader``.
 INDEXES, LOADERS = "wellread.indexes", "wellread.loaders"  # a loader is named by file extension
+SOURCES = "wellread.sources"  # of ``ingest.sources.stores.Store``, named by the address's scheme
 
 T = TypeVar("T")
 

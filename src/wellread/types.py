@@ -221,6 +221,7 @@ class Document:
         url: the address for readers; the ``uri`` when empty.
         source_type: more specific than ``kind``, set by the source (``rss``, ``pdf``, ``notice``).
         taxonomy: values by dimension, for example ``{"sectors": ("energy",)}``.
+        transcript_url: where a feed says that the words of its episode stand; it is not stored.
     """
 
     collection: str
@@ -239,6 +240,7 @@ class Document:
     taxonomy: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     entity: EntityFacts | None = None
     past_question: PastQuestion | None = None
+    transcript_url: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -115,6 +115,42 @@ def test_a_feed_keeps_the_entries_that_left_it(server: WebServer, kb: KnowledgeB
     assert verify(kb).problems == ()
 
 
+@pytest.mark.parametrize(
+    ("ending", "transcript"),
+    [
+        ("vtt", "WEBVTT\n\n00:01.000 --> 00:04.000\n<v Ada>The dredger came in May.\n"),
+        (
+            "json",
+            '{"segments": [{"speaker": "Ada", "startTime": 1,'
+            ' "body": "The dredger came in May."}]}',
+        ),
+        ("html", "<cite>Ada:</cite><time>0:01</time><p>The dredger came in May.</p>"),
+    ],
+    ids=["vtt", "json", "html"],
+)
+def test_the_transcript_that_a_feed_names_is_read_as_its_episode(
+    server: WebServer, kb: KnowledgeBase, ending: str, transcript: str
+) -> None:
+    server.pages[f"/1.{ending}"] = Reply(body=transcript.encode())
+    named = f'<podcast:transcript url="/1.{ending}" type="x"/>'
+    for more, kind in (("", "article"), (named, "transcript"), (named, "transcript")):
+        text = (
+            '<rss version="2.0" xmlns:podcast="https://podcastindex.org/namespace/1.0"><channel>'
+            f"<link>{server.url('/')}</link><item><title>Silt</title><guid>e1</guid>"
+            f'<enclosure url="{server.url("/1.mp3")}" type="audio/mpeg"/>'
+            f"<description>On silt.</description>{more}</item></channel></rss>"
+        )
+        server.pages["/cast.rss"] = Reply(body=text.encode())
+        add(kb, [server.url("/cast.rss")])
+        (document,) = kb.catalogue.documents("default")
+        assert (document.title, document.kind) == ("Silt", kind)
+    (hit,) = search(kb, "dredger", Filters())
+    assert "The dredger came in May." in hit.passage.text
+    assert hit.passage.speakers == (() if ending == "html" else ("Ada",))
+    assert hit.document.media_url == server.url("/1.mp3")
+    assert server.paths().count(f"/1.{ending}") == 1  # not fetched again
+
+
 def test_a_list_of_feeds_brings_its_feeds_and_takes_them_away(
     server: WebServer, kb: KnowledgeBase, tmp_path: Path
 ) -> None:

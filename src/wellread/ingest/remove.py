@@ -23,9 +23,9 @@ from wellread.ingest.integrity.purge import (
     spread,
 )
 from wellread.ingest.joining.story_refresh import finish_run
-from wellread.ingest.pipeline.change_detection import with_feed_entries
+from wellread.ingest.pipeline.change_detection import root_of, with_feed_entries
 from wellread.ingest.pipeline.commit import drop_noted, tidy, writing
-from wellread.ingest.sources.addresses import is_web
+from wellread.ingest.sources.addresses import is_page
 from wellread.ingest.sources.discover import local_path, uri_of
 from wellread.kb import KnowledgeBase
 from wellread.kb.seen_by import base_of
@@ -64,14 +64,14 @@ def _sources(name: str, records: Mapping[str, SourceRecord]) -> list[str]:
     """Return the source with the address ``name``, or the sources below it."""
     if name.startswith(DOCUMENT_ID):
         return []
-    uri = name if is_web(name) else uri_of(local_path(name))
+    uri = name if is_page(name) else root_of(name)
     if uri in records:
         return [uri]
     below = uri.rstrip("/") + "/"
     return [
         other_uri
         for other_uri, record in records.items()
-        if record.root == uri or (other_uri.startswith(below) and not is_web(uri))
+        if record.root == uri or (other_uri.startswith(below) and not is_page(uri))
     ]
 
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypedDict, Unpack
@@ -45,6 +46,7 @@ from wellread.ingest.pipeline.workers import WorkerPool
 from wellread.ingest.remove import remove_sources
 from wellread.ingest.settings.folder_settings import effective_settings
 from wellread.ingest.sources.discover import Input, find_files
+from wellread.ingest.sources.stores import OpenStore
 from wellread.kb import KnowledgeBase
 from wellread.store.catalogue.run_logs import JobItem
 
@@ -159,10 +161,12 @@ class _Run:
         self.results: list[JobItem] = []
         self.written = self.vectors = self.unoptimized = self.skipped_unchanged = 0
         paths = [path for path in inputs if isinstance(path, str)]
-        sources = kb.settings.sources
-        self.sources = find_files(inputs, sources.exclude, follow_links=sources.follow_links)
-        self.positions = {item.uri: position for position, item in enumerate(self.sources)}
         self.settings = effective_settings(kb, options.collection, paths, options.settings)
+        sources = kb.settings.sources
+        self.stores = ExitStack()
+        links, store = sources.follow_links, self._open_store
+        self.sources = find_files(inputs, sources.exclude, follow_links=links, open_store=store)
+        self.positions = {item.uri: position for position, item in enumerate(self.sources)}
         self.notes = self.settings.notes
         rules = source_rules(self.settings, self.sources, self.records)
         self.changes = ChangeDetector(options.collection, self.records, rules, ocr=sources.ocr)
@@ -170,9 +174,14 @@ class _Run:
         self.filler = VectorFiller(kb, self._count_vectors)
 
     def close(self) -> None:
-        """Release the parsers and end the embedding thread, also after a failure."""
+        """Release parsers and stores and end the embedding thread, also after a failure."""
         self.readers.close()
+        self.stores.close()
         self.filler.stop()
+
+    def _open_store(self, address: str) -> OpenStore:
+        opened = OpenStore(address, self.kb.home, self.kb.settings.sources.max_bytes)
+        return self.stores.enter_context(closing(opened))
 
     def read(self) -> None:
         """Read every source that changed since it was last read."""

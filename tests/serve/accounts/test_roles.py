@@ -75,10 +75,19 @@ async def test_no_way_makes_the_server_read_its_own_files_for_an_editor(
     synced = kb.catalogue.jobs.start("sync", "town", [str(kb.home)], ("host", 1))
     kb.catalogue.jobs.finish(synced.id, "done")
     here = {"collection": "town"}
+    stores = ["s3://bucket/a", " IMAPS://me@host/News", "ftp://host/a", "webdavs://me:pw@host/a"]
+    stores += [f"s3://{'../' * 20}{kb.home}/uploads/c-town/a.md", "local:///etc/hostname"]
     ways: dict[str, list[tuple[str, dict[str, str]]]] = {
         "/library/address": [
             ("/library/address", here | {"address": given})
-            for given in (f"{kb.home}/*.db", f"file://{kb.home}/catalogue.db", "/none", "~", "-")
+            for given in (
+                f"{kb.home}/*.db",
+                f"file://{kb.home}/catalogue.db",
+                "/none",
+                "~",
+                "-",
+                *stores,
+            )
         ],
         "/library/jobs/{job_id}/retry": [
             (f"/library/jobs/{job.id}/retry", {}) for job in (town, synced)
@@ -96,6 +105,9 @@ async def test_no_way_makes_the_server_read_its_own_files_for_an_editor(
         for given in ("/etc/hostname", f"file://{kb.home}/catalogue.db", "~"):
             refused = await client.post("/api/documents", json=here | {"url": given})
             assert refused.status_code == 400, given
+        for given in stores:
+            refused = await client.post("/api/documents", json=here | {"url": given})
+            assert (refused.status_code, "pw" in refused.text) == (422, False), given
         assert server.state.ingest.unfinished() == []
         await client.post("/library/text", data=here | {"title": "Note", "text": "A pier."})
         while server.state.ingest.busy():
@@ -105,6 +117,8 @@ async def test_no_way_makes_the_server_read_its_own_files_for_an_editor(
         assert again.status_code == 303
     async with visitor("root") as client:
         assert (await client.post(f"/library/jobs/{town.id}/retry")).status_code == 303
+        taken = await client.post("/api/documents", json=here | {"url": "nowhere://host/a"})
+        assert taken.status_code == 202
     server.state.ingest.close()
 
 

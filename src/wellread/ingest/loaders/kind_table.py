@@ -102,9 +102,9 @@ LOADERS = {
         # Pages with white letters are rendered, with large pictures on them.
         _kind("pdf/4", "pdf.pdf:load", "page, box", "pypdfium2", ".pdf", memory=(640, 120)),
         _kind("captions/4", "text.transcripts:load", _TURN, "", ".vtt .srt .sbv", **_ONLY),
-        _kind("speech/3", "text.transcripts:load_speech", _TURN, "", ""),
+        _kind("speech/4", "text.transcripts:load_speech", _TURN, "", ""),
         _kind("meeting/1", "text.meetings:load", _TURN, "dateparser", ""),
-        _kind("feed/5", "text.feeds:load", "heading", "feedparser", ".rss .atom"),
+        _kind("feed/6", "text.feeds:load", "heading", "feedparser", ".rss .atom"),
         _kind("records/3", "text.records:load", "line", "", ".jsonl .ndjson", **_ONLY),
         _kind("table/1", "text.records:load_table", "line", "", ".csv .tsv .tab"),
         _kind("mail/1", "text.mail:load", "", "mail-parser-reply", ".eml .mbox .mbx", **_MAIL),

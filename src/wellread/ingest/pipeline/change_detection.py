@@ -16,10 +16,11 @@ from wellread.ingest.pipeline.parse import EXCLUDED, OCR, is_current
 from wellread.ingest.pipeline.readers import Outcome
 from wellread.ingest.settings.folder_settings import EffectiveSettings
 from wellread.ingest.settings.mapping import SourceRules
-from wellread.ingest.sources.addresses import FetchError, is_web, parse_address
+from wellread.ingest.sources.addresses import is_page, is_store, is_web, parse_address
 from wellread.ingest.sources.discover import (
     Found,
     FoundBytes,
+    FoundEntry,
     FoundFile,
     Input,
     SkippedSourceError,
@@ -27,6 +28,7 @@ from wellread.ingest.sources.discover import (
     uri_of,
 )
 from wellread.ingest.sources.fetching import ENTRY_LOADER
+from wellread.ingest.sources.stores import StoreAddress
 from wellread.store.catalogue.run_logs import ItemStatus, JobItem
 from wellread.store.schema.stored_values import SourceRecord, SourceStatus
 
@@ -37,7 +39,7 @@ def source_rules(
     """Return the rules for each source by its URI; sources without a rule are left out."""
     rules: dict[str, SourceRules] = {}
     for item in found if settings else ():
-        if not isinstance(item, FoundFile):
+        if not isinstance(item, FoundFile | FoundEntry):
             continue
         root, relative = _root_and_path(item, records.get(item.uri))
         collection_settings = settings.of(root)
@@ -46,7 +48,7 @@ def source_rules(
     return rules
 
 
-def _root_and_path(item: FoundFile, record: SourceRecord | None) -> tuple[str, str]:
+def _root_and_path(item: FoundFile | FoundEntry, record: SourceRecord | None) -> tuple[str, str]:
     """Return a file's root and its path below; a file added by itself keeps its earlier root."""
     root = item.root
     if root == item.uri and record and item.uri.startswith(_as_prefix(record.root)):
@@ -85,11 +87,15 @@ class ChangeDetector:
             status: ItemStatus = "skipped" if isinstance(item, SkippedSourceError) else "failed"
             return JobItem(uri=item.uri, status=status, reason=item.reason)
         record = self._records.get(item.uri)
-        if not isinstance(item, FoundFile) or record is None or not record.digest:
+        if not isinstance(item, FoundFile | FoundEntry) or record is None or not record.digest:
             return None
         if record.status == "failed" or (record.status == "skipped" and item.root == item.uri):
             return None  # what a folder's files are skipped for may be read when it is named
-        if (record.size, record.mtime_ns) != (item.size, item.mtime_ns):
+        if isinstance(item, FoundEntry):
+            same = item.entry.fingerprint == record.etag != ""
+        else:
+            same = (record.size, record.mtime_ns) == (item.size, item.mtime_ns)
+        if not same:
             return None
         loader = record.loader.removesuffix(OCR) if self._ocr else record.loader
         if self._ocr and record.reason and loader == record.loader:
@@ -114,7 +120,7 @@ class ChangeDetector:
             sources = [source, *outcome.entries]
         else:
             status = parsed.status
-            emptied = parsed.empty and not is_web(item.uri)  # a server may return nothing at times
+            emptied = parsed.empty and not is_page(item.uri)  # a server may return nothing at times
             if has_documents and (emptied or parsed.reason == EXCLUDED):  # its documents go
                 record = self._record(item, outcome, status)
                 sources = [ReadSource(record=record, documents=())]
@@ -196,7 +202,7 @@ def gone_sources(
             for uri, record in sorted(records.items())
             if uri not in found_uris
             and record.loader != ENTRY_LOADER
-            and (record.root == uri or not is_web(record.root) or record.root in lists)
+            and (record.root == uri or not is_page(record.root) or record.root in lists)
             and (record.root == root or within(root, _address_in_input(root, uri, record)))
             # A folder that could not be opened may still contain its files.
             and not any(within(folder, _address_in_input(root, uri, record)) for folder in failed)
@@ -235,14 +241,15 @@ def root_of(source_input: str) -> str:
     if not is_web(source_input):
         return uri_of(local_path(source_input))
     try:
-        return str(parse_address(source_input))
-    except FetchError:
+        parse = StoreAddress.parse if is_store(source_input) else parse_address
+        return str(parse(source_input))
+    except SourceError:
         return source_input  # nothing was ever found there
 
 
 def _address_in_input(root: str, uri: str, record: SourceRecord) -> str:
     """Return the address of a source, or of the feed list below ``root`` that names it."""
-    listed = is_web(uri) and record.root != root and within(root, record.root)
+    listed = is_page(uri) and record.root != root and within(root, record.root)
     return record.root if listed else uri
 
 

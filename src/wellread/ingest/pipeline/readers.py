@@ -12,6 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from wellread.config import SourceSettings
@@ -20,13 +22,14 @@ from wellread.ingest.loaders.base import LoaderLimits
 from wellread.ingest.pipeline.commit import ReadSource
 from wellread.ingest.pipeline.kinds import is_read_as_text
 from wellread.ingest.pipeline.parse import Parsed, ParseRequest, cut_text, is_current
-from wellread.ingest.pipeline.transcription import RecordingReader, is_recording
+from wellread.ingest.pipeline.transcription import NOBODY, RecordingReader, is_recording
 from wellread.ingest.pipeline.workers import WorkerPool
 from wellread.ingest.settings.mapping import SourceRules
 from wellread.ingest.sources.addresses import FetchError
 from wellread.ingest.sources.discover import (
     Found,
     FoundBytes,
+    FoundEntry,
     FoundFile,
     FoundPage,
     feeds_in,
@@ -216,8 +219,9 @@ class Readers:
             tokens=kb.live().tokens,
         )
         self._pool = pool
-        self._parsing: dict[Future[Parsed], FoundFile | FoundBytes] = {}
+        self._parsing: dict[Future[Parsed], FoundFile | FoundBytes | FoundEntry] = {}
         self._fetching: dict[Future[Outcome], FoundPage] = {}
+        self._entries = ThreadPoolExecutor(FETCHES_AT_ONCE, thread_name_prefix="entry")
         self._transcribing: dict[Future[Parsed], FoundFile | FoundBytes] = {}
         self._recordings = RecordingReader(kb.settings.transcription, pool.submit)
         self.listed_feeds: list[Found] = []  # feeds named by feed lists at web addresses
@@ -243,6 +247,8 @@ class Readers:
         """Start reading one source."""
         if isinstance(item, FoundPage):
             self._fetching[self._pages.submit(item)] = item
+        elif isinstance(item, FoundEntry):
+            self._parsing[self._entries.submit(self._read_entry, item)] = item
         elif isinstance(item, FoundFile | FoundBytes):
             data = item.data if isinstance(item, FoundBytes) else None
             if is_recording(item):  # waits for a server, not for a parser
@@ -250,6 +256,23 @@ class Readers:
                 self._transcribing[reading] = item
             else:
                 self._parsing[self._pool.submit(self._request(item), data)] = item
+
+    def _read_entry(self, item: FoundEntry) -> Parsed:
+        """Fetch a store's file and have it read; a failure is a ``failed`` result."""
+        if is_recording(item) and not self._recordings.able:
+            return Parsed(status="skipped", reason=NOBODY)
+        try:
+            with TemporaryDirectory(prefix="wellread-") as folder:
+                path = Path(folder, "entry").with_suffix(Path(item.name).suffix)
+                item.store.fetch(item.entry, path)
+                request = replace(self._request(item), path=str(path))
+                if is_recording(item):
+                    reading = self._recordings.submit(request, self._records.get(item.uri))
+                else:
+                    reading = self._pool.submit(request)
+                return reading.result()
+        except SourceError as error:
+            return Parsed(status="failed", reason=error.reason)
 
     def told(self, items: Iterable[Found]) -> str:
         """What is to be known before a long run: the recordings to transcribe, with the cost."""
@@ -261,26 +284,29 @@ class Readers:
         done, _ = wait(waiting, timeout=seconds, return_when=FIRST_COMPLETED)
         for files in (self._parsing, self._transcribing):
             for parsing in [future for future in files if future in done]:
-                yield files.pop(parsing), Outcome(parsed=parsing.result())
+                item = files.pop(parsing)
+                tag = item.entry.fingerprint if isinstance(item, FoundEntry) else ""
+                yield item, Outcome(parsed=parsing.result(), etag=tag)
         for fetching in [future for future in self._fetching if future in done]:
-            item, outcome = self._fetching.pop(fetching), fetching.result()
+            page, outcome = self._fetching.pop(fetching), fetching.result()
             if outcome.listed_feeds:
-                self.feed_lists.add(item.uri)
+                self.feed_lists.add(page.uri)
             for feed in outcome.listed_feeds:
                 self.listed_feeds.append(feed)
                 if isinstance(feed, SourceError):
                     yield feed, Outcome(parsed=Parsed(status="failed", reason=feed.reason))
                 else:
                     self.submit(feed)
-            yield item, outcome
+            yield page, outcome
 
     def close(self) -> None:
         """Wait for running fetches and cancel the waiting ones."""
         self._recordings.close()
+        self._entries.shutdown(wait=True, cancel_futures=True)
         if "_pages" in self.__dict__:
             self._pages.close()
 
-    def _request(self, item: FoundFile | FoundBytes) -> ParseRequest:
+    def _request(self, item: FoundFile | FoundBytes | FoundEntry) -> ParseRequest:
         rules = self._rules.get(item.uri)
         record = self._records.get(item.uri)
         name = item.path.name if isinstance(item, FoundFile) else item.name

@@ -27,7 +27,7 @@ from wellread.errors import SourceError
 from wellread.ingest.loaders.base import Source
 from wellread.ingest.pipeline.kinds import identity_of, kind_of
 from wellread.ingest.pipeline.parse import Parsed, ParseRequest
-from wellread.ingest.sources.discover import Found, FoundFile
+from wellread.ingest.sources.discover import Found, FoundEntry, FoundFile
 from wellread.store.schema.stored_values import SourceRecord
 from wellread.values.locators import RECORDINGS
 
@@ -46,7 +46,9 @@ Parse = Callable[[ParseRequest, bytes], Future[Parsed]]
 
 def is_recording(item: Found) -> bool:
     """Whether the source is a file of sound or film."""
-    return isinstance(item, FoundFile) and item.path.suffix.lower() in EXTENSIONS
+    name = item.name if isinstance(item, FoundEntry) else ""
+    path = item.path if isinstance(item, FoundFile) else Path(name)
+    return path.suffix.lower() in EXTENSIONS
 
 
 def transcript_beside(recording: Path) -> Path | None:
@@ -84,12 +86,13 @@ class RecordingReader:
         self._threads = ThreadPoolExecutor(at_once, thread_name_prefix="transcribe")
 
     @property
-    def _able(self) -> bool:
+    def able(self) -> bool:
+        """Whether the settings name what transcribes."""
         return self._is_folder or bool(self._settings.base_url)
 
     def told(self, items: Iterable[Found]) -> str:
         """How many recordings are to be transcribed, how long they are and what that costs."""
-        paths = [item.path for item in items if isinstance(item, FoundFile)] if self._able else []
+        paths = [item.path for item in items if isinstance(item, FoundFile)] if self.able else []
         lengths = [seconds_of(path) for path in paths if not transcript_beside(path)]
         if not lengths:
             return ""
@@ -114,7 +117,7 @@ class RecordingReader:
         if beside := transcript_beside(path):
             reason = f"its transcript is read: {beside.name}"
             return Parsed(status="skipped", reason=reason, empty=True)
-        if not self._able:
+        if not self.able:
             return Parsed(status="skipped", reason=NOBODY)
         try:
             digest = self._digest(path, request.max_bytes)
@@ -128,7 +131,7 @@ class RecordingReader:
             return Parsed(status="failed", reason=f"cannot be read: {error.strerror}")
         except SourceError as error:
             return Parsed(status="failed", reason=error.reason)
-        named = replace(request, path="", name=f"{path.stem}.json")
+        named = replace(request, path="", name=f"{Path(request.name).stem}.json")
         return replace(self._parse(named, written).result(), digest=digest)
 
     def _digest(self, path: Path, most: int) -> str:

@@ -27,6 +27,8 @@ LAST_PORT = 65_535
 MAX_CHARACTERS = 4_000
 
 _USERINFO = re.compile(r"^(\s*[a-z][a-z0-9+.-]*:/*)[^/?#]*@", re.IGNORECASE)
+# To the last "@", as a password may contain anything; a port is none.
+_PASSWORD = re.compile(r"^(\s*[a-z][a-z0-9+.-]*:/*)[^/?#@:]*:(?!\d+(?:/|$)).*@", re.I | re.DOTALL)
 _HOST = re.compile(rb"[\w.-]{1,253}|[0-9A-Fa-f:.]{2,45}")
 _GLOBAL_V6 = ipaddress.IPv6Network("2000::/3")
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
@@ -56,9 +58,23 @@ def is_web(text: str) -> bool:
     return bool(separator) and is_scheme and scheme.strip().lower() != "file"
 
 
+def is_page(text: str) -> bool:
+    """Whether ``text`` is an address of the web: http or https."""
+    return is_web(text) and not is_store(text)
+
+
+def is_store(text: str) -> bool:
+    """Whether ``text`` is an address with a scheme other than http, https and file."""
+    return is_web(text) and text.strip().partition("://")[0].lower() not in SCHEME_PORTS
+
+
 def without_credentials(url: str) -> str:
-    """Return ``url`` without user name and password, for reports and logs."""
-    return " ".join(_USERINFO.sub(r"\1…@", url).split())[:MAX_CHARACTERS]
+    """Return ``url`` without user name and password, for reports and logs.
+
+    A user name without a password stays in a store's address, where it says whose mailbox it is.
+    """
+    secret = _PASSWORD if is_store(url) else _USERINFO
+    return " ".join(secret.sub(r"\1…@", url).split())[:MAX_CHARACTERS]
 
 
 def parse_address(

@@ -7,7 +7,7 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -18,7 +18,8 @@ from pathspec import GitIgnoreSpec
 
 from wellread.errors import SourceError
 from wellread.ingest.loaders.base import changed_ns
-from wellread.ingest.sources.addresses import FetchError, is_web, parse_address
+from wellread.ingest.sources.addresses import FetchError, is_store, is_web, parse_address
+from wellread.ingest.sources.stores import Entry, OpenStore
 
 LIST_EXTENSION = ".opml"
 MAX_LIST_BYTES = 20_000_000  # bytes of an OPML file
@@ -64,31 +65,53 @@ class FoundBytes:
     data: bytes
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundEntry:
+    """A file of a store, to be fetched unless the last run saw its fingerprint."""
+
+    uri: str
+    root: str
+    name: str
+    entry: Entry
+    store: OpenStore
+
+
 class SkippedSourceError(SourceError):
     """Raised for a source that exists but is skipped on purpose; not a failure."""
 
 
-Found = FoundFile | FoundPage | FoundBytes | SourceError
+Found = FoundFile | FoundPage | FoundBytes | FoundEntry | SourceError
 Input = str | FoundBytes
 
 
 def find_files(
-    inputs: Sequence[Input], exclude: Sequence[str], *, follow_links: bool = False
+    inputs: Sequence[Input],
+    exclude: Sequence[str],
+    *,
+    follow_links: bool = False,
+    open_store: Callable[[str], OpenStore] | None = None,
 ) -> list[Found]:
     """Return every source of ``inputs`` once, sorted by URI; missing ones are errors in the list.
 
     Folders are read recursively without following links to folders (which could form loops) and
     without files that match ``exclude`` or a ``.wellreadignore`` on the way (.gitignore syntax). A
-    file that is named directly is always read. A list of feeds is replaced by its feeds. Nothing
-    is fetched here.
+    file that is named directly is always read. A list of feeds is replaced by its feeds. Web pages
+    are not fetched here; the folders of a store are listed.
 
     Args:
         follow_links: also read files outside a folder that links in it point to; otherwise these
             are ``SkippedSourceError``. The folder's author could point such a link at any file.
+        open_store: opens an address that ``is_store``; without it there are none.
     """
     sources: dict[str, Found] = {}
     for entry in inputs:
-        items = _expand(entry, exclude) if isinstance(entry, str) else iter([entry])
+        items: Iterator[Found]
+        if not isinstance(entry, str):
+            items = iter([entry])
+        elif open_store and is_store(entry):
+            items = _walk_store(entry, open_store, exclude)
+        else:
+            items = _expand(entry, exclude)
         top = _input_folder(entry) if isinstance(entry, str) and not follow_links else ""
         for found_item in items:
             item = _inside_or_error(found_item, top) if top else found_item
@@ -289,6 +312,37 @@ def _file(path: Path, uri: str, root: str, status: os.stat_result) -> Found:
     return FoundFile(
         path=path, uri=uri, size=status.st_size, mtime_ns=changed_ns(status), root=root
     )
+
+
+def _walk_store(
+    source_input: str, open_store: Callable[[str], OpenStore], exclude: Sequence[str]
+) -> Iterator[Found]:
+    try:
+        store = open_store(source_input)
+        start: _Rules = (("", _compile(exclude, store.uri, "sources.exclude")),)
+    except SourceError as error:
+        yield error
+        return
+    waiting = [("", start)]
+    while waiting:
+        folder, rules = waiting.pop()
+        try:
+            entries = store.entries(folder)
+            for entry in (each for each in entries if each.name == IGNORE_FILE):
+                lines = store.read(entry).decode("utf-8", errors="replace").splitlines()
+                spec = _compile(lines, store.uri_of(folder), IGNORE_FILE)
+                rules = ((f"{folder}/" if folder else "", spec), *rules)
+        except SourceError as error:
+            yield error
+            continue
+        for entry in entries:
+            # A file without a path was named itself.
+            ignored = entry.path and _is_ignored(entry.path + "/" * entry.is_folder, rules)
+            if entry.is_folder and not ignored:
+                waiting.append((entry.path, rules))
+            elif entry.name != IGNORE_FILE and not ignored:
+                uri = store.uri_of(entry.path)
+                yield FoundEntry(uri=uri, root=store.uri, name=entry.name, entry=entry, store=store)
 
 
 IGNORE_FILE = ".wellreadignore"

@@ -354,7 +354,8 @@ def follow_entries(
     entries = []
     fetched_count = 0
     for document in documents:
-        digest = tagged_hash("ent", version_of(document.text, document.marks), facts_of(document))
+        parts = [version_of(document.text, document.marks), facts_of(document)]
+        digest = tagged_hash("ent", *parts, *filter(None, [document.transcript_url]))
         if digests.get(document.uri) == digest:
             continue
         if not needs_page(document):
@@ -370,8 +371,8 @@ def follow_entries(
 
 def needs_page(document: Document) -> bool:
     """Whether the feed has only part of the article (loaders set ``summary`` if it has all)."""
-    if not document.url or document.summary:
-        return False
+    if document.transcript_url or not document.url or document.summary:
+        return bool(document.transcript_url)
     return len(document.text) < COMPLETE_CHARACTERS or bool(_CUT.search(document.text))
 
 
@@ -380,6 +381,9 @@ def merge_page(entry: Document, page: Document) -> Document | None:
 
     Title, date and authors come from the feed; missing ones are taken from the page.
     """
+    if entry.transcript_url:  # the feed itself says that these are the words of its episode
+        made = replace(entry, kind="transcript", text=page.text, marks=page.marks)
+        return None if page.source_type == "json" else replace(made, summary=entry.text)
     if page.source_type not in ARTICLE_TYPES or len(page.text) < len(entry.text) + MIN_GAIN:
         return None
     # Login pages and cookie notices show the title as well, so other words have to match.
@@ -404,7 +408,7 @@ def _words(text: str) -> set[str]:
 
 def _follow_entry(entry: Document, digest: str, fetch: Fetch, parse: ParsePage) -> FollowedEntry:
     try:
-        fetched = fetch(entry.url)
+        fetched = fetch(entry.transcript_url or entry.url)
         pages = parse(entry.uri, fetched) if isinstance(fetched, Fetched) else ()
     except FetchError as error:
         logger.info("%s: the article was not fetched: %s", entry.uri, error.reason)

@@ -17,7 +17,7 @@ from starlette.datastructures import UploadFile
 
 from wellread.errors import RequestError, UnknownCollectionError, UnknownNameError
 from wellread.ingest.remove import RemoveReport
-from wellread.ingest.sources.addresses import is_web
+from wellread.ingest.sources.addresses import is_page, is_store
 from wellread.kb import KnowledgeBase
 from wellread.kb.seen_by import sees_all
 from wellread.library.collection_changes import (
@@ -39,7 +39,7 @@ from wellread.library.recordings import Cue, Recording, Transcript, Turn, record
 from wellread.library.uploads import keep_upload
 from wellread.serve.features.feature import CamelModel, FeatureRouter, ListQuery, Scope, refusals
 from wellread.serve.features.home_and_jobs import Ingest
-from wellread.serve.features.people import check_may_edit
+from wellread.serve.features.people import check_may_edit, check_may_read
 from wellread.serve.guards.route_rules import Kb, kb_to_change, note_opened
 from wellread.serve.views import (
     FACES,
@@ -278,7 +278,10 @@ async def add_material(
             uploads = [text_file(new.title, new.text)]
             store = partial(store_files, kb, request, name, uploads, replace=replace)
             inputs = await to_thread.run_sync(store)
-        elif not is_web(inputs[0]):
+        elif is_store(inputs[0]):
+            check_may_edit(request, name)
+            check_may_read(request, kb, name, inputs)
+        elif not is_page(inputs[0]):
             raise RequestError(f"{new.url!r} is not a web address", hint="begin it with https://")
     return await to_thread.run_sync(queue_inputs, kb, ingest, request, name, inputs)
 

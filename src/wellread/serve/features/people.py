@@ -15,7 +15,7 @@ from starlette.requests import Request
 from wellread.ask.retrieve.search import check_collections
 from wellread.ask.understand.conversation import Persona, personas
 from wellread.errors import RequestError, SourceError, invalid_value
-from wellread.ingest.sources.addresses import is_web
+from wellread.ingest.sources.addresses import is_page, is_store, without_credentials
 from wellread.ingest.sources.discover import local_path
 from wellread.kb import KnowledgeBase
 from wellread.learning.preferences_learned import (
@@ -158,19 +158,22 @@ def check_may_edit(request: Request, collection: str) -> None:
 def check_may_read(
     request: Request, kb: KnowledgeBase, collection: str, inputs: Iterable[str]
 ) -> None:
-    """Refuse files and folders of the server to everybody except admins.
+    """Refuse what the server itself would open to everybody except admins: its files, and stores.
 
-    The settings and the catalogue are among these files. Web addresses and files uploaded into the
-    collection are allowed for all of its editors.
+    The settings and the catalogue are among these files, and the server's own passwords open
+    stores. Web pages and files uploaded into the collection are allowed for all of its editors.
     """
     if cast(Rights, request.state.rights).is_admin:
         return
     uploads = upload_folder(kb, collection).resolve()
     for address in inputs:
-        if not is_web(address) and not Path(local_path(address)).resolve().is_relative_to(uploads):
+        own = is_page(address) or (
+            not is_store(address) and Path(local_path(address)).resolve().is_relative_to(uploads)
+        )
+        if not own:
             raise SourceError(
-                address,
-                "may not be read: it is a file of the server, not a web address",
+                without_credentials(address),
+                "may not be read: the server itself would open it, and it is no web page",
                 hint="upload the files, or ask an admin of this server",
             )
 

@@ -177,6 +177,8 @@ def _xml_entry(entry: Item, feed: Item, base: str) -> _Entry:
             "published_at": _published(entry),
             "summary": plain_words(entry.get("summary") or "") if entry.get("content") else "",
             "media_url": _media(entry.get("enclosures"), ("type", "href"), base),
+            # The parser keeps the last one of an episode.
+            "transcript_url": _resolve(entry.get("podcast_transcript", {}).get("url", ""), base),
             "taxonomy": _tags(strings(tags)),
         },
     )

@@ -146,11 +146,6 @@ def _value(message: Any, name: str) -> str:
     return ""
 
 
-def _people(value: str) -> tuple[str, ...]:
-    pairs = getaddresses([value])
-    return tuple(dict.fromkeys(name or address for name, address in pairs if name or address))
-
-
 def _content(part: MIMEPart[Any, Any] | None) -> str:
     if part is None:
         return ""

@@ -323,7 +323,7 @@ def speech_form(tree: dict[str, Any]) -> SpeechForm:
 
 
 # Names of the parts of a turn in files of meeting programs, normalised.
-TURN_TEXTS = ("text", "spoken_text", "transcript", "content", "caption", "sentence")
+TURN_TEXTS = ("text", "spoken_text", "transcript", "content", "caption", "sentence", "body")
 TURN_SPEAKERS = (
     "speaker_display_name", "speaker_name", "speaker", "user_name", "username", "participant",
     "speaker_id",
