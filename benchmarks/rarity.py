@@ -100,7 +100,8 @@ def _title_weight(weight: float) -> Iterator[None]:
 def _looked(kb: KnowledgeBase, query: Query) -> Looked:
     """The candidates of a search before their words are looked at, with their scores."""
     settings = kb.settings.retrieval
-    lists = search._candidates(kb.live(), query.text, Filters(), "hybrid", settings.candidates)
+    text = query.text
+    lists = search._candidates(kb.live(), text, text, Filters(), "hybrid", settings.candidates)
     fused = search._fuse(lists, settings, "hybrid")
     passages = kb.catalogue.live_passages([item.candidate.passage_id for item in fused])
     return [
