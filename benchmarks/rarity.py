@@ -27,7 +27,7 @@ from wellread.ask.retrieve import search
 from wellread.evaluation.scores import bootstrap, paired_difference
 from wellread.kb import KnowledgeBase
 from wellread.models import open_reader
-from wellread.text.parsed import stem
+from wellread.text.parsed import number_forms, stem
 from wellread.types import Candidate, Filters, Passage
 
 MOST = 300  # queries of a set, drawn by chance
@@ -99,9 +99,10 @@ def _title_weight(weight: float) -> Iterator[None]:
 
 def _looked(kb: KnowledgeBase, query: Query) -> Looked:
     """The candidates of a search before their words are looked at, with their scores."""
-    settings = kb.settings.retrieval
-    text = query.text
-    lists = search._candidates(kb.live(), text, text, Filters(), "hybrid", settings.candidates)
+    settings, words = kb.settings.retrieval, number_forms(query.text)
+    lists = search._candidates(
+        kb.live(), query.text, words, Filters(), "hybrid", settings.candidates
+    )
     fused = search._fuse(lists, settings, "hybrid")
     passages = kb.catalogue.live_passages([item.candidate.passage_id for item in fused])
     return [

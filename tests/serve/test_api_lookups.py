@@ -52,7 +52,7 @@ async def test_a_search_shows_where_each_passage_stands(harbour: httpx.AsyncClie
             {"Ferry Osprey breaks down", "Ferry Osprey back in service"},
         ),
         ({"author": "Jon Tarn", "from": "2026-03"}, {"Ferry Osprey back in service"}),
-        ({"language": "EN"}, {"Bakery wins prize for rye bread"}),
+        ({"language": "EN", "taxonomy": "sectors=food"}, {"Bakery wins prize for rye bread"}),
         ({"kind": "entity"}, {"Osprey"}),
         ({"source_type": "vtt", "topic": "harbour"}, {MEETING, "Captions"}),
         ({"from": "2026-03-20", "to": "2026-03-20"}, {"Ferry Osprey back in service"}),
