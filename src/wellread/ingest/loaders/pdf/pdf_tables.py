@@ -140,9 +140,9 @@ def _continues(rows: Sequence[Sequence[Piece]], table: Sequence[Sequence[Piece]]
     between = [cells_of(single) for single in singles]
     if any(len(line) > 1 or _edges(line[0])[1] - _edges(line[0])[0] > wide for line in between):
         return False
-    tops = [line[0].upright.top for line in (table[0], table[-1], row)]
-    usual = (tops[1] - tops[0]) / (len(table) - 1) if len(table) > 1 else tops[2] - tops[1]
-    if singles and tops[2] - tops[1] > MAX_STEPS * len(rows) * usual:
+    *_, before, top = (line[0].upright.top for line in (row, *table[-2:]))
+    step = row[0].upright.top - top
+    if singles and len(table) > 1 and step > MAX_STEPS * len(rows) * (top - before):
         return False
     touched = [sum(_overlap(column, cell) for column in columns) for cell in cells]
     if len(cells) > MIN_TABLE_GAPS:
@@ -161,7 +161,8 @@ def _is_near(before: Sequence[Piece], row: Sequence[Piece]) -> bool:
 
 
 def _edges(cell: Cell) -> tuple[float, float]:
-    return cell[0].upright.left, max(piece.upright.right for piece in cell)
+    left = cell[0].upright.left  # letters cut at the edge of the page may have no width left
+    return left, max(left + 0.0001, *(piece.upright.right for piece in cell))
 
 
 def _overlap(a: tuple[float, float], b: tuple[float, float]) -> bool:
