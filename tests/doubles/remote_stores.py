@@ -35,10 +35,12 @@ class Line(ThreadingTCPServer):
     Attributes:
         allowed: bytes that may still come from the server, then the connection is closed; None
             means any number.
+        mends: whether new connections hold again after a cut.
         sent: all that was sent to the server.
     """
 
     daemon_threads = True
+    mends = False
 
     def __init__(self, target: int, tls: ssl.SSLContext | None = None) -> None:
         super().__init__(("127.0.0.1", 0), StreamRequestHandler)
@@ -54,6 +56,8 @@ class Line(ThreadingTCPServer):
             with client, socket.create_connection(("127.0.0.1", self._target)) as server:
                 while self.allowed != 0 and self._passed_on(client, server):
                     pass
+                if self.mends:
+                    self.allowed = None
 
     def _passed_on(self, client: Any, server: socket.socket) -> bool:
         """Wait for one piece of either side and send it to the other; False at the end."""
@@ -121,6 +125,8 @@ def s3(monkeypatch: pytest.MonkeyPatch) -> Iterator[Bucket]:
 class SharedFolder:
     """The folder ``papers`` of a WebDAV server, kept on the disk."""
 
+    moved_to = ""  # where a request for a file is redirected to
+
     def __init__(self, root: Path, line: Line) -> None:
         self.line = line
         self._folder = root / "papers"
@@ -146,13 +152,22 @@ def webdav(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SharedFold
         "http_authenticator": {"accept_digest": False, "default_to_digest": False},
         "logging": {"enable": False},
     }
-    server = Server(("127.0.0.1", 0), WsgiDAVApp(options))
+    app = WsgiDAVApp(options)
+
+    def answer(environ: Any, start: Any) -> Any:
+        if shared.moved_to and environ["REQUEST_METHOD"] == "GET":
+            start("302 Found", [("Location", shared.moved_to)])
+            return [b""]
+        return app(environ, start)
+
+    server = Server(("127.0.0.1", 0), answer)
     server.prepare()
     thread = Thread(target=server.serve, daemon=True)
     thread.start()
     monkeypatch.setenv("NETRC", str(netrc(folder / "netrc")))
     with line_to(server.bind_addr[1]) as line:
-        yield SharedFolder(root, line)
+        shared = SharedFolder(root, line)
+        yield shared
     server.stop()
     thread.join()
 

@@ -120,4 +120,6 @@ def test_what_is_too_large_or_a_recording_is_not_fetched(
     assert "transcript" in rows["talk.mp3"].reason
     assert (rows["long.txt"].status, rows["ferry.txt"].status) == ("failed", "added")
     assert "sources.max_bytes" in rows["long.txt"].reason
+    assert b"ferry.txt HTTP" in store.line.sent
     assert b"talk.mp3 HTTP" not in store.line.sent
+    assert b"long.txt HTTP" not in store.line.sent

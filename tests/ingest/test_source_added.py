@@ -25,7 +25,9 @@ class Shelf:
             if SHUT.exists():
                 raise RuntimeError("cannot be listed now")
             return [Entry(path="b/two.txt", name="two.txt")]
-        return [Entry(path="one.txt", name="one.txt"), Entry(path="b", name="b", is_folder=True)]
+        half = Entry(path="half.txt", name="half.txt", size=99)  # less comes than was said
+        folder = Entry(path="b", name="b", is_folder=True)
+        return [half, Entry(path="one.txt", name="one.txt"), folder]
     def fetch(self, entry, path, limit):
         path.write_text(f"The {entry.name} is here.")
 """
@@ -63,5 +65,9 @@ def test_a_folder_that_cannot_be_listed_keeps_what_is_in_it(
     add(kb, ["shelf://here"])
     shut.touch()
     rows = {row.uri: row.status for row in sync(kb, ["shelf://here"]).rows}
-    assert rows == {"shelf://here/one.txt": "unchanged", "shelf://here/b": "failed"}
+    assert rows == {
+        "shelf://here/one.txt": "unchanged",
+        "shelf://here/half.txt": "failed",
+        "shelf://here/b": "failed",
+    }
     assert len(kb.catalogue.documents("default")) == 2

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.doubles.remote_stores import PASSWORD, imap, netrc, webdav
-from tests.doubles.web_server import Reply, WebServer
+from tests.doubles.web_server import WebServer
 
 from wellread.errors import SourceError
 from wellread.ingest.run import add, sync
@@ -126,15 +126,15 @@ def test_a_file_of_passwords_that_others_may_read_is_refused(tmp_path: Path) -> 
         StoreAddress.parse("webdavs://127.0.0.1/x", tmp_path).login()
 
 
-def test_a_server_cannot_send_a_request_elsewhere(kb: KnowledgeBase) -> None:
+def test_a_server_cannot_send_a_request_elsewhere(
+    kb: KnowledgeBase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The user named the one server; where it points to may lie in a private network."""
-    with WebServer() as other, WebServer() as server:
-        for path in ("/papers", "/papers/"):
-            server.pages[path] = Reply(status=302, headers={"Location": other.url("/secret")})
-        address = server.url("/papers").replace("http:", "webdav:")
-        (row,) = add(kb, [address]).rows
-        assert row.status == "failed"
-        assert other.asked == []
+    with WebServer() as other, webdav(tmp_path, monkeypatch) as shared:
+        shared.write("ferry.txt", b"The ferry stands by the water.\n")
+        shared.moved_to = other.url("/secret")
+        (row,) = add(kb, [shared.address]).rows
+        assert (row.status, "redirects" in row.reason, other.asked) == ("failed", True, [])
 
 
 def test_an_unknown_scheme_says_what_is_read(kb: KnowledgeBase) -> None:

@@ -336,8 +336,7 @@ def _walk_store(
             yield error
             continue
         for entry in entries:
-            # A file without a path was named itself.
-            ignored = entry.path and _is_ignored(entry.path + "/" * entry.is_folder, rules)
+            ignored = _is_ignored(entry.path + "/" * entry.is_folder, rules)
             if entry.is_folder and not ignored:
                 waiting.append((entry.path, rules))
             elif entry.name != IGNORE_FILE and not ignored:
