@@ -126,7 +126,7 @@ def test_facts_know_every_field(name: str) -> None:
 
 def test_no_field_of_a_document_is_forgotten() -> None:
     """A new field belongs to the identity, the version, or the facts."""
-    elsewhere = {"collection", "uri", "text", "marks"}
+    elsewhere = {"collection", "uri", "text", "marks", "transcript_url"}
     assert {field.name for field in fields(Document)} == elsewhere | set(CHANGES)
     for change in ({"text": "Other."}, {"marks": (MARKS[0],)}, {"uri": "file:///other"}):
         changed: Any = change

@@ -140,7 +140,7 @@ def test_every_sentence_is_verbatim_and_cited(sample: KnowledgeBase, asked: list
         )
         for sentence in each.sentences:
             assert sentence.span.of(each.text) == sentence.text
-            assert sentence.verdict.name == "quoted"
+            assert sentence.verdict.name == "quoted", (each.question, sentence.verdict.method, sentence.text)
             assert sentence.citations, sentence.text
             (source,) = (document_of(sample, cited[number]) for number in sentence.citations)
             assert sentence.verdict.source
