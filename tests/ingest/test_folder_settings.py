@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from wellread.errors import SettingsError
 from wellread.ingest.run import add, sync
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.store.catalogue.documents.relation_network import RelationNames
 from wellread.store.catalogue.run_logs import JobItem
 from wellread.testing.embedding import ReadableEmbedder
+from wellread.types import Filters
 
 KEEPS = """
 relations:
@@ -157,3 +160,24 @@ def test_what_was_read_through_a_link_before_stays_and_is_told(
     report = sync(kb, [str(theirs)])
     assert (report.counts()["removed"], report.counts()["skipped"]) == (0, 1)
     assert len(kb.catalogue.documents("default")) == 3
+
+
+def test_a_date_that_is_given_stays_with_the_file(kb: KnowledgeBase, tmp_path: Path) -> None:
+    path = tmp_path / "talk.srt"
+    path.write_text("1\n00:00:01,000 --> 00:00:04,000\nThe oak was felled.\n")
+    (row,) = add(kb, [str(path)]).rows
+    assert row.reason.startswith("no date")
+    (row,) = add(kb, [str(path)], published_at="2023-02-03").rows
+    assert (row.status, row.reason) == ("updated", "")
+    path.write_text(path.read_text() + "\n2\n00:00:05,000 --> 00:00:06,000\nIn spring.\n")
+    add(kb, [str(path)])
+    (entry,) = kb.catalogue.listings.documents(Filters(), 2).documents
+    assert entry.facts.published_at == datetime(2023, 2, 3, tzinfo=UTC)
+
+
+def test_a_given_date_and_settings_of_ones_own_exclude_each_other(
+    kb: KnowledgeBase, mine: Path, tmp_path: Path
+) -> None:
+    path = settings_in(tmp_path, KEEPS)
+    with pytest.raises(SettingsError, match="go before --date"):
+        add(kb, [str(mine)], settings=path, published_at="2023-02-03")

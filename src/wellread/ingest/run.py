@@ -64,12 +64,14 @@ class Options:
         settings: a file that maps the sources' fields and links to document fields
             (docs/collections.md). It is stored and applies to the whole collection; a
             ``wellread-collection.yaml`` in an added folder applies to that folder only.
+        published_at: the date of all that the inputs hold, in place of their own.
         changed_only: leave unchanged sources out of the report and the log.
         job_id: the id of the job, if it was promised before; otherwise it gets a new one.
     """
 
     collection: str = "default"
     settings: Path | None = None
+    published_at: str = ""
     on_progress: OnProgress | None = None
     changed_only: bool = False
     job_id: str = ""
@@ -80,6 +82,7 @@ class GivenOptions(TypedDict, total=False):
 
     collection: str
     settings: Path | None
+    published_at: str
     on_progress: OnProgress | None
     changed_only: bool
     job_id: str
@@ -161,7 +164,9 @@ class _Run:
         self.results: list[JobItem] = []
         self.written = self.vectors = self.unoptimized = self.skipped_unchanged = 0
         paths = [path for path in inputs if isinstance(path, str)]
-        self.settings = effective_settings(kb, options.collection, paths, options.settings)
+        self.settings = effective_settings(
+            kb, options.collection, paths, options.settings, options.published_at
+        )
         sources = kb.settings.sources
         self.stores = ExitStack()
         links, store = sources.follow_links, self._open_store

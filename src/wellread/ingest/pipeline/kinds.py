@@ -132,6 +132,8 @@ def load(
         raise EmptyError(source.uri, "no text")
     if unread:
         source.remark(f"not read: {unread}")
+    if any(made.kind == "transcript" and not made.published_at for made in documents):
+        source.remark("no date: searches by time will not find it")
     return [_with_title(document, source) for document in documents]
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from wellread.errors import SettingsError
 from wellread.ingest.loaders.base import SETTINGS_NAME
 from wellread.ingest.loaders.front_matter import READERS_FIELD, READERS_REFUSED
-from wellread.ingest.settings.collection import CollectionSettings
+from wellread.ingest.settings.collection import CollectionSettings, Rule, TemplateValue
 from wellread.ingest.sources.discover import local_path, uri_of
 from wellread.kb import KnowledgeBase
 
@@ -57,12 +57,17 @@ def folder_settings(stored: Mapping[str, Any] | None) -> dict[str, CollectionSet
 
 
 def effective_settings(
-    kb: KnowledgeBase, collection: str, inputs: Sequence[str], settings_file: Path | None
+    kb: KnowledgeBase,
+    collection: str,
+    inputs: Sequence[str],
+    settings_file: Path | None,
+    published_at: str = "",
 ) -> EffectiveSettings:
     """Return the settings of a run, and store them if they changed.
 
     Args:
         settings_file: the user's own settings file; it replaces an earlier one.
+        published_at: the date of all that the inputs hold; kept for later runs on them.
     """
     stored = kb.catalogue.collection_settings.settings(collection)
     if READERS_FIELD in (stored or {}) and not settings_file:
@@ -74,8 +79,18 @@ def effective_settings(
     folders = folder_settings(stored)
     notes: list[str] = []
     files = dict(_settings_files(inputs))
-    for root in {uri_of(local_path(item)) for item in inputs if "://" not in item} - files.keys():
-        folders.pop(root, None)  # its settings file no longer exists
+    roots = {uri_of(local_path(item)): item for item in inputs if "://" not in item}
+    for root in roots.keys() - files.keys():
+        if not Path(local_path(roots[root])).is_file():
+            folders.pop(root, None)  # its settings file no longer exists
+        if published_at and own:
+            raise SettingsError(
+                f"the collection {collection!r} has settings of your own, which go before --date",
+                hint="name the field or text of the date there (published_at)",
+            )
+        if published_at:
+            date = TemplateValue(text=published_at)
+            folders[root] = CollectionSettings(rules=(Rule(match=("*",), published_at=(date,)),))
     for root, path in files.items():
         settings = CollectionSettings.read(path)
         if own is not None and own != CollectionSettings():

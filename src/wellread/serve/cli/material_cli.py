@@ -8,6 +8,7 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -87,6 +88,10 @@ def add(
     name: Annotated[
         str, typer.Option(metavar="NAME", help="File name for standard input, such as notes.md")
     ] = "stdin.txt",
+    date: Annotated[
+        datetime | None,
+        typer.Option(formats=["%Y-%m-%d"], metavar="DATE", help="Day of what these files hold."),
+    ] = None,
 ) -> None:
     """Read files, folders and web addresses into a collection. Unchanged sources are skipped.
 
@@ -99,7 +104,10 @@ def add(
             standard_input(sys.stdin.buffer, name, limit) if path == "-" else path
             for path in dict.fromkeys(paths)
         ]
-        report = _run(terminal, asking_again.add, kb, inputs, collection, settings=settings)
+        day = f"{date:%Y-%m-%d}" if date else ""
+        report = _run(
+            terminal, asking_again.add, kb, inputs, collection, settings=settings, published_at=day
+        )
     end_with(terminal, report, collection)
 
 

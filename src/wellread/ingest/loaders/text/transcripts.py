@@ -107,8 +107,6 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: A
     facts = {**_facts_beside(source), **notes}
     published_at = parse_moment(facts.get("date", "").replace("/", "-"))
     published_at = published_at or date_in_name(source.name)
-    if published_at is None:
-        source.remark("no date: searches by time will not find it")
     yield source.document(
         built,
         kind="transcript",
