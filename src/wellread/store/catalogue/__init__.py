@@ -246,11 +246,7 @@ class Catalogue(CataloguePart):
     gaps = reading(gap_records.list_gaps)
 
     def finish_research(
-        self,
-        run_id: str,
-        report: Report,
-        lacks: gap_records.Filing,
-        read: Iterable[str] = (),
+        self, run_id: str, report: Report, lacks: gap_records.Filing, read: Iterable[str] = ()
     ) -> None:
         """Store the report of a run, its answer and its gap in one transaction.
 

@@ -48,9 +48,7 @@ MENTIONS = (tables.mentions, tables.mention_scans)  # valid for one version of a
 
 
 def commit_changes(
-    connection: Connection,
-    changes: Sequence[SourceChange],
-    planned: Collection[VersionKey] = (),
+    connection: Connection, changes: Sequence[SourceChange], planned: Collection[VersionKey] = ()
 ) -> None:
     """Replace the content of whole sources.
 

@@ -21,13 +21,7 @@ from wellread.store.schema.tables import (
     research_runs,
     research_steps,
 )
-from wellread.values.reports import (
-    ProgressEvent,
-    Report,
-    ResearchPlan,
-    ResearchRequest,
-    RunState,
-)
+from wellread.values.reports import ProgressEvent, Report, ResearchPlan, ResearchRequest, RunState
 
 Plain = Any  # a JSON value
 MAX_RUNS = 200  # runs of one owner that are stored

@@ -267,8 +267,7 @@ def documents_of_sources(
 ) -> dict[str, str]:
     """The versions of all documents that come from the sources, by id."""
     statement = select(documents.c.id, documents.c.version).where(
-        documents.c.collection == collection,
-        documents.c.source_uri.in_(VALUES),
+        documents.c.collection == collection, documents.c.source_uri.in_(VALUES)
     )
     return {row.id: row.version for row in rows_in(connection, statement, uris)}
 

@@ -17,18 +17,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 from urllib.parse import SplitResult, unquote, urljoin, urlsplit
 
-from sqlalchemy import (
-    Connection,
-    Select,
-    Text,
-    bindparam,
-    cast,
-    exists,
-    func,
-    insert,
-    select,
-    text,
-)
+from sqlalchemy import Connection, Select, Text, bindparam, cast, exists, func, insert, select, text
 from sqlalchemy.sql.elements import TextClause
 
 from wellread.store.catalogue.documents.lookup import described_entities, document_of

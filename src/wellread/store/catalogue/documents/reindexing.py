@@ -20,12 +20,7 @@ from wellread.store.base import Fingerprint, IndexKey
 from wellread.store.catalogue.documents import lookup
 from wellread.store.catalogue.documents.collection_records import touch_all
 from wellread.store.catalogue.documents.lookup import property_of, put_properties
-from wellread.store.schema.database import (
-    CataloguePart,
-    delete_rows,
-    rows_in,
-    rows_to_values,
-)
+from wellread.store.schema.database import CataloguePart, delete_rows, rows_in, rows_to_values
 from wellread.store.schema.stored_values import PendingWrite, VersionKey, WriteAction
 from wellread.store.schema.tables import (
     documents,
@@ -270,10 +265,7 @@ DELETED = "deleted_since_rewrite"
 
 
 def plan_writes(
-    connection: Connection,
-    keys: Sequence[VersionKey],
-    run: str = "",
-    action: WriteAction = "write",
+    connection: Connection, keys: Sequence[VersionKey], run: str = "", action: WriteAction = "write"
 ) -> None:
     """Record that index rows of these versions are about to be written, or must be removed."""
     settle(connection, keys)

@@ -63,9 +63,7 @@ def settings(address: ClusterAddress) -> dict[str, Any]:
                     "filter": ["short", "lowercase", "stems", "stopped", "asciifolding"],
                 }
             },
-            "tokenizer": {
-                "words": {"type": "pattern", "pattern": "[^\\p{IsAlphabetic}\\p{N}]+"},
-            },
+            "tokenizer": {"words": {"type": "pattern", "pattern": "[^\\p{IsAlphabetic}\\p{N}]+"}},
             "filter": {
                 "short": {"type": "length", "max": MAX_WORD_CHARS},
                 "stems": {"type": "stemmer", "language": "porter2"},
@@ -197,12 +195,7 @@ def exact_search(vector: Floats, clauses: list[Query]) -> Query:
         "lang": "knn",
         "params": {"field": VECTOR, "query_value": numbers(vector), "space_type": SPACE},
     }
-    return {
-        "script_score": {
-            "query": with_vector(clauses),
-            "script": script,
-        }
-    }
+    return {"script_score": {"query": with_vector(clauses), "script": script}}
 
 
 def with_vector(clauses: list[Query]) -> Query:
