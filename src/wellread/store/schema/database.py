@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from functools import wraps
@@ -20,9 +20,11 @@ from sqlalchemy import (
     Executable,
     Select,
     String,
+    Table,
     TypeDecorator,
     delete,
     func,
+    insert,
     select,
     text,
 )
@@ -270,6 +272,12 @@ def rows_in(connection: Connection, statement: Select[Any], values: Iterable[str
     """Yield the rows of ``statement`` for all ``values`` of its expanding parameter."""
     for chunk in chunks(dict.fromkeys(values)):
         yield from connection.execute(statement, {"values": chunk})
+
+
+def insert_rows(connection: Connection, table: Table, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Insert ``rows`` into the table, if there are any."""
+    if listed := list(rows):
+        connection.execute(insert(table), listed)
 
 
 def delete_rows(connection: Connection, column: Column[Any], values: Iterable[str]) -> None:

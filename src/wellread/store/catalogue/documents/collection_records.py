@@ -42,6 +42,7 @@ from wellread.store.schema.database import (
     Database,
     T,
     chunks,
+    insert_rows,
     rows_in,
     rows_to_values,
     without_index,
@@ -164,9 +165,8 @@ class Collections(CataloguePart):
         with self._database.write() as connection:
             granted = connection.execute(select(*columns).where(grants.c.collection == old)).all()
             connection.execute(delete(grants).where(grants.c.collection == new))
-            if granted:
-                rows = [{"collection": new, **row._mapping} for row in granted]
-                connection.execute(insert(grants), rows)
+            rows = ({"collection": new, **row._mapping} for row in granted)
+            insert_rows(connection, grants, rows)
             settings = select(collections.c.settings).where(collections.c.name == old)
             for value in connection.execute(settings).scalars().all():
                 connection.execute(delete(collections).where(collections.c.name == new))

@@ -22,7 +22,6 @@ from sqlalchemy import (
     delete,
     exists,
     func,
-    insert,
     or_,
     select,
     true,
@@ -38,6 +37,7 @@ from wellread.store.catalogue.documents.lookup import (
 from wellread.store.schema.database import (
     CataloguePart,
     chunks,
+    insert_rows,
     reading,
     rows_in,
     rows_to_values,
@@ -366,14 +366,12 @@ def keep(
         for (document_id, _), found_names in current.items()
         for ordinal, mention in enumerate(found_names)
     ]
-    if rows:
-        connection.execute(insert(mentions), rows)
-    scans = [
+    insert_rows(connection, mentions, rows)
+    scans = (
         {"document_id": document_id, "version": version, "names": names}
         for document_id, version in current
-    ]
-    if scans:
-        connection.execute(insert(mention_scans), scans)
+    )
+    insert_rows(connection, mention_scans, scans)
     return len(rows)
 
 

@@ -10,7 +10,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
-from sqlalchemy import BindParameter, Connection, and_, bindparam, select
+from sqlalchemy import BindParameter, Connection, and_, bindparam, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from wellread.codec import from_plain, marks_from_blob, marks_over
@@ -208,6 +208,16 @@ def passage_row(passage: Passage, ordinal: int) -> dict[str, Any]:
     copied = ("id", "document_id", "version", "context", "speakers")
     span = {"ordinal": ordinal, "start": passage.span.start, "end": passage.span.end}
     return {name: getattr(passage, name) for name in copied} | span
+
+
+def passage_count() -> Any:
+    """The number of passages of a document, inside a statement on the documents."""
+    return (
+        select(func.count())
+        .where(passages.c.document_id == documents.c.id)
+        .correlate(documents)
+        .scalar_subquery()
+    )
 
 
 def property_of(connection: Connection, key: str) -> Any:

@@ -19,8 +19,15 @@ from wellread.errors import StoreError
 from wellread.store.base import Fingerprint, IndexKey
 from wellread.store.catalogue.documents import lookup
 from wellread.store.catalogue.documents.collection_records import touch_all
-from wellread.store.catalogue.documents.lookup import property_of, put_properties
-from wellread.store.schema.database import CataloguePart, delete_rows, rows_in, rows_to_values
+from wellread.store.schema.database import (
+    CataloguePart,
+    delete_rows,
+    insert_rows,
+    reading,
+    rows_in,
+    rows_to_values,
+    writing,
+)
 from wellread.store.schema.stored_values import PendingWrite, VersionKey, WriteAction
 from wellread.store.schema.tables import (
     documents,
@@ -56,15 +63,37 @@ class Edition:
     facts: str
 
 
+# One query, since it runs before and after every search.
+_LIVE = select(properties).where(properties.c.key.in_((FINGERPRINT, EMBEDDER, SWITCHES)))
+
+
+def _read_live(connection: Connection) -> LiveIndex | None:
+    """The index in use; None before the first ingest."""
+    values: dict[str, Any] = {row.key: row.value for row in connection.execute(_LIVE)}
+    if FINGERPRINT not in values:
+        return None
+    fingerprint = from_plain(Fingerprint, values[FINGERPRINT])
+    embedder_record = values.get(EMBEDDER) or {}
+    # Settings stored for another embedder do not apply to a fingerprint that was set alone.
+    same_embedder = embedder_record.get("identity") == fingerprint.embedder
+    return LiveIndex(
+        fingerprint=fingerprint,
+        embedder=embedder_record.get("settings", {}) if same_embedder else {},
+        switches=values.get(SWITCHES, 0),
+    )
+
+
+def forget_staged(connection: Connection, document_ids: Iterable[str]) -> None:
+    """Delete the rows of these documents that are staged for the next index."""
+    delete_rows(connection, next_passages.c.document_id, document_ids)
+
+
 class Reindexing(CataloguePart):
     """Reads and changes which index is live and the state of the next one."""
 
     # --- which index is live ---
 
-    def live(self) -> LiveIndex | None:
-        """The index in use; None before the first ingest."""
-        with self._database.read() as connection:
-            return _read_live(connection)
+    live = reading(_read_live)
 
     def claim(self, index: LiveIndex) -> LiveIndex:
         """Make ``index`` the live index unless there is one; return the live index."""
@@ -133,10 +162,7 @@ class Reindexing(CataloguePart):
             with self._database.write() as connection:
                 connection.execute(insert(next_passages), rows)
 
-    def forget(self, document_ids: Iterable[str]) -> None:
-        """Record that the next index has no rows of these documents."""
-        with self._database.write() as connection:
-            forget_staged(connection, document_ids)
+    forget = writing(forget_staged)
 
     def passage_keys(self) -> Iterator[IndexKey]:
         """The key of every passage that the next index should contain, streamed."""
@@ -153,18 +179,12 @@ class Reindexing(CataloguePart):
         """
         columns = [column.name for column in passages.c]
         staged = select(*(next_passages.c[name] for name in columns))
-        count = (
-            select(func.count())
-            .where(passages.c.document_id == documents.c.id)
-            .correlate(documents)
-            .scalar_subquery()
-        )
         with self._database.write() as connection:
             previous = _read_live(connection)
             for table in (passages, vector_debts, index_writes):
                 connection.execute(delete(table))
             connection.execute(insert(passages).from_select(columns, staged))
-            connection.execute(update(documents).values(passages=count))
+            connection.execute(update(documents).values(passages=lookup.passage_count()))
             touch_all(connection)
             for statement in _DISCARD_NEXT:
                 connection.execute(statement)
@@ -173,24 +193,7 @@ class Reindexing(CataloguePart):
         return new
 
 
-# One query, since it runs before and after every search.
-_LIVE = select(properties).where(properties.c.key.in_((FINGERPRINT, EMBEDDER, SWITCHES)))
 _DISCARD_NEXT = (delete(next_passages), delete(properties).where(properties.c.key == NEXT))
-
-
-def _read_live(connection: Connection) -> LiveIndex | None:
-    values: dict[str, Any] = {row.key: row.value for row in connection.execute(_LIVE)}
-    if FINGERPRINT not in values:
-        return None
-    fingerprint = from_plain(Fingerprint, values[FINGERPRINT])
-    embedder_record = values.get(EMBEDDER) or {}
-    # Settings stored for another embedder do not apply to a fingerprint that was set alone.
-    same_embedder = embedder_record.get("identity") == fingerprint.embedder
-    return LiveIndex(
-        fingerprint=fingerprint,
-        embedder=embedder_record.get("settings", {}) if same_embedder else {},
-        switches=values.get(SWITCHES, 0),
-    )
 
 
 def _make_live(connection: Connection, live: LiveIndex) -> None:
@@ -256,9 +259,8 @@ class Vectors(CataloguePart):
 def add_pending_vectors(connection: Connection, debts: Sequence[PendingVectors]) -> None:
     """Record the vectors that these versions need, in place of those of older versions."""
     delete_rows(connection, vector_debts.c.document_id, (debt.document_id for debt in debts))
-    rows = [asdict(debt) for debt in debts if debt.passages]
-    if rows:
-        connection.execute(insert(vector_debts), rows)
+    rows = (asdict(debt) for debt in debts if debt.passages)
+    insert_rows(connection, vector_debts, rows)
 
 
 DELETED = "deleted_since_rewrite"
@@ -269,12 +271,11 @@ def plan_writes(
 ) -> None:
     """Record that index rows of these versions are about to be written, or must be removed."""
     settle(connection, keys)
-    rows = [
+    rows = (
         {"document_id": document_id, "version": version, "action": action, "run": run}
         for document_id, version in dict.fromkeys(keys)
-    ]
-    if rows:
-        connection.execute(insert(index_writes), rows)
+    )
+    insert_rows(connection, index_writes, rows)
 
 
 def check_planned(connection: Connection, keys: Iterable[VersionKey]) -> None:
@@ -296,15 +297,10 @@ def settle(connection: Connection, keys: Sequence[VersionKey]) -> None:
     _drop(connection, index_writes, keys)
 
 
-def forget_staged(connection: Connection, document_ids: Iterable[str]) -> None:
-    """Delete the rows of these documents that are staged for the next index."""
-    delete_rows(connection, next_passages.c.document_id, document_ids)
-
-
 def note_deletion(connection: Connection) -> None:
     """Record that the file may still contain deleted bytes, until it is rewritten."""
-    if property_of(connection, DELETED) is None:
-        put_properties(connection, {DELETED: True})
+    if lookup.property_of(connection, DELETED) is None:
+        lookup.put_properties(connection, {DELETED: True})
 
 
 def pending_writes(connection: Connection) -> list[PendingWrite]:

@@ -268,7 +268,9 @@ def _pages(cluster: Cluster, alias: str, body: Hit, action: str) -> Iterator[Hit
     try:
         while True:
             page = {"sort": [{ID: "asc"}], "pit": {"id": view, "keep_alive": KEEP_ALIVE}}
-            answer = _page(cluster, body | page | after, params, action)
+            answer = cluster.ask(
+                action, "search", body=body | page | after, params=params, longest=5.0
+            )
             view = answer["pit_id"]
             hits = answer["hits"]["hits"]
             if not hits:
@@ -282,7 +284,3 @@ def _pages(cluster: Cluster, alias: str, body: Hit, action: str) -> Iterator[Hit
             body={"pit_id": [view]},
             params={"ignore": 404},
         )
-
-
-def _page(cluster: Cluster, body: Hit, params: dict[str, str], action: str) -> Any:
-    return cluster.ask(action, "search", body=body, params=params, longest=5.0)
