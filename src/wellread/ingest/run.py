@@ -41,7 +41,7 @@ from wellread.ingest.pipeline.commit import (
     writing,
 )
 from wellread.ingest.pipeline.job_log import JobLog, OnProgress, Progress, Report, job_log
-from wellread.ingest.pipeline.readers import Readers, open_pool
+from wellread.ingest.pipeline.readers import Readers
 from wellread.ingest.pipeline.workers import WorkerPool
 from wellread.ingest.remove import remove_sources
 from wellread.ingest.settings.folder_settings import effective_settings
@@ -117,7 +117,8 @@ def _run_job(
     with job_log(kb, action, options.collection, names, options.job_id) as log:
         tidy(kb)
         recover(kb)
-        with open_pool(kb.settings.sources) as pool:
+        sources = kb.settings.sources
+        with WorkerPool(seconds=sources.max_seconds, memory=sources.max_memory) as pool:
             run = _Run(kb, inputs, options, log, pool)
             try:
                 run.read()

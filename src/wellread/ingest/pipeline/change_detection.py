@@ -51,14 +51,10 @@ def source_rules(
 def _root_and_path(item: FoundFile | FoundEntry, record: SourceRecord | None) -> tuple[str, str]:
     """Return a file's root and its path below; a file added by itself keeps its earlier root."""
     root = item.root
-    if root == item.uri and record and item.uri.startswith(_as_prefix(record.root)):
+    if root == item.uri and record and within(record.root, item.uri):
         root = record.root
-    relative = item.uri.removeprefix(_as_prefix(root))
+    relative = item.uri.removeprefix(root.rstrip("/") + "/")
     return root, unquote(relative if relative != item.uri else item.uri.rpartition("/")[2])
-
-
-def _as_prefix(root: str) -> str:
-    return root.rstrip("/") + "/"
 
 
 Decision = tuple[JobItem, list[ReadSource], list[SourceRecord]]
@@ -106,7 +102,8 @@ class ChangeDetector:
     def decide(self, item: Found, outcome: Outcome) -> Decision:
         """Return the result of a read source, the sources to write, and records to update only."""
         parsed = outcome.parsed
-        has_documents = self._has_documents(item.uri)
+        known = self._records.get(item.uri)
+        has_documents = known is not None and bool(known.digest) and known.status != "skipped"
         documents = [*parsed.documents, *(d for e in outcome.entries for d in e.documents)]
         status: ItemStatus
         sources: list[ReadSource] = []
@@ -139,10 +136,6 @@ class ChangeDetector:
             seconds=parsed.seconds,
         )
         return result, sources, seen
-
-    def _has_documents(self, uri: str) -> bool:
-        record = self._records.get(uri)
-        return record is not None and bool(record.digest) and record.status != "skipped"
 
     def _root(self, item: Found) -> str:
         """Return the root; a file added by itself keeps the folder where it was found before."""

@@ -21,7 +21,7 @@ from wellread import plugins
 from wellread.errors import SourceError
 from wellread.ingest.loaders import plain
 from wellread.ingest.loaders.archives import START as COMPOUND_START
-from wellread.ingest.loaders.archives import ZIP_START, is_odt, is_office_binary, names_in
+from wellread.ingest.loaders.archives import ZIP_START, is_odt, names_in, office_binary_stream
 from wellread.ingest.loaders.base import (
     ENTRIES,
     ENTRIES_VERSION,
@@ -78,11 +78,6 @@ def loaders() -> Mapping[str, LoaderEntry]:
         for name, point in plugins.installed(plugins.LOADERS).items()
     }
     return {**LOADERS, **added}
-
-
-def is_current(identity: str, rules: SourceRules | None = None) -> bool:
-    """Whether a source whose record says ``identity`` would be read the same way today."""
-    return any(identity_of(name, rules) == identity for name in (*loaders(), ENTRIES))
 
 
 def is_read_as_text(identity: str) -> bool:
@@ -236,7 +231,7 @@ def is_text(source: Source) -> bool:
 
 
 def _kind_of_office(source: Source) -> str:
-    if is_office_binary(source.data):
+    if office_binary_stream(source.data):
         return "office-binary"
     names = names_in(source.data)
     if is_odt(source.data) and "content.xml" in names:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from wellread.codec import storable
 from wellread.errors import SourceError
 from wellread.identity import document_id, passage_id, tagged_hash, version_of
-from wellread.ingest.loaders.base import EmptyError, LoaderLimits, Source, changed_ns
+from wellread.ingest.loaders.base import ENTRIES, EmptyError, LoaderLimits, Source, changed_ns
 from wellread.ingest.pipeline import kinds
 from wellread.models.word_pieces import count_tokens
 from wellread.text.sentences import sentence_spans, shorten
@@ -209,8 +209,7 @@ class ParseRequest:
 class Cut:
     """The position of a passage in its document, with its context and speakers."""
 
-    start: int
-    end: int
+    span: Span
     context: str = ""
     speakers: tuple[str, ...] = ()
 
@@ -234,16 +233,15 @@ class ParsedDocument:
         doc_id, version = self.id, self.version
         return [
             Passage(
-                id=passage_id(doc_id, version, span),
+                id=passage_id(doc_id, version, cut.span),
                 document_id=doc_id,
                 version=version,
-                span=span,
-                text=span.of(text),
+                span=cut.span,
+                text=cut.span.of(text),
                 context=cut.context,
                 speakers=cut.speakers,
             )
             for cut in self.cuts
-            for span in (Span(start=cut.start, end=cut.end),)
         ]
 
 
@@ -356,12 +354,7 @@ def cut_text(document: Document, tokens: int) -> ParsedDocument:
         document=document,
         version=passages[0].version if passages else "",
         cuts=tuple(
-            Cut(
-                start=passage.span.start,
-                end=passage.span.end,
-                context=passage.context,
-                speakers=passage.speakers,
-            )
+            Cut(span=passage.span, context=passage.context, speakers=passage.speakers)
             for passage in passages
         ),
     )
@@ -369,7 +362,8 @@ def cut_text(document: Document, tokens: int) -> ParsedDocument:
 
 def is_current(loader: str, rules: SourceRules | None = None) -> bool:
     """Whether a source read or skipped as ``loader`` would have the same result today."""
-    return loader == no_loader(rules) or kinds.is_current(loader, rules)
+    current = (kinds.identity_of(name, rules) for name in (*kinds.loaders(), ENTRIES))
+    return loader == no_loader(rules) or loader in current
 
 
 def no_loader(rules: SourceRules | None = None) -> str:

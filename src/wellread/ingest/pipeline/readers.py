@@ -16,7 +16,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from wellread.config import SourceSettings
 from wellread.errors import SourceError
 from wellread.ingest.loaders.base import LoaderLimits
 from wellread.ingest.pipeline.commit import ReadSource
@@ -183,11 +182,6 @@ def _with_known_digest(request: ParseRequest, record: SourceRecord | None) -> Pa
 
 
 QUEUED_PER_PARSER = 3  # sources queued per parser
-
-
-def open_pool(sources: SourceSettings) -> WorkerPool:
-    """Return the parser processes of a run, with the limits from the settings."""
-    return WorkerPool(seconds=sources.max_seconds, memory=sources.max_memory)
 
 
 class Readers:

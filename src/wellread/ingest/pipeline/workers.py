@@ -18,13 +18,14 @@ from typing import Any, Self
 
 from wellread.codec import from_plain, to_plain
 from wellread.ingest.pipeline.parse import Parsed, ParseRequest
-from wellread.ingest.pipeline.worker import SharedMemory, child_environment, receive, send
+from wellread.ingest.pipeline.worker import SharedMemory, parser_environment, receive, send
 
 MAX_WORKERS = 4
 # A worker that grew beyond this is replaced: some parsers never free memory, and the memory of
 # idle workers does not count towards the shared limit.
 LARGE_BYTES = 384 << 20
 END_SECONDS = 5.0
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}  # for each parser
 
 _shared = SharedMemory()
 _idle: list[_Worker] = []
@@ -79,7 +80,7 @@ class _Worker:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env=child_environment(),
+            env=parser_environment(os.environ) | ONE_THREAD,
         )
 
     @property

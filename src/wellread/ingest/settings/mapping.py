@@ -56,8 +56,7 @@ class SourceRules:
     @cached_property
     def identity(self) -> str:
         """A hash of the rule in the source record; if it changes, the source is read again."""
-        plain_rule = self.rule.model_dump(mode="json", by_alias=True, exclude_defaults=True)
-        return tagged_hash("rul", json.dumps(plain_rule, sort_keys=True), "")
+        return tagged_hash("rul", json.dumps(self.to_plain()["rule"], sort_keys=True), "")
 
     def loader_name(self, detected: str) -> str:
         """Return the loader to use instead of the ``detected`` one; empty to leave it out."""

@@ -355,13 +355,10 @@ class Exchange:
         """The trusted certificate authorities: certifi's, or SSL_CERT_FILE and SSL_CERT_DIR."""
         return httpx.create_ssl_context()
 
-    def _host(self, address: httpx.URL) -> _Host:
-        with self._hosts_lock:
-            return self._hosts.setdefault(address.host, _Host())
-
     @contextmanager
     def _turn(self, address: httpx.URL, interval: float) -> Iterator[None]:
-        host = self._host(address)
+        with self._hosts_lock:
+            host = self._hosts.setdefault(address.host, _Host())
         with host.lock:
             pause = host.free_at - time.monotonic()
             if pause > 0:

@@ -17,18 +17,11 @@ from itertools import chain
 from typing import Any, NamedTuple
 from urllib.parse import SplitResult, unquote, urljoin, urlsplit
 
-from sqlalchemy import Connection, Select, Text, bindparam, cast, exists, func, select, text
+from sqlalchemy import Connection, Select, Text, bindparam, cast, exists, func, insert, select, text
 from sqlalchemy.sql.elements import TextClause
 
 from wellread.store.catalogue.documents.lookup import described_entities, document_of
-from wellread.store.schema.database import (
-    AT_ONCE,
-    CataloguePart,
-    chunks,
-    delete_rows,
-    insert_rows,
-    reading,
-)
+from wellread.store.schema.database import AT_ONCE, CataloguePart, chunks, delete_rows, reading
 from wellread.store.schema.tables import document_names, documents, passages
 from wellread.text.english import STOP_WORDS
 from wellread.text.parsed import stem
@@ -448,7 +441,8 @@ def write_names(connection: Connection, document_ids: Container[str] | None = No
             if document_ids is None or document_id in document_ids
             for row in name_rows(name_keys(document, speakers), document.collection)
         ]
-        insert_rows(connection, document_names, rows)
+        if rows:
+            connection.execute(insert(document_names), rows)
 
 
 def _document_batches(connection: Connection) -> Iterator[list[tuple[str, Document, list[str]]]]:

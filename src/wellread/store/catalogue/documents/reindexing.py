@@ -19,15 +19,7 @@ from wellread.errors import StoreError
 from wellread.store.base import Fingerprint, IndexKey
 from wellread.store.catalogue.documents import lookup
 from wellread.store.catalogue.documents.collection_records import touch_all
-from wellread.store.schema.database import (
-    CataloguePart,
-    delete_rows,
-    insert_rows,
-    reading,
-    rows_in,
-    rows_to_values,
-    writing,
-)
+from wellread.store.schema.database import CataloguePart, delete_rows, rows_in, rows_to_values
 from wellread.store.schema.stored_values import PendingWrite, VersionKey, WriteAction
 from wellread.store.schema.tables import (
     documents,
@@ -63,37 +55,15 @@ class Edition:
     facts: str
 
 
-# One query, since it runs before and after every search.
-_LIVE = select(properties).where(properties.c.key.in_((FINGERPRINT, EMBEDDER, SWITCHES)))
-
-
-def _read_live(connection: Connection) -> LiveIndex | None:
-    """The index in use; None before the first ingest."""
-    values: dict[str, Any] = {row.key: row.value for row in connection.execute(_LIVE)}
-    if FINGERPRINT not in values:
-        return None
-    fingerprint = from_plain(Fingerprint, values[FINGERPRINT])
-    embedder_record = values.get(EMBEDDER) or {}
-    # Settings stored for another embedder do not apply to a fingerprint that was set alone.
-    same_embedder = embedder_record.get("identity") == fingerprint.embedder
-    return LiveIndex(
-        fingerprint=fingerprint,
-        embedder=embedder_record.get("settings", {}) if same_embedder else {},
-        switches=values.get(SWITCHES, 0),
-    )
-
-
-def forget_staged(connection: Connection, document_ids: Iterable[str]) -> None:
-    """Delete the rows of these documents that are staged for the next index."""
-    delete_rows(connection, next_passages.c.document_id, document_ids)
-
-
 class Reindexing(CataloguePart):
     """Reads and changes which index is live and the state of the next one."""
 
     # --- which index is live ---
 
-    live = reading(_read_live)
+    def live(self) -> LiveIndex | None:
+        """The index in use; None before the first ingest."""
+        with self._database.read() as connection:
+            return _read_live(connection)
 
     def claim(self, index: LiveIndex) -> LiveIndex:
         """Make ``index`` the live index unless there is one; return the live index."""
@@ -162,7 +132,10 @@ class Reindexing(CataloguePart):
             with self._database.write() as connection:
                 connection.execute(insert(next_passages), rows)
 
-    forget = writing(forget_staged)
+    def forget(self, document_ids: Iterable[str]) -> None:
+        """Record that the next index has no rows of these documents."""
+        with self._database.write() as connection:
+            forget_staged(connection, document_ids)
 
     def passage_keys(self) -> Iterator[IndexKey]:
         """The key of every passage that the next index should contain, streamed."""
@@ -193,7 +166,24 @@ class Reindexing(CataloguePart):
         return new
 
 
+# One query, since it runs before and after every search.
+_LIVE = select(properties).where(properties.c.key.in_((FINGERPRINT, EMBEDDER, SWITCHES)))
 _DISCARD_NEXT = (delete(next_passages), delete(properties).where(properties.c.key == NEXT))
+
+
+def _read_live(connection: Connection) -> LiveIndex | None:
+    values: dict[str, Any] = {row.key: row.value for row in connection.execute(_LIVE)}
+    if FINGERPRINT not in values:
+        return None
+    fingerprint = from_plain(Fingerprint, values[FINGERPRINT])
+    embedder_record = values.get(EMBEDDER) or {}
+    # Settings stored for another embedder do not apply to a fingerprint that was set alone.
+    same_embedder = embedder_record.get("identity") == fingerprint.embedder
+    return LiveIndex(
+        fingerprint=fingerprint,
+        embedder=embedder_record.get("settings", {}) if same_embedder else {},
+        switches=values.get(SWITCHES, 0),
+    )
 
 
 def _make_live(connection: Connection, live: LiveIndex) -> None:
@@ -259,8 +249,9 @@ class Vectors(CataloguePart):
 def add_pending_vectors(connection: Connection, debts: Sequence[PendingVectors]) -> None:
     """Record the vectors that these versions need, in place of those of older versions."""
     delete_rows(connection, vector_debts.c.document_id, (debt.document_id for debt in debts))
-    rows = (asdict(debt) for debt in debts if debt.passages)
-    insert_rows(connection, vector_debts, rows)
+    rows = [asdict(debt) for debt in debts if debt.passages]
+    if rows:
+        connection.execute(insert(vector_debts), rows)
 
 
 DELETED = "deleted_since_rewrite"
@@ -271,11 +262,12 @@ def plan_writes(
 ) -> None:
     """Record that index rows of these versions are about to be written, or must be removed."""
     settle(connection, keys)
-    rows = (
+    rows = [
         {"document_id": document_id, "version": version, "action": action, "run": run}
         for document_id, version in dict.fromkeys(keys)
-    )
-    insert_rows(connection, index_writes, rows)
+    ]
+    if rows:
+        connection.execute(insert(index_writes), rows)
 
 
 def check_planned(connection: Connection, keys: Iterable[VersionKey]) -> None:
@@ -295,6 +287,11 @@ def check_planned(connection: Connection, keys: Iterable[VersionKey]) -> None:
 def settle(connection: Connection, keys: Sequence[VersionKey]) -> None:
     """Record that the index rows of these versions are complete."""
     _drop(connection, index_writes, keys)
+
+
+def forget_staged(connection: Connection, document_ids: Iterable[str]) -> None:
+    """Delete the rows of these documents that are staged for the next index."""
+    delete_rows(connection, next_passages.c.document_id, document_ids)
 
 
 def note_deletion(connection: Connection) -> None:
