@@ -94,7 +94,6 @@ def _document(name: str, listed: Iterable[DocumentFacts], collection: str) -> st
     return hits[0].id
 
 
-NO_LIMIT = 1_000_000_000
 INDEX_ROWS = "rows in the index"
 
 
@@ -159,7 +158,7 @@ def remove_collection(kb: KnowledgeBase, collection: str) -> RemoveReport:
             f"there is no collection “{collection}”", hint="'wellread collections' lists them"
         )
     uris = list(kb.catalogue.sources(collection))
-    ids = [facts.id for facts in kb.catalogue.documents(collection, NO_LIMIT)]
+    ids = [facts.id for facts in kb.catalogue.documents(collection)]
     return _remove(kb, collection, uris, ids, prove=True, drop_collection=True)
 
 

@@ -84,7 +84,9 @@ def verify(kb: KnowledgeBase, *, repair: bool = False) -> VerifyReport:
             report = _examine(kb, alone=True)
             repair_damage(kb, report.problems)
             tidy(kb)
-        fresh = _new_problems([*lost, *report.problems], collected)
+        known = {(problem.kind, problem.subject) for problem in collected}
+        problems = [*lost, *report.problems]
+        fresh = [problem for problem in problems if (problem.kind, problem.subject) not in known]
         collected += fresh
         if round_ and not fresh:
             break
@@ -95,16 +97,11 @@ def verify(kb: KnowledgeBase, *, repair: bool = False) -> VerifyReport:
         if not collected:
             break
     unrepaired = {(problem.kind, problem.subject) for problem in report.problems}
-    problems = tuple(
+    outcome = tuple(
         replace(problem, repaired=(problem.kind, problem.subject) not in unrepaired)
         for problem in collected
     )
-    return replace(report, problems=problems, notes=_notes(kb, problems))
-
-
-def _new_problems(problems: Iterable[Problem], earlier: Iterable[Problem]) -> list[Problem]:
-    known_keys = {(problem.kind, problem.subject) for problem in earlier}
-    return [problem for problem in problems if (problem.kind, problem.subject) not in known_keys]
+    return replace(report, problems=outcome, notes=_notes(kb, outcome))
 
 
 def _file_state(kb: KnowledgeBase) -> FileState:

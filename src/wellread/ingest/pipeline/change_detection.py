@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from urllib.parse import unquote
 
 from wellread.errors import SourceError
@@ -60,29 +60,22 @@ def _root_and_path(item: FoundFile | FoundEntry, record: SourceRecord | None) ->
 Decision = tuple[JobItem, list[ReadSource], list[SourceRecord]]
 
 
+@dataclass(slots=True)
 class ChangeDetector:
     """Compares found sources and their read results with the collection's source records."""
 
-    def __init__(
-        self,
-        collection: str,
-        records: Mapping[str, SourceRecord],
-        rules: Mapping[str, SourceRules],
-        *,
-        ocr: bool = False,
-    ) -> None:
-        self._ocr = ocr
-        self._collection = collection
-        self._records = records
-        self._rules = rules
-        self.gone: list[str] = []  # addresses whose server answered 410 Gone
+    collection: str
+    records: Mapping[str, SourceRecord]
+    rules: Mapping[str, SourceRules]
+    ocr: bool = field(default=False, kw_only=True)
+    gone: list[str] = field(default_factory=list, init=False)  # the server answered 410 Gone
 
     def without_reading(self, item: Found) -> JobItem | None:
         """Return the result of a source that need not be read; None if it has to be read."""
         if isinstance(item, SourceError):
             status: ItemStatus = "skipped" if isinstance(item, SkippedSourceError) else "failed"
             return JobItem(uri=item.uri, status=status, reason=item.reason)
-        record = self._records.get(item.uri)
+        record = self.records.get(item.uri)
         if not isinstance(item, FoundFile | FoundEntry) or record is None or not record.digest:
             return None
         if record.status == "failed" or (record.status == "skipped" and item.root == item.uri):
@@ -93,16 +86,16 @@ class ChangeDetector:
             same = (record.size, record.mtime_ns) == (item.size, item.mtime_ns)
         if not same:
             return None
-        loader = record.loader.removesuffix(OCR) if self._ocr else record.loader
-        if self._ocr and record.reason and loader == record.loader:
+        loader = record.loader.removesuffix(OCR) if self.ocr else record.loader
+        if self.ocr and record.reason and loader == record.loader:
             return None  # pages without text may be recognised now
-        current = is_current(loader, self._rules.get(item.uri))
+        current = is_current(loader, self.rules.get(item.uri))
         return JobItem(uri=item.uri, status="unchanged") if current else None
 
     def decide(self, item: Found, outcome: Outcome) -> Decision:
         """Return the result of a read source, the sources to write, and records to update only."""
         parsed = outcome.parsed
-        known = self._records.get(item.uri)
+        known = self.records.get(item.uri)
         has_documents = known is not None and bool(known.digest) and known.status != "skipped"
         documents = [*parsed.documents, *(d for e in outcome.entries for d in e.documents)]
         status: ItemStatus
@@ -141,15 +134,15 @@ class ChangeDetector:
         """Return the root; a file added by itself keeps the folder where it was found before."""
         if isinstance(item, SourceError):
             return ""
-        record = self._records.get(item.uri)
+        record = self.records.get(item.uri)
         return record.root if record and record.root and item.root == item.uri else item.root
 
     def _record(self, item: Found, outcome: Outcome, status: SourceStatus) -> SourceRecord:
         parsed = outcome.parsed
-        known = self._records.get(item.uri)
+        known = self.records.get(item.uri)
         reason = known.reason if known and status == "unchanged" else parsed.reason
         record = SourceRecord(
-            collection=self._collection,
+            collection=self.collection,
             uri=item.uri,
             size=parsed.size,
             mtime_ns=parsed.mtime_ns,

@@ -62,6 +62,7 @@ MIN_PASSAGE_SHARE = 0.5  # of the passage size, from which a passage may end wit
 MAX_HEADER_CHARS = 200  # of the column names above a passage that begins inside a table
 
 CountTokens = Callable[[str], int]
+Confine = Callable[[str, int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,9 +267,7 @@ class Parsed:
     empty: bool = False
 
 
-def parse(
-    request: ParseRequest, data: bytes | None, confine: Callable[[str, int], None] | None = None
-) -> Parsed:
+def parse(request: ParseRequest, data: bytes | None, confine: Confine | None = None) -> Parsed:
     """Read, load and cut one source; a failure is a ``failed`` result, never an exception.
 
     Args:
@@ -287,9 +286,7 @@ def parse(
         return Parsed(status="failed", reason="cannot be parsed: nested too deeply")
 
 
-def _parse(
-    request: ParseRequest, data: bytes | None, confine: Callable[[str, int], None] | None
-) -> Parsed:
+def _parse(request: ParseRequest, data: bytes | None, confine: Confine | None) -> Parsed:
     size = mtime_ns = 0
     if data is None:
         data, size, mtime_ns = _read(request)

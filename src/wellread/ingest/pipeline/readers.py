@@ -69,21 +69,15 @@ class Outcome:
     is_feed: bool = False
 
 
+@dataclass(slots=True)
 class PageReader:
     """Fetches web addresses in threads and has them parsed."""
 
-    def __init__(
-        self,
-        fetcher: Fetcher,
-        pool: WorkerPool,
-        records: Mapping[str, SourceRecord],
-        template: ParseRequest,
-    ) -> None:
-        self._fetcher = fetcher
-        self._pool = pool
-        self._records = records
-        self._template = template
-        self._threads = ThreadPoolExecutor(FETCHES_AT_ONCE, thread_name_prefix="fetch")
+    _fetcher: Fetcher
+    _pool: WorkerPool
+    _records: Mapping[str, SourceRecord]
+    _template: ParseRequest
+    _threads: ThreadPoolExecutor
 
     def submit(self, item: FoundPage) -> Future[Outcome]:
         """Read one address; a failure is a ``failed`` outcome, never an exception."""
@@ -223,9 +217,9 @@ class Readers:
 
     @cached_property
     def _pages(self) -> PageReader:
-        return PageReader(
-            fetcher_for(self._settings.web), self._pool, self._records, self._template
-        )
+        fetcher = fetcher_for(self._settings.web)
+        threads = ThreadPoolExecutor(FETCHES_AT_ONCE, thread_name_prefix="fetch")
+        return PageReader(fetcher, self._pool, self._records, self._template, threads)
 
     @property
     def waiting(self) -> int:

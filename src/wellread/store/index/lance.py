@@ -20,15 +20,13 @@ import wellread.store.index.lancedb_import  # noqa: F401 - first, it makes the n
 
 # isort: split
 import lancedb
-import numpy as np
 import pyarrow as pa
 from filelock import FileLock
 from lancedb.index import IvfRq
 from lancedb.query import LanceFtsQueryBuilder, LanceVectorQueryBuilder
 from lancedb.table import LanceTable
-from numpy.typing import NDArray
 
-from wellread.store.base import Fingerprint, HeldRow, IndexKey, IndexRow
+from wellread.store.base import Fingerprint, Floats, HeldRow, IndexKey, IndexRow
 from wellread.store.index.lance_rows import (
     MAX_MATRIX_BYTES,
     ExactVectors,
@@ -102,7 +100,7 @@ class LanceIndex:
             table = open_table(path, name, fingerprint.dimensions, lock, mark)
         return cls(table, lock, mark, fingerprint.dimensions)
 
-    def write(self, rows: Sequence[IndexRow], vectors: NDArray[np.float32] | None) -> None:
+    def write(self, rows: Sequence[IndexRow], vectors: Floats | None) -> None:
         """See ``Index.write``; one LanceDB version, so all rows or none."""
         data = to_arrow(rows, vectors, self._dimensions)
         if data.num_rows == 0:
@@ -120,7 +118,7 @@ class LanceIndex:
             if purged and not result.num_updated_rows:
                 self._purge_mark.set()
 
-    def set_vectors(self, passage_ids: Sequence[str], vectors: NDArray[np.float32]) -> None:
+    def set_vectors(self, passage_ids: Sequence[str], vectors: Floats) -> None:
         """See ``Index.set_vectors``; one LanceDB version."""
         data = vectors_to_arrow(passage_ids, vectors, self._dimensions)
         if data.num_rows:
@@ -159,9 +157,7 @@ class LanceIndex:
         scores = table.column("_score").to_pylist()
         return ranked(table.column("key").to_pylist(), scores, limit)
 
-    def search_vector(
-        self, vector: NDArray[np.float32], filters: Filters, limit: int
-    ) -> list[Candidate]:
+    def search_vector(self, vector: Floats, filters: Filters, limit: int) -> list[Candidate]:
         """See ``Index.search_vector``; exact below ``VECTOR_INDEX_ROWS`` rows."""
         check_query_vector(vector, self._dimensions)
         if limit < 1:
@@ -181,7 +177,7 @@ class LanceIndex:
         return ranked(table.column("key").to_pylist(), scores, limit)
 
     def _exact_results(
-        self, unit_vector: NDArray[np.float32], condition: str, limit: int
+        self, unit_vector: Floats, condition: str, limit: int
     ) -> tuple[list[str], list[float]] | None:
         """Return keys and scores of the best rows by exact search; None for a large table."""
 
@@ -198,7 +194,7 @@ class LanceIndex:
         return self._reading("search the index by vector", run)
 
     def _search_vector_index(
-        self, unit_vector: NDArray[np.float32], condition: str, limit: int, probes: int
+        self, unit_vector: Floats, condition: str, limit: int, probes: int
     ) -> pa.Table:
         def run() -> pa.Table:
             search = LanceVectorQueryBuilder(self._table, unit_vector, "vector")

@@ -84,7 +84,11 @@ def open_table(
         table = database.open_table(name)
     except ValueError:  # the table does not exist
         with lock:
-            _create(database, name, dimensions, mark)
+            table = database.create_table(name, schema=table_schema(dimensions), exist_ok=True)
+            if not table.list_indices():  # no other process created it first
+                mark.set()
+                # It configures tokenising and stemming, so it is created before the first row.
+                table.create_index(WORDS, config=INDEXES[WORDS])
         table = database.open_table(name)
     if not isinstance(table, LanceTable):
         raise StoreError(f"{path} is not a folder on this machine", hint="use a local path")
@@ -132,14 +136,6 @@ def drop_other_indexes(path: Path, *keep: Fingerprint) -> list[str]:
                     lancedb.connect(path).drop_table(name)  # with all its files, even damaged ones
                 PurgeMark(path, name).clear()
     return names
-
-
-def _create(database: lancedb.DBConnection, name: str, dimensions: int, mark: PurgeMark) -> None:
-    table = database.create_table(name, schema=table_schema(dimensions), exist_ok=True)
-    if not table.list_indices():  # no other process created it first
-        mark.set()
-        # The index configures tokenising and stemming, so it is created before the first row.
-        table.create_index(WORDS, config=INDEXES[WORDS])
 
 
 def indexes_of(table: LanceTable) -> dict[str, FTS | BTree | Bitmap | LabelList]:

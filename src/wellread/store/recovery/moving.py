@@ -178,11 +178,7 @@ def move_catalogue(source: Catalogue, target: str | Path) -> None:
             writer.execute(delete(table))  # rows that migrations inserted are copied as well
         moved = [_digest(reader, table, writer) for table in metadata.sorted_tables]
         for original, copy in zip(moved, table_digests(writer), strict=True):
-            if original != copy:
-                raise StoreError(
-                    f"the copy of {original[0]} differs: {original[1]:,} rows became {copy[1]:,}",
-                    hint="nothing was changed; please report this",
-                )
+            _compare(original, copy)
         if writer.dialect.name == "postgresql":
             for table in metadata.sorted_tables:
                 (key, *others) = table.primary_key.columns
@@ -249,3 +245,11 @@ def _plain(value: object) -> object:
         case datetime():
             return {"moment": value.isoformat()}
     return value
+
+
+def _compare(original: TableDigest, copy: TableDigest) -> None:
+    if original != copy:
+        raise StoreError(
+            f"the copy of {original[0]} differs: {original[1]:,} rows became {copy[1]:,}",
+            hint="nothing was changed; please report this",
+        )

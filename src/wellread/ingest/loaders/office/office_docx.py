@@ -215,20 +215,15 @@ def _main_part(data: bytes, uri: str) -> DocumentPart:
     return part
 
 
+@dataclass(slots=True)
 class _Writer:
-    def __init__(
-        self,
-        styles: Mapping[str, _Style],
-        notes: Mapping[tuple[str, str], etree._Element],
-        numbering: _Numbering,
-    ) -> None:
-        self.blocks = Blocks()
-        self.title = ""
-        self.first_heading = ""
-        self._styles = styles
-        self._notes = notes
-        self._numbering = numbering
-        self._listing = False
+    _styles: Mapping[str, _Style]
+    _notes: Mapping[tuple[str, str], etree._Element]
+    _numbering: _Numbering
+    blocks: Blocks = field(default_factory=Blocks)
+    title: str = ""
+    first_heading: str = ""
+    _listing: bool = False
 
     def walk(self, holder: etree._Element) -> None:
         """Write the paragraphs and tables of ``holder``."""

@@ -218,7 +218,9 @@ def mark_hidden(tree: _Element) -> None:
         if hides_text(element, style)
         or (not has_links and _is_white_on_white(element, style, styles))
     }
-    if 0 < _length(hidden) <= max(FEW_CHARS, MAX_HIDDEN_SHARE * len(visible_text(tree))):
+    outer = [node for node in hidden if hidden.isdisjoint(node.iterancestors())]
+    length = sum(len("".join(map(str, node.itertext()))) for node in outer)
+    if 0 < length <= max(FEW_CHARS, MAX_HIDDEN_SHARE * len(visible_text(tree))):
         for element in hidden:
             element.set("hidden", "")
 
@@ -304,8 +306,3 @@ def _is_white_on_white(element: _Element, style: str, styles: dict[_Element, str
     background = next(filter(None, backgrounds), "")
     coloured = any(box.get("bgcolor") for box in ancestors(element))
     return not coloured and (not background or colours_alike(background, WHITE))
-
-
-def _length(hidden: set[_Element]) -> int:
-    outer = [node for node in hidden if hidden.isdisjoint(node.iterancestors())]
-    return sum(len("".join(map(str, node.itertext()))) for node in outer)

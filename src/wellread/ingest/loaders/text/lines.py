@@ -66,7 +66,11 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: A
     """Load a file as one page whose lines stay as they are; blank lines part its blocks."""
     blocks = Blocks()
     for number, lines in _paragraphs(_COLOURS.sub("", decode(source)).split("\n")):
-        _write_lines(blocks, lines, number)
+        starts, length = list[tuple[int, int]](), 0
+        for offset, line in enumerate(lines):
+            starts += [(length, number + offset)] if offset else []
+            length += len(line) + 1
+        blocks.block("\n".join(lines), number, later=starts)
     yield source.document(
         blocks.build(), kind="page", title=source.name, source_type=_ending(source) or "text"
     )
@@ -103,14 +107,6 @@ def _paragraphs(lines: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
         elif run:
             yield number - len(run), run
             run = []
-
-
-def _write_lines(blocks: Blocks, lines: Sequence[str], number: int) -> None:
-    starts, length = list[tuple[int, int]](), 0
-    for offset, line in enumerate(lines):
-        starts += [(length, number + offset)] if offset else []
-        length += len(line) + 1
-    blocks.block("\n".join(lines), number, later=starts)
 
 
 # --- read as another format ------------------------------------------------------------------

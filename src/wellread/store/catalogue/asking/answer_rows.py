@@ -287,9 +287,7 @@ MIN_WORD_CHARS = 3
 MAX_TOPIC_CHARS = 80
 
 
-def write_facts(
-    connection: Connection, answer_id: str, at: datetime, body: Mapping[str, Any]
-) -> None:
+def write_facts(connection: Connection, answer_id: str, at: datetime, body: Plain) -> None:
     """Replace the stored statistics of an answer by those of ``body``."""
     for table in (answer_facts, answer_steps, answer_topics):
         conditions = [table.c.answer_id == answer_id]

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from wellread.store.base import Fingerprint, HeldRow, IndexRow
+from wellread.store.base import Fingerprint, Floats, HeldRow, IndexRow
 from wellread.store.index.opensearch.cluster import Cluster, ClusterAddress
-from wellread.store.row_values import LISTS, Floats, accepted_values, index_fields, to_held_row, utc
+from wellread.store.row_values import LISTS, accepted_values, index_fields, to_held_row, utc
 from wellread.text.characters import with_words
 from wellread.types import Filters
 
