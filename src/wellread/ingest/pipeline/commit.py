@@ -26,7 +26,7 @@ from functools import partial
 import numpy as np
 
 from wellread.errors import DamageError, ModelError, SettingsError, StoreError, WellreadError
-from wellread.identity import facts_of, version_of
+from wellread.identity import facts_of
 from wellread.ingest.pipeline.parse import ParsedDocument, cut_text
 from wellread.kb import INGEST_LOCK, KnowledgeBase
 from wellread.store.base import Index, IndexRow
@@ -294,9 +294,7 @@ def _in_its_language(parsed: ParsedDocument) -> ParsedDocument:
 
 
 def _hashes(parsed: ParsedDocument) -> tuple[str, str]:
-    document = parsed.document
-    version = parsed.version or version_of(document.text, document.marks)
-    return version, facts_of(document)
+    return parsed.version, facts_of(parsed.document)
 
 
 VECTORS_LOCK = "vectors.lock"

@@ -14,6 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -106,7 +107,7 @@ def load(
     try:
         loader = entry.function if entry else None
         if entry and entry.holds:
-            loader = _Unpacking(entry, left_out)
+            loader = partial(_unpack, entry, left_out, 1)
         if rules is not None:
             documents = list(rules.load(source, limits, loader))
         else:
@@ -130,39 +131,31 @@ def load(
     return [_with_title(document, source) for document in documents]
 
 
-class _Unpacking:
-    """The loader of a file with others inside, which are read by the loaders of their kinds."""
-
-    def __init__(self, entry: LoaderEntry, left_out: list[str], depth: int = 1) -> None:
-        self._entry = entry
-        self._left_out = left_out
-        self._depth = depth
-
-    def __call__(self, source: Source, limits: LoaderLimits) -> Iterator[Document]:
-        """Yield the documents of ``source`` and of the files inside it."""
-        uris: Counter[str] = Counter()
-        for item in self._entry.function(source, limits):
-            if isinstance(item, Document):
-                yield item
-                continue
-            uris[item.uri] += 1
-            if uris[item.uri] > 1:  # two attachments of one name
-                item = replace(item, uri=f"{item.uri}~{uris[item.uri]}")
-            try:
-                yield from self._inside(item, limits)
-                for remark in item.remarks:
-                    source.remark(f"{item.name}: {remark}")
-            except SourceError as error:
-                self._left_out.append(f"{item.name} ({error.reason})")
-
-    def _inside(self, item: Source, limits: LoaderLimits) -> list[Document]:
-        entry = LOADERS.get(loader_name(item))
-        if entry is None or not entry.holds:
-            return load(item, limits)
-        if self._depth == MAX_DEPTH:
-            raise SourceError(item.uri, f"more than {MAX_DEPTH} files inside one another")
-        inner = _Unpacking(entry, self._left_out, self._depth + 1)
-        return [_with_title(document, item) for document in inner(item, limits)]
+def _unpack(
+    entry: LoaderEntry, left_out: list[str], depth: int, source: Source, limits: LoaderLimits
+) -> Iterator[Document]:
+    """Yield the documents of ``source`` and of the files inside it, read by their own loaders."""
+    uris: Counter[str] = Counter()
+    for item in entry.function(source, limits):
+        if isinstance(item, Document):
+            yield item
+            continue
+        uris[item.uri] += 1
+        if uris[item.uri] > 1:  # two attachments of one name
+            item = replace(item, uri=f"{item.uri}~{uris[item.uri]}")
+        try:
+            inner = LOADERS.get(loader_name(item))
+            if inner is None or not inner.holds:
+                yield from load(item, limits)
+            elif depth == MAX_DEPTH:
+                raise SourceError(item.uri, f"more than {MAX_DEPTH} files inside one another")
+            else:
+                documents = list(_unpack(inner, left_out, depth + 1, item, limits))
+                yield from (_with_title(document, item) for document in documents)
+            for remark in item.remarks:
+                source.remark(f"{item.name}: {remark}")
+        except SourceError as error:
+            left_out.append(f"{item.name} ({error.reason})")
 
 
 def loader_name(source: Source, rules: SourceRules | None = None, *, named: bool = False) -> str:

@@ -80,22 +80,7 @@ def split(document: Document, size: int, count_tokens: CountTokens) -> list[Pass
 
     Passages do not overlap, and together they contain every sentence of the text.
     """
-    marks = Marks(document.marks)
-    doc = document_id(document.collection, document.uri)
-    version = version_of(document.text, document.marks)
-    units = list(_units(document.text, marks, size, count_tokens))
-    return [
-        Passage(
-            id=passage_id(doc, version, span),
-            document_id=doc,
-            version=version,
-            span=span,
-            text=span.of(document.text),
-            context=_context(document.title, marks, span),
-            speakers=marks.speakers(span),
-        )
-        for span in _group(units, size)
-    ]
+    return cut_text(document, size, count_tokens).passages()
 
 
 def _units(text: str, marks: Marks, size: int, count_tokens: CountTokens) -> Iterator[_Unit]:
@@ -344,15 +329,16 @@ def _rules_of(plain: Mapping[str, Any]) -> SourceRules | None:
     return SourceRules.from_plain(plain)
 
 
-def cut_text(document: Document, tokens: int) -> ParsedDocument:
-    """Cut the document into passages of about ``tokens`` word pieces."""
-    passages = split(document, tokens, count_tokens)
+def cut_text(document: Document, size: int, count: CountTokens = count_tokens) -> ParsedDocument:
+    """Cut the document into passages of about ``size`` word pieces."""
+    marks, title = Marks(document.marks), document.title
+    spans = _group(list(_units(document.text, marks, size, count)), size)
     return ParsedDocument(
         document=document,
-        version=passages[0].version if passages else "",
+        version=version_of(document.text, document.marks),
         cuts=tuple(
-            Cut(span=passage.span, context=passage.context, speakers=passage.speakers)
-            for passage in passages
+            Cut(span=span, context=_context(title, marks, span), speakers=marks.speakers(span))
+            for span in spans
         ),
     )
 

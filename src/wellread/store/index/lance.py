@@ -40,12 +40,12 @@ from wellread.store.index.lance_rows import (
 from wellread.store.index.lance_tables import (
     LOCK_SECONDS,
     ROWS_AT_ONCE,
-    PurgeMark,
     drop_other_indexes,
     fold,
     indexes_of,
     open_table,
     other_indexes,
+    purge_mark,
     purge_table,
     set_aside,
     store_errors,
@@ -83,7 +83,7 @@ class LanceIndex:
     set_aside = staticmethod(set_aside)
     drop_others = staticmethod(drop_other_indexes)
 
-    def __init__(self, table: LanceTable, lock: FileLock, mark: PurgeMark, dimensions: int) -> None:
+    def __init__(self, table: LanceTable, lock: FileLock, mark: Path, dimensions: int) -> None:
         self._table = table
         self._lock = lock
         self._purge_mark = mark
@@ -96,7 +96,7 @@ class LanceIndex:
         name = table_name(fingerprint)
         with store_errors(f"open the index in {path}"):
             lock = FileLock(path / f"{name}.lock", timeout=LOCK_SECONDS)
-            mark = PurgeMark(path, name)
+            mark = purge_mark(path, name)
             table = open_table(path, name, fingerprint.dimensions, lock, mark)
         return cls(table, lock, mark, fingerprint.dimensions)
 
@@ -107,8 +107,8 @@ class LanceIndex:
             return
         with self._writing("write to the index"):
             self._allow_no_vector()
-            purged = bool(self._purge_mark)
-            self._purge_mark.clear()
+            purged = self._purge_mark.exists()
+            self._purge_mark.unlink(missing_ok=True)
             result = (
                 self._table.merge_insert("passage_id")
                 .when_matched_update_all()
@@ -116,7 +116,7 @@ class LanceIndex:
                 .execute(data, on_bad_vectors="null")
             )
             if purged and not result.num_updated_rows:
-                self._purge_mark.set()
+                self._purge_mark.touch()
 
     def set_vectors(self, passage_ids: Sequence[str], vectors: Floats) -> None:
         """See ``Index.set_vectors``; one LanceDB version."""
@@ -134,7 +134,7 @@ class LanceIndex:
             with self._writing("remove from the index"):
                 rows = self._table.count_rows(condition)
                 if rows:
-                    self._purge_mark.clear()
+                    self._purge_mark.unlink(missing_ok=True)
                     self._table.delete(condition)
                 removed += rows
         return removed
@@ -253,18 +253,18 @@ class LanceIndex:
     def purge(self) -> None:
         """See ``Maintenance.purge``."""
         with self._writing("erase removed rows from disk"):
-            if self._purge_mark:
+            if self._purge_mark.exists():
                 return
             purge_table(self._table)
             if any(index.columns == ["vector"] for index in self._table.list_indices()):
                 self._train(self._table.count_rows())
                 fold(self._table)
                 fold(self._table)
-            self._purge_mark.set()
+            self._purge_mark.touch()
 
     def purged(self) -> bool:
         """See ``Maintenance.purged``."""
-        return bool(self._purge_mark)
+        return self._purge_mark.exists()
 
     def _allow_no_vector(self) -> None:
         """Make the vector column nullable, which it was not in the first release."""

@@ -73,9 +73,7 @@ def table_name(fingerprint: Fingerprint) -> str:
     return f"passages_{index_id(fingerprint)}"
 
 
-def open_table(
-    path: Path, name: str, dimensions: int, lock: FileLock, mark: PurgeMark
-) -> LanceTable:
+def open_table(path: Path, name: str, dimensions: int, lock: FileLock, mark: Path) -> LanceTable:
     """Open the table ``name`` in the folder ``path``, and create it when it is missing."""
     path.mkdir(parents=True, exist_ok=True)
     # Zero: check for other processes' writes before every search (well under 1 ms).
@@ -86,7 +84,7 @@ def open_table(
         with lock:
             table = database.create_table(name, schema=table_schema(dimensions), exist_ok=True)
             if not table.list_indices():  # no other process created it first
-                mark.set()
+                mark.touch()
                 # It configures tokenising and stemming, so it is created before the first row.
                 table.create_index(WORDS, config=INDEXES[WORDS])
         table = database.open_table(name)
@@ -117,7 +115,7 @@ def set_aside(path: Path, fingerprint: Fingerprint) -> None:
             elif table_folder.exists():
                 shutil.rmtree(aside, ignore_errors=True)
                 table_folder.replace(aside)
-            PurgeMark(path, name).clear()
+            purge_mark(path, name).unlink(missing_ok=True)
 
 
 def other_indexes(path: Path, *keep: Fingerprint) -> list[str]:
@@ -134,7 +132,7 @@ def drop_other_indexes(path: Path, *keep: Fingerprint) -> list[str]:
             with FileLock(path / f"{name}.lock", timeout=LOCK_SECONDS):
                 if (path / f"{name}.lance").exists():
                     lancedb.connect(path).drop_table(name)  # with all its files, even damaged ones
-                PurgeMark(path, name).clear()
+                purge_mark(path, name).unlink(missing_ok=True)
     return names
 
 
@@ -149,26 +147,13 @@ def indexes_of(table: LanceTable) -> dict[str, FTS | BTree | Bitmap | LabelList]
     }
 
 
-class PurgeMark:
+def purge_mark(path: Path, name: str) -> Path:
     """A file beside the table that exists while nothing was removed or replaced since a purge.
 
     It is deleted before the first change and created last, so that a kill at any moment causes
     one purge too many, never one too few. Tables of older releases lack it.
     """
-
-    def __init__(self, path: Path, name: str) -> None:
-        self._path = path / f"{name}.purged"
-
-    def __bool__(self) -> bool:
-        return self._path.exists()
-
-    def set(self) -> None:
-        """Record that no removed row is left on disk."""
-        self._path.touch()
-
-    def clear(self) -> None:
-        """Record that rows are about to be removed or replaced."""
-        self._path.unlink(missing_ok=True)
+    return path / f"{name}.purged"
 
 
 def purge_table(table: LanceTable) -> None:

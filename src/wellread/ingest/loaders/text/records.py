@@ -389,6 +389,8 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: A
         records = _json_records(source.uri, text)
     documents: list[Document] = []
     for number, (line, record) in enumerate(records, 1):
+        if not isinstance(record, dict):
+            raise _bad_line(source.uri, line, "not an object")
         key = str(number) if is_list else f"L{line}"  # the end of its uri
         refuse_readers(record, source.uri, deep=False)
         try:
@@ -407,7 +409,7 @@ def _bad_line(uri: str, line: int, reason: str) -> SourceError:
     return SourceError(uri, f"malformed line {line}: {reason}")
 
 
-def _json_records(uri: str, text: str) -> Iterator[tuple[int, Record]]:
+def _json_records(uri: str, text: str) -> Iterator[tuple[int, Any]]:
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
@@ -417,12 +419,10 @@ def _json_records(uri: str, text: str) -> Iterator[tuple[int, Record]]:
             raise _bad_line(uri, number, f"{error.msg} (column {error.colno})") from error
         except (ValueError, RecursionError) as error:  # a number too long or nesting too deep
             raise _bad_line(uri, number, str(error)) from error
-        if not isinstance(record, dict):
-            raise _bad_line(uri, number, "not an object")
         yield number, record
 
 
-def _list_records(uri: str, text: str) -> Iterator[tuple[int, Record]]:
+def _list_records(uri: str, text: str) -> Iterator[tuple[int, Any]]:
     decoder = json.JSONDecoder()
     position = text.index("[") + 1
     line, counted, separator = 1, 0, _SPACE
@@ -439,8 +439,6 @@ def _list_records(uri: str, text: str) -> Iterator[tuple[int, Record]]:
             raise _bad_line(uri, error.lineno, f"{error.msg} (column {error.colno})") from error
         except (ValueError, RecursionError) as error:
             raise _bad_line(uri, line, str(error)) from error
-        if not isinstance(record, dict):
-            raise _bad_line(uri, line, "not an object")
         yield line, record
         separator = _COMMA
 

@@ -206,8 +206,7 @@ class Sessions(CataloguePart):
     def session(self, session_id: str, owner: str) -> SessionFacts | None:
         """One session of the owner, or None."""
         rows = self._rows(_SESSIONS.where(_is_session(session_id, owner)))
-        facts = rows_to_values(SessionFacts, rows)
-        return facts[0] if facts else None
+        return next(iter(rows_to_values(SessionFacts, rows)), None)
 
     def turns(self, session_id: str, owner: str, most: int) -> list[Answer]:
         """The first turn and the newest turns, at most ``most`` in all, oldest first."""

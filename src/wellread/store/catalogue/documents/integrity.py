@@ -177,9 +177,7 @@ class Integrity(CataloguePart):
             select(documents.c.title, sources.c.reason)
             .join(sources, is_source & (documents.c.source_uri == sources.c.uri))
             .where(sources.c.loader.like("pdf/%"), sources.c.status.in_(READ))
-            .where(
-                sources.c.reason != "", sources.c.collection.in_(collections) | (not collections)
-            )
+            .where(sources.c.reason != "")
             .order_by(sources.c.uri)
             .limit(MAX_UNREAD)
         )
