@@ -129,11 +129,8 @@ def _examine(kb: KnowledgeBase, *, alone: bool) -> VerifyReport:
     state = _file_state(kb)
     if state.lost:
         return VerifyReport(counts={}, problems=(lost_catalogue(kb, state.lost),))
-    problems = [
-        *check_backups(kb),
-        *check_catalogue(kb, state.trees),
-        *check_notes(kb, alone=alone),
-    ]
+    problems = [*check_backups(kb), *check_catalogue(kb, state.trees)]
+    problems += check_notes(kb, alone=alone)
     expected, in_texts = check_texts(kb)
     rows, in_index = check_index(kb, expected)
     if all(problem.kind != damage.UNREADABLE for problem in in_index):

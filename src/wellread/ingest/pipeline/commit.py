@@ -32,6 +32,7 @@ from wellread.kb import INGEST_LOCK, KnowledgeBase
 from wellread.store.base import Index, IndexRow
 from wellread.store.catalogue.documents.reindexing import PendingVectors
 from wellread.store.catalogue.run_logs import JobItem
+from wellread.store.row_values import COPIED
 from wellread.store.schema.postgresql import is_value_error
 from wellread.store.schema.stored_values import (
     DocumentChange,
@@ -69,22 +70,18 @@ def index_rows(document: Document, passages: Sequence[Passage]) -> list[IndexRow
     taxonomy = tuple(
         f"{name}={value}" for name, values in document.taxonomy.items() for value in values
     )
+    facts = {name: getattr(document, name) for name in (*COPIED, "authors", "published_at")}
     return [
         IndexRow(
             passage_id=passage.id,
             document_id=passage.document_id,
             version=passage.version,
             span=passage.span,
-            collection=document.collection,
-            kind=document.kind,
             text=passage.text,
             context=passage.context,
-            source_type=document.source_type,
-            language=document.language,
-            authors=document.authors,
             speakers=passage.speakers,
             taxonomy=taxonomy,
-            published_at=document.published_at,
+            **facts,
         )
         for passage in passages
     ]

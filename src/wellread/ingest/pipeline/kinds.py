@@ -7,7 +7,6 @@ precedence over the built-in ones (``loaders/kind_table.py``).
 from __future__ import annotations
 
 import codecs
-import csv
 import json
 import logging
 import re
@@ -33,12 +32,7 @@ from wellread.ingest.loaders.base import (
 )
 from wellread.ingest.loaders.kind_table import EXTENSIONS, LOADERS, OPML, LoaderEntry
 from wellread.ingest.loaders.text import markdown_files, meetings
-from wellread.ingest.loaders.text.records import (
-    delimiter_of,
-    has_question_columns,
-    is_record,
-    kind_of_json,
-)
+from wellread.ingest.loaders.text.records import is_question_header, is_record, kind_of_json
 from wellread.types import Document
 
 if TYPE_CHECKING:
@@ -79,11 +73,6 @@ def loaders() -> Mapping[str, LoaderEntry]:
         for name, point in plugins.installed(plugins.LOADERS).items()
     }
     return {**LOADERS, **added}
-
-
-def is_read_as_text(identity: str) -> bool:
-    """Whether a source whose record says ``identity`` was read line by line."""
-    return identity.startswith("lines/")
 
 
 def load(
@@ -260,17 +249,9 @@ def _kind_of_lines(source: Source, *, is_table: bool) -> str:
     if not is_table and (kind := kind_of_json(source.data)):
         return kind
     first = _decode_head(source.data.split(b"\n", 1)[0]).strip()
-    if _is_question_header(first) if is_table else _is_record(first):
+    if is_question_header(first) if is_table else _is_record(first):
         return "records"
     return "captions" if _SRT_START.match(head) and not is_table else ""
-
-
-def _is_question_header(header: str) -> bool:
-    try:
-        columns = next(csv.reader([header], delimiter=delimiter_of(header)), [])
-    except csv.Error:
-        return False
-    return has_question_columns(columns)
 
 
 def _is_record(line: str) -> bool:

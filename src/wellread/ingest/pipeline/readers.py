@@ -19,7 +19,6 @@ from typing import Any
 from wellread.errors import SourceError
 from wellread.ingest.loaders.base import LoaderLimits
 from wellread.ingest.pipeline.commit import ReadSource
-from wellread.ingest.pipeline.kinds import is_read_as_text
 from wellread.ingest.pipeline.parse import Parsed, ParseRequest, cut_text, is_current
 from wellread.ingest.pipeline.transcription import NOBODY, RecordingReader, is_recording
 from wellread.ingest.pipeline.workers import WorkerPool
@@ -47,7 +46,7 @@ from wellread.store.schema.stored_values import SourceRecord
 from wellread.types import Document
 
 FETCHES_AT_ONCE = 8  # on different hosts; requests to one host follow one another
-FEED_PREFIX = "feed/"
+FEED_PREFIX, LINES_PREFIX = "feed/", "lines/"  # of the recorded loader
 GONE = 410
 
 
@@ -104,12 +103,9 @@ class PageReader:
                     last_modified=fetched.last_modified or record.last_modified,
                 )
             return self._outcome(item, fetched, record)
-        except FetchError as error:
-            return Outcome(
-                parsed=Parsed(status="failed", reason=error.reason), gone=error.status == GONE
-            )
         except SourceError as error:
-            return Outcome(parsed=Parsed(status="failed", reason=error.reason))
+            gone = isinstance(error, FetchError) and error.status == GONE
+            return Outcome(parsed=Parsed(status="failed", reason=error.reason), gone=gone)
 
     def _outcome(self, item: FoundPage, fetched: Fetched, record: SourceRecord) -> Outcome:
         if is_feed_list(fetched.data):
@@ -298,6 +294,7 @@ class Readers:
         rules = self._rules.get(item.uri)
         record = self._records.get(item.uri)
         name = item.path.name if isinstance(item, FoundFile) else item.name
+        was_text = record is not None and record.loader.startswith(LINES_PREFIX)
         request = replace(
             self._template,
             uri=item.uri,
@@ -306,6 +303,6 @@ class Readers:
             path=str(item.path) if isinstance(item, FoundFile) else "",
             rules=rules.to_plain() if rules else {},
             # What was read because it was named stays read when its folder is.
-            named=item.root == item.uri or (record is not None and is_read_as_text(record.loader)),
+            named=item.root == item.uri or was_text,
         )
         return _with_known_digest(request, record)

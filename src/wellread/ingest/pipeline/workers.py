@@ -14,6 +14,7 @@ import sys
 import threading
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any, Self
 
 from wellread.codec import from_plain, to_plain
@@ -125,12 +126,9 @@ class _Worker:
 
     def end(self) -> None:
         """End the process and close the pipes."""
-        for pipe in (self._process.stdin, self._process.stdout):
-            if pipe is not None:
-                try:
-                    pipe.close()
-                except OSError:  # unsent data for a dead process
-                    continue
+        for pipe in filter(None, (self._process.stdin, self._process.stdout)):
+            with suppress(OSError):  # unsent data for a dead process
+                pipe.close()
         try:
             self._process.wait(END_SECONDS)
         except subprocess.TimeoutExpired:

@@ -150,9 +150,8 @@ class _LimitedStream(httpcore.NetworkStream):
         timeout: float | None = None,
     ) -> httpcore.NetworkStream:
         left = self._deadline.left(timeout)
-        return _LimitedStream(
-            self._stream.start_tls(ssl_context, server_hostname, left), self._deadline
-        )
+        encrypted = self._stream.start_tls(ssl_context, server_hostname, left)
+        return _LimitedStream(encrypted, self._deadline)
 
     def get_extra_info(self, info: str) -> Any:
         return self._stream.get_extra_info(info)
@@ -370,8 +369,7 @@ class Exchange:
         if deadline.passed:
             return f"took longer than {settings.timeout:g} seconds"
         if isinstance(error, httpcore.ConnectTimeout):
-            limit = f"{settings.connect_timeout:g} seconds"
-            return f"cannot be reached within {limit}"
+            return f"cannot be reached within {settings.connect_timeout:g} seconds"
         return f"the server sent nothing for {settings.read_timeout:g} seconds"
 
 

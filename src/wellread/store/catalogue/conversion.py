@@ -21,7 +21,6 @@ from sqlalchemy import (
     Index,
     Inspector,
     String,
-    Text,
     inspect,
     select,
     text,
@@ -114,7 +113,7 @@ def _default(column: Column[Any]) -> Any:
         return "{}"
     if isinstance(kind, Boolean):
         return text("false")
-    return "" if isinstance(kind, String | Text) else "0"
+    return "" if isinstance(kind, String) else "0"
 
 
 def _drop_obsolete(connection: Connection) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import UTC, datetime, timedelta
 from functools import wraps
 from itertools import islice
@@ -93,17 +93,12 @@ class Database:
             if not self.path:
                 postgresql.settle_schema(connection)
 
-    @contextmanager
-    def alone(self) -> Iterator[None]:
+    def alone(self) -> AbstractContextManager[None]:
         """Exclude other processes inside the context, for setting up and upgrading.
 
         On a server, ``setting_up`` takes the lock.
         """
-        if self.path is None:
-            yield
-            return
-        with sqlite.exclusive(self.path):
-            yield
+        return sqlite.exclusive(self.path) if self.path else nullcontext()
 
     def check_files(self) -> None:
         """Raise when the database's files were moved or replaced by another process."""

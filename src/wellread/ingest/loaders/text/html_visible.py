@@ -282,9 +282,8 @@ def _rules(tree: _Element) -> Iterator[tuple[list[_Element], str]]:
 
 def _unwrap_media(group: re.Match[str]) -> str:
     media = group["of"].strip().lower()
-    return (
-        group["rules"] if group["name"].lower() == "media" and media in ("all", "screen") else " "
-    )
+    applies = group["name"].lower() == "media" and media in ("all", "screen")
+    return group["rules"] if applies else " "
 
 
 def _select(tree: _Element, selector: str) -> list[_Element]:

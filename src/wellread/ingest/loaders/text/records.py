@@ -104,8 +104,12 @@ def is_past_question(record: Record) -> bool:
     return "question" in record and any(name in record for name in names)
 
 
-def has_question_columns(columns: list[str]) -> bool:
-    """Whether a table's columns are those of past questions."""
+def is_question_header(line: str) -> bool:
+    """Whether the first line of a table names the columns of past questions."""
+    try:
+        columns = next(csv.reader([line], delimiter=delimiter_of(line)), [])
+    except csv.Error:
+        return False
     names = {plain_name(name) for name in columns}
     return is_past_question(dict.fromkeys(names)) or (
         "question" in names and any(_COLUMN.fullmatch(name) for name in names)
@@ -457,10 +461,8 @@ def _csv_records(uri: str, text: str) -> Iterator[tuple[int, Record]]:
                 raise _bad_line(uri, line, f"{len(row)} fields, but the header names {len(names)}")
             elif any(row):
                 cells = zip(names, row, strict=False)
-                yield (
-                    line,
-                    to_record({name: cell.strip() for name, cell in cells if cell.strip()}),
-                )
+                filled = {name: cell.strip() for name, cell in cells if cell.strip()}
+                yield line, to_record(filled)
     except csv.Error as error:
         raise _bad_line(uri, reader.line_num, str(error)) from error
 

@@ -13,18 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    delete,
-    exists,
-    func,
-    insert,
-    literal,
-    or_,
-    select,
-    update,
-)
+from sqlalchemy import ColumnElement, Connection, delete, exists, func, insert, or_, select, update
 
 from wellread.codec import storable
 from wellread.identity import tagged_hash
@@ -283,7 +272,7 @@ def _is_session(session_id: str, owner: str) -> ColumnElement[bool]:
 
 def _contains(word: str) -> ColumnElement[bool]:
     """The condition that a session's title, questions or answers contain ``word``."""
-    pattern = Casefold(literal(f"%{word.translate(_ESCAPES)}%"))
+    pattern = Casefold(f"%{word.translate(_ESCAPES)}%")
     title, question, text = (
         Casefold(column).like(pattern, escape="/")
         for column in (sessions.c.title, answers.c.question, answers.c.text)

@@ -274,10 +274,8 @@ def documents_of_sources(
 
 def origins(connection: Connection, document_ids: Iterable[str]) -> set[tuple[str, str]]:
     """The (collection, uri) pairs of the sources that the documents come from."""
-    statement = select(documents.c.collection, documents.c.source_uri).where(
-        documents.c.id.in_(VALUES)
-    )
-    return {(row[0], row[1]) for row in rows_in(connection, statement, document_ids)}
+    query = select(documents.c.collection, documents.c.source_uri).where(documents.c.id.in_(VALUES))
+    return {(row[0], row[1]) for row in rows_in(connection, query, document_ids)}
 
 
 def mark_emptied_skipped(connection: Connection, keys: Iterable[tuple[str, str]]) -> None:

@@ -19,13 +19,10 @@ from sqlalchemy import (
     Exists,
     Select,
     Table,
-    and_,
     delete,
     exists,
     func,
     insert,
-    literal,
-    or_,
     select,
     text,
     tuple_,
@@ -256,7 +253,8 @@ class Integrity(CataloguePart):
 
     def misplaced_mentions(self) -> list[str]:
         """The ids of documents with mentions outside their text, or in another version."""
-        bad = or_(mentions.c.end > documents.c.characters, mentions.c.start >= mentions.c.end)
+        outside = mentions.c.end > documents.c.characters
+        bad = outside | (mentions.c.start >= mentions.c.end)
         return self._misplaced(mentions, bad, mention_scans)
 
     def drop_mentions(self, document_ids: Iterable[str]) -> None:
@@ -367,9 +365,7 @@ def _references() -> tuple[tuple[Column[Any], Table, Any], ...]:
     for table in metadata.sorted_tables:
         for constraint in table.foreign_keys:
             parent = constraint.column.table.alias()
-            parent_exists = exists(
-                select(literal(1)).where(parent.c[constraint.column.name] == constraint.parent)
-            )
-            stray = and_(constraint.parent.is_not(None), ~parent_exists)
+            has_parent = exists().where(parent.c[constraint.column.name] == constraint.parent)
+            stray = constraint.parent.is_not(None) & ~has_parent
             references.append((constraint.parent, constraint.column.table, stray))
     return tuple(references)
