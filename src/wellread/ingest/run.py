@@ -35,7 +35,6 @@ from wellread.ingest.pipeline.commit import (
     VectorFiller,
     Window,
     recover,
-    source_results,
     tidy,
     write_window,
     writing,
@@ -255,8 +254,12 @@ class _Run:
         if not window:
             return
         write_result = write_window(self.kb, window)
-        for result in source_results(window, write_result):
-            self._add_result(result)
+        refused = write_result.refused
+        for result in window.results:
+            if result.uri not in refused:
+                self._add_result(result)
+        for uri, reason in refused.items():
+            self._add_result(JobItem(uri=uri, status="failed", reason=reason))
         self.written += write_result.passages
         self.unoptimized += write_result.passages
         if write_result.passages:

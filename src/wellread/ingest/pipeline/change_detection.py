@@ -130,17 +130,13 @@ class ChangeDetector:
         )
         return result, sources, seen
 
-    def _root(self, item: Found) -> str:
-        """Return the root; a file added by itself keeps the folder where it was found before."""
-        if isinstance(item, SourceError):
-            return ""
-        record = self.records.get(item.uri)
-        return record.root if record and record.root and item.root == item.uri else item.root
-
     def _record(self, item: Found, outcome: Outcome, status: SourceStatus) -> SourceRecord:
         parsed = outcome.parsed
         known = self.records.get(item.uri)
         reason = known.reason if known and status == "unchanged" else parsed.reason
+        root = "" if isinstance(item, SourceError) else item.root
+        if known and known.root and root == item.uri:
+            root = known.root  # a file added by itself keeps the folder where it was found before
         record = SourceRecord(
             collection=self.collection,
             uri=item.uri,
@@ -150,7 +146,7 @@ class ChangeDetector:
             loader=parsed.loader,
             status=status,
             reason="" if status == "skipped" else reason,
-            root=self._root(item),
+            root=root,
             etag=outcome.etag,
             last_modified=outcome.last_modified,
         )

@@ -207,14 +207,6 @@ def write_window(kb: KnowledgeBase, window: Window) -> WriteResult:
     return WriteResult(passages=passages, refused=refused)
 
 
-def source_results(window: Window, outcome: WriteResult) -> list[JobItem]:
-    """Return the results of the window's sources; rejected ones are ``failed``."""
-    refused = [
-        JobItem(uri=uri, status="failed", reason=reason) for uri, reason in outcome.refused.items()
-    ]
-    return [result for result in window.results if result.uri not in outcome.refused] + refused
-
-
 def _is_content_error(error: Exception) -> bool:
     """Whether the content to be written caused the error, and not the state of the store."""
     if isinstance(error, DamageError):

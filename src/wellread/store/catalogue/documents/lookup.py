@@ -127,12 +127,14 @@ def document(connection: Connection, document_id: str) -> Document | None:
     row = connection.execute(statement).first()
     if row is None:
         return None
+    past = select(past_questions.c.body).where(past_questions.c.document_id == document_id)
+    body = connection.execute(past).scalar()
     return document_of(
         row,
         text=whole_texts(connection, [document_id]).get(document_id, ""),
         marks=marks_from_blob(row.blob),
         entity=described_entities(connection, [document_id]).get(document_id),
-        past_question=_past_question(connection, document_id),
+        past_question=from_plain(PastQuestion, body) if body else None,
     )
 
 
@@ -297,9 +299,3 @@ def described_entities(connection: Connection, ids: Iterable[str]) -> dict[str, 
         )
         for row in rows_in(connection, described, names)
     }
-
-
-def _past_question(connection: Connection, document_id: str) -> PastQuestion | None:
-    statement = select(past_questions.c.body).where(past_questions.c.document_id == document_id)
-    row = connection.execute(statement).first()
-    return from_plain(PastQuestion, row.body) if row else None
