@@ -173,17 +173,13 @@ def repair_damage(kb: KnowledgeBase, problems: Sequence[Problem]) -> None:
         subjects = [subject for kind in kinds for subject in by_kind.get(kind, ())]
         if remedy is _cut_again:  # a damaged text will be read again anyway
             subjects = [subject for subject in subjects if subject not in damaged]
-        if subjects:
-            _apply(kb, kinds, remedy, list(dict.fromkeys(subjects)))
-
-
-def _apply(kb: KnowledgeBase, kinds: Sequence[str], remedy: Remedy, subjects: list[str]) -> None:
-    try:
-        remedy(kb, subjects)
-    except DamageError:
-        if INDEX_KINDS.isdisjoint(kinds):
-            raise
-        rebuild_index(kb)
+        try:
+            if subjects:
+                remedy(kb, list(dict.fromkeys(subjects)))
+        except DamageError:
+            if INDEX_KINDS.isdisjoint(kinds):
+                raise
+            rebuild_index(kb)
 
 
 def embed_pending(kb: KnowledgeBase) -> None:

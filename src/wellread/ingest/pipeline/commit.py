@@ -294,13 +294,11 @@ BATCH_SHARE = 16
 EMBED_SLICE = 128  # passages embedded between two progress reports and checks whether to stop
 WAIT_SECONDS = 0.5
 
-OnVectors = Callable[[int], None]
-
 
 class VectorFiller:
     """A thread that embeds pending passages until ``no_more`` is called and all are done."""
 
-    def __init__(self, kb: KnowledgeBase, on_vectors: OnVectors) -> None:
+    def __init__(self, kb: KnowledgeBase, on_vectors: Callable[[int], None]) -> None:
         self._kb = kb
         self._on_vectors = on_vectors
         self._more = threading.Event()  # passages were written, or no more will come

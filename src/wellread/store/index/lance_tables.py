@@ -32,7 +32,7 @@ from lancedb.table import LanceTable
 from wellread.errors import DamageError, StoreError, is_panic
 from wellread.store.base import Fingerprint
 from wellread.store.index.lance_rows import table_schema
-from wellread.store.row_values import index_id
+from wellread.store.row_values import COPIED, LISTS, index_id
 
 ASIDE = "-damaged"  # suffix of a table that has been replaced
 # By default LanceDB caches up to 6 GiB of search structures, and a large add fills that with data
@@ -54,17 +54,9 @@ FILTER_INDEX_ROWS = 5_000
 WORDS = "search_text"
 INDEXES: dict[str, FTS | BTree | Bitmap | LabelList] = {
     WORDS: FTS(with_position=False, stem=True, remove_stop_words=True, ascii_folding=True),
-    "passage_id": BTree(),
-    "document_id": BTree(),
-    "edition": BTree(),
-    "published_at": BTree(),
-    "collection": Bitmap(),
-    "kind": Bitmap(),
-    "source_type": Bitmap(),
-    "language": Bitmap(),
-    "authors": LabelList(),
-    "speakers": LabelList(),
-    "taxonomy": LabelList(),
+    **{name: BTree() for name in ("passage_id", "document_id", "edition", "published_at")},
+    **{name: Bitmap() for name in COPIED},
+    **{name: LabelList() for name in LISTS},
 }
 
 

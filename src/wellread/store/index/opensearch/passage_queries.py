@@ -138,6 +138,7 @@ def _clean(value: Any) -> Any:
 Query = dict[str, Any]
 MAX_QUERY_WORDS = 1_000  # words searched of a question; a cluster accepts 1,024 clauses
 HAS_VECTOR: Query = {"exists": {"field": VECTOR}}
+KEY_ONLY: Query = {"_source": False, "stored_fields": "_none_", "docvalue_fields": [KEY]}
 RESULT_ORDER: list[Query] = [{"_score": "desc"}, {ID: "asc"}]
 
 
@@ -211,9 +212,7 @@ def ranking(query: Query, limit: int) -> Query:
         "sort": RESULT_ORDER,
         "track_scores": True,
         "track_total_hits": False,
-        "_source": False,
-        "stored_fields": "_none_",
-        "docvalue_fields": [KEY],
+        **KEY_ONLY,
     }
 
 
@@ -232,13 +231,7 @@ Hit = dict[str, Any]
 
 def keys(cluster: Cluster, alias: str) -> Iterator[str]:
     """Yield the packed key of every row."""
-    body = {
-        "size": KEYS_AT_ONCE,
-        "query": {"match_all": {}},
-        "_source": False,
-        "stored_fields": "_none_",
-        "docvalue_fields": [KEY],
-    }
+    body = {"size": KEYS_AT_ONCE, "query": {"match_all": {}}, **KEY_ONLY}
     for hit in _pages(cluster, alias, body, "list the index"):
         yield hit["fields"][KEY][0]
 
