@@ -119,10 +119,12 @@ class JobLog:
         waiting, self._waiting = self._waiting, []
         jobs.note(self.job.id, self._written, waiting)
         self._written += len(waiting)
-        total, done = progress.sources_total, progress.sources_done
-        passages, vectors = progress.passages_written, progress.passages_done
         self.cancelled |= jobs.progress(
-            self.job.id, total=total, done=done, passages=passages, vectors=vectors
+            self.job.id,
+            total=progress.sources_total,
+            done=progress.sources_done,
+            passages=progress.passages_written,
+            vectors=progress.passages_done,
         )
         self._last_update = time.monotonic()
 
