@@ -315,7 +315,7 @@ def fault_of(parsed: Parsed) -> str:
         text = each.document.text
         if not text.strip():
             return "an empty document"
-        if any(not 0 <= cut.start < cut.end <= len(text) for cut in each.cuts):
+        if any(not 0 <= cut.span.start < cut.span.end <= len(text) for cut in each.cuts):
             return "a passage outside the text"
         if any(mark.end > len(text) for mark in each.document.marks):
             return "a mark outside the text"

@@ -94,7 +94,7 @@ class InlinePool(WorkerPool):
 
 def refuse_to_read(monkeypatch: pytest.MonkeyPatch, name: str = "") -> None:
     """The system fails to read files of that name."""
-    monkeypatch.setattr(readers, "WorkerPool", InlinePool)
+    monkeypatch.setattr(run, "WorkerPool", InlinePool)
 
     def refusing(path: str, mode: str) -> IO[bytes]:
         if path.endswith(name):
@@ -265,7 +265,7 @@ def test_a_newer_loader_reads_its_files_again_and_only_them(
     add(kb, [str(folder)])
     newer = replace(LOADERS["text"], version="newer")
     monkeypatch.setitem(LOADERS, "text", newer)
-    monkeypatch.setattr(readers, "WorkerPool", InlinePool)
+    monkeypatch.setattr(run, "WorkerPool", InlinePool)
     assert statuses(add(kb, [str(folder)])) == {"ferry.txt": "updated", "mill.md": "unchanged"}
     source = kb.catalogue.sources("default")[(folder / "ferry.txt").as_uri()]
     assert source.loader == newer.identity
@@ -320,7 +320,7 @@ def test_a_full_disk_loses_nothing_that_was_committed(
     kb: KnowledgeBase, folder: Path, monkeypatch: pytest.MonkeyPatch, written: bool
 ) -> None:
     monkeypatch.setattr(run, "WINDOW_PASSAGES", 2)
-    monkeypatch.setattr(readers, "WorkerPool", InlinePool)
+    monkeypatch.setattr(run, "WorkerPool", InlinePool)
     monkeypatch.setattr(readers, "QUEUED_PER_PARSER", 1)
     names = many(folder)
     (folder / "0.txt").write_text("The old wording about a beacon.")

@@ -42,17 +42,8 @@ from wellread.store.catalogue import Catalogue
 from wellread.store.catalogue.documents.reindexing import BASE_ID
 from wellread.store.recovery.copies import PRIVATE
 from wellread.store.recovery.moving import drop_file, move_catalogue
-from wellread.store.schema.tables import (
-    api_keys,
-    audit,
-    grants,
-    group_members,
-    properties,
-    sign_in_attempts,
-    user_groups,
-    users,
-    web_sessions,
-)
+from wellread.store.rights import ACCOUNT_TABLES
+from wellread.store.schema.tables import properties, users
 
 MANIFEST = "manifest.json"
 FORMAT = 1
@@ -176,28 +167,11 @@ GZIP = b"\x1f\x8b"
 MAX_PIECE_BYTES = 64 << 20  # bytes of one tar header or of the manifest
 MAX_FILES = 200_000
 MAX_NAME, MAX_DEPTH = 300, 12
-ACCOUNTS = (
-    audit,
-    web_sessions,
-    sign_in_attempts,
-    api_keys,
-    grants,
-    group_members,
-    user_groups,
-    users,
-)
 MIN_BOUND_BYTES = 1 << 30  # bytes that any archive may unpack to
 MAX_RATIO = 100  # a larger archive may unpack to this many times its size
 MAX_SETTINGS_BYTES = 1 << 20
-REACHING = (
-    "catalogue",
-    "embedding",
-    "index",
-    "reader",
-    "generation",
-    "web",
-    "serve",
-)  # settings sections that can name servers, models, programs or files
+# Sections of the settings that can name servers, models, programs or files.
+REACHING = ("catalogue", "embedding", "index", "reader", "generation", "web", "serve")
 _INSIDE = (CATALOGUE_FILE, SETTINGS_FILE, INDEX_FOLDER)
 _ACTING = (
     "SELECT name FROM sqlite_master WHERE type NOT IN ('table', 'index')"
@@ -247,7 +221,9 @@ def import_home(
         if has_settings and not settings:
             settings_path.unlink()
         if server:
-            _to_server(folder, server)
+            with closing(Catalogue.open(folder / CATALOGUE_FILE, new=False)) as opened:
+                move_catalogue(opened, server)
+            drop_file(folder / CATALOGUE_FILE)
         if home.exists():
             home.rmdir()
         folder.replace(home)
@@ -375,7 +351,7 @@ def _drop_accounts(catalogue: Path, *, keep: bool) -> int:
     """Delete users, keys and rights unless ``keep``; return how many users the archive has."""
     with closing(sqlite3.connect(catalogue)) as connection:
         table_names = _tables(connection)
-        account_tables = [table.name for table in ACCOUNTS if table.name in table_names]
+        account_tables = [name for name in ACCOUNT_TABLES if name in table_names]
         if users.name not in account_tables:
             return 0
         count = int(connection.execute(f"SELECT count(*) FROM {users.name}").fetchone()[0])  # noqa: S608
@@ -392,13 +368,6 @@ def _drop_base_id(catalogue: Path) -> None:
     with closing(sqlite3.connect(catalogue)) as connection, connection:
         if properties.name in _tables(connection):
             connection.execute(f"DELETE FROM {properties.name} WHERE key = ?", (BASE_ID,))  # noqa: S608
-
-
-def _to_server(folder: Path, url: str) -> None:
-    catalogue = folder / CATALOGUE_FILE
-    with closing(Catalogue.open(catalogue, new=False)) as opened:
-        move_catalogue(opened, url)
-    drop_file(catalogue)
 
 
 def _tables(db: sqlite3.Connection) -> set[str]:

@@ -94,7 +94,6 @@ def _document(name: str, listed: Iterable[DocumentFacts], collection: str) -> st
     return hits[0].id
 
 
-NO_LIMIT = 1_000_000_000
 INDEX_ROWS = "rows in the index"
 
 
@@ -159,7 +158,7 @@ def remove_collection(kb: KnowledgeBase, collection: str) -> RemoveReport:
             f"there is no collection “{collection}”", hint="'wellread collections' lists them"
         )
     uris = list(kb.catalogue.sources(collection))
-    ids = [facts.id for facts in kb.catalogue.documents(collection, NO_LIMIT)]
+    ids = [facts.id for facts in kb.catalogue.documents(collection)]
     return _remove(kb, collection, uris, ids, prove=True, drop_collection=True)
 
 
@@ -205,12 +204,14 @@ def _remove(
     if drop_collection:
         with writing(kb):
             kb.catalogue.forgetting.collection(collection)
-    search_strings = [*sentences, *addresses]
-    purged, traces = (
-        _erase_and_search(kb, search_strings, () if drop_collection else sorted(collections))
-        if prove
-        else (None, ())
-    )
+    purged: bool | None = None
+    traces: list[Trace] = []
+    if prove:
+        for name in () if drop_collection else sorted(collections):
+            finish_run(kb, name)
+        tidy(kb)  # cleans up an unfinished index that no process is building
+        purged = purge(kb)
+        traces = find_traces(kb, [*sentences, *addresses])
     after = kb.catalogue.integrity.row_counts()
     kb.catalogue.expiry.sweep()
     counts = {table: count - after[table] for table, count in before.items()} | {INDEX_ROWS: rows}
@@ -264,16 +265,6 @@ def _addresses_to_find(
     ]
     shared = occurs_elsewhere(kb, files, ids)
     return [uri for uri in files if uri not in shared]
-
-
-def _erase_and_search(
-    kb: KnowledgeBase, strings: Sequence[str], collections: Sequence[str]
-) -> tuple[bool, list[Trace]]:
-    for collection in collections:
-        finish_run(kb, collection)
-    tidy(kb)  # cleans up an unfinished index that no process is building
-    purged = purge(kb)
-    return purged, find_traces(kb, strings)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -35,13 +35,12 @@ from wellread.ingest.pipeline.commit import (
     VectorFiller,
     Window,
     recover,
-    source_results,
     tidy,
     write_window,
     writing,
 )
 from wellread.ingest.pipeline.job_log import JobLog, OnProgress, Progress, Report, job_log
-from wellread.ingest.pipeline.readers import Readers, open_pool
+from wellread.ingest.pipeline.readers import Readers
 from wellread.ingest.pipeline.workers import WorkerPool
 from wellread.ingest.remove import remove_sources
 from wellread.ingest.settings.folder_settings import effective_settings
@@ -120,7 +119,8 @@ def _run_job(
     with job_log(kb, action, options.collection, names, options.job_id) as log:
         tidy(kb)
         recover(kb)
-        with open_pool(kb.settings.sources) as pool:
+        sources = kb.settings.sources
+        with WorkerPool(seconds=sources.max_seconds, memory=sources.max_memory) as pool:
             run = _Run(kb, inputs, options, log, pool)
             try:
                 run.read()
@@ -259,8 +259,12 @@ class _Run:
         if not window:
             return
         write_result = write_window(self.kb, window)
-        for result in source_results(window, write_result):
-            self._add_result(result)
+        refused = write_result.refused
+        for result in window.results:
+            if result.uri not in refused:
+                self._add_result(result)
+        for uri, reason in refused.items():
+            self._add_result(JobItem(uri=uri, status="failed", reason=reason))
         self.written += write_result.passages
         self.unoptimized += write_result.passages
         if write_result.passages:

@@ -15,6 +15,7 @@ import stat
 import threading
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import watchfiles
 
@@ -84,23 +85,20 @@ def watch(
             watcher.join()
 
 
+@dataclass
 class _SyncLoop:
-    def __init__(
-        self,
-        kb: KnowledgeBase,
-        inputs: Sequence[str],
-        collection: str,
-        on_report: OnReport,
-        run: Run,
-    ) -> None:
-        self.kb = kb
-        self.inputs = inputs
-        self.collection = collection
-        self.on_report = on_report
-        self.run = run
-        self.local = [entry for entry in inputs if not is_web(entry)]
+    kb: KnowledgeBase
+    inputs: Sequence[str]
+    collection: str
+    on_report: OnReport
+    run: Run
+
+    def __post_init__(self) -> None:
+        self.local = [entry for entry in self.inputs if not is_web(entry)]
         self.web = [
-            entry for entry in inputs if is_web(entry) or entry.lower().endswith(LIST_EXTENSION)
+            entry
+            for entry in self.inputs
+            if is_web(entry) or entry.lower().endswith(LIST_EXTENSION)
         ]
         self.rescan_at = self.poll_at = self.retry_at = 0.0  # start with a sync of everything
         self.failures = 0

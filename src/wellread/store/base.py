@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 from wellread.config import LANCEDB
 from wellread.types import Candidate, Filters, Kind, Span
 
+Floats = NDArray[np.float32]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexRow:
@@ -101,7 +103,7 @@ class Index(Protocol):
     longer live, and the caller checks each candidate's version against the catalogue.
     """
 
-    def write(self, rows: Sequence[IndexRow], vectors: NDArray[np.float32] | None) -> None:
+    def write(self, rows: Sequence[IndexRow], vectors: Floats | None) -> None:
         """Add rows, or replace those with the same ``passage_id``.
 
         ``vectors`` has shape ``(len(rows), dimensions)``. When the call returns, the rows
@@ -119,7 +121,7 @@ class Index(Protocol):
         """
         ...
 
-    def set_vectors(self, passage_ids: Sequence[str], vectors: NDArray[np.float32]) -> None:
+    def set_vectors(self, passage_ids: Sequence[str], vectors: Floats) -> None:
         """Set the vectors of rows, of shape ``(len(passage_ids), dimensions)``.
 
         Unknown ids are ignored: their passage was removed meanwhile.
@@ -150,9 +152,7 @@ class Index(Protocol):
         """
         ...
 
-    def search_vector(
-        self, vector: NDArray[np.float32], filters: Filters, limit: int
-    ) -> list[Candidate]:
+    def search_vector(self, vector: Floats, filters: Filters, limit: int) -> list[Candidate]:
         """Return the best ``limit`` rows by cosine similarity (score -1 to 1), best first."""
         ...
 

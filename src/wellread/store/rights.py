@@ -23,7 +23,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 from sqlalchemy import Connection, event, text
 
@@ -117,7 +117,7 @@ _DOCUMENT_TABLES = (
     "index_writes",
 )
 _ANSWER_TABLES = ("citations", "sentences", "facts", "steps")
-_ACCOUNT_TABLES = (
+ACCOUNT_TABLES = (
     *("users", "user_groups", "group_members", "grants", "api_keys", "web_sessions"),
     *("sign_in_attempts", "audit"),
 )
@@ -148,7 +148,7 @@ RULES = {
     # The cost of model calls would reveal when, and how much, other users ask.
     "provider_calls": _NO_ROWS,
     # Users and their rights are read by the sign-in code, which uses the unrestricted catalogue.
-    **dict.fromkeys(_ACCOUNT_TABLES, _NO_ROWS),
+    **dict.fromkeys(ACCOUNT_TABLES, _NO_ROWS),
     # Properties include the live index and the rules by which a collection's stories were made.
     "properties": f"(t.key NOT LIKE 'stories/%' OR substr(t.key, 9) IN {_READABLE})",
 }
@@ -227,6 +227,14 @@ class RestrictedReaders:
         self._database.close()
 
 
+def refuse_to_write(*_: Any, **__: Any) -> NoReturn:
+    """Raise, because a user changes the material otherwise."""
+    raise RequestError(
+        "this view of the material is read-only",
+        hint="change the material with a job, or with a command on the server itself",
+    )
+
+
 class RestrictedDatabase(Database):
     """The catalogue's database for one user: reads through the views, writes to the tables.
 
@@ -257,10 +265,7 @@ class RestrictedDatabase(Database):
     def write(self, seconds: float = LOCK_SECONDS) -> Iterator[Connection]:
         """A write transaction on the tables themselves."""
         if not self._writable:
-            raise RequestError(
-                "this view of the material is read-only",
-                hint="change the material with a job, or with a command on the server itself",
-            )
+            refuse_to_write()
         with self.readers.unrestricted.write(seconds) as connection:
             yield connection
 

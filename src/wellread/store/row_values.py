@@ -12,15 +12,13 @@ from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from wellread.errors import StoreError
 from wellread.identity import tagged_hash
-from wellread.store.base import Fingerprint, HeldRow, IndexKey, IndexRow
+from wellread.store.base import Fingerprint, Floats, HeldRow, IndexKey, IndexRow
 from wellread.text.parsed import index_text
 from wellread.types import Candidate, Filters, Span
 
-Floats = NDArray[np.float32]
 COPIED = ("collection", "kind", "source_type", "language")
 LISTS = ("authors", "speakers", "taxonomy")
 

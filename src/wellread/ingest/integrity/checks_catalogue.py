@@ -67,17 +67,26 @@ def _rows(subjects: Iterable[str], detail: str) -> Iterator[tuple[str, str]]:
 
 
 @dataclass(slots=True)
-class Expected:
-    """The expected rows of the index: a hash of each row's id and of its content.
+class RowHashes:
+    """A hash of each row's id and of its content, as all rows together may not fit into memory."""
 
-    Hashes, because all rows together may not fit into memory.
+    ids: array[int] = field(default_factory=lambda: array("Q"))
+    contents: array[int] = field(default_factory=lambda: array("Q"))
+
+    def add_row(self, row_id: str, *content: object) -> None:
+        """Add a row; ``content``: its document, version, collection, span and text."""
+        self.ids.append(hash64(row_id))
+        self.contents.append(hash64("\x1f".join(map(str, content))))
+
+
+@dataclass(slots=True)
+class Expected(RowHashes):
+    """The expected rows of the index.
 
     Attributes:
         damaged_texts: documents whose text is damaged; their rows are compared without the text.
     """
 
-    ids: array[int] = field(default_factory=lambda: array("Q"))
-    contents: array[int] = field(default_factory=lambda: array("Q"))
     damaged_texts: set[str] = field(default_factory=set)
     documents: int = 0
     characters: int = 0
@@ -88,22 +97,11 @@ class Expected:
         self.characters += len(body.text)
         if not sound:
             self.damaged_texts.add(body.document_id)
+        names = (body.document_id, body.version, body.collection)
         for row in body.passages:
             text = body.text[row.start : row.end]
             searched = f"{row.context}\n{text}" if row.context else text
-            self.ids.append(hash64(row.id))
-            self.contents.append(
-                row_hash(
-                    (body.document_id, body.version, body.collection),
-                    (row.start, row.end),
-                    searched if sound else "",
-                )
-            )
-
-
-def row_hash(names: tuple[str, str, str], span: tuple[int, int], text: str) -> int:
-    """Return the hash of a row's content: document, version, collection, span and text."""
-    return hash64("\x1f".join((*names, str(span[0]), str(span[1]), text)))
+            self.add_row(row.id, *names, row.start, row.end, searched if sound else "")
 
 
 def hash64(text: str) -> int:

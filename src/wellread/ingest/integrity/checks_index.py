@@ -7,7 +7,6 @@ rows, so a search may miss rows that exist.
 from __future__ import annotations
 
 import re
-from array import array
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 
 from wellread.errors import StoreError
 from wellread.ingest.integrity import damage
-from wellread.ingest.integrity.checks_catalogue import Expected, hash64, row_hash
+from wellread.ingest.integrity.checks_catalogue import Expected, RowHashes, hash64
 from wellread.ingest.integrity.damage import Problem
 from wellread.ingest.pipeline.commit import put_rows
 from wellread.kb import INGEST_LOCK, KnowledgeBase
@@ -46,15 +45,9 @@ def check_index(kb: KnowledgeBase, expected: Expected) -> tuple[int, list[Proble
 def _read_index(kb: KnowledgeBase, expected: Expected) -> IndexContents:
     contents = IndexContents()
     for row in kb.index.held():
-        is_sound = row.document_id not in expected.damaged_texts
-        contents.ids.append(hash64(row.passage_id))
-        contents.contents.append(
-            row_hash(
-                (row.document_id, row.version, row.collection),
-                (row.start, row.end),
-                row.text if is_sound else "",
-            )
-        )
+        names = (row.document_id, row.version, row.collection)
+        text = "" if row.document_id in expected.damaged_texts else row.text
+        contents.add_row(row.passage_id, *names, row.start, row.end, text)
         if not row.vector:
             contents.bare[(row.document_id, row.version)] += 1
     return contents
@@ -246,11 +239,9 @@ Version = tuple[str, str]  # document id and version
 
 
 @dataclass(slots=True)
-class IndexContents:
-    """Hashes of the index rows, as in ``Expected``, and how many rows per version lack vectors."""
+class IndexContents(RowHashes):
+    """The rows of the index, and how many of each version lack vectors."""
 
-    ids: array[int] = field(default_factory=lambda: array("Q"))
-    contents: array[int] = field(default_factory=lambda: array("Q"))
     bare: Counter[Version] = field(default_factory=Counter)
 
 

@@ -97,12 +97,8 @@ def find_traces(kb: KnowledgeBase, strings: Collection[str]) -> list[Trace]:
     if not strings:
         return []
     find_in = finder(strings)
-    traces_found = [
-        *_in_catalogue(kb, find_in),
-        *_in_indexes(kb, find_in),
-        *_in_files(kb.home, strings),
-    ]
-    return list(dict.fromkeys(traces_found))
+    found = [*_in_catalogue(kb, find_in), *_in_indexes(kb, find_in), *_in_files(kb.home, strings)]
+    return list(dict.fromkeys(found))
 
 
 def needles(texts: Iterable[str]) -> list[str]:

@@ -84,7 +84,9 @@ def verify(kb: KnowledgeBase, *, repair: bool = False) -> VerifyReport:
             report = _examine(kb, alone=True)
             repair_damage(kb, report.problems)
             tidy(kb)
-        fresh = _new_problems([*lost, *report.problems], collected)
+        known = {(problem.kind, problem.subject) for problem in collected}
+        problems = [*lost, *report.problems]
+        fresh = [problem for problem in problems if (problem.kind, problem.subject) not in known]
         collected += fresh
         if round_ and not fresh:
             break
@@ -95,16 +97,11 @@ def verify(kb: KnowledgeBase, *, repair: bool = False) -> VerifyReport:
         if not collected:
             break
     unrepaired = {(problem.kind, problem.subject) for problem in report.problems}
-    problems = tuple(
+    outcome = tuple(
         replace(problem, repaired=(problem.kind, problem.subject) not in unrepaired)
         for problem in collected
     )
-    return replace(report, problems=problems, notes=_notes(kb, problems))
-
-
-def _new_problems(problems: Iterable[Problem], earlier: Iterable[Problem]) -> list[Problem]:
-    known_keys = {(problem.kind, problem.subject) for problem in earlier}
-    return [problem for problem in problems if (problem.kind, problem.subject) not in known_keys]
+    return replace(report, problems=outcome, notes=_notes(kb, outcome))
 
 
 def _file_state(kb: KnowledgeBase) -> FileState:
@@ -132,11 +129,8 @@ def _examine(kb: KnowledgeBase, *, alone: bool) -> VerifyReport:
     state = _file_state(kb)
     if state.lost:
         return VerifyReport(counts={}, problems=(lost_catalogue(kb, state.lost),))
-    problems = [
-        *check_backups(kb),
-        *check_catalogue(kb, state.trees),
-        *check_notes(kb, alone=alone),
-    ]
+    problems = [*check_backups(kb), *check_catalogue(kb, state.trees)]
+    problems += check_notes(kb, alone=alone)
     expected, in_texts = check_texts(kb)
     rows, in_index = check_index(kb, expected)
     if all(problem.kind != damage.UNREADABLE for problem in in_index):
@@ -179,17 +173,13 @@ def repair_damage(kb: KnowledgeBase, problems: Sequence[Problem]) -> None:
         subjects = [subject for kind in kinds for subject in by_kind.get(kind, ())]
         if remedy is _cut_again:  # a damaged text will be read again anyway
             subjects = [subject for subject in subjects if subject not in damaged]
-        if subjects:
-            _apply(kb, kinds, remedy, list(dict.fromkeys(subjects)))
-
-
-def _apply(kb: KnowledgeBase, kinds: Sequence[str], remedy: Remedy, subjects: list[str]) -> None:
-    try:
-        remedy(kb, subjects)
-    except DamageError:
-        if INDEX_KINDS.isdisjoint(kinds):
-            raise
-        rebuild_index(kb)
+        try:
+            if subjects:
+                remedy(kb, list(dict.fromkeys(subjects)))
+        except DamageError:
+            if INDEX_KINDS.isdisjoint(kinds):
+                raise
+            rebuild_index(kb)
 
 
 def embed_pending(kb: KnowledgeBase) -> None:

@@ -327,7 +327,9 @@ def link_mentions(catalogue: Catalogue, collection: str) -> int:
     for batch in _batches(scans, collection, names):
         if finder is None:
             finder = NameFinder(forms_of(entities))
-            described = _described(entities)
+            for entity in entities:
+                for document_id in entity.documents:
+                    described.setdefault(document_id, set()).add(entity.id)
         texts = scans.texts(doc.document_id for doc in batch)
         found_names = {
             (doc.document_id, doc.version): _limit_mentions(
@@ -367,14 +369,6 @@ def _batches(scans: MentionScans, collection: str, names: str) -> Iterator[list[
             return
         yield batch
         after = batch[-1].document_id
-
-
-def _described(entities: Sequence[EntityNode]) -> dict[str, set[str]]:
-    described: dict[str, set[str]] = {}
-    for entity in entities:
-        for document_id in entity.documents:
-            described.setdefault(document_id, set()).add(entity.id)
-    return described
 
 
 def _limit_mentions(mentions: Sequence[FoundName]) -> list[FoundName]:

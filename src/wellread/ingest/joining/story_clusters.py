@@ -30,6 +30,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from wellread.store.catalogue.documents.story_records import ItemKey
 from wellread.text.english import COMMON_WORDS, NUMBERS_AND_TIMES, STORY_STOP_WORDS
 from wellread.text.parsed import stem
 
@@ -291,8 +292,6 @@ MIN_COPY_SHARE = 0.7  # share of common word runs that makes an item a copy of a
 # a fixed text form, and without a limit the time would grow with the square of their number.
 MAX_BAND_CANDIDATES = 32
 MIN_SIGNATURES = 1_024  # signatures that memory is first allocated for
-
-ItemKey = tuple[str, int]  # (document id, start)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -183,39 +183,29 @@ def finish_run(kb: KnowledgeBase, collection: str) -> None:
 
 def refresh_stories(kb: KnowledgeBase, collection: str) -> StoryReport:
     """Update a collection's stories; rebuild all of them if the rules or settings have changed."""
-    if not kb.settings.stories.enabled:
+    settings, stored = kb.settings.stories, kb.catalogue.stories
+    if not settings.enabled:
         return StoryReport()
-    stored = kb.catalogue.stories
     # Changes with everything that decides which items are in which story.
-    rules = f"{SCHEME}/{kb.settings.stories.join_threshold}/{kb.settings.stories.window_days}"
+    rules = f"{SCHEME}/{settings.join_threshold}/{settings.window_days}"
     if stored.begin(collection, rules):
         logger.info("rebuilding the stories of %s, because the settings changed", collection)
-    documents, items, repeats = _cluster_documents(kb, collection)
-    story_ids = stored.without_text(collection)
-    updated = 0
-    for start in range(0, len(story_ids), TEXTS_PER_BATCH):
-        updated += _write_texts(kb, story_ids[start : start + TEXTS_PER_BATCH])
-    if story_ids:
-        stored.drop_empty(collection)
-        logger.info("%s: %d new news items, %d stories updated", collection, items, updated)
-    return StoryReport(documents=documents, items=items, repeats=repeats, updated=updated)
-
-
-def _cluster_documents(kb: KnowledgeBase, collection: str) -> tuple[int, int, int]:
-    """Cluster new documents; return the numbers of documents, items and copies."""
-    stored = kb.catalogue.stories
-    kinds = kb.settings.stories.kinds
-    stored.drop_others(collection, kinds)
-    documents = items = repeats = 0
-    new_documents = stored.waiting(collection, kinds)
-    if new_documents:
+    stored.drop_others(collection, settings.kinds)
+    documents = items = repeats = updated = 0
+    if new_documents := stored.waiting(collection, settings.kinds):
         clusters = _clusters(kb, collection)
         for batch in _batches(kb, collection, clusters, new_documents):
             stored.keep(collection, batch)
             documents += len({item.document_id for item in batch})
             items += len(batch)
             repeats += sum(item.repeats is not None for item in batch)
-    return documents, items, repeats
+    story_ids = stored.without_text(collection)
+    for start in range(0, len(story_ids), TEXTS_PER_BATCH):
+        updated += _write_texts(kb, story_ids[start : start + TEXTS_PER_BATCH])
+    if story_ids:
+        stored.drop_empty(collection)
+        logger.info("%s: %d new news items, %d stories updated", collection, items, updated)
+    return StoryReport(documents=documents, items=items, repeats=repeats, updated=updated)
 
 
 def _clusters(kb: KnowledgeBase, collection: str) -> Clusters:

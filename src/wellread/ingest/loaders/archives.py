@@ -209,18 +209,14 @@ _STREAMS = {
 }
 
 
-def is_office_binary(data: bytes) -> bool:
-    """Whether this is a legacy or encrypted Office file (other compound files do not count)."""
-    return bool(_known_stream(data))
-
-
 def refuse_binary(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: ARG001 the seam's
     """Refuse a legacy or encrypted Office file with advice on how to convert it."""
-    stream = _known_stream(source.data)
+    stream = office_binary_stream(source.data)
     raise SourceError(source.uri, _STREAMS.get(stream, "not an Office file"))
 
 
-def _known_stream(data: bytes) -> str:
+def office_binary_stream(data: bytes) -> str:
+    """Return the stream that tells a legacy or encrypted Office file; empty for other files."""
     if not data.startswith(START):
         return ""
     return next((name for name in _STREAMS if f"{name}\0".encode("utf-16-le") in data), "")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from urllib.parse import unquote
 
 from wellread.errors import SourceError
@@ -51,42 +51,31 @@ def source_rules(
 def _root_and_path(item: FoundFile | FoundEntry, record: SourceRecord | None) -> tuple[str, str]:
     """Return a file's root and its path below; a file added by itself keeps its earlier root."""
     root = item.root
-    if root == item.uri and record and item.uri.startswith(_as_prefix(record.root)):
+    if root == item.uri and record and within(record.root, item.uri):
         root = record.root
-    relative = item.uri.removeprefix(_as_prefix(root))
+    relative = item.uri.removeprefix(root.rstrip("/") + "/")
     return root, unquote(relative if relative != item.uri else item.uri.rpartition("/")[2])
-
-
-def _as_prefix(root: str) -> str:
-    return root.rstrip("/") + "/"
 
 
 Decision = tuple[JobItem, list[ReadSource], list[SourceRecord]]
 
 
+@dataclass(slots=True)
 class ChangeDetector:
     """Compares found sources and their read results with the collection's source records."""
 
-    def __init__(
-        self,
-        collection: str,
-        records: Mapping[str, SourceRecord],
-        rules: Mapping[str, SourceRules],
-        *,
-        ocr: bool = False,
-    ) -> None:
-        self._ocr = ocr
-        self._collection = collection
-        self._records = records
-        self._rules = rules
-        self.gone: list[str] = []  # addresses whose server answered 410 Gone
+    collection: str
+    records: Mapping[str, SourceRecord]
+    rules: Mapping[str, SourceRules]
+    ocr: bool = field(default=False, kw_only=True)
+    gone: list[str] = field(default_factory=list, init=False)  # the server answered 410 Gone
 
     def without_reading(self, item: Found) -> JobItem | None:
         """Return the result of a source that need not be read; None if it has to be read."""
         if isinstance(item, SourceError):
             status: ItemStatus = "skipped" if isinstance(item, SkippedSourceError) else "failed"
             return JobItem(uri=item.uri, status=status, reason=item.reason)
-        record = self._records.get(item.uri)
+        record = self.records.get(item.uri)
         if not isinstance(item, FoundFile | FoundEntry) or record is None or not record.digest:
             return None
         if record.status == "failed" or (record.status == "skipped" and item.root == item.uri):
@@ -97,16 +86,17 @@ class ChangeDetector:
             same = (record.size, record.mtime_ns) == (item.size, item.mtime_ns)
         if not same:
             return None
-        loader = record.loader.removesuffix(OCR) if self._ocr else record.loader
-        if self._ocr and record.reason and loader == record.loader:
+        loader = record.loader.removesuffix(OCR) if self.ocr else record.loader
+        if self.ocr and record.reason and loader == record.loader:
             return None  # pages without text may be recognised now
-        current = is_current(loader, self._rules.get(item.uri))
+        current = is_current(loader, self.rules.get(item.uri))
         return JobItem(uri=item.uri, status="unchanged") if current else None
 
     def decide(self, item: Found, outcome: Outcome) -> Decision:
         """Return the result of a read source, the sources to write, and records to update only."""
         parsed = outcome.parsed
-        has_documents = self._has_documents(item.uri)
+        known = self.records.get(item.uri)
+        has_documents = known is not None and bool(known.digest) and known.status != "skipped"
         documents = [*parsed.documents, *(d for e in outcome.entries for d in e.documents)]
         status: ItemStatus
         sources: list[ReadSource] = []
@@ -140,23 +130,15 @@ class ChangeDetector:
         )
         return result, sources, seen
 
-    def _has_documents(self, uri: str) -> bool:
-        record = self._records.get(uri)
-        return record is not None and bool(record.digest) and record.status != "skipped"
-
-    def _root(self, item: Found) -> str:
-        """Return the root; a file added by itself keeps the folder where it was found before."""
-        if isinstance(item, SourceError):
-            return ""
-        record = self._records.get(item.uri)
-        return record.root if record and record.root and item.root == item.uri else item.root
-
     def _record(self, item: Found, outcome: Outcome, status: SourceStatus) -> SourceRecord:
         parsed = outcome.parsed
-        known = self._records.get(item.uri)
+        known = self.records.get(item.uri)
         reason = known.reason if known and status == "unchanged" else parsed.reason
+        root = "" if isinstance(item, SourceError) else item.root
+        if known and known.root and root == item.uri:
+            root = known.root  # a file added by itself keeps the folder where it was found before
         record = SourceRecord(
-            collection=self._collection,
+            collection=self.collection,
             uri=item.uri,
             size=parsed.size,
             mtime_ns=parsed.mtime_ns,
@@ -164,7 +146,7 @@ class ChangeDetector:
             loader=parsed.loader,
             status=status,
             reason="" if status == "skipped" else reason,
-            root=self._root(item),
+            root=root,
             etag=outcome.etag,
             last_modified=outcome.last_modified,
         )

@@ -26,12 +26,13 @@ from functools import partial
 import numpy as np
 
 from wellread.errors import DamageError, ModelError, SettingsError, StoreError, WellreadError
-from wellread.identity import facts_of, version_of
+from wellread.identity import facts_of
 from wellread.ingest.pipeline.parse import ParsedDocument, cut_text
 from wellread.kb import INGEST_LOCK, KnowledgeBase
 from wellread.store.base import Index, IndexRow
 from wellread.store.catalogue.documents.reindexing import PendingVectors
 from wellread.store.catalogue.run_logs import JobItem
+from wellread.store.row_values import COPIED
 from wellread.store.schema.postgresql import is_value_error
 from wellread.store.schema.stored_values import (
     DocumentChange,
@@ -69,22 +70,18 @@ def index_rows(document: Document, passages: Sequence[Passage]) -> list[IndexRow
     taxonomy = tuple(
         f"{name}={value}" for name, values in document.taxonomy.items() for value in values
     )
+    facts = {name: getattr(document, name) for name in (*COPIED, "authors", "published_at")}
     return [
         IndexRow(
             passage_id=passage.id,
             document_id=passage.document_id,
             version=passage.version,
             span=passage.span,
-            collection=document.collection,
-            kind=document.kind,
             text=passage.text,
             context=passage.context,
-            source_type=document.source_type,
-            language=document.language,
-            authors=document.authors,
             speakers=passage.speakers,
             taxonomy=taxonomy,
-            published_at=document.published_at,
+            **facts,
         )
         for passage in passages
     ]
@@ -210,14 +207,6 @@ def write_window(kb: KnowledgeBase, window: Window) -> WriteResult:
     return WriteResult(passages=passages, refused=refused)
 
 
-def source_results(window: Window, outcome: WriteResult) -> list[JobItem]:
-    """Return the results of the window's sources; rejected ones are ``failed``."""
-    refused = [
-        JobItem(uri=uri, status="failed", reason=reason) for uri, reason in outcome.refused.items()
-    ]
-    return [result for result in window.results if result.uri not in outcome.refused] + refused
-
-
 def _is_content_error(error: Exception) -> bool:
     """Whether the content to be written caused the error, and not the state of the store."""
     if isinstance(error, DamageError):
@@ -294,9 +283,7 @@ def _in_its_language(parsed: ParsedDocument) -> ParsedDocument:
 
 
 def _hashes(parsed: ParsedDocument) -> tuple[str, str]:
-    document = parsed.document
-    version = parsed.version or version_of(document.text, document.marks)
-    return version, facts_of(document)
+    return parsed.version, facts_of(parsed.document)
 
 
 VECTORS_LOCK = "vectors.lock"
@@ -307,13 +294,11 @@ BATCH_SHARE = 16
 EMBED_SLICE = 128  # passages embedded between two progress reports and checks whether to stop
 WAIT_SECONDS = 0.5
 
-OnVectors = Callable[[int], None]
-
 
 class VectorFiller:
     """A thread that embeds pending passages until ``no_more`` is called and all are done."""
 
-    def __init__(self, kb: KnowledgeBase, on_vectors: OnVectors) -> None:
+    def __init__(self, kb: KnowledgeBase, on_vectors: Callable[[int], None]) -> None:
         self._kb = kb
         self._on_vectors = on_vectors
         self._more = threading.Event()  # passages were written, or no more will come

@@ -131,11 +131,7 @@ class JobLog:
 
 @contextmanager
 def job_log(
-    kb: KnowledgeBase,
-    action: JobAction,
-    collection: str,
-    inputs: Sequence[str],
-    job_id: str = "",
+    kb: KnowledgeBase, action: JobAction, collection: str, inputs: Sequence[str], job_id: str = ""
 ) -> Iterator[JobLog]:
     """Open a job for the run inside the context and record how it ends, also by an exception."""
     end_dead_jobs(kb)

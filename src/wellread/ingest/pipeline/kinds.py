@@ -7,13 +7,13 @@ precedence over the built-in ones (``loaders/kind_table.py``).
 from __future__ import annotations
 
 import codecs
-import csv
 import json
 import logging
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -21,7 +21,7 @@ from wellread import plugins
 from wellread.errors import SourceError
 from wellread.ingest.loaders import plain
 from wellread.ingest.loaders.archives import START as COMPOUND_START
-from wellread.ingest.loaders.archives import ZIP_START, is_odt, is_office_binary, names_in
+from wellread.ingest.loaders.archives import ZIP_START, is_odt, names_in, office_binary_stream
 from wellread.ingest.loaders.base import (
     ENTRIES,
     ENTRIES_VERSION,
@@ -32,12 +32,7 @@ from wellread.ingest.loaders.base import (
 )
 from wellread.ingest.loaders.kind_table import EXTENSIONS, LOADERS, OPML, LoaderEntry
 from wellread.ingest.loaders.text import markdown_files, meetings
-from wellread.ingest.loaders.text.records import (
-    delimiter_of,
-    has_question_columns,
-    is_record,
-    kind_of_json,
-)
+from wellread.ingest.loaders.text.records import is_question_header, is_record, kind_of_json
 from wellread.types import Document
 
 if TYPE_CHECKING:
@@ -80,16 +75,6 @@ def loaders() -> Mapping[str, LoaderEntry]:
     return {**LOADERS, **added}
 
 
-def is_current(identity: str, rules: SourceRules | None = None) -> bool:
-    """Whether a source whose record says ``identity`` would be read the same way today."""
-    return any(identity_of(name, rules) == identity for name in (*loaders(), ENTRIES))
-
-
-def is_read_as_text(identity: str) -> bool:
-    """Whether a source whose record says ``identity`` was read line by line."""
-    return identity.startswith("lines/")
-
-
 def load(
     source: Source, limits: LoaderLimits, rules: SourceRules | None = None, *, named: bool = False
 ) -> list[Document]:
@@ -111,7 +96,7 @@ def load(
     try:
         loader = entry.function if entry else None
         if entry and entry.holds:
-            loader = _Unpacking(entry, left_out)
+            loader = partial(_unpack, entry, left_out, 1)
         if rules is not None:
             documents = list(rules.load(source, limits, loader))
         else:
@@ -137,39 +122,31 @@ def load(
     return [_with_title(document, source) for document in documents]
 
 
-class _Unpacking:
-    """The loader of a file with others inside, which are read by the loaders of their kinds."""
-
-    def __init__(self, entry: LoaderEntry, left_out: list[str], depth: int = 1) -> None:
-        self._entry = entry
-        self._left_out = left_out
-        self._depth = depth
-
-    def __call__(self, source: Source, limits: LoaderLimits) -> Iterator[Document]:
-        """Yield the documents of ``source`` and of the files inside it."""
-        uris: Counter[str] = Counter()
-        for item in self._entry.function(source, limits):
-            if isinstance(item, Document):
-                yield item
-                continue
-            uris[item.uri] += 1
-            if uris[item.uri] > 1:  # two attachments of one name
-                item = replace(item, uri=f"{item.uri}~{uris[item.uri]}")
-            try:
-                yield from self._inside(item, limits)
-                for remark in item.remarks:
-                    source.remark(f"{item.name}: {remark}")
-            except SourceError as error:
-                self._left_out.append(f"{item.name} ({error.reason})")
-
-    def _inside(self, item: Source, limits: LoaderLimits) -> list[Document]:
-        entry = LOADERS.get(loader_name(item))
-        if entry is None or not entry.holds:
-            return load(item, limits)
-        if self._depth == MAX_DEPTH:
-            raise SourceError(item.uri, f"more than {MAX_DEPTH} files inside one another")
-        inner = _Unpacking(entry, self._left_out, self._depth + 1)
-        return [_with_title(document, item) for document in inner(item, limits)]
+def _unpack(
+    entry: LoaderEntry, left_out: list[str], depth: int, source: Source, limits: LoaderLimits
+) -> Iterator[Document]:
+    """Yield the documents of ``source`` and of the files inside it, read by their own loaders."""
+    uris: Counter[str] = Counter()
+    for item in entry.function(source, limits):
+        if isinstance(item, Document):
+            yield item
+            continue
+        uris[item.uri] += 1
+        if uris[item.uri] > 1:  # two attachments of one name
+            item = replace(item, uri=f"{item.uri}~{uris[item.uri]}")
+        try:
+            inner = LOADERS.get(loader_name(item))
+            if inner is None or not inner.holds:
+                yield from load(item, limits)
+            elif depth == MAX_DEPTH:
+                raise SourceError(item.uri, f"more than {MAX_DEPTH} files inside one another")
+            else:
+                documents = list(_unpack(inner, left_out, depth + 1, item, limits))
+                yield from (_with_title(document, item) for document in documents)
+            for remark in item.remarks:
+                source.remark(f"{item.name}: {remark}")
+        except SourceError as error:
+            left_out.append(f"{item.name} ({error.reason})")
 
 
 def loader_name(source: Source, rules: SourceRules | None = None, *, named: bool = False) -> str:
@@ -238,7 +215,7 @@ def is_text(source: Source) -> bool:
 
 
 def _kind_of_office(source: Source) -> str:
-    if is_office_binary(source.data):
+    if office_binary_stream(source.data):
         return "office-binary"
     names = names_in(source.data)
     if is_odt(source.data) and "content.xml" in names:
@@ -274,17 +251,9 @@ def _kind_of_lines(source: Source, *, is_table: bool) -> str:
     if not is_table and (kind := kind_of_json(source.data)):
         return kind
     first = _decode_head(source.data.split(b"\n", 1)[0]).strip()
-    if _is_question_header(first) if is_table else _is_record(first):
+    if is_question_header(first) if is_table else _is_record(first):
         return "records"
     return "captions" if _SRT_START.match(head) and not is_table else ""
-
-
-def _is_question_header(header: str) -> bool:
-    try:
-        columns = next(csv.reader([header], delimiter=delimiter_of(header)), [])
-    except csv.Error:
-        return False
-    return has_question_columns(columns)
 
 
 def _is_record(line: str) -> bool:

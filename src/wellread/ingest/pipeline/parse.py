@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from wellread.codec import storable
 from wellread.errors import SourceError
 from wellread.identity import document_id, passage_id, tagged_hash, version_of
-from wellread.ingest.loaders.base import EmptyError, LoaderLimits, Source, changed_ns
+from wellread.ingest.loaders.base import ENTRIES, EmptyError, LoaderLimits, Source, changed_ns
 from wellread.ingest.pipeline import kinds
 from wellread.models.word_pieces import count_tokens
 from wellread.text.sentences import sentence_spans, shorten
@@ -62,6 +62,7 @@ MIN_PASSAGE_SHARE = 0.5  # of the passage size, from which a passage may end wit
 MAX_HEADER_CHARS = 200  # of the column names above a passage that begins inside a table
 
 CountTokens = Callable[[str], int]
+Confine = Callable[[str, int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,22 +80,7 @@ def split(document: Document, size: int, count_tokens: CountTokens) -> list[Pass
 
     Passages do not overlap, and together they contain every sentence of the text.
     """
-    marks = Marks(document.marks)
-    doc = document_id(document.collection, document.uri)
-    version = version_of(document.text, document.marks)
-    units = list(_units(document.text, marks, size, count_tokens))
-    return [
-        Passage(
-            id=passage_id(doc, version, span),
-            document_id=doc,
-            version=version,
-            span=span,
-            text=span.of(document.text),
-            context=_context(document.title, marks, span),
-            speakers=marks.speakers(span),
-        )
-        for span in _group(units, size)
-    ]
+    return cut_text(document, size, count_tokens).passages()
 
 
 def _units(text: str, marks: Marks, size: int, count_tokens: CountTokens) -> Iterator[_Unit]:
@@ -209,8 +195,7 @@ class ParseRequest:
 class Cut:
     """The position of a passage in its document, with its context and speakers."""
 
-    start: int
-    end: int
+    span: Span
     context: str = ""
     speakers: tuple[str, ...] = ()
 
@@ -234,16 +219,15 @@ class ParsedDocument:
         doc_id, version = self.id, self.version
         return [
             Passage(
-                id=passage_id(doc_id, version, span),
+                id=passage_id(doc_id, version, cut.span),
                 document_id=doc_id,
                 version=version,
-                span=span,
-                text=span.of(text),
+                span=cut.span,
+                text=cut.span.of(text),
                 context=cut.context,
                 speakers=cut.speakers,
             )
             for cut in self.cuts
-            for span in (Span(start=cut.start, end=cut.end),)
         ]
 
 
@@ -268,9 +252,7 @@ class Parsed:
     empty: bool = False
 
 
-def parse(
-    request: ParseRequest, data: bytes | None, confine: Callable[[str, int], None] | None = None
-) -> Parsed:
+def parse(request: ParseRequest, data: bytes | None, confine: Confine | None = None) -> Parsed:
     """Read, load and cut one source; a failure is a ``failed`` result, never an exception.
 
     Args:
@@ -289,9 +271,7 @@ def parse(
         return Parsed(status="failed", reason="cannot be parsed: nested too deeply")
 
 
-def _parse(
-    request: ParseRequest, data: bytes | None, confine: Callable[[str, int], None] | None
-) -> Parsed:
+def _parse(request: ParseRequest, data: bytes | None, confine: Confine | None) -> Parsed:
     size = mtime_ns = 0
     if data is None:
         data, size, mtime_ns = _read(request)
@@ -349,27 +329,24 @@ def _rules_of(plain: Mapping[str, Any]) -> SourceRules | None:
     return SourceRules.from_plain(plain)
 
 
-def cut_text(document: Document, tokens: int) -> ParsedDocument:
-    """Cut the document into passages of about ``tokens`` word pieces."""
-    passages = split(document, tokens, count_tokens)
+def cut_text(document: Document, size: int, count: CountTokens = count_tokens) -> ParsedDocument:
+    """Cut the document into passages of about ``size`` word pieces."""
+    marks, title = Marks(document.marks), document.title
+    spans = _group(list(_units(document.text, marks, size, count)), size)
     return ParsedDocument(
         document=document,
-        version=passages[0].version if passages else "",
+        version=version_of(document.text, document.marks),
         cuts=tuple(
-            Cut(
-                start=passage.span.start,
-                end=passage.span.end,
-                context=passage.context,
-                speakers=passage.speakers,
-            )
-            for passage in passages
+            Cut(span=span, context=_context(title, marks, span), speakers=marks.speakers(span))
+            for span in spans
         ),
     )
 
 
 def is_current(loader: str, rules: SourceRules | None = None) -> bool:
     """Whether a source read or skipped as ``loader`` would have the same result today."""
-    return loader == no_loader(rules) or kinds.is_current(loader, rules)
+    current = (kinds.identity_of(name, rules) for name in (*kinds.loaders(), ENTRIES))
+    return loader == no_loader(rules) or loader in current
 
 
 def no_loader(rules: SourceRules | None = None) -> str:

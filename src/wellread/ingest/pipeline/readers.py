@@ -16,11 +16,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from wellread.config import SourceSettings
 from wellread.errors import SourceError
 from wellread.ingest.loaders.base import LoaderLimits
 from wellread.ingest.pipeline.commit import ReadSource
-from wellread.ingest.pipeline.kinds import is_read_as_text
 from wellread.ingest.pipeline.parse import Parsed, ParseRequest, cut_text, is_current
 from wellread.ingest.pipeline.transcription import NOBODY, RecordingReader, is_recording
 from wellread.ingest.pipeline.workers import WorkerPool
@@ -48,7 +46,7 @@ from wellread.store.schema.stored_values import SourceRecord
 from wellread.types import Document
 
 FETCHES_AT_ONCE = 8  # on different hosts; requests to one host follow one another
-FEED_PREFIX = "feed/"
+FEED_PREFIX, LINES_PREFIX = "feed/", "lines/"  # of the recorded loader
 GONE = 410
 
 
@@ -70,21 +68,15 @@ class Outcome:
     is_feed: bool = False
 
 
+@dataclass(slots=True)
 class PageReader:
     """Fetches web addresses in threads and has them parsed."""
 
-    def __init__(
-        self,
-        fetcher: Fetcher,
-        pool: WorkerPool,
-        records: Mapping[str, SourceRecord],
-        template: ParseRequest,
-    ) -> None:
-        self._fetcher = fetcher
-        self._pool = pool
-        self._records = records
-        self._template = template
-        self._threads = ThreadPoolExecutor(FETCHES_AT_ONCE, thread_name_prefix="fetch")
+    _fetcher: Fetcher
+    _pool: WorkerPool
+    _records: Mapping[str, SourceRecord]
+    _template: ParseRequest
+    _threads: ThreadPoolExecutor
 
     def submit(self, item: FoundPage) -> Future[Outcome]:
         """Read one address; a failure is a ``failed`` outcome, never an exception."""
@@ -111,12 +103,9 @@ class PageReader:
                     last_modified=fetched.last_modified or record.last_modified,
                 )
             return self._outcome(item, fetched, record)
-        except FetchError as error:
-            return Outcome(
-                parsed=Parsed(status="failed", reason=error.reason), gone=error.status == GONE
-            )
         except SourceError as error:
-            return Outcome(parsed=Parsed(status="failed", reason=error.reason))
+            gone = isinstance(error, FetchError) and error.status == GONE
+            return Outcome(parsed=Parsed(status="failed", reason=error.reason), gone=gone)
 
     def _outcome(self, item: FoundPage, fetched: Fetched, record: SourceRecord) -> Outcome:
         if is_feed_list(fetched.data):
@@ -185,11 +174,6 @@ def _with_known_digest(request: ParseRequest, record: SourceRecord | None) -> Pa
 QUEUED_PER_PARSER = 3  # sources queued per parser
 
 
-def open_pool(sources: SourceSettings) -> WorkerPool:
-    """Return the parser processes of a run, with the limits from the settings."""
-    return WorkerPool(seconds=sources.max_seconds, memory=sources.max_memory)
-
-
 class Readers:
     """Reads sources: files in the parser processes, web addresses after fetching them."""
 
@@ -229,9 +213,9 @@ class Readers:
 
     @cached_property
     def _pages(self) -> PageReader:
-        return PageReader(
-            fetcher_for(self._settings.web), self._pool, self._records, self._template
-        )
+        fetcher = fetcher_for(self._settings.web)
+        threads = ThreadPoolExecutor(FETCHES_AT_ONCE, thread_name_prefix="fetch")
+        return PageReader(fetcher, self._pool, self._records, self._template, threads)
 
     @property
     def waiting(self) -> int:
@@ -310,6 +294,7 @@ class Readers:
         rules = self._rules.get(item.uri)
         record = self._records.get(item.uri)
         name = item.path.name if isinstance(item, FoundFile) else item.name
+        was_text = record is not None and record.loader.startswith(LINES_PREFIX)
         request = replace(
             self._template,
             uri=item.uri,
@@ -318,6 +303,6 @@ class Readers:
             path=str(item.path) if isinstance(item, FoundFile) else "",
             rules=rules.to_plain() if rules else {},
             # What was read because it was named stays read when its folder is.
-            named=item.root == item.uri or (record is not None and is_read_as_text(record.loader)),
+            named=item.root == item.uri or was_text,
         )
         return _with_known_digest(request, record)

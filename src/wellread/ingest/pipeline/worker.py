@@ -118,17 +118,14 @@ def _peak_memory() -> int:
     return 0
 
 
-USUAL_MAX_MEMORY = (
-    3072  # MiB, the default of sources.max_memory; a larger one raises every allowance
-)
-_MEBIBYTE = 1 << 20
+USUAL_MAX_MEMORY = 3072  # MiB, the default of sources.max_memory; more raises every allowance
 
 
 def allowance(loader: str, size: int, limit: int) -> int:
     """Return the MiB that a file may use, at most ``limit``."""
     default = TEXT if loader == ENTRIES else UNKNOWN
     base, per_mebibyte = LOADERS[loader].memory if loader in LOADERS else default
-    needed = base + per_mebibyte * size // _MEBIBYTE
+    needed = base + per_mebibyte * size // MEBIBYTE
     return min(limit, needed * max(limit, USUAL_MAX_MEMORY) // USUAL_MAX_MEMORY)
 
 
@@ -238,11 +235,6 @@ def _instructions(machine: int, refused: tuple[int, ...]) -> bytes:
         (_RETURN, 0, 0, _ERROR | errno.EACCES),
     ]
     return b"".join(struct.pack("=HBBI", *line) for line in lines)
-
-
-def child_environment() -> dict[str, str]:
-    """Return the environment of a parser process; it allows each parser one thread only."""
-    return {**parser_environment(os.environ), "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 
 if __name__ == "__main__":

@@ -14,17 +14,19 @@ import sys
 import threading
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any, Self
 
 from wellread.codec import from_plain, to_plain
 from wellread.ingest.pipeline.parse import Parsed, ParseRequest
-from wellread.ingest.pipeline.worker import SharedMemory, child_environment, receive, send
+from wellread.ingest.pipeline.worker import SharedMemory, parser_environment, receive, send
 
 MAX_WORKERS = 4
 # A worker that grew beyond this is replaced: some parsers never free memory, and the memory of
 # idle workers does not count towards the shared limit.
 LARGE_BYTES = 384 << 20
 END_SECONDS = 5.0
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}  # for each parser
 
 _shared = SharedMemory()
 _idle: list[_Worker] = []
@@ -79,7 +81,7 @@ class _Worker:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env=child_environment(),
+            env=parser_environment(os.environ) | ONE_THREAD,
         )
 
     @property
@@ -124,12 +126,9 @@ class _Worker:
 
     def end(self) -> None:
         """End the process and close the pipes."""
-        for pipe in (self._process.stdin, self._process.stdout):
-            if pipe is not None:
-                try:
-                    pipe.close()
-                except OSError:  # unsent data for a dead process
-                    continue
+        for pipe in filter(None, (self._process.stdin, self._process.stdout)):
+            with suppress(OSError):  # unsent data for a dead process
+                pipe.close()
         try:
             self._process.wait(END_SECONDS)
         except subprocess.TimeoutExpired:

@@ -44,10 +44,8 @@ class EffectiveSettings:
 
 def own_settings(stored: Mapping[str, Any] | None) -> CollectionSettings | None:
     """Return the user's own settings for the whole collection, or None."""
-    user_settings = {
-        name: value for name, value in (stored or {}).items() if name not in NOT_FROM_USER
-    }
-    return CollectionSettings.from_plain(user_settings) if user_settings else None
+    own = {name: value for name, value in (stored or {}).items() if name not in NOT_FROM_USER}
+    return CollectionSettings.from_plain(own) if own else None
 
 
 def folder_settings(stored: Mapping[str, Any] | None) -> dict[str, CollectionSettings]:

@@ -56,8 +56,7 @@ class SourceRules:
     @cached_property
     def identity(self) -> str:
         """A hash of the rule in the source record; if it changes, the source is read again."""
-        plain_rule = self.rule.model_dump(mode="json", by_alias=True, exclude_defaults=True)
-        return tagged_hash("rul", json.dumps(plain_rule, sort_keys=True), "")
+        return tagged_hash("rul", json.dumps(self.to_plain()["rule"], sort_keys=True), "")
 
     def loader_name(self, detected: str) -> str:
         """Return the loader to use instead of the ``detected`` one; empty to leave it out."""
@@ -177,13 +176,12 @@ def _entity(
     own_id = fill(rule.id, {}, data)
     if not own_id:
         raise SourceError(document.uri, f"no id: it has no value to fill {rule.id} with")
-    existing = document.entity.relations if document.entity else ()
-    edges = dict.fromkeys([*existing, *_relations(rule, data), *links])
+    before = document.entity or EntityFacts(entity_id=own_id)
+    edges = dict.fromkeys([*before.relations, *_relations(rule, data), *links])
     return EntityFacts(
         entity_id=own_id,
-        entity_type=rule.type or (document.entity.entity_type if document.entity else ""),
-        aliases=pick_all(rule.aliases, data)
-        or (document.entity.aliases if document.entity else ()),
+        entity_type=rule.type or before.entity_type,
+        aliases=pick_all(rule.aliases, data) or before.aliases,
         relations=tuple(edge for edge in edges if edge.target != own_id),
     )
 

@@ -179,7 +179,11 @@ def _expand(source_input: str, exclude: Sequence[str]) -> Iterator[Found]:
         yield SourceError(source_input, "only `wellread add -` reads standard input")
         return
     if is_web(source_input):
-        yield _page(source_input)
+        try:
+            uri = str(parse_address(source_input))
+            yield FoundPage(uri=uri, root=uri)
+        except FetchError as error:
+            yield error
         return
     # os.path and not Path, which raises for a name that is too long.
     path = local_path(source_input)
@@ -221,14 +225,6 @@ def _matches(pattern: str, source_input: str, exclude: Sequence[str]) -> Iterato
             yield from _walk(match, root, exclude)
         else:
             yield _stat(match, root)
-
-
-def _page(source_input: str) -> Found:
-    try:
-        uri = str(parse_address(source_input))
-    except FetchError as error:
-        return error
-    return FoundPage(uri=uri, root=uri)
 
 
 def _input_folder(source_input: str) -> str:

@@ -150,9 +150,8 @@ class _LimitedStream(httpcore.NetworkStream):
         timeout: float | None = None,
     ) -> httpcore.NetworkStream:
         left = self._deadline.left(timeout)
-        return _LimitedStream(
-            self._stream.start_tls(ssl_context, server_hostname, left), self._deadline
-        )
+        encrypted = self._stream.start_tls(ssl_context, server_hostname, left)
+        return _LimitedStream(encrypted, self._deadline)
 
     def get_extra_info(self, info: str) -> Any:
         return self._stream.get_extra_info(info)
@@ -162,14 +161,17 @@ ENCODING = "gzip"
 
 _GZIP = zlib.MAX_WBITS | 16
 _GZIP_START = b"\x1f\x8b"
+BROKEN = "the answer is broken"
 
 
-class TooLargeError(Exception):
-    """The body is larger than allowed."""
+class BodyError(Exception):
+    """The body is larger than allowed, or not compressed in the way that its header says."""
 
 
-class BadEncodingError(Exception):
-    """The body is not compressed in the way that its header says."""
+def check_size(length: int, limit: int) -> None:
+    """Raise if a body of this length is larger than allowed."""
+    if length > limit:
+        raise BodyError(f"too large: more than {limit:,} bytes")
 
 
 class Body:
@@ -183,25 +185,24 @@ class Body:
         self._packs = encoding.strip().lower().removeprefix("x-") == ENCODING
         self._unpacker = zlib.decompressobj(_GZIP)
         if not self._packs and encoding.strip().lower() not in ("", "identity"):
-            raise BadEncodingError(f"compressed as {encoding[:40]}, which was not requested")
+            raise BodyError(f"{BROKEN}: compressed as {encoding[:40]}, which was not requested")
 
     def feed(self, chunk: bytes) -> None:
         """Add the next chunk."""
         self._packed += len(chunk)
-        if self._packed > self._limit:
-            raise TooLargeError
+        check_size(self._packed, self._limit)
         if not self._packs:
             self._keep(chunk)
             return
         try:
             self._unpack(chunk)
         except zlib.error as error:
-            raise BadEncodingError(f"declared as gzip, but is not: {error}") from error
+            raise BodyError(f"{BROKEN}: declared as gzip, but is not: {error}") from error
 
     def finish(self) -> bytes:
         """Return the whole body."""
         if self._packs and self._packed and not self._unpacker.eof:
-            raise BadEncodingError("the compressed data is incomplete")
+            raise BodyError(f"{BROKEN}: the compressed data is incomplete")
         return b"".join(self._pieces)
 
     def _unpack(self, chunk: bytes) -> None:
@@ -216,8 +217,7 @@ class Body:
 
     def _keep(self, piece: bytes) -> None:
         self._length += len(piece)
-        if self._length > self._limit:
-            raise TooLargeError
+        check_size(self._length, self._limit)
         self._pieces.append(piece)
 
 
@@ -282,11 +282,8 @@ class Exchange:
             deadline = Deadline(self.settings.timeout)
             try:
                 return self._ask(address, headers, deadline, limit, accept)
-            except TooLargeError as error:
-                reason = f"too large: more than {limit:,} bytes"
-                raise FetchError(uri, reason) from error
-            except BadEncodingError as error:
-                raise FetchError(uri, f"the answer is broken: {error}") from error
+            except BodyError as error:
+                raise FetchError(uri, str(error)) from error
             except httpcore.TimeoutException as error:
                 raise FetchError(uri, self._too_slow(error, deadline)) from error
             except (httpcore.ProtocolError, httpcore.NetworkError, httpcore.ProxyError) as error:
@@ -328,8 +325,7 @@ class Exchange:
             if answer.status not in CHUNK_STATUSES:
                 return answer
             length = answer.headers.get("content-length", "")
-            if length.isdecimal() and int(length[:20]) > limit:
-                raise TooLargeError
+            check_size(int(length[:20]) if length.isdecimal() else 0, limit)
             body = Body(answer.headers.get("content-encoding", ""), limit)
             for chunk in response.iter_stream():
                 body.feed(chunk)
@@ -355,13 +351,10 @@ class Exchange:
         """The trusted certificate authorities: certifi's, or SSL_CERT_FILE and SSL_CERT_DIR."""
         return httpx.create_ssl_context()
 
-    def _host(self, address: httpx.URL) -> _Host:
-        with self._hosts_lock:
-            return self._hosts.setdefault(address.host, _Host())
-
     @contextmanager
     def _turn(self, address: httpx.URL, interval: float) -> Iterator[None]:
-        host = self._host(address)
+        with self._hosts_lock:
+            host = self._hosts.setdefault(address.host, _Host())
         with host.lock:
             pause = host.free_at - time.monotonic()
             if pause > 0:
@@ -376,8 +369,7 @@ class Exchange:
         if deadline.passed:
             return f"took longer than {settings.timeout:g} seconds"
         if isinstance(error, httpcore.ConnectTimeout):
-            limit = f"{settings.connect_timeout:g} seconds"
-            return f"cannot be reached within {limit}"
+            return f"cannot be reached within {settings.connect_timeout:g} seconds"
         return f"the server sent nothing for {settings.read_timeout:g} seconds"
 
 

@@ -57,7 +57,6 @@ class Fetched:
 class NotModified:
     """The server's answer that the content has not changed (304)."""
 
-    url: str
     etag: str = ""
     last_modified: str = ""
 
@@ -86,7 +85,9 @@ class Fetcher:
         obey = self.settings.robots and not as_feed
 
         def ask(address: httpx.URL) -> Answer:
-            return self._ask(address, conditions, self._robots_delay(address) if obey else 0.0)
+            delay = self._robots_delay(address) if obey else 0.0
+            limit, accept = self.settings.max_bytes, partial(_refuse_media, address)
+            return self._exchange.get(address, conditions, limit=limit, delay=delay, accept=accept)
 
         try:
             where, answer = self._follow(first, ask)
@@ -107,10 +108,6 @@ class Fetcher:
             if answer.status not in _REDIRECTS or not following:
                 return address, answer
             address = self._redirect_target(address, following, seen)
-
-    def _ask(self, address: httpx.URL, headers: dict[str, str], delay: float) -> Answer:
-        limit, accept = self.settings.max_bytes, partial(_refuse_media, address)
-        return self._exchange.get(address, headers, limit=limit, delay=delay, accept=accept)
 
     def _redirect_target(self, address: httpx.URL, location: str, seen: set[str]) -> httpx.URL:
         following = parse_address(location, self.settings, base=address)
@@ -178,7 +175,7 @@ def _outcome(address: httpx.URL, answer: Answer, *, conditional: bool) -> Fetche
     headers = answer.headers
     etag, modified = tag(headers.get("etag", "")), tag(headers.get("last-modified", ""))
     if answer.status == 304 and conditional:
-        return NotModified(url=str(address), etag=etag, last_modified=modified)
+        return NotModified(etag=etag, last_modified=modified)
     if answer.status not in (200, 203):
         raise FetchError(str(address), _status_reason(answer.status), status=answer.status)
     type_ = content_type(headers.get("content-type", ""))

@@ -8,7 +8,7 @@ transaction; rows that the index may hold wrongly are recorded as ``pending`` un
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -153,11 +153,9 @@ class Catalogue(CataloguePart):
             self.readers.close()
         self._database.close()
 
-    @contextmanager
-    def snapshot(self) -> Iterator[Connection]:
+    def snapshot(self) -> AbstractContextManager[Connection]:
         """A read transaction over the current content, for copying all of it."""
-        with self._database.read() as connection:
-            yield connection
+        return self._database.read()
 
     def check_files(self) -> None:
         """Raise when the database's files were replaced or removed since it was opened."""
@@ -246,11 +244,7 @@ class Catalogue(CataloguePart):
     gaps = reading(gap_records.list_gaps)
 
     def finish_research(
-        self,
-        run_id: str,
-        report: Report,
-        lacks: gap_records.Filing,
-        read: Iterable[str] = (),
+        self, run_id: str, report: Report, lacks: gap_records.Filing, read: Iterable[str] = ()
     ) -> None:
         """Store the report of a run, its answer and its gap in one transaction.
 

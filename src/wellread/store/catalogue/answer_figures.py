@@ -159,8 +159,7 @@ class AnswerFigures(CataloguePart):
 
     def first(self) -> datetime | None:
         """The time of the oldest stored answer; None when there is none."""
-        moments = self._values(select(_FACTS.at).order_by(_FACTS.at).limit(1))
-        return moments[0] if moments else None
+        return next(iter(self._values(select(_FACTS.at).order_by(_FACTS.at).limit(1))), None)
 
     def _period_start(self, unit: Unit) -> ColumnElement[str]:
         characters, time_format = _FORMAT[unit]

@@ -21,8 +21,6 @@ from sqlalchemy import (
     Index,
     Inspector,
     String,
-    Text,
-    insert,
     inspect,
     select,
     text,
@@ -38,7 +36,7 @@ from wellread.store.catalogue.asking.answer_rows import AnswerRecord, read_recor
 from wellread.store.catalogue.asking.research_records import stored_report
 from wellread.store.catalogue.documents.lookup import VALUES
 from wellread.store.catalogue.documents.name_records import write_names
-from wellread.store.schema.database import chunks, rows_in
+from wellread.store.schema.database import chunks, insert_rows, rows_in
 from wellread.store.schema.stored_values import REMOVED
 from wellread.store.schema.tables import HEAD, answers, documents, metadata, research_runs, sessions
 from wellread.values.answers import Answer
@@ -57,7 +55,9 @@ def convert(connection: Connection, current: str) -> None:
     old_columns = {name: _columns(before, name) for name in before.get_table_names()}
     if "readers" in old_columns["documents"]:
         _check_readers(connection)
-    bodies = _with_parts(_old_answers(connection), current)
+    # Older schemas stored an answer as one JSON value.
+    stored = connection.execute(select(answers.c.id, answers.c.body))
+    bodies = _with_parts({row.id: row.body for row in stored}, current)
     _add_missing(connection, old_columns)
     _sync_indexes(connection)
     _drop_obsolete(connection)
@@ -113,7 +113,7 @@ def _default(column: Column[Any]) -> Any:
         return "{}"
     if isinstance(kind, Boolean):
         return text("false")
-    return "" if isinstance(kind, String | Text) else "0"
+    return "" if isinstance(kind, String) else "0"
 
 
 def _drop_obsolete(connection: Connection) -> None:
@@ -135,8 +135,7 @@ def _rekey_sessions(connection: Connection) -> None:
     rows = [dict(row._mapping) for row in connection.execute(select(sessions))]
     sessions.drop(connection)
     sessions.create(connection)
-    if rows:
-        connection.execute(insert(sessions), rows)
+    insert_rows(connection, sessions, rows)
 
 
 def _sync_indexes(connection: Connection) -> None:
@@ -156,11 +155,6 @@ def _sync_indexes(connection: Connection) -> None:
 
 
 # --- answers ---
-
-
-def _old_answers(connection: Connection) -> dict[str, Plain]:
-    """The answers as older schemas stored them, one JSON value each, by id."""
-    return {row.id: row.body for row in connection.execute(select(answers.c.id, answers.c.body))}
 
 
 def _with_parts(bodies: dict[str, Plain], current: str) -> dict[str, Plain]:

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import Column, Connection, Table, bindparam, delete, insert, select, update
+from sqlalchemy import Column, Connection, Table, bindparam, delete, select, update
 
 from wellread.codec import marks_to_blob, to_plain
 from wellread.errors import StoreError
@@ -31,7 +31,7 @@ from wellread.store.catalogue.documents.story_records import mark_dirty
 from wellread.store.catalogue.feedback_records import note_change
 from wellread.store.catalogue.forgetting import redact_everywhere
 from wellread.store.schema import tables
-from wellread.store.schema.database import delete_rows, rows_in
+from wellread.store.schema.database import delete_rows, insert_rows, rows_in
 from wellread.store.schema.stored_values import (
     DocumentChange,
     SourceChange,
@@ -48,9 +48,7 @@ MENTIONS = (tables.mentions, tables.mention_scans)  # valid for one version of a
 
 
 def commit_changes(
-    connection: Connection,
-    changes: Sequence[SourceChange],
-    planned: Collection[VersionKey] = (),
+    connection: Connection, changes: Sequence[SourceChange], planned: Collection[VersionKey] = ()
 ) -> None:
     """Replace the content of whole sources.
 
@@ -245,8 +243,7 @@ def _write_rows(
         for row_id, (row, _) in rows.items()
         if row_id in before
     ]
-    if inserted:
-        connection.execute(insert(table), inserted)
+    insert_rows(connection, table, inserted)
     if updated:
         names = {column.name for column in table.c} - {"id", "added_at"}
         new_values: Row = {name: bindparam(f"new_{name}") for name in names}
@@ -257,8 +254,7 @@ def _write_rows(
         for content, content_rows in _content_rows(change):
             parts[content] += ({"document_id": row_id, **values} for values in content_rows)
     for content, all_rows in parts.items():
-        if all_rows:
-            connection.execute(insert(content), all_rows)
+        insert_rows(connection, content, all_rows)
 
 
 def _content_rows(change: DocumentChange) -> Iterator[tuple[Table, Iterable[Row]]]:

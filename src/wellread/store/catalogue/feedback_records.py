@@ -30,7 +30,7 @@ from wellread.store.catalogue.documents.lookup import (
     whole_texts,
 )
 from wellread.store.catalogue.gap_records import record_gap
-from wellread.store.schema.database import CataloguePart, rows_to_values
+from wellread.store.schema.database import CataloguePart, insert_rows, reading, rows_to_values
 from wellread.store.schema.stored_values import BetterCitation, Feedback
 from wellread.store.schema.tables import answers, feedback, feedback_marks
 from wellread.types import Span
@@ -69,18 +69,14 @@ class FeedbackRecords(CataloguePart):
             row = {**facts, "body": body, "vector": b"", "embedder": ""}
             connection.execute(insert(feedback), row)
             harmful = (rating.content for rating in entry.sentences if rating.harmful)
-            rows = [
+            rows = (
                 {"feedback_id": entry.id, "ordinal": ordinal, "kind": _HARMFUL, "key": content}
                 for ordinal, content in enumerate(dict.fromkeys(harmful))
-            ]
-            if rows:
-                connection.execute(insert(feedback_marks), rows)
+            )
+            insert_rows(connection, feedback_marks, rows)
             note_change(connection)
 
-    def answer(self, answer_id: str) -> Answer | None:
-        """The answer with this id, or None; for reading feedback together with its answer."""
-        with self._database.read() as connection:
-            return find_answer(connection, answer_id)
+    answer = reading(find_answer)  # for reading feedback together with its answer
 
     def of_answers(self, answer_ids: Iterable[str]) -> dict[str, list[Feedback]]:
         """The feedback on each answer, oldest first, by answer id."""

@@ -22,7 +22,7 @@ from wellread.store.catalogue.documents.lookup import VALUES
 from wellread.store.catalogue.documents.reindexing import DELETED, note_deletion
 from wellread.store.catalogue.feedback_records import note_change, redact_feedback
 from wellread.store.catalogue.gap_records import redact_gaps
-from wellread.store.schema.database import CataloguePart, chunks, reading, rows_in
+from wellread.store.schema.database import CataloguePart, chunks, reading, rows_in, writing
 from wellread.store.schema.stored_values import REMOVED
 from wellread.store.schema.tables import (
     answer_citations,
@@ -169,13 +169,17 @@ class ForgottenUser:
     texts: tuple[str, ...] = ()
 
 
+def _delete_account(connection: Connection, user_id: str) -> None:
+    """Remove an account with its keys, sign-ins and grants; answers and log entries stay."""
+    connection.execute(delete(users).where(users.c.id == user_id))
+    check_admin_left(connection)
+    note_deletion(connection)
+
+
 class AccountForgetting(CataloguePart):
     """Removes users, with or without what they asked and wrote."""
 
-    def remove(self, user_id: str) -> None:
-        """Remove an account with its keys, sign-ins and grants; answers and log entries stay."""
-        with self._database.write() as connection:
-            _delete_account(connection, user_id)
+    remove = writing(_delete_account)
 
     def forget(self, user_id: str) -> ForgottenUser:
         """Remove an account with its questions, answers, feedback and preferences.
@@ -208,12 +212,6 @@ class AccountForgetting(CataloguePart):
             entries=entries,
             texts=tuple(filter(None, texts)),
         )
-
-
-def _delete_account(connection: Connection, user_id: str) -> None:
-    connection.execute(delete(users).where(users.c.id == user_id))
-    check_admin_left(connection)
-    note_deletion(connection)
 
 
 def _written_texts(connection: Connection, user_id: str) -> Sequence[str]:

@@ -6,17 +6,15 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
 from weakref import WeakKeyDictionary
 
 from sqlalchemy import func, select
 
-from wellread.errors import RequestError
 from wellread.store.catalogue import Catalogue, Part
 from wellread.store.catalogue.documents.collection_records import stamps_of
 from wellread.store.catalogue.feedback_records import FeedbackRecords
 from wellread.store.catalogue.gap_records import GapLedger
-from wellread.store.rights import ReadScope, RestrictedDatabase
+from wellread.store.rights import ReadScope, RestrictedDatabase, refuse_to_write
 from wellread.store.schema.stored_values import Feedback, GapStatus
 from wellread.store.schema.tables import passages
 
@@ -112,14 +110,8 @@ class ReadableCatalogue(Catalogue):
                 self._word_counts = counts
         return counts
 
-    def _refused(self, *_: Any, **__: Any) -> NoReturn:
-        raise RequestError(
-            "this view of the material is read-only",
-            hint="change the material with a job, or with a command on the server itself",
-        )
-
-    commit = record_sources = intend = settle = _refused
-    remove_sources = remove_documents = _refused
+    commit = record_sources = intend = settle = refuse_to_write
+    remove_sources = remove_documents = refuse_to_write
 
 
 _shared: WeakKeyDictionary[Catalogue, OrderedDict[frozenset[str], ReadableCatalogue]] = (

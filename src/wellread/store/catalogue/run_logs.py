@@ -153,10 +153,8 @@ class Jobs(CataloguePart):
     def by_prefix(self, start: str) -> Job | None:
         """The job whose id starts with ``start``; None when no job or several match."""
         is_job = jobs.c.id.startswith(start.lower(), autoescape=True)
-        matches = [
-            _job_of(row) for row in self._rows(select(jobs, *_COUNTS).where(is_job).limit(2))
-        ]
-        return matches[0] if len(matches) == 1 else None
+        rows = self._rows(select(jobs, *_COUNTS).where(is_job).limit(2))
+        return _job_of(rows[0]) if len(rows) == 1 else None
 
     def newest(self, limit: int = 20, state: JobState | None = None) -> list[Job]:
         """The newest jobs, newest first."""

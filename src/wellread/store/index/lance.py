@@ -20,15 +20,13 @@ import wellread.store.index.lancedb_import  # noqa: F401 - first, it makes the n
 
 # isort: split
 import lancedb
-import numpy as np
 import pyarrow as pa
 from filelock import FileLock
 from lancedb.index import IvfRq
 from lancedb.query import LanceFtsQueryBuilder, LanceVectorQueryBuilder
 from lancedb.table import LanceTable
-from numpy.typing import NDArray
 
-from wellread.store.base import Fingerprint, HeldRow, IndexKey, IndexRow
+from wellread.store.base import Fingerprint, Floats, HeldRow, IndexKey, IndexRow
 from wellread.store.index.lance_rows import (
     MAX_MATRIX_BYTES,
     ExactVectors,
@@ -42,12 +40,12 @@ from wellread.store.index.lance_rows import (
 from wellread.store.index.lance_tables import (
     LOCK_SECONDS,
     ROWS_AT_ONCE,
-    PurgeMark,
     drop_other_indexes,
     fold,
     indexes_of,
     open_table,
     other_indexes,
+    purge_mark,
     purge_table,
     set_aside,
     store_errors,
@@ -85,7 +83,7 @@ class LanceIndex:
     set_aside = staticmethod(set_aside)
     drop_others = staticmethod(drop_other_indexes)
 
-    def __init__(self, table: LanceTable, lock: FileLock, mark: PurgeMark, dimensions: int) -> None:
+    def __init__(self, table: LanceTable, lock: FileLock, mark: Path, dimensions: int) -> None:
         self._table = table
         self._lock = lock
         self._purge_mark = mark
@@ -98,19 +96,19 @@ class LanceIndex:
         name = table_name(fingerprint)
         with store_errors(f"open the index in {path}"):
             lock = FileLock(path / f"{name}.lock", timeout=LOCK_SECONDS)
-            mark = PurgeMark(path, name)
+            mark = purge_mark(path, name)
             table = open_table(path, name, fingerprint.dimensions, lock, mark)
         return cls(table, lock, mark, fingerprint.dimensions)
 
-    def write(self, rows: Sequence[IndexRow], vectors: NDArray[np.float32] | None) -> None:
+    def write(self, rows: Sequence[IndexRow], vectors: Floats | None) -> None:
         """See ``Index.write``; one LanceDB version, so all rows or none."""
         data = to_arrow(rows, vectors, self._dimensions)
         if data.num_rows == 0:
             return
         with self._writing("write to the index"):
             self._allow_no_vector()
-            purged = bool(self._purge_mark)
-            self._purge_mark.clear()
+            purged = self._purge_mark.exists()
+            self._purge_mark.unlink(missing_ok=True)
             result = (
                 self._table.merge_insert("passage_id")
                 .when_matched_update_all()
@@ -118,9 +116,9 @@ class LanceIndex:
                 .execute(data, on_bad_vectors="null")
             )
             if purged and not result.num_updated_rows:
-                self._purge_mark.set()
+                self._purge_mark.touch()
 
-    def set_vectors(self, passage_ids: Sequence[str], vectors: NDArray[np.float32]) -> None:
+    def set_vectors(self, passage_ids: Sequence[str], vectors: Floats) -> None:
         """See ``Index.set_vectors``; one LanceDB version."""
         data = vectors_to_arrow(passage_ids, vectors, self._dimensions)
         if data.num_rows:
@@ -136,7 +134,7 @@ class LanceIndex:
             with self._writing("remove from the index"):
                 rows = self._table.count_rows(condition)
                 if rows:
-                    self._purge_mark.clear()
+                    self._purge_mark.unlink(missing_ok=True)
                     self._table.delete(condition)
                 removed += rows
         return removed
@@ -159,9 +157,7 @@ class LanceIndex:
         scores = table.column("_score").to_pylist()
         return ranked(table.column("key").to_pylist(), scores, limit)
 
-    def search_vector(
-        self, vector: NDArray[np.float32], filters: Filters, limit: int
-    ) -> list[Candidate]:
+    def search_vector(self, vector: Floats, filters: Filters, limit: int) -> list[Candidate]:
         """See ``Index.search_vector``; exact below ``VECTOR_INDEX_ROWS`` rows."""
         check_query_vector(vector, self._dimensions)
         if limit < 1:
@@ -181,7 +177,7 @@ class LanceIndex:
         return ranked(table.column("key").to_pylist(), scores, limit)
 
     def _exact_results(
-        self, unit_vector: NDArray[np.float32], condition: str, limit: int
+        self, unit_vector: Floats, condition: str, limit: int
     ) -> tuple[list[str], list[float]] | None:
         """Return keys and scores of the best rows by exact search; None for a large table."""
 
@@ -198,7 +194,7 @@ class LanceIndex:
         return self._reading("search the index by vector", run)
 
     def _search_vector_index(
-        self, unit_vector: NDArray[np.float32], condition: str, limit: int, probes: int
+        self, unit_vector: Floats, condition: str, limit: int, probes: int
     ) -> pa.Table:
         def run() -> pa.Table:
             search = LanceVectorQueryBuilder(self._table, unit_vector, "vector")
@@ -257,18 +253,18 @@ class LanceIndex:
     def purge(self) -> None:
         """See ``Maintenance.purge``."""
         with self._writing("erase removed rows from disk"):
-            if self._purge_mark:
+            if self._purge_mark.exists():
                 return
             purge_table(self._table)
             if any(index.columns == ["vector"] for index in self._table.list_indices()):
                 self._train(self._table.count_rows())
                 fold(self._table)
                 fold(self._table)
-            self._purge_mark.set()
+            self._purge_mark.touch()
 
     def purged(self) -> bool:
         """See ``Maintenance.purged``."""
-        return bool(self._purge_mark)
+        return self._purge_mark.exists()
 
     def _allow_no_vector(self) -> None:
         """Make the vector column nullable, which it was not in the first release."""

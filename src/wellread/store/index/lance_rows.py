@@ -23,11 +23,10 @@ from lancedb.query import FullTextOperator, MatchQuery
 from lancedb.table import LanceTable
 from numpy.typing import NDArray
 
-from wellread.store.base import HeldRow, IndexRow
+from wellread.store.base import Floats, HeldRow, IndexRow
 from wellread.store.row_values import (
     COPIED,
     LISTS,
-    Floats,
     accepted_values,
     check_shape,
     index_fields,

@@ -32,7 +32,7 @@ from lancedb.table import LanceTable
 from wellread.errors import DamageError, StoreError, is_panic
 from wellread.store.base import Fingerprint
 from wellread.store.index.lance_rows import table_schema
-from wellread.store.row_values import index_id
+from wellread.store.row_values import COPIED, LISTS, index_id
 
 ASIDE = "-damaged"  # suffix of a table that has been replaced
 # By default LanceDB caches up to 6 GiB of search structures, and a large add fills that with data
@@ -54,17 +54,9 @@ FILTER_INDEX_ROWS = 5_000
 WORDS = "search_text"
 INDEXES: dict[str, FTS | BTree | Bitmap | LabelList] = {
     WORDS: FTS(with_position=False, stem=True, remove_stop_words=True, ascii_folding=True),
-    "passage_id": BTree(),
-    "document_id": BTree(),
-    "edition": BTree(),
-    "published_at": BTree(),
-    "collection": Bitmap(),
-    "kind": Bitmap(),
-    "source_type": Bitmap(),
-    "language": Bitmap(),
-    "authors": LabelList(),
-    "speakers": LabelList(),
-    "taxonomy": LabelList(),
+    **{name: BTree() for name in ("passage_id", "document_id", "edition", "published_at")},
+    **{name: Bitmap() for name in COPIED},
+    **{name: LabelList() for name in LISTS},
 }
 
 
@@ -73,9 +65,7 @@ def table_name(fingerprint: Fingerprint) -> str:
     return f"passages_{index_id(fingerprint)}"
 
 
-def open_table(
-    path: Path, name: str, dimensions: int, lock: FileLock, mark: PurgeMark
-) -> LanceTable:
+def open_table(path: Path, name: str, dimensions: int, lock: FileLock, mark: Path) -> LanceTable:
     """Open the table ``name`` in the folder ``path``, and create it when it is missing."""
     path.mkdir(parents=True, exist_ok=True)
     # Zero: check for other processes' writes before every search (well under 1 ms).
@@ -84,7 +74,11 @@ def open_table(
         table = database.open_table(name)
     except ValueError:  # the table does not exist
         with lock:
-            _create(database, name, dimensions, mark)
+            table = database.create_table(name, schema=table_schema(dimensions), exist_ok=True)
+            if not table.list_indices():  # no other process created it first
+                mark.touch()
+                # It configures tokenising and stemming, so it is created before the first row.
+                table.create_index(WORDS, config=INDEXES[WORDS])
         table = database.open_table(name)
     if not isinstance(table, LanceTable):
         raise StoreError(f"{path} is not a folder on this machine", hint="use a local path")
@@ -113,7 +107,7 @@ def set_aside(path: Path, fingerprint: Fingerprint) -> None:
             elif table_folder.exists():
                 shutil.rmtree(aside, ignore_errors=True)
                 table_folder.replace(aside)
-            PurgeMark(path, name).clear()
+            purge_mark(path, name).unlink(missing_ok=True)
 
 
 def other_indexes(path: Path, *keep: Fingerprint) -> list[str]:
@@ -130,16 +124,8 @@ def drop_other_indexes(path: Path, *keep: Fingerprint) -> list[str]:
             with FileLock(path / f"{name}.lock", timeout=LOCK_SECONDS):
                 if (path / f"{name}.lance").exists():
                     lancedb.connect(path).drop_table(name)  # with all its files, even damaged ones
-                PurgeMark(path, name).clear()
+                purge_mark(path, name).unlink(missing_ok=True)
     return names
-
-
-def _create(database: lancedb.DBConnection, name: str, dimensions: int, mark: PurgeMark) -> None:
-    table = database.create_table(name, schema=table_schema(dimensions), exist_ok=True)
-    if not table.list_indices():  # no other process created it first
-        mark.set()
-        # The index configures tokenising and stemming, so it is created before the first row.
-        table.create_index(WORDS, config=INDEXES[WORDS])
 
 
 def indexes_of(table: LanceTable) -> dict[str, FTS | BTree | Bitmap | LabelList]:
@@ -153,26 +139,13 @@ def indexes_of(table: LanceTable) -> dict[str, FTS | BTree | Bitmap | LabelList]
     }
 
 
-class PurgeMark:
+def purge_mark(path: Path, name: str) -> Path:
     """A file beside the table that exists while nothing was removed or replaced since a purge.
 
     It is deleted before the first change and created last, so that a kill at any moment causes
     one purge too many, never one too few. Tables of older releases lack it.
     """
-
-    def __init__(self, path: Path, name: str) -> None:
-        self._path = path / f"{name}.purged"
-
-    def __bool__(self) -> bool:
-        return self._path.exists()
-
-    def set(self) -> None:
-        """Record that no removed row is left on disk."""
-        self._path.touch()
-
-    def clear(self) -> None:
-        """Record that rows are about to be removed or replaced."""
-        self._path.unlink(missing_ok=True)
+    return path / f"{name}.purged"
 
 
 def purge_table(table: LanceTable) -> None:

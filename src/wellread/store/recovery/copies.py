@@ -126,7 +126,10 @@ def set_aside(catalogue: Path, folder: Path) -> Path | None:
             catalogue.replace(aside)
         elif exists:
             aside.unlink(missing_ok=True)
-            _second_name(catalogue, aside)
+            try:
+                os.link(catalogue, aside)
+            except OSError:  # a file system without hard links
+                copy_file(catalogue, aside)
         for suffix in WAL_SUFFIXES:  # a log left behind would be applied to the next file
             log_file = catalogue.with_name(f"{catalogue.name}{suffix}")
             if log_file.exists():
@@ -134,13 +137,6 @@ def set_aside(catalogue: Path, folder: Path) -> Path | None:
     except OSError as error:
         raise StoreError(f"could not set {catalogue} aside: {error}") from error
     return aside if exists else None
-
-
-def _second_name(file: Path, name: Path) -> None:
-    try:
-        os.link(file, name)
-    except OSError:  # a file system without hard links
-        copy_file(file, name)
 
 
 def drop_set_aside(folder: Path) -> None:

@@ -180,7 +180,10 @@ def move_catalogue(source: Catalogue, target: str | Path) -> None:
         for original, copy in zip(moved, table_digests(writer), strict=True):
             _compare(original, copy)
         if writer.dialect.name == "postgresql":
-            _advance_sequences(writer)
+            for table in metadata.sorted_tables:
+                (key, *others) = table.primary_key.columns
+                if not others and isinstance(key.type, Integer):
+                    postgresql.advance_sequence(writer, key)
 
 
 def table_digests(connection: Connection) -> Iterator[TableDigest]:
@@ -250,10 +253,3 @@ def _compare(original: TableDigest, copy: TableDigest) -> None:
             f"the copy of {original[0]} differs: {original[1]:,} rows became {copy[1]:,}",
             hint="nothing was changed; please report this",
         )
-
-
-def _advance_sequences(connection: Connection) -> None:
-    for table in metadata.sorted_tables:
-        (key, *others) = table.primary_key.columns
-        if not others and isinstance(key.type, Integer):
-            postgresql.advance_sequence(connection, key)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import UTC, datetime, timedelta
 from functools import wraps
 from itertools import islice
@@ -20,9 +20,11 @@ from sqlalchemy import (
     Executable,
     Select,
     String,
+    Table,
     TypeDecorator,
     delete,
     func,
+    insert,
     select,
     text,
 )
@@ -91,17 +93,12 @@ class Database:
             if not self.path:
                 postgresql.settle_schema(connection)
 
-    @contextmanager
-    def alone(self) -> Iterator[None]:
+    def alone(self) -> AbstractContextManager[None]:
         """Exclude other processes inside the context, for setting up and upgrading.
 
         On a server, ``setting_up`` takes the lock.
         """
-        if self.path is None:
-            yield
-            return
-        with sqlite.exclusive(self.path):
-            yield
+        return sqlite.exclusive(self.path) if self.path else nullcontext()
 
     def check_files(self) -> None:
         """Raise when the database's files were moved or replaced by another process."""
@@ -270,6 +267,12 @@ def rows_in(connection: Connection, statement: Select[Any], values: Iterable[str
     """Yield the rows of ``statement`` for all ``values`` of its expanding parameter."""
     for chunk in chunks(dict.fromkeys(values)):
         yield from connection.execute(statement, {"values": chunk})
+
+
+def insert_rows(connection: Connection, table: Table, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Insert ``rows`` into the table, if there are any."""
+    if listed := list(rows):
+        connection.execute(insert(table), listed)
 
 
 def delete_rows(connection: Connection, column: Column[Any], values: Iterable[str]) -> None:

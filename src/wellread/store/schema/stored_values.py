@@ -10,9 +10,8 @@ from typing import Any, Literal
 from wellread.identity import Asker, Everything
 from wellread.types import Document, Kind, Passage, Span
 
-Role = Literal["reader", "editor", "admin"]
+Role = Literal["reader", "editor", "admin"]  # each includes the rights before it
 Scope = Literal["read", "ask", "edit", "admin"]
-ROLES: tuple[Role, ...] = ("reader", "editor", "admin")  # each includes the rights before it
 SCOPES_OF: Mapping[str, frozenset[Scope]] = {
     "reader": frozenset(("read", "ask")),
     "editor": frozenset(("read", "ask", "edit")),

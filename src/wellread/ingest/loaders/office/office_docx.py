@@ -50,9 +50,11 @@ def drop_hidden(root: etree._Element, styles: etree._Element | None) -> None:
 def _is_hidden(run: etree._Element, styles: dict[str, etree._Element]) -> bool:
     settings = child_of(run, "rPr")
     paragraph = next((node for node in run.iterancestors() if name_of(node) == "p"), None)
-    run_style = _style_settings(value_of(child_of(settings, "rStyle"), "val"), styles)
-    paragraph_style = _style_settings(value_of(child_of(paragraph, "pPr", "pStyle"), "val"), styles)
-    chain = [node for node in (settings, *run_style, *paragraph_style) if node is not None]
+    run_style = value_of(child_of(settings, "rStyle"), "val")
+    paragraph_style = value_of(child_of(paragraph, "pPr", "pStyle"), "val")
+    used = [*_with_bases(run_style, styles), *_with_bases(paragraph_style, styles)]
+    inherited = (child_of(style, "rPr") for style in used)
+    chain = [node for node in (settings, *inherited) if node is not None]
     if _first_value(chain, "vanish") not in (None, "0", "false", "off"):
         return True
     size = _first_value(chain, "sz") or ""
@@ -61,16 +63,13 @@ def _is_hidden(run: etree._Element, styles: dict[str, etree._Element]) -> bool:
     return _is_pale(_first_value(chain, "color") or "") and not _has_background(run, chain)
 
 
-def _style_settings(name: str, styles: dict[str, etree._Element]) -> list[etree._Element]:
-    """Return the run settings of a style and of its base styles, nearest first."""
-    chain: list[etree._Element] = []
+def _with_bases(name: str, styles: Mapping[str, etree._Element]) -> Iterator[etree._Element]:
+    """Yield a style and its base styles, nearest first."""
     seen: set[str] = set()
     while name in styles and name not in seen:
         seen.add(name)
-        settings = child_of(styles[name], "rPr")
-        chain += [settings] if settings is not None else []
+        yield styles[name]
         name = value_of(child_of(styles[name], "basedOn"), "val")
-    return chain
 
 
 def _first_value(chain: list[etree._Element], setting: str) -> str | None:
@@ -216,20 +215,15 @@ def _main_part(data: bytes, uri: str) -> DocumentPart:
     return part
 
 
+@dataclass(slots=True)
 class _Writer:
-    def __init__(
-        self,
-        styles: Mapping[str, _Style],
-        notes: Mapping[tuple[str, str], etree._Element],
-        numbering: _Numbering,
-    ) -> None:
-        self.blocks = Blocks()
-        self.title = ""
-        self.first_heading = ""
-        self._styles = styles
-        self._notes = notes
-        self._numbering = numbering
-        self._listing = False
+    _styles: Mapping[str, _Style]
+    _notes: Mapping[tuple[str, str], etree._Element]
+    _numbering: _Numbering
+    blocks: Blocks = field(default_factory=Blocks)
+    title: str = ""
+    first_heading: str = ""
+    _listing: bool = False
 
     def walk(self, holder: etree._Element) -> None:
         """Write the paragraphs and tables of ``holder``."""
@@ -466,11 +460,8 @@ def _styles(part: DocumentPart) -> dict[str, _Style]:
 
 def _style(name: str, by_id: Mapping[str, etree._Element]) -> _Style:
     style_name = value_of(child_of(by_id[name], "name"), "val")
-    level, number, depth, first = 0, "", "", name
-    seen: set[str] = set()
-    while name in by_id and name not in seen:
-        seen.add(name)
-        element = by_id[name]
+    level, number, depth = 0, "", ""
+    for element in _with_bases(name, by_id):
         heading = _HEADING_NAME.fullmatch(value_of(child_of(element, "name"), "val"))
         outline = child_of(element, "pPr", "outlineLvl")
         if not level and outline is not None and not _outline(outline):
@@ -479,8 +470,7 @@ def _style(name: str, by_id: Mapping[str, etree._Element]) -> _Style:
         own = child_of(element, "pPr", "numPr")
         number = number or value_of(child_of(own, "numId"), "val")
         depth = depth or value_of(child_of(own, "ilvl"), "val")
-        name = value_of(child_of(element, "basedOn"), "val")
-    return _Style(id=first, name=style_name, level=level, listed=(number, depth))
+    return _Style(id=name, name=style_name, level=level, listed=(number, depth))
 
 
 def _notes(part: DocumentPart, uri: str) -> dict[tuple[str, str], etree._Element]:

@@ -19,13 +19,7 @@ from pptx.parts.presentation import PresentationPart
 from pptx.slide import Slide
 
 from wellread.errors import SourceError
-from wellread.ingest.loaders.archives import (
-    child_of,
-    elements,
-    name_of,
-    open_office,
-    value_of,
-)
+from wellread.ingest.loaders.archives import child_of, elements, name_of, open_office, value_of
 from wellread.ingest.loaders.base import LoaderLimits, Source, TextBuilder
 from wellread.ingest.loaders.plain import PARAGRAPH, header_of, one_line, table_row
 from wellread.types import Document

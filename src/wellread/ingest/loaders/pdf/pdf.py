@@ -94,12 +94,6 @@ def title_rows(declared: str, rows: Sequence[Row], body: float) -> range:
     return range(0) if is_section(joined_words(rows[title.start : title.stop])) else title
 
 
-def declared_title(fields: Mapping[str, str]) -> str:
-    """Return the title in the file's metadata; empty when it is useless."""
-    title = fields.get("Title", "")
-    return title if len(title) >= 4 and not _USELESS_TITLE.search(title) else ""
-
-
 def title_of(declared: str, rows: Sequence[Row], heading: range) -> str:
     """Return the declared title, else the text of the title's rows, else a separate first line."""
     if declared:
@@ -241,7 +235,8 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:
             f"{len(blank)} of {len(pages)} pages have no text ({ranges(blank)}): they look scanned"
         )
     body = usual_size(rows)
-    declared = declared_title(file.fields)
+    declared = file.fields.get("Title", "")
+    declared = "" if len(declared) < 4 or _USELESS_TITLE.search(declared) else declared
     title = title_rows(declared, rows, body)
     paper = paper_text(rows, headings_of(rows, body, file.outline, title), file.labels)
     yield source.document(

@@ -134,14 +134,15 @@ def _continues(rows: Sequence[Sequence[Piece]], table: Sequence[Sequence[Piece]]
     """Whether a row belongs to the table above it, and the narrow single cells between them."""
     *singles, row = rows
     cells, columns = [_edges(cell) for cell in cells_of(row)], columns_of(table)
-    if len(cells) < 2 or not _is_near(table[-1], row):
+    *_, before, top = (line[0].upright.top for line in (row, *table[-2:]))
+    step = row[0].upright.top - top
+    is_near = row[0].page == table[-1][0].page and 0 < step < MAX_ROW_DISTANCE
+    if len(cells) < 2 or not is_near:
         return False
     wide = 2 * (columns[-1][1] - columns[0][0]) / 3
     between = [cells_of(single) for single in singles]
     if any(len(line) > 1 or _edges(line[0])[1] - _edges(line[0])[0] > wide for line in between):
         return False
-    *_, before, top = (line[0].upright.top for line in (row, *table[-2:]))
-    step = row[0].upright.top - top
     if singles and len(table) > 1 and step > MAX_STEPS * len(rows) * (top - before):
         return False
     touched = [sum(_overlap(column, cell) for column in columns) for cell in cells]
@@ -152,12 +153,6 @@ def _continues(rows: Sequence[Sequence[Piece]], table: Sequence[Sequence[Piece]]
         middle = abs(left + right - first - last) / 2
         nearest = min(nearest, abs(left - first), middle, abs(right - last))
     return max(touched) < 2 and nearest < MAX_CELL_OFFSET
-
-
-def _is_near(before: Sequence[Piece], row: Sequence[Piece]) -> bool:
-    """Whether the row is close below the one before, on the same page."""
-    step = row[0].upright.top - before[0].upright.top
-    return row[0].page == before[0].page and 0 < step < MAX_ROW_DISTANCE
 
 
 def _edges(cell: Cell) -> tuple[float, float]:

@@ -166,6 +166,8 @@ def _xml_entries(source: Source) -> Iterator[_Entry]:
 
 def _xml_entry(entry: Item, feed: Item, base: str) -> _Entry:
     tags = [tag.get("label") or tag.get("term") or "" for tag in entry.get("tags", ())]
+    # As written, since feedparser's own parser misreads 2026/03/15.
+    dates = [scalar(entry[name]) for name in ("published", "updated") if name in entry]
     return _Entry(
         title=" ".join(plain_words(entry.get("title", "")).split()),
         blocks=_content(entry),
@@ -174,7 +176,7 @@ def _xml_entry(entry: Item, feed: Item, base: str) -> _Entry:
         facts={
             "language": _language(entry, feed),
             "authors": _authors(entry),
-            "published_at": _published(entry),
+            "published_at": next(filter(None, map(_parse_date, dates)), None),
             "summary": plain_words(entry.get("summary") or "") if entry.get("content") else "",
             "media_url": _media(entry.get("enclosures"), ("type", "href"), base),
             # The parser keeps the last one of an episode.
@@ -211,12 +213,6 @@ def _authors(entry: Item) -> tuple[str, ...]:
         return (mailed["name"],)
     author_names = [author.get("name", "") for author in entry.get("authors", ())]
     return strings([name for name in author_names if name] or entry.get("author", ""))
-
-
-def _published(entry: Item) -> datetime | None:
-    """The date of publication or last change (feedparser's own parser misreads 2026/03/15)."""
-    dates = [scalar(entry[name]) for name in ("published", "updated") if name in entry]
-    return next(filter(None, map(_parse_date, dates)), None)
 
 
 @lru_cache(maxsize=1_000)

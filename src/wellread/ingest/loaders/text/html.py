@@ -31,12 +31,7 @@ from wellread.ingest.loaders.front_matter import (
     web_address,
 )
 from wellread.ingest.loaders.plain import Blocks, decode, letters_of, title_from_name
-from wellread.ingest.loaders.text.html_blocks import (
-    Block,
-    blocks_of,
-    heading_box,
-    write_blocks,
-)
+from wellread.ingest.loaders.text.html_blocks import Block, blocks_of, heading_box, write_blocks
 from wellread.ingest.loaders.text.html_visible import (
     FEW_CHARS,
     MAX_HIDDEN_SHARE,

@@ -6,8 +6,9 @@ Every block keeps its element and its share of links, so that ``html.py`` can ch
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
 
 from lxml.etree import _Element
 
@@ -180,27 +181,16 @@ class _Reader:
     def _begin(self, element: _Element) -> None:
         self.flush(self._around[-1] if self._around else element)
 
-    def _add(
-        self,
-        text: str,
-        element: _Element,
-        *,
-        level: int = 0,
-        tight: bool = False,
-        linked: int = 0,
-        nodes: Sequence[TextNode] = (),
-    ) -> None:
+    def _add(self, text: str, element: _Element, *, linked: int = 0, **fields: Any) -> None:
         letters = sum(map(str.isalnum, text)) or 1
         in_table = next((outer for outer in ancestors(element) if tag_of(outer) == "table"), None)
         self.blocks.append(
             Block(
                 text=text,
                 element=element,
-                level=level,
                 group=self._lists[0] if self._lists else in_table,
-                tight=tight,
                 linked=min(1.0, linked / letters),
-                nodes=tuple(nodes),
+                **fields,
             )
         )
 
@@ -288,10 +278,11 @@ class _Reader:
             self._tables |= _read_table(element)
         texts, columns = self._tables[element]
         if any(texts):
-            nodes = [node for cell in _cells_of(element) for node in _longest_node(cell)]
+            nodes = tuple(node for cell in _cells_of(element) for node in _longest_node(cell))
             linked = self._link_letters(element)
-            self._add(table_row(texts), element, tight=True, linked=linked, nodes=nodes)
-            self.blocks[-1] = replace(self.blocks[-1], columns=columns)
+            self._add(
+                table_row(texts), element, tight=True, linked=linked, nodes=nodes, columns=columns
+            )
 
     def _link_letters(self, element: _Element) -> int:
         links = [element] if self._in_link else element.iter("a")

@@ -218,7 +218,9 @@ def mark_hidden(tree: _Element) -> None:
         if hides_text(element, style)
         or (not has_links and _is_white_on_white(element, style, styles))
     }
-    if 0 < _length(hidden) <= max(FEW_CHARS, MAX_HIDDEN_SHARE * len(visible_text(tree))):
+    outer = [node for node in hidden if hidden.isdisjoint(node.iterancestors())]
+    length = sum(len("".join(map(str, node.itertext()))) for node in outer)
+    if 0 < length <= max(FEW_CHARS, MAX_HIDDEN_SHARE * len(visible_text(tree))):
         for element in hidden:
             element.set("hidden", "")
 
@@ -280,9 +282,8 @@ def _rules(tree: _Element) -> Iterator[tuple[list[_Element], str]]:
 
 def _unwrap_media(group: re.Match[str]) -> str:
     media = group["of"].strip().lower()
-    return (
-        group["rules"] if group["name"].lower() == "media" and media in ("all", "screen") else " "
-    )
+    applies = group["name"].lower() == "media" and media in ("all", "screen")
+    return group["rules"] if applies else " "
 
 
 def _select(tree: _Element, selector: str) -> list[_Element]:
@@ -304,8 +305,3 @@ def _is_white_on_white(element: _Element, style: str, styles: dict[_Element, str
     background = next(filter(None, backgrounds), "")
     coloured = any(box.get("bgcolor") for box in ancestors(element))
     return not coloured and (not background or colours_alike(background, WHITE))
-
-
-def _length(hidden: set[_Element]) -> int:
-    outer = [node for node in hidden if hidden.isdisjoint(node.iterancestors())]
-    return sum(len("".join(map(str, node.itertext()))) for node in outer)

@@ -19,6 +19,7 @@ from wellread.ingest.loaders import plain
 from wellread.ingest.loaders.base import Loader, LoaderLimits, Source
 from wellread.ingest.loaders.plain import Blocks, decode, parse_json
 from wellread.ingest.loaders.text import markdown_files
+from wellread.ingest.loaders.text.records import objects
 from wellread.types import Document, LineMark
 
 rtf_to_text: Callable[..., str] = _rtf_to_text  # the library has no types
@@ -65,7 +66,11 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: A
     """Load a file as one page whose lines stay as they are; blank lines part its blocks."""
     blocks = Blocks()
     for number, lines in _paragraphs(_COLOURS.sub("", decode(source)).split("\n")):
-        _write_lines(blocks, lines, number)
+        starts, length = list[tuple[int, int]](), 0
+        for offset, line in enumerate(lines):
+            starts += [(length, number + offset)] if offset else []
+            length += len(line) + 1
+        blocks.block("\n".join(lines), number, later=starts)
     yield source.document(
         blocks.build(), kind="page", title=source.name, source_type=_ending(source) or "text"
     )
@@ -104,14 +109,6 @@ def _paragraphs(lines: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
             run = []
 
 
-def _write_lines(blocks: Blocks, lines: Sequence[str], number: int) -> None:
-    starts, length = list[tuple[int, int]](), 0
-    for offset, line in enumerate(lines):
-        starts += [(length, number + offset)] if offset else []
-        length += len(line) + 1
-    blocks.block("\n".join(lines), number, later=starts)
-
-
 # --- read as another format ------------------------------------------------------------------
 
 
@@ -127,8 +124,8 @@ def load_notebook(source: Source, limits: LoaderLimits) -> Iterator[Document]:
     """Load a notebook as one page: its texts as Markdown, its code and printed output as code."""
     tree = parse_json(source)
     tree = tree if isinstance(tree, dict) else {}
-    cells = _objects(tree.get("cells")) + [  # the second before version 4 of the format
-        cell for sheet in _objects(tree.get("worksheets")) for cell in _objects(sheet.get("cells"))
+    cells = objects(tree.get("cells")) + [  # the second before version 4 of the format
+        cell for sheet in objects(tree.get("worksheets")) for cell in objects(sheet.get("cells"))
     ]
     if not cells:
         raise SourceError(source.uri, "not a notebook with text: the file has no cells")
@@ -140,13 +137,9 @@ def _cell_parts(cell: Mapping[str, Any]) -> Iterator[str]:
     content = _joined(cell.get("source", cell.get("input")))
     is_code = cell.get("cell_type") == "code"
     yield _fenced(content) if is_code else content
-    for output in _objects(cell.get("outputs")) if is_code else ():
+    for output in objects(cell.get("outputs")) if is_code else ():
         data = output.get("data") or output
         yield _fenced(_COLOURS.sub("", _joined(data.get("text/plain") or data.get("text"))))
-
-
-def _objects(value: object) -> list[dict[str, Any]]:
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def _joined(value: object) -> str:

@@ -15,7 +15,7 @@ import io
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
@@ -104,8 +104,12 @@ def is_past_question(record: Record) -> bool:
     return "question" in record and any(name in record for name in names)
 
 
-def has_question_columns(columns: list[str]) -> bool:
-    """Whether a table's columns are those of past questions."""
+def is_question_header(line: str) -> bool:
+    """Whether the first line of a table names the columns of past questions."""
+    try:
+        columns = next(csv.reader([line], delimiter=delimiter_of(line)), [])
+    except csv.Error:
+        return False
     names = {plain_name(name) for name in columns}
     return is_past_question(dict.fromkeys(names)) or (
         "question" in names and any(_COLUMN.fullmatch(name) for name in names)
@@ -148,31 +152,32 @@ def to_record(cells: Mapping[str, str]) -> Record:
 
 def parse_past_question(record: Record) -> PastQuestion:
     """Return the past question in a record (with normalised names)."""
-    question, answer = record.get("question"), _first_value(record, _ANSWERS) or ""
+    question, answer = record.get("question"), first_value(record, _ANSWERS) or ""
     if not isinstance(question, str) or not question.strip():
         raise MalformedError("question is not text")
     if not isinstance(answer, str):
         raise MalformedError("answer is not text")
-    feedback = _feedback(_first_value(record, _FEEDBACKS))
-    sentences = _first_value(record, _SENTENCES) or _first_value(feedback, _SENTENCES) or []
+    feedback = _feedback(first_value(record, _FEEDBACKS))
+    sentences = first_value(record, _SENTENCES) or first_value(feedback, _SENTENCES) or []
     if not isinstance(sentences, list) or not all(isinstance(row, dict) for row in sentences):
         raise MalformedError("sentences is not a list of objects")
-    score = _first_value(record, _TOTALS)
+    score = first_value(record, _TOTALS)
     return PastQuestion(
         question=question.strip(),
         answer=answer.strip(),
-        flow=_flow(_first_value(record, _FLOWS)),
-        citation_url=_link(_first_value(record, _CITATIONS)),
-        score=_score(_first_value(feedback, _TOTALS) if score is None else score),
+        flow=_flow(first_value(record, _FLOWS)),
+        citation_url=_link(first_value(record, _CITATIONS)),
+        score=_score(first_value(feedback, _TOTALS) if score is None else score),
         expert_citation_url=_link(
-            _first_value(record, _BETTER_CITATIONS)
-            or _first_value(feedback, (*_BETTER_CITATIONS, *_CITATIONS))
+            first_value(record, _BETTER_CITATIONS)
+            or first_value(feedback, (*_BETTER_CITATIONS, *_CITATIONS))
         ),
         sentences=tuple(_sentence(normalise_names(row)) for row in sentences),
     )
 
 
-def _first_value(record: Record, names: tuple[str, ...]) -> Any:
+def first_value(record: Record, names: Sequence[str]) -> Any:
+    """The first value under one of ``names`` that is not empty, or None."""
     return next((record[name] for name in names if record.get(name) not in (None, "")), None)
 
 
@@ -201,7 +206,7 @@ def _flow(value: object) -> tuple[str, ...]:
     for turn in turns:
         if isinstance(turn, dict):
             role = scalar(turn.get("role") or turn.get("speaker")).lower()
-            words = _first_value(normalise_names(turn), ("content", "text", "question", "user"))
+            words = first_value(normalise_names(turn), ("content", "text", "question", "user"))
             texts += [words] if role in _USERS else []
         else:
             texts.append(turn)
@@ -212,7 +217,7 @@ def _link(value: object) -> str:
     if isinstance(value, list):
         value = value[0] if value else ""
     if isinstance(value, dict):
-        value = _first_value(normalise_names(value), ("url", "link", "href"))
+        value = first_value(normalise_names(value), ("url", "link", "href"))
     return scalar(value)
 
 
@@ -346,9 +351,14 @@ def turns_in(tree: object) -> list[dict[str, Any]]:
     holders: list[object] = [tree]
     for holder in islice(holders, _MAX_HOLDERS):
         if isinstance(holder, list) and holder and is_turn(holder[0]):
-            return [turn for turn in holder if isinstance(turn, dict)]
+            return objects(holder)
         holders += holder.values() if isinstance(holder, dict) else ()
     return []
+
+
+def objects(value: object) -> list[dict[str, Any]]:
+    """The objects in a JSON list; none if ``value`` is no list."""
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def _first_entry(data: bytes) -> dict[str, Any]:
@@ -383,6 +393,8 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: A
         records = _json_records(source.uri, text)
     documents: list[Document] = []
     for number, (line, record) in enumerate(records, 1):
+        if not isinstance(record, dict):
+            raise _bad_line(source.uri, line, "not an object")
         key = str(number) if is_list else f"L{line}"  # the end of its uri
         refuse_readers(record, source.uri, deep=False)
         try:
@@ -401,7 +413,7 @@ def _bad_line(uri: str, line: int, reason: str) -> SourceError:
     return SourceError(uri, f"malformed line {line}: {reason}")
 
 
-def _json_records(uri: str, text: str) -> Iterator[tuple[int, Record]]:
+def _json_records(uri: str, text: str) -> Iterator[tuple[int, Any]]:
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
@@ -411,12 +423,10 @@ def _json_records(uri: str, text: str) -> Iterator[tuple[int, Record]]:
             raise _bad_line(uri, number, f"{error.msg} (column {error.colno})") from error
         except (ValueError, RecursionError) as error:  # a number too long or nesting too deep
             raise _bad_line(uri, number, str(error)) from error
-        if not isinstance(record, dict):
-            raise _bad_line(uri, number, "not an object")
         yield number, record
 
 
-def _list_records(uri: str, text: str) -> Iterator[tuple[int, Record]]:
+def _list_records(uri: str, text: str) -> Iterator[tuple[int, Any]]:
     decoder = json.JSONDecoder()
     position = text.index("[") + 1
     line, counted, separator = 1, 0, _SPACE
@@ -433,8 +443,6 @@ def _list_records(uri: str, text: str) -> Iterator[tuple[int, Record]]:
             raise _bad_line(uri, error.lineno, f"{error.msg} (column {error.colno})") from error
         except (ValueError, RecursionError) as error:
             raise _bad_line(uri, line, str(error)) from error
-        if not isinstance(record, dict):
-            raise _bad_line(uri, line, "not an object")
         yield line, record
         separator = _COMMA
 
@@ -453,10 +461,8 @@ def _csv_records(uri: str, text: str) -> Iterator[tuple[int, Record]]:
                 raise _bad_line(uri, line, f"{len(row)} fields, but the header names {len(names)}")
             elif any(row):
                 cells = zip(names, row, strict=False)
-                yield (
-                    line,
-                    to_record({name: cell.strip() for name, cell in cells if cell.strip()}),
-                )
+                filled = {name: cell.strip() for name, cell in cells if cell.strip()}
+                yield line, to_record(filled)
     except csv.Error as error:
         raise _bad_line(uri, reader.line_num, str(error)) from error
 

@@ -114,10 +114,8 @@ class _Words(Directive):
             return []
         count = next((n for n, text in enumerate(lines) if not text.strip()), len(lines))
         options = {match["name"]: n for n in range(count) if (match := _OPTION.match(lines[n]))}
-        plain, body = (
-            [n for n in range(count) if n not in options.values()],
-            range(count, len(lines)),
-        )
+        plain = [n for n in range(count) if n not in options.values()]
+        body = range(count, len(lines))
         if name in _NO_WORDS and self.block_text.partition("\n")[0].rpartition("::")[2].strip():
             plain = plain[1:]
         if name in _CODE:

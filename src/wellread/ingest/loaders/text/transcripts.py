@@ -39,7 +39,9 @@ from wellread.ingest.loaders.text.records import (
     TURN_SPEAKERS,
     TURN_TEXTS,
     SpeechForm,
+    first_value,
     normalise_names,
+    objects,
     speech_form,
     turns_in,
 )
@@ -333,6 +335,7 @@ def load_speech(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # 
     if not cues:
         raise EmptyError(source.uri, "no text: the transcript has no words")
     fields = FrontMatter(fields=tree, body="")
+    begins = (first_value(normalise_names(turn), TURN_BEGINS) for turn in turns_in(tree))
     yield source.document(
         write_cues(sorted(cues, key=lambda cue: cue.begin)),
         kind="transcript",
@@ -340,9 +343,7 @@ def load_speech(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # 
         source_type=form,
         language=_language(tree, form),
         published_at=parse_moment(tree.get("recorded_at") or tree.get("date"))
-        or next(
-            (_date(_first(normalise_names(turn), TURN_BEGINS)) for turn in turns_in(tree)), None
-        )
+        or next(map(_date, begins), None)
         or date_in_name(source.name),
         media_url=fields.link("media_url", "audio_url", "video_url", "source_url", "url"),
     )
@@ -351,7 +352,7 @@ def load_speech(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # 
 def _language(tree: Node, form: SpeechForm) -> str:
     """Return the language code; verbose output of Whisper gives the language's name instead."""
     results, result = _object(tree.get("results")), _object(tree.get("result"))
-    channels = _objects(results.get("channels")) if form == "deepgram" else []
+    channels = objects(results.get("channels")) if form == "deepgram" else []
     language = (
         scalar(tree.get("language"))
         or scalar(tree.get("language_code"))
@@ -368,7 +369,7 @@ def _language(tree: Node, form: SpeechForm) -> str:
 
 def _whisper(tree: Node) -> Iterator[Cue]:
     """Yield the cues of OpenAI's verbose JSON, faster-whisper and WhisperX (with speakers)."""
-    for segment in _objects(tree.get("segments")):
+    for segment in objects(tree.get("segments")):
         speaker = _speaker(segment.get("speaker"))
         words = _parse_words(segment.get("words"), ("word", "text"), 1.0)
         begin, finish = _seconds(segment.get("start")), _seconds(segment.get("end"))
@@ -383,7 +384,7 @@ def _whisper(tree: Node) -> Iterator[Cue]:
 
 def _whisper_cpp(tree: Node) -> Iterator[Cue]:
     turned = False  # the tool can mark a change of speaker, but gives no names
-    for segment in _objects(tree.get("transcription")):
+    for segment in objects(tree.get("transcription")):
         times = {"start": segment["offsets"]["from"], "end": segment["offsets"]["to"]}
         for cue in _cues({**segment, **times}, "text", unit=MILLISECONDS):
             yield replace(cue, fresh=turned)
@@ -391,7 +392,7 @@ def _whisper_cpp(tree: Node) -> Iterator[Cue]:
 
 
 def _assemblyai(tree: Node) -> Iterator[Cue]:
-    utterances = _objects(tree.get("utterances"))
+    utterances = objects(tree.get("utterances"))
     if not utterances:
         yield from _sentence_cues(_parse_words(tree.get("words"), ("text",), MILLISECONDS), None)
     for utterance in utterances:
@@ -400,23 +401,23 @@ def _assemblyai(tree: Node) -> Iterator[Cue]:
 
 def _deepgram(tree: Node) -> Iterator[Cue]:
     results, names = tree["results"], ("punctuated_word", "word")
-    utterances = _objects(results.get("utterances"))
+    utterances = objects(results.get("utterances"))
     for part in utterances:
         yield from _cues(part, "transcript", names)
-    channels = _objects(results.get("channels")) if not utterances else []
+    channels = objects(results.get("channels")) if not utterances else []
     for number, channel in enumerate(channels):
         # Without speaker labels, each channel of a call is a speaker.
         caller = f"Speaker {number}" if len(channels) > 1 else None
-        for best in _objects(channel.get("alternatives"))[:1]:
-            paragraphs = _objects(_object(best.get("paragraphs")).get("paragraphs"))
+        for best in objects(channel.get("alternatives"))[:1]:
+            paragraphs = objects(_object(best.get("paragraphs")).get("paragraphs"))
             words = _parse_words(best.get("words"), names, 1.0)
-            if not any(_objects(part.get("sentences")) for part in paragraphs):
+            if not any(objects(part.get("sentences")) for part in paragraphs):
                 yield from _sentence_cues(words, caller)
                 continue
             for paragraph in paragraphs:
                 speaker = paragraph.get("speaker")
                 speaker = caller if _speaker(speaker) is None else speaker
-                for part in _objects(paragraph.get("sentences")):
+                for part in objects(paragraph.get("sentences")):
                     yield from _cues({**part, "speaker": speaker}, "text")
 
 
@@ -425,12 +426,12 @@ def _aws(tree: Node) -> Iterator[Cue]:
     labels = _object(results.get("speaker_labels"))
     speakers = {
         scalar(item.get("start_time")): scalar(item.get("speaker_label"))
-        for segment in _objects(labels.get("segments"))
-        for item in _objects(segment.get("items"))
+        for segment in objects(labels.get("segments"))
+        for item in objects(segment.get("items"))
     }
     words: list[_Word] = []
-    for item in _objects(results.get("items")):
-        best = next(iter(_objects(item.get("alternatives"))), {})
+    for item in objects(results.get("items")):
+        best = next(iter(objects(item.get("alternatives"))), {})
         text = scalar(best.get("content"))
         if item.get("type") == "punctuation" and words:  # a separate item without a time
             words[-1] = words[-1]._replace(text=words[-1].text + text)
@@ -439,7 +440,7 @@ def _aws(tree: Node) -> Iterator[Cue]:
         speaker = _speaker(item.get("speaker_label") or speakers.get(begin))
         words.append(_Word(text, _seconds(begin or None), finish, speaker))
     yield from _sentence_cues(words, None)
-    for segment in _objects(results.get("audio_segments")) if not words else ():
+    for segment in objects(results.get("audio_segments")) if not words else ():
         times = {"start": segment["start_time"], "end": segment.get("end_time")}
         speaker = segment.get("speaker_label")
         yield from _cues({**segment, **times, "speaker": speaker}, "transcript")
@@ -453,16 +454,16 @@ def _meeting(tree: Node) -> Iterator[Cue]:
             person.get("speaker_name") or person.get("name")
         )
         for holder in (tree, _object(tree.get("speech")))
-        for person in _objects(holder.get("speakers"))
+        for person in objects(holder.get("speakers"))
     }
-    texts = [scalar(_first(turn, TURN_TEXTS)) for turn in turns]
-    given = [_first(turn, TURN_BEGINS) for turn in turns]
+    texts = [scalar(first_value(turn, TURN_TEXTS)) for turn in turns]
+    given = [first_value(turn, TURN_BEGINS) for turn in turns]
     begins = [_moment(value) for value in given]
     origin = begins[0] if any(map(_date, given)) else 0.0  # dates count from the first turn
     is_counted = all(isinstance(value, int) for value in given)
     unit = _unit(sum(map(len, texts)), begins[-1] - begins[0]) if is_counted else 1.0
     for turn, text, begin in zip(turns, texts, begins, strict=True):
-        label = _first(turn, TURN_SPEAKERS)
+        label = first_value(turn, TURN_SPEAKERS)
         if isinstance(label, dict):
             label = label.get("display_name") or label.get("name")
         speaker = _speaker(people.get(scalar(label)) or label)
@@ -477,10 +478,6 @@ def _unit(characters: int, span: float) -> float:
     """Return the smallest unit, in seconds, in which so much can have been said in ``span``."""
     fits = (unit for unit in UNITS if characters <= span * unit * MAX_SPOKEN_PER_SECOND)
     return next(fits, 1.0)
-
-
-def _first(turn: Node, names: Sequence[str]) -> object:
-    return next((turn[name] for name in names if turn.get(name) not in (None, "")), None)
 
 
 def _moment(value: object) -> float:
@@ -506,10 +503,6 @@ _READERS: Mapping[SpeechForm, Callable[[Node], Iterator[Cue]]] = {
 # --- what they share -------------------------------------------------------------------------
 
 
-def _objects(value: object) -> list[Node]:
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
-
-
 def _object(value: object) -> Node:
     return value if isinstance(value, dict) else {}
 
@@ -522,7 +515,7 @@ def _parse_words(value: object, names: Sequence[str], unit: float) -> list[_Word
             _seconds(item.get("end"), unit),
             _speaker(item.get("speaker")),
         )
-        for item in _objects(value)
+        for item in objects(value)
         if (text := next((content for name in names if (content := scalar(item.get(name)))), ""))
     ]
 

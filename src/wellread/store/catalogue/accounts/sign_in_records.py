@@ -30,6 +30,7 @@ from wellread.store.schema.database import (
     Database,
     delete_oldest_day,
     rows_to_values,
+    writing,
 )
 from wellread.store.schema.stored_values import REMOVED, ApiKey, AuditEntry, Scope, WebSession
 from wellread.store.schema.tables import (
@@ -252,13 +253,16 @@ class NewEntry:
     outcome: str = ""
 
 
+def log_entry(connection: Connection, entry: NewEntry) -> None:
+    """Add an entry with the current time to the audit log."""
+    row = asdict(entry) | {"target": entry.target[:MAX_TARGET_CHARS], "at": datetime.now(UTC)}
+    connection.execute(insert(audit), row | {"documents": list(entry.documents)})
+
+
 class AuditLog(CataloguePart):
     """The audit log of all users."""
 
-    def write(self, entry: NewEntry) -> None:
-        """Add an entry with the current time."""
-        with self._database.write() as connection:
-            log_entry(connection, entry)
+    write = writing(log_entry)
 
     def newest(
         self,
@@ -291,12 +295,6 @@ class AuditLog(CataloguePart):
         before = datetime.now(UTC) - timedelta(days=days)
         with self._database.write() as connection:
             return delete_oldest_day(connection, audit.c.at, before)
-
-
-def log_entry(connection: Connection, entry: NewEntry) -> None:
-    """Add an entry with the current time to the audit log."""
-    row = asdict(entry) | {"target": entry.target[:MAX_TARGET_CHARS], "at": datetime.now(UTC)}
-    connection.execute(insert(audit), row | {"documents": list(entry.documents)})
 
 
 def log_answer(

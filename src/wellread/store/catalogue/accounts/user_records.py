@@ -39,6 +39,7 @@ _USERS = select(
     *(column for column in users.c if column.name in User.__dataclass_fields__),
     (users.c.password != "").label("local"),
 )
+_ADMIN = select(users.c.id).where(users.c.role == "admin", users.c.disabled.is_(False)).limit(1)
 
 
 class Users(CataloguePart):
@@ -50,8 +51,7 @@ class Users(CataloguePart):
 
     def has_admin(self) -> bool:
         """Whether an enabled admin exists."""
-        admins = (users.c.role == "admin", users.c.disabled.is_(False))
-        return bool(self._rows(select(users.c.id).where(*admins).limit(1)))
+        return bool(self._rows(_ADMIN))
 
     def list_all(self) -> list[User]:
         """All users, by name."""
@@ -155,8 +155,7 @@ def make_user(
 
 def check_admin_left(connection: Connection) -> None:
     """Raise when there are users but no enabled admin is left."""
-    admins = (users.c.role == "admin", users.c.disabled.is_(False))
-    if connection.execute(select(users.c.id).where(*admins).limit(1)).first():
+    if connection.execute(_ADMIN).first():
         return
     if connection.execute(select(func.count()).select_from(users)).scalar():
         raise RequestError(

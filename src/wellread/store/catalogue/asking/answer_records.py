@@ -13,18 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    delete,
-    exists,
-    func,
-    insert,
-    literal,
-    or_,
-    select,
-    update,
-)
+from sqlalchemy import ColumnElement, Connection, delete, exists, func, insert, or_, select, update
 
 from wellread.codec import storable
 from wellread.identity import tagged_hash
@@ -206,8 +195,7 @@ class Sessions(CataloguePart):
     def session(self, session_id: str, owner: str) -> SessionFacts | None:
         """One session of the owner, or None."""
         rows = self._rows(_SESSIONS.where(_is_session(session_id, owner)))
-        facts = rows_to_values(SessionFacts, rows)
-        return facts[0] if facts else None
+        return next(iter(rows_to_values(SessionFacts, rows)), None)
 
     def turns(self, session_id: str, owner: str, most: int) -> list[Answer]:
         """The first turn and the newest turns, at most ``most`` in all, oldest first."""
@@ -284,7 +272,7 @@ def _is_session(session_id: str, owner: str) -> ColumnElement[bool]:
 
 def _contains(word: str) -> ColumnElement[bool]:
     """The condition that a session's title, questions or answers contain ``word``."""
-    pattern = Casefold(literal(f"%{word.translate(_ESCAPES)}%"))
+    pattern = Casefold(f"%{word.translate(_ESCAPES)}%")
     title, question, text = (
         Casefold(column).like(pattern, escape="/")
         for column in (sessions.c.title, answers.c.question, answers.c.text)

@@ -155,10 +155,8 @@ def _map_fields(value: Any, names: Collection[str], change: Change) -> Any:
 def answers_citing(connection: Connection, document_ids: Iterable[str]) -> list[str]:
     """The ids of answers that cite one of the documents."""
     cited = answer_citations.c
-    statement = select(cited.answer_id).where(
-        cited.document_id.in_(VALUES), cited.version != MENTIONED
-    )
-    return sorted({row.answer_id for row in rows_in(connection, statement, document_ids)})
+    query = select(cited.answer_id).where(cited.document_id.in_(VALUES), cited.version != MENTIONED)
+    return sorted({row.answer_id for row in rows_in(connection, query, document_ids)})
 
 
 def titles_of(connection: Connection, document_ids: Collection[str]) -> dict[str, str]:

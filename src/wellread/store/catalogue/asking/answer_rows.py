@@ -19,7 +19,7 @@ from sqlalchemy import Connection, delete, insert, select, update
 from wellread.codec import from_plain, to_plain
 from wellread.store.catalogue.documents.lookup import VALUES
 from wellread.store.rights import READ
-from wellread.store.schema.database import delete_rows, rows_in, without_index
+from wellread.store.schema.database import delete_rows, insert_rows, rows_in, without_index
 from wellread.store.schema.stored_values import REMOVED
 from wellread.store.schema.tables import (
     TOTAL,
@@ -175,13 +175,12 @@ def _answer_row(record: AnswerRecord) -> Plain:
 
 def _write_parts(connection: Connection, record: AnswerRecord) -> None:
     answer_id = record.body["id"]
-    sentences = [
+    sentences = (
         {"answer_id": answer_id, "ordinal": ordinal, **sentence["span"]}
         | {name: sentence[name] for name in ("text", "verdict", "citations", "marked", "within")}
         for ordinal, sentence in enumerate(record.body["sentences"])
-    ]
-    if sentences:
-        connection.execute(insert(answer_sentences), sentences)
+    )
+    insert_rows(connection, answer_sentences, sentences)
     citations = {citation["id"]: citation for citation in record.body["citations"]}
     rows = [
         {name: row[name] for name in _ROW_COLUMNS}
@@ -192,8 +191,7 @@ def _write_parts(connection: Connection, record: AnswerRecord) -> None:
         )
         for row in record.rows
     ]
-    if rows:
-        connection.execute(insert(answer_citations), rows)
+    insert_rows(connection, answer_citations, rows)
 
 
 def _mention_columns(title: str) -> Plain:
@@ -224,7 +222,8 @@ def _document_rows(connection: Connection, answer: Answer, body: Plain) -> list[
     """The rows of the answer's documents: cited, then only listed, then only mentioned."""
     cited = {citation.document_id for citation in answer.citations}
     listed = sorted(table_documents(body) - cited)
-    mentioned = sorted(_mentioned(connection, answer.related) - cited - table_documents(body))
+    related = {name for item in answer.related for name in _related_documents(connection, item)}
+    mentioned = sorted(related - cited - table_documents(body))
     live = {row.id: row for row in rows_in(connection, _LIVE, [*cited, *listed, *mentioned])}
     versions = {row.id: row.version for row in live.values()}
     titles = {row.id: row.title for row in live.values()}
@@ -259,12 +258,8 @@ _LIVE = select(*(documents.c[name] for name in ("id", "version", "title", "url")
 )
 
 
-def _mentioned(connection: Connection, related: Iterable[Related]) -> set[str]:
-    """The ids of documents whose titles an answer shows as related material."""
-    return {document_id for item in related for document_id in _related_documents(connection, item)}
-
-
 def _related_documents(connection: Connection, related: Related) -> Iterable[str]:
+    """The ids of documents whose titles an answer shows as related material."""
     if related.kind == "document":
         return (related.id,) if related.id else ()
     titled = select(documents.c.id).where(documents.c.title == related.title)
@@ -292,9 +287,7 @@ MIN_WORD_CHARS = 3
 MAX_TOPIC_CHARS = 80
 
 
-def write_facts(
-    connection: Connection, answer_id: str, at: datetime, body: Mapping[str, Any]
-) -> None:
+def write_facts(connection: Connection, answer_id: str, at: datetime, body: Plain) -> None:
     """Replace the stored statistics of an answer by those of ``body``."""
     for table in (answer_facts, answer_steps, answer_topics):
         conditions = [table.c.answer_id == answer_id]
@@ -311,20 +304,18 @@ def write_facts(
         {"kind": kind, "topic": topic, "gap": facts["gap"]} | key
         for kind, topic in sorted(_topics(connection, body))
     ]
-    if topics:
-        connection.execute(insert(answer_topics), topics)
+    insert_rows(connection, answer_topics, topics)
 
 
 def record_collections(
     connection: Connection, answer_id: str, at: datetime, collections: Iterable[str]
 ) -> None:
     """Record the collections that an answer could use: only readers of all may see it."""
-    topics = [
+    topics = (
         {"answer_id": answer_id, "at": at, "kind": READ, "topic": name, "gap": False}
         for name in sorted(set(collections))
-    ]
-    if topics:
-        connection.execute(insert(answer_topics), topics)
+    )
+    insert_rows(connection, answer_topics, topics)
 
 
 def forget_collection(connection: Connection, collection: str) -> None:

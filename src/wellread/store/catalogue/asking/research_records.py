@@ -13,7 +13,7 @@ from wellread.codec import from_plain, to_plain
 from wellread.store.catalogue.asking.answer_removal import titles_of
 from wellread.store.catalogue.asking.answer_rows import plain_answers
 from wellread.store.rights import READ
-from wellread.store.schema.database import CataloguePart, chunks
+from wellread.store.schema.database import CataloguePart, chunks, insert_rows
 from wellread.store.schema.stored_values import REMOVED
 from wellread.store.schema.tables import (
     research_events,
@@ -21,13 +21,7 @@ from wellread.store.schema.tables import (
     research_runs,
     research_steps,
 )
-from wellread.values.reports import (
-    ProgressEvent,
-    Report,
-    ResearchPlan,
-    ResearchRequest,
-    RunState,
-)
+from wellread.values.reports import ProgressEvent, Report, ResearchPlan, ResearchRequest, RunState
 
 Plain = Any  # a JSON value
 MAX_RUNS = 200  # runs of one owner that are stored
@@ -159,10 +153,9 @@ class ResearchRuns(CataloguePart):
         reads = research_reads.c
         of_run = select(reads.document_id).where(reads.run_id == run_id)
         with self._database.write() as connection:
-            new = set(document_ids).difference(connection.execute(of_run).scalars())
-            if new:
-                rows = [{"run_id": run_id, "document_id": name} for name in sorted(new)]
-                connection.execute(insert(research_reads), rows)
+            new = sorted(set(document_ids).difference(connection.execute(of_run).scalars()))
+            rows = ({"run_id": run_id, "document_id": name} for name in new)
+            insert_rows(connection, research_reads, rows)
 
     # --- progress ---
 

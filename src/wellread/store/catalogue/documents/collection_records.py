@@ -42,6 +42,7 @@ from wellread.store.schema.database import (
     Database,
     T,
     chunks,
+    insert_rows,
     rows_in,
     rows_to_values,
     without_index,
@@ -164,9 +165,8 @@ class Collections(CataloguePart):
         with self._database.write() as connection:
             granted = connection.execute(select(*columns).where(grants.c.collection == old)).all()
             connection.execute(delete(grants).where(grants.c.collection == new))
-            if granted:
-                rows = [{"collection": new, **row._mapping} for row in granted]
-                connection.execute(insert(grants), rows)
+            rows = ({"collection": new, **row._mapping} for row in granted)
+            insert_rows(connection, grants, rows)
             settings = select(collections.c.settings).where(collections.c.name == old)
             for value in connection.execute(settings).scalars().all():
                 connection.execute(delete(collections).where(collections.c.name == new))
@@ -267,18 +267,15 @@ def documents_of_sources(
 ) -> dict[str, str]:
     """The versions of all documents that come from the sources, by id."""
     statement = select(documents.c.id, documents.c.version).where(
-        documents.c.collection == collection,
-        documents.c.source_uri.in_(VALUES),
+        documents.c.collection == collection, documents.c.source_uri.in_(VALUES)
     )
     return {row.id: row.version for row in rows_in(connection, statement, uris)}
 
 
 def origins(connection: Connection, document_ids: Iterable[str]) -> set[tuple[str, str]]:
     """The (collection, uri) pairs of the sources that the documents come from."""
-    statement = select(documents.c.collection, documents.c.source_uri).where(
-        documents.c.id.in_(VALUES)
-    )
-    return {(row[0], row[1]) for row in rows_in(connection, statement, document_ids)}
+    query = select(documents.c.collection, documents.c.source_uri).where(documents.c.id.in_(VALUES))
+    return {(row[0], row[1]) for row in rows_in(connection, query, document_ids)}
 
 
 def mark_emptied_skipped(connection: Connection, keys: Iterable[tuple[str, str]]) -> None:

@@ -88,18 +88,12 @@ def _network_around(connection: Connection, collection: str, entity_id: str) -> 
     finder = NodeFinder(nodes)
     pointing = document_names.c.document_id.label("origin")
     keys = [*map(relation_key, finder.names), *map(cut_key, finder.addresses)]
-    rows = {
-        (row.origin, row.ordinal): row
-        for row in _edges(connection, relations.c.source, [entity_id])
-    }
+    rows = _edges(connection, relations.c.source, [entity_id])
     by_key = (document_names.c.sort == TARGET, document_names.c.collection == collection)
     for batch in chunks(dict.fromkeys(keys)):
         statement = select(pointing).where(*by_key, document_names.c.key.in_(batch)).distinct()
         ids = connection.execute(statement).scalars().all()
-        rows |= {
-            (row.origin, row.ordinal): row
-            for row in _edges(connection, relations.c.document_id, ids)
-        }
+        rows |= _edges(connection, relations.c.document_id, ids)
     edges = [
         RelationRow(row.source, row.type, row.target, row.uri)
         for row in sorted(rows.values(), key=lambda row: (row.uri, row.ordinal))
@@ -115,8 +109,10 @@ def _network_around(connection: Connection, collection: str, entity_id: str) -> 
     return Network(collection, neighbours, edges, _relation_names(connection, collection))
 
 
-def _edges(connection: Connection, column: ColumnElement[Any], values: Sequence[str]) -> list[Any]:
-    """The relations whose ``column`` has one of the values, with the documents that state them."""
+def _edges(
+    connection: Connection, column: ColumnElement[Any], values: Sequence[str]
+) -> dict[tuple[str, int], Any]:
+    """The relations whose ``column`` has one of the values, by the document that states them."""
     statement = (
         select(
             relations.c.document_id.label("origin"),
@@ -127,7 +123,7 @@ def _edges(connection: Connection, column: ColumnElement[Any], values: Sequence[
         .join_from(relations, documents, documents.c.id == relations.c.document_id)
         .where(column.in_(VALUES))
     )
-    return list(rows_in(connection, statement, values))
+    return {(row.origin, row.ordinal): row for row in rows_in(connection, statement, values)}
 
 
 def _nodes(

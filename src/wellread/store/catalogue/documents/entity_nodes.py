@@ -14,19 +14,7 @@ from operator import itemgetter
 from typing import Any
 from urllib.parse import urljoin
 
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    Select,
-    and_,
-    delete,
-    exists,
-    func,
-    insert,
-    or_,
-    select,
-    true,
-)
+from sqlalchemy import ColumnElement, Connection, Select, and_, delete, exists, func, or_, select
 
 from wellread.store.catalogue.documents.lookup import (
     LIVE_MENTIONS,
@@ -38,6 +26,7 @@ from wellread.store.catalogue.documents.lookup import (
 from wellread.store.schema.database import (
     CataloguePart,
     chunks,
+    insert_rows,
     reading,
     rows_in,
     rows_to_values,
@@ -86,18 +75,18 @@ def nodes_of(connection: Connection, collection: str, ids: Iterable[str]) -> lis
 
 
 def load_nodes(
-    connection: Connection, collection: str, where: ColumnElement[bool] | None = None
+    connection: Connection, collection: str, *where: ColumnElement[bool]
 ) -> list[EntityNode]:
     """Load the entities of the collection, by id, merging the documents that share an id."""
     # With ``where``, the query planner must use its index: it matches fewer rows.
-    name = documents.c.collection if where is None else without_index(documents.c.collection)
+    name = without_index(documents.c.collection) if where else documents.c.collection
     statement = (
         select(
             *(entities.c[name] for name in ("entity_id", "entity_type", "aliases")),
             *(documents.c[name] for name in ("id", "title", "url", "uri")),
         )
         .join_from(entities, documents, documents.c.id == entities.c.document_id)
-        .where(name == collection, true() if where is None else where)
+        .where(name == collection, *where)
         .order_by(entities.c.entity_id, documents.c.uri)
     )
     nodes: list[EntityNode] = []
@@ -366,14 +355,12 @@ def keep(
         for (document_id, _), found_names in current.items()
         for ordinal, mention in enumerate(found_names)
     ]
-    if rows:
-        connection.execute(insert(mentions), rows)
-    scans = [
+    insert_rows(connection, mentions, rows)
+    scans = (
         {"document_id": document_id, "version": version, "names": names}
         for document_id, version in current
-    ]
-    if scans:
-        connection.execute(insert(mention_scans), scans)
+    )
+    insert_rows(connection, mention_scans, scans)
     return len(rows)
 
 

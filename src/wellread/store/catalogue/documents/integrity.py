@@ -19,13 +19,10 @@ from sqlalchemy import (
     Exists,
     Select,
     Table,
-    and_,
     delete,
     exists,
     func,
     insert,
-    literal,
-    or_,
     select,
     text,
     tuple_,
@@ -35,6 +32,7 @@ from sqlalchemy import (
 from wellread.codec import marks_from_blob
 from wellread.identity import version_of
 from wellread.store.catalogue.documents.collection_records import origins, record_sources, touch_all
+from wellread.store.catalogue.documents.lookup import passage_count
 from wellread.store.schema.database import CataloguePart, chunks
 from wellread.store.schema.stored_values import SourceRecord, VersionKey
 from wellread.store.schema.tables import (
@@ -176,9 +174,7 @@ class Integrity(CataloguePart):
             select(documents.c.title, sources.c.reason)
             .join(sources, is_source & (documents.c.source_uri == sources.c.uri))
             .where(sources.c.loader.like("pdf/%"), sources.c.status.in_(READ))
-            .where(
-                sources.c.reason != "", sources.c.collection.in_(collections) | (not collections)
-            )
+            .where(sources.c.reason != "")
             .order_by(sources.c.uri)
             .limit(MAX_UNREAD)
         )
@@ -226,13 +222,13 @@ class Integrity(CataloguePart):
 
     def miscounted(self) -> list[str]:
         """The ids of documents whose stored passage count is wrong."""
-        return self._values(select(documents.c.id).where(documents.c.passages != _passage_count()))
+        return self._values(select(documents.c.id).where(documents.c.passages != passage_count()))
 
     def correct_counts(self) -> None:
         """Correct the stored passage counts of all documents."""
         with self._database.write() as connection:
-            wrong = documents.c.passages != _passage_count()
-            connection.execute(update(documents).where(wrong).values(passages=_passage_count()))
+            wrong = documents.c.passages != passage_count()
+            connection.execute(update(documents).where(wrong).values(passages=passage_count()))
             touch_all(connection)
 
     def outdated_vector_debts(self) -> list[str]:
@@ -246,7 +242,7 @@ class Integrity(CataloguePart):
     def add_pending(self, keys: Iterable[VersionKey]) -> None:
         """Record that the passages of these live versions need vectors."""
         columns = ["document_id", "version", "passages"]
-        pending = select(documents.c.id, documents.c.version, _passage_count())
+        pending = select(documents.c.id, documents.c.version, passage_count())
         for ids in chunks(document_id for document_id, _ in keys):
             rows = pending.where(documents.c.id.in_(ids))
             self._run(_delete(vector_debts, ids), insert(vector_debts).from_select(columns, rows))
@@ -257,7 +253,8 @@ class Integrity(CataloguePart):
 
     def misplaced_mentions(self) -> list[str]:
         """The ids of documents with mentions outside their text, or in another version."""
-        bad = or_(mentions.c.end > documents.c.characters, mentions.c.start >= mentions.c.end)
+        outside = mentions.c.end > documents.c.characters
+        bad = outside | (mentions.c.start >= mentions.c.end)
         return self._misplaced(mentions, bad, mention_scans)
 
     def drop_mentions(self, document_ids: Iterable[str]) -> None:
@@ -324,15 +321,6 @@ def _has_source() -> Exists:
     )
 
 
-def _passage_count() -> Any:
-    return (
-        select(func.count())
-        .where(passages.c.document_id == documents.c.id)
-        .correlate(documents)
-        .scalar_subquery()
-    )
-
-
 def _outdated(table: Table) -> Select[Any]:
     """The query for documents with rows in ``table`` of a version that is not live."""
     return (
@@ -373,15 +361,11 @@ def _dangling_counts() -> Select[Any]:
 @cache
 def _references() -> tuple[tuple[Column[Any], Table, Any], ...]:
     """Every foreign key column, its parent table, and the condition that it is dangling."""
-    return tuple(_each_reference())
-
-
-def _each_reference() -> Iterator[tuple[Column[Any], Table, Any]]:
+    references = []
     for table in metadata.sorted_tables:
         for constraint in table.foreign_keys:
             parent = constraint.column.table.alias()
-            parent_exists = exists(
-                select(literal(1)).where(parent.c[constraint.column.name] == constraint.parent)
-            )
-            stray = and_(constraint.parent.is_not(None), ~parent_exists)
-            yield constraint.parent, constraint.column.table, stray
+            has_parent = exists().where(parent.c[constraint.column.name] == constraint.parent)
+            stray = constraint.parent.is_not(None) & ~has_parent
+            references.append((constraint.parent, constraint.column.table, stray))
+    return tuple(references)

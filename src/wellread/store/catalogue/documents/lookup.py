@@ -10,7 +10,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
-from sqlalchemy import BindParameter, Connection, and_, bindparam, select
+from sqlalchemy import BindParameter, Connection, and_, bindparam, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from wellread.codec import from_plain, marks_from_blob, marks_over
@@ -127,12 +127,14 @@ def document(connection: Connection, document_id: str) -> Document | None:
     row = connection.execute(statement).first()
     if row is None:
         return None
+    past = select(past_questions.c.body).where(past_questions.c.document_id == document_id)
+    body = connection.execute(past).scalar()
     return document_of(
         row,
         text=whole_texts(connection, [document_id]).get(document_id, ""),
         marks=marks_from_blob(row.blob),
         entity=described_entities(connection, [document_id]).get(document_id),
-        past_question=_past_question(connection, document_id),
+        past_question=from_plain(PastQuestion, body) if body else None,
     )
 
 
@@ -208,6 +210,16 @@ def passage_row(passage: Passage, ordinal: int) -> dict[str, Any]:
     copied = ("id", "document_id", "version", "context", "speakers")
     span = {"ordinal": ordinal, "start": passage.span.start, "end": passage.span.end}
     return {name: getattr(passage, name) for name in copied} | span
+
+
+def passage_count() -> Any:
+    """The number of passages of a document, inside a statement on the documents."""
+    return (
+        select(func.count())
+        .where(passages.c.document_id == documents.c.id)
+        .correlate(documents)
+        .scalar_subquery()
+    )
 
 
 def property_of(connection: Connection, key: str) -> Any:
@@ -287,9 +299,3 @@ def described_entities(connection: Connection, ids: Iterable[str]) -> dict[str, 
         )
         for row in rows_in(connection, described, names)
     }
-
-
-def _past_question(connection: Connection, document_id: str) -> PastQuestion | None:
-    statement = select(past_questions.c.body).where(past_questions.c.document_id == document_id)
-    row = connection.execute(statement).first()
-    return from_plain(PastQuestion, row.body) if row else None

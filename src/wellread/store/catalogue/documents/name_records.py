@@ -17,22 +17,11 @@ from itertools import chain
 from typing import Any, NamedTuple
 from urllib.parse import SplitResult, unquote, urljoin, urlsplit
 
-from sqlalchemy import (
-    Connection,
-    Select,
-    Text,
-    bindparam,
-    cast,
-    exists,
-    func,
-    insert,
-    select,
-    text,
-)
+from sqlalchemy import Connection, Select, Text, bindparam, cast, exists, func, insert, select, text
 from sqlalchemy.sql.elements import TextClause
 
 from wellread.store.catalogue.documents.lookup import described_entities, document_of
-from wellread.store.schema.database import AT_ONCE, CataloguePart, chunks, delete_rows
+from wellread.store.schema.database import AT_ONCE, CataloguePart, chunks, delete_rows, reading
 from wellread.store.schema.tables import document_names, documents, passages
 from wellread.text.english import STOP_WORDS
 from wellread.text.parsed import stem
@@ -136,7 +125,9 @@ def _kind_keys(document: Document) -> Iterator[NameKey]:
         yield NameKey(DIMENSION, dimension)
         for value in values:
             pair = json.dumps([dimension, value], ensure_ascii=False)
-            yield from (NameKey(VALUE, key_of(form), pair) for form in (value, *value_parts(value)))
+            # Its parts as well: "food" and "agriculture" of "food-and-agriculture".
+            parts = _JOINING.split(value)
+            yield from (NameKey(VALUE, key_of(form), pair) for form in (value, *parts))
             yield NameKey(PHRASE, phrase_key(value), pair)
 
 
@@ -201,12 +192,6 @@ def site_key(url: str) -> str:
     while len(labels) > 1 and labels[-1] in _SHARED_DOMAINS:
         labels.pop()
     return key_of(labels[-1]) if labels and not labels[-1].isdigit() else ""
-
-
-def value_parts(value: str) -> list[str]:
-    """The parts of a compound value: "food" and "agriculture" in "food-and-agriculture"."""
-    parts = _JOINING.split(value)
-    return parts if len(parts) > 1 else []
 
 
 def phrase_key(text: str) -> str:
@@ -308,15 +293,38 @@ class KeyTarget(NamedTuple):
     value: str
 
 
+def look_up(
+    connection: Connection, collections: Sequence[str], kinds: Sequence[str], keys: Iterable[str]
+) -> dict[tuple[str, str], list[KeyTarget]]:
+    """The values of each key by (kind, key), in order; unknown keys are left out."""
+    columns = (_NAMES.sort, _NAMES.key, _NAMES.collection)
+    scope = (_NAMES.sort.in_(kinds), _NAMES.collection.in_(collections))
+    targets: defaultdict[tuple[str, str], list[KeyTarget]] = defaultdict(list)
+    for batch in chunks(dict.fromkeys(keys)) if collections else ():
+        ends = (func.min(_NAMES.value), func.max(_NAMES.value))
+        statement = select(*columns, *ends).where(_NAMES.key.in_(batch), *scope).group_by(*columns)
+        for kind, key, collection, first, last in connection.execute(statement.order_by(*columns)):
+            same = zip(columns, (kind, key, collection), strict=True)
+            stored = select(_NAMES.value).distinct().where(*(left == right for left, right in same))
+            first_values = stored.order_by(_NAMES.value).limit(MAX_VALUES)
+            values = [first] if first == last else connection.execute(first_values).scalars()
+            targets[kind, key] += [KeyTarget(collection, value) for value in values]
+    return dict(targets)
+
+
+def distinct_keys(connection: Connection, collections: Sequence[str], kind: str) -> list[str]:
+    """The distinct keys of a kind, in order, at most ``MAX_KEYS``."""
+    if not collections:
+        return []
+    parameters = {"sort": kind, "collections": list(collections), "limit": MAX_KEYS}
+    return list(connection.execute(_DISTINCT_KEYS, parameters).scalars())
+
+
 class NameRecords(CataloguePart):
     """Look-ups by key, within the collections that are named."""
 
-    def look_up(
-        self, collections: Sequence[str], kinds: Sequence[str], keys: Iterable[str]
-    ) -> dict[tuple[str, str], list[KeyTarget]]:
-        """The values of each key by (kind, key), in order; unknown keys are left out."""
-        with self._database.read() as connection:
-            return look_up(connection, collections, kinds, keys)
+    look_up = reading(look_up)
+    distinct_keys = reading(distinct_keys)
 
     def documents(
         self, collections: Sequence[str], kinds: Sequence[str], keys: Iterable[str]
@@ -386,11 +394,6 @@ class NameRecords(CataloguePart):
             )
             return list(dict.fromkeys(connection.execute(statement).scalars()))
 
-    def distinct_keys(self, collections: Sequence[str], kind: str) -> list[str]:
-        """The distinct keys of a kind, in order, at most ``MAX_KEYS``."""
-        with self._database.read() as connection:
-            return distinct_keys(connection, collections, kind)
-
     def first_keys(self, collections: Sequence[str], kind: str, limit: int) -> list[str]:
         """The first ``limit`` distinct keys of a kind, in order."""
         values = {"sort": kind, "collections": list(collections), "limit": limit}
@@ -421,33 +424,6 @@ class NameRecords(CataloguePart):
         with self._database.write() as connection:
             delete_rows(connection, _NAMES.document_id, sorted(ids))
             write_names(connection, ids)
-
-
-def look_up(
-    connection: Connection, collections: Sequence[str], kinds: Sequence[str], keys: Iterable[str]
-) -> dict[tuple[str, str], list[KeyTarget]]:
-    """See ``NameRecords.look_up``."""
-    columns = (_NAMES.sort, _NAMES.key, _NAMES.collection)
-    scope = (_NAMES.sort.in_(kinds), _NAMES.collection.in_(collections))
-    targets: defaultdict[tuple[str, str], list[KeyTarget]] = defaultdict(list)
-    for batch in chunks(dict.fromkeys(keys)) if collections else ():
-        ends = (func.min(_NAMES.value), func.max(_NAMES.value))
-        statement = select(*columns, *ends).where(_NAMES.key.in_(batch), *scope).group_by(*columns)
-        for kind, key, collection, first, last in connection.execute(statement.order_by(*columns)):
-            same = zip(columns, (kind, key, collection), strict=True)
-            stored = select(_NAMES.value).distinct().where(*(left == right for left, right in same))
-            first_values = stored.order_by(_NAMES.value).limit(MAX_VALUES)
-            values = [first] if first == last else connection.execute(first_values).scalars()
-            targets[kind, key] += [KeyTarget(collection, value) for value in values]
-    return dict(targets)
-
-
-def distinct_keys(connection: Connection, collections: Sequence[str], kind: str) -> list[str]:
-    """See ``NameRecords.distinct_keys``."""
-    if not collections:
-        return []
-    parameters = {"sort": kind, "collections": list(collections), "limit": MAX_KEYS}
-    return list(connection.execute(_DISTINCT_KEYS, parameters).scalars())
 
 
 def name_rows(names: Iterable[NameKey], collection: str) -> Iterator[dict[str, Any]]:

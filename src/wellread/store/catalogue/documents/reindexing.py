@@ -19,13 +19,7 @@ from wellread.errors import StoreError
 from wellread.store.base import Fingerprint, IndexKey
 from wellread.store.catalogue.documents import lookup
 from wellread.store.catalogue.documents.collection_records import touch_all
-from wellread.store.catalogue.documents.lookup import property_of, put_properties
-from wellread.store.schema.database import (
-    CataloguePart,
-    delete_rows,
-    rows_in,
-    rows_to_values,
-)
+from wellread.store.schema.database import CataloguePart, delete_rows, rows_in, rows_to_values
 from wellread.store.schema.stored_values import PendingWrite, VersionKey, WriteAction
 from wellread.store.schema.tables import (
     documents,
@@ -158,18 +152,12 @@ class Reindexing(CataloguePart):
         """
         columns = [column.name for column in passages.c]
         staged = select(*(next_passages.c[name] for name in columns))
-        count = (
-            select(func.count())
-            .where(passages.c.document_id == documents.c.id)
-            .correlate(documents)
-            .scalar_subquery()
-        )
         with self._database.write() as connection:
             previous = _read_live(connection)
             for table in (passages, vector_debts, index_writes):
                 connection.execute(delete(table))
             connection.execute(insert(passages).from_select(columns, staged))
-            connection.execute(update(documents).values(passages=count))
+            connection.execute(update(documents).values(passages=lookup.passage_count()))
             touch_all(connection)
             for statement in _DISCARD_NEXT:
                 connection.execute(statement)
@@ -270,10 +258,7 @@ DELETED = "deleted_since_rewrite"
 
 
 def plan_writes(
-    connection: Connection,
-    keys: Sequence[VersionKey],
-    run: str = "",
-    action: WriteAction = "write",
+    connection: Connection, keys: Sequence[VersionKey], run: str = "", action: WriteAction = "write"
 ) -> None:
     """Record that index rows of these versions are about to be written, or must be removed."""
     settle(connection, keys)
@@ -311,8 +296,8 @@ def forget_staged(connection: Connection, document_ids: Iterable[str]) -> None:
 
 def note_deletion(connection: Connection) -> None:
     """Record that the file may still contain deleted bytes, until it is rewritten."""
-    if property_of(connection, DELETED) is None:
-        put_properties(connection, {DELETED: True})
+    if lookup.property_of(connection, DELETED) is None:
+        lookup.put_properties(connection, {DELETED: True})
 
 
 def pending_writes(connection: Connection) -> list[PendingWrite]:

@@ -103,9 +103,7 @@ class RelationNames:
     def kind(self, primary: str) -> RelationKind:
         """The relation type with its declared inverse and words."""
         return RelationKind(
-            type=primary,
-            inverse=self.inverse(primary),
-            words=self.words.get(primary, ()),
+            type=primary, inverse=self.inverse(primary), words=self.words.get(primary, ())
         )
 
     def symmetric(self, primary: str) -> bool:

@@ -8,24 +8,14 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, TypeVar
 
-from sqlalchemy import (
-    Connection,
-    Exists,
-    Select,
-    and_,
-    delete,
-    exists,
-    func,
-    insert,
-    select,
-    update,
-)
+from sqlalchemy import Connection, Exists, Select, and_, delete, exists, func, select, update
 
 from wellread.store.catalogue.documents import lookup
 from wellread.store.schema.database import (
     AT_ONCE,
     CataloguePart,
     chunks,
+    insert_rows,
     reading,
     rows_to_values,
     writing,
@@ -298,13 +288,12 @@ def _create_stories(connection: Connection, collection: str, ids: set[str]) -> N
             connection.execute(select(stories.c.id).where(stories.c.id.in_(batch))).scalars()
         )
         connection.execute(update(stories).where(stories.c.id.in_(batch)).values(dirty=True))
-        new_rows = [
+        new_rows = (
             {"id": name, "collection": collection, "items": 0, "sources": 0, **BLANK}
             for name in batch
             if name not in existing
-        ]
-        if new_rows:
-            connection.execute(insert(stories), new_rows)
+        )
+        insert_rows(connection, stories, new_rows)
 
 
 class Stories(CataloguePart):
@@ -439,8 +428,7 @@ class Stories(CataloguePart):
             current = [item for item in items if live.get(item.document_id) == item.version]
             mark_dirty(connection, {item.document_id for item in current})
             _create_stories(connection, collection, {item.story_id for item in current})
-            if current:
-                connection.execute(insert(story_items), [item_row(item) for item in current])
+            insert_rows(connection, story_items, map(item_row, current))
 
     def without_text(self, collection: str) -> list[str]:
         """The ids of the stories that need a new text."""

@@ -15,10 +15,8 @@ import random
 import re
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import lru_cache
 from operator import attrgetter
-from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -134,7 +132,7 @@ _BASE = re.compile(r"[a-z][a-z0-9_-]{0,60}")
 _HOST = re.compile(r"([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::(\d+))?")
 
 
-class _Options(BaseModel, extra="forbid"):
+class _Options(BaseModel, extra="forbid", frozen=True):
     """The options of an address, for indexes created in the cluster and for calls."""
 
     shards: int = Field(default=1, ge=1, le=MAX_SHARDS)
@@ -143,18 +141,13 @@ class _Options(BaseModel, extra="forbid"):
     ca: FilePath | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterAddress:
+class ClusterAddress(_Options):
     """The hosts and login of a cluster, with the options of the address."""
 
     hosts: tuple[str, ...]
     user: str
-    password: str = field(repr=False)
+    password: str = Field(repr=False)
     base: str
-    shards: int = 1
-    replicas: int | None = None
-    timeout: float = 30.0
-    ca: Path | None = None
 
     def __str__(self) -> str:
         return ", ".join(self.hosts)

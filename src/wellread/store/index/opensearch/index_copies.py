@@ -59,12 +59,7 @@ def alias_of(base: str, fingerprint: Fingerprint) -> str:
 
 def index_of_alias(cluster: Cluster, alias: str) -> AliasTarget | None:
     """Return the index behind ``alias``, or None."""
-    indexes = cluster.ask(
-        "look the index up",
-        "indices.get",
-        index=alias,
-        params={"ignore_unavailable": "true", "filter_path": _PARTS},
-    )
+    indexes = cluster.ask("look the index up", "indices.get", index=alias, params=_ABOUT)
     for name, about in indexes.items():
         if name == alias:
             raise StoreError(
@@ -75,7 +70,7 @@ def index_of_alias(cluster: Cluster, alias: str) -> AliasTarget | None:
     return None
 
 
-_PARTS = "*.aliases,*.mappings._meta"
+_ABOUT = {"ignore_unavailable": "true", "filter_path": "*.aliases,*.mappings._meta"}
 
 
 def require_index_of_alias(cluster: Cluster, alias: str) -> AliasTarget:
@@ -118,8 +113,7 @@ def indexes_of_base(cluster: Cluster, base: str) -> dict[str, dict[str, Any]]:
 
 
 def _matching(cluster: Cluster, start: str, ending: str) -> dict[str, dict[str, Any]]:
-    params = {"ignore_unavailable": "true", "filter_path": _PARTS}
-    indexes = cluster.ask("list the indexes", "indices.get", index=f"{start}-*", params=params)
+    indexes = cluster.ask("list the indexes", "indices.get", index=f"{start}-*", params=_ABOUT)
     pattern = re.compile(rf"{re.escape(start)}-{ending}")
     return {name: about for name, about in indexes.items() if pattern.fullmatch(name)}
 

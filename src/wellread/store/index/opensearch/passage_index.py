@@ -18,13 +18,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
 from opensearchpy import OpenSearch
 from opensearchpy.exceptions import OpenSearchException, TransportError
 
 from wellread.errors import SettingsError, StoreError
-from wellread.store.base import Fingerprint, HeldRow, IndexKey, IndexRow, ServiceAddress
+from wellread.store.base import Fingerprint, Floats, HeldRow, IndexKey, IndexRow, ServiceAddress
 from wellread.store.index.opensearch.cluster import (
     OVERLOADED,
     PASSING,
@@ -229,7 +227,7 @@ class OpenSearchIndex:
 
     # --- writing ---
 
-    def write(self, rows: Sequence[IndexRow], vectors: NDArray[np.float32] | None) -> None:
+    def write(self, rows: Sequence[IndexRow], vectors: Floats | None) -> None:
         """See ``Index.write``."""
         if vectors is not None:
             check_shape(vectors, len(rows), self._fingerprint.dimensions)
@@ -253,7 +251,7 @@ class OpenSearchIndex:
 
         self._apply(run)
 
-    def set_vectors(self, passage_ids: Sequence[str], vectors: NDArray[np.float32]) -> None:
+    def set_vectors(self, passage_ids: Sequence[str], vectors: Floats) -> None:
         """See ``Index.set_vectors``."""
         check_shape(vectors, len(passage_ids), self._fingerprint.dimensions)
         units = unit(vectors)
@@ -325,9 +323,7 @@ class OpenSearchIndex:
         keys, scores = self._search("search the index by words", search, limit)
         return ranked(keys, scores, limit)
 
-    def search_vector(
-        self, vector: NDArray[np.float32], filters: Filters, limit: int
-    ) -> list[Candidate]:
+    def search_vector(self, vector: Floats, filters: Filters, limit: int) -> list[Candidate]:
         """See ``Index.search_vector``; exact for up to ``EXACT_ROWS`` rows."""
         check_query_vector(vector, self._fingerprint.dimensions)
         if limit < 1:

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from wellread.store.base import Fingerprint, HeldRow, IndexRow
+from wellread.store.base import Fingerprint, Floats, HeldRow, IndexRow
 from wellread.store.index.opensearch.cluster import Cluster, ClusterAddress
-from wellread.store.row_values import LISTS, Floats, accepted_values, index_fields, to_held_row, utc
+from wellread.store.row_values import LISTS, accepted_values, index_fields, to_held_row, utc
 from wellread.text.characters import with_words
 from wellread.types import Filters
 
@@ -63,9 +63,7 @@ def settings(address: ClusterAddress) -> dict[str, Any]:
                     "filter": ["short", "lowercase", "stems", "stopped", "asciifolding"],
                 }
             },
-            "tokenizer": {
-                "words": {"type": "pattern", "pattern": "[^\\p{IsAlphabetic}\\p{N}]+"},
-            },
+            "tokenizer": {"words": {"type": "pattern", "pattern": "[^\\p{IsAlphabetic}\\p{N}]+"}},
             "filter": {
                 "short": {"type": "length", "max": MAX_WORD_CHARS},
                 "stems": {"type": "stemmer", "language": "porter2"},
@@ -140,6 +138,7 @@ def _clean(value: Any) -> Any:
 Query = dict[str, Any]
 MAX_QUERY_WORDS = 1_000  # words searched of a question; a cluster accepts 1,024 clauses
 HAS_VECTOR: Query = {"exists": {"field": VECTOR}}
+KEY_ONLY: Query = {"_source": False, "stored_fields": "_none_", "docvalue_fields": [KEY]}
 RESULT_ORDER: list[Query] = [{"_score": "desc"}, {ID: "asc"}]
 
 
@@ -197,12 +196,7 @@ def exact_search(vector: Floats, clauses: list[Query]) -> Query:
         "lang": "knn",
         "params": {"field": VECTOR, "query_value": numbers(vector), "space_type": SPACE},
     }
-    return {
-        "script_score": {
-            "query": with_vector(clauses),
-            "script": script,
-        }
-    }
+    return {"script_score": {"query": with_vector(clauses), "script": script}}
 
 
 def with_vector(clauses: list[Query]) -> Query:
@@ -218,9 +212,7 @@ def ranking(query: Query, limit: int) -> Query:
         "sort": RESULT_ORDER,
         "track_scores": True,
         "track_total_hits": False,
-        "_source": False,
-        "stored_fields": "_none_",
-        "docvalue_fields": [KEY],
+        **KEY_ONLY,
     }
 
 
@@ -239,13 +231,7 @@ Hit = dict[str, Any]
 
 def keys(cluster: Cluster, alias: str) -> Iterator[str]:
     """Yield the packed key of every row."""
-    body = {
-        "size": KEYS_AT_ONCE,
-        "query": {"match_all": {}},
-        "_source": False,
-        "stored_fields": "_none_",
-        "docvalue_fields": [KEY],
-    }
+    body = {"size": KEYS_AT_ONCE, "query": {"match_all": {}}, **KEY_ONLY}
     for hit in _pages(cluster, alias, body, "list the index"):
         yield hit["fields"][KEY][0]
 
@@ -275,7 +261,9 @@ def _pages(cluster: Cluster, alias: str, body: Hit, action: str) -> Iterator[Hit
     try:
         while True:
             page = {"sort": [{ID: "asc"}], "pit": {"id": view, "keep_alive": KEEP_ALIVE}}
-            answer = _page(cluster, body | page | after, params, action)
+            answer = cluster.ask(
+                action, "search", body=body | page | after, params=params, longest=5.0
+            )
             view = answer["pit_id"]
             hits = answer["hits"]["hits"]
             if not hits:
@@ -289,7 +277,3 @@ def _pages(cluster: Cluster, alias: str, body: Hit, action: str) -> Iterator[Hit
             body={"pit_id": [view]},
             params={"ignore": 404},
         )
-
-
-def _page(cluster: Cluster, body: Hit, params: dict[str, str], action: str) -> Any:
-    return cluster.ask(action, "search", body=body, params=params, longest=5.0)
