@@ -77,10 +77,11 @@ def limits_of(analysis: Analysis, relaxed: Collection[Constraint]) -> tuple[Appl
         )
         for constraint in analysis.constraints
     )
-    return (*_filter_limits(analysis.filters), *from_question)
+    return (*limits_of_filters(analysis.filters), *from_question)
 
 
-def _filter_limits(filters: Filters) -> Iterator[AppliedLimit]:
+def limits_of_filters(filters: Filters) -> Iterator[AppliedLimit]:
+    """The limits in ``filters``, one for each value and one for the time."""
     values_by_kind = {
         "collection": filters.collections,
         "document": filters.document_ids,
@@ -262,17 +263,13 @@ def refuse_to_answer(
 
 def missing_subjects(analysis: Analysis, evidence: Sequence[Evidence]) -> tuple[str, ...]:
     """Notes on the question's subjects that no piece of evidence mentions."""
-    evidence_stems = {
-        stem
-        for piece in evidence
-        for stem in parse(f"{piece.hit.document.title} {piece.text}").stems
-    }
-    absent = (
-        subject
+    texts = "\n".join(f"{piece.hit.document.title} {piece.text}" for piece in evidence)
+    evidence_stems = parse(texts).stem_set
+    return tuple(
+        f"nothing found about “{subject}”"
         for subject in _subjects(analysis)
-        if not evidence_stems.issuperset(parse(subject).stems)
+        if not parse(subject).stem_set <= evidence_stems
     )
-    return tuple(f"nothing found about “{subject}”" for subject in absent)
 
 
 def unanswered_parts(analysis: Analysis, evidence: Sequence[Evidence]) -> tuple[str, ...]:

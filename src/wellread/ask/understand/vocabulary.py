@@ -45,8 +45,8 @@ from wellread.store.catalogue.documents.name_records import (
     title_parts,
 )
 from wellread.text.english import EVERYDAY, STOP_WORDS
-from wellread.text.languages import language_of
-from wellread.text.parsed import index_text, parse, stem, stop_words_of
+from wellread.text.languages import language_of, words_of
+from wellread.text.parsed import index_text, parse, stem
 from wellread.text.tokens import (
     ARTICLES,
     Token,
@@ -434,7 +434,7 @@ def correct_spelling(
         return question, ()
     # If more than half of the words occur in no passage, the question is in another language.
     words = list(dict.fromkeys(word.lower() for word in _WORD.findall(text)))[:MAX_CHECKED]
-    others = (word for word in words if word not in missing | stop_words_of(language))
+    others = (word for word in words if word not in missing | words_of(language).stop_words)
     missing |= {word for word in others if not _is_known(kb, index, word, within)}
     if len(words) > 1 and 2 * len(missing.intersection(words)) > len(words):
         return question, ()
@@ -451,7 +451,7 @@ def _possibly_misspelt(text: str, vocabulary: Vocabulary, language: str) -> list
         word
         for word in _WORD.findall(text)
         if MIN_LETTERS <= len(word) <= MAX_LETTERS
-        and word.lower() not in stop_words_of(language)
+        and word.lower() not in words_of(language).stop_words
         and count_tokens(word.lower()) > 1  # a single token is a common word, spelt correctly
         and not any(word.casefold() in name_keys for name_keys in names)
     )
