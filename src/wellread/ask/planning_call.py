@@ -296,7 +296,7 @@ def read_plan(
     None if the reply is no reading of ``question_text``: a reading keeps most of its words, and all
     names and numbers and nearly all words that it adds are from the conversation.
     """
-    reply_fields, broken = load_object(reply[reply.find("{") :]) if "{" in reply else (None, True)
+    reply_fields, broken = load_object(reply)
     reply_fields = _without_empty(reply_fields)
     try:
         plan = PlanReply.model_validate(None if broken else reply_fields)
@@ -417,8 +417,8 @@ def limits_in(where: WhereBody, vocabulary: Vocabulary) -> tuple[list[Constraint
         unknown += [] if pairs else [dimension]
         filters.append(("taxonomy", Filters(taxonomy=tuple(pairs))))
     limits = [
-        Constraint(kind=kind, span=NO_SPAN, value=", ".join(values), filters=limit)
+        Constraint(kind=kind, span=NO_SPAN, value=", ".join(parts), filters=limit)
         for kind, limit in filters
-        if (values := [part.value for part in limits_of_filters(limit)])
+        if (parts := [part.value for part in limits_of_filters(limit)])
     ]
     return limits, unknown

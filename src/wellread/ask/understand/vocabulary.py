@@ -86,12 +86,8 @@ class LookupCache(Generic[V]):
         self._look = look
         self._known: dict[str, V | None] = {}
 
-    def learn(self, keys: Iterable[str]) -> None:
-        """Look up and cache all of the keys at once."""
-        self.all_of(list(keys))
-
     def all_of(self, keys: Sequence[str]) -> dict[str, V]:
-        """The values of ``keys``, without keys that have none."""
+        """The values of ``keys``, looked up at once and cached, without keys that have none."""
         cached = self._known
         new = [key for key in dict.fromkeys(keys) if key not in cached]
         if new:
@@ -153,7 +149,7 @@ class Vocabulary:
             plain = [token.plain for token in tokens]
             keys = [key_of_words(plain[start:end]) for start, end in word_runs(tokens)]
             for cache in caches:
-                cache.learn([*keys, *plain])
+                cache.all_of([*keys, *plain])
 
 
 def word_runs(tokens: Sequence[Token], limit: int = MAX_NAME_WORDS) -> Iterator[tuple[int, int]]:
