@@ -128,10 +128,6 @@ def _plain_number(text: str) -> str:
     return number.lstrip("0") or "0"
 
 
-def _first_letter(text: str) -> int:
-    return len(text) - len(text.lstrip(" \t\n\"'“‘(*_-"))
-
-
 def _has_inner_capital(word: str) -> bool:
     return any(char.isupper() or char.isdigit() for char in word[1:])
 
@@ -163,17 +159,14 @@ def quantities_in(text: str) -> Iterator[Quantity]:
     for match in _QUANTITY.finditer(text):
         scale = _SCALES[match["scale"].lower()] if match["scale"] else 1.0
         unit = next((name for n, name in enumerate(_NAMES) if match[f"u{n}"]), "")
-        if match["digits"].lower() == "one":  # "one day" is rarely an amount
+        digits = match["digits"].lower()
+        if digits == "one":  # "one day" is rarely an amount
             unit = ""
         yield Quantity(
             said=" ".join(match.group().split()),
-            value=_number(match["digits"]) * scale,
+            value=float(NUMBER_WORDS.get(digits, digits).replace(",", "")) * scale,
             unit=unit or _SIGNS.get(match["sign"] or "", ""),
         )
-
-
-def _number(digits: str) -> float:
-    return float(NUMBER_WORDS.get(digits.lower(), digits).replace(",", ""))
 
 
 # --- stems: the common part of a word's forms ("lending", "lends": "lend") ---
@@ -294,7 +287,7 @@ class Text:
         The first word of the text counts only if it has inner capitals or a digit, or if another
         capitalised word follows.
         """
-        begin = _first_letter(self.content)
+        begin = len(self.content) - len(self.content.lstrip(" \t\n\"'“‘(*_-"))
         names = [match.group(1) for match in _QUOTED.finditer(self.content)]
         for match in _NAME.finditer(self.content):
             name = match.group().rstrip(".,;:'’")
