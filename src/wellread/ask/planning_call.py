@@ -33,7 +33,6 @@ from pydantic import (
 from wellread.ask.aggregate.counts import OTHER_PARTS
 from wellread.ask.aggregate.execute import CatalogueRequest, RequestPart, WhereBody, query_of
 from wellread.ask.aggregate.query import CatalogueQuery, Form, nouns
-from wellread.ask.deliver.reply import limits_of_filters
 from wellread.ask.plan import ModelPlan, analyse_within, read_query
 from wellread.ask.understand.analyse import names_kinds
 from wellread.ask.understand.conversation import SessionQuestion
@@ -417,8 +416,18 @@ def limits_in(where: WhereBody, vocabulary: Vocabulary) -> tuple[list[Constraint
         unknown += [] if pairs else [dimension]
         filters.append(("taxonomy", Filters(taxonomy=tuple(pairs))))
     limits = [
-        Constraint(kind=kind, span=NO_SPAN, value=", ".join(parts), filters=limit)
+        Constraint(kind=kind, span=NO_SPAN, value=_in_words(limit), filters=limit)
         for kind, limit in filters
-        if (parts := [part.value for part in limits_of_filters(limit)])
+        if limit != Filters()
     ]
     return limits, unknown
+
+
+def _in_words(limit: Filters) -> str:
+    """The description of a limit: its values or its dates."""
+    if limit.published_from or limit.published_to:
+        days = (limit.published_from, limit.published_to)
+        return " to ".join(f"{day:%Y-%m-%d}" if day else "…" for day in days)
+    names = (*limit.collections, *limit.kinds, *limit.source_types, *limit.languages)
+    pairs = (f"{dimension}: {value}" for dimension, value in limit.taxonomy)
+    return ", ".join((*names, *limit.authors, *limit.speakers, *pairs))

@@ -77,11 +77,10 @@ def limits_of(analysis: Analysis, relaxed: Collection[Constraint]) -> tuple[Appl
         )
         for constraint in analysis.constraints
     )
-    return (*limits_of_filters(analysis.filters), *from_question)
+    return (*_filter_limits(analysis.filters), *from_question)
 
 
-def limits_of_filters(filters: Filters) -> Iterator[AppliedLimit]:
-    """The limits in ``filters``, one for each value and one for the time."""
+def _filter_limits(filters: Filters) -> Iterator[AppliedLimit]:
     values_by_kind = {
         "collection": filters.collections,
         "document": filters.document_ids,
