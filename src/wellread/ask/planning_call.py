@@ -295,7 +295,7 @@ def read_plan(
     None if the reply is no reading of ``question_text``: a reading keeps most of its words, and all
     names and numbers and nearly all words that it adds are from the conversation.
     """
-    reply_fields, broken = load_object(reply[reply.find("{") :]) if "{" in reply else (None, True)
+    reply_fields, broken = load_object(reply)
     reply_fields = _without_empty(reply_fields)
     try:
         plan = PlanReply.model_validate(None if broken else reply_fields)

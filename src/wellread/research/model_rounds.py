@@ -16,6 +16,7 @@ from typing import Any
 
 from anyio import to_thread
 
+from wellread.ask.aggregate.query import amount
 from wellread.ask.write.drafting import plan_writers
 from wellread.codec import from_plain, to_plain
 from wellread.errors import BudgetError, ModelError
@@ -371,10 +372,9 @@ class _Rounds:
         for facet in self._state.facets:
             hits = self._state.pool.of(facet.id)
             documents = {hit.document.id: hit.document.title for hit in hits}
-            lines.append(
-                f"{facet.id} {self._line(facet.title)}: {_count(len(hits), 'passage')} from "
-                f"{_count(len(documents), 'document')}"
-            )
+            passages = amount(len(hits), "passage", "passages")
+            sources = amount(len(documents), "document", "documents")
+            lines.append(f"{facet.id} {self._line(facet.title)}: {passages} from {sources}")
             for document_id, title in list(documents.items())[:DIGEST_TITLES]:
                 lines.append(f"  {self._key('document', document_id)} {self._line(title)}")
             for hit in hits[:1]:
@@ -422,10 +422,6 @@ class _Rounds:
     def _line(self, text: str) -> str:
         """Return text of a source on one line, screened."""
         return self._trusted_line(self._watch.show(text))
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def _words_of(arguments: Arguments | None) -> list[str]:

@@ -20,7 +20,7 @@ from anyio import to_thread
 from wellread.ask.plan import analyse_within
 from wellread.ask.planning_call import read_turn
 from wellread.ask.retrieve.direct import complete_side, shared_topic
-from wellread.ask.retrieve.search import intersect_filters, search_within
+from wellread.ask.retrieve.search import intersect_filters, narrowed, search_within
 from wellread.ask.understand.conversation import SessionQuestion, preferences_for, resolve_follow_up
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.errors import RequestError
@@ -191,10 +191,8 @@ def _whole_documents(
     kb: KnowledgeBase, analysis: Analysis
 ) -> tuple[Filters, tuple[DocumentFacts, ...]]:
     """The limits of the question, and the few documents it asks about as a whole, if it does."""
-    filters: Filters | None = analysis.filters
-    for limit in analysis.constraints:
-        filters = intersect_filters(filters, limit.filters) if filters else None
-    if not filters or not subject_stems(topic_of(analysis)) <= _COMMON:
+    filters = narrowed(analysis.filters, analysis.constraints)
+    if filters is None or not subject_stems(topic_of(analysis)) <= _COMMON:
         return analysis.filters, ()
     listed = kb.catalogue.listings.documents(filters, MAX_WHOLE_DOCUMENTS + 1).documents
     if len(listed) > MAX_WHOLE_DOCUMENTS:

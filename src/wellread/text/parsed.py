@@ -97,28 +97,6 @@ def lowercase(word: str) -> str:
     return word.lower().replace("’", "'")
 
 
-def stems_in(text: str, language: str = ENGLISH) -> list[str]:
-    """The stems of the content words of ``text``, in order, with repeats.
-
-    A compound with hyphens or points also gives the stems of its parts ("tool-library").
-    """
-    stems: list[str] = []
-    stop_words = stop_words_of(language)
-    for word in words_in(ungrouped(text)):
-        if lowercase(word) in stop_words:
-            continue
-        stems.append(stem(word, language))
-        parts = [part for part in _JOINT.split(word) if part]
-        if len(parts) > 1:
-            stems += [stem(part, language) for part in parts if part.lower() not in stop_words]
-    return stems
-
-
-def stop_words_of(language: str) -> frozenset[str]:
-    """The stop words of a language, or the English ones when none are known."""
-    return words_of(language).stop_words
-
-
 def index_text(text: str, languages: Iterable[str]) -> str:
     """``text`` as an index that knows English stems alone has it, and as it is searched.
 
@@ -143,47 +121,11 @@ def numbers_in(text: str) -> frozenset[str]:
     return frozenset(number for number in numbers if number)
 
 
-def amounts_in(text: str) -> frozenset[str]:
-    """The numbers of ``text`` except those inside names: COVID-19, B12, 3DES."""
-    return numbers_in(_IN_NAME.sub(" ", text))
-
-
-def names_in(text: str) -> tuple[str, ...]:
-    """Capitalised names inside sentences, quoted phrases, and words with digits, as written.
-
-    The first word of the text counts only if it has inner capitals or a digit, or if another
-    capitalised word follows.
-    """
-    names = [match.group(1) for match in _QUOTED.finditer(text)]
-    for match in _NAME.finditer(text):
-        name = match.group().rstrip(".,;:'’")
-        first, *rest = name.split()
-        if first.lower() in _OPENERS and match.start() == _first_letter(text):
-            while rest and rest[0].lower() in STOP_WORDS:
-                rest = rest[1:]
-            name = " ".join(rest)
-        elif match.start() == _first_letter(text) and not rest and not _has_inner_capital(first):
-            continue
-        if name and name.lower() not in STOP_WORDS:
-            names.append(name)
-    return tuple(dict.fromkeys(names))
-
-
-def negations_in(text: str) -> int:
-    """The number of negations in ``text``."""
-    words = [lowercase(word) for word in words_in(text)]
-    return sum(word in NEGATIONS or word.endswith("n't") for word in words)
-
-
 def _plain_number(text: str) -> str:
     number = _ORDINAL.sub("", text.replace(",", "")).lstrip("+-")
     if "." in number:
         number = number.rstrip("0").rstrip(".")
     return number.lstrip("0") or "0"
-
-
-def _first_letter(text: str) -> int:
-    return len(text) - len(text.lstrip(" \t\n\"'“‘(*_-"))
 
 
 def _has_inner_capital(word: str) -> bool:
@@ -217,17 +159,14 @@ def quantities_in(text: str) -> Iterator[Quantity]:
     for match in _QUANTITY.finditer(text):
         scale = _SCALES[match["scale"].lower()] if match["scale"] else 1.0
         unit = next((name for n, name in enumerate(_NAMES) if match[f"u{n}"]), "")
-        if match["digits"].lower() == "one":  # "one day" is rarely an amount
+        digits = match["digits"].lower()
+        if digits == "one":  # "one day" is rarely an amount
             unit = ""
         yield Quantity(
             said=" ".join(match.group().split()),
-            value=_number(match["digits"]) * scale,
+            value=float(NUMBER_WORDS.get(digits, digits).replace(",", "")) * scale,
             unit=unit or _SIGNS.get(match["sign"] or "", ""),
         )
-
-
-def _number(digits: str) -> float:
-    return float(NUMBER_WORDS.get(digits.lower(), digits).replace(",", ""))
 
 
 # --- stems: the common part of a word's forms ("lending", "lends": "lend") ---
@@ -303,13 +242,25 @@ class Text:
     def terms(self) -> tuple[str, ...]:
         """The content words in lower case, in order, without repeats."""
         unique_words = dict.fromkeys(map(lowercase, self.words))
-        stop_words = stop_words_of(self.language)
+        stop_words = words_of(self.language).stop_words
         return tuple(word for word in unique_words if word not in stop_words)
 
     @cached_property
     def stems(self) -> tuple[str, ...]:
-        """The stems of the content words, in order, with repeats; see ``stems_in``."""
-        return tuple(stems_in(self.content, self.language))
+        """The stems of the content words, in order, with repeats.
+
+        A compound with hyphens or points also gives the stems of its parts ("tool-library").
+        """
+        stems: list[str] = []
+        language, stop_words = self.language, words_of(self.language).stop_words
+        for word in words_in(ungrouped(self.content)):
+            if lowercase(word) in stop_words:
+                continue
+            stems.append(stem(word, language))
+            parts = [part for part in _JOINT.split(word) if part]
+            if len(parts) > 1:
+                stems += [stem(part, language) for part in parts if part.lower() not in stop_words]
+        return tuple(stems)
 
     @cached_property
     def stem_set(self) -> frozenset[str]:
@@ -331,8 +282,25 @@ class Text:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Capitalised names, quoted phrases, words with digits; see ``names_in``."""
-        return names_in(self.content)
+        """Capitalised names inside sentences, quoted phrases, and words with digits, as written.
+
+        The first word of the text counts only if it has inner capitals or a digit, or if another
+        capitalised word follows.
+        """
+        begin = len(self.content) - len(self.content.lstrip(" \t\n\"'“‘(*_-"))
+        names = [match.group(1) for match in _QUOTED.finditer(self.content)]
+        for match in _NAME.finditer(self.content):
+            name = match.group().rstrip(".,;:'’")
+            first, *rest = name.split()
+            if first.lower() in _OPENERS and match.start() == begin:
+                while rest and rest[0].lower() in STOP_WORDS:
+                    rest = rest[1:]
+                name = " ".join(rest)
+            elif match.start() == begin and not rest and not _has_inner_capital(first):
+                continue
+            if name and name.lower() not in STOP_WORDS:
+                names.append(name)
+        return tuple(dict.fromkeys(names))
 
     @cached_property
     def numbers(self) -> frozenset[str]:
@@ -341,8 +309,8 @@ class Text:
 
     @cached_property
     def amounts(self) -> frozenset[str]:
-        """The numbers that are not part of a name; see ``amounts_in``."""
-        return amounts_in(self.content)
+        """The numbers except those inside names: COVID-19, B12, 3DES."""
+        return numbers_in(_IN_NAME.sub(" ", self.content))
 
     @cached_property
     def quantities(self) -> tuple[Quantity, ...]:
@@ -352,7 +320,8 @@ class Text:
     @cached_property
     def negations(self) -> int:
         """The number of negations."""
-        return negations_in(self.content)
+        words = map(lowercase, self.words)
+        return sum(word in NEGATIONS or word.endswith("n't") for word in words)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

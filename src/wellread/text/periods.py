@@ -211,11 +211,6 @@ def _named_period(parts: Mapping[str, str], today: date) -> Period:
     return period if period.last < today else _months(today.year - 1, month, size, grain)
 
 
-def _yesterday(_parts: Mapping[str, str], today: date) -> Period:
-    day = today - timedelta(1)
-    return Period(first=day, last=day, grain="day")
-
-
 _Q = r"(?:q(?P<number>[1-4])|(?P<ordinal>first|second|third|fourth|last)\s+quarter)"
 _H = r"(?:h(?P<number>[12])|(?P<ordinal>first|second|last)\s+half)"
 _OF = r"(?:\s+of)?(?:\s+the\s+year)?[\s/-]*"
@@ -248,7 +243,7 @@ _SOURCES: tuple[tuple[str, str, Reader], ...] = (
     ("past_one", rf"\bpast\s+(?P<unit>{_UNIT})\b", _past),
     ("calendar", r"\b(?P<which>this|last|previous|current)\s+(?P<unit>week|month|quarter|year)\b", _calendar),
     ("named", rf"\b(?P<which>this|last|previous)\s+(?P<name>{_SEASON}|{_WHOLE_MONTH})", _named_period),
-    ("yesterday", r"\byesterday\b", _yesterday),
+    ("yesterday", r"\byesterday\b", lambda _, today: Period(first=today - timedelta(1), last=today - timedelta(1), grain="day")),
     ("quarter", r"\bq(?P<number>[1-4])\b", _quarter),
     ("year", _Y, lambda p, _: _months(int(p["year"]), 1, 12, "year")),
     ("month", rf"\b(?P<month>{_WHOLE_MONTH})", _bare_month),

@@ -347,9 +347,10 @@ class QuestionWords:
 
     def _names(self) -> Iterator[Piece]:
         """Yield the people and entities that are named."""
+        kinds = {kind for limit in self.analysis.constraints for kind in limit.filters.kinds}
         for person in people_in(self.analysis.question, self.vocabulary):
             first, last = self.places(person.span)
-            speaks = person.speakers and (not person.authors or self._asks_for_transcripts())
+            speaks = person.speakers and (not person.authors or "transcript" in kinds)
             written_by = Filters(authors=person.authors)
             filters = Filters(speakers=person.speakers) if speaks else written_by
             yield Piece(slot=PERSON, first=first, last=last, filters=filters)
@@ -358,9 +359,6 @@ class QuestionWords:
             entities = tuple(entity for entity in self.analysis.entities if entity.span == span)
             if first < last:
                 yield Piece(slot=TOPIC, first=first, last=last, entities=entities)
-
-    def _asks_for_transcripts(self) -> bool:
-        return any("transcript" in limit.filters.kinds for limit in self.analysis.constraints)
 
     def _numbers(self) -> Iterator[Piece]:
         for number, word in enumerate(self.plain):

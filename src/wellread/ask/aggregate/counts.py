@@ -318,7 +318,7 @@ def _rows_beyond_limits(scope: Scope, topic: Topic) -> Iterator[Row]:
     ids = tuple(documents_about(scope.unlimited(), topic).counts) if scope.limited else ()
     if ids:
         yield Row(
-            cells=(topic.quoted, f"without these limits, in {_documents_text(len(ids))}"),
+            cells=(topic.quoted, f"without these limits, in {documents_text(len(ids))}"),
             document_ids=ids,
         )
 
@@ -329,17 +329,18 @@ def _rows_by_word(scope: Scope, topic: Topic, split_ids: tuple[str, ...]) -> lis
     for phrase in (name.phrase for name in topic.names):
         phrase_rows: list[Row] = []
         if split_ids:
-            cells = (f"the words of “{phrase}”", f"apart, in {_documents_text(len(split_ids))}")
+            cells = (f"the words of “{phrase}”", f"apart, in {documents_text(len(split_ids))}")
             phrase_rows.append(Row(cells=cells, document_ids=split_ids))
         terms = [term for term in parse(phrase).terms if len(term) >= MIN_WORD_CHARS]
         for term in terms if len(terms) > 1 else ():
             if ids := tuple(documents_containing(scope, term).counts):
-                cells = (term, f"on its own, in {_documents_text(len(ids))}")
+                cells = (term, f"on its own, in {documents_text(len(ids))}")
                 phrase_rows.append(Row(cells=cells, document_ids=ids))
         # Of rows that begin alike, the first stays.
         rows += [*{row.cells[0].casefold(): row for row in reversed(phrase_rows)}.values()][::-1]
     return rows
 
 
-def _documents_text(number: int) -> str:
-    return amount(number, "document", "documents")
+def documents_text(number: int) -> str:
+    """Return ``1 document``, ``2 documents`` or ``no document``."""
+    return amount(number, "document", "documents") if number else "no document"

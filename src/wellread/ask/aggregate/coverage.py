@@ -18,6 +18,7 @@ from wellread.ask.aggregate.counts import (
     UNDATED,
     Groups,
     cross_tabulate,
+    documents_text,
     group_by,
     kinds_text,
     taxonomy_groups,
@@ -90,7 +91,7 @@ class Cell:
     def line(self) -> str:
         """A line such as ``energy × regional: no document, 1 wanted``."""
         wanted = f", {self.target:,} wanted" if self.missing else " ✓" if self.target else ""
-        return f"{self.name}: {_documents_text(len(self.document_ids))}{wanted}"
+        return f"{self.name}: {documents_text(len(self.document_ids))}{wanted}"
 
 
 def targets_of(kb: KnowledgeBase, collections: Sequence[str]) -> Targets:
@@ -221,7 +222,7 @@ def _overall_coverage(scope: Scope, about: str, method: str) -> AggregateResult:
             Row(
                 cells=(part, value, f"{size:,}", share := _share(size, totals.documents)),
                 document_ids=tuple(ids),
-                line=f"{part} – {value}: {_documents_text(size)} ({share})",
+                line=f"{part} – {value}: {documents_text(size)} ({share})",
             )
             for part, value, size, ids in parts
         ),
@@ -247,10 +248,6 @@ def _coverage_parts(scope: Scope, *, with_ids: bool) -> list[tuple[str, str, int
     value_sizes = sorted(counts.taxonomy_sizes(scope.limits).items(), key=lambda pair: pair[0][0])
     parts += [(*pair, size, taxonomy.get(pair, ())) for pair, size in value_sizes]
     return parts
-
-
-def _documents_text(size: int) -> str:
-    return amount(size, "document", "documents") if size else "no document"
 
 
 def _share(part: int, total: int) -> str:

@@ -17,7 +17,7 @@ from wellread.ask.aggregate.query import (
     Row,
     Scope,
 )
-from wellread.ask.aggregate.walk_result import listing
+from wellread.ask.aggregate.walk_result import listing, node_key
 from wellread.ask.retrieve.search import search_within
 from wellread.kb import KnowledgeBase
 from wellread.store.catalogue.documents.entity_nodes import EntityNode
@@ -30,9 +30,7 @@ STRATEGY = "entities by group"
 MAX_PASSAGES = 40  # passages of entities that a search returns
 MAX_RANKED = 25  # entities found by search; all that have the requested type or value are listed
 MIN_SCORE_SHARE = 0.5  # an entity found by search needs this part of the best score
-RANKED_CERTAINTY = (
-    0.6  # how sure it is that the entities ranked first are those that were asked for
-)
+RANKED_CERTAINTY = 0.6  # that the entities ranked first are those that were asked for
 MAX_LINE_CHARS = 160  # longer lines about an entity are cut
 
 Pair = tuple[str, str]  # dimension and value
@@ -52,7 +50,7 @@ def entity_list(scope: Scope, query: CatalogueQuery, analysis: Analysis) -> Aggr
         text = query.about.names[0].phrase
     ranked, failures = _rank(kb, analysis, nodes, text)
     if exhaustive:
-        listed = list({_key(node): node for node in (*ranked, *nodes)}.values())
+        listed = list({node_key(node): node for node in (*ranked, *nodes)}.values())
     else:
         best = max((hit.score for hit in ranked.values()), default=0.0)
         matches = [node for node, hit in ranked.items() if hit.score >= MIN_SCORE_SHARE * best]
@@ -97,7 +95,7 @@ def _entity_values(
             for document_id in ids:
                 values_by_document.setdefault(document_id, []).append(pair)
     return {
-        _key(node): [
+        node_key(node): [
             pair
             for document_id in node.documents
             for pair in values_by_document.get(document_id, ())
@@ -125,10 +123,6 @@ def _rank(
     return {node: best[node] for node in ranked}, search.failures
 
 
-def _key(node: EntityNode) -> EntityKey:
-    return (node.collection, node.id)
-
-
 def _group(
     listed: Sequence[EntityNode], entity_values: Mapping[EntityKey, list[Pair]], excluded: set[str]
 ) -> dict[str, list[EntityNode]]:
@@ -141,7 +135,7 @@ def _group(
         return groups
     values_by_dimension: dict[str, set[str]] = {}
     for node in listed:
-        for dimension, value in entity_values.get(_key(node), ()):
+        for dimension, value in entity_values.get(node_key(node), ()):
             values_by_dimension.setdefault(dimension, set()).add(value)
     # Best are about as many groups as there are entities in each.
     candidates = [
@@ -153,7 +147,7 @@ def _group(
         return {next(iter(types)) or "entities": list(listed)}
     chosen = min(candidates)[1]
     for node in listed:
-        values = (value for name, value in entity_values.get(_key(node), ()) if name == chosen)
+        values = (value for name, value in entity_values.get(node_key(node), ()) if name == chosen)
         groups.setdefault(next(values, "other"), []).append(node)
     return groups
 
@@ -173,7 +167,7 @@ def _result(
                 group,
                 node.title,
                 about.get(node.document_id, ""),
-                str(total.documents) if (total := totals.get(_key(node))) else "0",
+                str(total.documents) if (total := totals.get(node_key(node))) else "0",
             ),
             document_ids=node.documents,
         )

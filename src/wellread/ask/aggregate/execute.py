@@ -117,9 +117,7 @@ class CatalogueRequest(RequestPart):
     limit: int = Field(default=100, ge=1, le=MAX_ROWS, description="most rows")
 
 
-MENTION_CERTAINTY = (
-    0.75  # how sure it is that the first text with a word is the first about the thing
-)
+MENTION_CERTAINTY = 0.75  # that the first text with a word is the first about the thing
 _RESULT_OF_FORM = {
     "count": count_result,
     "exists": existence_result,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
-from functools import cache
 
 from wellread.ask.aggregate.query import (
     AggregateResult,
@@ -108,9 +107,8 @@ class Parts:
             for span in sentence_spans(abstract.of(text))
             if len(span) >= MIN_SENTENCE_CHARS
         ]
-        contribution, result = _contribution_pattern(), _result_pattern()
-        chosen = [span for span in sentences if contribution.search(span.of(text))][:limit]
-        results = [span for span in sentences if result.search(span.of(text))]
+        chosen = [span for span in sentences if PRESENTING.search(span.of(text))][:limit]
+        results = [span for span in sentences if RESULTING.search(span.of(text))]
         for others in (results if chosen else (), sentences[1:] if not chosen else ()):
             chosen += [span for span in others if span not in chosen][: limit - len(chosen)]
         return sorted(chosen or sentences[:limit], key=lambda span: span.start)
@@ -153,16 +151,6 @@ def _one_line(text: str, limit: int = MAX_LINE_CHARS) -> str:
 def _join_names(names: Sequence[str]) -> str:
     *first, last = names
     return f"{', '.join(first)} and {last}" if first else last
-
-
-@cache
-def _result_pattern() -> re.Pattern[str]:
-    return re.compile(RESULTING, re.IGNORECASE)
-
-
-@cache
-def _contribution_pattern() -> re.Pattern[str]:
-    return re.compile(PRESENTING, re.IGNORECASE)
 
 
 def facts(kb: KnowledgeBase, analysis: Analysis) -> AggregateResult | None:

@@ -115,11 +115,8 @@ def _documents_about_name(scope: Scope, name: Name, *, naming: bool) -> TopicDoc
     return TopicDocuments(counts=counts, method=method)
 
 
-def _contains_phrase(phrase: Sequence[str], words: Sequence[str]) -> bool:
-    return any(
-        list(words[start : start + len(phrase)]) == list(phrase)
-        for start in range(len(words) - len(phrase) + 1)
-    )
+def _contains_phrase(phrase: tuple[str, ...], words: tuple[str, ...]) -> bool:
+    return any(words[at : at + len(phrase)] == phrase for at in range(len(words)))
 
 
 def documents_containing(scope: Scope, phrase: str, *, literal: bool = False) -> TopicDocuments:

@@ -475,16 +475,9 @@ def scope_of(kb: KnowledgeBase, where: Sequence[Filters]) -> Scope:
     )
 
 
-def limits_of(analysis: Analysis, without: Sequence[Span] = ()) -> tuple[Filters, ...]:
-    """The user's filters and those read from the question, except the spans in ``without``."""
-    return (
-        analysis.filters,
-        *(
-            constraint.filters
-            for constraint in analysis.constraints
-            if not any(constraint.span.overlaps(span) for span in without)
-        ),
-    )
+def limits_of(analysis: Analysis) -> tuple[Filters, ...]:
+    """The user's filters and those read from the question."""
+    return (analysis.filters, *(constraint.filters for constraint in analysis.constraints))
 
 
 def in_words(filters: Filters) -> list[str]:

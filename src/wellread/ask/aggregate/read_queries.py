@@ -116,8 +116,10 @@ def _queries(kb: KnowledgeBase, words: QuestionWords, reading: Reading) -> Itera
         yield plain
     elif name == "list" and what == "entities":
         yield _entity_list(words.analysis, plain)
-    elif name in ("list", "exists", "most", "fewest"):
-        yield _ordered_or_existence(name, plain)
+    elif name in ("most", "fewest"):
+        yield replace(plain, order="most" if name == "most" else "fewest")
+    elif name in ("list", "exists"):
+        yield replace(plain, form="exists" if name == "exists" else "list", by=())
     elif name == "mentions":
         of = Noun(what="mentions", one="mention", filters=plain.of.filters)
         yield replace(plain, form="count", of=of)
@@ -153,13 +155,6 @@ def _list_query(words: QuestionWords, reading: Reading) -> CatalogueQuery:
         by=tuple(piece.by for piece in reading.filled(BY)[:1] if of.what == "documents"),
         limit=next((piece.number for piece in reading.filled(NUMBER)), None),
     )
-
-
-def _ordered_or_existence(name: str, plain: CatalogueQuery) -> CatalogueQuery:
-    if name in ("most", "fewest"):
-        order: Order = "most" if name == "most" else "fewest"
-        return replace(plain, order=order)
-    return replace(plain, form="exists" if name == "exists" else "list", by=())
 
 
 def _entity_list(analysis: Analysis, plain: CatalogueQuery) -> CatalogueQuery:

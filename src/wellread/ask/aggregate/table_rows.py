@@ -14,13 +14,7 @@ from dataclasses import dataclass
 from wellread.ask.aggregate.query import AggregateResult, Place, Row, amount
 from wellread.ask.retrieve.search import search
 from wellread.kb import KnowledgeBase
-from wellread.text.english import (
-    AVERAGES,
-    HOW_MANY,
-    IN_A_ROW_QUESTION,
-    NEGATIONS,
-    TOTALS,
-)
+from wellread.text.english import AVERAGES, HOW_MANY, IN_A_ROW_QUESTION, NEGATIONS, TOTALS
 from wellread.text.parsed import stem
 from wellread.text.sentences import cells_of, readable_row
 from wellread.text.tokens import tokens_of

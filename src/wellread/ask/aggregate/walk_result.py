@@ -60,8 +60,8 @@ def _path_result(graph: Graph, walk: Walk, starts: Nodes) -> AggregateResult:
     hop = walk.hops[0] if walk.hops else None
     direct = _direct_relation(graph, hop, starts) if hop else []
     paths = direct or _shortest_paths(graph, starts)
-    ends = {_key_of(node) for path in paths for node in (path.start, path.steps[-1].node) if node}
-    connected = [[node for node in group if _key_of(node) in ends] or group for group in starts]
+    ends = {node_key(node) for path in paths for node in (path.start, path.steps[-1].node) if node}
+    connected = [[node for node in group if node_key(node) in ends] or group for group in starts]
     if hop:
         sentence = _existence_sentence(hop, connected, paths, direct=bool(direct))
         method = f"relation {_hop_words(walk.hops)}, else {SHORTEST_WAYS}"
@@ -90,10 +90,10 @@ def _path_result(graph: Graph, walk: Walk, starts: Nodes) -> AggregateResult:
 
 def _direct_relation(graph: Graph, hop: Hop, starts: Nodes) -> list[Path]:
     """The first edge from the first name to the second that the hop allows, if any."""
-    targets = {_key_of(node) for node in starts[1]}
+    targets = {node_key(node) for node in starts[1]}
     for start in starts[0]:
         for step in _steps(graph, start, hop):
-            if step.node and _key_of(step.node) in targets:
+            if step.node and node_key(step.node) in targets:
                 return [Path(start=start, steps=(step,))]
     return []
 
@@ -115,7 +115,7 @@ def _shortest_paths(graph: Graph, starts: Nodes) -> list[Path]:
         ways.sort(
             key=lambda path: (
                 len(path.steps),
-                sum(degrees.get(_key_of(step.node), 0) for step in path.steps[:-1] if step.node),
+                sum(degrees.get(node_key(step.node), 0) for step in path.steps[:-1] if step.node),
             )
         )
         chosen += [way for way in ways if len(way.steps) == len(ways[0].steps)][:MAX_SHORTEST_PATHS]
@@ -164,7 +164,7 @@ def _walk_result(
     if walk.all_of:
         answers = {key: answers[key] for key in answers if all(key in ends for ends in per_name)}
     if walk.all_of or walk.hops[1:]:  # a path back to its start is no answer
-        start_keys = {_key_of(node) for group in starts for node in group}
+        start_keys = {node_key(node) for group in starts for node in group}
         answers = {key: ways for key, ways in answers.items() if key not in start_keys}
     ordered = sorted(answers.values(), key=lambda w: (_end(w).node is None, _title(w).casefold()))
     reached, relaxed = _within_limits(scope, query, ordered)
@@ -221,7 +221,7 @@ def _empty_result(walk: Walk, starts: Nodes) -> AggregateResult:
 
 def _follow(graph: Graph, start: EntityNode, hops: Sequence[Hop]) -> tuple[Answers, bool]:
     """The answers at the end of the hops, and whether there were too many to follow all."""
-    front: dict[EntityKey, list[Path]] = {_key_of(start): [Path(start=start, steps=())]}
+    front: dict[EntityKey, list[Path]] = {node_key(start): [Path(start=start, steps=())]}
     cut = False
     for hop in hops:
         here = [
@@ -380,7 +380,8 @@ def _plain(name: str) -> str:
     return name.replace("_", " ")
 
 
-def _key_of(node: EntityNode) -> EntityKey:
+def node_key(node: EntityNode) -> EntityKey:
+    """The key of an entity in the graph."""
     return (node.collection, node.id)
 
 

@@ -12,7 +12,7 @@ from datetime import datetime
 from itertools import chain
 
 from wellread.ask.deliver.cite import CitedText
-from wellread.ask.retrieve.ranking import Found
+from wellread.ask.retrieve.ranking import Found, distinct
 from wellread.ask.retrieve.rated_questions import flagged_of_documents
 from wellread.ask.understand.question_parts import parts_of
 from wellread.ask.understand.vocabulary import is_everyday
@@ -179,7 +179,7 @@ def deliver(
             replace(citation, answer_span=citation.answer_span.moved(len(opening)))
             for citation in reply.citations
         ),
-        data_gaps=_distinct(missing_subjects(analysis, evidence), gaps),
+        data_gaps=distinct(missing_subjects(analysis, evidence), gaps),
     )
 
 
@@ -262,17 +262,13 @@ def refuse_to_answer(
 
 def missing_subjects(analysis: Analysis, evidence: Sequence[Evidence]) -> tuple[str, ...]:
     """Notes on the question's subjects that no piece of evidence mentions."""
-    evidence_stems = {
-        stem
-        for piece in evidence
-        for stem in parse(f"{piece.hit.document.title} {piece.text}").stems
-    }
-    absent = (
-        subject
+    texts = "\n".join(f"{piece.hit.document.title} {piece.text}" for piece in evidence)
+    evidence_stems = parse(texts).stem_set
+    return tuple(
+        f"nothing found about “{subject}”"
         for subject in _subjects(analysis)
-        if not evidence_stems.issuperset(parse(subject).stems)
+        if not parse(subject).stem_set <= evidence_stems
     )
-    return tuple(f"nothing found about “{subject}”" for subject in absent)
 
 
 def unanswered_parts(analysis: Analysis, evidence: Sequence[Evidence]) -> tuple[str, ...]:
@@ -405,9 +401,9 @@ def merge_replies(kb: KnowledgeBase, parts: Sequence[Part]) -> Part:
         citations=tuple(page.citations),
         confidence=sure,
         fallback=next((reply.fallback for reply in replies if reply.fallback), ""),
-        data_gaps=_distinct(missing_parts, *(reply.data_gaps for reply in replies)),
+        data_gaps=distinct(missing_parts, *(reply.data_gaps for reply in replies)),
         conflicts=tuple(conflict for reply in replies for conflict in reply.conflicts),
-        notes=_distinct(*(reply.notes for reply in replies)),
+        notes=distinct(*(reply.notes for reply in replies)),
         table=next((reply.table for reply in replies if reply.table), None),
         hallucinated_citations=sum(reply.hallucinated_citations for reply in replies),
         repaired_citations=sum(reply.repaired_citations for reply in replies),
@@ -417,13 +413,9 @@ def merge_replies(kb: KnowledgeBase, parts: Sequence[Part]) -> Part:
     found = Found(
         hits=tuple(hit for result in results for hit in result.hits),
         relaxed=tuple(limit for result in results for limit in result.relaxed),
-        failures=_distinct(*(result.failures for result in results)),
-        notes=_distinct(*(result.notes for result in results)),
+        failures=distinct(*(result.failures for result in results)),
+        notes=distinct(*(result.notes for result in results)),
         clusters=sum(result.clusters for result in results),
     )
-    respelt = _distinct(*(part.analysis.respelt for part in parts))
+    respelt = distinct(*(part.analysis.respelt for part in parts))
     return Part(analysis=replace(parts[0].analysis, respelt=respelt), found=found, reply=merged)
-
-
-def _distinct(*groups: Sequence[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(item for group in groups for item in group))

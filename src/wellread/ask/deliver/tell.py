@@ -75,7 +75,14 @@ def aggregate_reply(kb: KnowledgeBase, result: AggregateResult, analysis: Analys
     return replace(
         page.answer(CATALOGUE, sure),
         data_gaps=(result.gap or result.sentence,) if result.absent else (),
-        table=_table(result) if result.kind != "text" else None,
+        table=Table(
+            columns=result.columns,
+            rows=tuple(row.cells for row in result.rows),
+            documents=tuple(row.document_ids for row in result.rows),
+            method=result.method,
+        )
+        if result.kind != "text"
+        else None,
         notes=flagged_note(len(rows) - len(allowed) + (bool(result.sentence) and not has_sentence)),
     )
 
@@ -93,15 +100,6 @@ def _is_supported(row: Row, cited: Sequence[Source], kind: AggregateKind) -> boo
     return any(
         all(stems <= parse(source.quote).stem_set for stems in name_stems if stems)
         for source in cited
-    )
-
-
-def _table(result: AggregateResult) -> Table:
-    return Table(
-        columns=result.columns,
-        rows=tuple(row.cells for row in result.rows),
-        documents=tuple(row.document_ids for row in result.rows),
-        method=result.method,
     )
 
 
@@ -126,20 +124,18 @@ def _load_sources(
     """A quotation for each cited document: from the passage found, else from its beginning."""
     cited_places = dict.fromkeys(cited for row in rows for cited in _cited_places(row))
     facts, places, texts = _load_texts(kb, tuple(cited_places), result)
-    quoted = [
-        (document_id, first_sentence(text, span))
-        for ((document_id, _), span), text in zip(places.items(), texts, strict=True)
-    ]
-    marks = kb.catalogue.marks_over(quoted)
+    spans = list(map(first_sentence, texts, places.values()))
+    ids = [document_id for document_id, _ in places]
+    marks = kb.catalogue.marks_over(list(zip(ids, spans, strict=True)))
     return {
         cited: Source(
-            facts=facts[document_id],
+            facts=facts[cited[0]],
             quote=text[span.start - place.start : span.end - place.start],
             span=span,
             marks=Marks(document_marks),
         )
-        for (cited, place), (document_id, span), text, document_marks in zip(
-            places.items(), quoted, texts, marks, strict=True
+        for (cited, place), span, text, document_marks in zip(
+            places.items(), spans, texts, marks, strict=True
         )
     }
 

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import TypeVar
 
-from wellread.ask.retrieve.ranking import Found, merged, varied
+from wellread.ask.retrieve.ranking import Found, distinct, merged, varied
 from wellread.ask.retrieve.search import search, search_within
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.kb import KnowledgeBase
@@ -342,8 +341,8 @@ def persona(kb: KnowledgeBase, analysis: Analysis) -> Found | None:
         strategy=f"stated views of {name}",
         hits=tuple(hits),
         # Relaxed limits are reported only for a search that found something.
-        relaxed=_distinct([own.relaxed if own.hits else (), general.relaxed]),
-        failures=_distinct([own.failures, general.failures]),
+        relaxed=distinct(own.relaxed if own.hits else (), general.relaxed),
+        failures=distinct(own.failures, general.failures),
         notes=(note,),
     )
 
@@ -354,8 +353,6 @@ def _mentions_name(hit: Hit, name: str) -> bool:
     text = f"{passage.context} {passage.text} {' '.join(passage.speakers)}".casefold()
     return re.search(rf"(?<!\w){last}(?!\w)", text) is not None
 
-
-T = TypeVar("T")
 
 MAX_SOURCES = 5  # documents that a comparison or a synthesis uses
 DEPTH = 3  # candidates of a synthesis per passage that is used
@@ -393,8 +390,8 @@ def compare(kb: KnowledgeBase, analysis: Analysis) -> Found | None:
     return Found(
         strategy=f"a search for each side ({', '.join(sides)}), then together",
         hits=tuple(varied(hits, settings.top_k, 1.0)),
-        relaxed=_distinct(found.relaxed for found in [*searched, joint]),
-        failures=_distinct(found.failures for found in [*searched, joint]),
+        relaxed=distinct(*(found.relaxed for found in [*searched, joint])),
+        failures=distinct(*(found.failures for found in [*searched, joint])),
         notes=tuple(missing),
     )
 
@@ -440,10 +437,6 @@ def _about(side: str, hits: Sequence[Hit]) -> list[Hit]:
 def _from_first_documents(hits: Sequence[Hit]) -> list[Hit]:
     ids = list(dict.fromkeys(hit.document.id for hit in hits))[:MAX_SOURCES]
     return [hit for hit in hits if hit.document.id in ids]
-
-
-def _distinct(groups: Iterable[Sequence[T]]) -> tuple[T, ...]:
-    return tuple(dict.fromkeys(item for group in groups for item in group))
 
 
 # --- documents that the best passages refer to ---------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,8 @@ from wellread.types import Candidate, Filters, Hit, ListRank, Span
 from wellread.values.answers import Evidence
 from wellread.values.locators import Marks
 from wellread.values.question import Constraint
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,19 +160,24 @@ def _join(lists: RankedLists, score: Callable[[str], float]) -> list[Fused]:
 def varied(hits: Sequence[Hit], limit: int, relevance: float) -> list[Hit]:
     """The ``limit`` hits to use, by maximal marginal relevance, near-duplicates left out."""
     bags = [parse(hit.passage.text).stem_set for hit in hits]
-    distinct: list[int] = []
+    kept: list[int] = []
     for index, bag in enumerate(bags):
-        if not any(overlap(bag, bags[other]) >= NEAR_DUPLICATE for other in distinct):
-            distinct.append(index)
-    order: Sequence[int] = range(min(limit, len(distinct)))
+        if not any(overlap(bag, bags[other]) >= NEAR_DUPLICATE for other in kept):
+            kept.append(index)
+    order: Sequence[int] = range(min(limit, len(kept)))
     if relevance < 1:
         order = diversify(
-            [hits[index].score for index in distinct],
-            lambda first, second: overlap(bags[distinct[first]], bags[distinct[second]]),
+            [hits[index].score for index in kept],
+            lambda first, second: overlap(bags[kept[first]], bags[kept[second]]),
             limit=limit,
             relevance=relevance,
         )
-    return [hits[distinct[position]] for position in order]
+    return [hits[kept[position]] for position in order]
+
+
+def distinct(*groups: Sequence[T]) -> tuple[T, ...]:
+    """The items of all groups in order, each once."""
+    return tuple(dict.fromkeys(item for group in groups for item in group))
 
 
 def merged(lists: Sequence[Sequence[Hit]], limit: int) -> list[Hit]:

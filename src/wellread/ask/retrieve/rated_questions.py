@@ -291,7 +291,12 @@ def flagged_sentences(kb: KnowledgeBase, collections: Iterable[str]) -> FlaggedS
     """
     flags, joined = _flags.of(kb)
     names = frozenset(collections)
-    givers = tuple(sorted(giver for giver in flags if _covers(edited_by(kb, giver), names)))
+    edits = {giver: edited_by(kb, giver) for giver in sorted(flags)}
+    givers = tuple(
+        giver
+        for giver, reach in edits.items()
+        if isinstance(reach, Everything) or (names and names <= reach)
+    )
     if givers not in joined:
         sentences: dict[str, str] = {}
         for giver in givers:
@@ -324,16 +329,7 @@ def flag_rights_stamp(kb: KnowledgeBase) -> str:
     )
 
 
-def _covers(edits: frozenset[str] | Everything, names: frozenset[str]) -> bool:
-    return isinstance(edits, Everything) or (bool(names) and names <= edits)
-
-
-def _read_flags(
-    kb: KnowledgeBase,
-) -> tuple[Mapping[str, Mapping[str, str]], dict[tuple[str, ...], FlaggedSentences]]:
-    """The flagged sentences by user and hash, and an empty cache for combinations of users."""
-    return kb.catalogue.feedback.harmful_by(), {}
-
-
-_flags = FeedbackCache(_read_flags)
+Flags = tuple[Mapping[str, Mapping[str, str]], dict[tuple[str, ...], FlaggedSentences]]
+"""The flagged sentences by user and hash, and a cache for combinations of users."""
+_flags = FeedbackCache[Flags](lambda kb: (kb.catalogue.feedback.harmful_by(), {}))
 _vectors = FeedbackCache(_read_vectors, lambda kb: kb.embedder.identity)

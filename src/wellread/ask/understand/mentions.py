@@ -213,12 +213,10 @@ def people_limits(text: str, mentions: Sequence[Mention]) -> Iterator[Limit]:
     """The limits on speakers and authors in the question."""
     for mention in mentions:
         kind, cut = _asked_activity(text, mention)
-        if kind == "speaker":
-            filters = Filters(speakers=mention.speakers)
-            yield limit(kind, mention.span, ", ".join(mention.speakers), filters, cut)
-        elif kind == "author":
-            filters = Filters(authors=mention.authors)
-            yield limit(kind, mention.span, ", ".join(mention.authors), filters, cut)
+        if kind:
+            names = mention.speakers if kind == "speaker" else mention.authors
+            filters = Filters(speakers=names) if kind == "speaker" else Filters(authors=names)
+            yield limit(kind, mention.span, ", ".join(names), filters, cut)
 
 
 def _asked_activity(text: str, mention: Mention) -> tuple[ConstraintKind | Literal[""], Span]:

@@ -61,21 +61,9 @@ class _Sentence:
         return None if words and words.isdisjoint(self.words) else form.search(self.text)
 
 
+@lru_cache(maxsize=MAX_CACHED_TEXTS)
 def find_prompt_injection(text: str) -> tuple[Span, ...]:
     """The sentences of ``text`` that are prompt injection, with those that they announce."""
-    return _find_cached(text)
-
-
-def blank_prompt_injection(text: str) -> str:
-    """``text`` with injected sentences blanked by spaces; other characters keep their offsets."""
-    for span in find_prompt_injection(text):
-        blank = "".join("\n" if letter == "\n" else " " for letter in span.of(text))
-        text = text[: span.start] + blank + text[span.end :]
-    return text
-
-
-@lru_cache(maxsize=MAX_CACHED_TEXTS)
-def _find_cached(text: str) -> tuple[Span, ...]:
     spans = sentence_spans(text)
     sentences = [_visible_sentence(span.of(text)) for span in spans]
     signs = [count_signs(sentence) for sentence in sentences]
@@ -90,6 +78,14 @@ def _find_cached(text: str) -> tuple[Span, ...]:
             if signs[neighbour] >= MIN_SIGNS_BESIDE:
                 injected.add(neighbour)
     return tuple(spans[index] for index in sorted(injected))
+
+
+def blank_prompt_injection(text: str) -> str:
+    """``text`` with injected sentences blanked by spaces; other characters keep their offsets."""
+    for span in find_prompt_injection(text):
+        blank = "".join("\n" if letter == "\n" else " " for letter in span.of(text))
+        text = text[: span.start] + blank + text[span.end :]
+    return text
 
 
 def count_signs(sentence: _Sentence) -> int:

@@ -77,21 +77,14 @@ def _kind_limits(text: str, vocabulary: Vocabulary) -> Iterator[Limit]:
     kind_limits = list(_named_kinds(text, vocabulary))
     while kind_limits:
         first, *kind_limits = kind_limits
-        limits = [first]
-        while kind_limits and _AND_OR.fullmatch(text[_end(limits[-1]) : _start(kind_limits[0])]):
+        limits, end = [first], first.constraint.span.end
+        while kind_limits and _AND_OR.fullmatch(text[end : kind_limits[0].constraint.span.start]):
             limits.append(kind_limits.pop(0))
+            end = limits[-1].constraint.span.end
         yield first if len(limits) == 1 else _combine(limits, vocabulary)
 
 
 _AND_OR = re.compile(r"\s*(?:,|/|,?\s*\b(?:and|or|and/or)\b)\s*(?:(?:all|the)\s+)*", re.IGNORECASE)
-
-
-def _start(noun_limit: Limit) -> int:
-    return noun_limit.constraint.span.start
-
-
-def _end(noun_limit: Limit) -> int:
-    return noun_limit.constraint.span.end
 
 
 def _combine(limits: Sequence[Limit], vocabulary: Vocabulary) -> Limit:
@@ -106,8 +99,8 @@ def _combine(limits: Sequence[Limit], vocabulary: Vocabulary) -> Limit:
     if mixed:
         pairs = [pair for pair in vocabulary.kind_pairs if pair[0] in kinds or pair[1] in types]
         kinds, types = {kind for kind, _ in pairs}, {name for _, name in pairs}
-    first, last = limits[0], limits[-1]
-    span = Span(start=_start(first), end=_end(last))
+    first = limits[0]
+    span = Span(start=first.constraint.span.start, end=limits[-1].constraint.span.end)
     filters = Filters(kinds=tuple(sorted(kinds)), source_types=tuple(sorted(types)))
     value = " or ".join(dict.fromkeys(limit.constraint.value for limit in limits))
     first_cut = first.cut if first.cut and len(first.cut) else None

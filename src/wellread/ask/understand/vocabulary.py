@@ -45,8 +45,8 @@ from wellread.store.catalogue.documents.name_records import (
     title_parts,
 )
 from wellread.text.english import EVERYDAY, STOP_WORDS
-from wellread.text.languages import language_of
-from wellread.text.parsed import index_text, parse, stem, stop_words_of
+from wellread.text.languages import language_of, words_of
+from wellread.text.parsed import index_text, parse, stem
 from wellread.text.tokens import (
     ARTICLES,
     Token,
@@ -86,12 +86,8 @@ class LookupCache(Generic[V]):
         self._look = look
         self._known: dict[str, V | None] = {}
 
-    def learn(self, keys: Iterable[str]) -> None:
-        """Look up and cache all of the keys at once."""
-        self.all_of(list(keys))
-
     def all_of(self, keys: Sequence[str]) -> dict[str, V]:
-        """The values of ``keys``, without keys that have none."""
+        """The values of ``keys``, looked up at once and cached, without keys that have none."""
         cached = self._known
         new = [key for key in dict.fromkeys(keys) if key not in cached]
         if new:
@@ -153,7 +149,7 @@ class Vocabulary:
             plain = [token.plain for token in tokens]
             keys = [key_of_words(plain[start:end]) for start, end in word_runs(tokens)]
             for cache in caches:
-                cache.learn([*keys, *plain])
+                cache.all_of([*keys, *plain])
 
 
 def word_runs(tokens: Sequence[Token], limit: int = MAX_NAME_WORDS) -> Iterator[tuple[int, int]]:
@@ -434,7 +430,7 @@ def correct_spelling(
         return question, ()
     # If more than half of the words occur in no passage, the question is in another language.
     words = list(dict.fromkeys(word.lower() for word in _WORD.findall(text)))[:MAX_CHECKED]
-    others = (word for word in words if word not in missing | stop_words_of(language))
+    others = (word for word in words if word not in missing | words_of(language).stop_words)
     missing |= {word for word in others if not _is_known(kb, index, word, within)}
     if len(words) > 1 and 2 * len(missing.intersection(words)) > len(words):
         return question, ()
@@ -451,7 +447,7 @@ def _possibly_misspelt(text: str, vocabulary: Vocabulary, language: str) -> list
         word
         for word in _WORD.findall(text)
         if MIN_LETTERS <= len(word) <= MAX_LETTERS
-        and word.lower() not in stop_words_of(language)
+        and word.lower() not in words_of(language).stop_words
         and count_tokens(word.lower()) > 1  # a single token is a common word, spelt correctly
         and not any(word.casefold() in name_keys for name_keys in names)
     )

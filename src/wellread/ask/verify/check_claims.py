@@ -278,11 +278,7 @@ logger = logging.getLogger(__name__)
 METHOD = "judge"
 NOT_DONE = "the sentences were not judged"
 STATES_NOTHING = "states nothing that could be checked"
-_SCORES = {
-    VerdictName.SUPPORTED: 1.0,
-    VerdictName.PARTIAL: 0.5,
-    VerdictName.UNSUPPORTED: 0.0,
-}
+_SCORES = {VerdictName.SUPPORTED: 1.0, VerdictName.PARTIAL: 0.5, VerdictName.UNSUPPORTED: 0.0}
 _REASONS = {
     VerdictName.SUPPORTED: "its source says so",
     VerdictName.PARTIAL: "its source says only a part of it",
@@ -400,8 +396,7 @@ def apply_opinion(
     untouched = Ruling(checked=checked, usage=usage, failure=opinion.failure)
     if not opinion.by:
         return untouched
-    reply = opinion.reply
-    values, _ = load_object(reply[reply.find("{") :]) if "{" in reply else (None, True)
+    values, _ = load_object(opinion.reply)
     if values is None or not isinstance(values.get("sentences"), list):
         return replace(untouched, failure=f"{NOT_DONE}: the reply of {opinion.by} cannot be read")
     clean = guard_of(analysis, evidence).lines

@@ -67,8 +67,7 @@ def confidence_of_catalogue(
         certainty = min(certainty, RELAXED_CONFIDENCE)
     else:
         reason = f"computed from the whole catalogue: {method}"
-    band: Band = "high" if certainty >= HIGH else "medium" if certainty >= MEDIUM else "low"
-    return Confidence(score=certainty, band=band, reasoning=reason)
+    return Confidence(score=certainty, band=band_of(certainty, 0.0), reasoning=reason)
 
 
 def confidence_of_expert(

@@ -502,10 +502,7 @@ def find_tail(
 
 def _read_tail(section: str) -> dict[str, Any]:
     """The object in ``section``; if it is broken, the fields that can be read."""
-    start = section.find("{")
-    values, _ = (
-        load_object(section[start : start + MAX_TAIL_CHARACTERS]) if start >= 0 else (None, True)
-    )
+    values, _ = load_object(section[: section.find("{") + MAX_TAIL_CHARACTERS])
     return values or {}
 
 
@@ -533,14 +530,17 @@ def _may_become_tail(rest: str) -> bool:
 
 
 def load_object(text: str) -> tuple[dict[str, Any] | None, bool]:
-    """Parse the JSON object at the start of ``text``; also return whether it is incomplete."""
+    """Parse the first JSON object in ``text``; also return whether it is missing or incomplete."""
+    start = text.find("{")
+    if start < 0:
+        return None, True
     try:
-        values, _ = json.JSONDecoder().raw_decode(text)
+        values, _ = json.JSONDecoder().raw_decode(text, start)
         return values, False
     except (ValueError, RecursionError):
         pass  # truncated or malformed: parsed in part below
     try:
-        partial = from_json(text, allow_partial=True)
+        partial = from_json(text[start:], allow_partial=True)
     except ValueError:
         return None, True
     return (partial, True) if isinstance(partial, dict) else (None, True)

@@ -23,14 +23,7 @@ from wellread.serve.views import source_link
 from wellread.text.characters import harmless
 from wellread.values.answer_blocks import CLOSE, MARK, OPEN, tokens_of
 from wellread.values.answer_text import disagreement
-from wellread.values.answers import (
-    NOBODY,
-    Answer,
-    Citation,
-    Evidence,
-    Sentence,
-    VerdictName,
-)
+from wellread.values.answers import NOBODY, Answer, Citation, Evidence, Sentence, VerdictName
 
 INDENT = 4
 MAX_QUOTE_CHARS = 240

@@ -29,7 +29,7 @@ from wellread.serve.features.kept_answers import (
     RemovedBody,
     RemovedFeedbackBody,
     SessionDetailBody,
-    stored_answer_body,
+    WholeAnswerBody,
 )
 from wellread.serve.features.material_found import SimilarBody, similar_body, similarity_criteria
 from wellread.serve.terminal import Terminal, opened, print_facts, print_line, print_rows
@@ -104,7 +104,7 @@ def show_answer(
         record, answer = named_answer(kb, name, owner)
         rendered = as_rendered(answer, kb.settings.citations)
     if terminal.json:
-        terminal.write_json(stored_answer_body(record, answer))
+        terminal.write_json(WholeAnswerBody(answer=answer_body(answer), stored=record))
         return
     _print(terminal, rendered)
     if record.stale:

@@ -211,13 +211,13 @@ def demo(context: typer.Context) -> None:
     with terminal.open(home, overrides={"catalogue": {"url": ""}}) as kb:  # its own catalogue file
         with ingest_progress(terminal) as on_progress:
             report = add(kb, sample_inputs(), collection=SAMPLE, on_progress=on_progress)
+        added = report_body(report, SAMPLE)
         if terminal.json:
             answers = [answer_of(terminal, kb, Question(text=text)) for text in QUESTIONS]
-            added = report_body(report, SAMPLE)
             bodies = [answer_body(answer) for answer in answers]
             terminal.write_json({"home": str(kb.home), "added": added, "answers": bodies})
             return
-        print_report(terminal.out, report_body(report, SAMPLE))
+        print_report(terminal.out, added)
         for question in QUESTIONS:
             terminal.out.print()
             terminal.out.print(Text(f"» {question}", style="bold cyan"))

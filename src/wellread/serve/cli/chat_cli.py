@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 from collections.abc import Iterator, Set
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from importlib import import_module
 from typing import Annotated
 
 import typer
@@ -136,7 +137,8 @@ def _lines(terminal: Terminal) -> Iterator[str]:
     if not sys.stdin.isatty():
         yield from sys.stdin
         return
-    _enable_history()
+    with suppress(ImportError):  # missing on Windows
+        import_module("readline")  # lets arrow keys recall earlier lines; nothing is stored
     while True:
         try:
             yield input(PROMPT)
@@ -145,9 +147,3 @@ def _lines(terminal: Terminal) -> Iterator[str]:
         except EOFError:
             terminal.out.print()
             return
-
-
-def _enable_history() -> None:
-    """Let arrow keys recall earlier lines, if readline exists. Nothing is stored."""
-    if importlib.util.find_spec("readline"):  # missing on Windows
-        importlib.import_module("readline")  # ``input`` uses it once it is loaded

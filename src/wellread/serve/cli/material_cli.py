@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import signal
 import sys
 import threading
@@ -48,9 +47,8 @@ from wellread.serve.terminal import (
     print_rows,
     terminal_of,
 )
-from wellread.serve.views import json_of
 from wellread.store.catalogue.run_logs import ItemStatus, Job, JobItem
-from wellread.text.characters import escape_json, harmless, harmless_line
+from wellread.text.characters import harmless, harmless_line
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -283,8 +281,7 @@ def watch(context: typer.Context, paths: Paths, collection: CollectionOption = "
 
     def print_changes(report: Report) -> None:
         if terminal.json:
-            line = json.dumps(json_of(report_body(report, collection)), ensure_ascii=False)
-            typer.echo(escape_json(line))
+            terminal.write_json(report_body(report, collection), indent=None)
             return
         for row in report.rows:
             if row.status not in ("unchanged", "skipped"):

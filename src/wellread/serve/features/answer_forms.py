@@ -156,11 +156,15 @@ def query_body(
         report: the report of deep research whose text is ``answer``.
         requested_id: the session that the request named.
     """
+    sources = tuple(map(_source, answer.citations))
     return QueryResponse(
         answer=_archive_text(kb, answer),
         session_id=answer.session_id,
-        sources=tuple(map(_source, answer.citations)),
-        citations=tuple(map(_citation, answer.citations)),
+        sources=sources,
+        citations=tuple(
+            QueryCitation(video=source.video_title, timestamp=source.timestamp_formatted)
+            for source in sources
+        ),
         mode="deep" if report is not None else "quick",
         iterations=report.rounds if report is not None else None,
         warning="; ".join(_warnings(answer, report, requested_id)) or None,
@@ -188,20 +192,10 @@ def _source(citation: Citation) -> QuerySource:
         video_id=citation.document_id,
         video_title=flatten_label(citation.title),
         timestamp=None if begin is None else round(begin, 3),
-        timestamp_formatted=_time(begin),
+        timestamp_formatted=None if begin is None else format_time(begin),
         excerpt=citation.quote,
         speaker=citation.locator.speaker,
     )
-
-
-def _citation(citation: Citation) -> QueryCitation:
-    return QueryCitation(
-        video=flatten_label(citation.title), timestamp=_time(citation.locator.begin)
-    )
-
-
-def _time(begin: float | None) -> str | None:
-    return None if begin is None else format_time(begin)
 
 
 def _marker(kb: KnowledgeBase, citation: Citation) -> str:

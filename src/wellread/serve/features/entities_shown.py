@@ -196,7 +196,7 @@ def entities_body(
             total=totals.get((node.collection, node.id), no_mentions),
         )
         for node in graph.entities(collections, types)
-        if _matches(node, key)
+        if any(key in strict_key(name) for name in (node.title, node.id, *node.aliases))
     ]
     lines.sort(key=lambda line: (line.node.title.casefold(), line.node.collection, line.node.id))
     if order != "title":
@@ -208,7 +208,3 @@ def entities_body(
         types=dict(sorted(Counter(line.node.type for line in lines).items())),
         entities=tuple(lines[offset : offset + limit]),
     )
-
-
-def _matches(node: EntityNode, key: str) -> bool:
-    return not key or any(key in strict_key(name) for name in (node.title, node.id, *node.aliases))

@@ -45,7 +45,7 @@ from wellread.store.schema.stored_values import (
 )
 from wellread.store.schema.tables import TOTAL
 from wellread.text.periods import window_of
-from wellread.values.answers import BEFORE, CATALOGUE, EXTRACTIVE, NOBODY, VerdictName
+from wellread.values.answers import BEFORE, CATALOGUE, EXTRACTIVE, NOBODY
 
 router = FeatureRouter("open")
 anybody, admin = router.requiring("open", "admin")
@@ -248,9 +248,7 @@ def _counter_values(kb: KnowledgeBase) -> Iterator[tuple[Key, float]]:
     yield ("wellread_citations",), sums.citations
     for band in ("high", "medium", "low"):
         yield ("wellread_answers_by_confidence", band), getattr(sums, band)
-    for verdict in VerdictName:
-        field = "uncited_sentences" if verdict is VerdictName.UNCITED else verdict.value
-        yield ("wellread_sentences", verdict.value), getattr(sums, field)
+    yield from ((("wellread_sentences", name), count) for name, count in verdicts_of(sums).items())
     yield from _by_answerer(kb)
     yield ("wellread_ratings",), kb.catalogue.figures.ratings(TimeRange())[0]
     yield from _step_values(kb)

@@ -174,8 +174,7 @@ class IngestRuns:
         """Ask the running job to stop, drop waiting runs, and wait for the job's end."""
         self._thread.shutdown(wait=False, cancel_futures=True)
         if self.busy():
-            running = (job for job in self._kb.catalogue.jobs.newest(MAX_QUEUED_RUNS, "running"))
-            for job in running:
+            for job in self._kb.catalogue.jobs.newest(MAX_QUEUED_RUNS, "running"):
                 if (job.host, job.pid) == (platform.node(), os.getpid()):
                     self._kb.catalogue.jobs.cancel(job.id)
         self._thread.shutdown(wait=True)

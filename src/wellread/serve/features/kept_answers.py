@@ -47,7 +47,11 @@ ListLimit = Annotated[int, Query(ge=1, le=MAX_LISTED)]
 FACES.show_whole(SessionFacts, SentenceRating)
 FACES.show(StoredAnswer, "* -owner")
 FACES.show(Feedback, "* -author")
-FACES.show(BetterCitation, "* view_url", view_url=(str, lambda cited: _citation_url(cited)))
+FACES.show(
+    BetterCitation,
+    "* view_url",
+    view_url=(str, lambda cited: view_url(cited.document_id, cited.version, cited.span)),
+)
 FACES.show(CitationCheck, "id number=id title standing reason", id=(str, lambda row: str(row.id)))
 FACES.show(SentenceCheck, "text before verdict=now.name method=now.method reason=now.reason")
 FACES.show(Rechecked, "id=answer.id stale citations sentences notes")
@@ -98,15 +102,6 @@ class OpenedBody(Shape):
     after: str
 
 
-def _citation_url(cited: BetterCitation) -> str:
-    return view_url(cited.document_id, cited.version, cited.span)
-
-
-def stored_answer_body(stored: StoredAnswer, answer: Answer) -> WholeAnswerBody:
-    """Return the reply with a stored answer."""
-    return WholeAnswerBody(answer=answer_body(answer), stored=stored)
-
-
 def opened_body(kb: KnowledgeBase, answer: Answer, number: int) -> OpenedBody:
     """Return citation ``number`` of ``answer`` with the sentences around it."""
     citation = next((cited for cited in answer.citations if cited.id == number), None)
@@ -136,7 +131,8 @@ def answers(kb: Kb, limit: ListLimit = 50, offset: Offset = 0) -> StoredAnswersB
 @reads.get("/api/answers/{answer_id}")
 def answer(kb: Kb, answer_id: str) -> WholeAnswerBody:
     """Return a stored answer; ``last`` is the newest."""
-    return stored_answer_body(*_find_answer(kb, answer_id))
+    stored, answer = _find_answer(kb, answer_id)
+    return WholeAnswerBody(answer=answer_body(answer), stored=stored)
 
 
 @asks.post("/api/answers/{answer_id}/verify")

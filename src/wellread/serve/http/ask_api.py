@@ -38,13 +38,7 @@ from wellread.serve.features.answering import (
     event_body,
     similar_past_questions,
 )
-from wellread.serve.features.feature import (
-    ASKING,
-    CamelModel,
-    FeatureRouter,
-    StrictModel,
-    refusals,
-)
+from wellread.serve.features.feature import ASKING, CamelModel, FeatureRouter, StrictModel, refusals
 from wellread.serve.guards.route_rules import Kb
 from wellread.serve.views import json_of
 from wellread.text.periods import first_moment, last_moment, window_of

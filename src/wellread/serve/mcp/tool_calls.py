@@ -14,6 +14,7 @@ from pydantic import Field, StringConstraints
 from pydantic_core import to_jsonable_python
 from starlette.requests import Request
 
+from wellread.ask.retrieve.search import check_collections
 from wellread.errors import RequestError, UnknownCollectionError
 from wellread.kb import KnowledgeBase
 from wellread.models.word_pieces import count_tokens
@@ -55,17 +56,7 @@ class ServedLibrary:
     queue: WorkQueue | None = None
 
     def __post_init__(self) -> None:
-        existing = self.kb.catalogue.collection_names()
-        for name in self.collections:
-            if name not in existing:
-                raise _unknown_collection(name, existing)
-
-
-def _unknown_collection(name: str, existing: tuple[str, ...] | list[str]) -> UnknownCollectionError:
-    return UnknownCollectionError(
-        f"there is no collection named {name!r}",
-        hint=f"known: {', '.join(existing) or 'none yet; add sources first'}",
-    )
+        check_collections(self.kb, Filters(collections=self.collections))
 
 
 ServedContext = Context[ServedLibrary, Any]
@@ -101,7 +92,9 @@ class Call:
         if collection is None:
             return served
         if served and collection not in served:
-            raise _unknown_collection(collection, served)
+            raise UnknownCollectionError(
+                f"there is no collection named {collection!r}", hint=f"known: {', '.join(served)}"
+            )
         return (collection,)
 
     def filters(

@@ -182,10 +182,7 @@ _SAYING = {
     "high": ("says this directly", "say this directly"),
     "medium": ("probably answers this", "probably answer this"),
 }
-_NEAR = (
-    "is about this but may not answer it",
-    "are about this but may not answer it",
-)
+_NEAR = ("is about this but may not answer it", "are about this but may not answer it")
 _NUMBERS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten")
 _TROUBLE = {
     VerdictName.PARTIAL: ("is only partly borne out", "are only partly borne out"),

@@ -58,10 +58,7 @@ PLACES = {
         "/account": "Account",
     },
 }
-BELONGING = {
-    "Ask": ("/ask/", "/answers/", "/conversations", "/research"),
-    "Library": ("/view/",),
-}
+BELONGING = {"Ask": ("/ask/", "/answers/", "/conversations", "/research"), "Library": ("/view/",)}
 # Pages that are offered only where there is something to show on them.
 HOLDING = {
     "/stories": "stories",

@@ -16,12 +16,7 @@ from fastapi import Request
 from fastapi.responses import RedirectResponse, Response
 from starlette.datastructures import FormData
 
-from wellread.config import (
-    SETTINGS_FILE,
-    Settings,
-    settings_table,
-    without_password,
-)
+from wellread.config import SETTINGS_FILE, Settings, settings_table, without_password
 from wellread.errors import RequestError, WellreadError
 from wellread.ingest.integrity.verify import VerifyReport, verify
 from wellread.kb import KnowledgeBase
