@@ -25,6 +25,7 @@ from typing import Any, TypeVar
 import anyio
 from anyio import to_thread
 
+from wellread.ask.retrieve.ranking import evidence_from
 from wellread.errors import RequestError, WellreadError
 from wellread.kb import KnowledgeBase
 from wellread.models.base import Excerpt, ModelUsage
@@ -266,19 +267,8 @@ def live_hits(kb: KnowledgeBase, ids: Iterable[str]) -> list[Hit]:
 def evidence_of(kb: KnowledgeBase, hits: Sequence[Hit]) -> list[Evidence]:
     """Return whole passages as evidence with the keys ``e1``, ``e2``, ... in order."""
     places = [(hit.passage.document_id, hit.passage.span) for hit in hits]
-    evidence = []
-    for number, (hit, passage_marks) in enumerate(
-        zip(hits, kb.catalogue.marks_over(places), strict=True), 1
-    ):
-        marks = Marks(passage_marks)
-        evidence.append(
-            Evidence(
-                key=f"e{number}",
-                hit=hit,
-                text=hit.passage.text,
-                span=hit.passage.span,
-                locator=marks.locate(hit.passage.span),
-                turns=marks.turns(hit.passage.span),
-            )
-        )
-    return evidence
+    pairs = zip(hits, kb.catalogue.marks_over(places), strict=True)
+    return [
+        evidence_from(number, hit, hit.passage.text, Marks(marks))
+        for number, (hit, marks) in enumerate(pairs, 1)
+    ]

@@ -217,13 +217,14 @@ def pack(kb: KnowledgeBase, hits: Sequence[Hit], sides: int = 1) -> list[Evidenc
             break
         tokens += count_tokens(text)
         characters += len(text)
-        packed.append(_evidence(len(packed) + 1, hit, text, Marks(document_marks)))
+        packed.append(evidence_from(len(packed) + 1, hit, text, Marks(document_marks)))
         if len(text) < len(hit.passage.text) and not shared:
             break
     return packed
 
 
-def _evidence(number: int, hit: Hit, text: str, marks: Marks) -> Evidence:
+def evidence_from(number: int, hit: Hit, text: str, marks: Marks) -> Evidence:
+    """Piece number ``number`` of the evidence: ``text`` from the start of the hit's passage."""
     span = Span(start=hit.passage.span.start, end=hit.passage.span.start + len(text))
     return Evidence(
         key=f"e{number}",
@@ -265,7 +266,7 @@ def with_neighbours(kb: KnowledgeBase, evidence: Sequence[Evidence]) -> list[Evi
     marks = kb.catalogue.marks_over(places)
     first = len(evidence) + 1
     return best_pieces + [
-        _evidence(number, hit, hit.passage.text, Marks(document_marks))
+        evidence_from(number, hit, hit.passage.text, Marks(document_marks))
         for number, (hit, document_marks) in enumerate(zip(neighbours, marks, strict=True), first)
     ]
 

@@ -315,6 +315,7 @@ def _as_evidence(
                 span=spot[1],
                 locator=document_marks.locate(spot[1]),
                 turns=turns,
+                tables=document_marks.tables(spot[1]),
             )
     return {old: pieces[spot] for old, spot in spots.items() if spot in pieces}
 
