@@ -100,10 +100,9 @@ PLACES = (
     ),
     Place(
         "a passage begins one character late",
-        "                start=passage.span.start,\n                end=passage.span.end,\n"
-        "                context=passage.context,",
-        "                start=passage.span.start + 1,\n                end=passage.span.end,\n"
-        "                context=passage.context,",
+        "            Cut(span=span, context=_context(title, marks, span), ",
+        "            Cut(span=Span(start=span.start + 1, end=span.end), "
+        "context=_context(title, marks, span), ",
         "tests/ingest/test_passages.py tests/ingest/test_run.py tests/ingest",
     ),
     Place(
