@@ -81,7 +81,7 @@ def _kept_words() -> Iterator[None]:
     """Have every directive and role read by the ones below, as Sphinx puts its own in place."""
     found = directives.directive, roles.role
     directives.directive = lambda name, *_: (Replace if name == "replace" else _Words, [])
-    roles.role = lambda *_: (_role, [])  # type: ignore[assignment]  # stubs know links alone
+    roles.role = lambda *_: (_ROLE, [])
     try:
         yield
     finally:
@@ -94,6 +94,9 @@ def _role(
     titled = _TARGETED.match(text)
     shown = titled[1] if titled else text.rpartition(".")[2] if text[:1] == "~" else text
     return [nodes.inline(raw, shown.removeprefix("!"))], []
+
+
+_ROLE: Any = _role  # the stubs of docutils only know roles that make links
 
 
 class _Rows(nodes.General, nodes.Element):
