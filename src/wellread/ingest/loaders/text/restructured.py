@@ -81,22 +81,17 @@ def _kept_words() -> Iterator[None]:
     """Have every directive and role read by the ones below, as Sphinx puts its own in place."""
     found = directives.directive, roles.role
     directives.directive = lambda name, *_: (Replace if name == "replace" else _Words, [])
-    roles.role = lambda *_: (_ROLE, [])
+    roles.role = lambda *_: (_role, [])
     try:
         yield
     finally:
         directives.directive, roles.role = found
 
 
-def _role(
-    _name: str, raw: str, text: str, *_: Any, **__: Any
-) -> tuple[list[nodes.Node], list[Any]]:
+def _role(_name: str, raw: str, text: str, *_: Any) -> Any:
     titled = _TARGETED.match(text)
     shown = titled[1] if titled else text.rpartition(".")[2] if text[:1] == "~" else text
     return [nodes.inline(raw, shown.removeprefix("!"))], []
-
-
-_ROLE: Any = _role  # the stubs of docutils only know roles that make links
 
 
 class _Rows(nodes.General, nodes.Element):
