@@ -28,7 +28,7 @@ from benchmarks.kills import (
     DO,
     by_action,
     check,
-    downgrade,
+    old_home,
     opened,
     prepare,
     texts_of,
@@ -101,11 +101,12 @@ def one(action: str, place: Path, told: Told, share: float) -> None:
     before = write_files(folder, 0)
     with disk(place / "disk") as mounted:
         home = mounted / "home"
-        with opened(home) as kb:
-            if action != "add":
-                run.add(kb, [str(folder)])
         if action == "migrate":
-            downgrade(home)
+            before = old_home(mounted)
+        else:
+            with opened(home) as kb:
+                if action != "add":
+                    run.add(kb, [str(folder)])
         after = prepare(action, folder, before)
         used = taken(mounted)
         resize(mounted, used + int(share * needed(action, home, folder, place)))
