@@ -86,6 +86,7 @@ def judged_lines(queries: Iterable[Query]) -> Iterator[Line]:
                     {"document": known, "grade": grade} for known, grade in grades.items()
                 ]
             }
+        expected["answerable"] = True
         yield {"id": query.id, "question": query.text, "expected": expected}
 
 

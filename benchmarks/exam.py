@@ -75,12 +75,7 @@ def main() -> None:
     if options.merge:
         rows = read_rows(options.merge)
     else:
-        asked = read_questions(QUESTIONS / f"exam-{options.half}.jsonl")
-        wanted = options.base.split(",") if options.base else sorted({one.base for one in asked})
-        rows = []
-        for base in wanted:
-            mine = [one for one in asked if one.base == base]
-            rows += asyncio.run(_ask_base(base, mine, options.reader))
+        rows = ask_half(options.half, options.reader, options.base)
     judged = {row["id"]: row["judged"] for row in read_rows(RESULTS / f"exam-judged-{name}.jsonl")}
     rows = [row | {"judged": judged.get(row["id"], "")} for row in rows]
     out = options.out or CACHE / f"exam-{name}.jsonl"
@@ -91,6 +86,16 @@ def main() -> None:
     print(out)
     if not options.base:
         print(save(f"exam-{name}", found))
+
+
+def ask_half(half: str, reader: str = "default", bases: str = "") -> list[Row]:
+    """Ask the questions of a half, all or those of some ``bases`` (with commas), and mark them."""
+    asked = read_questions(QUESTIONS / f"exam-{half}.jsonl")
+    rows: list[Row] = []
+    for base in bases.split(",") if bases else sorted({one.base for one in asked}):
+        mine = [one for one in asked if one.base == base]
+        rows += asyncio.run(_ask_base(base, mine, reader))
+    return rows
 
 
 async def _ask_base(base: str, asked: Sequence[ExamQuestion], reader: str) -> list[Row]:

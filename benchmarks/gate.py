@@ -5,7 +5,8 @@
     python -m benchmarks.gate --record      # `make gate RECORD=1`: one more row of releases.md
 
 Measured are the shipped sample set, the public sets (where ``../shared/data`` or
-``WELLREAD_EVAL_DATA`` is), planted instructions, deletes, and speed. The limits stand in
+``WELLREAD_EVAL_DATA`` is), a held-out exam, the check of a model's prose, planted instructions,
+deletes, speed, and the test suite. The limits stand in
 ``release/limits.yaml``, the history in ``releases.md`` and ``results/releases.svg``.
 """
 
@@ -26,7 +27,7 @@ from benchmarks import speed
 from benchmarks.homes import default_embedder
 from benchmarks.paths import SAMPLE, has_eval_data
 from benchmarks.record import provenance
-from benchmarks.release import deletes, drawing, history, injections, question_sets
+from benchmarks.release import deletes, drawing, held_out, history, injections, question_sets
 from benchmarks.release.verdict import (
     LIMITS,
     NO_DATA,
@@ -45,6 +46,13 @@ from wellread.evaluation.report import depths_of
 
 FURTHER = (
     question_sets.RATIO,
+    question_sets.CITED,
+    held_out.STRINGS_RIGHT,
+    held_out.STRINGS_WRONG,
+    held_out.IN_TROUBLE,
+    held_out.PASSED,
+    held_out.SUITE_FAILED,
+    held_out.SUITE_SECONDS,
     injections.BY_SENTENCES,
     injections.BY_MODEL,
     injections.HEARD,
@@ -93,7 +101,16 @@ def exit_status(verdict: Verdict) -> int:
     return 0 if verdict.go else 1
 
 
-PARTS = (*(one.name for one in question_sets.SETS), "injections", "deletes", "speed")
+FURTHER_PARTS = ("exam", "checker", "injections", "deletes", "speed", "suite")
+PARTS = (*(one.name for one in question_sets.SETS), *FURTHER_PARTS)
+EXAMINED = (
+    "aragog",
+    "bitcoin_optech",
+    "bitcoin_transcripts",
+    "docling_pdfs",
+    "qmsum",
+    "s3_patterns",
+)
 
 
 def parts(limits: Limits) -> dict[str, Part]:
@@ -107,6 +124,16 @@ def parts(limits: Limits) -> dict[str, Part]:
             )
             for one in question_sets.SETS
         },
+        "exam": Part(
+            about="the sealed half of the exam, by gold strings",
+            there=all(map(has_eval_data, EXAMINED)),
+            measure=held_out.measure_exam,
+        ),
+        "checker": Part(
+            about="a model's sentences, labelled one by one",
+            there=has_eval_data("model_answers"),
+            measure=held_out.measure_checker,
+        ),
         "injections": Part(
             about="instructions planted in sources", there=True, measure=measure_injections
         ),
@@ -115,6 +142,9 @@ def parts(limits: Limits) -> dict[str, Part]:
             about="seconds by base and of a start, as ratios",
             there=has_eval_data("bitcoin_optech"),
             measure=speed.measure,
+        ),
+        "suite": Part(
+            about="every test, and how long it takes", there=True, measure=held_out.measure_suite
         ),
     }
 

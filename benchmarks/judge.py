@@ -30,18 +30,24 @@ from wellread.values.answers import Checked, Claim, Evidence
 from wellread.values.question import Analysis
 
 NO_QUESTION = Analysis(question="", type="factual", terms=(), names=(), filters=Filters())
+ALONE = "without a model"
 TROUBLE = ("partial", "unsupported", "uncited")
 
 
 def main() -> None:
     """Check every answer, print, write ``results/judge.json``."""
-    text = eval_data("model_answers", "answers.jsonl").read_text(encoding="utf-8")
-    answers = [json.loads(line) for line in text.splitlines()]
-    with tempfile.TemporaryDirectory() as folder, open_kb(Path(folder)) as kb:
-        figures = asyncio.run(measured(kb, answers))
+    figures = check_all()
     for name, found in figures.items():
         print(name, json.dumps(found))
     save("judge", figures)
+
+
+def check_all() -> dict[str, Any]:
+    """The figures over all labelled answers."""
+    text = eval_data("model_answers", "answers.jsonl").read_text(encoding="utf-8")
+    answers = [json.loads(line) for line in text.splitlines()]
+    with tempfile.TemporaryDirectory() as folder, open_kb(Path(folder)) as kb:
+        return asyncio.run(measured(kb, answers))
 
 
 async def measured(kb: KnowledgeBase, answers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -58,7 +64,7 @@ async def measured(kb: KnowledgeBase, answers: Sequence[Mapping[str, Any]]) -> d
         ruling = await judge_sentences(kb, asked, evidence, items)
         failures[ruling.failure] += bool(ruling.failure)
         after += zip(labels, ruling.checked, strict=True)
-    figures: dict[str, Any] = {"without a model": figures_of(alone)}
+    figures: dict[str, Any] = {ALONE: figures_of(alone)}
     if name := kb.models.names().get("judge_model", kb.models.names().get("model", "")):
         figures |= {name: figures_of(after), "failures": dict(failures)}
     return figures

@@ -8,6 +8,7 @@ searched for; a machine that is busy for a while is so for both.
 from __future__ import annotations
 
 import random
+import re
 import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ import numpy as np
 
 from benchmarks import case_files
 from benchmarks.paths import SAMPLE, has_eval_data
-from benchmarks.release.verdict import Measured
+from benchmarks.release.verdict import Measured, count
 from wellread.ask.retrieve.search import search
 from wellread.evaluation.cases import Case, read_cases
 from wellread.evaluation.markdown import failures
@@ -25,8 +26,10 @@ from wellread.evaluation.scores import Interval, Scored, interval
 from wellread.kb import KnowledgeBase
 
 SEED = 7
-RATIO = "ask_p90_by_search_p90"
+RATIO, CITED = "ask_p90_by_search_p90", "cited"
 SHARE = 0.9
+OUT_OF_SCOPE = "off_topic"
+_MARKER = re.compile(r"\[\d+\]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +40,8 @@ class QuestionSet:
         data: its folder of the evaluation data; empty for what ships with Wellread.
         each: questions of each group; 0: all.
         retrieval_only: no answers are written.
+        home: the set whose material it asks; empty: its own.
+        with_others: the sample's questions about other things are asked as well.
     """
 
     name: str
@@ -44,6 +49,8 @@ class QuestionSet:
     data: str = ""
     each: int = 0
     retrieval_only: bool = False
+    home: str = ""
+    with_others: bool = False
 
     @property
     def there(self) -> bool:
@@ -69,6 +76,14 @@ SETS = (
         retrieval_only=True,
     ),
     QuestionSet(
+        name="papers",
+        about="papers as their readers judge: COVID-QA, answered",
+        data="covid_qa",
+        each=60,
+        home="covid",
+        with_others=True,
+    ),
+    QuestionSet(
         name="mentions",
         about="Optech, one-line descriptions to newsletters",
         data="bitcoin_optech",
@@ -80,10 +95,12 @@ SETS = (
 
 def measure(chosen: QuestionSet, depths: Collection[int]) -> Measured:
     """Every figure of a set, at these depths and the usual ones."""
-    with case_files.opened(chosen.name) as kb:
-        ships = SAMPLE / "evaluation.jsonl"
-        path = case_files.write_cases(chosen.name, kb) if chosen.data else ships
+    home, ships = chosen.home or chosen.name, SAMPLE / "evaluation.jsonl"
+    with case_files.opened(home) as kb:
+        path = case_files.write_cases(home, kb) if chosen.data else ships
         cases = sampled(read_cases(path), chosen.each)
+        if chosen.with_others:
+            cases += [case for case in read_cases(ships) if OUT_OF_SCOPE in case.tags]
         return measure_cases(kb, cases, {*DEPTHS, *depths}, retrieval_only=chosen.retrieval_only)
 
 
@@ -118,6 +135,8 @@ def measure_cases(
     groups = dict(report.groups)
     if found := ratio(asked_beside(scored), searches):
         groups[ALL] = {**groups[ALL], RATIO: found}
+    if answers := [bool(_MARKER.search(each.text)) for each in scored if each.answered]:
+        groups[ALL] = {**groups[ALL], CITED: count(sum(answers) / len(answers), len(answers))}
     return Measured(groups=groups, notes=tuple(failures(report)))
 
 

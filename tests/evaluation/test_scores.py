@@ -247,3 +247,40 @@ def test_citations_by_hand() -> None:
     met = [frozenset({"a"}), frozenset[str](), frozenset({"a", "b"}), frozenset[str]()]
     assert citation_precision(met) == 0.5
     assert citation_recall(met, frozenset("abc")) == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize(("gold", "right"), [((0, 5), 1.0), ((10, 14), 1.0), ((40, 44), 0.0)])
+def test_of_extracts_the_first_counts_with_all_that_it_shows(
+    gold: tuple[int, int], right: float
+) -> None:
+    shown = [
+        ("Tides turn.", 0, 1, True),
+        ("Boats wait.", 10, 1, False),
+        ("Gulls cry.", 40, 2, False),
+    ]
+    sentences = tuple(
+        Sentence(
+            text=text,
+            span=Span(start=0, end=len(text)),
+            verdict=Verdict(
+                name=VerdictName.QUOTED,
+                method="verbatim",
+                score=1.0,
+                source=Span(start=start, end=start + len(text)),
+            ),
+            citations=(number,),
+            within=within,
+        )
+        for text, start, number, within in shown
+    )
+    places = {1: Span(start=0, end=11), 2: Span(start=40, end=50)}
+    cited = tuple(
+        replace(citation("doc_a"), id=number, source_span=place) for number, place in places.items()
+    )
+    given = answer_of(sentences=sentences, citations=cited, answered_by="extractive")
+    span = Span(start=gold[0], end=gold[1])
+    targets = Targets(
+        grades={"a": 1.0}, span_grades={"here": 1.0}, spans={"here": (("doc_a", span),)}
+    )
+    scores = scored(replace(CASE, expected=Expected(answerable=True)), given, targets).scores
+    assert scores["answer_right"] == scores["citation_precision"] == right

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from wellread.ask.aggregate.query import AggregateResult
 from wellread.ask.retrieve.ranking import Found
 from wellread.evaluation.cases import Case, Targets
-from wellread.values.answers import CATALOGUE, NOBODY, Answer
+from wellread.values.answers import CATALOGUE, EXTRACTIVE, NOBODY, Answer, Sentence
 from wellread.values.question import QuestionType
 
 Ranking = Sequence[frozenset[str]]
@@ -294,16 +294,30 @@ def _is_right(case: Case, targets: Targets, run: Run) -> bool | None:
 def _citations_met(targets: Targets, run: Run) -> list[frozenset[str]]:
     """The targets met by each citation: places if the case expects any, else documents.
 
-    The nearest passages shown with a refusal do not count as citations.
+    Of an answer of extracts only the first counts, with all that it shows. The nearest passages
+    shown with a refusal do not count as citations.
     """
-    if run.answer is None or run.answer.answered_by == NOBODY:
+    answer = run.answer
+    if answer is None or answer.answered_by == NOBODY:
         return []
-    if targets.span_grades:
+    if not targets.span_grades:
+        return [targets.met_by(document_id) for document_id in _cited_documents(answer)]
+    if answer.answered_by != EXTRACTIVE:
         return [
             targets.spans_met_by(citation.document_id, citation.source_span)
-            for citation in run.answer.citations
+            for citation in answer.citations
         ]
-    return [targets.met_by(document_id) for document_id in _cited_documents(run.answer)]
+    extract = first_extract(answer)
+    documents = {citation.id: citation.document_id for citation in answer.citations}
+    places = [(documents[sentence.citations[0]], sentence.verdict.source) for sentence in extract]
+    met = [targets.spans_met_by(document_id, span) for document_id, span in places if span]
+    return [frozenset[str]().union(*met)] if met else []
+
+
+def first_extract(answer: Answer) -> tuple[Sentence, ...]:
+    """The sentences of the first extract of an extractive answer: what is read as the answer."""
+    ends = (at for at, sentence in enumerate(answer.sentences, 1) if not sentence.within)
+    return answer.sentences[: next(ends, 0)]
 
 
 def _cited_documents(answer: Answer) -> list[str]:
@@ -318,10 +332,12 @@ def _is_empty_list(answer: Answer) -> bool:
 
 
 def _plain_text(run: Run) -> str:
-    """The answer's sentences without citation markers; empty for a refusal."""
-    if run.answer is None or not run.answered:
+    """The answer's sentences (of extracts the first one's), unmarked; empty for a refusal."""
+    answer = run.answer
+    if answer is None or not run.answered:
         return ""
-    return " ".join(sentence.text for sentence in run.answer.sentences) or run.answer.text
+    read = first_extract(answer) if answer.answered_by == EXTRACTIVE else answer.sentences
+    return " ".join(sentence.text for sentence in read) or answer.text
 
 
 RESAMPLES = 2_000
