@@ -77,6 +77,13 @@ async def test_each_part_has_its_answer_and_citations(kb: KnowledgeBase) -> None
     assert all(f"[{one.id}]" in given.text for one in given.citations)
 
 
+async def test_a_part_that_needs_the_other_is_read_with_it(kb: KnowledgeBase) -> None:
+    given = await ask(kb, "When was the Corn Mill built and who owns it?")
+    assert "**" not in given.text
+    assert "1821" in given.text
+    assert "Ines Holm" in given.text
+
+
 @pytest.mark.parametrize(
     "text", ["thanks", "Hello!", "ok great", "Thank you very much", "Thanks, that helped.", "Hallo"]
 )

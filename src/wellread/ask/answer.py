@@ -11,8 +11,8 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
-from datetime import date
 from functools import partial
+from itertools import pairwise
 
 from anyio import to_thread
 
@@ -48,7 +48,6 @@ from wellread.ask.retrieve.ranking import Found, pack, with_neighbours
 from wellread.ask.retrieve.search import check_index
 from wellread.ask.understand.conversation import SessionQuestion, open_session
 from wellread.ask.understand.question_parts import depends_on_previous, split_questions
-from wellread.ask.understand.rewrite import Turn, make_standalone
 from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.ask.verify.answered_before import CORRECTION, find_correction, find_past_answer
 from wellread.ask.verify.confidence import VerifiedDraft, verify_draft
@@ -149,7 +148,7 @@ async def _answered(
     turn = reading.turn
     parts: list[Part] = []
     for text, plan in await in_thread(_questions_to_answer, kb, reading):
-        part_turn = _part_of(turn, text, () if plan else parts, vocabulary)
+        part_turn = replace(turn, question=replace(turn.question, text=text))
         part_reading = Reading(turn=part_turn, questions=(plan,) if plan else ())
         async for event in _reply_to(kb, part_reading, vocabulary, parts, clock, explain):
             yield event
@@ -241,39 +240,19 @@ def _questions_to_answer(
 ) -> Sequence[tuple[str, PlannedQuestion | None]]:
     """The parts of a compound question as searched, each with a model's plan for it, if any.
 
-    The question is not split if an expert corrected an earlier answer to all of it.
+    The question is not split if a part needs the one before it, whose passage then answers both,
+    nor if an expert corrected an earlier answer to all of it.
     """
     question = reading.turn.question
     parts: list[tuple[str, PlannedQuestion | None]]
     parts = [(plan.search or plan.question, plan) for plan in reading.questions]
-    parts = parts or [(part, None) for part in split_questions(question.text)]
+    if not parts:
+        split = split_questions(question.text)
+        depend = any(depends_on_previous(part, before) for before, part in pairwise(split))
+        parts = [(part, None) for part in ((question.text,) if depend else split)]
     may_be_corrected = len(parts) > 1 and kb.settings.features.corrections
     is_corrected = may_be_corrected and corrections(kb, question.text, question.filters.collections)
     return [(question.text, None)] if is_corrected else parts
-
-
-def _part_of(
-    turn: SessionQuestion, text: str, earlier_parts: Sequence[Part], vocabulary: Vocabulary
-) -> SessionQuestion:
-    """``turn`` with one part as its question, rewritten to stand without the parts before it."""
-    if text == turn.question.text:
-        return turn
-    context = turn.context
-    if earlier_parts:
-        earlier_turns = [
-            Turn(
-                question=part.analysis.question,
-                answer=" ".join(sentence.text for sentence in part.reply.sentences),
-            )
-            for part in earlier_parts
-        ]
-        depends = depends_on_previous(text, earlier_turns[-1].question)
-        rewritten = make_standalone(
-            f"And {text}" if depends else text, earlier_turns, vocabulary, date.today()
-        )  # "And" marks a follow-up
-        text = rewritten.text if rewritten.reasons else text
-        context = rewritten.context if depends else ""
-    return replace(turn, question=replace(turn.question, text=text), context=context)
 
 
 def _understand(
