@@ -26,7 +26,7 @@ from wellread.identity import document_id, passage_id, version_of
 from wellread.ingest.loaders.base import LoaderLimits, Source
 from wellread.ingest.pipeline.kinds import load
 from wellread.ingest.pipeline.parse import split
-from wellread.kb import KnowledgeBase
+from wellread.kb import KnowledgeBase, open_kb
 from wellread.models.word_pieces import count_tokens
 from wellread.store.base import IndexRow
 from wellread.store.schema.stored_values import DocumentChange, SourceChange, SourceRecord
@@ -70,6 +70,8 @@ def generated_home(passages: int) -> KnowledgeBase:
         return kb
     if there:
         raise SystemExit(f"{kb.home} is half built ({there} passages); remove it and run again")
+    with open_kb(kb.home) as own:  # as commands do it: the embedder can be opened by its record
+        own.catalogue.reindexing.claim(own.wanted_live())
     _build(kb, pattern(), passages)
     kb.index.optimize()
     return kb

@@ -88,7 +88,7 @@ def print_answer(
 
 def _print_text(console: Console, answer: Answer) -> None:
     """Print the text with rendered Markdown and a verdict symbol after each sentence."""
-    page = Markdown("")
+    page = Markdown("", justify="default")  # "left" would fill every line with spaces
     page.inlines = page.inlines | {CITED, MARKED, *VerdictName}
     tokens = [_with_symbols(token, answer.sentences) for token in tokens_of(answer)]
     if not console.is_terminal:  # its lines have no end: nothing is centred, no rule drawn

@@ -6,12 +6,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from datetime import datetime
+from importlib import import_module
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
 from sqlalchemy import BindParameter, Connection, and_, bindparam, func, select
-from sqlalchemy.dialects import postgresql, sqlite
 
 from wellread.codec import from_plain, marks_from_blob, marks_over
 from wellread.errors import StoreError
@@ -231,7 +231,7 @@ def put_properties(connection: Connection, values: Mapping[str, Any]) -> None:
     """Set catalogue properties, replacing earlier values."""
     if values:
         rows = [{"key": key, "value": value} for key, value in values.items()]
-        dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
+        dialect = import_module(f"sqlalchemy.dialects.{connection.dialect.name}")
         statement = dialect.insert(properties)
         new = {"value": statement.excluded.value}
         connection.execute(statement.on_conflict_do_update(index_elements=["key"], set_=new), rows)
