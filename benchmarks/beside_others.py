@@ -33,6 +33,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.beside.shared import SHOWN
 from benchmarks.homes import default_embedder, documents, refresh, text_of
 from benchmarks.paths import CACHE, ROOT
 from benchmarks.record import save
@@ -55,6 +56,8 @@ PACKAGES = {
     MODEL: "",
 }
 TOP = 5
+CHARACTERS = 3_000  # about five passages of Wellread's, two of the others'
+SAME_LENGTH = f"places in {CHARACTERS:,} characters"
 LONGEST = 3_600  # seconds that one tool may take for one set
 LOOK = 0.25  # seconds between two looks at the memory
 
@@ -79,6 +82,11 @@ class Prepared:
     folder: Path
     queries: Sequence[Query]
     inserts: Mapping[str, Inserts]
+
+    @property
+    def placed(self) -> bool:
+        """Whether the set knows where in a document its answers stand."""
+        return any(query.spans for query in self.queries)
 
 
 def main() -> None:
@@ -273,21 +281,34 @@ def judged(prepared: Prepared, found: Mapping[str, Mapping[str, Any]]) -> dict[s
 def scored(
     prepared: Prepared, tool: str, found: Sequence[Sequence[tuple[str, int, int]]]
 ) -> dict[str, list[float]]:
-    """Score per question: by document, and by place where the set knows places."""
+    """Score per question: by document; by place where the set knows places."""
     if tool == MODEL:
         return {}
+    names = [name for name in prepared.chosen.measures if name.endswith(f"@{TOP}")]
+    (exact,) = at(SHOWN, names[0].partition("@")[0] if names else "recall").values()
     (recall,) = at(TOP, "recall").values()
-    by_document, by_place = [], []
-    measures = prepared.chosen.measures
-    exact = next((measures[name] for name in measures if name.endswith(f"@{TOP}")), recall)
+    scores: dict[str, list[float]] = {f"documents @{TOP}": []}
     for query, hits in zip(prepared.queries, found, strict=True):
         listed = [candidate(prepared, tool, *hit) for hit in hits]
         targets = {document for document, _ in query.spans.values()} or query.grades
         whole = replace(query, grades=dict.fromkeys(targets, 1.0), spans={})
-        by_document.append(recall(ranking(whole, listed), whole.grades))
-        by_place.append(exact(ranking(query, listed), query.grades))
-    places = any(query.spans for query in prepared.queries)
-    return {"documents": by_document} | ({"places": by_place} if places else {})
+        scores[f"documents @{TOP}"].append(recall(ranking(whole, listed), whole.grades))
+        if not prepared.placed:
+            continue
+        for name, some in ((f"places @{TOP}", listed[:TOP]), (SAME_LENGTH, as_long(listed))):
+            scores.setdefault(name, []).append(exact(ranking(query, some), query.grades))
+    return scores
+
+
+def as_long(listed: Sequence[Candidate]) -> list[Candidate]:
+    """The first passages that are ``CHARACTERS`` together; a tool of long ones shows fewer."""
+    kept, length = [], 0
+    for one in listed:
+        length += len(one.span)
+        if length > CHARACTERS:
+            break
+        kept.append(one)
+    return kept
 
 
 def candidate(prepared: Prepared, tool: str, document: str, start: int, end: int) -> Candidate:
@@ -316,7 +337,7 @@ def set_table(found: Mapping[str, Any]) -> list[str]:
     """A row for each tool."""
     kinds = list(next(iter(found["tools"].values()))["quality"])
     plain = ["passages", "documents/s", "passages/s", "p50 ms", "p95 ms", "characters", "peak MiB"]
-    quality = [head for kind in kinds for head in (f"{kind} @{TOP}", f"Wellread less it ({kind})")]
+    quality = [head for kind in kinds for head in (kind, "Wellread less it")]
     lines = [
         "",
         f"| tool | {' | '.join([*plain, *quality])} |",

@@ -1,6 +1,7 @@
 """Haystack's hybrid pipeline: its splitter, its store in memory, BM25 and vectors joined by RRF."""
 
 # No "from __future__ import annotations": Haystack reads the types of its components.
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,9 +28,11 @@ class PassageVectors:
 
     def run(self, documents: list[Document]) -> dict[str, Any]:
         vectors = self._embed([one.content or "" for one in documents])
-        for one, vector in zip(documents, vectors, strict=True):
-            one.embedding = vector.tolist()
-        return {"documents": documents}
+        embedded = [
+            replace(one, embedding=vector.tolist())
+            for one, vector in zip(documents, vectors, strict=True)
+        ]
+        return {"documents": embedded}
 
 
 @component
