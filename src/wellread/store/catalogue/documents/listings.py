@@ -27,7 +27,6 @@ from sqlalchemy import (
     cast,
     exists,
     extract,
-    false,
     func,
     literal,
     or_,
@@ -39,8 +38,24 @@ from sqlalchemy.sql.functions import FunctionElement
 
 from wellread.store.catalogue.documents import lookup
 from wellread.store.catalogue.documents.lookup import FACTS, LIVE_MENTIONS, VALUES
+from wellread.store.catalogue.documents.name_records import (
+    AUTHOR,
+    MAX_VALUE_CHARS,
+    SPEAKER,
+    VALUE,
+    taxonomy_pair,
+)
 from wellread.store.schema.database import CataloguePart, reading, rows_in, without_index
-from wellread.store.schema.tables import documents, entities, mentions, passages, stories, texts
+from wellread.store.schema.tables import (
+    document_names,
+    documents,
+    entities,
+    mentions,
+    passages,
+    stories,
+    texts,
+)
+from wellread.text.tokens import key_of
 from wellread.types import DocumentFacts, Filters, Passage
 
 Order = Literal["newest", "oldest", "title", "added", "kind", "collection", "largest"]
@@ -73,6 +88,7 @@ _PART_COLUMNS: dict[Part, ColumnElement[Any]] = {
 _LISTED = FACTS.add_columns(
     documents.c.summary, documents.c.taxonomy, documents.c.passages, documents.c.added_at
 )
+_NAMES = document_names.c
 _SPOKEN = cast(passages.c.speakers, Text) != "[]"
 _RECORDED = or_(documents.c.kind == "transcript", documents.c.media_url != "")
 
@@ -403,12 +419,13 @@ class DocumentCounts(_FilteredPart):
 
 def filter_condition(connection: Connection, limits: Limits) -> ColumnElement[bool]:
     """The condition on ``documents`` that a document matches all ``limits``."""
-    # With document ids given, no index on another column should be used.
-    by_id = any(item.document_ids for item in limits)
-    return and_(true(), *(sql for item in limits for sql in _terms(connection, item, by_id=by_id)))
+    return and_(true(), *(sql for item in limits for sql in _terms(connection, item, limits)))
 
 
-def _terms(connection: Connection, limit: Filters, *, by_id: bool) -> Iterator[ColumnElement[bool]]:
+def _terms(connection: Connection, limit: Filters, all_: Limits) -> Iterator[ColumnElement[bool]]:
+    by_id = any(item.document_ids for item in all_)
+    # With document ids given or found by name, no index on another column should be used.
+    narrow = by_id or any(item.authors or item.speakers or item.taxonomy for item in all_)
     allowed = {
         "collection": limit.collections,
         "kind": limit.kinds,
@@ -418,37 +435,40 @@ def _terms(connection: Connection, limit: Filters, *, by_id: bool) -> Iterator[C
     for name, values in allowed.items():
         if values:
             column = documents.c[name]
-            yield (without_index(column) if by_id else column).in_(values)
+            yield (without_index(column) if narrow else column).in_(values)
     if limit.document_ids:
         yield _is_any_of(limit.document_ids)
     if limit.published_from:
         yield documents.c.published_at >= limit.published_from
     if limit.published_to:
         yield documents.c.published_at <= limit.published_to
-    if limit.authors:
-        names = _spellings(connection, documents.c.authors, limit.authors)
-        person = _items(documents.c.authors)
-        yield exists().select_from(person).where(person.c.value.in_(names)) if names else false()
-    if limit.speakers:
-        names = _spellings(connection, passages.c.speakers, limit.speakers)
-        person = _items(passages.c.speakers)
-        speaks = select(passages.c.document_id).select_from(passages.join(person, true()))
-        yield documents.c.id.in_(speaks.where(person.c.value.in_(names))) if names else false()
+    for sort, people in ((AUTHOR, limit.authors), (SPEAKER, limit.speakers)):
+        if people:
+            yield documents.c.id.in_(_by_people(connection, sort, people))
     values_by_dimension: dict[str, list[str]] = {}
     for dimension, value_name in limit.taxonomy:
         values_by_dimension.setdefault(dimension, []).append(value_name)
     for dimension, accepted in values_by_dimension.items():
-        key, value = _taxonomy_tables()
-        has_value = exists().select_from(key.join(value, true()))
-        yield has_value.where(key.c.key == dimension, value.c.value.in_(accepted))
+        pairs, keys = (
+            [taxonomy_pair(dimension, each) for each in accepted],
+            set(map(key_of, accepted)),
+        )
+        if by_id or "" in keys or max(map(len, pairs)) > MAX_VALUE_CHARS:  # few, or without a key
+            key, value = _taxonomy_tables()
+            has_value = exists().select_from(key.join(value, true()))
+            yield has_value.where(key.c.key == dimension, value.c.value.in_(accepted))
+        else:
+            has_key = (_NAMES.sort == VALUE, _NAMES.key.in_(keys), _NAMES.value.in_(pairs))
+            yield documents.c.id.in_(select(_NAMES.document_id).where(*has_key))
 
 
-def _spellings(connection: Connection, people: Any, names: Sequence[str]) -> list[str]:
-    """The stored spellings of the names, case-folded here since databases fold ASCII only."""
-    folded_names = {name.casefold() for name in names}
-    lists = connection.execute(select(cast(people, Text)).distinct()).scalars()
-    stored = {name for names_json in lists for name in json.loads(names_json)}
-    return sorted(name for name in stored if name.casefold() in folded_names)
+def _by_people(connection: Connection, sort: str, people: Sequence[str]) -> Select[Any]:
+    """The ids of the documents of people, in any case; databases fold ASCII letters only."""
+    folded_names = {name.casefold() for name in people}
+    has_key = and_(_NAMES.sort == sort, _NAMES.key.in_(set(map(key_of, people))))
+    stored = connection.execute(select(_NAMES.value).distinct().where(has_key)).scalars()
+    names = [name for name in stored if name.casefold() in folded_names]
+    return select(_NAMES.document_id).where(has_key, _NAMES.value.in_(names))
 
 
 def _value_rows(field: Field) -> Select[Any]:

@@ -124,11 +124,16 @@ def _kind_keys(document: Document) -> Iterator[NameKey]:
     for dimension, values in document.taxonomy.items():
         yield NameKey(DIMENSION, dimension)
         for value in values:
-            pair = json.dumps([dimension, value], ensure_ascii=False)
+            pair = taxonomy_pair(dimension, value)
             # Its parts as well: "food" and "agriculture" of "food-and-agriculture".
             parts = _JOINING.split(value)
             yield from (NameKey(VALUE, key_of(form), pair) for form in (value, *parts))
             yield NameKey(PHRASE, phrase_key(value), pair)
+
+
+def taxonomy_pair(dimension: str, value: str) -> str:
+    """The value of a ``VALUE`` key."""
+    return json.dumps([dimension, value], ensure_ascii=False)
 
 
 def _entity_keys(document: Document) -> Iterator[NameKey]:
