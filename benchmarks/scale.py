@@ -50,7 +50,7 @@ PAGES = {
     "library": "/library",
     "library, last page": "/library?offset={last}",
     "library, one collection": "/library?collection=news",
-    "library, by words": "/library?words=mining",
+    "library, by words": "/library?find=mining",
     "library, collections": "/library/collections",
     "home": "/",
     "search": "/search?query=channel+fees",

@@ -40,10 +40,10 @@ from wellread.store.catalogue.documents import lookup
 from wellread.store.catalogue.documents.lookup import FACTS, LIVE_MENTIONS, VALUES
 from wellread.store.catalogue.documents.name_records import (
     AUTHOR,
-    MAX_VALUE_CHARS,
     SPEAKER,
     VALUE,
-    taxonomy_pair,
+    of_people,
+    of_values,
 )
 from wellread.store.schema.database import CataloguePart, reading, rows_in, without_index
 from wellread.store.schema.tables import (
@@ -55,7 +55,6 @@ from wellread.store.schema.tables import (
     stories,
     texts,
 )
-from wellread.text.tokens import key_of
 from wellread.types import DocumentFacts, Filters, Passage
 
 Order = Literal["newest", "oldest", "title", "added", "kind", "collection", "largest"]
@@ -339,7 +338,7 @@ class DocumentCounts(_FilteredPart):
         """
         ids: dict[str, dict[str, None]] = {}
         spelling: dict[str, str] = {}
-        for value, document_id, *_ in self._within(limits, _value_rows(field).order_by(*_BY_DATE)):
+        for value, document_id, *_ in self._within(limits, _value_rows(field)):
             if value:
                 label = spelling.setdefault(value.casefold(), value)
                 ids.setdefault(label, {})[document_id] = None
@@ -359,21 +358,16 @@ class DocumentCounts(_FilteredPart):
 
     def taxonomy_sizes(self, limits: Limits = ()) -> dict[tuple[str, str], int]:
         """The number of documents by taxonomy pair (dimension, value), sorted."""
-        key, value, statement = _taxonomy_query()
         count = func.count(documents.c.id.distinct())
-        statement = statement.with_only_columns(key, value, count).group_by(key, value)
-        rows = self._within(limits, statement.order_by(key, value))
-        return {(row[0], row[1]): row[2] for row in rows}
+        sizes = _named(VALUE, count).group_by(_NAMES.value)
+        return dict(sorted((_pair(row[0]), row[1]) for row in self._within(limits, sizes)))
 
     def taxonomy(self, limits: Limits = ()) -> dict[tuple[str, str], list[str]]:
         """The ids of documents by taxonomy pair (dimension, value), sorted."""
-        key, value, statement = _taxonomy_query()
         ids: dict[tuple[str, str], dict[str, None]] = {}
-        for name, word, document_id in self._within(
-            limits, statement.order_by(key, value, *_BY_DATE)
-        ):
-            ids.setdefault((name, word), {})[document_id] = None
-        return {pair: list(documents_of_pair) for pair, documents_of_pair in ids.items()}
+        for pair, document_id, *_ in self._within(limits, _value_rows(VALUE)):
+            ids.setdefault(_pair(pair), {})[document_id] = None
+        return {pair: list(ids[pair]) for pair in sorted(ids)}
 
     def mentioning(self, entity: EntityKey, limits: Limits = ()) -> dict[str, dict[str, int]]:
         """The names that each document uses for the entity, with their counts, by document id."""
@@ -419,13 +413,12 @@ class DocumentCounts(_FilteredPart):
 
 def filter_condition(connection: Connection, limits: Limits) -> ColumnElement[bool]:
     """The condition on ``documents`` that a document matches all ``limits``."""
-    return and_(true(), *(sql for item in limits for sql in _terms(connection, item, limits)))
-
-
-def _terms(connection: Connection, limit: Filters, all_: Limits) -> Iterator[ColumnElement[bool]]:
-    by_id = any(item.document_ids for item in all_)
     # With document ids given or found by name, no index on another column should be used.
-    narrow = by_id or any(item.authors or item.speakers or item.taxonomy for item in all_)
+    by_id = any((*one.document_ids, *one.authors, *one.speakers, *one.taxonomy) for one in limits)
+    return and_(true(), *(sql for item in limits for sql in _terms(connection, item, by_id=by_id)))
+
+
+def _terms(connection: Connection, limit: Filters, *, by_id: bool) -> Iterator[ColumnElement[bool]]:
     allowed = {
         "collection": limit.collections,
         "kind": limit.kinds,
@@ -435,7 +428,7 @@ def _terms(connection: Connection, limit: Filters, all_: Limits) -> Iterator[Col
     for name, values in allowed.items():
         if values:
             column = documents.c[name]
-            yield (without_index(column) if narrow else column).in_(values)
+            yield (without_index(column) if by_id else column).in_(values)
     if limit.document_ids:
         yield _is_any_of(limit.document_ids)
     if limit.published_from:
@@ -444,63 +437,35 @@ def _terms(connection: Connection, limit: Filters, all_: Limits) -> Iterator[Col
         yield documents.c.published_at <= limit.published_to
     for sort, people in ((AUTHOR, limit.authors), (SPEAKER, limit.speakers)):
         if people:
-            yield documents.c.id.in_(_by_people(connection, sort, people))
+            yield documents.c.id.in_(of_people(connection, sort, people))
     values_by_dimension: dict[str, list[str]] = {}
     for dimension, value_name in limit.taxonomy:
         values_by_dimension.setdefault(dimension, []).append(value_name)
     for dimension, accepted in values_by_dimension.items():
-        pairs, keys = (
-            [taxonomy_pair(dimension, each) for each in accepted],
-            set(map(key_of, accepted)),
-        )
-        if by_id or "" in keys or max(map(len, pairs)) > MAX_VALUE_CHARS:  # few, or without a key
-            key, value = _taxonomy_tables()
-            has_value = exists().select_from(key.join(value, true()))
-            yield has_value.where(key.c.key == dimension, value.c.value.in_(accepted))
-        else:
-            has_key = (_NAMES.sort == VALUE, _NAMES.key.in_(keys), _NAMES.value.in_(pairs))
-            yield documents.c.id.in_(select(_NAMES.document_id).where(*has_key))
+        yield documents.c.id.in_(of_values(dimension, accepted))
 
 
-def _by_people(connection: Connection, sort: str, people: Sequence[str]) -> Select[Any]:
-    """The ids of the documents of people, in any case; databases fold ASCII letters only."""
-    folded_names = {name.casefold() for name in people}
-    has_key = and_(_NAMES.sort == sort, _NAMES.key.in_(set(map(key_of, people))))
-    stored = connection.execute(select(_NAMES.value).distinct().where(has_key)).scalars()
-    names = [name for name in stored if name.casefold() in folded_names]
-    return select(_NAMES.document_id).where(has_key, _NAMES.value.in_(names))
-
-
-def _value_rows(field: Field) -> Select[Any]:
+def _value_rows(field: str) -> Select[Any]:
     """A query with a row per document and value: value, document id, columns of ``_BY_DATE``."""
     columns = (documents.c.id, documents.c.published_at, documents.c.title)
-    if field == "author":
-        person = _items(documents.c.authors)
-        return select(person.c.value, *columns).select_from(documents.join(person, true()))
-    if field == "speaker":
-        person = _items(passages.c.speakers)
-        spoken = documents.join(passages, passages.c.document_id == documents.c.id)
-        return select(person.c.value, *columns).select_from(spoken.join(person, true())).distinct()
-    return select(documents.c[field], *columns)
+    if field in (AUTHOR, SPEAKER, VALUE):
+        return _named(field, *columns).order_by(*_BY_DATE, _NAMES.ordinal)
+    return select(documents.c[field], *columns).order_by(*_BY_DATE)
+
+
+def _named(sort: str, *columns: Any) -> Select[Any]:
+    """A query for the values of the documents' keys of a kind, and ``columns``."""
+    named = document_names.join(documents, documents.c.id == document_names.c.document_id)
+    return select(_NAMES.value, *columns).select_from(named).where(_NAMES.sort == sort)
+
+
+def _pair(written: str) -> tuple[str, str]:
+    dimension, value = json.loads(written)
+    return dimension, value
 
 
 def _is_any_of(document_ids: Iterable[str]) -> ColumnElement[bool]:
     return documents.c.id.in_(select(_items(literal(list(document_ids), JSON())).c.value))
-
-
-def _taxonomy_tables() -> tuple[TableValuedAlias, TableValuedAlias]:
-    """A document's taxonomy expanded to two tables: dimensions (``key``), and their values."""
-    spread = func.json_each(documents.c.taxonomy)
-    dimension = spread.table_valued("key", "value", joins_implicitly=True).alias()
-    return dimension, _items(dimension.c.value)
-
-
-def _taxonomy_query() -> tuple[ColumnElement[Any], ColumnElement[Any], Select[Any]]:
-    """The columns dimension and value, and the query for them with each document's id."""
-    dimension, value = _taxonomy_tables()
-    columns = (dimension.c.key, value.c.value)
-    spread = documents.join(dimension, true()).join(value, true())
-    return *columns, select(*columns, documents.c.id).select_from(spread)
 
 
 def _items(values: ColumnElement[Any]) -> TableValuedAlias:
