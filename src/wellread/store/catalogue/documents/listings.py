@@ -41,13 +41,11 @@ from wellread.store.catalogue.documents.lookup import FACTS, LIVE_MENTIONS, VALU
 from wellread.store.catalogue.documents.name_records import (
     AUTHOR,
     SPEAKER,
-    VALUE,
     of_people,
     of_values,
 )
 from wellread.store.schema.database import CataloguePart, reading, rows_in, without_index
 from wellread.store.schema.tables import (
-    document_names,
     documents,
     entities,
     mentions,
@@ -87,7 +85,6 @@ _PART_COLUMNS: dict[Part, ColumnElement[Any]] = {
 _LISTED = FACTS.add_columns(
     documents.c.summary, documents.c.taxonomy, documents.c.passages, documents.c.added_at
 )
-_NAMES = document_names.c
 _SPOKEN = cast(passages.c.speakers, Text) != "[]"
 _RECORDED = or_(documents.c.kind == "transcript", documents.c.media_url != "")
 
@@ -338,7 +335,7 @@ class DocumentCounts(_FilteredPart):
         """
         ids: dict[str, dict[str, None]] = {}
         spelling: dict[str, str] = {}
-        for value, document_id, *_ in self._within(limits, _value_rows(field)):
+        for value, document_id, *_ in self._within(limits, _value_rows(field).order_by(*_BY_DATE)):
             if value:
                 label = spelling.setdefault(value.casefold(), value)
                 ids.setdefault(label, {})[document_id] = None
@@ -358,16 +355,21 @@ class DocumentCounts(_FilteredPart):
 
     def taxonomy_sizes(self, limits: Limits = ()) -> dict[tuple[str, str], int]:
         """The number of documents by taxonomy pair (dimension, value), sorted."""
+        key, value, statement = _taxonomy_query()
         count = func.count(documents.c.id.distinct())
-        sizes = _named(VALUE, count).group_by(_NAMES.value)
-        return dict(sorted((_pair(row[0]), row[1]) for row in self._within(limits, sizes)))
+        statement = statement.with_only_columns(key, value, count).group_by(key, value)
+        rows = self._within(limits, statement.order_by(key, value))
+        return {(row[0], row[1]): row[2] for row in rows}
 
     def taxonomy(self, limits: Limits = ()) -> dict[tuple[str, str], list[str]]:
         """The ids of documents by taxonomy pair (dimension, value), sorted."""
+        key, value, statement = _taxonomy_query()
         ids: dict[tuple[str, str], dict[str, None]] = {}
-        for pair, document_id, *_ in self._within(limits, _value_rows(VALUE)):
-            ids.setdefault(_pair(pair), {})[document_id] = None
-        return {pair: list(ids[pair]) for pair in sorted(ids)}
+        for name, word, document_id in self._within(
+            limits, statement.order_by(key, value, *_BY_DATE)
+        ):
+            ids.setdefault((name, word), {})[document_id] = None
+        return {pair: list(documents_of_pair) for pair, documents_of_pair in ids.items()}
 
     def mentioning(self, entity: EntityKey, limits: Limits = ()) -> dict[str, dict[str, int]]:
         """The names that each document uses for the entity, with their counts, by document id."""
@@ -445,27 +447,31 @@ def _terms(connection: Connection, limit: Filters, *, by_id: bool) -> Iterator[C
         yield documents.c.id.in_(of_values(dimension, accepted))
 
 
-def _value_rows(field: str) -> Select[Any]:
+def _value_rows(field: Field) -> Select[Any]:
     """A query with a row per document and value: value, document id, columns of ``_BY_DATE``."""
     columns = (documents.c.id, documents.c.published_at, documents.c.title)
-    if field in (AUTHOR, SPEAKER, VALUE):
-        return _named(field, *columns).order_by(*_BY_DATE, _NAMES.ordinal)
-    return select(documents.c[field], *columns).order_by(*_BY_DATE)
-
-
-def _named(sort: str, *columns: Any) -> Select[Any]:
-    """A query for the values of the documents' keys of a kind, and ``columns``."""
-    named = document_names.join(documents, documents.c.id == document_names.c.document_id)
-    return select(_NAMES.value, *columns).select_from(named).where(_NAMES.sort == sort)
-
-
-def _pair(written: str) -> tuple[str, str]:
-    dimension, value = json.loads(written)
-    return dimension, value
+    if field == "author":
+        person = _items(documents.c.authors)
+        return select(person.c.value, *columns).select_from(documents.join(person, true()))
+    if field == "speaker":
+        person = _items(passages.c.speakers)
+        spoken = documents.join(passages, passages.c.document_id == documents.c.id)
+        return select(person.c.value, *columns).select_from(spoken.join(person, true())).distinct()
+    return select(documents.c[field], *columns)
 
 
 def _is_any_of(document_ids: Iterable[str]) -> ColumnElement[bool]:
     return documents.c.id.in_(select(_items(literal(list(document_ids), JSON())).c.value))
+
+
+def _taxonomy_query() -> tuple[ColumnElement[Any], ColumnElement[Any], Select[Any]]:
+    """The columns dimension and value, and the query for them with each document's id."""
+    spread = func.json_each(documents.c.taxonomy)
+    dimension = spread.table_valued("key", "value", joins_implicitly=True).alias()
+    value = _items(dimension.c.value)
+    columns = (dimension.c.key, value.c.value)
+    tables = documents.join(dimension, true()).join(value, true())
+    return *columns, select(*columns, documents.c.id).select_from(tables)
 
 
 def _items(values: ColumnElement[Any]) -> TableValuedAlias:
