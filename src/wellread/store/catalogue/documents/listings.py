@@ -45,14 +45,7 @@ from wellread.store.catalogue.documents.name_records import (
     of_values,
 )
 from wellread.store.schema.database import CataloguePart, reading, rows_in, without_index
-from wellread.store.schema.tables import (
-    documents,
-    entities,
-    mentions,
-    passages,
-    stories,
-    texts,
-)
+from wellread.store.schema.tables import documents, entities, mentions, passages, stories, texts
 from wellread.types import DocumentFacts, Filters, Passage
 
 Order = Literal["newest", "oldest", "title", "added", "kind", "collection", "largest"]
