@@ -41,6 +41,7 @@ from wellread.types import Filters
 SETTINGS = """\
 embedding: {backend: static}
 stories: {enabled: false}  # built by a step of its own
+gaps: {ask_again: false}  # what was asked before would count as taking in
 users: {requests_per_minute: 0, asks_per_minute: 0}
 """
 CHANGED = 100  # one file of so many
