@@ -1,1 +1,1 @@
-"""Measurements of Wellread: retrieval, answers, locators, ingest, latency. See RESULTS.md."""
+"""Measurements of Wellread: retrieval, answers, locators, ingest, scale. See RESULTS.md."""

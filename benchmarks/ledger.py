@@ -25,7 +25,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -50,6 +50,7 @@ ANSWERS, GAPS, CALLS = 10_000, 1_000, 20_000
 QUESTIONS = 60
 DAYS = 365
 LIMIT = 200  # milliseconds
+PROGRAM = (sys.executable, "-m", "wellread.serve.cli")
 ADDRESSES = (
     "/figures",
     "/figures?period=all",
@@ -225,9 +226,9 @@ class Served:
 
 
 @contextmanager
-def served(home: Path) -> Iterator[Served]:
-    """``wellread serve`` over ``home``."""
-    command = [sys.executable, "-m", "wellread.serve.cli", "--home", str(home), "serve"]
+def served(home: Path, start: Sequence[str] = PROGRAM) -> Iterator[Served]:
+    """``wellread serve`` over ``home``; ``start`` is the program."""
+    command = [*start, "--home", str(home), "serve"]
     process = subprocess.Popen([*command, "--port", "0"], stdout=subprocess.PIPE, text=True)
     try:
         line = process.stdout.readline() if process.stdout else ""

@@ -79,7 +79,7 @@ def generated_home(passages: int) -> KnowledgeBase:
 
 def pattern() -> Pattern:
     """The pattern; its vectors are kept in the cache."""
-    texts = tuple(_pattern_texts())
+    texts = tuple(pattern_texts())
     embedder = default_embedder()
     kept = CACHE / f"pattern-{PATTERN_FILES}.npy"
     if kept.exists() and (found := np.load(kept)).shape == (len(texts), embedder.dimensions):
@@ -87,6 +87,11 @@ def pattern() -> Pattern:
     else:
         vectors = embedder.embed(texts, "passage")
         np.save(kept, vectors)
+    return shape_of(texts, vectors)
+
+
+def shape_of(texts: tuple[str, ...], vectors: Floats) -> Pattern:
+    """The texts and their vectors with the frequencies of their words."""
     counts = Counter(word for text in texts for word in _WORD.findall(text))
     words, numbers = zip(*sorted(counts.items()), strict=True)
     shares = np.asarray(numbers, dtype=np.float64)
@@ -95,7 +100,8 @@ def pattern() -> Pattern:
     )
 
 
-def _pattern_texts() -> Iterator[str]:
+def pattern_texts() -> Iterator[str]:
+    """What the newsletters are cut into."""
     for path in sorted(subset(PATTERN_FILES).glob("*.md")):
         source = Source(
             uri=path.as_uri(), name=path.name, data=path.read_bytes(), collection="p", path=path

@@ -27,7 +27,6 @@ from benchmarks import (
     judge,
     kills,
     large,
-    latency,
     locators,
     malformed,
     mentions,
@@ -39,6 +38,7 @@ from benchmarks import (
     reranking,
     retrieval,
     same_questions,
+    scale,
     sessions,
     stories,
 )
@@ -164,14 +164,12 @@ Memory is the peak resident set of a child process per size.
 
 """
 
-LATENCY = """\
-## Latency
+SCALE = """\
+## Scale
 
-Milliseconds, warm, one question at a time, every question asked once (no cached query vector).
-The passages are generated: real Optech passages with a third of their words drawn anew from the
-newsletters' word frequencies, vectors of the real passages with noise (cosine about 0.9), written
-through the catalogue and the index. The question is embedded by the default model. Filters:
-collection, two kinds and a date. "Cold ask" is a new `wellread ask` process.
+Generated files of records, ten passages a document, taken in by `wellread add` with the static
+embedder; real Optech paragraphs with a third of their words drawn anew. Each row is a process of
+its own, warm but for reopening; memory is its peak resident set.
 
 """
 
@@ -384,8 +382,8 @@ def page() -> str:
                 _one("conflicts", conflicts.table),
                 INGEST,
                 _one("ingest", ingest.table),
-                LATENCY,
-                _one("latency", latency.table),
+                SCALE,
+                _one("scale", scale.table),
                 LOCATORS,
                 _one("locators", locators.table),
                 HTML,

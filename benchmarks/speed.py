@@ -31,8 +31,7 @@ import lancedb
 import yaml
 from lancedb.query import LanceFtsQueryBuilder, LanceVectorQueryBuilder
 
-from benchmarks.latency import FILTERS
-from benchmarks.material import generated_home, pattern, questions
+from benchmarks.material import COLLECTIONS, FIRST_DAY, generated_home, pattern, questions
 from benchmarks.record import save
 from benchmarks.release.verdict import LIMITS, Measured, count
 from wellread.ask.answer import answer, final
@@ -51,6 +50,7 @@ from wellread.store.index.lance_tables import table_name
 from wellread.types import Filters
 from wellread.values.answers import Question
 
+FILTERS = Filters(collections=COLLECTIONS[:1], kinds=("article", "paper"), published_from=FIRST_DAY)
 WARM_UP = 10
 DEPTH = 100
 COLD_RUNS = 5
@@ -148,13 +148,7 @@ def runs(kb: KnowledgeBase, beside: ThreadPoolExecutor) -> dict[str, Run]:
     def understood(text: str) -> None:
         analyse(Question(text=text), vocabulary_of(kb, ()), datetime.now(UTC).date())
 
-    def asked(text: str) -> None:
-        asyncio.run(answered(text))
-
-    async def answered(text: str) -> None:
-        await final(answer(kb, Question(text=text, fresh=True)))
-
-    reader = Replay()
+    asked, reader = asked_of(kb), Replay()
     made: tuple[Run, ...] = (
         bare(kb, beside),
         lambda text: search(kb, text, Filters()),
@@ -164,6 +158,15 @@ def runs(kb: KnowledgeBase, beside: ThreadPoolExecutor) -> dict[str, Run]:
         reader.read,
     )
     return dict(zip(PARTS, made, strict=True))
+
+
+def asked_of(kb: KnowledgeBase) -> Run:
+    """Asks a question that no answer is kept of."""
+
+    async def answered(text: str) -> None:
+        await final(answer(kb, Question(text=text, fresh=True)))
+
+    return lambda text: asyncio.run(answered(text))
 
 
 class Replay:

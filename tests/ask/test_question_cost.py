@@ -31,7 +31,7 @@ from wellread.store.index.lance import LanceIndex
 from wellread.store.schema.stored_values import DocumentChange, SourceChange, SourceRecord
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.llm import ScriptedModel
-from wellread.types import Document, EntityFacts, Passage, Relation, Span
+from wellread.types import Document, EntityFacts, Filters, Passage, Relation, Span
 from wellread.values.answers import Question
 
 pytestmark = pytest.mark.sqlite_only  # the rows are counted where its driver gives them
@@ -281,3 +281,34 @@ def test_a_model_is_not_called_more_often(bases: dict[int, Path]) -> None:
         if not many[text].calls <= min(few[text].calls, CEILINGS[kind][2])
     }
     assert dear == {}
+
+
+def test_lists_read_no_further_than_what_they_show(bases: dict[int, Path]) -> None:
+    home = bases[MANY]
+    with open_kb(home, embedder=ReadableEmbedder()) as kb:
+        counted = kb.catalogue.stats()
+        Spent.clear()
+        assert kb.catalogue.listings.documents(Filters(), 20).total > MANY
+        assert steps_of(home, "TEMP B-TREE FOR ORDER BY") == []
+        for limit in (
+            Filters(collections=("beside",), authors=("WIM7 Lot7",)),
+            Filters(collections=("beside",), taxonomy=(("shelf", "shelf 3"),)),
+        ):
+            Spent.clear()
+            assert kb.catalogue.counts.entries([limit])
+            assert [*scanned(home, Spent.statements)] == []
+        Spent.clear()
+        assert kb.catalogue.stats() == counted
+        assert steps_of(home, "GROUP BY") == []
+
+
+def steps_of(home: Path, what: str) -> list[str]:
+    """The steps of the plans of the last statements that say ``what``."""
+    with closing(sqlite3.connect(home / CATALOGUE_FILE)) as plain:
+        return [
+            step[3]
+            for sql, values in Spent.statements.items()
+            if sql.startswith("SELECT")
+            for step in plain.execute(f"EXPLAIN QUERY PLAN {sql}", *values)
+            if what in step[3]
+        ]

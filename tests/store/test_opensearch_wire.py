@@ -17,7 +17,7 @@ from tests.store.cluster_double import ClusterDouble, cluster_double, failed_ite
 from wellread.errors import DamageError, SettingsError, StoreError
 from wellread.settings_file import load_settings
 from wellread.store.base import Fingerprint, ServiceAddress
-from wellread.store.index import backends
+from wellread.store.index import backend_of
 from wellread.store.index.opensearch import cluster as calls
 from wellread.store.index.opensearch import passage_index
 from wellread.store.index.opensearch.cluster import ClusterAddress, read_address
@@ -235,5 +235,5 @@ def test_without_the_package_its_name_is_told(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setitem(sys.modules, "opensearchpy", None)
     monkeypatch.delattr("wellread.store.index.opensearch", raising=False)
     with pytest.raises(StoreError, match="not installed") as caught:
-        backends.backend_of("opensearch")
+        backend_of("opensearch")
     assert "wellread[opensearch]" in caught.value.hint

@@ -30,7 +30,7 @@ from wellread.store.base import Fingerprint, HeldRow, IndexKey, KeptIndex, Servi
 from wellread.store.catalogue.documents.name_records import LANGUAGE
 from wellread.store.catalogue.documents.reindexing import LiveIndex
 from wellread.store.catalogue.readable_catalogue import ReadableCatalogue
-from wellread.store.index.backends import EMBEDDED, backend_of
+from wellread.store.index import EMBEDDED, backend_of
 from wellread.text.english import STOP_WORDS
 from wellread.text.parsed import index_text, snowball_stem, unaccented
 from wellread.types import Candidate, Filters, Passage

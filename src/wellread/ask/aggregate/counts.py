@@ -57,15 +57,15 @@ def group_by(scope: Scope, by: str) -> dict[str, list[str]]:
             published_at = entry.published_at
             period = published_at.strftime(date_format) if published_at else UNDATED
             groups.setdefault(period, []).append(entry.id)
-    elif by == "entity_types":
+    elif by == "entity_types" and (nodes := scope.entities()):
         scope_ids = {entry.id for entry in scope.entries()}
-        for node in scope.entities():
+        for node in nodes:
             ids = groups.get(node.type, [])
             node_ids = [document_id for document_id in node.documents if document_id in scope_ids]
             new_ids = [document_id for document_id in node_ids if document_id not in ids]
             if node.type and (ids or new_ids):
                 groups[node.type] = [*ids, *new_ids]
-    else:
+    elif by != "entity_types":
         groups = taxonomy_groups(scope).get(by, {})
     return groups
 

@@ -57,7 +57,7 @@ from wellread.store.schema.database import (
     writing,
 )
 from wellread.store.schema.postgresql import size
-from wellread.store.schema.stored_values import VersionKey
+from wellread.store.schema.stored_values import KindCount, VersionKey
 from wellread.store.schema.tables import HEAD
 from wellread.values.reports import Report
 
@@ -236,7 +236,11 @@ class Catalogue(CataloguePart):
     # --- overviews, answers, gaps ---
 
     collection_names = reading(collection_records.collection_names)
-    stats = reading(collection_records.kind_counts)
+
+    def stats(self) -> list[KindCount]:
+        """The counts of each kind of document in each collection, by name."""
+        return self.vocabulary.kind_counts()
+
     record_answer = writing(answer_records.record_answer)
     answer = reading(answer_records.find_answer)
     answers = reading(answer_records.list_answers)

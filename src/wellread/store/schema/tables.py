@@ -29,7 +29,7 @@ from sqlalchemy.types import TypeEngine
 from wellread.store.schema.database import Moment
 
 # The newest migration; opening compares it with the database before it loads Alembic.
-HEAD = "0102"
+HEAD = "0103"
 
 metadata = MetaData(
     naming_convention={
@@ -84,6 +84,15 @@ documents = table(
     Index(None, "collection", "source_uri"),
     Index(None, "collection", "published_at"),
 )
+
+# In the order of a list of documents, which reads no further than its page. SQLite has NULLS LAST
+# as its own order of falling values and refuses the words.
+_NEWEST = {"sqlite": documents.c.published_at.desc()}
+_NEWEST["postgresql"] = _NEWEST["sqlite"].nulls_last()
+NEWEST_FIRST = [
+    Index("ix_documents_newest", newest, documents.c.title, documents.c.id).ddl_if(dialect)
+    for dialect, newest in _NEWEST.items()
+]
 
 # The text in pieces of PIECE characters, so that a passage of a long book costs no more to read; an
 # empty text is one empty piece.

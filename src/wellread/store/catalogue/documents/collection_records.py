@@ -103,16 +103,22 @@ class CollectionCache(Generic[T]):
 
 
 class Vocabularies(CataloguePart):
-    """Caches the vocabulary of each collection. Thread-safe."""
+    """Caches the vocabulary and the counts of each collection. Thread-safe."""
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)
-        self._cache = CollectionCache(load_words)
+        self._cache, self._counts = CollectionCache(load_words), CollectionCache(_kind_counts)
 
     def of(self, collections: Sequence[str] = ()) -> list[CollectionWords]:
         """The current vocabularies of the known collections; of all when none are given."""
         with self._database.read() as connection:
             return self._cache.of(connection, stamps_of(connection), collections)
+
+    def kind_counts(self) -> list[KindCount]:
+        """The counts of each kind of document in each collection, by name."""
+        with self._database.read() as connection:
+            counts = self._counts.of(connection, stamps_of(connection), ())
+        return [count for of_collection in counts for count in of_collection]
 
     def stamps(self, collections: Sequence[str] = ()) -> dict[str, str]:
         """The stamps of the known collections (of all when none are given), by name."""
@@ -249,17 +255,18 @@ def failed_sources(connection: Connection, names: Sequence[str], limit: int) -> 
 
 
 def collection_names(connection: Connection) -> list[str]:
-    """The names of all collections, sorted; far cheaper than ``kind_counts``."""
+    """The names of all collections, sorted; without reading all documents."""
     names = _READABLE_COLLECTIONS if is_restricted(connection) else _COLLECTIONS
     return sorted(connection.execute(names).scalars())
 
 
-def kind_counts(connection: Connection) -> list[KindCount]:
-    """The counts of each kind of document in each collection, by name."""
+def _kind_counts(connection: Connection, collection: str) -> list[KindCount]:
+    """The counts of each kind of document in one collection, by name."""
     group = (documents.c.collection, documents.c.kind)
     sums = (func.sum(documents.c[name]).label(name) for name in ("passages", "characters"))
     statement = select(*group, func.count().label("documents"), *sums).group_by(*group)
-    return rows_to_values(KindCount, connection.execute(statement.order_by(*group)))
+    of_collection = statement.where(documents.c.collection == collection)
+    return rows_to_values(KindCount, connection.execute(of_collection.order_by(*group)))
 
 
 def documents_of_sources(

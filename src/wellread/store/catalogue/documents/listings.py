@@ -27,7 +27,6 @@ from sqlalchemy import (
     cast,
     exists,
     extract,
-    false,
     func,
     literal,
     or_,
@@ -39,6 +38,12 @@ from sqlalchemy.sql.functions import FunctionElement
 
 from wellread.store.catalogue.documents import lookup
 from wellread.store.catalogue.documents.lookup import FACTS, LIVE_MENTIONS, VALUES
+from wellread.store.catalogue.documents.name_records import (
+    AUTHOR,
+    SPEAKER,
+    of_people,
+    of_values,
+)
 from wellread.store.schema.database import CataloguePart, reading, rows_in, without_index
 from wellread.store.schema.tables import documents, entities, mentions, passages, stories, texts
 from wellread.types import DocumentFacts, Filters, Passage
@@ -403,8 +408,8 @@ class DocumentCounts(_FilteredPart):
 
 def filter_condition(connection: Connection, limits: Limits) -> ColumnElement[bool]:
     """The condition on ``documents`` that a document matches all ``limits``."""
-    # With document ids given, no index on another column should be used.
-    by_id = any(item.document_ids for item in limits)
+    # With document ids given or found by name, no index on another column should be used.
+    by_id = any((*one.document_ids, *one.authors, *one.speakers, *one.taxonomy) for one in limits)
     return and_(true(), *(sql for item in limits for sql in _terms(connection, item, by_id=by_id)))
 
 
@@ -425,30 +430,14 @@ def _terms(connection: Connection, limit: Filters, *, by_id: bool) -> Iterator[C
         yield documents.c.published_at >= limit.published_from
     if limit.published_to:
         yield documents.c.published_at <= limit.published_to
-    if limit.authors:
-        names = _spellings(connection, documents.c.authors, limit.authors)
-        person = _items(documents.c.authors)
-        yield exists().select_from(person).where(person.c.value.in_(names)) if names else false()
-    if limit.speakers:
-        names = _spellings(connection, passages.c.speakers, limit.speakers)
-        person = _items(passages.c.speakers)
-        speaks = select(passages.c.document_id).select_from(passages.join(person, true()))
-        yield documents.c.id.in_(speaks.where(person.c.value.in_(names))) if names else false()
+    for sort, people in ((AUTHOR, limit.authors), (SPEAKER, limit.speakers)):
+        if people:
+            yield documents.c.id.in_(of_people(connection, sort, people))
     values_by_dimension: dict[str, list[str]] = {}
     for dimension, value_name in limit.taxonomy:
         values_by_dimension.setdefault(dimension, []).append(value_name)
     for dimension, accepted in values_by_dimension.items():
-        key, value = _taxonomy_tables()
-        has_value = exists().select_from(key.join(value, true()))
-        yield has_value.where(key.c.key == dimension, value.c.value.in_(accepted))
-
-
-def _spellings(connection: Connection, people: Any, names: Sequence[str]) -> list[str]:
-    """The stored spellings of the names, case-folded here since databases fold ASCII only."""
-    folded_names = {name.casefold() for name in names}
-    lists = connection.execute(select(cast(people, Text)).distinct()).scalars()
-    stored = {name for names_json in lists for name in json.loads(names_json)}
-    return sorted(name for name in stored if name.casefold() in folded_names)
+        yield documents.c.id.in_(of_values(dimension, accepted))
 
 
 def _value_rows(field: Field) -> Select[Any]:
@@ -468,19 +457,14 @@ def _is_any_of(document_ids: Iterable[str]) -> ColumnElement[bool]:
     return documents.c.id.in_(select(_items(literal(list(document_ids), JSON())).c.value))
 
 
-def _taxonomy_tables() -> tuple[TableValuedAlias, TableValuedAlias]:
-    """A document's taxonomy expanded to two tables: dimensions (``key``), and their values."""
-    spread = func.json_each(documents.c.taxonomy)
-    dimension = spread.table_valued("key", "value", joins_implicitly=True).alias()
-    return dimension, _items(dimension.c.value)
-
-
 def _taxonomy_query() -> tuple[ColumnElement[Any], ColumnElement[Any], Select[Any]]:
     """The columns dimension and value, and the query for them with each document's id."""
-    dimension, value = _taxonomy_tables()
+    spread = func.json_each(documents.c.taxonomy)
+    dimension = spread.table_valued("key", "value", joins_implicitly=True).alias()
+    value = _items(dimension.c.value)
     columns = (dimension.c.key, value.c.value)
-    spread = documents.join(dimension, true()).join(value, true())
-    return *columns, select(*columns, documents.c.id).select_from(spread)
+    tables = documents.join(dimension, true()).join(value, true())
+    return *columns, select(*columns, documents.c.id).select_from(tables)
 
 
 def _items(values: ColumnElement[Any]) -> TableValuedAlias:

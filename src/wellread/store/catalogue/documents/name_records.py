@@ -17,7 +17,19 @@ from itertools import chain
 from typing import Any, NamedTuple
 from urllib.parse import SplitResult, unquote, urljoin, urlsplit
 
-from sqlalchemy import Connection, Select, Text, bindparam, cast, exists, func, insert, select, text
+from sqlalchemy import (
+    Connection,
+    Select,
+    Text,
+    and_,
+    bindparam,
+    cast,
+    exists,
+    func,
+    insert,
+    select,
+    text,
+)
 from sqlalchemy.sql.elements import TextClause
 
 from wellread.store.catalogue.documents.lookup import described_entities, document_of
@@ -124,10 +136,10 @@ def _kind_keys(document: Document) -> Iterator[NameKey]:
     for dimension, values in document.taxonomy.items():
         yield NameKey(DIMENSION, dimension)
         for value in values:
-            pair = json.dumps([dimension, value], ensure_ascii=False)
+            pair = _pair(dimension, value)
             # Its parts as well: "food" and "agriculture" of "food-and-agriculture".
             parts = _JOINING.split(value)
-            yield from (NameKey(VALUE, key_of(form), pair) for form in (value, *parts))
+            yield from (NameKey(VALUE, key_of(form) or form, pair) for form in (value, *parts))
             yield NameKey(PHRASE, phrase_key(value), pair)
 
 
@@ -318,6 +330,29 @@ def distinct_keys(connection: Connection, collections: Sequence[str], kind: str)
         return []
     parameters = {"sort": kind, "collections": list(collections), "limit": MAX_KEYS}
     return list(connection.execute(_DISTINCT_KEYS, parameters).scalars())
+
+
+def of_people(connection: Connection, sort: str, people: Sequence[str]) -> Select[Any]:
+    """The ids of the documents of people, in any case; databases fold ASCII letters only."""
+    folded_names = {name.casefold() for name in people}
+    has_key = and_(_NAMES.sort == sort, _NAMES.key.in_(set(map(key_of, people))))
+    stored = connection.execute(select(_NAMES.value).distinct().where(has_key)).scalars()
+    names = [name for name in stored if name.casefold() in folded_names]
+    return select(_NAMES.document_id).where(has_key, _NAMES.value.in_(names))
+
+
+def of_values(dimension: str, values: Sequence[str]) -> Select[Any]:
+    """The ids of the documents with one of the values of a dimension."""
+    keys, pairs = (
+        {key_of(value) or value for value in values},
+        [_pair(dimension, value) for value in values],
+    )
+    has_key = (_NAMES.sort == VALUE, _NAMES.key.in_(keys), _NAMES.value.in_(pairs))
+    return select(_NAMES.document_id).where(*has_key)
+
+
+def _pair(dimension: str, value: str) -> str:
+    return json.dumps([dimension, value], ensure_ascii=False)
 
 
 class NameRecords(CataloguePart):
