@@ -197,6 +197,9 @@ def overlap(one: Sequence[Candidate], two: Sequence[Candidate]) -> float:
 # --- speed ---
 
 
+Way = Callable[[KeptIndex, int], list[Candidate]]
+
+
 def speed(place: ServiceAddress, passages: int, questions: int) -> None:
     """Latency of both, question by question in turn, and how fast they are filled."""
     shape = pattern()
@@ -223,32 +226,45 @@ def speed(place: ServiceAddress, passages: int, questions: int) -> None:
             say(f"{name}, folded", f"{folded:.1f} s")
             figures[f"{name}, written"] = [round(passages / seconds), round(folded, 1)]
         asked = asked_of(shape, questions)
-        ways: dict[str, Callable[[KeptIndex, int], object]] = {
+        ways: dict[str, Way] = {
             "words": lambda index, at: index.search_text(asked[at][0], ANYWHERE, DEPTH),
             "words, filtered": lambda index, at: index.search_text(asked[at][0], NARROW, DEPTH),
             "vectors": lambda index, at: index.search_vector(asked[at][1], ANYWHERE, DEPTH),
             "vectors, filtered": lambda index, at: index.search_vector(asked[at][1], NARROW, DEPTH),
         }
-        figures["searches"] = {way: in_turn(indexes, run, questions) for way, run in ways.items()}
+        figures["searches"] = {}
+        for way, run in ways.items():
+            before = busy(place)
+            figures["searches"][way] = in_turn(indexes, run, questions)
+            spent = round((busy(place) - before) / questions, 1)
+            figures["searches"][way]["nodes"] = spent
     figures["disk, MB"] = on_disk(place)
     save("search_clusters-speed", figures)
     print("\n".join(speed_table(figures)))
 
 
-def in_turn(
-    indexes: Mapping[str, KeptIndex], run: Callable[[KeptIndex, int], object], questions: int
-) -> dict[str, list[float]]:
-    """p50 and p95 of each in milliseconds, question by question in turn; ten warm up."""
+def in_turn(indexes: Mapping[str, KeptIndex], run: Way, questions: int) -> dict[str, Any]:
+    """p50 and p95 of each in milliseconds, in turn, ten warm up; which part of the best is same."""
     taken: dict[str, list[float]] = {name: [] for name in indexes}
+    shared = []
     for at in range(questions):
+        found = []
         for name, index in indexes.items():
             begun = time.perf_counter()
-            run(index, at)
+            found.append(run(index, at))
             taken[name].append(1_000 * (time.perf_counter() - begun))
-    return {
+        shared.append(overlap(*found))
+    cuts: dict[str, Any] = {
         name: [round(float(cut), 1) for cut in np.percentile(times[WARM_UP:], [50, 95])]
         for name, times in taken.items()
     }
+    return cuts | {"shared": round(float(np.mean(shared)), 3)}
+
+
+def busy(place: ServiceAddress) -> int:
+    """Milliseconds of processor time that all nodes have taken."""
+    nodes = cluster_of(read_address(place)).ask("measure", "nodes.stats", metric="process")
+    return sum(node["process"]["cpu"]["total_in_millis"] for node in nodes["nodes"].values())
 
 
 def on_disk(place: ServiceAddress) -> list[int]:
@@ -265,15 +281,17 @@ def speed_table(figures: Mapping[str, Any]) -> list[str]:
         f"On the cluster {one:,} MB, {both:,} with further copies.",
         "",
         f"| {figures['passages']:,} passages, {figures['questions']} questions "
-        "| embedded, p50 ms | p95 | cluster, p50 ms | p95 | p50 to p50 |",
-        "|---|---|---|---|---|---|",
+        "| embedded, p50 ms | p95 | cluster, p50 ms | p95 | p50 to p50 | nodes, ms of processor "
+        f"| first {OVERLAP} shared |",
+        "|---|---|---|---|---|---|---|---|",
     ]
     for way, times in figures["searches"].items():
         (half, most), (other, others) = times["embedded"], times["cluster"]
-        lines.append(f"| {way} | {half} | {most} | {other} | {others} | {other / half:.2f} |")
+        last = f"{other / half:.2f} | {times['nodes']} | {times['shared']}"
+        lines.append(f"| {way} | {half} | {most} | {other} | {others} | {last} |")
     (rate, fold), (other, _) = figures["embedded, written"], figures["cluster, written"]
     last = f"| written | {rate:,} rows a second, then {fold:.0f} s to fold | "
-    return [*lines, f"{last}| {other:,} rows a second | | {other / rate:.2f} |"]
+    return [*lines, f"{last}| {other:,} rows a second | | {other / rate:.2f} | | |"]
 
 
 # --- writing beside the bare client ---

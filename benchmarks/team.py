@@ -154,7 +154,7 @@ def measured(home: Path, servers: int, chosen: argparse.Namespace) -> dict[str, 
 def ask(addresses: list[str], told: Asked, over: threading.Event, seed: int) -> None:
     """Questions, one after the other."""
     chance = random.Random(seed)
-    with httpx.Client(timeout=120) as client:
+    with httpx.Client(timeout=300) as client:
         while not over.is_set():
             question = chance.choice(QUESTIONS)
             body = {"question": question, "options": {"fresh": chance.random() < 0.5}}
