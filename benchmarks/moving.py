@@ -162,7 +162,7 @@ async def asked(home: Path) -> list[list[Any]]:
 
 async def answered(kb: KnowledgeBase, text: str) -> list[Any]:
     """What an answer says, from where, and how sure it is."""
-    given = await final(answer(kb, Question(text=text, fresh=True)))
+    given = await final(answer(kb, Question(text=text, fresh=True, recorded=False)))
     cited = [[one.document_id, one.quote] for one in given.citations]
     return [given.text, cited, round(given.confidence.score, 6)]
 
