@@ -1,11 +1,18 @@
 """Moving a large home: export and import, their time and memory, and whether answers stay the same.
 
     python -m benchmarks.moving [--passages 200000]
+    python -m benchmarks.moving --postgres postgresql+psycopg://…/name --cluster URL,URL,URL \\
+        [--sets covid,qmsum,scifact] [--questions 500]
 
 The home holds so many passages in records of made-up wards and wares, embedded by the static model.
 Sixty questions are asked of it and of the copy that comes out of the archive: the text, the
 citations and the confidence of each have to be the same. Each step is a process of its own;
 memory is its peak resident set.
+
+With a database, which has to be empty, and a cluster, a folder with these sets is upgraded by
+``export``, ``import`` and ``reindex``. The same questions, as many of each set, are asked before
+and after: how many of the ten best passages are the same, and how many answers (text and
+citations). Every document is compared by version and text.
 """
 
 from __future__ import annotations
@@ -24,16 +31,24 @@ from typing import Any
 
 import anyio
 
+from benchmarks.homes import documents, filled, text_of
 from benchmarks.paths import CACHE
 from benchmarks.record import save
+from benchmarks.retrieval import SETS
+from benchmarks.team import moved
 from wellread.ask.answer import answer, final
+from wellread.ask.retrieve.search import search
+from wellread.identity import tagged_hash
 from wellread.ingest.backup import export_home, import_home
 from wellread.ingest.integrity.verify import verify
 from wellread.ingest.run import add
-from wellread.kb import open_kb
+from wellread.kb import KnowledgeBase, open_kb
+from wellread.types import Filters
 from wellread.values.answers import Question
 
 ASKED = 60
+BEST = 10  # passages of a question that are compared
+SHOWN = 20
 RECORDS = 500  # of a file
 MONTHS = 20  # that a record tells of, a passage each
 SENTENCES, SENTENCE = 9, 9  # beside the one that says something
@@ -48,7 +63,14 @@ def main() -> None:
     parser.add_argument("--passages", type=int, default=200_000)
     parser.add_argument("--step", help="be the process that is measured")
     parser.add_argument("--place", type=Path)
+    parser.add_argument("--postgres", help="URL of an empty database")
+    parser.add_argument("--cluster", help="URLs of nodes, with commas between them")
+    parser.add_argument("--sets", default="covid,qmsum,scifact", help=f"of {','.join(SETS)}")
+    parser.add_argument("--questions", type=int, default=500)
     chosen = parser.parse_args()
+    if chosen.postgres:
+        upgrade(chosen)
+        return
     if chosen.step:
         print(json.dumps(measured(chosen.step, chosen.place, chosen.passages)))
         return
@@ -129,16 +151,20 @@ def record(number: int, chance: random.Random) -> dict[str, str]:
 async def asked(home: Path) -> list[list[Any]]:
     """What is answered to each question."""
     chance = random.Random(12)
-    found = []
     with open_kb(home, overrides=STATIC) as kb:
         count = sum(row.documents for row in kb.catalogue.stats())
-        for _ in range(ASKED):
-            which, month = chance.randrange(count), chance.randint(1, MONTHS)
-            text = f"How many sacks did warehouse {which} store in month {month}?"
-            given = await final(answer(kb, Question(text=text, fresh=True)))
-            cited = [[one.document_id, one.quote] for one in given.citations]
-            found.append([given.text, cited, round(given.confidence.score, 6)])
-    return found
+        which = [(chance.randrange(count), chance.randint(1, MONTHS)) for _ in range(ASKED)]
+        return [
+            await answered(kb, f"How many sacks did warehouse {number} store in month {month}?")
+            for number, month in which
+        ]
+
+
+async def answered(kb: KnowledgeBase, text: str) -> list[Any]:
+    """What an answer says, from where, and how sure it is."""
+    given = await final(answer(kb, Question(text=text, fresh=True, recorded=False)))
+    cited = [[one.document_id, one.quote] for one in given.citations]
+    return [given.text, cited, round(given.confidence.score, 6)]
 
 
 def table(figures: Mapping[str, Any]) -> list[str]:
@@ -154,6 +180,71 @@ def table(figures: Mapping[str, Any]) -> list[str]:
         said = f"{step}, and verify" if step == "import" else step
         lines.append(f"| {said} | {figures[step]['seconds']:,} | {figures[step]['peak MiB']:,} |")
     return lines
+
+
+# --- onto a database and a cluster ---
+
+
+def upgrade(chosen: argparse.Namespace) -> None:
+    """Ask the folder and what became of it; print, write ``results/moving-upgrade.json``."""
+    names = chosen.sets.split(",")
+
+    def write(folder: Path) -> None:
+        for name in names:
+            SETS[name].write(folder)
+
+    with filled("-".join(names), write) as kb:
+        home = Path(shutil.copytree(kb.home, CACHE / f"upgraded-{kb.home.name}"))
+        each = -(-chosen.questions // len(names))
+        questions = [query.text for name in names for query in SETS[name].queries(kb)[:each]]
+        folder = anyio.run(seen, kb, questions)
+    began = time.perf_counter()
+    try:
+        with moved(home, chosen.postgres, chosen.cluster), open_kb(home) as kb:
+            took = time.perf_counter() - began
+            team = anyio.run(seen, kb, questions)
+    finally:
+        shutil.rmtree(home)
+        home.with_suffix(".tar").unlink(missing_ok=True)
+    figures = compared(folder, team) | {"export, import and reindex, s": round(took)}
+    save("moving-upgrade", figures)
+    print("\n".join(f"- {name}: {value}" for name, value in figures.items() if name != "differ"))
+    for line in figures["differ"][:SHOWN]:
+        print(json.dumps(line, ensure_ascii=False))
+
+
+async def seen(kb: KnowledgeBase, questions: list[str]) -> dict[str, Any]:
+    """The documents, and for each question the best passages and the answer."""
+    held = {one.id: [one.version, tagged_hash("txt", text_of(kb, one))] for one in documents(kb)}
+    asked = {}
+    for text in questions:
+        best = [hit.passage.id for hit in search(kb, text, Filters(), limit=BEST)]
+        asked[text] = (best, await answered(kb, text))
+    return {"documents": held, "asked": asked}
+
+
+def compared(folder: Mapping[str, Any], team: Mapping[str, Any]) -> dict[str, Any]:
+    """How much of both is the same."""
+    pairs = {text: (folder["asked"][text], team["asked"][text]) for text in folder["asked"]}
+    shared = [
+        len({*one[0]} & {*other[0]}) / max(len(one[0]), len(other[0]), 1)
+        for one, other in pairs.values()
+    ]
+    same = [one[1][:2] == other[1][:2] for one, other in pairs.values()]
+    before, after = folder["documents"], team["documents"]
+    return {
+        "questions": len(pairs),
+        f"of the {BEST} best passages the same": round(sum(shared) / len(shared), 4),
+        "same passages in the same order": sum(one[0] == two[0] for one, two in pairs.values()),
+        "same answer and citations": f"{sum(same)} ({sum(same) / len(same):.4f})",
+        "same document": sum(after.get(known) == was for known, was in before.items()),
+        "documents": f"{len(before)} before, {len(after)} after",
+        "differ": [
+            [text, *pair]
+            for (text, pair), alike in zip(pairs.items(), same, strict=True)
+            if not alike
+        ],
+    }
 
 
 if __name__ == "__main__":

@@ -1,13 +1,15 @@
 """The index on OpenSearch beside the embedded one: same answers, latency, a node that is killed.
 
     python -m benchmarks.search_clusters http://127.0.0.1:9200 same --sets covid,qmsum
-    python -m benchmarks.search_clusters http://127.0.0.1:9200 speed --passages 10000
+    python -m benchmarks.search_clusters http://127.0.0.1:9200 speed --passages 10000 --shards 1
+    python -m benchmarks.search_clusters URL,URL,URL bulk --passages 10000 --rounds 3
     python -m benchmarks.search_clusters URL,URL,URL kill --kill 'cluster stop 2 --kill' \\
         --start 'cluster start'
 
 "same" writes the rows and vectors of a set's home into the cluster and searches both as a question
-is searched. "speed" fills both with generated passages. "kill" asks and writes while a shell
-command ends a node. What is made in the cluster is dropped at the end.
+is searched. "speed" fills both with generated passages. "bulk" writes passages with their vectors
+beside the bare client: the same documents, mapping and settings, in turn. "kill" asks and writes
+while a shell command ends a node. What is made in the cluster is dropped at the end.
 """
 
 from __future__ import annotations
@@ -18,19 +20,24 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import lancedb
 import numpy as np
+from opensearchpy import OpenSearch
+from opensearchpy.helpers import bulk as helped_bulk
+from opensearchpy.helpers import parallel_bulk
 
 from benchmarks.homes import filled
 from benchmarks.material import Floats, Pattern, noisy, vary
+from benchmarks.record import save
 from benchmarks.retrieval import DEPTH, SETS, candidates_of
 from benchmarks.sets.items import COVID
 from benchmarks.sets.judged import PLACE, place_right, ranking
@@ -45,6 +52,8 @@ from wellread.store.index.lance import LanceIndex
 from wellread.store.index.lance_tables import table_name
 from wellread.store.index.opensearch.cluster import cluster_of, read_address
 from wellread.store.index.opensearch.passage_index import OpenSearchIndex
+from wellread.store.index.opensearch.passage_queries import mapping, settings, to_document
+from wellread.store.row_values import unit
 from wellread.types import Candidate, Filters, Span
 
 ANYWHERE = Filters()
@@ -54,17 +63,23 @@ AT_ONCE = 1_000  # rows of a write
 SEED = 7
 ASKERS = 3
 OVERLAP = 10
+WARM_UP = 10
+BARE_AT_ONCE = 4  # threads of the bare client, as many as the index has
+WELLREAD, BARE = "Wellread's index", "bare client, bulk"
+BARE_THREADS = f"bare client, parallel_bulk of {BARE_AT_ONCE}"
 
 
 def main() -> None:
     """Measure what is named."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("nodes", help="URLs of a cluster, with commas between them")
-    parser.add_argument("what", choices=("same", "speed", "kill"))
+    parser.add_argument("what", choices=("same", "speed", "bulk", "kill"))
     parser.add_argument("--sets", default="covid", help=f"of {','.join(SETS)}")
     parser.add_argument("--limit", type=int, default=0, help="first queries of each set; 0: all")
     parser.add_argument("--passages", type=int, default=10_000)
     parser.add_argument("--questions", type=int, default=200)
+    parser.add_argument("--shards", type=int, default=1, help="of an index that is made")
+    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--kill", default="", help="command that ends a node")
     parser.add_argument("--start", default="", help="command that brings it back")
     asked = parser.parse_args()
@@ -73,8 +88,10 @@ def main() -> None:
         for name in asked.sets.split(","):
             with place_of(asked.nodes) as place:  # each alone: others would be found too
                 same(place, name, asked.limit)
+    elif asked.what == "bulk":
+        bulk(asked.nodes, asked.shards, asked.passages, asked.rounds)
     else:
-        with place_of(asked.nodes) as place:
+        with place_of(asked.nodes, asked.shards) as place:
             if asked.what == "speed":
                 speed(place, asked.passages, asked.questions)
             else:
@@ -83,11 +100,11 @@ def main() -> None:
 
 
 @contextmanager
-def place_of(nodes: str) -> Iterator[ServiceAddress]:
+def place_of(nodes: str, shards: int = 1) -> Iterator[ServiceAddress]:
     """A name of its own in the cluster, of which nothing is left."""
     secure = nodes.startswith("https")
     hosts = ",".join(one.partition("://")[2] for one in nodes.split(","))
-    url = f"opensearch+http{'s' * secure}://{hosts}/bench-{uuid4().hex[:8]}"
+    url = f"opensearch+http{'s' * secure}://{hosts}/bench-{uuid4().hex[:8]}?shards={shards}"
     place = ServiceAddress(url=url, base="b1", password=os.environ.get("OPENSEARCH_PASSWORD", ""))
     try:
         yield place
@@ -180,10 +197,18 @@ def overlap(one: Sequence[Candidate], two: Sequence[Candidate]) -> float:
 # --- speed ---
 
 
+Way = Callable[[KeptIndex, int], list[Candidate]]
+
+
 def speed(place: ServiceAddress, passages: int, questions: int) -> None:
     """Latency of both, question by question in turn, and how fast they are filled."""
     shape = pattern()
     print_ = Fingerprint(embedder="made", dimensions=shape.vectors.shape[1], chunking="made")
+    figures: dict[str, Any] = {
+        "passages": passages,
+        "questions": questions,
+        "shards": read_address(place).shards,
+    }
     with tempfile.TemporaryDirectory() as folder:
         indexes: dict[str, KeptIndex] = {
             "embedded": LanceIndex.open(Path(folder), print_),
@@ -197,23 +222,152 @@ def speed(place: ServiceAddress, passages: int, questions: int) -> None:
             say(f"{name}, written", f"{passages} rows, {passages / seconds:.0f} a second")
             begun = time.perf_counter()
             index.optimize()
-            say(f"{name}, folded", f"{time.perf_counter() - begun:.1f} s")
+            folded = time.perf_counter() - begun
+            say(f"{name}, folded", f"{folded:.1f} s")
+            figures[f"{name}, written"] = [round(passages / seconds), round(folded, 1)]
         asked = asked_of(shape, questions)
-        ways: dict[str, Callable[[KeptIndex, int], object]] = {
+        ways: dict[str, Way] = {
             "words": lambda index, at: index.search_text(asked[at][0], ANYWHERE, DEPTH),
             "words, filtered": lambda index, at: index.search_text(asked[at][0], NARROW, DEPTH),
             "vectors": lambda index, at: index.search_vector(asked[at][1], ANYWHERE, DEPTH),
             "vectors, filtered": lambda index, at: index.search_vector(asked[at][1], NARROW, DEPTH),
         }
+        figures["searches"] = {}
         for way, run in ways.items():
-            taken: dict[str, list[float]] = {name: [] for name in indexes}
-            for at in range(len(asked)):
-                for name, index in indexes.items():
-                    begun = time.perf_counter()
-                    run(index, at)
-                    taken[name].append(time.perf_counter() - begun)
-            for name, times in taken.items():
-                say(f"{name}, {way}", spread(times[10:]))
+            before = busy(place)
+            figures["searches"][way] = in_turn(indexes, run, questions)
+            spent = round((busy(place) - before) / questions, 1)
+            figures["searches"][way]["nodes"] = spent
+    figures["disk, MB"] = on_disk(place)
+    save("search_clusters-speed", figures)
+    print("\n".join(speed_table(figures)))
+
+
+def in_turn(indexes: Mapping[str, KeptIndex], run: Way, questions: int) -> dict[str, Any]:
+    """p50 and p95 of each in milliseconds, in turn, ten warm up; which part of the best is same."""
+    taken: dict[str, list[float]] = {name: [] for name in indexes}
+    shared = []
+    for at in range(questions):
+        found = []
+        for name, index in indexes.items():
+            begun = time.perf_counter()
+            found.append(run(index, at))
+            taken[name].append(1_000 * (time.perf_counter() - begun))
+        shared.append(overlap(*found))
+    cuts: dict[str, Any] = {
+        name: [round(float(cut), 1) for cut in np.percentile(times[WARM_UP:], [50, 95])]
+        for name, times in taken.items()
+    }
+    return cuts | {"shared": round(float(np.mean(shared)), 3)}
+
+
+def busy(place: ServiceAddress) -> int:
+    """Milliseconds of processor time that all nodes have taken."""
+    nodes = cluster_of(read_address(place)).ask("measure", "nodes.stats", metric="process")
+    return sum(node["process"]["cpu"]["total_in_millis"] for node in nodes["nodes"].values())
+
+
+def on_disk(place: ServiceAddress) -> list[int]:
+    """MB of one copy of the rows, and of all copies."""
+    address = read_address(place)
+    sizes = cluster_of(address).ask("measure", "indices.stats", index=f"{address.base}-*")["_all"]
+    return [sizes[part]["store"]["size_in_bytes"] // 10**6 for part in ("primaries", "total")]
+
+
+def speed_table(figures: Mapping[str, Any]) -> list[str]:
+    """The Markdown table of the latencies."""
+    one, both = figures["disk, MB"]
+    lines = [
+        f"On the cluster {one:,} MB, {both:,} with further copies.",
+        "",
+        f"| {figures['passages']:,} passages, {figures['questions']} questions "
+        "| embedded, p50 ms | p95 | cluster, p50 ms | p95 | p50 to p50 | nodes, ms of processor "
+        f"| first {OVERLAP} shared |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for way, times in figures["searches"].items():
+        (half, most), (other, others) = times["embedded"], times["cluster"]
+        last = f"{other / half:.2f} | {times['nodes']} | {times['shared']}"
+        lines.append(f"| {way} | {half} | {most} | {other} | {others} | {last} |")
+    (rate, fold), (other, _) = figures["embedded, written"], figures["cluster, written"]
+    last = f"| written | {rate:,} rows a second, then {fold:.0f} s to fold | "
+    return [*lines, f"{last}| {other:,} rows a second | | {other / rate:.2f} | | |"]
+
+
+# --- writing beside the bare client ---
+
+
+def bulk(nodes: str, shards: int, passages: int, rounds: int) -> None:
+    """Rows a second of the index and of the bare client, in turn; each into an index of its own."""
+    shape = pattern()
+    pieces = list(made_rows(shape, passages))
+    made = Fingerprint(embedder="made", dimensions=shape.vectors.shape[1], chunking="made")
+    ways: dict[str, Callable[[ServiceAddress, Fingerprint, Pieces], tuple[float, float]]] = {
+        WELLREAD: written_by_index,
+        BARE: written_by_client,
+        BARE_THREADS: partial(written_by_client, at_once=BARE_AT_ONCE),
+    }
+    rates: dict[str, list[float]] = {name: [] for name in ways}
+    spent: dict[str, list[float]] = {name: [] for name in ways}
+    for at in range(rounds):
+        for name, write in list(ways.items())[:: -1 if at % 2 else 1]:
+            with place_of(nodes, shards) as place:
+                seconds, busy = write(place, made, pieces)
+            rates[name].append(passages / seconds)
+            spent[name].append(1_000 * busy / passages)
+            say(f"round {at + 1}, {name}", f"{passages / seconds:.0f} rows a second")
+    middle = {name: float(np.median(values)) for name, values in rates.items()}
+    figures = {"passages": passages, "shards": shards, "rounds": rounds}
+    save("search_clusters-bulk", figures | {"rows a second": rates, "client ms a row": spent})
+    print("| writer | rows a second, median | least to most | client, ms a row | to the first |")
+    print("|---|---|---|---|---|")
+    for name, values in rates.items():
+        print(
+            f"| {name} | {middle[name]:.0f} | {min(values):.0f} to {max(values):.0f} "
+            f"| {np.median(spent[name]):.2f} | {middle[WELLREAD] / middle[name]:.2f} |"
+        )
+
+
+Pieces = Sequence[tuple[list[IndexRow], Floats]]
+
+
+def written_by_index(
+    place: ServiceAddress, made: Fingerprint, pieces: Pieces
+) -> tuple[float, float]:
+    """Seconds, and those of this process's processor, until both searches find all rows."""
+    index = OpenSearchIndex.open(place, made)
+    begun, busy = time.perf_counter(), time.process_time()
+    for rows, vectors in pieces:
+        index.write(rows, vectors)
+    return time.perf_counter() - begun, time.process_time() - busy
+
+
+def written_by_client(
+    place: ServiceAddress, made: Fingerprint, pieces: Pieces, at_once: int = 1
+) -> tuple[float, float]:
+    """The same by the client's own helper, with one refresh at the end and no check of any kind."""
+    address = read_address(place)
+    name = f"{address.base}-bare"
+    login = (address.user, address.password) if address.user else None
+    client = OpenSearch(hosts=list(address.hosts), http_auth=login, timeout=60)
+    client.indices.create(
+        index=name, body={"settings": settings(address), "mappings": mapping(made)}
+    )
+    documents = [
+        {"_index": name, "_id": row.passage_id, "_source": to_document(row, vector)}
+        for rows, vectors in pieces
+        for row, vector in zip(rows, unit(vectors), strict=True)
+    ]
+    begun, busy = time.perf_counter(), time.process_time()
+    if at_once > 1:
+        for went_well, _ in parallel_bulk(client, documents, thread_count=at_once):
+            assert went_well
+    else:
+        helped_bulk(client, documents)
+    client.indices.refresh(index=name)
+    taken = time.perf_counter() - begun, time.process_time() - busy
+    client.indices.delete(index=name)
+    return taken
 
 
 def pattern() -> Pattern:

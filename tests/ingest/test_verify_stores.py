@@ -167,6 +167,12 @@ def test_a_whole_home_has_no_problems(kb: KnowledgeBase) -> None:
 # --- the index against the catalogue ---
 
 
+def test_stems_of_another_language_are_no_difference(kb: KnowledgeBase, tmp_path: Path) -> None:
+    (tmp_path / "f.txt").write_text("Die Fähren fahren am Tag fünfmal über den Hafen. 渡船在港口")
+    add(kb, [str(tmp_path / "f.txt")])
+    assert verify(kb).problems == ()
+
+
 def test_missing_rows_are_written_again(kb: KnowledgeBase, ferry: tuple[str, str]) -> None:
     before = index_ids(kb)
     assert kb.index.remove([ferry]) == 1
@@ -217,7 +223,6 @@ def test_rows_that_are_there_twice_are_made_one(kb: KnowledgeBase, mill: tuple[s
         ("key", "replace(key, ', 0, ', ', 1, ')"),
         ("key", "replace(key, 'ver_', 'ver_0')"),
     ],
-    ids=["text", "collection", "span", "version"],
 )
 def test_rows_that_say_something_else_are_written_again(
     kb: KnowledgeBase, ferry: tuple[str, str], column: str, value: str

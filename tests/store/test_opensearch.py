@@ -47,9 +47,7 @@ from wellread.testing.index_model import (
 from wellread.types import Filters
 
 DATA = os.environ.get("WELLREAD_TEST_OPENSEARCH_DATA", "")  # with the nodes' files inside
-pytestmark = [
-    pytest.mark.skipif(not CLUSTER, reason="WELLREAD_TEST_OPENSEARCH names no cluster"),
-]
+pytestmark = pytest.mark.skipif(not CLUSTER, reason="WELLREAD_TEST_OPENSEARCH names no cluster")
 PRINT = Fingerprint(embedder="words", dimensions=DIMENSIONS, chunking="c1", backend="opensearch")
 OTHER = Fingerprint(embedder="words", dimensions=DIMENSIONS, chunking="c2", backend="opensearch")
 
@@ -134,10 +132,7 @@ def test_a_copy_that_broke_off_is_given_up_by_the_next_writer(
     write(index, [make_row("a", "ferry")])
     cluster = cluster_of(read_address(place))
     (name,) = indexes_of_base(cluster, cluster.address.base)
-    cluster.run(
-        "block",
-        lambda client: client.transport.perform_request("PUT", f"/{name}/_block/write"),
-    )
+    cluster.ask("block", "transport.perform_request", method="PUT", url=f"/{name}/_block/write")
     write(index, [make_row("b", "ferry")])
     assert index.remove([("doc-a", "v1")]) == 1
     assert stored_ids(index) == ["b"]

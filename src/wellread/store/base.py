@@ -58,7 +58,7 @@ class IndexKey:
 class HeldRow:
     """A stored row read back from an index, to be compared with the catalogue.
 
-    ``text`` is the searched text (context, line break, own text); ``vector`` says whether the row
+    ``text`` is the text as searched (``row_values.searched_text``); ``vector`` says whether the row
     has a usable vector: one whose length is neither 1 nor 0 is damaged.
     """
 

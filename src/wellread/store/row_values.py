@@ -81,10 +81,13 @@ def index_fields(row: IndexRow) -> dict[str, Any]:
         "speakers": _casefolded(row.speakers),
         "taxonomy": list(row.taxonomy),
         "published_at": utc(row.published_at) if row.published_at else None,
-        "search_text": index_text(
-            f"{row.context}\n{row.text}" if row.context else row.text, [row.language]
-        ),
+        "search_text": searched_text(row.context, row.text, row.language),
     }
+
+
+def searched_text(context: str, text: str, language: str) -> str:
+    """The text of a row as it is searched: context, own text, stems of its language."""
+    return index_text(f"{context}\n{text}" if context else text, [language])
 
 
 def accepted_values(filters: Filters) -> list[tuple[str, list[str]]]:

@@ -20,6 +20,7 @@ from wellread.ingest.pipeline.parse import split
 from wellread.kb import KnowledgeBase
 from wellread.models.word_pieces import count_tokens
 from wellread.store.catalogue.documents.integrity import StoredDocument
+from wellread.store.row_values import searched_text
 from wellread.store.schema.stored_values import DocumentChange, SourceChange
 from wellread.types import Span
 
@@ -99,9 +100,8 @@ class Expected(RowHashes):
             self.damaged_texts.add(body.document_id)
         names = (body.document_id, body.version, body.collection)
         for row in body.passages:
-            text = body.text[row.start : row.end]
-            searched = f"{row.context}\n{text}" if row.context else text
-            self.add_row(row.id, *names, row.start, row.end, searched if sound else "")
+            text = searched_text(row.context, body.text[row.start : row.end], body.language)
+            self.add_row(row.id, *names, row.start, row.end, text if sound else "")
 
 
 def hash64(text: str) -> int:

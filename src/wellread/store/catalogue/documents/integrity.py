@@ -65,6 +65,7 @@ class StoredDocument:
     document_id: str
     collection: str
     uri: str
+    language: str
     version: str
     computed: str
     broken: str
@@ -301,6 +302,7 @@ def _stored(row: Any, pieces: list[Any], blobs: list[Any], parts: list[Any]) -> 
         document_id=row.id,
         collection=row.collection,
         uri=row.uri,
+        language=row.language,
         version=row.version,
         computed="" if broken else computed,
         broken=broken,

@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -78,7 +79,8 @@ from wellread.store.row_values import (
 )
 from wellread.types import Candidate, Filters
 
-MAX_CALL_BYTES = 4 << 20  # size of one bulk call
+MAX_CALL_BYTES = 1 << 20  # size of one bulk call
+CALLS_AT_ONCE = 4  # while one call waits for its further copy, others are worked on
 RETRY_SECONDS = 300.0  # seconds of retries for the same rows
 CONFLICT = 409
 GONE = 404
@@ -86,17 +88,18 @@ NO_INDEX = "index_not_found"
 
 
 def write_all(cluster: Cluster, alias: str, actions: Iterable[bytes], action: str) -> None:
-    """Run the bulk actions; afterwards both searches find the rows."""
+    """Run the bulk actions, no two of one row; afterwards both searches find the rows."""
     batches = list(_batches(actions))
-    for batch in batches:
-        # A call refreshes only the shards it wrote to; several calls share one refresh at the end.
-        _write(cluster, alias, batch, action, refresh=len(batches) == 1)
-    if len(batches) > 1:
-        cluster.ask(action, "indices.refresh", index=alias)
+    if len(batches) == 1:  # refreshes only the shards it wrote to
+        _write(cluster, alias, batches[0], action, refresh=True)
+        return
+    with ThreadPoolExecutor(CALLS_AT_ONCE) as senders:
+        list(senders.map(lambda batch: _write(cluster, alias, batch, action), batches))
+    cluster.ask(action, "indices.refresh", index=alias)
 
 
 def _write(
-    cluster: Cluster, alias: str, batch: Sequence[bytes], action: str, *, refresh: bool
+    cluster: Cluster, alias: str, batch: Sequence[bytes], action: str, *, refresh: bool = False
 ) -> None:
     """Send one bulk call, and repeat it for the rows that the cluster was too busy for."""
     params = {"require_alias": "true", "refresh": "true" if refresh else "false"}
@@ -118,24 +121,16 @@ def _refused(sent: Sequence[bytes], answer: Any) -> tuple[list[bytes], str]:
     for line, item in zip(sent, answer["items"], strict=True):
         ((kind, result),) = item.items()
         status = result["status"]
-        if status < 300 or (kind == "update" and _is_missing_row(result)):
+        details = result.get("error") or {}
+        reason = f"{details.get('type', '')}: {details.get('reason', '')}"
+        gone = kind == "update" and status == GONE and NO_INDEX not in reason
+        if status < 300 or gone:  # the row to update was removed meanwhile
             continue
-        reason = _reason_of(result)
         if status not in {*PASSING, CONFLICT} or is_full(reason):
             raise TransportError(status, reason, {})
         unsent.append(line)
         last_reason = reason
     return unsent, last_reason
-
-
-def _reason_of(result: Any) -> str:
-    details = result.get("error") or {}
-    return f"{details.get('type', '')}: {details.get('reason', '')}"
-
-
-def _is_missing_row(result: Any) -> bool:
-    """Whether the row to update was removed meanwhile."""
-    return bool(result["status"] == GONE and NO_INDEX not in _reason_of(result))
 
 
 def _batches(actions: Iterable[bytes]) -> Iterator[list[bytes]]:
@@ -246,7 +241,7 @@ class OpenSearchIndex:
 
         def run(target: AliasTarget) -> None:
             if target.purged and self._has_any(target, row_ids):
-                self._clear_purged(target)
+                store_meta(self._cluster, target.name, {**target.meta, PURGED: False})
             write_all(self._cluster, target.writing, actions, "write to the index")
 
         self._apply(run)
@@ -284,7 +279,7 @@ class OpenSearchIndex:
         if not ask(REMOVING, "count", index=name, body={"query": query})["count"]:
             return 0
         if target.purged:
-            self._clear_purged(target)
+            store_meta(self._cluster, target.name, {**target.meta, PURGED: False})
         params = {"conflicts": "proceed", "refresh": "true", "request_timeout": REMOVE_SECONDS}
         answer = ask(REMOVING, "delete_by_query", index=name, body={"query": query}, params=params)
         return int(answer["deleted"])
@@ -308,9 +303,6 @@ class OpenSearchIndex:
                 return True
         return False
 
-    def _clear_purged(self, target: AliasTarget) -> None:
-        store_meta(self._cluster, target.name, {**target.meta, PURGED: False})
-
     # --- searching ---
 
     def search_text(
@@ -330,7 +322,8 @@ class OpenSearchIndex:
             return []
         unit_vector, clauses, action = unit(vector), limits(filters), "search the index by vector"
         k = max(limit + TIE_SLACK, MIN_K)
-        if k > MAX_K or self._count(with_vector(clauses)) <= EXACT_ROWS:
+        enough = EXACT_ROWS + 1  # a shard need not count more
+        if k > MAX_K or self._count(with_vector(clauses), terminate_after=enough) < enough:
             search = exact_search(unit_vector, clauses)
         else:
             search = nearest(unit_vector, clauses, k)
@@ -346,15 +339,13 @@ class OpenSearchIndex:
             "allow_partial_search_results": "false",
             "preference": digest,
         }
-        hits = self._cluster.ask(action, "search", index=self._alias, body=body, params=params)[
-            "hits"
-        ]["hits"]
+        answer = self._cluster.ask(action, "search", index=self._alias, body=body, params=params)
+        hits = answer["hits"]["hits"]
         return [hit["fields"][KEY][0] for hit in hits], [hit["_score"] for hit in hits]
 
-    def _count(self, query: Query) -> int:
-        answer: Any = self._cluster.ask(
-            "count the rows of the index", "count", index=self._alias, body={"query": query}
-        )
+    def _count(self, query: Query, **params: int) -> int:
+        body, action = {"query": query}, "count the rows of the index"
+        answer = self._cluster.ask(action, "count", index=self._alias, body=body, params=params)
         return int(answer["count"])
 
     def rows(self) -> int:
